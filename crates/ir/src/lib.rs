@@ -1,0 +1,29 @@
+//! The program as a front end delivers it: basic blocks of micro-operations on bit-vectors of 1 to
+//! 64 bits, memory regions addressed by pointers, cost classes and source locations.
+//!
+//! This crate knows no instruction set, no device, no price and no solver. A front end (`nfp`,
+//! later `bpf`) builds a [`Program`]; `exec` gives it meaning; a target prices its cost classes.
+//!
+//! Values are bit-vectors with the semantics of SMT-LIB's `QF_BV` (division by zero yields all
+//! ones, remainder by zero the dividend, shifts by the width or more yield zero or the sign).
+//! Memory is little-endian and addressed by pointers: the address of every region is an unknown
+//! [`Input`], so nothing can depend on where a region happens to lie.
+
+mod build;
+mod flow;
+mod index;
+mod liveness;
+mod op;
+mod program;
+mod validate;
+
+pub use build::BlockBuilder;
+pub use flow::{FlowError, FlowGraph, Loop};
+pub use index::{BlockId, CostClassId, InputId, InsnIdx, LoopId, Reg, RegionId};
+pub use liveness::{Liveness, eliminate_dead_operations};
+pub use op::{BinaryOp, Op, Operand, OriginOp};
+pub use program::{
+    Block, CostEvent, Edge, Input, InputKind, Instruction, Program, RegInfo, Region, RegionKind,
+    SourceLocation, Target, Terminator,
+};
+pub use validate::ValidateError;

@@ -1,0 +1,90 @@
+//! Checks that a program is well formed, so that everything behind the front ends can rely on it.
+
+use crate::{BinaryOp, Op, Operand, OriginOp, Program, Reg, Target, Terminator};
+use thiserror::Error;
+
+/// A malformed program: a defect of the front end, never of the user's input.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("internal error in the lifted program at instruction {insn}: {what}")]
+pub struct ValidateError {
+    /// The instruction whose operations are malformed.
+    pub insn: u32,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl Program {
+    /// Checks widths, indices and branch targets.
+    ///
+    /// # Errors
+    /// The first malformed operation.
+    pub fn validate(&self) -> Result<(), ValidateError> {
+        for origin in self.prologue.iter().chain(self.blocks.iter().flat_map(|b| &b.ops)) {
+            self.validate_op(origin)?;
+        }
+        for block in &self.blocks {
+            let fail = |what: String| Err(ValidateError { insn: block.first.0, what });
+            if let Terminator::Branch { cond, .. } = block.terminator
+                && self.regs.get(cond.index()).is_none_or(|reg| reg.width != 1)
+            {
+                return fail("the branch condition is not one bit".into());
+            }
+            for edge in block.terminator.edges() {
+                if matches!(edge.target, Target::Block(next) if next.index() >= self.blocks.len()) {
+                    return fail("a branch leads to a block that does not exist".into());
+                }
+                let events = block.costs.iter().chain(&edge.costs);
+                for event in events {
+                    if event.class.index() >= self.cost_classes.len() {
+                        return fail("a cost event has no class".into());
+                    }
+                }
+            }
+        }
+        if self.entry.index() >= self.blocks.len() {
+            return Err(ValidateError { insn: 0, what: "there is no entry block".into() });
+        }
+        Ok(())
+    }
+
+    fn validate_op(&self, origin: &OriginOp) -> Result<(), ValidateError> {
+        let fail = |what: &str| {
+            Err(ValidateError { insn: origin.insn.0, what: format!("{what}: {:?}", origin.op) })
+        };
+        let width_of = |operand: Operand| match operand {
+            Operand::Reg(reg) => self.regs.get(reg.index()).map_or(0, |info| info.width),
+            Operand::Const { width, value } if value & !crate::op::mask(width) == 0 => width,
+            Operand::Const { .. } => 0,
+        };
+        let dst_width = |reg: Reg| self.regs.get(reg.index()).map_or(0, |info| info.width);
+        if origin.op.operands().any(|operand| !(1..=64).contains(&width_of(operand))) {
+            return fail("an operand has no valid width");
+        }
+        let width = origin.op.dst().map(dst_width);
+        if width.is_some_and(|w| !(1..=64).contains(&w)) {
+            return fail("the destination has no valid width");
+        }
+        let width = width.unwrap_or(0);
+        let fits = match origin.op {
+            Op::Copy { src, .. } | Op::Not { src, .. } => width_of(src) == width,
+            Op::Binary { op, a, b, .. } => match op {
+                BinaryOp::Concat => width_of(a) + width_of(b) == width,
+                BinaryOp::Eq | BinaryOp::Ult | BinaryOp::Slt => {
+                    width == 1 && width_of(a) == width_of(b)
+                }
+                _ => width_of(a) == width && width_of(b) == width,
+            },
+            Op::Extract { src, lo, .. } => lo + width <= width_of(src),
+            Op::ZeroExtend { src, .. } | Op::SignExtend { src, .. } => width_of(src) <= width,
+            Op::Select { cond, then, other, .. } => {
+                width_of(cond) == 1 && width_of(then) == width && width_of(other) == width
+            }
+            Op::Input { input, .. } => {
+                self.inputs.get(input.index()).is_some_and(|info| info.width == width)
+            }
+            Op::Load { .. } => width.is_multiple_of(8),
+            Op::Store { value, .. } => width_of(value).is_multiple_of(8),
+        };
+        if fits { Ok(()) } else { fail("widths do not fit") }
+    }
+}

@@ -1,0 +1,52 @@
+//! Programs from a list of edges.
+
+use slowpath_ir::{
+    Block, BlockId, Edge, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reg, RegInfo,
+    Target, Terminator,
+};
+
+/// A program whose block `i` ends in a branch to the blocks `edges[i]`; a number without a block is
+/// an exit. Register 0 is the branch condition, registers 1 to 3 are 8 bits wide.
+pub fn program(edges: &[&[u32]]) -> Program {
+    let edge = |&to: &u32| Edge {
+        target: if (to as usize) < edges.len() {
+            Target::Block(BlockId(to))
+        } else {
+            Target::Exit(to)
+        },
+        costs: Vec::new(),
+    };
+    let block = |(index, targets): (usize, &&[u32])| Block {
+        first: InsnIdx::from(index),
+        insns: vec![InsnIdx::from(index)],
+        ops: Vec::new(),
+        costs: Vec::new(),
+        terminator: match targets {
+            [only] => Terminator::Jump(edge(only)),
+            [first, second, ..] => {
+                Terminator::Branch { cond: Reg(0), taken: edge(first), fallthrough: edge(second) }
+            }
+            [] => Terminator::Jump(edge(&u32::MAX)),
+        },
+    };
+    let reg = |name: &str, width| RegInfo { name: name.into(), width };
+    Program {
+        name: "test".into(),
+        insns: vec![Instruction { text: "?".into(), source: None }; edges.len()],
+        regs: vec![reg("cond", 1), reg("a", 8), reg("b", 8), reg("c", 8)],
+        inputs: Vec::new(),
+        regions: Vec::new(),
+        cost_classes: Vec::new(),
+        prologue: Vec::new(),
+        blocks: edges.iter().enumerate().map(block).collect(),
+        entry: BlockId(0),
+        packet_length: None,
+        assumptions: Vec::new(),
+    }
+}
+
+/// `dst = src` as part of instruction 0.
+#[allow(dead_code)]
+pub fn copy(dst: u32, src: Operand) -> OriginOp {
+    OriginOp { op: Op::Copy { dst: Reg(dst), src }, insn: InsnIdx(0) }
+}

@@ -1,0 +1,50 @@
+//! Validation, liveness and dead operations.
+
+mod common;
+
+use common::{copy, program};
+use slowpath_ir::{
+    BinaryOp, BlockId, InsnIdx, Liveness, Op, Operand, OriginOp, Reg, eliminate_dead_operations,
+};
+
+#[test]
+fn a_register_is_live_from_its_definition_to_its_last_use() {
+    let mut program = program(&[&[1], &[1, 2], &[9]]);
+    program.blocks[0].ops.push(copy(1, Operand::constant(8, 5)));
+    program.blocks[2].ops.push(copy(2, Reg(1).into()));
+    let liveness = Liveness::of(&program);
+    assert_eq!(liveness.live_in(BlockId(0)).collect::<Vec<_>>(), [Reg(0)]);
+    assert_eq!(liveness.live_in(BlockId(1)).collect::<Vec<_>>(), [Reg(0), Reg(1)]);
+    assert_eq!(liveness.live_in(BlockId(2)).collect::<Vec<_>>(), [Reg(1)]);
+}
+
+#[test]
+fn dead_operations_go_and_stores_stay() {
+    let mut program = program(&[&[1], &[9]]);
+    let store = OriginOp {
+        op: Op::Store { addr: Operand::constant(32, 0), value: Reg(2).into() },
+        insn: InsnIdx(0),
+    };
+    program.blocks[0].ops = vec![
+        copy(1, Operand::constant(8, 1)),
+        copy(2, Operand::constant(8, 2)),
+        copy(3, Reg(1).into()),
+    ];
+    program.blocks[1].ops = vec![store];
+    eliminate_dead_operations(&mut program);
+    assert_eq!(program.blocks[0].ops, [copy(2, Operand::constant(8, 2))]);
+    assert_eq!(program.blocks[1].ops, [store]);
+}
+
+#[test]
+fn validation_finds_widths_that_do_not_fit() {
+    let mut program = program(&[&[9]]);
+    assert!(program.validate().is_ok());
+    program.blocks[0].ops.push(copy(1, Operand::constant(16, 1)));
+    assert!(program.validate().is_err());
+    program.blocks[0].ops = vec![OriginOp {
+        op: Op::Binary { op: BinaryOp::Eq, dst: Reg(1), a: Reg(1).into(), b: Reg(2).into() },
+        insn: InsnIdx(0),
+    }];
+    assert!(program.validate().is_err());
+}
