@@ -1,0 +1,87 @@
+//! Assumption files: prices that the user states for what a target does not price.
+//!
+//! Same `[price."class"]` tables as in target descriptions, with two differences: a bare number
+//! may stand for `{ cycles = … }`, and sources are optional, because the file itself is the source.
+
+use super::prices::{self, Scope};
+use super::problem::Problems;
+use super::schema;
+use super::table::Table;
+use crate::Target;
+use crate::price::{ClassPrice, Price, Rule};
+
+/// One class of an assumption file.
+pub(super) struct Assumed {
+    class: String,
+    price: ClassPrice,
+    source: Option<String>,
+}
+
+/// Reads an assumption file for `target`.
+pub(super) fn read(text: &str, target: &Target, problems: &mut Problems<'_>) -> Vec<Assumed> {
+    let Some(document) = schema::parse(text, problems) else { return Vec::new() };
+    let mut root = Table::new(String::new(), &document, 0..0);
+    let Some(table) = root.table("price", problems) else { return Vec::new() };
+    let scope = Scope { components: &target.components, marks: &target.marks, bare_numbers: true };
+    let entries = prices::read(&table, &scope, problems, &mut |_, _, _| ());
+    root.finish(problems);
+    let assumed = entries.into_iter().map(|entry| Assumed {
+        class: entry.class.to_owned(),
+        price: entry.price,
+        source: entry.source.map(str::to_owned),
+    });
+    assumed.collect()
+}
+
+/// Puts the prices into `target`; says what was assumed.
+pub(super) fn apply(target: &mut Target, assumed: Vec<Assumed>, file: &str) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for Assumed { class, price, source } in assumed {
+        let slot = target.prices.entry(class.clone()).or_default();
+        slot.prices.resize(target.components.len(), None);
+        for (index, stated) in price.prices.iter().enumerate() {
+            let Some(stated) = stated else { continue };
+            let component = &target.components[index];
+            let cycles = |ticks| decimal(ticks, component.kind.ticks_per_cycle());
+            let mut sentence = format!(
+                "`{class}` is assumed to cost {} cycles on {}",
+                cycles(stated.ticks),
+                component.name
+            );
+            sentence += &rules(stated, target.marks.as_slice());
+            if let Some(known) = slot.prices[index].filter(|known| known != stated) {
+                sentence += &format!(", instead of the target's {}", cycles(known.ticks));
+                sentence += &rules(&known, target.marks.as_slice());
+            }
+            let reason = source.as_ref().map_or(String::new(), |text| format!(": {text}"));
+            sentences.push(format!("{sentence} ({file}{reason})."));
+            slot.prices[index] = Some(*stated);
+        }
+        if let Some(sets) = price.sets {
+            slot.sets = Some(sets);
+        }
+    }
+    sentences
+}
+
+fn rules(price: &Price, marks: &[crate::price::Mark]) -> String {
+    let name = |rule: Rule| marks[rule.mark].name.as_str();
+    let mut text = String::new();
+    if let Some(rule) = price.just_after {
+        text += &format!(", {} just after `{}`", rule.cycles, name(rule));
+    }
+    if let Some(rule) = price.spacing {
+        text += &format!(", ending at least {} after the last `{}`", rule.cycles, name(rule));
+    }
+    text
+}
+
+/// `ticks / per_cycle` in decimal, exactly; `per_cycle` is a power of ten.
+fn decimal(ticks: u64, per_cycle: u64) -> String {
+    if per_cycle == 1 {
+        return ticks.to_string();
+    }
+    let digits = per_cycle.ilog10() as usize;
+    let text = format!("{}.{:0digits$}", ticks / per_cycle, ticks % per_cycle);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,159 @@
+//! The `[price."class"]` tables, the same in target descriptions and assumption files.
+
+use super::problem::Problems;
+use super::table::{Table, as_table, scaled, whole};
+use crate::price::{ClassPrice, MAX_RULE_CYCLES, Mark, Price, Rule};
+use crate::{Component, ComponentKind};
+use toml::Spanned;
+use toml::de::DeValue;
+
+/// The most cycles that one event may cost: keeps sums far from the end of 64 bits.
+const MAX_CYCLES: u64 = 1_000_000_000;
+
+/// What the names in a price table refer to.
+pub(super) struct Scope<'s> {
+    pub(super) components: &'s [Component],
+    pub(super) marks: &'s [Mark],
+    /// Whether a bare number may stand for `{ cycles = … }`.
+    pub(super) bare_numbers: bool,
+}
+
+/// One price table.
+pub(super) struct PriceEntry<'t> {
+    pub(super) class: &'t str,
+    pub(super) price: ClassPrice,
+    pub(super) source: Option<&'t str>,
+}
+
+/// Reads all tables under `price`; `on_source` is told, for each place with numbers, whether it
+/// says where they come from.
+pub(super) fn read<'t>(
+    prices: &Table<'t>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+    on_source: &mut dyn FnMut(&Table<'t>, Option<&'t str>, &mut Problems<'_>),
+) -> Vec<PriceEntry<'t>> {
+    let mut entries = Vec::new();
+    for (class, value) in prices.entries() {
+        let path = prices.key(class);
+        let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
+        if class.is_empty() || !class.bytes().all(allowed) {
+            problems.error(value.span(), format!("`{path}` is no name of a cost class"));
+            continue;
+        }
+        let Some(mut table) = as_table(path, value, problems) else { continue };
+        let source = optional_string(&mut table, "source", problems);
+        let mut price = ClassPrice { prices: Vec::new(), sets: None };
+        let mut priced = false;
+        for component in scope.components {
+            let read = table.optional(&component.name).and_then(|value| {
+                priced = true;
+                let path = table.key(&component.name);
+                if !component.serves(class) {
+                    let what = format!(
+                        "`{path}`: component {} does not serve this class, see its `serves`",
+                        component.name
+                    );
+                    problems.error(value.span(), what);
+                }
+                read_price(path, value, component, scope, source, problems, on_source)
+            });
+            price.prices.push(read);
+        }
+        if let Some(names) = table.strings("sets", problems) {
+            let key = table.key("sets");
+            let at = table.optional("sets").map_or(table.span(), Spanned::span);
+            let marks = names.iter().filter_map(|&name| {
+                let mark = scope.marks.iter().position(|mark| mark.name == name);
+                if mark.is_none() {
+                    problems.error(at.clone(), format!("`{key}`: there is no mark {name:?}"));
+                }
+                mark
+            });
+            price.sets = Some(marks.collect());
+        }
+        if !priced {
+            problems.error(table.span(), format!("`{}` has no price", prices.key(class)));
+        }
+        table.finish(problems);
+        entries.push(PriceEntry { class, price, source });
+    }
+    entries
+}
+
+fn read_price<'t>(
+    path: String,
+    value: &'t Spanned<DeValue<'t>>,
+    component: &Component,
+    scope: &Scope<'_>,
+    around: Option<&'t str>,
+    problems: &mut Problems<'_>,
+    on_source: &mut dyn FnMut(&Table<'t>, Option<&'t str>, &mut Problems<'_>),
+) -> Option<Price> {
+    if scope.bare_numbers && !value.get_ref().is_table() {
+        let ticks = read_ticks(&path, value, component.kind, problems)?;
+        return Some(Price { ticks, just_after: None, spacing: None });
+    }
+    let mut table = as_table(path, value, problems)?;
+    let source = optional_string(&mut table, "source", problems).or(around);
+    on_source(&table, source, problems);
+    let cycles = table.required("cycles", problems);
+    let ticks =
+        cycles.and_then(|value| read_ticks(&table.key("cycles"), value, component.kind, problems));
+    let (mut just_after, mut spacing) = (None, None);
+    if component.kind == ComponentKind::Cores {
+        just_after = read_rule(&mut table, "just_after", scope, problems);
+        spacing = read_rule(&mut table, "spacing", scope, problems);
+    }
+    table.finish(problems);
+    Some(Price { ticks: ticks?, just_after, spacing })
+}
+
+fn read_ticks(
+    path: &str,
+    value: &Spanned<DeValue<'_>>,
+    kind: ComponentKind,
+    problems: &mut Problems<'_>,
+) -> Option<u64> {
+    if kind == ComponentKind::Cores {
+        return whole(path, value, 0..=MAX_CYCLES, problems);
+    }
+    // 10^-9 cycles a tick, see `ComponentKind::ticks_per_cycle`.
+    let ticks = scaled(path, value, 9, problems)?;
+    if ticks > MAX_CYCLES * kind.ticks_per_cycle() {
+        problems.error(value.span(), format!("`{path}` must be at most {MAX_CYCLES}"));
+        return None;
+    }
+    Some(ticks)
+}
+
+fn read_rule(
+    table: &mut Table<'_>,
+    key: &str,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Rule> {
+    let mut rule = table.optional_table(key, problems)?;
+    let name = rule.string("mark", problems);
+    let cycles = rule.integer("cycles", 0..=MAX_RULE_CYCLES, problems);
+    let mark = name.and_then(|name| {
+        let mark = scope.marks.iter().position(|mark| mark.name == name);
+        if mark.is_none() {
+            let what = format!("`{}`: there is no mark {name:?}", rule.key("mark"));
+            problems.error(rule.span(), what);
+        }
+        mark
+    });
+    rule.finish(problems);
+    Some(Rule { mark: mark?, cycles: cycles? })
+}
+
+/// A string that may be absent.
+pub(super) fn optional_string<'t>(
+    table: &mut Table<'t>,
+    key: &str,
+    problems: &mut Problems<'_>,
+) -> Option<&'t str> {
+    table.optional(key)?;
+    table.string(key, problems)
+}

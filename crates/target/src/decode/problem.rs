@@ -1,0 +1,64 @@
+//! The problems found in one file, with their lines.
+
+use crate::TargetError;
+use std::ops::Range;
+
+#[derive(Clone, Debug)]
+struct Problem {
+    line: usize,
+    what: String,
+    /// Whether the file cannot be used.
+    fatal: bool,
+}
+
+/// Collects problems; knows the text, to turn offsets into lines.
+pub(super) struct Problems<'a> {
+    text: &'a str,
+    list: Vec<Problem>,
+}
+
+impl<'a> Problems<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Problems { text, list: Vec::new() }
+    }
+
+    /// Something that makes the file unusable.
+    pub(super) fn error(&mut self, at: Range<usize>, what: String) {
+        self.push(at, what, true);
+    }
+
+    /// Something that a reviewer should object to.
+    pub(super) fn lint(&mut self, at: Range<usize>, what: String) {
+        self.push(at, what, false);
+    }
+
+    fn push(&mut self, at: Range<usize>, what: String, fatal: bool) {
+        let start = at.start.min(self.text.len());
+        let line = 1 + self.text.as_bytes()[..start].iter().filter(|&&b| b == b'\n').count();
+        // Parser messages can have several lines; problems are one line each.
+        let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.list.push(Problem { line, what, fatal });
+    }
+
+    pub(super) fn any_fatal(&self) -> bool {
+        self.list.iter().any(|problem| problem.fatal)
+    }
+
+    /// The first fatal problem as an error, with the number of the others.
+    pub(super) fn into_error(mut self, file: &str) -> TargetError {
+        self.list.retain(|problem| problem.fatal);
+        self.list.sort_by_key(|problem| problem.line);
+        let further = self.list.len().saturating_sub(1);
+        let (line, what) = match self.list.into_iter().next() {
+            Some(problem) => (problem.line, problem.what),
+            None => (1, "not a target description".into()),
+        };
+        TargetError::Malformed { file: file.into(), line, what, further }
+    }
+
+    /// All problems, in the order of their lines.
+    pub(super) fn lines(mut self) -> Vec<String> {
+        self.list.sort_by_key(|problem| problem.line);
+        self.list.into_iter().map(|p| format!("line {}: {}", p.line, p.what)).collect()
+    }
+}

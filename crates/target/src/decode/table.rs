@@ -1,0 +1,248 @@
+//! Reading keys of known types out of one TOML table, with every problem noted.
+
+use super::decimal::{DecimalError, scaled_ceil};
+use super::problem::Problems;
+use std::collections::BTreeSet;
+use std::ops::{Range, RangeInclusive};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A table, the path to it for messages, and which of its keys have been asked for.
+pub(super) struct Table<'t> {
+    /// `component[0]`; empty for the document.
+    path: String,
+    entries: &'t DeTable<'t>,
+    span: Range<usize>,
+    known: BTreeSet<String>,
+}
+
+impl<'t> Table<'t> {
+    pub(super) fn new(path: String, entries: &'t DeTable<'t>, span: Range<usize>) -> Self {
+        Table { path, entries, span, known: BTreeSet::new() }
+    }
+
+    pub(super) fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+
+    /// The path to one of its keys.
+    pub(super) fn key(&self, key: &str) -> String {
+        let bare = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+        let quoted = match key.bytes().all(bare) && !key.is_empty() {
+            true => key.to_owned(),
+            false => format!("{key:?}"),
+        };
+        match self.path.is_empty() {
+            true => quoted,
+            false => format!("{}.{quoted}", self.path),
+        }
+    }
+
+    /// All keys and values, for tables whose keys are names.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&'t str, &'t Spanned<DeValue<'t>>)> {
+        self.entries.iter().map(|(key, value)| (key.get_ref().as_ref(), value))
+    }
+
+    /// The value of a key that may be absent.
+    pub(super) fn optional(&mut self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
+        self.known.insert(key.to_owned());
+        self.entries.get(key)
+    }
+
+    pub(super) fn required(
+        &mut self,
+        key: &str,
+        problems: &mut Problems<'_>,
+    ) -> Option<&'t Spanned<DeValue<'t>>> {
+        let value = self.optional(key);
+        if value.is_none() {
+            problems.error(self.span(), format!("`{}` is missing", self.key(key)));
+        }
+        value
+    }
+
+    /// A string.
+    pub(super) fn string(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<&'t str> {
+        let value = self.required(key, problems)?;
+        let text = value.get_ref().as_str();
+        match text {
+            Some(text) if !text.trim().is_empty() => Some(text),
+            Some(_) => {
+                problems.error(value.span(), format!("`{}` is empty", self.key(key)));
+                None
+            }
+            None => self.wrong_type(key, value, "a string", problems),
+        }
+    }
+
+    /// An optional list of strings.
+    pub(super) fn strings(
+        &mut self,
+        key: &str,
+        problems: &mut Problems<'_>,
+    ) -> Option<Vec<&'t str>> {
+        let value = self.optional(key)?;
+        let items = value.get_ref().as_array().map(|array| {
+            array.iter().map(|item| item.get_ref().as_str()).collect::<Option<Vec<_>>>()
+        });
+        match items.flatten() {
+            Some(items) => Some(items),
+            None => self.wrong_type(key, value, "a list of strings", problems),
+        }
+    }
+
+    /// An optional truth value.
+    pub(super) fn flag(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<bool> {
+        let value = self.optional(key)?;
+        match value.get_ref().as_bool() {
+            Some(flag) => Some(flag),
+            None => self.wrong_type(key, value, "true or false", problems),
+        }
+    }
+
+    /// A whole number.
+    pub(super) fn integer(
+        &mut self,
+        key: &str,
+        range: RangeInclusive<u64>,
+        problems: &mut Problems<'_>,
+    ) -> Option<u64> {
+        let value = self.required(key, problems)?;
+        whole(&self.key(key), value, range, problems)
+    }
+
+    /// A table under `key`.
+    pub(super) fn table(&mut self, key: &str, problems: &mut Problems<'_>) -> Option<Table<'t>> {
+        let value = self.required(key, problems)?;
+        as_table(self.key(key), value, problems)
+    }
+
+    /// A table under `key` that may be absent.
+    pub(super) fn optional_table(
+        &mut self,
+        key: &str,
+        problems: &mut Problems<'_>,
+    ) -> Option<Table<'t>> {
+        let value = self.optional(key)?;
+        as_table(self.key(key), value, problems)
+    }
+
+    /// The tables of `[[key]]`.
+    pub(super) fn tables(&mut self, key: &str, problems: &mut Problems<'_>) -> Vec<Table<'t>> {
+        let Some(value) = self.optional(key) else { return Vec::new() };
+        let Some(array) = value.get_ref().as_array() else {
+            self.wrong_type::<()>(key, value, "a list of tables (`[[…]]`)", problems);
+            return Vec::new();
+        };
+        let name = self.key(key);
+        let items = array.iter().enumerate();
+        items
+            .filter_map(|(index, item)| as_table(format!("{name}[{index}]"), item, problems))
+            .collect()
+    }
+
+    /// Notes every key that nobody has asked for.
+    pub(super) fn finish(self, problems: &mut Problems<'_>) {
+        for (key, _) in self.entries.iter() {
+            let name: &str = key.get_ref();
+            if self.known.contains(name) {
+                continue;
+            }
+            let path = self.key(name);
+            let with_unit = self
+                .known
+                .iter()
+                .find(|k| k.strip_prefix(name).is_some_and(|r| r.starts_with('_')));
+            let hint = match with_unit {
+                Some(known) => format!("its name says the unit: `{known}`"),
+                None => {
+                    let known: Vec<_> = self.known.iter().map(|k| format!("`{k}`")).collect();
+                    format!("keys here are {}", known.join(", "))
+                }
+            };
+            problems.error(key.span(), format!("unknown key `{path}`; {hint}"));
+        }
+    }
+
+    fn wrong_type<T>(
+        &self,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+        wanted: &str,
+        problems: &mut Problems<'_>,
+    ) -> Option<T> {
+        not_a(&self.key(key), value, wanted, problems)
+    }
+}
+
+fn not_a<T>(
+    path: &str,
+    value: &Spanned<DeValue<'_>>,
+    wanted: &str,
+    problems: &mut Problems<'_>,
+) -> Option<T> {
+    let found = value.get_ref().type_str();
+    problems.error(value.span(), format!("`{path}` must be {wanted}, not of type {found}"));
+    None
+}
+
+/// A value as a table.
+pub(super) fn as_table<'t>(
+    path: String,
+    value: &'t Spanned<DeValue<'t>>,
+    problems: &mut Problems<'_>,
+) -> Option<Table<'t>> {
+    match value.get_ref().as_table() {
+        Some(entries) => Some(Table::new(path, entries, value.span())),
+        None => not_a(&path, value, "a table", problems),
+    }
+}
+
+/// A value as a whole number.
+pub(super) fn whole(
+    path: &str,
+    value: &Spanned<DeValue<'_>>,
+    range: RangeInclusive<u64>,
+    problems: &mut Problems<'_>,
+) -> Option<u64> {
+    let Some(integer) = value.get_ref().as_integer() else {
+        return not_a(path, value, "a whole number", problems);
+    };
+    match u64::from_str_radix(integer.as_str(), integer.radix()) {
+        Ok(number) if range.contains(&number) => Some(number),
+        _ => {
+            let (low, high) = range.into_inner();
+            problems.error(
+                value.span(),
+                format!("`{path}` must be between {low} and {high}, not {integer}"),
+            );
+            None
+        }
+    }
+}
+
+/// A number of any kind times 10^`scale`, rounded up.
+pub(super) fn scaled(
+    path: &str,
+    value: &Spanned<DeValue<'_>>,
+    scale: u32,
+    problems: &mut Problems<'_>,
+) -> Option<u64> {
+    let parsed = match value.get_ref() {
+        DeValue::Float(float) => scaled_ceil(float.as_str(), scale),
+        DeValue::Integer(integer) => {
+            match i128::from_str_radix(integer.as_str(), integer.radix()) {
+                Ok(number) => scaled_ceil(&number.to_string(), scale),
+                Err(_) => Err(DecimalError::TooLarge),
+            }
+        }
+        _ => return not_a(path, value, "a number", problems),
+    };
+    match parsed {
+        Ok(number) => Some(number),
+        Err(error) => {
+            problems.error(value.span(), format!("`{path}` {}", error.text()));
+            None
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The cost automaton: prices events one after the other in a small, finite context.
+//!
+//! The context is how many cycles ago each mark was set, counted from the end of the event that
+//! set it and cut off where no rule can tell the difference any more. Time is the cycles of the
+//! cores that run the program; per-packet overhead is no part of it. Building longest paths out of
+//! this is the search's job.
+
+use crate::price::{ClassPrice, Price, Rule};
+use crate::{ComponentKind, CostVector, MAX_MARKS, Target, TargetError};
+
+/// Cycles since each mark was set. Opaque and small: as a key of a search node it is finite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Context([u16; MAX_MARKS]);
+
+/// A class ready to be charged.
+#[derive(Clone, Debug)]
+struct Charge {
+    /// Base cost, in ticks.
+    base: CostVector,
+    just_after: Option<Rule>,
+    spacing: Option<Rule>,
+    /// Which marks are set at the end.
+    sets: [bool; MAX_MARKS],
+}
+
+/// The prices of a target for the cost classes of one program.
+#[derive(Clone, Debug)]
+pub struct CostModel {
+    charges: Vec<Charge>,
+    /// The component whose cycles are time.
+    cores: usize,
+    overhead: CostVector,
+    start: Context,
+    /// Distances from here on are alike.
+    horizon: [u16; MAX_MARKS],
+}
+
+impl Target {
+    /// Compiles the prices of `classes`; events name them by their index.
+    ///
+    /// # Errors
+    /// [`TargetError::Unpriced`] with every class that lacks a price on a component it loads.
+    pub fn cost_model(&self, classes: &[String]) -> Result<CostModel, TargetError> {
+        let mut missing = Vec::new();
+        let unknown = ClassPrice::default();
+        let mut charges = Vec::with_capacity(classes.len());
+        for class in classes {
+            let known = self.prices.get(class).unwrap_or(&unknown);
+            let mut base = CostVector::zero(self.components.len());
+            let mut rules = (None, None);
+            for (index, component) in self.components.iter().enumerate() {
+                if !component.serves(class) {
+                    continue;
+                }
+                let Some(price) = known.prices.get(index).copied().flatten() else {
+                    let place = (class.clone(), component.name.clone());
+                    if !missing.contains(&place) {
+                        missing.push(place);
+                    }
+                    continue;
+                };
+                let Price { ticks, just_after, spacing } = price;
+                base.add(index, ticks);
+                if component.kind == ComponentKind::Cores {
+                    rules = (just_after, spacing);
+                }
+            }
+            let mut sets = [false; MAX_MARKS];
+            known.sets.iter().flatten().for_each(|&mark| sets[mark] = true);
+            charges.push(Charge { base, just_after: rules.0, spacing: rules.1, sets });
+        }
+        if !missing.is_empty() {
+            return Err(TargetError::Unpriced { target: self.name.clone(), classes: missing });
+        }
+        Ok(CostModel::new(self, charges))
+    }
+}
+
+impl CostModel {
+    fn new(target: &Target, charges: Vec<Charge>) -> Self {
+        let cores = target.cores_component();
+        let mut horizon = [0; MAX_MARKS];
+        for charge in &charges {
+            if let Some(rule) = charge.just_after {
+                raise(&mut horizon[rule.mark], 1);
+            }
+            if let Some(rule) = charge.spacing {
+                // The spacing has no effect once the distance makes up for it.
+                let after = charge.just_after.map_or(u64::MAX, |r| r.cycles);
+                let least = charge.base[cores].min(after);
+                raise(&mut horizon[rule.mark], rule.cycles.saturating_sub(least));
+            }
+        }
+        let mut start = Context(horizon);
+        for (distance, mark) in start.0.iter_mut().zip(&target.marks) {
+            if mark.set_at_start {
+                *distance = 0;
+            }
+        }
+        let mut overhead = CostVector::zero(target.components.len());
+        for (index, component) in target.components.iter().enumerate() {
+            let ticks = component.overhead.0.saturating_mul(component.kind.ticks_per_cycle());
+            overhead.add(index, ticks);
+        }
+        CostModel { charges, cores, overhead, start, horizon }
+    }
+
+    /// The number of components.
+    pub fn components(&self) -> usize {
+        self.overhead.len()
+    }
+
+    /// The context in which a program starts.
+    pub fn start(&self) -> Context {
+        self.start
+    }
+
+    /// The work for every packet besides the program's.
+    pub fn overhead(&self) -> CostVector {
+        self.overhead
+    }
+
+    /// No work, with this model's components.
+    pub fn zero(&self) -> CostVector {
+        CostVector::zero(self.components())
+    }
+
+    /// Adds the price of an event to `cost`; returns the context after it.
+    ///
+    /// `class` is an index into the classes that the model was made for. One that does not exist
+    /// costs the maximum: unmodelled never means free.
+    pub fn step(&self, context: Context, class: u32, cost: &mut CostVector) -> Context {
+        let Some(charge) = self.charges.get(class as usize) else {
+            (0..self.components()).for_each(|component| cost.add(component, u64::MAX));
+            return context;
+        };
+        let base = charge.base[self.cores];
+        let mut cycles = base;
+        if let Some(rule) = charge.just_after
+            && context.0[rule.mark] == 0
+        {
+            cycles = rule.cycles;
+        }
+        if let Some(rule) = charge.spacing {
+            cycles = cycles.max(rule.cycles.saturating_sub(u64::from(context.0[rule.mark])));
+        }
+        for (component, &ticks) in charge.base.as_slice().iter().enumerate() {
+            cost.add(component, if component == self.cores { cycles } else { ticks });
+        }
+        let passed = u16::try_from(cycles).unwrap_or(u16::MAX);
+        let mut next = context;
+        for mark in 0..MAX_MARKS {
+            next.0[mark] = match charge.sets[mark] {
+                true => 0,
+                false => context.0[mark].saturating_add(passed).min(self.horizon[mark]),
+            };
+        }
+        next
+    }
+}
+
+/// Raises a horizon; rules are limited to what 16 bits hold.
+fn raise(horizon: &mut u16, distance: u64) {
+    *horizon = (*horizon).max(u16::try_from(distance).unwrap_or(u16::MAX));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! Fractions of non-negative integers that compare exactly, infinity included.
+//!
+//! No arithmetic beyond what rates need: no sums, no general products.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+/// `num / den`; `den == 0` means infinity. Never 0/0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ratio {
+    num: u128,
+    den: u128,
+}
+
+impl Ratio {
+    pub(crate) const ZERO: Self = Ratio { num: 0, den: 1 };
+    pub(crate) const INFINITE: Self = Ratio { num: 1, den: 0 };
+
+    /// The fraction `num / den`; zero when `num` is zero, else infinity when `den` is zero.
+    pub(crate) fn new(num: u128, den: u128) -> Self {
+        if num == 0 { Self::ZERO } else { Ratio { num, den } }
+    }
+
+    pub(crate) fn is_infinite(self) -> bool {
+        self.den == 0
+    }
+
+    /// `1 / self`; infinity for zero and the other way round.
+    pub(crate) fn inverse(self) -> Self {
+        Ratio { num: self.den, den: self.num }
+    }
+
+    pub(crate) fn denominator(self) -> u128 {
+        self.den
+    }
+
+    /// The same value in lowest terms.
+    pub(crate) fn reduced(self) -> Self {
+        let divisor = gcd(self.num, self.den);
+        Ratio { num: self.num / divisor, den: self.den / divisor }
+    }
+
+    /// The value times `factor`; `None` when the result in lowest terms needs more than 128 bits.
+    pub(crate) fn times(self, factor: u128) -> Option<Self> {
+        if factor == 0 || self.num == 0 {
+            return Some(Self::ZERO);
+        }
+        let reduced = self.reduced();
+        let divisor = gcd(factor, reduced.den);
+        let num = reduced.num.checked_mul(factor / divisor)?;
+        Some(Ratio { num, den: reduced.den / divisor })
+    }
+
+    /// The nearest floating-point number, up to rounding of numerator and denominator.
+    pub(crate) fn as_f64(self) -> f64 {
+        self.num as f64 / self.den as f64
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ratio { num, den } = self.reduced();
+        match den {
+            0 => write!(f, "unlimited"),
+            1 => write!(f, "{num}"),
+            _ => write!(f, "{num}/{den}"),
+        }
+    }
+}
+
+fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// Compares by continued fractions: needs no wider integers than its arguments.
+fn compare_by_quotients(mut a: Ratio, mut b: Ratio) -> Ordering {
+    loop {
+        match (a.den, b.den) {
+            (0, 0) => return Ordering::Equal,
+            (0, _) => return Ordering::Greater,
+            (_, 0) => return Ordering::Less,
+            _ => {}
+        }
+        let whole = (a.num / a.den).cmp(&(b.num / b.den));
+        if whole != Ordering::Equal {
+            return whole;
+        }
+        // a < b exactly when the fractional parts are so, and their reciprocals the other way.
+        let (left, right) = (a.num % a.den, b.num % b.den);
+        (a, b) = (Ratio { num: b.den, den: right }, Ratio { num: a.den, den: left });
+    }
+}
+
+impl Ord for Ratio {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.num.checked_mul(other.den), other.num.checked_mul(self.den)) {
+            // Two infinities have equal (zero) products; an infinity beats any finite value.
+            (Some(left), Some(right)) => left.cmp(&right),
+            _ => compare_by_quotients(*self, *other),
+        }
+    }
+}
+
+impl PartialOrd for Ratio {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ratio {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Ratio {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! Whatever happens to the text of a description: a target, or an error that names file and line;
+//! and [`check`] finds a problem whenever parsing does.
+
+use proptest::prelude::*;
+use slowpath_target::{Target, check};
+
+fn original() -> &'static str {
+    Target::builtin_text("agilio-cx-2x40").expect("built in")
+}
+
+fn contract(text: &str) {
+    match Target::parse(text, "mangled.toml") {
+        Ok(target) => {
+            // Whatever it is now, it can be used.
+            let classes: Vec<String> = vec!["insn".into(), "mem.dram.read32.wait".into()];
+            if let Ok(model) = target.cost_model(&classes) {
+                let mut cost = model.overhead();
+                model.step(model.start(), 1, &mut cost);
+                target.rates(&cost, target.min_packet);
+            }
+        }
+        Err(error) => {
+            let error = error.to_string();
+            assert!(error.starts_with("mangled.toml:"), "{error}");
+            assert_eq!(error.lines().count(), 1, "{error}");
+            assert!(!check(text).is_empty(), "{error}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn lines_lost_or_doubled(at in any::<prop::sample::Index>(), double in any::<bool>()) {
+        let mut lines: Vec<&str> = original().lines().collect();
+        let at = at.index(lines.len());
+        match double {
+            true => lines.insert(at, lines[at]),
+            false => { lines.remove(at); }
+        }
+        contract(&lines.join("\n"));
+    }
+
+    #[test]
+    fn a_value_replaced(at in any::<prop::sample::Index>(), value in "[-0-9a-z\"'\\[\\]{}=., ]{0,9}") {
+        let mut lines: Vec<String> = original().lines().map(str::to_owned).collect();
+        let at = at.index(lines.len());
+        if let Some((key, _)) = lines[at].split_once('=') {
+            lines[at] = format!("{key}= {value}");
+        }
+        contract(&lines.join("\n"));
+    }
+
+    #[test]
+    fn a_piece_replaced_by_anything(
+        start in any::<prop::sample::Index>(), len in 0usize..20, piece in ".{0,8}",
+    ) {
+        let chars: Vec<char> = original().chars().collect();
+        let start = start.index(chars.len());
+        let end = (start + len).min(chars.len());
+        let text: String =
+            chars[..start].iter().copied().chain(piece.chars()).chain(chars[end..].iter().copied()).collect();
+        contract(&text);
+    }
+
+    #[test]
+    fn arbitrary_text(text in ".{0,200}") {
+        contract(&text);
+    }
+}
