@@ -1,0 +1,266 @@
+//! Concrete execution: one packet, one path. Replays every witness, so it shares nothing with the
+//! symbolic step but the IR's definition.
+
+use slowpath_ir::{
+    BinaryOp, BlockId, CostEvent, InputId, InputKind, Op, Operand, OriginOp, Program, RegionId,
+    Target, Terminator,
+};
+use std::collections::HashMap;
+use thiserror::Error;
+
+/// What a run starts from. Everything that is not given has the value of `fill` or is the least
+/// that it can be.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    /// Values of inputs.
+    pub inputs: HashMap<InputId, u64>,
+    /// Initial bytes by region and offset (modulo the width of addresses).
+    pub memory: HashMap<(RegionId, u64), u8>,
+    /// Every other byte.
+    pub fill: u8,
+}
+
+/// Distance between the base addresses of regions, so that none reaches into another.
+const SPREAD: u64 = 0x0100_0000;
+
+impl Environment {
+    /// The least value of every input, but for base addresses, which are far apart; every byte of
+    /// memory is `fill`.
+    pub fn with_fill(program: &Program, fill: u8) -> Self {
+        let mut inputs = HashMap::new();
+        for (index, input) in program.inputs.iter().enumerate() {
+            let value = match input.kind {
+                InputKind::BaseAddress(region) => {
+                    (SPREAD * (u64::from(region.0) + 1)).clamp(input.min, input.max)
+                }
+                InputKind::PacketLength | InputKind::Unknown => input.min,
+            };
+            inputs.insert(InputId::from(index), value);
+        }
+        Environment { inputs, memory: HashMap::new(), fill }
+    }
+}
+
+/// Which way a run left a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Taken {
+    /// The block.
+    pub block: BlockId,
+    /// The index of the edge among [`Terminator::edges`].
+    pub edge: usize,
+}
+
+/// A complete run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// The blocks in order, with the ways out of them.
+    pub path: Vec<Taken>,
+    /// The work done, in order.
+    pub costs: Vec<CostEvent>,
+    /// The number of the exit.
+    pub exit: u32,
+    /// Bytes written and not restored, by region and offset.
+    pub written: HashMap<(RegionId, u64), u8>,
+}
+
+/// A run that could not be completed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ConcreteError {
+    /// A load or store outside of all regions.
+    #[error("instruction .{insn}: address {address:#x} is in no memory region")]
+    Stray {
+        /// The instruction.
+        insn: u32,
+        /// The address.
+        address: u64,
+    },
+    /// More blocks than allowed.
+    #[error("the run was stopped after {0} blocks")]
+    TooLong(usize),
+}
+
+/// Farthest distance from a region's base that still belongs to it, in bytes.
+const REACH: i128 = 1 << 33;
+
+/// Runs `program` from its entry.
+///
+/// # Errors
+/// See [`ConcreteError`]; `max_blocks` bounds the run.
+pub fn run(
+    program: &Program,
+    environment: &Environment,
+    max_blocks: usize,
+) -> Result<Run, ConcreteError> {
+    let mut core = Core {
+        program,
+        environment,
+        regs: vec![0; program.regs.len()],
+        written: HashMap::new(),
+        bases: Vec::new(),
+    };
+    let pure = |op: &Op| !matches!(op, Op::Load { .. } | Op::Store { .. });
+    for origin in program.prologue.iter().filter(|origin| pure(&origin.op)) {
+        core.step(origin)?;
+    }
+    core.bases = program
+        .regions
+        .iter()
+        .map(|region| (program.width(region.base), core.regs[region.base.index()]))
+        .collect();
+    for origin in &program.prologue {
+        core.step(origin)?;
+    }
+    let mut run = Run::default();
+    let mut block_id = program.entry;
+    loop {
+        if run.path.len() >= max_blocks {
+            return Err(ConcreteError::TooLong(max_blocks));
+        }
+        let block = program.block(block_id);
+        for origin in &block.ops {
+            core.step(origin)?;
+        }
+        run.costs.extend(&block.costs);
+        let (index, edge) = match &block.terminator {
+            Terminator::Jump(edge) => (0, edge),
+            Terminator::Branch { cond, taken, .. } if core.regs[cond.index()] == 1 => (0, taken),
+            Terminator::Branch { fallthrough, .. } => (1, fallthrough),
+        };
+        run.costs.extend(&edge.costs);
+        run.path.push(Taken { block: block_id, edge: index });
+        match edge.target {
+            Target::Block(next) => block_id = next,
+            Target::Exit(exit) => {
+                run.exit = exit;
+                run.written = core.written;
+                return Ok(run);
+            }
+        }
+    }
+}
+
+struct Core<'a> {
+    program: &'a Program,
+    environment: &'a Environment,
+    regs: Vec<u64>,
+    written: HashMap<(RegionId, u64), u8>,
+    bases: Vec<(u8, u64)>,
+}
+
+fn ones(width: u8) -> u64 {
+    u64::MAX >> (64 - u32::from(width))
+}
+
+fn signed(value: u64, width: u8) -> i64 {
+    let unused = 64 - u32::from(width);
+    ((value << unused) as i64) >> unused
+}
+
+impl Core<'_> {
+    fn value(&self, operand: Operand) -> (u64, u8) {
+        match operand {
+            Operand::Reg(reg) => (self.regs[reg.index()], self.program.width(reg)),
+            Operand::Const { value, width } => (value, width),
+        }
+    }
+
+    fn step(&mut self, origin: &OriginOp) -> Result<(), ConcreteError> {
+        let width = origin.op.dst().map_or(64, |reg| self.program.width(reg));
+        let result = match origin.op {
+            Op::Copy { src, .. } | Op::ZeroExtend { src, .. } => self.value(src).0,
+            Op::Not { src, .. } => !self.value(src).0,
+            Op::Extract { src, lo, .. } => self.value(src).0 >> lo,
+            Op::SignExtend { src, .. } => {
+                let (value, from) = self.value(src);
+                signed(value, from) as u64
+            }
+            Op::Select { cond, then, other, .. } => {
+                self.value(if self.value(cond).0 == 1 { then } else { other }).0
+            }
+            Op::Input { input, .. } => {
+                let info = &self.program.inputs[input.index()];
+                self.environment.inputs.get(&input).copied().unwrap_or(info.min)
+            }
+            Op::Binary { op, a, b, .. } => {
+                let ((a, width), (b, low_width)) = (self.value(a), self.value(b));
+                arithmetic(op, a, b, width, low_width)
+            }
+            Op::Load { addr, .. } => self.load(addr, width, origin.insn.0)?,
+            Op::Store { addr, value } => return self.store(addr, value, origin.insn.0),
+        };
+        if let Some(dst) = origin.op.dst() {
+            self.regs[dst.index()] = result & ones(width);
+        }
+        Ok(())
+    }
+
+    /// The region whose base is closest, and the offset from it.
+    fn place(&self, address: u64, width: u8, insn: u32) -> Result<(RegionId, u64), ConcreteError> {
+        let candidates = self.bases.iter().enumerate().filter(|(_, base)| base.0 == width);
+        let nearest = candidates
+            .map(|(index, &(_, base))| {
+                ((i128::from(address) - i128::from(base)).abs(), index, base)
+            })
+            .min()
+            .filter(|&(distance, ..)| distance <= REACH);
+        let (_, index, base) = nearest.ok_or(ConcreteError::Stray { insn, address })?;
+        Ok((RegionId::from(index), address.wrapping_sub(base) & ones(width)))
+    }
+
+    fn load(&self, addr: Operand, width: u8, insn: u32) -> Result<u64, ConcreteError> {
+        let (address, address_width) = self.value(addr);
+        let (region, offset) = self.place(address, address_width, insn)?;
+        let mut value = 0;
+        for byte in 0..u64::from(width / 8) {
+            let key = (region, offset.wrapping_add(byte) & ones(address_width));
+            let known = self.written.get(&key).or_else(|| self.environment.memory.get(&key));
+            value |= u64::from(known.copied().unwrap_or(self.environment.fill)) << (8 * byte);
+        }
+        Ok(value)
+    }
+
+    fn store(&mut self, addr: Operand, value: Operand, insn: u32) -> Result<(), ConcreteError> {
+        let (address, address_width) = self.value(addr);
+        let (value, width) = self.value(value);
+        let (region, offset) = self.place(address, address_width, insn)?;
+        for byte in 0..u64::from(width / 8) {
+            let key = (region, offset.wrapping_add(byte) & ones(address_width));
+            self.written.insert(key, (value >> (8 * byte)) as u8);
+        }
+        Ok(())
+    }
+}
+
+fn arithmetic(op: BinaryOp, a: u64, b: u64, width: u8, low_width: u8) -> u64 {
+    let (signed_a, signed_b) = (signed(a, width), signed(b, width));
+    let amount = u32::try_from(b).unwrap_or(u32::MAX);
+    match op {
+        BinaryOp::Add => a.wrapping_add(b),
+        BinaryOp::Sub => a.wrapping_sub(b),
+        BinaryOp::Mul => a.wrapping_mul(b),
+        BinaryOp::Udiv => a.checked_div(b).unwrap_or(u64::MAX),
+        BinaryOp::Urem => a.checked_rem(b).unwrap_or(a),
+        BinaryOp::Sdiv if b == 0 => {
+            if signed_a < 0 {
+                1
+            } else {
+                u64::MAX
+            }
+        }
+        BinaryOp::Sdiv => signed_a.wrapping_div(signed_b) as u64,
+        BinaryOp::Srem if b == 0 => a,
+        BinaryOp::Srem => signed_a.wrapping_rem(signed_b) as u64,
+        BinaryOp::And => a & b,
+        BinaryOp::Or => a | b,
+        BinaryOp::Xor => a ^ b,
+        BinaryOp::Shl if amount >= u32::from(width) => 0,
+        BinaryOp::Shl => a << amount,
+        BinaryOp::Lshr if amount >= u32::from(width) => 0,
+        BinaryOp::Lshr => a >> amount,
+        BinaryOp::Ashr => (signed_a >> amount.min(63)) as u64,
+        BinaryOp::Eq => u64::from(a == b),
+        BinaryOp::Ult => u64::from(a < b),
+        BinaryOp::Slt => u64::from(signed_a < signed_b),
+        BinaryOp::Concat => (a << low_width) | b,
+    }
+}

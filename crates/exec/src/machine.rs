@@ -1,0 +1,405 @@
+//! The symbolic step: registers and memory as terms, block by block.
+//!
+//! States of several paths that meet are merged: a register that differs becomes a fresh variable
+//! whose value each incoming arc determines (a gated phi, [`Leaf::Phi`]). So one pass over the
+//! unrolled graph gives every condition as a term over inputs and phis, and [`crate::Resolver`]
+//! turns these into the terms of one path by choosing the arcs. This is where the analysis of all
+//! paths together and the execution along one path share their work.
+//!
+//! This module knows no costs and makes no decisions about which path to look at.
+
+use crate::ExecError;
+use crate::facts::Facts;
+use crate::memory::{Location, MemId, MemNode, MemPool};
+use slowpath_ir::{
+    BinaryOp, BlockId, InputKind, InsnIdx, Liveness, Op, Operand, OriginOp, Program, Reg, RegionId,
+    Target, Terminator,
+};
+use slowpath_smt::{ArrayId, Domain, Node, TermId, TermPool, VarId};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A place in the unrolled graph where states meet; the owner of the graph numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PointId(pub u32);
+
+/// An arc of the unrolled graph; the owner of the graph numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ArcId(pub u32);
+
+/// Registers, memory and facts at a point of the program.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// The registers that are still read, in ascending order.
+    pub(crate) regs: Rc<Vec<(Reg, TermId)>>,
+    pub(crate) memory: MemId,
+    pub(crate) facts: Rc<Facts>,
+}
+
+impl State {
+    /// What the conditions on every way here say.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn register(&self, reg: Reg) -> Option<TermId> {
+        let index = self.regs.binary_search_by_key(&reg, |&(reg, _)| reg).ok()?;
+        Some(self.regs[index].1)
+    }
+}
+
+/// A variable whose value depends on the path.
+#[derive(Clone, Debug)]
+pub(crate) enum Leaf {
+    /// The value that arrives at `point` over one of its arcs.
+    Phi { point: PointId, incoming: Vec<(ArcId, TermId)> },
+    /// A byte behind an address whose region differs between paths.
+    Deferred { memory: MemId, address: TermId, byte: u32, insn: u32 },
+}
+
+/// Symbolic execution of one program.
+pub struct Machine {
+    /// The terms.
+    pub pool: TermPool,
+    pub(crate) program: Rc<Program>,
+    pub(crate) memory: MemPool,
+    pub(crate) leaves: HashMap<VarId, Leaf>,
+    pub(crate) bases: Vec<TermId>,
+    pub(crate) arrays: Vec<ArrayId>,
+    pub(crate) bytes: HashMap<(MemId, RegionId, TermId), Option<TermId>>,
+    pub(crate) insn: u32,
+    inputs: Vec<TermId>,
+    live_in: Vec<Vec<Reg>>,
+    /// Registers of the block being executed.
+    regs: Vec<Option<TermId>>,
+}
+
+impl Machine {
+    /// Sets up the program's inputs and regions and executes its prologue.
+    ///
+    /// # Errors
+    /// See [`ExecError`].
+    pub fn new(program: Rc<Program>) -> Result<(Self, State), ExecError> {
+        let mut pool = TermPool::new();
+        let mut inputs = Vec::with_capacity(program.inputs.len());
+        for input in &program.inputs {
+            inputs.push(pool.var(&input.name, Domain::range(input.width, input.min, input.max)));
+        }
+        let liveness = Liveness::of(&program);
+        let blocks = (0..program.blocks.len()).map(BlockId::from);
+        let live_in = blocks.map(|block| liveness.live_in(block).collect()).collect();
+        let mut machine = Machine {
+            pool,
+            memory: MemPool::new(),
+            leaves: HashMap::new(),
+            bases: Vec::new(),
+            arrays: Vec::new(),
+            bytes: HashMap::new(),
+            insn: 0,
+            inputs,
+            live_in,
+            regs: vec![None; program.regs.len()],
+            program: Rc::clone(&program),
+        };
+        for region in &program.regions {
+            let width = program.width(region.base);
+            machine.arrays.push(machine.pool.array(&region.name, width));
+        }
+        let mut state = State {
+            regs: Rc::new(Vec::new()),
+            memory: MemPool::INITIAL,
+            facts: Rc::new(Facts::new()),
+        };
+        // Stores of the prologue need the bases, which the prologue itself computes: compute all
+        // registers first, then execute it in full.
+        let registers = program.prologue.iter().filter(|origin| origin.op.dst().is_some());
+        for origin in registers.filter(|origin| !matches!(origin.op, Op::Load { .. })) {
+            machine.step(origin, &mut state)?;
+        }
+        for region in &program.regions {
+            let base = machine.operand(region.base.into())?;
+            machine.bases.push(base);
+        }
+        for origin in &program.prologue {
+            machine.step(origin, &mut state)?;
+        }
+        state.regs = machine.keep(std::iter::once(program.entry));
+        Ok((machine, state))
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The term of the packet's length in bytes.
+    pub fn packet_length(&self) -> Option<TermId> {
+        self.program.packet_length.map(|input| self.inputs[input.index()])
+    }
+
+    /// The terms of all inputs, in the program's order.
+    pub fn inputs(&self) -> &[TermId] {
+        &self.inputs
+    }
+
+    /// The array that stands for the initial content of a region.
+    pub fn array(&self, region: RegionId) -> ArrayId {
+        self.arrays[region.index()]
+    }
+
+    /// Executes a block; returns the branch condition, if it ends in a branch.
+    ///
+    /// # Errors
+    /// See [`ExecError`].
+    pub fn run_block(
+        &mut self,
+        block: BlockId,
+        state: &mut State,
+    ) -> Result<Option<TermId>, ExecError> {
+        let program = Rc::clone(&self.program);
+        let block = program.block(block);
+        self.regs.fill(None);
+        for &(reg, value) in state.regs.iter() {
+            self.regs[reg.index()] = Some(value);
+        }
+        for origin in &block.ops {
+            self.step(origin, state)?;
+        }
+        let condition = match block.terminator {
+            Terminator::Jump(_) => None,
+            Terminator::Branch { cond, .. } => {
+                self.insn = block.insns.last().map_or(block.first.0, |insn| insn.0);
+                Some(self.operand(cond.into())?)
+            }
+        };
+        let next = block.terminator.edges().filter_map(|edge| match edge.target {
+            Target::Block(next) => Some(next),
+            Target::Exit(_) => None,
+        });
+        state.regs = self.keep(next);
+        Ok(condition)
+    }
+
+    /// The current registers that one of `blocks` reads.
+    fn keep(&self, blocks: impl Iterator<Item = BlockId>) -> Rc<Vec<(Reg, TermId)>> {
+        let mut live: Vec<Reg> =
+            blocks.flat_map(|block| self.live_in[block.index()].iter().copied()).collect();
+        live.sort_unstable();
+        live.dedup();
+        let value = |reg: Reg| self.regs[reg.index()].map(|value| (reg, value));
+        Rc::new(live.into_iter().filter_map(value).collect())
+    }
+
+    /// The state behind a branch, or `None` when the facts rule that way out.
+    pub fn assume(&self, state: &State, condition: TermId, holds: bool) -> Option<State> {
+        let mut facts = (*state.facts).clone();
+        facts.assume(&self.pool, condition, holds, None).ok()?;
+        Some(State { facts: Rc::new(facts), ..state.clone() })
+    }
+
+    /// The state at the start of `block`, where the given states meet.
+    pub fn merge(
+        &mut self,
+        point: PointId,
+        block: BlockId,
+        mut incoming: Vec<(ArcId, State)>,
+    ) -> Result<State, ExecError> {
+        if incoming.len() == 1 {
+            return Ok(incoming.swap_remove(0).1);
+        }
+        let mut regs = Vec::with_capacity(self.live_in[block.index()].len());
+        let mut made: HashMap<Vec<TermId>, TermId> = HashMap::new();
+        for index in 0..self.live_in[block.index()].len() {
+            let reg = self.live_in[block.index()][index];
+            let values: Option<Vec<TermId>> =
+                incoming.iter().map(|(_, state)| state.register(reg)).collect();
+            let Some(values) = values else { continue };
+            let merged = match made.get(&values) {
+                Some(&term) => term,
+                None => {
+                    let arcs: Vec<ArcId> = incoming.iter().map(|&(arc, _)| arc).collect();
+                    let term = self.merge_values(point, &arcs, &values);
+                    made.insert(values, term);
+                    term
+                }
+            };
+            regs.push((reg, merged));
+        }
+        let first = incoming[0].1.memory;
+        let memory = if incoming.iter().all(|(_, state)| state.memory == first) {
+            first
+        } else {
+            let incoming = incoming.iter().map(|(arc, state)| (arc.0, state.memory)).collect();
+            self.memory.push(MemNode::Merge { point: point.0, incoming })
+        };
+        let facts: Vec<&Facts> = incoming.iter().map(|(_, state)| state.facts.as_ref()).collect();
+        let facts = Rc::new(Facts::join(&facts));
+        Ok(State { regs: Rc::new(regs), memory, facts })
+    }
+
+    /// One term for several values: the value itself where they agree, else a phi. Pointers into
+    /// the same region keep their base, so that they stay pointers.
+    pub(crate) fn merge_values(
+        &mut self,
+        point: PointId,
+        arcs: &[ArcId],
+        values: &[TermId],
+    ) -> TermId {
+        if values.iter().all(|&value| value == values[0]) {
+            return values[0];
+        }
+        let located: Option<Vec<Location>> = values.iter().map(|&v| self.locate(v)).collect();
+        if let Some(located) = located
+            && located.iter().all(|location| location.region == located[0].region)
+        {
+            let offsets: Vec<TermId> = located.iter().map(|location| location.offset).collect();
+            let offset = self.phi(point, arcs, &offsets);
+            let base = self.bases[located[0].region.index()];
+            return self.pool.add(base, offset);
+        }
+        self.phi(point, arcs, values)
+    }
+
+    fn phi(&mut self, point: PointId, arcs: &[ArcId], values: &[TermId]) -> TermId {
+        if values.iter().all(|&value| value == values[0]) {
+            return values[0];
+        }
+        let domain = values[1..]
+            .iter()
+            .fold(self.pool.domain(values[0]), |all, &v| all.join(&self.pool.domain(v)));
+        let term = self.pool.var(&format!("phi{}.{}", point.0, self.leaves.len()), domain);
+        let incoming = arcs.iter().copied().zip(values.iter().copied()).collect();
+        self.register_leaf(term, Leaf::Phi { point, incoming });
+        term
+    }
+
+    pub(crate) fn register_leaf(&mut self, term: TermId, leaf: Leaf) {
+        if let Node::Var(var) = *self.pool.node(term) {
+            self.leaves.insert(var, leaf);
+        }
+    }
+
+    fn operand(&mut self, operand: Operand) -> Result<TermId, ExecError> {
+        match operand {
+            Operand::Const { value, width } => Ok(self.pool.constant(width, value)),
+            Operand::Reg(reg) => self.regs[reg.index()].ok_or_else(|| ExecError::Undefined {
+                insn: self.insn,
+                register: self.program.regs[reg.index()].name.clone(),
+            }),
+        }
+    }
+
+    fn step(&mut self, origin: &OriginOp, state: &mut State) -> Result<(), ExecError> {
+        let InsnIdx(insn) = origin.insn;
+        self.insn = insn;
+        let width = origin.op.dst().map_or(0, |reg| self.program.width(reg));
+        let value = match origin.op {
+            Op::Copy { src, .. } => self.operand(src)?,
+            Op::Not { src, .. } => {
+                let src = self.operand(src)?;
+                self.pool.not(src)
+            }
+            Op::Extract { src, lo, .. } => {
+                let src = self.operand(src)?;
+                self.pool.extract(src, lo, width)
+            }
+            Op::ZeroExtend { src, .. } => {
+                let src = self.operand(src)?;
+                self.pool.zext(src, width)
+            }
+            Op::SignExtend { src, .. } => {
+                let src = self.operand(src)?;
+                self.pool.sext(src, width)
+            }
+            Op::Select { cond, then, other, .. } => {
+                let cond = self.operand(cond)?;
+                let then = self.operand(then)?;
+                let other = self.operand(other)?;
+                self.pool.ite(cond, then, other)
+            }
+            Op::Input { input, .. } => self.inputs[input.index()],
+            Op::Binary { op, a, b, .. } => {
+                let a = self.operand(a)?;
+                let b = self.operand(b)?;
+                self.binary(op, a, b)
+            }
+            Op::Load { addr, .. } => {
+                let addr = self.operand(addr)?;
+                self.load(state.memory, addr, width / 8)
+            }
+            Op::Store { addr, value } => {
+                let address = self.operand(addr)?;
+                let value = self.operand(value)?;
+                let location = self.locate(address);
+                let prev = state.memory;
+                let node = MemNode::Store { prev, address, location, value, insn };
+                state.memory = self.memory.push(node);
+                return Ok(());
+            }
+        };
+        if let Some(dst) = origin.op.dst() {
+            self.regs[dst.index()] = Some(value);
+        }
+        Ok(())
+    }
+
+    fn binary(&mut self, op: BinaryOp, a: TermId, b: TermId) -> TermId {
+        let pool = &mut self.pool;
+        match op {
+            BinaryOp::Add => pool.add(a, b),
+            BinaryOp::Sub => pool.sub(a, b),
+            BinaryOp::Mul => pool.mul(a, b),
+            BinaryOp::Udiv => pool.udiv(a, b),
+            BinaryOp::Urem => pool.urem(a, b),
+            BinaryOp::Sdiv => pool.sdiv(a, b),
+            BinaryOp::Srem => pool.srem(a, b),
+            BinaryOp::And => pool.and(a, b),
+            BinaryOp::Or => pool.or(a, b),
+            BinaryOp::Xor => pool.xor(a, b),
+            BinaryOp::Shl => pool.shl(a, b),
+            BinaryOp::Lshr => pool.lshr(a, b),
+            BinaryOp::Ashr => pool.ashr(a, b),
+            BinaryOp::Eq => pool.eq(a, b),
+            BinaryOp::Ult => pool.ult(a, b),
+            BinaryOp::Slt => pool.slt(a, b),
+            BinaryOp::Concat => pool.concat(a, b),
+        }
+    }
+
+    /// The region and offset of an address, if the term shows them.
+    pub(crate) fn locate(&mut self, address: TermId) -> Option<Location> {
+        let sum = self.pool.split_sum(address);
+        for index in 0..self.bases.len() {
+            let base = self.bases[index];
+            if self.pool.width(base) != self.pool.width(address) {
+                continue;
+            }
+            let region = RegionId::from(index);
+            if base == address || sum.addends.contains(&base) {
+                let offset = self.pool.sub(address, base);
+                return Some(Location { region, offset });
+            }
+            // A base of the form (b, 0...0): its low bits and the offset may have been joined.
+            if let (Node::Concat(base_high, base_low), Node::Concat(high, low)) =
+                (*self.pool.node(base), *self.pool.node(address))
+                && self.pool.as_const(base_low) == Some(0)
+                && self.pool.width(base_low) == self.pool.width(low)
+            {
+                let sum = self.pool.split_sum(high);
+                if base_high == high || sum.addends.contains(&base_high) {
+                    let offset = self.pool.sub(high, base_high);
+                    let offset = self.pool.concat(offset, low);
+                    return Some(Location { region, offset });
+                }
+            }
+        }
+        None
+    }
+
+    /// What stands for the base address of each region, if it is an input.
+    pub fn base_input(&self, region: RegionId) -> Option<TermId> {
+        let inputs = self.program.inputs.iter().zip(&self.inputs);
+        let mut matching = inputs.filter(|(input, _)| input.kind == InputKind::BaseAddress(region));
+        matching.next().map(|(_, &term)| term)
+    }
+}

@@ -1,0 +1,236 @@
+//! Execution along one path: the terms of all paths together, with every phi replaced by what
+//! arrives over the path's arc.
+//!
+//! Work is shared between paths with a common prefix: a value depends on the arcs up to some
+//! position only, and stays known as long as the prefix up to there does.
+
+use crate::ExecError;
+use crate::load::Hit;
+use crate::machine::{ArcId, Leaf, Machine, PointId};
+use crate::memory::{Location, MemId, MemNode};
+use slowpath_smt::{Node, TermId};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// Position on the path behind which a resolved term does not look; 0 = holds on every path.
+type Level = u32;
+
+/// Resolves terms along paths.
+#[derive(Debug, Default)]
+pub struct Resolver {
+    path: Vec<(ArcId, PointId)>,
+    position: HashMap<PointId, u32>,
+    resolved: HashMap<TermId, (TermId, Level)>,
+    by_level: Vec<Vec<TermId>>,
+}
+
+impl Resolver {
+    /// No path yet.
+    pub fn new() -> Self {
+        Resolver::default()
+    }
+
+    /// Moves to a path: its arcs in order, each with the point it leads to. What is known about
+    /// the common prefix with the previous path is kept.
+    pub fn follow(&mut self, path: &[(ArcId, PointId)]) {
+        let common = self.path.iter().zip(path).take_while(|(a, b)| a == b).count();
+        for (_, point) in self.path.drain(common..) {
+            self.position.remove(&point);
+        }
+        for index in common..path.len() {
+            self.position.insert(path[index].1, index as u32 + 1);
+            self.path.push(path[index]);
+        }
+        for terms in self.by_level.drain((common + 1).min(self.by_level.len())..) {
+            for term in terms {
+                self.resolved.remove(&term);
+            }
+        }
+    }
+
+    /// The value of `term` on the current path.
+    ///
+    /// # Errors
+    /// [`ExecError::UnknownRegion`] when a load on the path has no known region.
+    pub fn resolve(&mut self, machine: &mut Machine, term: TermId) -> Result<TermId, ExecError> {
+        self.term(machine, term).map(|(term, _)| term)
+    }
+
+    fn term(&mut self, machine: &mut Machine, root: TermId) -> Result<(TermId, Level), ExecError> {
+        let mut work = vec![root];
+        while let Some(&term) = work.last() {
+            if self.resolved.contains_key(&term) {
+                work.pop();
+                continue;
+            }
+            if let Node::Var(var) = *machine.pool.node(term)
+                && let Some(leaf) = machine.leaves.get(&var)
+            {
+                match leaf.clone() {
+                    Leaf::Phi { point, incoming } => {
+                        let (value, position) = self.arriving(term, machine, point, &incoming)?;
+                        if let Some(&(resolved, level)) = self.resolved.get(&value) {
+                            self.keep(term, resolved, level.max(position));
+                            work.pop();
+                        } else {
+                            work.push(value);
+                        }
+                    }
+                    Leaf::Deferred { memory, address, byte, insn } => {
+                        let (value, level) = self.byte(machine, memory, address, byte, insn)?;
+                        self.keep(term, value, level);
+                        work.pop();
+                    }
+                }
+                continue;
+            }
+            let children: Vec<TermId> = machine.pool.children(term).collect();
+            let before = work.len();
+            work.extend(children.iter().filter(|child| !self.resolved.contains_key(child)));
+            if work.len() > before {
+                continue;
+            }
+            let mut level = 0;
+            let mut values = Vec::with_capacity(children.len());
+            for child in &children {
+                let (value, child_level) = self.resolved[child];
+                level = level.max(child_level);
+                values.push(value);
+            }
+            let value = if values == children { term } else { machine.pool.rebuild(term, &values) };
+            self.keep(term, value, level);
+            work.pop();
+        }
+        Ok(self.resolved[&root])
+    }
+
+    fn keep(&mut self, term: TermId, value: TermId, level: Level) {
+        self.resolved.insert(term, (value, level));
+        let level = level as usize;
+        if self.by_level.len() <= level {
+            self.by_level.resize_with(level + 1, Vec::new);
+        }
+        self.by_level[level].push(term);
+    }
+
+    fn arriving<T: Copy>(
+        &self,
+        term: TermId,
+        machine: &Machine,
+        point: PointId,
+        incoming: &[(ArcId, T)],
+    ) -> Result<(T, Level), ExecError> {
+        let off_path = || ExecError::OffPath { term: machine.pool.display(term) };
+        let &position = self.position.get(&point).ok_or_else(off_path)?;
+        let arc = self.path[position as usize - 1].0;
+        let value = incoming.iter().find(|(from, _)| *from == arc).ok_or_else(off_path)?.1;
+        Ok((value, position))
+    }
+
+    fn byte(
+        &mut self,
+        machine: &mut Machine,
+        mut memory: MemId,
+        address: TermId,
+        byte: u32,
+        insn: u32,
+    ) -> Result<(TermId, Level), ExecError> {
+        let (address, mut level) = self.term(machine, address)?;
+        let location = machine.locate(address);
+        let mut at = location.ok_or(ExecError::UnknownRegion { insn })?;
+        let width = machine.pool.width(at.offset);
+        let distance = machine.pool.constant(width, u64::from(byte));
+        at.offset = machine.pool.add(at.offset, distance);
+        let mut maybe = Vec::new();
+        let value = loop {
+            match machine.memory.node(memory).clone() {
+                MemNode::Initial => break machine.initial(at.region, at.offset),
+                MemNode::Store { prev, address, value, insn, .. } => {
+                    let (address, address_level) = self.term(machine, address)?;
+                    let to: Location =
+                        machine.locate(address).ok_or(ExecError::UnknownRegion { insn })?;
+                    let (value, value_level) = self.term(machine, value)?;
+                    level = level.max(address_level);
+                    match machine.hit(at, to, value) {
+                        Hit::Never => {}
+                        Hit::Always(byte) => {
+                            level = level.max(value_level);
+                            break byte;
+                        }
+                        Hit::Perhaps(bytes) => {
+                            level = level.max(value_level);
+                            maybe.extend(bytes);
+                        }
+                    }
+                    memory = prev;
+                }
+                MemNode::Merge { point, incoming } => {
+                    let incoming: Vec<(ArcId, MemId)> =
+                        incoming.iter().map(|&(arc, memory)| (ArcId(arc), memory)).collect();
+                    let (next, position) =
+                        self.arriving(address, machine, PointId(point), &incoming)?;
+                    level = level.max(position);
+                    memory = next;
+                }
+            }
+        };
+        let folded = maybe
+            .into_iter()
+            .rev()
+            .fold(value, |older, (condition, byte)| machine.pool.ite(condition, byte, older));
+        Ok((folded, level))
+    }
+
+    /// The arcs of the current path that determine the value of `term` on it: every path that
+    /// takes them all gives the term the same value.
+    pub fn reasons(&self, machine: &Machine, term: TermId) -> BTreeSet<ArcId> {
+        let mut arcs = BTreeSet::new();
+        let (mut seen, mut seen_memory) = (HashSet::new(), HashSet::new());
+        let (mut work, mut memories) = (vec![term], Vec::new());
+        loop {
+            if let Some(term) = work.pop() {
+                if !seen.insert(term) {
+                    continue;
+                }
+                work.extend(machine.pool.children(term));
+                let Node::Var(var) = *machine.pool.node(term) else { continue };
+                match machine.leaves.get(&var) {
+                    Some(Leaf::Phi { point, incoming }) => {
+                        if let Ok((value, position)) =
+                            self.arriving(term, machine, *point, incoming)
+                        {
+                            arcs.insert(self.path[position as usize - 1].0);
+                            work.push(value);
+                        }
+                    }
+                    Some(&Leaf::Deferred { memory, address, .. }) => {
+                        work.push(address);
+                        memories.push(memory);
+                    }
+                    None => {}
+                }
+            } else if let Some(memory) = memories.pop() {
+                if !seen_memory.insert(memory) {
+                    continue;
+                }
+                match machine.memory.node(memory) {
+                    MemNode::Initial => {}
+                    &MemNode::Store { prev, address, value, .. } => {
+                        work.extend([address, value]);
+                        memories.push(prev);
+                    }
+                    MemNode::Merge { point, incoming } => {
+                        let incoming: Vec<(ArcId, MemId)> =
+                            incoming.iter().map(|&(arc, m)| (ArcId(arc), m)).collect();
+                        let arriving = self.arriving(term, machine, PointId(*point), &incoming);
+                        if let Ok((next, position)) = arriving {
+                            arcs.insert(self.path[position as usize - 1].0);
+                            memories.push(next);
+                        }
+                    }
+                }
+            } else {
+                return arcs;
+            }
+        }
+    }
+}
