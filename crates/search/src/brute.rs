@@ -1,0 +1,92 @@
+//! The reference for tests: every path of the unrolled program, each checked on its own.
+//!
+//! Shares execution and the solver with the search, but neither nogoods nor facts nor bounds.
+
+use crate::SearchError;
+use crate::costs::CostGraph;
+use crate::dag::Head;
+use crate::unroll::Unrolled;
+use slowpath_exec::{ArcId, PointId, Resolver};
+use slowpath_smt::{Outcome, Solver};
+use slowpath_target::CostVector;
+
+/// A satisfiable path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrutePath {
+    /// Its arcs.
+    pub path: Vec<u32>,
+    /// Its cost, overhead included.
+    pub cost: CostVector,
+    /// The shortest packet, in bytes.
+    pub length: u32,
+}
+
+/// All satisfiable paths, in no particular order. Exponential: for small programs.
+///
+/// # Errors
+/// What execution or the solver cannot do; a solver that gives up is an error here.
+pub fn all_paths<S: Solver>(
+    unrolled: &mut Unrolled,
+    costs: &CostGraph,
+    solver: &mut S,
+    packets: (u32, u32),
+) -> Result<Vec<BrutePath>, SearchError> {
+    let mut found = Vec::new();
+    let mut resolver = Resolver::new();
+    let mut work: Vec<(u32, Vec<u32>)> = vec![(0, Vec::new())];
+    while let Some((node, prefix)) = work.pop() {
+        for &arc in &unrolled.dag.nodes[node as usize].out.clone() {
+            let mut path = prefix.clone();
+            path.push(arc);
+            match unrolled.dag.arcs[arc as usize].head {
+                Head::Node(next) => work.push((next, path)),
+                Head::Exit(_) => {
+                    let length = shortest(unrolled, &mut resolver, solver, &path, packets)?;
+                    if let Some(length) = length {
+                        found.push(BrutePath { cost: costs.path_cost(&path), length, path });
+                    }
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn shortest<S: Solver>(
+    unrolled: &mut Unrolled,
+    resolver: &mut Resolver,
+    solver: &mut S,
+    path: &[u32],
+    packets: (u32, u32),
+) -> Result<Option<u32>, SearchError> {
+    let mut steps = Vec::new();
+    for &arc in path {
+        if let Head::Node(node) = unrolled.dag.arcs[arc as usize].head {
+            steps.push((ArcId(arc), PointId(node)));
+        }
+    }
+    resolver.follow(&steps);
+    let mut assumptions = Vec::new();
+    for &arc in path {
+        if let Some((condition, holds)) = unrolled.dag.arcs[arc as usize].condition {
+            let term = resolver.resolve(&mut unrolled.machine, condition)?;
+            let pool = &mut unrolled.machine.pool;
+            assumptions.push(if holds { term } else { pool.not(term) });
+        }
+    }
+    let length = unrolled.machine.packet_length();
+    for size in packets.0..=packets.1 {
+        let pool = &mut unrolled.machine.pool;
+        let mut query = assumptions.clone();
+        if let Some(length) = length {
+            let size = pool.constant(pool.width(length), u64::from(size));
+            query.push(pool.eq(length, size));
+        }
+        match solver.check(pool, &query)? {
+            Outcome::Sat(_) => return Ok(Some(size)),
+            Outcome::Unsat(_) => {}
+            Outcome::Unknown(why) => return Err(SearchError::Internal(why)),
+        }
+    }
+    Ok(None)
+}

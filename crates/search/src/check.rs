@@ -1,0 +1,262 @@
+//! Is there a packet for this path? And how short can it be?
+//!
+//! Facts first (no solver), then one solver call with an assumption per branch condition, so that
+//! a contradiction names its conditions; these and the arcs that determine their values on this
+//! path are the nogood.
+
+use crate::SearchError;
+use crate::dag::Head;
+use crate::nogood::{ANY_LENGTH, Nogood};
+use crate::unroll::Unrolled;
+use slowpath_exec::{ArcId, Facts, PointId, Resolver};
+use slowpath_smt::{Model, Node, Outcome, Solver, TermId, minimise_core};
+use std::collections::BTreeSet;
+
+/// The answer for one path.
+#[derive(Debug)]
+pub enum Verdict {
+    /// A packet takes the path.
+    Satisfiable {
+        /// The shortest one, in bytes.
+        length: u32,
+        /// Its content, and the rest of the environment.
+        model: Model,
+        /// The branch conditions on the path, as terms over inputs that all have to be 1.
+        conditions: Vec<TermId>,
+    },
+    /// No packet does, or none that is short enough.
+    Conflict(Nogood),
+    /// The solver could not tell.
+    Unknown(String),
+}
+
+/// Checks paths of one unrolled program.
+pub struct PathChecker<S> {
+    solver: S,
+    resolver: Resolver,
+    min_packet: u32,
+}
+
+/// Solver calls spent on making one nogood smaller.
+const MINIMISE_BUDGET: usize = 40;
+
+/// The conditions of a path.
+struct Conditions {
+    /// Distinct terms that have to be 1.
+    terms: Vec<TermId>,
+    /// For each, the position on the path of the first arc that asks for it.
+    positions: Vec<u32>,
+}
+
+impl<S: Solver> PathChecker<S> {
+    /// A checker for packets of at least `min_packet` bytes.
+    pub fn new(solver: S, min_packet: u32) -> Self {
+        PathChecker { solver, resolver: Resolver::new(), min_packet }
+    }
+
+    /// The solver.
+    pub fn solver(&self) -> &S {
+        &self.solver
+    }
+
+    /// The solver, to set limits.
+    pub fn solver_mut(&mut self) -> &mut S {
+        &mut self.solver
+    }
+
+    /// Is there a packet of at most `max_length` bytes that takes `path`?
+    ///
+    /// # Errors
+    /// What execution or the solver cannot do.
+    pub fn check(
+        &mut self,
+        unrolled: &mut Unrolled,
+        path: &[u32],
+        max_length: u32,
+    ) -> Result<Verdict, SearchError> {
+        let steps: Vec<(ArcId, PointId)> = path
+            .iter()
+            .filter_map(|&arc| match unrolled.dag.arcs[arc as usize].head {
+                Head::Node(node) => Some((ArcId(arc), PointId(node))),
+                Head::Exit(_) => None,
+            })
+            .collect();
+        self.resolver.follow(&steps);
+        let mut conditions = Conditions { terms: Vec::new(), positions: Vec::new() };
+        let mut facts = Facts::new();
+        let mut seen = BTreeSet::new();
+        for (position, &arc) in path.iter().enumerate() {
+            let Some((condition, holds)) = unrolled.dag.arcs[arc as usize].condition else {
+                continue;
+            };
+            let machine = &mut unrolled.machine;
+            let resolved = self.resolver.resolve(machine, condition)?;
+            let term = if holds { resolved } else { machine.pool.not(resolved) };
+            if machine.pool.as_const(term) == Some(1) || !seen.insert(term) {
+                continue;
+            }
+            let tag = position as u32;
+            if let Err(conflict) = facts.assume(&machine.pool, term, true, Some(tag)) {
+                return Ok(Verdict::Conflict(Nogood {
+                    arcs: self.arcs(unrolled, path, &conflict.reasons),
+                    below: ANY_LENGTH,
+                }));
+            }
+            conditions.terms.push(term);
+            conditions.positions.push(tag);
+        }
+        let Some(length) = unrolled.machine.packet_length() else {
+            return self.without_length(unrolled, path, &conditions);
+        };
+        let (least, reasons) = facts.at_least(&unrolled.machine.pool, length);
+        if least > u64::from(max_length) {
+            let arcs = self.arcs(unrolled, path, &reasons);
+            return Ok(Verdict::Conflict(Nogood { arcs, below: least as u32 }));
+        }
+        self.with_length(unrolled, path, &conditions, length, (least as u32, max_length))
+    }
+
+    fn with_length(
+        &mut self,
+        unrolled: &mut Unrolled,
+        path: &[u32],
+        conditions: &Conditions,
+        length: TermId,
+        (least, max_length): (u32, u32),
+    ) -> Result<Verdict, SearchError> {
+        let bounded = self.ask(unrolled, conditions, Some((length, max_length)))?;
+        let (lowest, model) = match bounded {
+            Outcome::Unknown(why) => return Ok(Verdict::Unknown(why)),
+            Outcome::Sat(model) => (least, model),
+            Outcome::Unsat(core) if core.iter().all(|&i| i < conditions.terms.len()) => {
+                return self.conflict(unrolled, path, conditions, core, None);
+            }
+            Outcome::Unsat(_) => match self.ask(unrolled, conditions, None)? {
+                Outcome::Unknown(why) => return Ok(Verdict::Unknown(why)),
+                Outcome::Unsat(core) => {
+                    return self.conflict(unrolled, path, conditions, core, None);
+                }
+                Outcome::Sat(model) => (max_length + 1, model),
+            },
+        };
+        let (shortest, model) = match self.shorten(unrolled, conditions, length, lowest, model)? {
+            Ok(found) => found,
+            Err(why) => return Ok(Verdict::Unknown(why)),
+        };
+        if shortest <= max_length {
+            return Ok(Verdict::Satisfiable {
+                length: shortest.max(self.min_packet),
+                model,
+                conditions: conditions.terms.clone(),
+            });
+        }
+        match self.ask(unrolled, conditions, Some((length, shortest - 1)))? {
+            Outcome::Unsat(core) => {
+                self.conflict(unrolled, path, conditions, core, Some((length, shortest)))
+            }
+            Outcome::Unknown(why) => Ok(Verdict::Unknown(why)),
+            Outcome::Sat(_) => Err(SearchError::Internal("the shortest packet is not".into())),
+        }
+    }
+
+    fn without_length(
+        &mut self,
+        unrolled: &mut Unrolled,
+        path: &[u32],
+        conditions: &Conditions,
+    ) -> Result<Verdict, SearchError> {
+        Ok(match self.ask(unrolled, conditions, None)? {
+            Outcome::Unknown(why) => Verdict::Unknown(why),
+            Outcome::Unsat(core) => return self.conflict(unrolled, path, conditions, core, None),
+            Outcome::Sat(model) => Verdict::Satisfiable {
+                length: self.min_packet,
+                model,
+                conditions: conditions.terms.clone(),
+            },
+        })
+    }
+
+    /// The shortest packet of at least `lowest` bytes that meets the conditions: binary search.
+    fn shorten(
+        &mut self,
+        unrolled: &mut Unrolled,
+        conditions: &Conditions,
+        length: TermId,
+        lowest: u32,
+        model: Model,
+    ) -> Result<Result<(u32, Model), String>, SearchError> {
+        let length_in = |model: &Model| match *unrolled.machine.pool.node(length) {
+            Node::Var(var) => model.var(var).unwrap_or(u64::from(lowest)) as u32,
+            _ => lowest,
+        };
+        let (mut low, mut high, mut best) = (lowest, length_in(&model).max(lowest), model);
+        // Most often the least length is possible: ask for it first.
+        let mut middle = low;
+        while low < high {
+            match self.ask(unrolled, conditions, Some((length, middle)))? {
+                Outcome::Sat(model) => (high, best) = (middle, model),
+                Outcome::Unsat(_) => low = middle + 1,
+                Outcome::Unknown(why) => return Ok(Err(why)),
+            }
+            middle = low + (high - low) / 2;
+        }
+        Ok(Ok((high, best)))
+    }
+
+    /// Asks the solver for a packet of at most the given length; the length is the last
+    /// assumption.
+    fn ask(
+        &mut self,
+        unrolled: &mut Unrolled,
+        conditions: &Conditions,
+        at_most: Option<(TermId, u32)>,
+    ) -> Result<Outcome, SearchError> {
+        let mut assumptions = conditions.terms.clone();
+        assumptions.extend(at_most.map(|(term, max)| at_most_term(unrolled, term, max)));
+        Ok(self.solver.check(&mut unrolled.machine.pool, &assumptions)?)
+    }
+
+    fn conflict(
+        &mut self,
+        unrolled: &mut Unrolled,
+        path: &[u32],
+        conditions: &Conditions,
+        core: Vec<usize>,
+        shortest: Option<(TermId, u32)>,
+    ) -> Result<Verdict, SearchError> {
+        let mut assumptions = conditions.terms.clone();
+        if let Some((length, shortest)) = shortest {
+            assumptions.push(at_most_term(unrolled, length, shortest - 1));
+        }
+        let pool = &mut unrolled.machine.pool;
+        let core = minimise_core(&mut self.solver, pool, &assumptions, &core, MINIMISE_BUDGET)?;
+        let positions: Vec<u32> =
+            core.iter().filter_map(|&index| conditions.positions.get(index).copied()).collect();
+        let needs_length = core.iter().any(|&index| index >= conditions.terms.len());
+        let below = match shortest {
+            Some((_, shortest)) if needs_length => shortest,
+            _ => ANY_LENGTH,
+        };
+        Ok(Verdict::Conflict(Nogood { arcs: self.arcs(unrolled, path, &positions), below }))
+    }
+
+    /// The arcs behind the conditions at these positions of the path.
+    fn arcs(&self, unrolled: &Unrolled, path: &[u32], positions: &[u32]) -> Vec<u32> {
+        let mut arcs = BTreeSet::new();
+        for &position in positions {
+            let arc = path[position as usize];
+            arcs.insert(arc);
+            if let Some((condition, _)) = unrolled.dag.arcs[arc as usize].condition {
+                let reasons = self.resolver.reasons(&unrolled.machine, condition);
+                arcs.extend(reasons.iter().map(|arc| arc.0));
+            }
+        }
+        arcs.into_iter().collect()
+    }
+}
+
+fn at_most_term(unrolled: &mut Unrolled, length: TermId, max: u32) -> TermId {
+    let pool = &mut unrolled.machine.pool;
+    let max = pool.constant(pool.width(length), u64::from(max));
+    pool.ule(length, max)
+}

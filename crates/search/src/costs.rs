@@ -1,0 +1,170 @@
+//! The cost automaton: what a path costs, exactly.
+//!
+//! The price of work may depend on what came shortly before. That context is small and finite, so
+//! it is part of the state here: a state is a node of the unrolled program with a cost context,
+//! and every arc has one constant cost per state. Longest paths over states are exact where the
+//! paper over-estimates edges ("throughput guarantees", § 5.2 "Edge Costs") and corrects later.
+
+use crate::dag::{Arc, Dag, Head};
+use slowpath_ir::Program;
+use slowpath_target::{Context, CostModel, CostVector};
+
+/// The state behind an arc that leaves the program.
+const EXIT: u32 = u32::MAX;
+
+/// The unrolled program with exact costs.
+#[derive(Clone, Debug)]
+pub struct CostGraph {
+    /// For each state, in topological order, where its steps begin; one more at the end.
+    first: Vec<u32>,
+    /// The arc of each step.
+    arcs: Vec<u32>,
+    /// The state that each step leads to.
+    next: Vec<u32>,
+    /// The cost of each step, by component.
+    costs: Vec<Vec<u64>>,
+    overhead: CostVector,
+}
+
+/// Room for the dynamic program, reused between calls.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    best: Vec<u64>,
+    choice: Vec<u32>,
+}
+
+/// No way to the end.
+const NEVER: u64 = u64::MAX;
+
+impl CostGraph {
+    /// Prices every arc in every context in which it can be taken.
+    pub fn new(dag: &Dag, program: &Program, model: &CostModel) -> Self {
+        let mut contexts: Vec<Vec<Context>> = vec![Vec::new(); dag.nodes.len()];
+        let mut steps: Vec<(u32, u32, u32, CostVector)> = Vec::new();
+        let mut first = Vec::new();
+        let mut first_of_node = Vec::with_capacity(dag.nodes.len());
+        if let Some(entry) = contexts.first_mut() {
+            entry.push(model.start());
+        }
+        for (index, node) in dag.nodes.iter().enumerate() {
+            first_of_node.push(first.len() as u32);
+            let block = program.block(node.block);
+            for context in contexts[index].clone() {
+                first.push(steps.len() as u32);
+                let mut spent = model.zero();
+                let mut inside = context;
+                for event in &block.costs {
+                    inside = model.step(inside, event.class.0, &mut spent);
+                }
+                for &arc in &node.out {
+                    let Arc { head, edge, .. } = dag.arcs[arc as usize];
+                    let (mut cost, mut after) = (spent, inside);
+                    let events = block.terminator.edges().nth(edge).map(|edge| &edge.costs);
+                    for event in events.into_iter().flatten() {
+                        after = model.step(after, event.class.0, &mut cost);
+                    }
+                    let (node, place) = match head {
+                        Head::Exit(_) => (EXIT, 0),
+                        Head::Node(to) => (to, place_of(&mut contexts[to as usize], after)),
+                    };
+                    steps.push((arc, node, place, cost));
+                }
+            }
+        }
+        first.push(steps.len() as u32);
+        let next = steps.iter().map(|&(_, node, place, _)| match node {
+            EXIT => EXIT,
+            node => first_of_node[node as usize] + place,
+        });
+        let cost_of = |component| steps.iter().map(|step| step.3[component]).collect();
+        CostGraph {
+            next: next.collect(),
+            arcs: steps.iter().map(|step| step.0).collect(),
+            costs: (0..model.components()).map(cost_of).collect(),
+            overhead: model.overhead(),
+            first,
+        }
+    }
+
+    /// The number of states.
+    pub fn states(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// The number of components.
+    pub fn components(&self) -> usize {
+        self.costs.len()
+    }
+
+    fn steps(&self, state: usize) -> std::ops::Range<usize> {
+        self.first[state] as usize..self.first[state + 1] as usize
+    }
+
+    /// The path over allowed arcs that costs most on `component`, with that cost in ticks,
+    /// overhead included. Linear in the number of states and steps.
+    pub fn longest(
+        &self,
+        component: usize,
+        allowed: &[bool],
+        scratch: &mut Scratch,
+    ) -> Option<(u64, Vec<u32>)> {
+        let Scratch { best, choice } = scratch;
+        best.clear();
+        best.resize(self.states(), NEVER);
+        choice.clear();
+        choice.resize(self.states(), 0);
+        let costs = &self.costs[component];
+        for state in (0..self.states()).rev() {
+            for step in self.steps(state) {
+                if !allowed[self.arcs[step] as usize] {
+                    continue;
+                }
+                let rest = match self.next[step] {
+                    EXIT => 0,
+                    next => best[next as usize],
+                };
+                if rest == NEVER {
+                    continue;
+                }
+                let total = costs[step].saturating_add(rest).min(NEVER - 1);
+                if best[state] == NEVER || total > best[state] {
+                    (best[state], choice[state]) = (total, step as u32);
+                }
+            }
+        }
+        let total = *best.first().filter(|&&total| total != NEVER)?;
+        let mut path = Vec::new();
+        let mut state = 0;
+        while state != EXIT {
+            let step = choice[state as usize] as usize;
+            path.push(self.arcs[step]);
+            state = self.next[step];
+        }
+        Some((total.saturating_add(self.overhead[component]), path))
+    }
+
+    /// The cost of a complete path, overhead included.
+    pub fn path_cost(&self, path: &[u32]) -> CostVector {
+        let mut cost = self.overhead;
+        let mut state = 0;
+        for &arc in path {
+            let Some(step) = self.steps(state).find(|&step| self.arcs[step] == arc) else { break };
+            for component in 0..self.components() {
+                cost.add(component, self.costs[component][step]);
+            }
+            match self.next[step] {
+                EXIT => break,
+                next => state = next as usize,
+            }
+        }
+        cost
+    }
+}
+
+fn place_of(contexts: &mut Vec<Context>, context: Context) -> u32 {
+    let known = contexts.iter().position(|&other| other == context);
+    known.unwrap_or_else(|| {
+        contexts.push(context);
+        contexts.len() - 1
+    }) as u32
+}

@@ -1,0 +1,137 @@
+//! Nogoods: sets of arcs that no packet below a certain length takes together.
+//!
+//! A nogood for every length is a conflict between branch conditions; one with a finite length is
+//! a *size lemma*: these arcs together need at least that many bytes.
+
+/// The length of nogoods that hold for packets of any length.
+pub const ANY_LENGTH: u32 = u32::MAX;
+
+/// One nogood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nogood {
+    /// The arcs, ascending.
+    pub arcs: Vec<u32>,
+    /// No packet shorter than this takes all of them.
+    pub below: u32,
+}
+
+/// All nogoods of a program; they hold for every component and objective.
+#[derive(Clone, Debug, Default)]
+pub struct Nogoods {
+    all: Vec<Nogood>,
+    by_arc: Vec<Vec<u32>>,
+    /// For single arcs: packets shorter than this do not take them.
+    unit: Vec<u32>,
+    activity: Vec<u32>,
+    counts: Vec<u32>,
+}
+
+impl Nogoods {
+    /// No nogoods yet for a graph with these least lengths per arc.
+    pub fn new(min_lengths: Vec<u32>) -> Self {
+        Nogoods {
+            all: Vec::new(),
+            by_arc: vec![Vec::new(); min_lengths.len()],
+            activity: vec![0; min_lengths.len()],
+            unit: min_lengths,
+            counts: Vec::new(),
+        }
+    }
+
+    /// The number of nogoods, those of single arcs excluded that were known from the start.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether none has been learnt.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Adds a nogood.
+    pub fn add(&mut self, mut nogood: Nogood) {
+        nogood.arcs.sort_unstable();
+        nogood.arcs.dedup();
+        let index = self.all.len() as u32;
+        for &arc in &nogood.arcs {
+            self.by_arc[arc as usize].push(index);
+            self.activity[arc as usize] += 1;
+        }
+        if let [arc] = nogood.arcs[..] {
+            let unit = &mut self.unit[arc as usize];
+            *unit = (*unit).max(nogood.below);
+        }
+        self.counts.push(0);
+        self.all.push(nogood);
+    }
+
+    /// Least packet lengths that single arcs need, in bytes.
+    pub fn unit_lengths(&self) -> &[u32] {
+        &self.unit
+    }
+
+    /// How many nogoods an arc is part of.
+    pub fn activity(&self, arc: u32) -> u32 {
+        self.activity[arc as usize]
+    }
+
+    /// The smallest nogood that rules out a path for packets of `length` bytes.
+    pub fn violated(&mut self, path: &[u32], length: u32) -> Option<&Nogood> {
+        let mut found: Option<u32> = None;
+        for &arc in path {
+            for &index in &self.by_arc[arc as usize] {
+                let count = &mut self.counts[index as usize];
+                *count += 1;
+                let nogood = &self.all[index as usize];
+                if *count as usize == nogood.arcs.len() && nogood.below > length {
+                    let size = |index: u32| self.all[index as usize].arcs.len();
+                    if found.is_none_or(|best| size(index) < size(best)) {
+                        found = Some(index);
+                    }
+                }
+            }
+        }
+        for &arc in path {
+            for &index in &self.by_arc[arc as usize] {
+                self.counts[index as usize] = 0;
+            }
+        }
+        found.map(|index| &self.all[index as usize])
+    }
+
+    /// The arcs that cannot be taken by packets of `length` bytes together with `required` ones:
+    /// calls `forbid` for each. Returns false when the required arcs exclude each other.
+    pub fn propagate(
+        &self,
+        required: &[u32],
+        length: u32,
+        status: &mut [crate::open::Status],
+    ) -> bool {
+        use crate::open::Status;
+        for &arc in required {
+            for &index in &self.by_arc[arc as usize] {
+                let nogood = &self.all[index as usize];
+                if nogood.below <= length {
+                    continue;
+                }
+                let mut free = None;
+                let mut several = false;
+                let mut satisfied = false;
+                for &other in &nogood.arcs {
+                    match status[other as usize] {
+                        Status::Forbidden => satisfied = true,
+                        Status::Free if free.is_some() => several = true,
+                        Status::Free => free = Some(other),
+                        Status::Required => {}
+                    }
+                }
+                match free {
+                    _ if satisfied || several => {}
+                    Some(last) => status[last as usize] = Status::Forbidden,
+                    None => return false,
+                }
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,236 @@
+//! Unrolling: executes the program symbolically, all paths together, and lays out each block
+//! instance as a node.
+//!
+//! Loops end where the conditions say so: the facts collected on the way rule out the way back, as
+//! the kernel's verifier finds loop bounds by execution (`kernel/bpf/verifier.c`, `is_branch_taken`
+//! and `check_cond_jmp_op`). Where they do not, a limit per loop cuts it ("throughput guarantees",
+//! § 5.2), which becomes an assumption of the result.
+
+use crate::SearchError;
+use crate::dag::{Arc, Dag, DagNode, Head};
+use slowpath_exec::{ArcId, Machine, PointId, State};
+use slowpath_ir::{BlockId, FlowGraph, LoopId, Program, Target};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// How often a loop's body may run.
+#[derive(Clone, Debug, Default)]
+pub struct UnrollLimits {
+    /// For every loop without a limit of its own.
+    pub every: Option<u32>,
+    /// By the number of an instruction inside the loop; the innermost loop around it is meant.
+    pub at: Vec<(u32, u32)>,
+}
+
+/// Block instances after which a program is refused rather than unrolled further.
+const MAX_NODES: usize = 1_000_000;
+/// Iterations after which a loop without a limit counts as unbounded.
+const MAX_ITERATIONS: u32 = 20_000;
+
+/// An unrolled program and what executed it.
+pub struct Unrolled {
+    /// The graph.
+    pub dag: Dag,
+    /// The terms of its conditions.
+    pub machine: Machine,
+    /// One sentence for each loop that a limit cut.
+    pub assumptions: Vec<String>,
+}
+
+/// Unrolls `program`. `stop` is polled; when it returns true the work is abandoned.
+///
+/// # Errors
+/// Loops with several entries or without a bound, and what execution cannot do.
+pub fn unroll(
+    program: Rc<Program>,
+    limits: &UnrollLimits,
+    stop: &dyn Fn() -> bool,
+) -> Result<Unrolled, SearchError> {
+    let flow = FlowGraph::of(&program)?;
+    let limits = per_loop(&program, &flow, limits)?;
+    let (machine, start) = Machine::new(Rc::clone(&program))?;
+    let mut unroller = Unroller {
+        program,
+        flow,
+        limits,
+        machine,
+        dag: Dag::default(),
+        pending: HashMap::new(),
+        back: Vec::new(),
+        assumptions: Vec::new(),
+        stop,
+    };
+    unroller.pending.insert(unroller.program.entry, vec![(ArcId(u32::MAX), start)]);
+    unroller.scope(None)?;
+    unroller.cut();
+    Ok(Unrolled { dag: unroller.dag, machine: unroller.machine, assumptions: unroller.assumptions })
+}
+
+/// The limit of every loop.
+fn per_loop(
+    program: &Program,
+    flow: &FlowGraph,
+    limits: &UnrollLimits,
+) -> Result<Vec<Option<u32>>, SearchError> {
+    let mut result = vec![limits.every; flow.loops.len()];
+    for &(location, limit) in &limits.at {
+        let holds =
+            |&block: &BlockId| program.block(block).insns.iter().any(|insn| insn.0 == location);
+        let block = flow.order.iter().copied().find(holds);
+        let Some(inside) = block.and_then(|block| flow.innermost[block.index()]) else {
+            return Err(SearchError::NoLoopAt { location });
+        };
+        result[inside.index()] = Some(limit);
+    }
+    Ok(result)
+}
+
+type Arrivals = Vec<(ArcId, State)>;
+
+struct Unroller<'a> {
+    program: Rc<Program>,
+    flow: FlowGraph,
+    limits: Vec<Option<u32>>,
+    machine: Machine,
+    dag: Dag,
+    /// States on their way to blocks that have not been laid out yet.
+    pending: HashMap<BlockId, Arrivals>,
+    /// The loops being laid out, innermost last, with what arrives for their next iteration.
+    back: Vec<(BlockId, Arrivals)>,
+    assumptions: Vec<String>,
+    stop: &'a dyn Fn() -> bool,
+}
+
+impl Unroller<'_> {
+    /// Lays out the blocks of one loop body (or of the whole program) once.
+    fn scope(&mut self, scope: Option<LoopId>) -> Result<(), SearchError> {
+        let blocks = match scope {
+            Some(id) => self.flow.loops[id.index()].blocks.clone(),
+            None => self.flow.order.clone(),
+        };
+        for block in blocks {
+            let innermost = self.flow.innermost[block.index()];
+            if innermost == scope {
+                self.block(block)?;
+            } else if let Some(inner) = self.child(scope, innermost)
+                && self.flow.loops[inner.index()].header == block
+            {
+                self.iterate(inner)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The loop directly inside `scope` that contains the loop `inner`.
+    fn child(&self, scope: Option<LoopId>, inner: Option<LoopId>) -> Option<LoopId> {
+        let mut current = inner?;
+        loop {
+            let parent = self.flow.loops[current.index()].parent;
+            if parent == scope {
+                return Some(current);
+            }
+            current = parent?;
+        }
+    }
+
+    fn iterate(&mut self, id: LoopId) -> Result<(), SearchError> {
+        let header = self.flow.loops[id.index()].header;
+        let Some(mut arrivals) = self.pending.remove(&header) else { return Ok(()) };
+        let limit = self.limits[id.index()];
+        let mut iteration = 0;
+        while !arrivals.is_empty() {
+            let location = self.program.block(header).first.0;
+            if limit.is_some_and(|limit| iteration >= limit) {
+                self.assumptions.push(format!(
+                    "the loop at .{location} runs at most {iteration} times (--unroll)"
+                ));
+                break;
+            }
+            if iteration >= MAX_ITERATIONS {
+                return Err(SearchError::UnboundedLoop { location, iterations: iteration });
+            }
+            self.pending.insert(header, arrivals);
+            self.back.push((header, Arrivals::new()));
+            let done = self.scope(Some(id));
+            arrivals = self.back.pop().map(|(_, next)| next).unwrap_or_default();
+            done.map_err(|error| match error {
+                SearchError::TooLarge { nodes } => {
+                    SearchError::LoopTooLarge { location, nodes, iterations: iteration }
+                }
+                other => other,
+            })?;
+            iteration += 1;
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, block: BlockId) -> Result<(), SearchError> {
+        let Some(arrivals) = self.pending.remove(&block) else { return Ok(()) };
+        if (self.stop)() {
+            return Err(SearchError::Stopped);
+        }
+        let node = self.dag.nodes.len() as u32;
+        if self.dag.nodes.len() >= MAX_NODES {
+            return Err(SearchError::TooLarge { nodes: MAX_NODES });
+        }
+        let program = Rc::clone(&self.program);
+        for &(arc, _) in &arrivals {
+            if let Some(arc) = self.dag.arcs.get_mut(arc.0 as usize) {
+                arc.head = Head::Node(node);
+            }
+        }
+        let mut state = self.machine.merge(PointId(node), block, arrivals)?;
+        self.dag.nodes.push(DagNode { block, out: Vec::new() });
+        let condition = self.machine.run_block(block, &mut state)?;
+        let mut ways: Vec<(usize, State, Option<(slowpath_smt::TermId, bool)>)> = Vec::new();
+        match condition {
+            None => ways.push((0, state, None)),
+            Some(condition) => {
+                for (edge, holds) in [(0, true), (1, false)] {
+                    if let Some(next) = self.machine.assume(&state, condition, holds) {
+                        ways.push((edge, next, Some((condition, holds))));
+                    }
+                }
+                if let [only] = ways.as_mut_slice() {
+                    only.2 = None;
+                }
+            }
+        }
+        for (edge, state, condition) in ways {
+            let Some(target) = program.block(block).terminator.edges().nth(edge) else { continue };
+            let target = target.target;
+            let arc = self.dag.arcs.len() as u32;
+            let min_length = self
+                .machine
+                .packet_length()
+                .map_or(0, |length| state.facts().at_least(&self.machine.pool, length).0 as u32);
+            // A provisional head: set when the node it leads to is laid out.
+            let head = match target {
+                Target::Exit(exit) => Head::Exit(exit),
+                Target::Block(_) => Head::Node(u32::MAX),
+            };
+            self.dag.nodes[node as usize].out.push(arc);
+            self.dag.arcs.push(Arc { tail: node, head, edge, condition, min_length });
+            if let Target::Block(next) = target {
+                self.deliver(next, ArcId(arc), state);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the arcs that a limit cut out of the graph.
+    fn cut(&mut self) {
+        let arcs = &self.dag.arcs;
+        let leads_on = |&arc: &u32| arcs[arc as usize].head != Head::Node(u32::MAX);
+        for node in &mut self.dag.nodes {
+            node.out.retain(leads_on);
+        }
+    }
+
+    fn deliver(&mut self, to: BlockId, arc: ArcId, state: State) {
+        match self.back.iter_mut().rev().find(|(header, _)| *header == to) {
+            Some((_, next)) => next.push((arc, state)),
+            None => self.pending.entry(to).or_default().push((arc, state)),
+        }
+    }
+}

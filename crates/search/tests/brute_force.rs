@@ -1,0 +1,107 @@
+//! The search against the enumeration of every path, on random small programs.
+
+mod common;
+
+use common::{PACKETS, TARGET, program, specs};
+use proptest::prelude::*;
+use slowpath_exec::concrete::{self, Environment, Taken};
+use slowpath_ir::{InputId, Program, RegionId};
+use slowpath_search::{
+    CostGraph, Event, FoundPath, Metric, Search, UnrollLimits, Unrolled, brute, unroll,
+};
+use slowpath_smt::{Node, Z3Solver};
+use slowpath_target::{CostModel, Slowness, Target};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+fn unrolled(program: &Program) -> Unrolled {
+    unroll(Rc::new(program.clone()), &UnrollLimits::default(), &|| false).expect("unrolls")
+}
+
+/// Runs the witness of a path: it must take that path at that cost.
+fn replay(unrolled: &Unrolled, model: &CostModel, found: &FoundPath) {
+    let machine = &unrolled.machine;
+    let program = machine.program();
+    let mut environment = Environment { fill: 0x5a, ..Environment::default() };
+    for (index, &term) in machine.inputs().iter().enumerate() {
+        if let Node::Var(var) = *machine.pool.node(term)
+            && let Some(value) = found.model.var(var)
+        {
+            environment.inputs.insert(InputId::from(index), value);
+        }
+    }
+    environment.inputs.insert(InputId(1), found.length.into());
+    for (array, offset, byte) in found.model.bytes() {
+        assert_eq!(array, machine.array(RegionId(0)));
+        environment.memory.insert((RegionId(0), offset), byte);
+    }
+    let run = concrete::run(program, &environment, 1000).expect("runs");
+    let expected: Vec<Taken> = found
+        .path
+        .iter()
+        .map(|&arc| {
+            let arc = &unrolled.dag.arcs[arc as usize];
+            Taken { block: unrolled.dag.nodes[arc.tail as usize].block, edge: arc.edge }
+        })
+        .collect();
+    assert_eq!(run.path, expected, "the witness takes another path");
+    let mut cost = model.overhead();
+    let mut context = model.start();
+    for event in &run.costs {
+        context = model.step(context, event.class.0, &mut cost);
+    }
+    assert_eq!(cost, found.cost, "the witness costs something else");
+}
+
+fn compare(program: &Program, metric: Metric) {
+    let target = Target::parse(TARGET, "test").expect("the target is valid");
+    let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
+    let mut reference = unrolled(program);
+    let costs = CostGraph::new(&reference.dag, program, &model);
+    let mut solver = Z3Solver::new().expect("Z3 is available");
+    let all = brute::all_paths(&mut reference, &costs, &mut solver, PACKETS).expect("brute force");
+
+    let start = unrolled(program);
+    let mut search = Search::new(start, &model, target.clone(), metric, PACKETS, Z3Solver::new().expect("Z3 is available"));
+    let mut found = BTreeSet::new();
+    let mut last: Option<Slowness> = None;
+    let worst = all.iter().map(|path| search.slowness(&path.cost, path.length).1).max();
+    loop {
+        match search.step().expect("searches") {
+            Event::Working => {}
+            Event::Bound(bound) => {
+                if found.is_empty() {
+                    assert!(worst.is_none_or(|worst| bound.slowness >= worst), "unsound bound");
+                }
+            }
+            Event::Path(path) => {
+                let slowness = search.slowness(&path.cost, path.length).1;
+                match last {
+                    None => assert_eq!(Some(slowness), worst, "not the slowest path"),
+                    Some(last) => assert!(slowness <= last, "paths out of order"),
+                }
+                last = Some(slowness);
+                replay(search.unrolled(), &model, &path);
+                assert!(found.insert((path.path.clone(), path.cost, path.length)), "found twice");
+            }
+            Event::Complete => break,
+            Event::GaveUp(why) => panic!("gave up: {why}"),
+        }
+    }
+    let all: BTreeSet<_> = all.into_iter().map(|p| (p.path, p.cost, p.length)).collect();
+    assert_eq!(found, all, "other satisfiable paths than brute force");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn bit_rate_agrees_with_brute_force(specs in specs(1..7)) {
+        compare(&program(&specs), Metric::BitRate);
+    }
+
+    #[test]
+    fn packet_rate_agrees_with_brute_force(specs in specs(1..7)) {
+        compare(&program(&specs), Metric::PacketRate);
+    }
+}
