@@ -9,6 +9,11 @@ impl Machine {
     /// The value of `bytes` bytes at `address`, little-endian.
     pub(crate) fn load(&mut self, memory: MemId, address: TermId, bytes: u8) -> TermId {
         let location = self.locate(address);
+        if let Some(location) = location
+            && let Some(value) = self.read_slice(memory, location, bytes)
+        {
+            return value;
+        }
         let mut value: Option<TermId> = None;
         for byte in 0..u32::from(bytes) {
             let read = location
@@ -33,9 +38,58 @@ impl Machine {
         term
     }
 
+    /// Several bytes that one store wrote, on every way here, as one term: put together from single
+    /// bytes, a pointer that was spilled would no longer look like one.
+    fn read_slice(&mut self, memory: MemId, at: Location, bytes: u8) -> Option<TermId> {
+        let key = (memory, at, bytes);
+        if let Some(&known) = self.slices.get(&key) {
+            return known;
+        }
+        let value = self.walk_slice(memory, at, bytes);
+        self.slices.insert(key, value);
+        value
+    }
+
+    fn walk_slice(&mut self, mut memory: MemId, at: Location, bytes: u8) -> Option<TermId> {
+        loop {
+            match self.memory.node(memory) {
+                MemNode::Initial => return None,
+                &MemNode::Store { prev, location, value, .. } => {
+                    let to = location?;
+                    if at.region == to.region {
+                        let stored = u64::from(self.pool.width(value) / 8);
+                        let distance = self.pool.sub(at.offset, to.offset);
+                        if let Some(inside) = self.pool.as_const(distance)
+                            && inside.saturating_add(bytes.into()) <= stored
+                        {
+                            return Some(self.pool.extract(value, 8 * inside as u8, 8 * bytes));
+                        }
+                        let domain = self.pool.domain(distance);
+                        let below = u64::MAX >> (64 - u32::from(self.pool.width(distance)));
+                        let apart =
+                            domain.lo() >= stored && domain.hi() <= below - u64::from(bytes) + 1;
+                        if !apart {
+                            return None;
+                        }
+                    }
+                    memory = prev;
+                }
+                MemNode::Merge { point, incoming } => {
+                    let (point, incoming) = (PointId(*point), incoming.clone());
+                    let arcs: Vec<ArcId> = incoming.iter().map(|&(arc, _)| ArcId(arc)).collect();
+                    let mut values = Vec::with_capacity(incoming.len());
+                    for (_, memory) in incoming {
+                        values.push(self.read_slice(memory, at, bytes)?);
+                    }
+                    return Some(self.merge_values(point, &arcs, &values));
+                }
+            }
+        }
+    }
+
     /// One byte, or `None` when a store to an unknown region may have written it.
     fn read_byte(&mut self, memory: MemId, at: Location) -> Option<TermId> {
-        let key = (memory, at.region, at.offset);
+        let key = (memory, at);
         if let Some(&known) = self.bytes.get(&key) {
             return known;
         }

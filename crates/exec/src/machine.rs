@@ -66,7 +66,9 @@ pub struct Machine {
     pub(crate) leaves: HashMap<VarId, Leaf>,
     pub(crate) bases: Vec<TermId>,
     pub(crate) arrays: Vec<ArrayId>,
-    pub(crate) bytes: HashMap<(MemId, RegionId, TermId), Option<TermId>>,
+    /// Bytes and slices that have been read before.
+    pub(crate) bytes: HashMap<(MemId, Location), Option<TermId>>,
+    pub(crate) slices: HashMap<(MemId, Location, u8), Option<TermId>>,
     pub(crate) insn: u32,
     inputs: Vec<TermId>,
     live_in: Vec<Vec<Reg>>,
@@ -95,6 +97,7 @@ impl Machine {
             bases: Vec::new(),
             arrays: Vec::new(),
             bytes: HashMap::new(),
+            slices: HashMap::new(),
             insn: 0,
             inputs,
             live_in,
