@@ -96,19 +96,15 @@ pub fn run(
         environment,
         regs: vec![0; program.regs.len()],
         written: HashMap::new(),
-        bases: Vec::new(),
+        bases: vec![None; program.regions.len()],
     };
-    let pure = |op: &Op| !matches!(op, Op::Load { .. } | Op::Store { .. });
-    for origin in program.prologue.iter().filter(|origin| pure(&origin.op)) {
-        core.step(origin)?;
-    }
-    core.bases = program
-        .regions
-        .iter()
-        .map(|region| (program.width(region.base), core.regs[region.base.index()]))
-        .collect();
     for origin in &program.prologue {
         core.step(origin)?;
+        for (base, region) in core.bases.iter_mut().zip(&program.regions) {
+            if origin.op.dst() == Some(region.base) {
+                *base = Some((program.width(region.base), core.regs[region.base.index()]));
+            }
+        }
     }
     let mut run = Run::default();
     let mut block_id = program.entry;
@@ -144,7 +140,8 @@ struct Core<'a> {
     environment: &'a Environment,
     regs: Vec<u64>,
     written: HashMap<(RegionId, u64), u8>,
-    bases: Vec<(u8, u64)>,
+    /// Width of addresses and address of the first byte, once the prologue has set it.
+    bases: Vec<Option<(u8, u64)>>,
 }
 
 fn ones(width: u8) -> u64 {
@@ -196,11 +193,11 @@ impl Core<'_> {
 
     /// The region whose base is closest, and the offset from it.
     fn place(&self, address: u64, width: u8, insn: u32) -> Result<(RegionId, u64), ConcreteError> {
-        let candidates = self.bases.iter().enumerate().filter(|(_, base)| base.0 == width);
+        let known = self.bases.iter().enumerate();
+        let candidates = known.filter_map(|(index, base)| Some((index, (*base)?)));
         let nearest = candidates
-            .map(|(index, &(_, base))| {
-                ((i128::from(address) - i128::from(base)).abs(), index, base)
-            })
+            .filter(|(_, base)| base.0 == width)
+            .map(|(index, (_, base))| ((i128::from(address) - i128::from(base)).abs(), index, base))
             .min()
             .filter(|&(distance, ..)| distance <= REACH);
         let (_, index, base) = nearest.ok_or(ConcreteError::Stray { insn, address })?;

@@ -19,7 +19,30 @@ struct Fact {
     hi_why: Reasons,
     zeros: u64,
     ones: u64,
-    bits_why: Reasons,
+    /// Why bits are known; bits in none of them are known from the term itself.
+    bits: Vec<BitsFact>,
+}
+
+/// Bits that became known for the same reasons.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct BitsFact {
+    mask: u64,
+    why: Reasons,
+}
+
+impl Fact {
+    /// The reasons behind the lowest of the known bits in `mask`.
+    fn why_one_bit(&self, mask: u64) -> Reasons {
+        let bit = mask & mask.wrapping_neg();
+        let behind = self.bits.iter().find(|bits| bits.mask & bit != 0);
+        behind.map(|bits| bits.why.clone()).unwrap_or_default()
+    }
+
+    /// The reasons behind all of the known bits in `mask`.
+    fn why_bits(&self, mask: u64) -> Reasons {
+        let behind = self.bits.iter().filter(|bits| bits.mask & mask != 0);
+        behind.fold(Reasons::new(), |all, bits| union(&all, &bits.why))
+    }
 }
 
 /// Facts about terms, all of which hold together.
@@ -104,7 +127,7 @@ impl Facts {
             let mut joined = Fact {
                 lo_why: Reasons::new(),
                 hi_why: Reasons::new(),
-                bits_why: Reasons::new(),
+                bits: Vec::new(),
                 ..fact.clone()
             };
             for other in rest {
@@ -139,7 +162,7 @@ impl Overlay<'_> {
             hi_why: Reasons::new(),
             zeros: domain.zeros(),
             ones: domain.ones(),
-            bits_why: Reasons::new(),
+            bits: Vec::new(),
         }
     }
 
@@ -244,10 +267,15 @@ impl Overlay<'_> {
         if limit.hi < fact.hi {
             (fact.hi, fact.hi_why) = (limit.hi, why.clone());
         }
-        if limit.zeros & !fact.zeros != 0 || limit.ones & !fact.ones != 0 {
+        let against = (limit.zeros & fact.ones) | (limit.ones & fact.zeros);
+        if against != 0 {
+            return Err(Contradiction { reasons: union(&fact.why_one_bit(against), why) });
+        }
+        let new = (limit.zeros & !fact.zeros) | (limit.ones & !fact.ones);
+        if new != 0 {
             fact.zeros |= limit.zeros;
             fact.ones |= limit.ones;
-            fact.bits_why = union(&fact.bits_why, why);
+            fact.bits.push(BitsFact { mask: new, why: why.clone() });
         }
         if fact == old {
             return Ok(());
@@ -255,14 +283,17 @@ impl Overlay<'_> {
         if fact.lo > fact.hi {
             return Err(Contradiction { reasons: union(&fact.lo_why, &fact.hi_why) });
         }
-        if fact.zeros & fact.ones != 0 {
-            return Err(Contradiction { reasons: union(&fact.bits_why, why) });
+        let most = !fact.zeros & Limit::mask(pool.width(term));
+        if fact.ones > fact.hi {
+            return Err(Contradiction { reasons: union(&fact.hi_why, &fact.why_bits(fact.ones)) });
         }
-        let clash = fact.ones > fact.hi || (!fact.zeros & Limit::mask(pool.width(term))) < fact.lo;
-        let fixed = fact.lo == fact.hi && (fact.lo & fact.zeros != 0 || !fact.lo & fact.ones != 0);
-        if clash || fixed {
+        if most < fact.lo {
+            return Err(Contradiction { reasons: union(&fact.lo_why, &fact.why_bits(fact.zeros)) });
+        }
+        let wrong = (fact.lo & fact.zeros) | (!fact.lo & fact.ones);
+        if fact.lo == fact.hi && wrong != 0 {
             let interval = union(&fact.lo_why, &fact.hi_why);
-            return Err(Contradiction { reasons: union(&interval, &fact.bits_why) });
+            return Err(Contradiction { reasons: union(&interval, &fact.why_one_bit(wrong)) });
         }
         self.changed.insert(term, fact);
         if depth == 0 {

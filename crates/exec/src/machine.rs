@@ -64,7 +64,8 @@ pub struct Machine {
     pub(crate) program: Rc<Program>,
     pub(crate) memory: MemPool,
     pub(crate) leaves: HashMap<VarId, Leaf>,
-    pub(crate) bases: Vec<TermId>,
+    /// The address of each region's first byte.
+    pub(crate) bases: Vec<Option<TermId>>,
     pub(crate) arrays: Vec<ArrayId>,
     /// Bytes and slices that have been read before.
     pub(crate) bytes: HashMap<(MemId, Location), Option<TermId>>,
@@ -94,7 +95,7 @@ impl Machine {
             pool,
             memory: MemPool::new(),
             leaves: HashMap::new(),
-            bases: Vec::new(),
+            bases: vec![None; program.regions.len()],
             arrays: Vec::new(),
             bytes: HashMap::new(),
             slices: HashMap::new(),
@@ -113,21 +114,20 @@ impl Machine {
             memory: MemPool::INITIAL,
             facts: Rc::new(Facts::new()),
         };
-        // Stores of the prologue need the bases, which the prologue itself computes: compute all
-        // registers first, then execute it in full.
-        let registers = program.prologue.iter().filter(|origin| origin.op.dst().is_some());
-        for origin in registers.filter(|origin| !matches!(origin.op, Op::Load { .. })) {
-            machine.step(origin, &mut state)?;
-        }
-        for region in &program.regions {
-            let base = machine.operand(region.base.into())?;
-            machine.bases.push(base);
-        }
         for origin in &program.prologue {
             machine.step(origin, &mut state)?;
+            machine.find_bases();
         }
         state.regs = machine.keep(std::iter::once(program.entry));
         Ok((machine, state))
+    }
+
+    /// Notes the addresses of regions whose base register has been written: the prologue may access
+    /// these from then on.
+    fn find_bases(&mut self) {
+        for (base, region) in self.bases.iter_mut().zip(&self.program.regions) {
+            *base = base.or(self.regs[region.base.index()]);
+        }
     }
 
     /// The program.
@@ -257,8 +257,9 @@ impl Machine {
         {
             let offsets: Vec<TermId> = located.iter().map(|location| location.offset).collect();
             let offset = self.phi(point, arcs, &offsets);
-            let base = self.bases[located[0].region.index()];
-            return self.pool.add(base, offset);
+            if let Some(base) = self.bases[located[0].region.index()] {
+                return self.pool.add(base, offset);
+            }
         }
         self.phi(point, arcs, values)
     }
@@ -373,7 +374,7 @@ impl Machine {
     pub(crate) fn locate(&mut self, address: TermId) -> Option<Location> {
         let sum = self.pool.split_sum(address);
         for index in 0..self.bases.len() {
-            let base = self.bases[index];
+            let Some(base) = self.bases[index] else { continue };
             if self.pool.width(base) != self.pool.width(address) {
                 continue;
             }

@@ -36,9 +36,9 @@ impl Resolver {
         for (_, point) in self.path.drain(common..) {
             self.position.remove(&point);
         }
-        for index in common..path.len() {
-            self.position.insert(path[index].1, index as u32 + 1);
-            self.path.push(path[index]);
+        for (index, &step) in path.iter().enumerate().skip(common) {
+            self.position.insert(step.1, index as u32 + 1);
+            self.path.push(step);
         }
         for terms in self.by_level.drain((common + 1).min(self.by_level.len())..) {
             for term in terms {

@@ -10,6 +10,7 @@ use crate::SearchError;
 use crate::dag::{Arc, Dag, DagNode, Head};
 use slowpath_exec::{ArcId, Machine, PointId, State};
 use slowpath_ir::{BlockId, FlowGraph, LoopId, Program, Target};
+use slowpath_smt::TermId;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -84,6 +85,12 @@ fn per_loop(
     }
     Ok(result)
 }
+
+/// The head of an arc whose target has not been laid out yet.
+const PROVISIONAL: Head = Head::Node(u32::MAX);
+
+/// What a branch takes: a term and the value that it must have.
+type Condition = Option<(TermId, bool)>;
 
 type Arrivals = Vec<(ArcId, State)>;
 
@@ -182,46 +189,46 @@ impl Unroller<'_> {
         let mut state = self.machine.merge(PointId(node), block, arrivals)?;
         self.dag.nodes.push(DagNode { block, out: Vec::new() });
         let condition = self.machine.run_block(block, &mut state)?;
-        let mut ways: Vec<(usize, State, Option<(slowpath_smt::TermId, bool)>)> = Vec::new();
-        match condition {
-            None => ways.push((0, state, None)),
-            Some(condition) => {
-                for (edge, holds) in [(0, true), (1, false)] {
-                    if let Some(next) = self.machine.assume(&state, condition, holds) {
-                        ways.push((edge, next, Some((condition, holds))));
-                    }
-                }
-                if let [only] = ways.as_mut_slice() {
-                    only.2 = None;
-                }
-            }
-        }
-        for (edge, state, condition) in ways {
+        for (edge, state, condition) in self.ways(state, condition) {
             let Some(target) = program.block(block).terminator.edges().nth(edge) else { continue };
-            let target = target.target;
             let arc = self.dag.arcs.len() as u32;
             let min_length = self
                 .machine
                 .packet_length()
                 .map_or(0, |length| state.facts().at_least(&self.machine.pool, length).0 as u32);
-            // A provisional head: set when the node it leads to is laid out.
-            let head = match target {
-                Target::Exit(exit) => Head::Exit(exit),
-                Target::Block(_) => Head::Node(u32::MAX),
+            let (head, next) = match target.target {
+                Target::Exit(exit) => (Head::Exit(exit), None),
+                Target::Block(next) => (PROVISIONAL, Some(next)),
             };
             self.dag.nodes[node as usize].out.push(arc);
             self.dag.arcs.push(Arc { tail: node, head, edge, condition, min_length });
-            if let Target::Block(next) = target {
+            if let Some(next) = next {
                 self.deliver(next, ArcId(arc), state);
             }
         }
         Ok(())
     }
 
+    /// The possible ways out of a block, by index of the edge, with the state behind each. A
+    /// condition is kept only where both ways are possible.
+    fn ways(&self, state: State, condition: Option<TermId>) -> Vec<(usize, State, Condition)> {
+        let Some(condition) = condition else { return vec![(0, state, None)] };
+        let mut ways = Vec::with_capacity(2);
+        for (edge, holds) in [(0, true), (1, false)] {
+            if let Some(next) = self.machine.assume(&state, condition, holds) {
+                ways.push((edge, next, Some((condition, holds))));
+            }
+        }
+        if let [(_, _, only)] = ways.as_mut_slice() {
+            *only = None;
+        }
+        ways
+    }
+
     /// Takes the arcs that a limit cut out of the graph.
     fn cut(&mut self) {
         let arcs = &self.dag.arcs;
-        let leads_on = |&arc: &u32| arcs[arc as usize].head != Head::Node(u32::MAX);
+        let leads_on = |&arc: &u32| arcs[arc as usize].head != PROVISIONAL;
         for node in &mut self.dag.nodes {
             node.out.retain(leads_on);
         }

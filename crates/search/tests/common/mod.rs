@@ -1,5 +1,8 @@
 //! Random small programs and a small target for them.
 
+// Each test file uses a part of this.
+#![allow(dead_code)]
+
 use proptest::prelude::*;
 use slowpath_ir::{
     BinaryOp, Block, BlockBuilder, BlockId, CostClassId, CostEvent, Edge, Input, InputId,
@@ -103,6 +106,11 @@ pub enum EndSpec {
     Repeat {
         times: u8,
     },
+    /// Repeats the block while a register has this value.
+    RepeatWhile {
+        a: usize,
+        constant: u8,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -147,7 +155,7 @@ fn end() -> impl Strategy<Value = EndSpec> {
     let reg = 0..REGISTERS;
     prop_oneof![
         1 => Just(EndSpec::Next),
-        5 => (comparison(), reg.clone(), 0u8..5, 2usize..4)
+        6 => (comparison(), reg.clone(), 0u8..5, 2usize..4)
             .prop_map(|(op, a, constant, ahead)| EndSpec::Compare { op, a, constant, ahead }),
         2 => (comparison(), reg.clone(), reg.clone(), 2usize..4)
             .prop_map(|(op, a, b, ahead)| EndSpec::CompareTwo { op, a, b, ahead }),
@@ -189,8 +197,14 @@ pub fn program(specs: &[BlockSpec]) -> Program {
     let insn = InsnIdx(0);
     let input = |dst, input| OriginOp { op: Op::Input { dst, input: InputId(input) }, insn };
     let mut prologue = vec![input(registers.base, 0), input(registers.length, 1)];
-    for &dst in registers.general.iter().chain([&registers.counter]) {
-        prologue.push(OriginOp { op: Op::Copy { dst, src: Operand::constant(8, 0) }, insn });
+    let zero = Op::Copy { dst: registers.counter, src: Operand::constant(8, 0) };
+    prologue.push(OriginOp { op: zero, insn });
+    let mut build = BlockBuilder::new(&mut regs, &mut prologue, insn);
+    for (index, &dst) in registers.general.iter().enumerate() {
+        let offset = Operand::constant(32, index as u64);
+        let address = build.binary(BinaryOp::Add, registers.base, offset);
+        let value = build.load(address, 1);
+        build.copy(dst, value);
     }
     let unknown =
         |name: &str, width, min, max, kind| Input { name: name.into(), width, min, max, kind };
@@ -311,6 +325,10 @@ fn block(
             build.copy(registers.counter, counted);
             let limit = Operand::constant(8, times.into());
             (Some(build.binary(BinaryOp::Ult, registers.counter, limit)), edge(index, 0))
+        }
+        EndSpec::RepeatWhile { a, constant } => {
+            let constant = Operand::constant(8, constant.into());
+            (Some(build.binary(BinaryOp::Eq, registers.general[a], constant)), edge(index, 0))
         }
     };
     let terminator = match cond {

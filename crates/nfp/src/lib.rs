@@ -1,0 +1,26 @@
+//! Netronome flow processor (NFP) programs: listings as the BFD disassembler prints them, and
+//! their meaning as [`slowpath_ir::Program`].
+//!
+//! [`parse`] and [`parse_bytes`] read a listing, [`Listing`] prints it back, [`lift`] turns it into
+//! blocks of micro-operations. This crate knows the instruction set and the start state that the
+//! BPF offload driver gives a program; it knows no prices (only names of cost classes), no solver
+//! and no search.
+//!
+//! Sources: "Determination of Throughput Guarantees for Processor-based SmartNICs" (CoNEXT '21)
+//! for listings and costs; the public kernel driver (`nfp_asm.h`, `bpf/jit.c`) for what the
+//! compiler emits and expects of each instruction.
+
+mod insn;
+mod lift;
+mod listing;
+mod operand;
+mod operator;
+mod parse;
+mod print;
+
+pub use insn::{Address, BranchCondition, Insn, MemCommand};
+pub use lift::{LiftCause, LiftError, LiftOptions, lift};
+pub use listing::{FIRST_EXIT, Listing, Numbered};
+pub use operand::{Bank, LocalAccess, Operand};
+pub use operator::{AluOp, MulStep, Shift, ShiftAmount, ShiftKind};
+pub use parse::{ParseCause, ParseError, parse, parse_bytes};

@@ -1,0 +1,64 @@
+//! Names of cost classes. Targets price them; nothing here knows a price.
+
+use slowpath_ir::CostClassId;
+
+use crate::{Address, Insn, MemCommand};
+
+pub(super) const BRANCH: &str = "branch";
+pub(super) const BRANCH_TAKEN: &str = "branch.taken";
+pub(super) const BRANCH_NOT_TAKEN: &str = "branch.not_taken";
+
+/// The class of an instruction; conditional branches count as taken.
+pub(super) fn class_of(insn: &Insn) -> &'static str {
+    use MemCommand::{AddImm, Read32Swap, Write8Swap, Write32Swap};
+    match *insn {
+        Insn::Branch { .. } => BRANCH,
+        Insn::Mem { command, address: Address::Sram(..), signal, .. } => {
+            match (command, signal.is_some()) {
+                (Read32Swap, true) => "mem.sram.read32.wait",
+                (Read32Swap, false) => "mem.sram.read32.post",
+                (Write8Swap, true) => "mem.sram.write8.wait",
+                (Write8Swap, false) => "mem.sram.write8.post",
+                (Write32Swap, true) => "mem.sram.write32.wait",
+                (Write32Swap, false) => "mem.sram.write32.post",
+                (AddImm, true) => "mem.sram.add.wait",
+                (AddImm, false) => "mem.sram.add.post",
+            }
+        }
+        Insn::Mem { command, address: Address::Dram(..), signal, .. } => {
+            match (command, signal.is_some()) {
+                (Read32Swap, true) => "mem.dram.read32.wait",
+                (Read32Swap, false) => "mem.dram.read32.post",
+                (Write8Swap, true) => "mem.dram.write8.wait",
+                (Write8Swap, false) => "mem.dram.write8.post",
+                (Write32Swap, true) => "mem.dram.write32.wait",
+                (Write32Swap, false) => "mem.dram.write32.post",
+                (AddImm, true) => "mem.dram.add.wait",
+                (AddImm, false) => "mem.dram.add.post",
+            }
+        }
+        _ if insn.writes_condition_codes() => "insn.cc",
+        _ => "insn",
+    }
+}
+
+/// The classes that occur, numbered in the order of first occurrence.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CostClasses {
+    names: Vec<&'static str>,
+}
+
+impl CostClasses {
+    /// The number of a class.
+    pub fn id(&mut self, name: &'static str) -> CostClassId {
+        let index = self.names.iter().position(|&known| known == name).unwrap_or_else(|| {
+            self.names.push(name);
+            self.names.len() - 1
+        });
+        CostClassId::from(index)
+    }
+
+    pub fn into_names(self) -> Vec<String> {
+        self.names.into_iter().map(str::to_owned).collect()
+    }
+}

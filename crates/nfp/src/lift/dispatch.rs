@@ -1,0 +1,57 @@
+//! From an instruction to the function that knows its meaning; conditions of branches.
+
+use slowpath_ir::Reg;
+
+use super::error::LiftCause;
+use super::machine::{ArchReg, Machine};
+use crate::{BranchCondition, Insn};
+
+impl Machine {
+    /// Appends the meaning of an instruction that is no branch.
+    pub(super) fn insn(&mut self, insn: &Insn) -> Result<(), LiftCause> {
+        match *insn {
+            Insn::Alu { dst, a, op, b, both } => self.alu(dst, a, op, b, both),
+            Insn::AluShf { dst, a, op, b, shift, both } => {
+                self.alu_shf(dst, (a, op, b), shift, both)
+            }
+            Insn::Asr { dst, b, amount, both } => self.asr(dst, b, amount, both),
+            Insn::DblShf { dst, a, b, amount, both } => self.dbl_shf(dst, (a, b), amount, both),
+            Insn::Immed { dst, value, shift, both } => {
+                self.immed(dst, value.rotate_left(shift.into()), both);
+            }
+            Insn::ImmedW1 { dst, value, both } => self.immed_w1(dst, value, both),
+            Insn::LdField { dst, mask, src, shift, clear, both } => {
+                self.ld_field(dst, mask, (src, shift), clear, both);
+            }
+            Insn::LocalCsrWr { index, src } => self.local_csr_wr(index, src),
+            Insn::Mem { command, xfer, address, count, indirect, signal } => {
+                let count = if indirect { None } else { Some(count) };
+                return self.mem(command, xfer, address, count, signal.is_some());
+            }
+            Insn::MulStep { a, b, step, both } => return self.mul_step(a, b, step, both),
+            Insn::Nop | Insn::Branch { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// A register that says whether the branch is taken; none for an unconditional one.
+    pub(super) fn condition(&mut self, condition: BranchCondition) -> Option<Reg> {
+        use ArchReg::{Carry, Less, Negative, Overflow, Zero};
+        let (flag, expected, or_zero) = match condition {
+            BranchCondition::Always => return None,
+            BranchCondition::CarryClear => (Carry, false, false),
+            BranchCondition::CarrySet => (Carry, true, false),
+            BranchCondition::Equal => (Zero, true, false),
+            BranchCondition::NotEqual => (Zero, false, false),
+            BranchCondition::Minus => (Negative, true, false),
+            BranchCondition::Plus => (Negative, false, false),
+            BranchCondition::OverflowSet => (Overflow, true, false),
+            BranchCondition::OverflowClear => (Overflow, false, false),
+            BranchCondition::Less => (Less, true, false),
+            BranchCondition::GreaterOrEqual => (Less, false, false),
+            BranchCondition::LessOrEqual => (Less, true, true),
+            BranchCondition::Greater => (Less, false, true),
+        };
+        Some(self.flag_condition(flag, expected, or_zero))
+    }
+}

@@ -1,0 +1,97 @@
+//! Local memory: its base registers, and words in it.
+//!
+//! A write of a base register takes effect three cycles later. Instructions take a cycle each, so
+//! the fourth instruction behind the write sees it; a memory command that waits takes at least
+//! three cycles by itself.
+
+use slowpath_ir::{BinaryOp, Operand as Value};
+
+use super::machine::{ArchReg, Machine};
+use crate::{LocalAccess, Operand};
+
+/// Instructions behind a write that still see the old base.
+const DELAY: usize = 3;
+/// Bytes of a word.
+const WORD: u64 = 4;
+
+/// A base register on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PendingBase {
+    /// Which base register.
+    pub index: u8,
+    /// Its new value.
+    pub value: Value,
+    /// How many more instructions see the old one.
+    pub left: usize,
+    /// The instruction that writes it.
+    pub number: usize,
+}
+
+impl Machine {
+    /// `local_csr_wr[ActLMAddrN, src]`
+    pub(super) fn local_csr_wr(&mut self, index: u8, src: Operand) {
+        let value = self.source(src);
+        let value = self.emit.capture(value);
+        self.pending.push(PendingBase { index, value, left: DELAY, number: self.number });
+    }
+
+    /// Lets bases that are due take effect before the next instruction.
+    pub(super) fn step_pending(&mut self) {
+        for mut pending in std::mem::take(&mut self.pending) {
+            if pending.left == 0 {
+                self.set_local_base(pending.index, pending.value);
+            } else {
+                pending.left -= 1;
+                self.pending.push(pending);
+            }
+        }
+    }
+
+    /// Makes all bases due: the current instruction takes long enough.
+    pub(super) fn hasten_pending(&mut self) {
+        self.pending.iter_mut().for_each(|pending| pending.left = 0);
+    }
+
+    /// The bases that are on their way at the end of a block, in the order of their writes.
+    pub(super) fn take_pending(&mut self) -> Vec<PendingBase> {
+        std::mem::take(&mut self.pending)
+    }
+
+    pub(super) fn set_local_base(&mut self, index: u8, value: Value) {
+        self.set(ArchReg::LocalBase(index), value);
+    }
+
+    fn local_address(&mut self, index: u8, access: LocalAccess) -> Value {
+        let base = self.get(ArchReg::LocalBase(index));
+        match access {
+            LocalAccess::Word(word) if word > 0 => {
+                let offset = Value::constant(32, WORD * u64::from(word));
+                self.emit.binary(BinaryOp::Add, base, offset)
+            }
+            _ => base,
+        }
+    }
+
+    /// The word that a local-memory operand names.
+    pub(super) fn local_word(&mut self, index: u8, access: LocalAccess) -> Value {
+        let address = self.local_address(index, access);
+        self.emit.load(address, WORD as u8)
+    }
+
+    /// Writes the word that a local-memory operand names.
+    pub(super) fn store_local_word(&mut self, index: u8, access: LocalAccess, value: Value) {
+        let address = self.local_address(index, access);
+        self.emit.store(address, value);
+    }
+
+    /// Moves the base register of an operand that says so.
+    pub(super) fn advance_local_base(&mut self, index: u8, access: LocalAccess) {
+        let op = match access {
+            LocalAccess::Word(_) => return,
+            LocalAccess::Increment => BinaryOp::Add,
+            LocalAccess::Decrement => BinaryOp::Sub,
+        };
+        let base = self.get(ArchReg::LocalBase(index));
+        self.set_binary(ArchReg::LocalBase(index), op, base, Value::constant(32, WORD));
+    }
+}

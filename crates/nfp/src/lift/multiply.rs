@@ -1,0 +1,102 @@
+//! Multiplications, which take several `mul_step` instructions.
+//!
+//! The product is computed from the factors that `start` has seen. A multiplication must be whole
+//! and in order inside one block.
+
+use slowpath_ir::{BinaryOp, Operand as Value};
+
+use super::error::LiftCause;
+use super::machine::{ArchReg, Machine};
+use crate::{MulStep, Operand};
+
+/// A multiplication under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Multiplication {
+    /// The operands that name the factors.
+    operands: (Operand, Operand),
+    /// The product, 64 bits.
+    product: Value,
+    /// The last step so far.
+    last: MulStep,
+}
+
+impl Machine {
+    /// `mul_step[a, b], step`
+    pub(super) fn mul_step(
+        &mut self,
+        a: Operand,
+        b: Operand,
+        step: MulStep,
+        both: bool,
+    ) -> Result<(), LiftCause> {
+        use MulStep::{Last16x16, Last24x8, Last32x32, Last32x32High, Start, Step24x8};
+        if matches!(step, Step24x8 | Last24x8) {
+            return Err(LiftCause::MulUnsupported { step: step.text() });
+        }
+        if step == Start {
+            let [first, second] = [a, b].map(|factor| {
+                let value = self.source(factor);
+                self.emit.zero_extend(value, 64)
+            });
+            let product = self.emit.binary(BinaryOp::Mul, first, second);
+            self.multiplication = Some(Multiplication { operands: (a, b), product, last: step });
+        } else {
+            let multiplication = self.continued(step)?;
+            match step {
+                Last16x16 | Last32x32 => self.deliver_product(multiplication, 0, a, both),
+                Last32x32High => self.deliver_product(multiplication, 32, a, both),
+                _ if multiplication.operands != (a, b) => {
+                    return Err(LiftCause::MulFactors { step: step.text() });
+                }
+                _ => {}
+            }
+        }
+        if !step.delivers() {
+            self.undefine(ArchReg::Previous, "the previous ALU result");
+        }
+        Ok(())
+    }
+
+    /// The multiplication that `step` continues.
+    fn continued(&mut self, step: MulStep) -> Result<Multiplication, LiftCause> {
+        let possible = |last: MulStep| {
+            use MulStep::{
+                Last16x16, Last32x32, Last32x32High, Start, Step16x16First, Step16x16Second,
+                Step32x32First, Step32x32Fourth, Step32x32Second, Step32x32Third,
+            };
+            matches!(
+                (last, step),
+                (Start, Step16x16First | Step32x32First)
+                    | (Step16x16First, Step16x16Second)
+                    | (Step16x16Second, Last16x16)
+                    | (Step32x32First, Step32x32Second)
+                    | (Step32x32Second, Step32x32Third)
+                    | (Step32x32Third, Step32x32Fourth)
+                    | (Step32x32Fourth, Last32x32 | Last32x32High)
+                    | (Last32x32, Last32x32High)
+            )
+        };
+        match &mut self.multiplication {
+            Some(multiplication) if possible(multiplication.last) => {
+                multiplication.last = step;
+                Ok(*multiplication)
+            }
+            other => {
+                let before = other.map_or("a block without `start`".to_owned(), |m| {
+                    format!("`{}`", m.last.text())
+                });
+                Err(LiftCause::MulOrder { step: step.text(), before })
+            }
+        }
+    }
+
+    fn deliver_product(&mut self, of: Multiplication, lo: u8, dst: Operand, both: bool) {
+        let result = self.emit.extract(of.product, lo, 32);
+        self.set_zero_negative(result);
+        for flag in [ArchReg::Carry, ArchReg::Overflow, ArchReg::Less] {
+            self.undefine(flag, "carry and overflow");
+        }
+        self.low_half = None;
+        self.deliver(dst, result, both);
+    }
+}

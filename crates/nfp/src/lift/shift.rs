@@ -1,0 +1,105 @@
+//! Shifts: `alu_shf`, `asr`, `dbl_shf`.
+
+use slowpath_ir::{BinaryOp, Operand as Value};
+
+use super::machine::{ArchReg, Machine};
+use crate::{AluOp, Operand, Shift, ShiftAmount, ShiftKind};
+
+impl Machine {
+    /// `alu_shf[dst, a, op, b, shift]`: shifts `b`, then applies the operator.
+    pub(super) fn alu_shf(
+        &mut self,
+        dst: Operand,
+        (a, op, b): (Operand, AluOp, Operand),
+        shift: Option<Shift>,
+        both: bool,
+    ) {
+        let first = self.source(a);
+        let second = self.source(b);
+        let second = self.shifted(second, shift);
+        let result = self.logical(first, op, second);
+        self.set_logical_flags(result);
+        // Whether its operand counts as that of a logical ALU operation is not documented.
+        self.undefine(ArchReg::ShiftAmount, "the amount of indirect shifts");
+        self.deliver(dst, result, both);
+    }
+
+    /// `asr[dst, b, >>n]`: the sign that comes in is that of the previous ALU result.
+    pub(super) fn asr(&mut self, dst: Operand, b: Operand, amount: ShiftAmount, both: bool) {
+        let low = self.source(b);
+        let previous = self.get(ArchReg::Previous);
+        let sign = self.emit.extract(previous, 31, 1);
+        let high = self.emit.sign_extend(sign, 32);
+        self.shift_pair(dst, high, low, amount, both);
+    }
+
+    /// `dbl_shf[dst, a, b, >>n]`
+    pub(super) fn dbl_shf(
+        &mut self,
+        dst: Operand,
+        (a, b): (Operand, Operand),
+        amount: ShiftAmount,
+        both: bool,
+    ) {
+        let high = self.source(a);
+        let low = self.source(b);
+        self.shift_pair(dst, high, low, amount, both);
+    }
+
+    /// Delivers the low word of high:low shifted right.
+    fn shift_pair(
+        &mut self,
+        dst: Operand,
+        high: Value,
+        low: Value,
+        amount: ShiftAmount,
+        both: bool,
+    ) {
+        let pair = self.emit.binary(BinaryOp::Concat, high, low);
+        let result = match amount {
+            ShiftAmount::Bits(bits) => self.emit.extract(pair, bits, 32),
+            ShiftAmount::Indirect => {
+                let amount = self.indirect_amount(64);
+                let shifted = self.emit.binary(BinaryOp::Lshr, pair, amount);
+                self.emit.extract(shifted, 0, 32)
+            }
+        };
+        self.set_logical_flags(result);
+        self.deliver(dst, result, both);
+    }
+
+    /// A word after an optional shift.
+    pub(super) fn shifted(&mut self, value: Value, shift: Option<Shift>) -> Value {
+        let Some(Shift { kind, amount }) = shift else { return value };
+        let bits = match amount {
+            ShiftAmount::Bits(0) => return value,
+            ShiftAmount::Bits(bits) => bits,
+            ShiftAmount::Indirect => {
+                let amount = self.indirect_amount(32);
+                // Rotations by an indirect amount do not exist.
+                let left = matches!(kind, ShiftKind::Left | ShiftKind::RotateLeft);
+                let op = if left { BinaryOp::Shl } else { BinaryOp::Lshr };
+                return self.emit.binary(op, value, amount);
+            }
+        };
+        let amount = Value::constant(32, bits.into());
+        match kind {
+            ShiftKind::Left => self.emit.binary(BinaryOp::Shl, value, amount),
+            ShiftKind::Right => self.emit.binary(BinaryOp::Lshr, value, amount),
+            ShiftKind::RotateLeft => self.rotated_right(value, 32 - bits),
+            ShiftKind::RotateRight => self.rotated_right(value, bits),
+        }
+    }
+
+    fn rotated_right(&mut self, value: Value, bits: u8) -> Value {
+        let high = self.emit.extract(value, 0, bits);
+        let low = self.emit.extract(value, bits, 32 - bits);
+        self.emit.binary(BinaryOp::Concat, high, low)
+    }
+
+    fn indirect_amount(&mut self, width: u8) -> Value {
+        let operand = self.get(ArchReg::ShiftAmount);
+        let low = self.emit.extract(operand, 0, 5);
+        self.emit.zero_extend(low, width)
+    }
+}

@@ -1,0 +1,166 @@
+//! The start state that the BPF offload gives a program: memory regions, pointers to them, the
+//! packet's length. All other registers can hold anything.
+//!
+//! `*l$index0` is the stack, as is `gprA_22`; `*l$index1` holds the packet's length in the low 14
+//! bits of word 0 and its address in word 2; `gprB_23` is the address of the map in units of 256
+//! bytes.
+
+use slowpath_ir::{
+    BinaryOp, BlockId, Input, InputId, InputKind, InsnIdx, Liveness, Op, Operand as Value,
+    OriginOp, Program, Reg, RegInfo, Region, RegionId, RegionKind,
+};
+
+use super::LiftOptions;
+use super::known::mask;
+use super::machine::{ArchReg, Machine};
+use crate::Bank;
+
+/// The largest length that 14 bits hold, in bytes.
+pub(super) const MAX_PACKET_LENGTH: u16 = (1 << LENGTH_BITS) - 1;
+/// The input that is the packet's length.
+pub(super) const PACKET_LENGTH: InputId = InputId(0);
+/// How many inputs every program has.
+pub(super) const FIXED_INPUTS: usize = 6;
+
+const LENGTH_BITS: u8 = 14;
+/// The bits above the length in word 0 of the context.
+const CONTEXT_REST: InputId = InputId(5);
+/// Offset in bytes of the packet's address in the context.
+const PACKET_ADDRESS_OFFSET: u64 = 8;
+
+const PACKET: usize = 0;
+const STACK: usize = 1;
+const CONTEXT: usize = 2;
+const DRAM: usize = 3;
+
+/// Regions and inputs of every program.
+pub(super) struct Start {
+    pub regions: Vec<Region>,
+    pub inputs: Vec<Input>,
+    /// The addresses of the regions as inputs give them.
+    pub bases: [Reg; 4],
+}
+
+impl Start {
+    pub fn new(machine: &mut Machine, options: &LiftOptions) -> Self {
+        let bases = ["packet", "stack", "context", "dram"]
+            .map(|name| machine.emit.named(format!("address of {name}"), 32));
+        let dram_base = machine.emit.named("address of dram, 40 bits".into(), 40);
+        let region = |name: &str, kind, base| Region { name: name.into(), kind, base };
+        let address = |name: &str, region: usize, min, max| Input {
+            name: format!("address of {name}"),
+            width: 32,
+            min,
+            max,
+            kind: InputKind::BaseAddress(RegionId::from(region)),
+        };
+        let regions = vec![
+            region("packet", RegionKind::Packet, bases[PACKET]),
+            region("stack", RegionKind::Stack, bases[STACK]),
+            region("context", RegionKind::Context, bases[CONTEXT]),
+            region("dram", RegionKind::Map, dram_base),
+        ];
+        let inputs = vec![
+            Input {
+                name: "packet length".into(),
+                width: LENGTH_BITS,
+                min: options.min_packet.into(),
+                max: options.max_packet.into(),
+                kind: InputKind::PacketLength,
+            },
+            // No offset of a program wraps around the end of the address space.
+            address("packet", PACKET, 0x1_0000, 0x3fff_0000),
+            address("stack", STACK, 0x1_0000, 0x2000_0000),
+            address("context", CONTEXT, 0x1_0000, 0x2000_0000),
+            // In units of 256 bytes.
+            address("dram", DRAM, 1, 0x7fff_ffff),
+            unknown("context word 0, bits 14 to 31", 32 - LENGTH_BITS),
+        ];
+        Start { regions, inputs, bases }
+    }
+}
+
+fn unknown(name: &str, width: u8) -> Input {
+    Input { name: name.into(), width, min: 0, max: mask(width), kind: InputKind::Unknown }
+}
+
+/// Gives a program its prologue: regions and everything that a block reads before it is written.
+pub(super) fn prologue(program: &mut Program, machine: Machine, bases: &[Reg; 4]) {
+    let live: Vec<Reg> = Liveness::of(program).live_in(BlockId(0)).collect();
+    let mut start = Prologue { program };
+    for (region, &base) in bases.iter().enumerate() {
+        start.push(Op::Input { dst: base, input: InputId::from(1 + region) });
+    }
+    let dram = start.program.regions[DRAM].base;
+    let zeros = Value::constant(8, 0);
+    start.binary(BinaryOp::Concat, dram, Value::Reg(bases[DRAM]), zeros);
+    start.context(bases[CONTEXT], bases[PACKET]);
+    for (&arch, &reg) in machine.regs.iter().filter(|(_, reg)| live.contains(reg)) {
+        match arch {
+            ArchReg::LocalBase(0) | ArchReg::Gpr(Bank::A, 22) => start.copy(reg, bases[STACK]),
+            ArchReg::LocalBase(1) => start.copy(reg, bases[CONTEXT]),
+            ArchReg::Gpr(Bank::B, 23) => start.copy(reg, bases[DRAM]),
+            // Has to agree with N and V.
+            ArchReg::Less => {
+                let [negative, overflow] = [ArchReg::Negative, ArchReg::Overflow].map(|flag| {
+                    let known = machine.regs.get(&flag).copied().filter(|reg| live.contains(reg));
+                    Value::Reg(known.unwrap_or_else(|| start.any(flag)))
+                });
+                start.binary(BinaryOp::Xor, reg, negative, overflow);
+            }
+            _ => start.define_any(reg, &arch.name(), arch.width()),
+        }
+    }
+}
+
+struct Prologue<'a> {
+    program: &'a mut Program,
+}
+
+impl Prologue<'_> {
+    fn push(&mut self, op: Op) {
+        self.program.prologue.push(OriginOp { op, insn: InsnIdx(0) });
+    }
+
+    fn copy(&mut self, dst: Reg, src: Reg) {
+        self.push(Op::Copy { dst, src: Value::Reg(src) });
+    }
+
+    fn binary(&mut self, op: BinaryOp, dst: Reg, a: Value, b: Value) {
+        self.push(Op::Binary { op, dst, a, b });
+    }
+
+    fn temporary(&mut self, name: String, width: u8) -> Reg {
+        self.program.regs.push(RegInfo { name, width });
+        Reg::from(self.program.regs.len() - 1)
+    }
+
+    /// Defines a register as a new unknown.
+    fn define_any(&mut self, dst: Reg, name: &str, width: u8) {
+        let input = InputId::from(self.program.inputs.len());
+        self.program.inputs.push(unknown(&format!("{name} at start"), width));
+        self.push(Op::Input { dst, input });
+    }
+
+    /// A new register with any value.
+    fn any(&mut self, arch: ArchReg) -> Reg {
+        let reg = self.temporary(format!("{} at start", arch.name()), arch.width());
+        self.define_any(reg, &arch.name(), arch.width());
+        reg
+    }
+
+    /// Fills the words of the context that the firmware provides.
+    fn context(&mut self, context: Reg, packet: Reg) {
+        let length = self.temporary("packet length".into(), LENGTH_BITS);
+        self.push(Op::Input { dst: length, input: PACKET_LENGTH });
+        let rest = self.temporary("context word 0, bits 14 to 31".into(), 32 - LENGTH_BITS);
+        self.push(Op::Input { dst: rest, input: CONTEXT_REST });
+        let word = self.temporary("context word 0".into(), 32);
+        self.binary(BinaryOp::Concat, word, Value::Reg(rest), Value::Reg(length));
+        self.push(Op::Store { addr: Value::Reg(context), value: Value::Reg(word) });
+        let addr = self.temporary("address of context word 2".into(), 32);
+        let offset = Value::constant(32, PACKET_ADDRESS_OFFSET);
+        self.binary(BinaryOp::Add, addr, Value::Reg(context), offset);
+        self.push(Op::Store { addr: Value::Reg(addr), value: Value::Reg(packet) });
+    }
+}

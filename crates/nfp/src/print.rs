@@ -1,0 +1,137 @@
+//! Printing instructions and listings as the BFD disassembler does, byte for byte.
+
+use std::fmt::{Display, Formatter, Result};
+
+use crate::{
+    Address, AluOp, Bank, Insn, Listing, LocalAccess, Operand, Shift, ShiftAmount, ShiftKind,
+};
+
+/// Bytes of one instruction.
+pub(crate) const INSN_BYTES: usize = 8;
+
+impl Display for Operand {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match *self {
+            Operand::None => f.write_str("--"),
+            Operand::Gpr(Bank::A, number) => write!(f, "gprA_{number}"),
+            Operand::Gpr(Bank::B, number) => write!(f, "gprB_{number}"),
+            Operand::Xfer(number) => write!(f, "$xfer_{number}"),
+            Operand::Local { index, access: LocalAccess::Word(0) } => write!(f, "*l$index{index}"),
+            Operand::Local { index, access: LocalAccess::Word(word) } => {
+                write!(f, "*l$index{index}[{word}]")
+            }
+            Operand::Local { index, access: LocalAccess::Increment } => {
+                write!(f, "*l$index{index}++")
+            }
+            Operand::Local { index, access: LocalAccess::Decrement } => {
+                write!(f, "*l$index{index}--")
+            }
+            Operand::Immediate(value) => write!(f, "{value:#x}"),
+        }
+    }
+}
+
+impl Display for AluOp {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(self.text())
+    }
+}
+
+impl Display for Shift {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(match self.kind {
+            ShiftKind::Left => "<<",
+            ShiftKind::Right => ">>",
+            ShiftKind::RotateLeft => "<<rot",
+            ShiftKind::RotateRight => ">>rot",
+        })?;
+        match self.amount {
+            ShiftAmount::Bits(bits) => write!(f, "{bits}"),
+            ShiftAmount::Indirect => f.write_str("indirect"),
+        }
+    }
+}
+
+/// A shift operand that may be absent, with the comma before it.
+struct Tail(Option<Shift>);
+
+impl Display for Tail {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        self.0.map_or(Ok(()), |shift| write!(f, ", {shift}"))
+    }
+}
+
+fn right(amount: ShiftAmount) -> Shift {
+    Shift { kind: ShiftKind::Right, amount }
+}
+
+impl Display for Insn {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let wrboth = |both: bool| if both { ", gpr_wrboth" } else { "" };
+        match *self {
+            Insn::Alu { dst, a, op, b, both } => {
+                write!(f, "alu[{dst}, {a}, {op}, {b}]{}", wrboth(both))
+            }
+            Insn::AluShf { dst, a, op, b, shift, both } => {
+                write!(f, "alu_shf[{dst}, {a}, {op}, {b}{}]{}", Tail(shift), wrboth(both))
+            }
+            Insn::Asr { dst, b, amount, both } => {
+                write!(f, "asr[{dst}, {b}, {}]{}", right(amount), wrboth(both))
+            }
+            Insn::DblShf { dst, a, b, amount, both } => {
+                write!(f, "dbl_shf[{dst}, {a}, {b}, {}]{}", right(amount), wrboth(both))
+            }
+            Insn::Immed { dst, value, shift: 0, both } => {
+                write!(f, "immed[{dst}, {value:#x}]{}", wrboth(both))
+            }
+            Insn::Immed { dst, value, shift, both } => {
+                write!(f, "immed[{dst}, {value:#x}, <<{shift}]{}", wrboth(both))
+            }
+            Insn::ImmedW1 { dst, value, both } => {
+                write!(f, "immed_w1[{dst}, {value:#x}]{}", wrboth(both))
+            }
+            Insn::LdField { dst, mask, src, shift, clear, both } => {
+                let name = if clear { "ld_field_w_clr" } else { "ld_field" };
+                write!(f, "{name}[{dst}, {mask:04b}, {src}{}]{}", Tail(shift), wrboth(both))
+            }
+            Insn::LocalCsrWr { index, src } => write!(f, "local_csr_wr[ActLMAddr{index}, {src}]"),
+            Insn::Mem { command, xfer, address, count, indirect, signal } => {
+                write!(f, "mem[{}, $xfer_{xfer}, ", command.text())?;
+                match address {
+                    Address::Sram(x, y) => write!(f, "{x}, {y}, {count}]")?,
+                    Address::Dram(x, y) => write!(f, "{x}, <<8, {y}, {count}]")?,
+                }
+                if indirect {
+                    f.write_str(", indirect_ref")?;
+                }
+                signal.map_or(Ok(()), |signal| write!(f, ", ctx_swap[sig{signal}]"))
+            }
+            Insn::MulStep { a, b, step, both } => {
+                write!(f, "mul_step[{a}, {b}], {}{}", step.text(), wrboth(both))
+            }
+            Insn::Nop => f.write_str("nop"),
+            Insn::Branch { condition, target, defer: 0 } => {
+                write!(f, "{}[.{target}]", condition.text())
+            }
+            Insn::Branch { condition, target, defer } => {
+                write!(f, "{}[.{target}], defer[{defer}]", condition.text())
+            }
+        }
+    }
+}
+
+impl Display for Listing {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let last = self.len().saturating_sub(1);
+        let width = format!(".{last}").len();
+        for (number, insn) in self.insns().enumerate() {
+            let address = number * INSN_BYTES;
+            let label = format!(".{number}");
+            writeln!(f, "{address:4x}:\t{label:>width$}  {insn}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! The cost automaton against pricing every path event by event.
+
+mod common;
+
+use common::{TARGET, program, specs};
+use proptest::prelude::*;
+use slowpath_search::{CostGraph, Head, Scratch, UnrollLimits, Unrolled, unroll};
+use slowpath_target::{CostModel, CostVector, Target};
+use std::rc::Rc;
+
+/// Prices a path without the automaton.
+fn price(unrolled: &Unrolled, model: &CostModel, path: &[u32]) -> CostVector {
+    let program = unrolled.machine.program();
+    let mut cost = model.overhead();
+    let mut context = model.start();
+    for &arc in path {
+        let arc = &unrolled.dag.arcs[arc as usize];
+        let block = program.block(unrolled.dag.nodes[arc.tail as usize].block);
+        let edge = block.terminator.edges().nth(arc.edge).expect("the edge exists");
+        for event in block.costs.iter().chain(&edge.costs) {
+            context = model.step(context, event.class.0, &mut cost);
+        }
+    }
+    cost
+}
+
+fn all_paths(unrolled: &Unrolled) -> Vec<Vec<u32>> {
+    let mut done = Vec::new();
+    let mut work = vec![(0u32, Vec::new())];
+    while let Some((node, prefix)) = work.pop() {
+        for &arc in &unrolled.dag.nodes[node as usize].out {
+            let path: Vec<u32> = prefix.iter().copied().chain([arc]).collect();
+            match unrolled.dag.arcs[arc as usize].head {
+                Head::Node(next) => work.push((next, path)),
+                Head::Exit(_) => done.push(path),
+            }
+        }
+    }
+    done
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 300, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn costs_are_exact_and_the_longest_path_is_the_longest(
+        specs in specs(1..9),
+        forbidden in prop::collection::vec(any::<prop::sample::Index>(), 0..3),
+    ) {
+        let program = program(&specs);
+        let target = Target::parse(TARGET, "test").expect("the target is valid");
+        let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
+        let unrolled =
+            unroll(Rc::new(program), &UnrollLimits::default(), &|| false).expect("unrolls");
+        let costs = CostGraph::new(&unrolled.dag, unrolled.machine.program(), &model);
+        let mut allowed = vec![true; unrolled.dag.arcs.len()];
+        for index in forbidden {
+            let index = index.index(allowed.len());
+            allowed[index] = false;
+        }
+        let paths = all_paths(&unrolled);
+        for path in &paths {
+            prop_assert_eq!(costs.path_cost(path), price(&unrolled, &model, path));
+        }
+        for component in 0..costs.components() {
+            let possible = paths.iter().filter(|path| path.iter().all(|&a| allowed[a as usize]));
+            let most = possible.map(|path| costs.path_cost(path)[component]).max();
+            let found = costs.longest(component, &allowed, &mut Scratch::default());
+            prop_assert_eq!(found.as_ref().map(|(cost, _)| *cost), most);
+            if let Some((cost, path)) = found {
+                prop_assert!(paths.contains(&path));
+                prop_assert_eq!(costs.path_cost(&path)[component], cost);
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Many slow paths that are impossible for the same few reasons.
+
+mod common;
+
+use common::{BlockSpec, EndSpec, OpSpec, PACKETS, TARGET, program};
+use slowpath_ir::BinaryOp;
+use slowpath_search::{Event, Metric, Search, UnrollLimits, unroll};
+use slowpath_smt::Z3Solver;
+use slowpath_target::Target;
+use std::rc::Rc;
+
+/// Costs of one counter: five events of two cycles.
+const WORK: [usize; 5] = [1; 5];
+
+/// `bits` times: if a bit of r0 is set, count; then, if r0 is zero, count `bits` times more.
+/// All paths that count in both halves are impossible: 2^bits - 1 of them are slower than any
+/// possible one.
+fn explosion(bits: u8) -> Vec<BlockSpec> {
+    let block = |ops, end, costs: &[usize]| BlockSpec {
+        ops,
+        end,
+        costs: costs.to_vec(),
+        edge_costs: [Vec::new(), Vec::new()],
+    };
+    let mut specs = vec![block(vec![OpSpec::Load { dst: 0, offset: 0 }], EndSpec::Next, &[])];
+    for bit in 0..bits {
+        let mask = OpSpec::WithConstant { op: BinaryOp::And, dst: 1, a: 0, constant: 1 << bit };
+        let skip = EndSpec::Compare { op: BinaryOp::Eq, a: 1, constant: 0, ahead: 2 };
+        specs.push(block(vec![mask], skip, &[]));
+        specs.push(block(vec![], EndSpec::Next, &WORK));
+    }
+    let all = ((1u16 << bits) - 1) as u8;
+    let any = OpSpec::WithConstant { op: BinaryOp::And, dst: 1, a: 0, constant: all };
+    let skip = EndSpec::Compare { op: BinaryOp::Ult, a: 2, constant: 1, ahead: 2 };
+    let zero = OpSpec::WithConstant { op: BinaryOp::And, dst: 2, a: 2, constant: 0 };
+    specs.push(block(
+        vec![any, zero],
+        EndSpec::Compare { op: BinaryOp::Eq, a: 1, constant: 0, ahead: 2 },
+        &[],
+    ));
+    specs.push(block(vec![], skip, &[]));
+    specs.push(block(vec![], EndSpec::Next, &WORK.repeat(usize::from(bits))));
+    specs
+}
+
+#[test]
+fn is_solved_with_few_nogoods() {
+    for bits in [2u8, 4, 8] {
+        let program = program(&explosion(bits));
+        let target = Target::parse(TARGET, "test").expect("the target is valid");
+        let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
+        let unrolled =
+            unroll(Rc::new(program), &UnrollLimits::default(), &|| false).expect("unrolls");
+        let solver = Z3Solver::new().expect("Z3 is available");
+        let mut search = Search::new(unrolled, &model, target, Metric::PacketRate, PACKETS, solver);
+        let found = loop {
+            match search.step().expect("searches") {
+                Event::Path(found) => break found,
+                Event::Complete => panic!("there is a path"),
+                Event::GaveUp(why) => panic!("gave up: {why}"),
+                Event::Working | Event::Bound(_) => {}
+            }
+        };
+        // Either all counters of the first half (10 cycles each), or those of the second.
+        let overhead = 7;
+        assert_eq!(found.cost[0], overhead + 10 * u64::from(bits), "{bits} bits");
+        assert!(search.nogoods() <= 2 * usize::from(bits) + 2, "{} nogoods", search.nogoods());
+    }
+}

@@ -1,0 +1,109 @@
+//! Loop bounds: derived, stated, missing.
+
+mod common;
+
+use common::{BlockSpec, EndSpec, OpSpec, program};
+use slowpath_ir::BinaryOp;
+use slowpath_search::{SearchError, UnrollLimits, Unrolled, unroll};
+use std::rc::Rc;
+
+fn block(ops: Vec<OpSpec>, end: EndSpec) -> BlockSpec {
+    BlockSpec { ops, end, costs: Vec::new(), edge_costs: [Vec::new(), Vec::new()] }
+}
+
+fn unrolled(specs: &[BlockSpec], limits: UnrollLimits) -> Result<Unrolled, SearchError> {
+    unroll(Rc::new(program(specs)), &limits, &|| false)
+}
+
+/// How many instances of a block there are.
+fn instances(unrolled: &Unrolled, block: u32) -> usize {
+    unrolled.dag.nodes.iter().filter(|node| node.block.0 == block).count()
+}
+
+fn at(location: u32, limit: u32) -> UnrollLimits {
+    UnrollLimits { every: None, at: vec![(location, limit)] }
+}
+
+#[test]
+fn a_counter_bounds_its_loop() {
+    let specs = [block(vec![], EndSpec::Next), block(vec![], EndSpec::Repeat { times: 7 })];
+    let result = unrolled(&specs, UnrollLimits::default()).expect("the bound is derived");
+    assert_eq!(instances(&result, 1), 7);
+    assert!(result.assumptions.is_empty());
+    assert_eq!(result.dag.arcs.len(), 8, "the counter decides every branch");
+}
+
+#[test]
+fn a_limit_above_the_derived_bound_changes_nothing() {
+    let specs = [block(vec![], EndSpec::Next), block(vec![], EndSpec::Repeat { times: 7 })];
+    let limits = UnrollLimits { every: Some(7), at: Vec::new() };
+    let result = unrolled(&specs, limits).expect("the bound is derived");
+    assert_eq!(instances(&result, 1), 7);
+    assert!(result.assumptions.is_empty());
+}
+
+#[test]
+fn the_packet_bounds_a_loop_over_it() {
+    // r0 grows by one; the loop ends when base + 60 + (r0 & 3) is behind the packet's end or r0
+    // has another value: the first check alone bounds it only as far as r0 is known.
+    let advance = OpSpec::WithConstant { op: BinaryOp::Add, dst: 0, a: 0, constant: 1 };
+    let specs = [
+        block(vec![], EndSpec::Next),
+        block(vec![advance], EndSpec::RepeatWhile { a: 0, constant: 3 }),
+    ];
+    let result = unrolled(&specs, UnrollLimits::default()).expect("the value bounds it");
+    assert_eq!(instances(&result, 1), 2, "the second time the register is 4");
+}
+
+#[test]
+fn a_loop_without_a_bound_is_named() {
+    let specs =
+        [block(vec![], EndSpec::Next), block(vec![], EndSpec::RepeatWhile { a: 0, constant: 3 })];
+    match unrolled(&specs, UnrollLimits::default()).err() {
+        Some(SearchError::UnboundedLoop { location: 1, .. }) => {}
+        other => panic!("expected an unbounded loop at .1, got {other:?}"),
+    }
+}
+
+#[test]
+fn a_stated_limit_cuts_and_is_an_assumption() {
+    let specs =
+        [block(vec![], EndSpec::Next), block(vec![], EndSpec::RepeatWhile { a: 0, constant: 3 })];
+    let result = unrolled(&specs, at(1, 5)).expect("the limit bounds it");
+    assert_eq!(instances(&result, 1), 5);
+    assert_eq!(result.assumptions.len(), 1);
+    assert!(result.assumptions[0].contains(".1 runs at most 5 times"), "{:?}", result.assumptions);
+    for node in &result.dag.nodes {
+        for &arc in &node.out {
+            let head = result.dag.arcs[arc as usize].head;
+            let exists = |n: u32| (n as usize) < result.dag.nodes.len();
+            assert!(!matches!(head, slowpath_search::Head::Node(n) if !exists(n)));
+        }
+    }
+}
+
+#[test]
+fn a_limit_where_there_is_no_loop_is_refused() {
+    let specs = [block(vec![], EndSpec::Next), block(vec![], EndSpec::Repeat { times: 7 })];
+    let result = unrolled(&specs, at(0, 5));
+    assert!(matches!(result.err(), Some(SearchError::NoLoopAt { location: 0 })));
+}
+
+#[test]
+fn stopping_is_an_error_without_a_bound() {
+    let specs = [block(vec![], EndSpec::Next)];
+    let result = unroll(Rc::new(program(&specs)), &UnrollLimits::default(), &|| true);
+    assert!(matches!(result.err(), Some(SearchError::Stopped)));
+}
+
+#[test]
+fn arcs_know_the_least_packet_length() {
+    let specs = [
+        block(vec![], EndSpec::ShorterThan { length: 64, ahead: 2 }),
+        block(vec![], EndSpec::ShorterThan { length: 66, ahead: 2 }),
+        block(vec![], EndSpec::Next),
+    ];
+    let result = unrolled(&specs, UnrollLimits::default()).expect("unrolls");
+    let lengths: Vec<u32> = result.dag.arcs.iter().map(|arc| arc.min_length).collect();
+    assert_eq!(lengths, [60, 64, 64, 66, 60]);
+}
