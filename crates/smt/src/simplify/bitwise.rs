@@ -1,0 +1,253 @@
+//! Bitwise operators on more than one bit. Masks by constants turn into concatenations of slices,
+//! and operators over concatenations work part by part, so that bytes put together by shifts and
+//! ors end up as plain concatenations.
+
+use crate::domain::mask;
+use crate::pool::TermPool;
+use crate::term::{Node, TermId};
+
+/// Most slices that a mask by a constant is turned into.
+const MAX_SLICES: u32 = 6;
+
+/// A commutative constructor of the pool.
+type Constructor = fn(&mut TermPool, TermId, TermId) -> TermId;
+
+impl TermPool {
+    pub(super) fn simplify_not(&mut self, a: TermId) -> Option<TermId> {
+        match *self.node(a) {
+            Node::Not(inner) => Some(inner),
+            Node::Concat(h, l) if self.has_constant_part(a) => {
+                let (h, l) = (self.not(h), self.not(l));
+                Some(self.concat(h, l))
+            }
+            Node::Xor(x, k) if self.as_const(k).is_some() => {
+                let k = self.not(k);
+                Some(self.xor(x, k))
+            }
+            Node::Ite(c, t, e) if self.as_const(t).is_some() || self.as_const(e).is_some() => {
+                let (t, e) = (self.not(t), self.not(e));
+                Some(self.ite(c, t, e))
+            }
+            // ~(-x) == x - 1
+            Node::Neg(x) => {
+                let minus_one = self.constant(self.width(a), u64::MAX);
+                Some(self.add(x, minus_one))
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn simplify_and(&mut self, a: TermId, b: TermId) -> Option<TermId> {
+        if a == b || self.is_ones(b) {
+            return Some(a);
+        }
+        if self.is_zero(b) || self.complementary(a, b) {
+            return Some(self.constant(self.width(a), 0));
+        }
+        if self.width(a) == 1 {
+            return self.simplify_and_bit(a, b);
+        }
+        if let Some(kept) = self.as_const(b) {
+            if kept | self.domain(a).zeros() == mask(self.width(a)) {
+                return Some(a);
+            }
+            if let Node::And(x, k) = *self.node(a)
+                && let Some(inner) = self.as_const(k)
+            {
+                let both = self.constant(self.width(a), inner & kept);
+                return Some(self.and(x, both));
+            }
+        }
+        if let Some(parts) = self.by_parts(TermPool::and, a, b) {
+            return Some(parts);
+        }
+        if let Some(kept) = self.as_const(b) {
+            return self.slice_by_mask(a, kept, false);
+        }
+        let includes = |pool: &TermPool, outer: TermId, inner: TermId| match *pool.node(outer) {
+            Node::And(x, y) => x == inner || y == inner,
+            _ => false,
+        };
+        let covers = |pool: &TermPool, outer: TermId, inner: TermId| match *pool.node(outer) {
+            Node::Or(x, y) => x == inner || y == inner,
+            _ => false,
+        };
+        if includes(self, a, b) || covers(self, b, a) {
+            return Some(a);
+        }
+        if includes(self, b, a) || covers(self, a, b) {
+            return Some(b);
+        }
+        None
+    }
+
+    pub(super) fn simplify_or(&mut self, a: TermId, b: TermId) -> Option<TermId> {
+        if a == b || self.is_zero(b) {
+            return Some(a);
+        }
+        if self.is_ones(b) || self.complementary(a, b) {
+            return Some(self.constant(self.width(a), u64::MAX));
+        }
+        if self.width(a) == 1 {
+            return self.simplify_or_bit(a, b);
+        }
+        if let Some(set) = self.as_const(b) {
+            if set & !self.domain(a).ones() == 0 {
+                return Some(a);
+            }
+            if let Node::Or(x, k) = *self.node(a)
+                && let Some(inner) = self.as_const(k)
+            {
+                let both = self.constant(self.width(a), inner | set);
+                return Some(self.or(x, both));
+            }
+        }
+        if let Some(parts) = self.by_parts(TermPool::or, a, b) {
+            return Some(parts);
+        }
+        if let Some(set) = self.as_const(b) {
+            return self.slice_by_mask(a, !set, true);
+        }
+        let includes = |pool: &TermPool, outer: TermId, inner: TermId| match *pool.node(outer) {
+            Node::Or(x, y) => x == inner || y == inner,
+            _ => false,
+        };
+        let covers = |pool: &TermPool, outer: TermId, inner: TermId| match *pool.node(outer) {
+            Node::And(x, y) => x == inner || y == inner,
+            _ => false,
+        };
+        if includes(self, a, b) || covers(self, b, a) {
+            return Some(a);
+        }
+        if includes(self, b, a) || covers(self, a, b) {
+            return Some(b);
+        }
+        None
+    }
+
+    pub(super) fn simplify_xor(&mut self, a: TermId, b: TermId) -> Option<TermId> {
+        if self.is_zero(b) {
+            return Some(a);
+        }
+        if a == b {
+            return Some(self.constant(self.width(a), 0));
+        }
+        if self.is_ones(b) {
+            return Some(self.not(a));
+        }
+        if self.complementary(a, b) {
+            return Some(self.constant(self.width(a), u64::MAX));
+        }
+        if let Node::Xor(x, y) = *self.node(a) {
+            if x == b {
+                return Some(y);
+            }
+            if y == b {
+                return Some(x);
+            }
+            if self.as_const(b).is_some() && self.as_const(y).is_some() {
+                let both = self.xor(y, b);
+                return Some(self.xor(x, both));
+            }
+        }
+        if let Node::Xor(x, y) = *self.node(b) {
+            if x == a {
+                return Some(y);
+            }
+            if y == a {
+                return Some(x);
+            }
+        }
+        // A complement moves outside, where it can meet another one.
+        match (*self.node(a), *self.node(b)) {
+            (Node::Not(x), Node::Const(_)) => {
+                let b = self.not(b);
+                return Some(self.xor(x, b));
+            }
+            (Node::Not(x), _) => {
+                let rest = self.xor(x, b);
+                return Some(self.not(rest));
+            }
+            (_, Node::Not(y)) => {
+                let rest = self.xor(a, y);
+                return Some(self.not(rest));
+            }
+            _ => {}
+        }
+        self.by_parts(TermPool::xor, a, b)
+    }
+
+    /// Whether a concatenation has a constant among its parts.
+    pub(super) fn has_constant_part(&self, t: TermId) -> bool {
+        let mut rest = t;
+        while let Node::Concat(h, l) = *self.node(rest) {
+            if self.as_const(h).is_some() {
+                return true;
+            }
+            rest = l;
+        }
+        self.as_const(rest).is_some()
+    }
+
+    /// Whether a term that is no concatenation has an interval tighter than its known bits.
+    fn interval_tells_more(&self, t: TermId) -> bool {
+        let domain = self.domain(t);
+        let most = mask(self.width(t)) & !domain.zeros();
+        let assembled = matches!(self.node(t), Node::Concat(..) | Node::Const(_));
+        !assembled && (domain.lo() > domain.ones() || domain.hi() < most)
+    }
+
+    /// A bitwise operator applied above and below a boundary between parts, when that pays: one
+    /// side has constant parts, or both have the boundary.
+    fn by_parts(&mut self, op: Constructor, a: TermId, b: TermId) -> Option<TermId> {
+        let boundary = |pool: &TermPool, t: TermId| match *pool.node(t) {
+            Node::Concat(_, l) => Some(pool.width(l)),
+            _ => None,
+        };
+        let (in_a, in_b) = (boundary(self, a), boundary(self, b));
+        let cut = match (in_a, in_b) {
+            (Some(x), _) if self.has_constant_part(a) || self.as_const(b).is_some() => x,
+            (_, Some(y)) if self.has_constant_part(b) => y,
+            (Some(x), Some(y)) if x == y => x,
+            _ => return None,
+        };
+        // Slices do not remember that a value lies in an interval (a base address is not zero).
+        if self.interval_tells_more(a) || self.interval_tells_more(b) {
+            return None;
+        }
+        let above = self.width(a) - cut;
+        let (a_low, b_low) = (self.extract(a, 0, cut), self.extract(b, 0, cut));
+        let (a_high, b_high) = (self.extract(a, cut, above), self.extract(b, cut, above));
+        let low = op(self, a_low, b_low);
+        let high = op(self, a_high, b_high);
+        Some(self.concat(high, low))
+    }
+
+    /// `t` with only the bits of `kept`, the others all zeros or all ones (`filler`), as slices.
+    fn slice_by_mask(&mut self, t: TermId, kept: u64, filler: bool) -> Option<TermId> {
+        let width = self.width(t);
+        let edges = (kept ^ (kept << 1)) & mask(width) & !1;
+        if edges.count_ones() + 1 > MAX_SLICES {
+            return None;
+        }
+        let mut result = None;
+        let mut lo = 0;
+        while lo < width {
+            let keep = kept >> lo & 1 == 1;
+            let run =
+                if keep { (kept >> lo).trailing_ones() } else { (kept >> lo).trailing_zeros() };
+            let run = (run.min(64) as u8).min(width - lo);
+            let slice = if keep {
+                self.extract(t, lo, run)
+            } else {
+                self.constant(run, if filler { u64::MAX } else { 0 })
+            };
+            result = Some(match result {
+                None => slice,
+                Some(below) => self.concat(slice, below),
+            });
+            lo += run;
+        }
+        result
+    }
+}

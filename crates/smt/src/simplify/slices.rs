@@ -1,0 +1,145 @@
+//! Concatenations, extracts and sign extensions. Normal form of a value assembled from pieces: a
+//! right-nested `Concat` whose neighbouring parts cannot be merged.
+
+use crate::pool::TermPool;
+use crate::term::{Node, TermId};
+
+impl TermPool {
+    pub(super) fn simplify_concat(&mut self, hi: TermId, lo: TermId) -> Option<TermId> {
+        if let Node::Concat(top, rest) = *self.node(hi) {
+            let lower = self.concat(rest, lo);
+            return Some(self.concat(top, lower));
+        }
+        let (next, tail) = match *self.node(lo) {
+            Node::Concat(next, tail) => (next, Some(tail)),
+            _ => (lo, None),
+        };
+        let merged = self.merge_neighbours(hi, next)?;
+        Some(match tail {
+            Some(tail) => self.concat(merged, tail),
+            None => merged,
+        })
+    }
+
+    /// One term for two neighbouring parts, neither a concatenation.
+    fn merge_neighbours(&mut self, hi: TermId, lo: TermId) -> Option<TermId> {
+        let (hi_width, lo_width) = (self.width(hi), self.width(lo));
+        match (*self.node(hi), *self.node(lo)) {
+            (Node::Const(h), Node::Const(l)) => {
+                Some(self.constant(hi_width + lo_width, (h << lo_width) | l))
+            }
+            (Node::Extract { src, lo: above }, Node::Extract { src: same, lo: from })
+                if src == same && above == from + lo_width =>
+            {
+                Some(self.extract(src, from, hi_width + lo_width))
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn simplify_extract(&mut self, src: TermId, lo: u8, width: u8) -> Option<TermId> {
+        let (src, lo, moved) = self.narrow_source(src, lo, width);
+        if moved {
+            return Some(self.extract(src, lo, width));
+        }
+        match *self.node(src) {
+            Node::Concat(h, l) => {
+                // `narrow_source` left the case of bits from both parts.
+                let lo_width = self.width(l);
+                let low = self.extract(l, lo, lo_width - lo);
+                let high = self.extract(h, 0, lo + width - lo_width);
+                Some(self.concat(high, low))
+            }
+            Node::Sext(inner) => {
+                let inner_width = self.width(inner);
+                let from = lo.min(inner_width - 1);
+                let low = self.extract(inner, from, inner_width - from);
+                Some(self.sext(low, width))
+            }
+            Node::Not(a) => {
+                let a = self.extract(a, lo, width);
+                Some(self.not(a))
+            }
+            Node::And(a, b) => {
+                let (a, b) = self.extract_both(a, b, lo, width);
+                Some(self.and(a, b))
+            }
+            Node::Or(a, b) => {
+                let (a, b) = self.extract_both(a, b, lo, width);
+                Some(self.or(a, b))
+            }
+            Node::Xor(a, b) => {
+                let (a, b) = self.extract_both(a, b, lo, width);
+                Some(self.xor(a, b))
+            }
+            Node::Ite(c, t, e) if self.is_assembled(t) || self.is_assembled(e) => {
+                let (t, e) = self.extract_both(t, e, lo, width);
+                Some(self.ite(c, t, e))
+            }
+            Node::Neg(a) if lo == 0 => {
+                let a = self.extract(a, 0, width);
+                Some(self.neg(a))
+            }
+            // No carry enters bit `lo` when one operand has only zeros below it.
+            Node::Add(a, b) if self.trailing_zeros(a).max(self.trailing_zeros(b)) >= lo => {
+                let (a, b) = self.extract_both(a, b, lo, width);
+                Some(self.add(a, b))
+            }
+            Node::Mul(a, b) if lo == 0 => {
+                let (a, b) = self.extract_both(a, b, lo, width);
+                Some(self.mul(a, b))
+            }
+            _ => None,
+        }
+    }
+
+    /// Follows nested extracts and single parts of concatenations to where the bits come from;
+    /// the last value says whether that is another term.
+    fn narrow_source(&self, src: TermId, lo: u8, width: u8) -> (TermId, u8, bool) {
+        let (mut src, mut lo, mut moved) = (src, lo, false);
+        loop {
+            match *self.node(src) {
+                Node::Concat(h, l) => {
+                    let lo_width = self.width(l);
+                    if lo >= lo_width {
+                        (src, lo) = (h, lo - lo_width);
+                    } else if lo + width <= lo_width {
+                        src = l;
+                    } else {
+                        return (src, lo, moved);
+                    }
+                }
+                Node::Extract { src: inner, lo: from } => (src, lo) = (inner, lo + from),
+                Node::Sext(inner) if lo + width <= self.width(inner) => src = inner,
+                _ => return (src, lo, moved),
+            }
+            moved = true;
+        }
+    }
+
+    fn extract_both(&mut self, a: TermId, b: TermId, lo: u8, width: u8) -> (TermId, TermId) {
+        (self.extract(a, lo, width), self.extract(b, lo, width))
+    }
+
+    /// Whether extracting from the term is sure to make it smaller.
+    fn is_assembled(&self, t: TermId) -> bool {
+        matches!(self.node(t), Node::Const(_) | Node::Concat(..) | Node::Extract { .. })
+    }
+
+    /// Number of low bits known to be zero.
+    pub(super) fn trailing_zeros(&self, t: TermId) -> u8 {
+        self.domain(t).zeros().trailing_ones() as u8
+    }
+
+    pub(super) fn simplify_sext(&mut self, a: TermId, width: u8) -> Option<TermId> {
+        let added = width - self.width(a);
+        if let Some(sign) = self.domain(a).sign() {
+            let top = self.constant(added, if sign { u64::MAX } else { 0 });
+            return Some(self.concat(top, a));
+        }
+        match *self.node(a) {
+            Node::Sext(inner) => Some(self.sext(inner, width)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The vocabulary: what a term can be. Widths and domains live in the pool, not here.
+
+/// A term: an index into the [`TermPool`](crate::TermPool) that made it. Equal ids are equal terms;
+/// the order is the order of creation (children before parents).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TermId(pub(crate) u32);
+
+/// An unknown of one width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VarId(pub(crate) u32);
+
+/// An unconstrained array of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ArrayId(pub(crate) u32);
+
+impl TermId {
+    /// Position in the pool, from zero, without gaps.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl VarId {
+    /// Position among the variables of the pool, from zero, without gaps.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl ArrayId {
+    /// Position among the arrays of the pool, from zero, without gaps.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An operator and its operands. The pool keeps normal forms. A construction that would take too
+/// many steps keeps the plain operator instead, so matching may expect these forms but must not
+/// depend on them for soundness:
+///
+/// - no operator has only constant operands, and no term with one possible value is anything but
+///   `Const`;
+/// - commutative operators have the constant on the right, other operands in order of their ids;
+/// - subtraction is addition of `Neg` (or of `Mul` by a constant); sums are left-nested with the
+///   constant outermost on the right (see [`TermPool::split_sum`](crate::TermPool::split_sum));
+/// - zero extension and shifts by constants are `Concat`s with constant parts; `Concat` is
+///   right-nested, adjacent constants and adjacent extracts of one term are merged;
+/// - `a <= b` is `Not(Ult(b, a))`; comparisons of single bits are bitwise operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Node {
+    /// A constant; bits above the width are zero.
+    Const(u64),
+    /// An unknown.
+    Var(VarId),
+    /// The byte (8 bits) of an array at an index.
+    Select {
+        /// Which array.
+        array: ArrayId,
+        /// Where; as wide as the array's index.
+        index: TermId,
+    },
+    /// Bitwise complement.
+    Not(TermId),
+    /// Two's complement.
+    Neg(TermId),
+    /// Bitwise and.
+    And(TermId, TermId),
+    /// Bitwise or.
+    Or(TermId, TermId),
+    /// Bitwise exclusive or.
+    Xor(TermId, TermId),
+    /// Sum modulo 2^width.
+    Add(TermId, TermId),
+    /// Product modulo 2^width.
+    Mul(TermId, TermId),
+    /// Unsigned quotient; all ones when the divisor is zero.
+    Udiv(TermId, TermId),
+    /// Unsigned remainder; the dividend when the divisor is zero.
+    Urem(TermId, TermId),
+    /// Signed quotient, rounded towards zero.
+    Sdiv(TermId, TermId),
+    /// Signed remainder, with the sign of the dividend.
+    Srem(TermId, TermId),
+    /// Left shift; zero when the amount is the width or more.
+    Shl(TermId, TermId),
+    /// Logical right shift; zero when the amount is the width or more.
+    Lshr(TermId, TermId),
+    /// Arithmetic right shift; copies of the sign when the amount is the width or more.
+    Ashr(TermId, TermId),
+    /// 1 bit: equal.
+    Eq(TermId, TermId),
+    /// 1 bit: less than, unsigned.
+    Ult(TermId, TermId),
+    /// 1 bit: less than, signed.
+    Slt(TermId, TermId),
+    /// The first operand above the second; at most 64 bits together.
+    Concat(TermId, TermId),
+    /// As many bits as this term is wide, from bit `lo` of `src` upwards.
+    Extract {
+        /// The source.
+        src: TermId,
+        /// Its lowest bit taken.
+        lo: u8,
+    },
+    /// Sign extension to the width of this term.
+    Sext(TermId),
+    /// The second operand when the first (1 bit) is set, else the third.
+    Ite(TermId, TermId, TermId),
+}
+
+impl Node {
+    /// The operands in order, padded with `None`.
+    pub(crate) fn operands(&self) -> [Option<TermId>; 3] {
+        match *self {
+            Node::Const(_) | Node::Var(_) => [None, None, None],
+            Node::Select { index: a, .. }
+            | Node::Not(a)
+            | Node::Neg(a)
+            | Node::Extract { src: a, .. }
+            | Node::Sext(a) => [Some(a), None, None],
+            Node::And(a, b)
+            | Node::Or(a, b)
+            | Node::Xor(a, b)
+            | Node::Add(a, b)
+            | Node::Mul(a, b)
+            | Node::Udiv(a, b)
+            | Node::Urem(a, b)
+            | Node::Sdiv(a, b)
+            | Node::Srem(a, b)
+            | Node::Shl(a, b)
+            | Node::Lshr(a, b)
+            | Node::Ashr(a, b)
+            | Node::Eq(a, b)
+            | Node::Ult(a, b)
+            | Node::Slt(a, b)
+            | Node::Concat(a, b) => [Some(a), Some(b), None],
+            Node::Ite(c, t, e) => [Some(c), Some(t), Some(e)],
+        }
+    }
+}

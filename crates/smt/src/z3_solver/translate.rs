@@ -1,0 +1,205 @@
+//! Terms as Z3 expressions. Single bits become Booleans, wider terms bit-vectors; a byte of an array
+//! becomes an unknown of its own. Unknowns are asserted to lie in their domains when first met.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use ::z3::ast::{BV, Bool};
+use ::z3::{Model, Solver};
+
+use crate::domain::{Domain, mask};
+use crate::pool::TermPool;
+use crate::term::{Node, TermId};
+
+/// A translated term.
+#[derive(Clone)]
+enum Expression {
+    Bit(Bool),
+    Bits(BV),
+}
+
+impl Expression {
+    fn bits(&self) -> BV {
+        match self {
+            Expression::Bits(bits) => bits.clone(),
+            Expression::Bit(bit) => bit.ite(&BV::from_u64(1, 1), &BV::from_u64(0, 1)),
+        }
+    }
+
+    fn bit(&self) -> Bool {
+        match self {
+            Expression::Bit(bit) => bit.clone(),
+            Expression::Bits(bits) => bits.eq(BV::from_u64(1, 1)),
+        }
+    }
+
+    /// In the representation that a term of this width has.
+    fn of_width(bits: BV, width: u8) -> Self {
+        if width == 1 {
+            Expression::Bit(bits.eq(BV::from_u64(1, 1)))
+        } else {
+            Expression::Bits(bits)
+        }
+    }
+}
+
+/// Translates the terms of one pool, each once.
+#[derive(Default)]
+pub(super) struct Translator {
+    done: HashMap<TermId, Expression>,
+    /// The unknowns and bytes that an assumption consists of, in order of their ids.
+    leaves: HashMap<TermId, Rc<[TermId]>>,
+}
+
+impl Translator {
+    /// A 1-bit term as a condition.
+    pub(super) fn condition(&mut self, pool: &TermPool, term: TermId, solver: &Solver) -> Bool {
+        self.expression(pool, term, solver).bit()
+    }
+
+    /// That the bytes `a` and `b` of one array are equal if their indices are.
+    pub(super) fn congruence(
+        &mut self,
+        pool: &TermPool,
+        a: TermId,
+        b: TermId,
+        solver: &Solver,
+    ) -> Bool {
+        let mut index = |byte: TermId| {
+            let index = pool.children(byte).next().unwrap_or(byte);
+            self.expression(pool, index, solver).bits()
+        };
+        let same_index = index(a).eq(index(b));
+        let (a, b) = (self.expression(pool, a, solver), self.expression(pool, b, solver));
+        same_index.implies(a.bits().eq(b.bits()))
+    }
+
+    /// The unknowns and bytes that `terms` consist of, in order of their ids.
+    pub(super) fn leaves(
+        &mut self,
+        pool: &TermPool,
+        terms: impl Iterator<Item = TermId>,
+    ) -> Vec<TermId> {
+        let mut all: Vec<TermId> = Vec::new();
+        for term in terms {
+            let leaves = self.leaves.entry(term).or_insert_with(|| {
+                let parts = pool.subterms(&[term]).into_iter();
+                parts
+                    .filter(|&t| matches!(pool.node(t), Node::Var(_) | Node::Select { .. }))
+                    .collect()
+            });
+            all.extend(leaves.iter());
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The value of a translated unknown or byte.
+    pub(super) fn value(&self, model: &Model, leaf: TermId) -> Option<u64> {
+        match self.done.get(&leaf)? {
+            Expression::Bit(bit) => model.eval(bit, true)?.as_bool().map(u64::from),
+            Expression::Bits(bits) => model.eval(bits, true)?.as_u64(),
+        }
+    }
+
+    fn expression(&mut self, pool: &TermPool, term: TermId, solver: &Solver) -> Expression {
+        let mut stack = vec![term];
+        while let Some(&top) = stack.last() {
+            if self.done.contains_key(&top) {
+                stack.pop();
+                continue;
+            }
+            let pending = stack.len();
+            stack.extend(pool.children(top).filter(|c| !self.done.contains_key(c)));
+            if stack.len() == pending {
+                let expression = self.node(pool, top, solver);
+                self.done.insert(top, expression);
+                stack.pop();
+            }
+        }
+        self.done[&term].clone()
+    }
+
+    /// A term whose operands are translated.
+    fn node(&self, pool: &TermPool, term: TermId, solver: &Solver) -> Expression {
+        let width = pool.width(term);
+        let size = u32::from(width);
+        let bits = |t: TermId| self.done[&t].bits();
+        let bit = |t: TermId| self.done[&t].bit();
+        let wide = match *pool.node(term) {
+            Node::Const(value) if width == 1 => {
+                return Expression::Bit(Bool::from_bool(value == 1));
+            }
+            Node::Const(value) => BV::from_u64(value, size),
+            Node::Var(var) => {
+                let name = format!("v{}", var.index());
+                if width == 1 {
+                    return Expression::Bit(Bool::new_const(name));
+                }
+                let unknown = BV::new_const(name, size);
+                for fact in domain_facts(&unknown, pool.domain(term)) {
+                    solver.assert(fact);
+                }
+                unknown
+            }
+            Node::Select { .. } => BV::new_const(format!("s{}", term.index()), size),
+            Node::Not(a) if width == 1 => return Expression::Bit(bit(a).not()),
+            Node::And(a, b) if width == 1 => {
+                return Expression::Bit(Bool::and(&[bit(a), bit(b)]));
+            }
+            Node::Or(a, b) if width == 1 => return Expression::Bit(Bool::or(&[bit(a), bit(b)])),
+            Node::Xor(a, b) if width == 1 => return Expression::Bit(bit(a).xor(bit(b))),
+            Node::Ite(c, a, b) if width == 1 => {
+                return Expression::Bit(bit(c).ite(&bit(a), &bit(b)));
+            }
+            Node::Eq(a, b) if pool.width(a) == 1 => return Expression::Bit(bit(a).iff(bit(b))),
+            Node::Eq(a, b) => return Expression::Bit(bits(a).eq(bits(b))),
+            Node::Ult(a, b) => return Expression::Bit(bits(a).bvult(bits(b))),
+            Node::Slt(a, b) => return Expression::Bit(bits(a).bvslt(bits(b))),
+            Node::Not(a) => bits(a).bvnot(),
+            Node::Neg(a) => bits(a).bvneg(),
+            Node::And(a, b) => bits(a).bvand(bits(b)),
+            Node::Or(a, b) => bits(a).bvor(bits(b)),
+            Node::Xor(a, b) => bits(a).bvxor(bits(b)),
+            // Z3 has a shorter circuit for a difference than for adding a complement.
+            Node::Add(a, b) => match (*pool.node(a), *pool.node(b)) {
+                (_, Node::Neg(y)) => bits(a).bvsub(bits(y)),
+                (Node::Neg(x), _) => bits(b).bvsub(bits(x)),
+                _ => bits(a).bvadd(bits(b)),
+            },
+            Node::Mul(a, b) => bits(a).bvmul(bits(b)),
+            Node::Udiv(a, b) => bits(a).bvudiv(bits(b)),
+            Node::Urem(a, b) => bits(a).bvurem(bits(b)),
+            Node::Sdiv(a, b) => bits(a).bvsdiv(bits(b)),
+            Node::Srem(a, b) => bits(a).bvsrem(bits(b)),
+            Node::Shl(a, b) => bits(a).bvshl(bits(b)),
+            Node::Lshr(a, b) => bits(a).bvlshr(bits(b)),
+            Node::Ashr(a, b) => bits(a).bvashr(bits(b)),
+            Node::Concat(a, b) => bits(a).concat(bits(b)),
+            Node::Extract { src, lo } => bits(src).extract(u32::from(lo) + size - 1, u32::from(lo)),
+            Node::Sext(a) => bits(a).sign_ext(size - u32::from(pool.width(a))),
+            Node::Ite(c, a, b) => bit(c).ite(&bits(a), &bits(b)),
+        };
+        Expression::of_width(wide, width)
+    }
+}
+
+/// What an unknown's domain says, as far as its width does not say it.
+fn domain_facts(unknown: &BV, domain: Domain) -> Vec<Bool> {
+    let size = u32::from(domain.width());
+    let literal = |value| BV::from_u64(value, size);
+    let mut facts = Vec::new();
+    let known = domain.zeros() | domain.ones();
+    if known != 0 {
+        facts.push(unknown.bvand(literal(known)).eq(literal(domain.ones())));
+    }
+    let from_bits = Domain::from_bits(domain.width(), domain.zeros(), domain.ones());
+    if domain.lo() > from_bits.lo() {
+        facts.push(unknown.bvuge(literal(domain.lo())));
+    }
+    if domain.hi() < from_bits.hi().min(mask(domain.width())) {
+        facts.push(unknown.bvule(literal(domain.hi())));
+    }
+    facts
+}

@@ -1,0 +1,74 @@
+//! Stopping a running Z3 check: by a time limit or from another thread. Z3 can only be interrupted
+//! while it is running, so a watcher thread repeats the request until the check has ended.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ::z3::ast::Bool;
+use ::z3::{SatResult, Solver};
+
+use crate::solver::Interrupter;
+
+/// How often the watcher looks at the interrupter.
+const POLL: Duration = Duration::from_millis(5);
+
+/// When to stop.
+pub(super) struct Stop<'a> {
+    pub(super) interrupter: &'a Interrupter,
+    pub(super) deadline: Option<Instant>,
+}
+
+impl Stop<'_> {
+    /// Why to stop now, if at all.
+    pub(super) fn reason(&self) -> Option<&'static str> {
+        if self.interrupter.is_interrupted() {
+            return Some("interrupted");
+        }
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => Some("time limit reached"),
+            _ => None,
+        }
+    }
+
+    /// Whether anything could ever ask for a stop.
+    fn is_possible(&self) -> bool {
+        self.deadline.is_some() || self.interrupter.is_shared()
+    }
+}
+
+/// Tells the watcher that the check has ended, however it ended.
+struct Finish<'a>(&'a Mutex<bool>, &'a Condvar);
+
+impl Drop for Finish<'_> {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.1.notify_all();
+    }
+}
+
+/// Runs a check that stops when asked to.
+pub(super) fn check(solver: &Solver, guards: &[Bool], stop: &Stop<'_>) -> SatResult {
+    if !stop.is_possible() {
+        return solver.check_assumptions(guards);
+    }
+    let (finished, changed) = (Mutex::new(false), Condvar::new());
+    let context = solver.get_context();
+    let handle = context.handle();
+    thread::scope(|scope| {
+        let _finish = Finish(&finished, &changed);
+        let (finished, changed) = (&finished, &changed);
+        scope.spawn(move || {
+            let mut done = finished.lock().unwrap_or_else(PoisonError::into_inner);
+            while !*done {
+                if stop.reason().is_some() {
+                    handle.interrupt();
+                }
+                let left = stop.deadline.map(|d| d.saturating_duration_since(Instant::now()));
+                let pause = left.filter(|l| !l.is_zero()).map_or(POLL, |l| l.min(POLL));
+                done = changed.wait_timeout(done, pause).unwrap_or_else(PoisonError::into_inner).0;
+            }
+        });
+        solver.check_assumptions(guards)
+    })
+}

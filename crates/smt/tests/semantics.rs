@@ -1,0 +1,126 @@
+//! Simplified terms mean what the expressions mean that they were built from, and their domains
+//! contain every value they take.
+
+mod common;
+
+use common::{Expressions, Shape, domain, member, model, steps};
+use proptest::prelude::*;
+use slowpath_smt::{Domain, TermPool};
+
+const SHAPES: [Shape; 3] = [
+    Shape { widths: &[1, 3, 8, 13, 32, 64], max_width: 64, arrays: true, products: true },
+    Shape { widths: &[1, 2, 3, 4, 5], max_width: 12, arrays: true, products: true },
+    Shape { widths: &[1, 8, 14, 16, 32], max_width: 64, arrays: false, products: false },
+];
+
+fn domains(shape: usize) -> BoxedStrategy<Vec<Domain>> {
+    match shape {
+        0 => (domain(1), domain(8), domain(13), domain(32), domain(64))
+            .prop_map(|(a, b, c, d, e)| vec![a, b, c, d, e])
+            .boxed(),
+        1 => (domain(1), domain(2), domain(3), domain(4), domain(5))
+            .prop_map(|(a, b, c, d, e)| vec![a, b, c, d, e])
+            .boxed(),
+        // A pointer, a packet length and header bytes.
+        _ => (domain(32), domain(8), domain(8), domain(16))
+            .prop_map(|(a, b, c, d)| {
+                let base = Domain::range(32, 0x10000, 0x3fff_0000);
+                vec![base, Domain::range(14, 60, 1500), a, b, c, d]
+            })
+            .boxed(),
+    }
+}
+
+fn check(
+    domains: &[Domain],
+    steps: &[common::Step],
+    seeds: &[u64],
+    shape: Shape,
+) -> Result<(), TestCaseError> {
+    let e = Expressions::new(domains, steps, shape);
+    let mut pool = TermPool::new();
+    let (terms, array) = e.build(&mut pool);
+    for &seed in seeds {
+        let vars: Vec<u64> = domains
+            .iter()
+            .enumerate()
+            .map(|(n, &d)| member(d, seed.rotate_left(11 * n as u32)))
+            .collect();
+        let byte = |index: u64| (index.wrapping_mul(seed | 1) >> 3) as u8;
+        let expected = e.values(&vars, byte);
+        let model = model(&pool, &terms, &vars, array, byte);
+        let mut evaluator = slowpath_smt::Evaluator::new(&pool, &model);
+        for (n, &term) in terms.iter().enumerate() {
+            let value = evaluator.value(term);
+            prop_assert_eq!(pool.width(term), e.widths[n]);
+            prop_assert_eq!(
+                value,
+                expected[n],
+                "node {} = {:?} became {} under {:?}",
+                n,
+                &e.nodes[n],
+                pool.display(term),
+                &vars
+            );
+            prop_assert!(
+                pool.domain(term).contains(value),
+                "{} has {:?}, is {:#x}",
+                pool.display(term),
+                pool.domain(term),
+                value
+            );
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(common::config(800))]
+
+    #[test]
+    fn mixed_widths(d in domains(0), s in steps(1..40), seeds in prop::collection::vec(any::<u64>(), 8)) {
+        check(&d, &s, &seeds, SHAPES[0])?;
+    }
+
+    #[test]
+    fn narrow_widths(d in domains(1), s in steps(1..40), seeds in prop::collection::vec(any::<u64>(), 12)) {
+        check(&d, &s, &seeds, SHAPES[1])?;
+    }
+
+    #[test]
+    fn packet_arithmetic(d in domains(2), s in steps(1..40), seeds in prop::collection::vec(any::<u64>(), 8)) {
+        check(&d, &s, &seeds, SHAPES[2])?;
+    }
+
+    #[test]
+    fn sums_add_up(d in domains(2), s in steps(1..30), seed in any::<u64>()) {
+        let e = Expressions::new(&d, &s, SHAPES[2]);
+        let mut pool = TermPool::new();
+        let (terms, _) = e.build(&mut pool);
+        let vars: Vec<u64> = d.iter().map(|&d| member(d, seed)).collect();
+        for &term in &terms {
+            let sum = pool.split_sum(term);
+            let model = model(&pool, &terms, &vars, None, |_| 0);
+            let total = sum.addends.iter().fold(sum.constant, |total, &addend| {
+                total.wrapping_add(pool.eval(addend, &model))
+            });
+            let mask = common::ones(pool.width(term));
+            prop_assert_eq!(total & mask, pool.eval(term, &model), "{}", pool.display(term));
+            prop_assert!(sum.addends.is_sorted());
+        }
+    }
+
+    #[test]
+    fn rebuilding_changes_nothing(d in domains(0), s in steps(1..30), seed in any::<u64>()) {
+        let e = Expressions::new(&d, &s, SHAPES[0]);
+        let mut pool = TermPool::new();
+        let (terms, array) = e.build(&mut pool);
+        let vars: Vec<u64> = d.iter().map(|&d| member(d, seed)).collect();
+        let model = model(&pool, &terms, &vars, array, |i| i as u8 ^ seed as u8);
+        for &term in &terms {
+            let children: Vec<_> = pool.children(term).collect();
+            let again = pool.rebuild(term, &children);
+            prop_assert_eq!(pool.eval(again, &model), pool.eval(term, &model));
+        }
+    }
+}

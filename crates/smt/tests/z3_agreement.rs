@@ -1,0 +1,267 @@
+//! Agreement with Z3: simplified terms are equal to a direct translation of what they were built
+//! from for *all* values, and the solver's answers are those of brute force or of Z3 on the direct
+//! translation (with bytes as a Z3 array, which the crate's back end does not use).
+
+mod common;
+
+use common::{Binary, Expressions, Raw, Shape, domain, member, steps};
+use proptest::prelude::*;
+use slowpath_smt::minimise_core;
+use slowpath_smt::{Domain, Evaluator, Node, Outcome, Solver, TermId, TermPool, Z3Solver};
+use z3::ast::{Array, BV, Bool};
+use z3::{SatResult, Sort};
+
+const SMALL: Shape =
+    Shape { widths: &[1, 2, 4, 6, 8], max_width: 16, arrays: true, products: true };
+const TINY: Shape = Shape { widths: &[1, 2, 3], max_width: 6, arrays: false, products: true };
+const PACKET: Shape =
+    Shape { widths: &[1, 8, 14, 16, 32], max_width: 64, arrays: true, products: false };
+
+fn bit(b: Bool) -> BV {
+    b.ite(&BV::from_u64(1, 1), &BV::from_u64(0, 1))
+}
+
+/// Raw nodes as Z3 expressions, everything a bit-vector.
+fn raw(e: &Expressions) -> Vec<BV> {
+    let memory = Array::new_const("memory", &Sort::bitvector(8), &Sort::bitvector(8));
+    let mut all: Vec<BV> = Vec::new();
+    for (node, &width) in e.nodes.iter().zip(&e.widths) {
+        let at = |n: usize| all[n].clone();
+        let size = u32::from(width);
+        all.push(match *node {
+            Raw::Const(_, value) => BV::from_u64(value, size),
+            Raw::Var(n) => BV::new_const(format!("x{n}"), size),
+            Raw::Select(i) => memory.select(&at(i)).as_bv().expect("a byte"),
+            Raw::Not(a) => at(a).bvnot(),
+            Raw::Neg(a) => at(a).bvneg(),
+            Raw::Binary(op, a, b) => raw_binary(op, &at(a), &at(b)),
+            Raw::Concat(a, b) => at(a).concat(at(b)),
+            Raw::Extract(a, lo, _) => at(a).extract(u32::from(lo) + size - 1, u32::from(lo)),
+            Raw::Zext(a, _) => at(a).zero_ext(size - u32::from(e.widths[a])),
+            Raw::Sext(a, _) => at(a).sign_ext(size - u32::from(e.widths[a])),
+            Raw::Ite(c, a, b) => at(c).eq(BV::from_u64(1, 1)).ite(&at(a), &at(b)),
+        });
+    }
+    all
+}
+
+fn raw_binary(op: Binary, a: &BV, b: &BV) -> BV {
+    match op {
+        Binary::And => a.bvand(b),
+        Binary::Or => a.bvor(b),
+        Binary::Xor => a.bvxor(b),
+        Binary::Add => a.bvadd(b),
+        Binary::Sub => a.bvsub(b),
+        Binary::Mul => a.bvmul(b),
+        Binary::Udiv => a.bvudiv(b),
+        Binary::Urem => a.bvurem(b),
+        Binary::Sdiv => a.bvsdiv(b),
+        Binary::Srem => a.bvsrem(b),
+        Binary::Shl => a.bvshl(b),
+        Binary::Lshr => a.bvlshr(b),
+        Binary::Ashr => a.bvashr(b),
+        Binary::Eq => bit(a.eq(b)),
+        Binary::Ult => bit(a.bvult(b)),
+        Binary::Ule => bit(a.bvule(b)),
+        Binary::Slt => bit(a.bvslt(b)),
+        Binary::Sle => bit(a.bvsle(b)),
+    }
+}
+
+/// A simplified term as a Z3 expression over the same unknowns.
+fn simplified(pool: &TermPool, root: TermId) -> BV {
+    let memory = Array::new_const("memory", &Sort::bitvector(8), &Sort::bitvector(8));
+    let mut done: std::collections::HashMap<TermId, BV> = std::collections::HashMap::new();
+    for t in pool.subterms(&[root]) {
+        let at = |t: TermId| done[&t].clone();
+        let size = u32::from(pool.width(t));
+        let expression = match *pool.node(t) {
+            Node::Const(value) => BV::from_u64(value, size),
+            Node::Var(var) => BV::new_const(pool.var_info(var).0, size),
+            Node::Select { index, .. } => memory.select(&at(index)).as_bv().expect("a byte"),
+            Node::Not(a) => at(a).bvnot(),
+            Node::Neg(a) => at(a).bvneg(),
+            Node::And(a, b) => raw_binary(Binary::And, &at(a), &at(b)),
+            Node::Or(a, b) => raw_binary(Binary::Or, &at(a), &at(b)),
+            Node::Xor(a, b) => raw_binary(Binary::Xor, &at(a), &at(b)),
+            Node::Add(a, b) => raw_binary(Binary::Add, &at(a), &at(b)),
+            Node::Mul(a, b) => raw_binary(Binary::Mul, &at(a), &at(b)),
+            Node::Udiv(a, b) => raw_binary(Binary::Udiv, &at(a), &at(b)),
+            Node::Urem(a, b) => raw_binary(Binary::Urem, &at(a), &at(b)),
+            Node::Sdiv(a, b) => raw_binary(Binary::Sdiv, &at(a), &at(b)),
+            Node::Srem(a, b) => raw_binary(Binary::Srem, &at(a), &at(b)),
+            Node::Shl(a, b) => raw_binary(Binary::Shl, &at(a), &at(b)),
+            Node::Lshr(a, b) => raw_binary(Binary::Lshr, &at(a), &at(b)),
+            Node::Ashr(a, b) => raw_binary(Binary::Ashr, &at(a), &at(b)),
+            Node::Eq(a, b) => raw_binary(Binary::Eq, &at(a), &at(b)),
+            Node::Ult(a, b) => raw_binary(Binary::Ult, &at(a), &at(b)),
+            Node::Slt(a, b) => raw_binary(Binary::Slt, &at(a), &at(b)),
+            Node::Concat(a, b) => at(a).concat(at(b)),
+            Node::Extract { src, lo } => at(src).extract(u32::from(lo) + size - 1, u32::from(lo)),
+            Node::Sext(a) => at(a).sign_ext(size - u32::from(pool.width(a))),
+            Node::Ite(c, a, b) => at(c).eq(BV::from_u64(1, 1)).ite(&at(a), &at(b)),
+        };
+        done.insert(t, expression);
+    }
+    done[&root].clone()
+}
+
+/// A domain as a condition.
+fn within(x: &BV, d: Domain) -> Bool {
+    let size = u32::from(d.width());
+    let k = |value| BV::from_u64(value, size);
+    let bits = x.bvand(k(d.zeros() | d.ones())).eq(k(d.ones()));
+    Bool::and(&[bits, x.bvuge(k(d.lo())), x.bvule(k(d.hi()))])
+}
+
+/// A plain solver that knows the domains.
+fn oracle(domains: &[Domain], raw: &[BV]) -> z3::Solver {
+    let solver = z3::Solver::new();
+    for (x, &d) in raw.iter().zip(domains) {
+        solver.assert(within(x, d));
+    }
+    let mut limit = z3::Params::new();
+    limit.set_u32("timeout", 2_000);
+    solver.set_params(&limit);
+    solver
+}
+
+fn equivalent(d: &[Domain], s: &[common::Step], shape: Shape) -> Result<(), TestCaseError> {
+    let e = Expressions::new(d, s, shape);
+    let mut pool = TermPool::new();
+    let (terms, _) = e.build(&mut pool);
+    let raw = raw(&e);
+    let solver = oracle(d, &raw);
+    let differ: Vec<Bool> = terms
+        .iter()
+        .zip(&raw)
+        .flat_map(|(&t, raw)| [simplified(&pool, t).ne(raw), within(raw, pool.domain(t)).not()])
+        .collect();
+    // A timeout proves nothing either way; only a counterexample fails.
+    if solver.check_assumptions(&[]) == SatResult::Sat {
+        solver.assert(Bool::or(&differ));
+        if solver.check() == SatResult::Sat {
+            let model = solver.get_model().expect("a model");
+            let wrong = differ
+                .iter()
+                .position(|b| model.eval(b, true).and_then(|b| b.as_bool()) == Some(true));
+            let n = wrong.unwrap_or(0) / 2;
+            let text = pool.display(terms[n]);
+            prop_assert!(false, "node {n} {:?} became {text}\n{model}", e.nodes[n]);
+        }
+    }
+    Ok(())
+}
+
+/// The 1-bit nodes among the last ones.
+fn conditions(e: &Expressions, terms: &[TermId], count: usize) -> Vec<(usize, TermId)> {
+    let bits = (0..terms.len()).rev().filter(|&n| e.widths[n] == 1 && n >= e.domains.len());
+    bits.take(count).map(|n| (n, terms[n])).collect()
+}
+
+/// All values of all unknowns.
+fn assignments(domains: &[Domain]) -> Vec<Vec<u64>> {
+    let mut all = vec![Vec::new()];
+    for &d in domains {
+        let members: Vec<u64> = (d.lo()..=d.hi()).filter(|&v| d.contains(v)).collect();
+        all = all
+            .into_iter()
+            .flat_map(|head| members.iter().map(move |&v| [head.as_slice(), &[v]].concat()))
+            .collect();
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(common::config(250))]
+
+    #[test]
+    fn simplified_small(d in (domain(1), domain(2), domain(4), domain(6)), s in steps(1..20)) {
+        equivalent(&[d.0, d.1, d.2, d.3], &s, SMALL)?;
+    }
+
+    #[test]
+    fn simplified_packet(d in (domain(32), domain(8), domain(16)), s in steps(1..20)) {
+        let base = Domain::range(32, 0x10000, 0x3fff_0000);
+        let length = Domain::range(14, 60, 1500);
+        equivalent(&[base, length, d.0, d.1, d.2], &s, PACKET)?;
+    }
+
+    #[test]
+    fn outcomes_are_those_of_brute_force(
+        d in (domain(1), domain(2), domain(3), domain(2)),
+        s in steps(4..40),
+    ) {
+        let d = [d.0, d.1, d.2, d.3];
+        let e = Expressions::new(&d, &s, TINY);
+        let mut pool = TermPool::new();
+        let (terms, _) = e.build(&mut pool);
+        let chosen = conditions(&e, &terms, 5);
+        let table: Vec<Vec<u64>> =
+            assignments(&d).iter().map(|vars| e.values(vars, |_| 0)).collect();
+        let possible = |subset: &[usize]| {
+            table.iter().any(|values| subset.iter().all(|&i| values[chosen[i].0] == 1))
+        };
+        let mut solver = Z3Solver::new().expect("Z3");
+        // Growing sets, so that facts of earlier checks are used in later ones.
+        for count in 1..=chosen.len() {
+            let assumptions: Vec<TermId> = chosen[..count].iter().map(|&(_, t)| t).collect();
+            let everything: Vec<usize> = (0..count).collect();
+            match solver.check(&mut pool, &assumptions).expect("no error") {
+                Outcome::Sat(_) => prop_assert!(possible(&everything)),
+                Outcome::Unsat(core) => {
+                    prop_assert!(!possible(&core), "{core:?}");
+                    let small =
+                        minimise_core(&mut solver, &mut pool, &assumptions, &core, 20).expect("no error");
+                    prop_assert!(!possible(&small), "{small:?}");
+                    for left_out in &small {
+                        let rest: Vec<usize> =
+                            small.iter().copied().filter(|i| i != left_out).collect();
+                        prop_assert!(small.len() == 1 || possible(&rest), "{small:?}");
+                    }
+                }
+                Outcome::Unknown(why) => prop_assert!(false, "{why}"),
+            }
+        }
+    }
+
+    #[test]
+    fn outcomes_with_bytes_are_those_of_the_array_theory(
+        d in (domain(1), domain(4), domain(8), domain(8)),
+        s in steps(4..30),
+        seed in any::<u64>(),
+    ) {
+        let d = [d.0, d.1, d.2, d.3];
+        let e = Expressions::new(&d, &s, SMALL);
+        let mut pool = TermPool::new();
+        let (terms, _) = e.build(&mut pool);
+        let chosen = conditions(&e, &terms, 4);
+        let assumptions: Vec<TermId> = chosen.iter().map(|&(_, t)| t).collect();
+        let raw = raw(&e);
+        let oracle = oracle(&d, &raw);
+        let wanted: Vec<Bool> =
+            chosen.iter().map(|&(n, _)| raw[n].eq(BV::from_u64(1, 1))).collect();
+        let mut solver = Z3Solver::new().expect("Z3");
+        match solver.check(&mut pool, &assumptions).expect("no error") {
+            Outcome::Sat(model) => {
+                wanted.iter().for_each(|b| oracle.assert(b));
+                prop_assert_ne!(oracle.check(), SatResult::Unsat);
+                // The model is one of the raw expressions too.
+                let vars: Vec<u64> = terms.iter().zip(&d).map(|(&t, &d)| match *pool.node(t) {
+                    Node::Var(var) => model.var(var).unwrap_or(member(d, seed)),
+                    _ => d.lo(),
+                }).collect();
+                let byte = |i| model.bytes().find(|&(_, at, _)| at == i).map_or(0, |(_, _, b)| b);
+                let values = e.values(&vars, byte);
+                prop_assert!(chosen.iter().all(|&(n, _)| values[n] == 1));
+                let mut evaluator = Evaluator::new(&pool, &model);
+                prop_assert!(assumptions.iter().all(|&t| evaluator.value(t) == 1));
+            }
+            Outcome::Unsat(core) => {
+                core.iter().for_each(|&i| oracle.assert(&wanted[i]));
+                prop_assert_ne!(oracle.check(), SatResult::Sat);
+            }
+            Outcome::Unknown(why) => prop_assert!(false, "{why}"),
+        }
+    }
+}
