@@ -25,6 +25,13 @@ impl Machine {
         value.unwrap_or_else(|| self.pool.constant(8, 0))
     }
 
+    /// An offset that is constant and from which `bytes` bytes do not wrap around.
+    pub(crate) fn constant_offset(&self, offset: TermId, bytes: u64) -> Option<u64> {
+        let last = u64::MAX >> (64 - u32::from(self.pool.width(offset)));
+        let constant = self.pool.as_const(offset)?;
+        (constant.checked_add(bytes)? <= last).then_some(constant)
+    }
+
     fn offset_by(&mut self, location: Location, byte: u32) -> Location {
         let width = self.pool.width(location.offset);
         let distance = self.pool.constant(width, u64::from(byte));
@@ -51,7 +58,9 @@ impl Machine {
     }
 
     fn walk_slice(&mut self, mut memory: MemId, at: Location, bytes: u8) -> Option<TermId> {
+        let constant = self.constant_offset(at.offset, bytes.into());
         loop {
+            memory = self.memory.skip(memory, at.region, constant, bytes.into());
             match self.memory.node(memory) {
                 MemNode::Initial => return None,
                 &MemNode::Store { prev, location, value, .. } => {
@@ -101,7 +110,9 @@ impl Machine {
     fn walk(&mut self, mut memory: MemId, at: Location) -> Option<TermId> {
         // Bytes of stores that may or may not be the one read, newest first.
         let mut maybe: Vec<(TermId, TermId)> = Vec::new();
+        let constant = self.constant_offset(at.offset, 1);
         let value = loop {
+            memory = self.memory.skip(memory, at.region, constant, 1);
             match self.memory.node(memory) {
                 MemNode::Initial => break self.initial(at.region, at.offset),
                 &MemNode::Store { prev, location, value, .. } => {

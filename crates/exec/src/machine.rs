@@ -33,7 +33,7 @@ pub struct State {
     /// The registers that are still read, in ascending order.
     pub(crate) regs: Rc<Vec<(Reg, TermId)>>,
     pub(crate) memory: MemId,
-    pub(crate) facts: Rc<Facts>,
+    pub(crate) facts: Facts,
 }
 
 impl State {
@@ -109,11 +109,8 @@ impl Machine {
             let width = program.width(region.base);
             machine.arrays.push(machine.pool.array(&region.name, width));
         }
-        let mut state = State {
-            regs: Rc::new(Vec::new()),
-            memory: MemPool::INITIAL,
-            facts: Rc::new(Facts::new()),
-        };
+        let mut state =
+            State { regs: Rc::new(Vec::new()), memory: MemPool::INITIAL, facts: Facts::new() };
         for origin in &program.prologue {
             machine.step(origin, &mut state)?;
             machine.find_bases();
@@ -195,9 +192,9 @@ impl Machine {
 
     /// The state behind a branch, or `None` when the facts rule that way out.
     pub fn assume(&self, state: &State, condition: TermId, holds: bool) -> Option<State> {
-        let mut facts = (*state.facts).clone();
+        let mut facts = state.facts.clone();
         facts.assume(&self.pool, condition, holds, None).ok()?;
-        Some(State { facts: Rc::new(facts), ..state.clone() })
+        Some(State { facts, ..state.clone() })
     }
 
     /// The state at the start of `block`, where the given states meet.
@@ -235,8 +232,8 @@ impl Machine {
             let incoming = incoming.iter().map(|(arc, state)| (arc.0, state.memory)).collect();
             self.memory.push(MemNode::Merge { point: point.0, incoming })
         };
-        let facts: Vec<&Facts> = incoming.iter().map(|(_, state)| state.facts.as_ref()).collect();
-        let facts = Rc::new(Facts::join(&facts));
+        let facts: Vec<&Facts> = incoming.iter().map(|(_, state)| &state.facts).collect();
+        let facts = Facts::join(&facts);
         Ok(State { regs: Rc::new(regs), memory, facts })
     }
 
@@ -336,7 +333,12 @@ impl Machine {
                 let value = self.operand(value)?;
                 let location = self.locate(address);
                 let prev = state.memory;
-                let node = MemNode::Store { prev, address, location, value, insn };
+                let span = location.and_then(|Location { region, offset }| {
+                    let bytes = u64::from(self.pool.width(value) / 8);
+                    let offset = self.constant_offset(offset, bytes)?;
+                    Some(self.memory.extend_span(prev, region, offset, bytes))
+                });
+                let node = MemNode::Store { prev, span, address, location, value, insn };
                 state.memory = self.memory.push(node);
                 return Ok(());
             }

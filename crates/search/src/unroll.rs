@@ -26,7 +26,7 @@ pub struct UnrollLimits {
 /// Block instances after which a program is refused rather than unrolled further.
 const MAX_NODES: usize = 1_000_000;
 /// Iterations after which a loop without a limit counts as unbounded.
-const MAX_ITERATIONS: u32 = 20_000;
+const MAX_ITERATIONS: u32 = 10_000;
 
 /// An unrolled program and what executed it.
 pub struct Unrolled {

@@ -1,0 +1,238 @@
+//! Adding a condition to facts: what it says about terms and their parts.
+
+use super::fact::{BitsFact, Fact, Limit, Reasons, union};
+use super::{Contradiction, Facts};
+use slowpath_smt::{Node, TermId, TermPool};
+use std::collections::HashMap;
+
+/// Structural depth to which a fact about a term is passed down to its parts.
+const DEPTH: u32 = 6;
+
+/// Facts with some of them replaced.
+pub(super) struct Overlay<'a> {
+    pub base: &'a Facts,
+    pub changed: HashMap<TermId, Fact>,
+}
+
+impl Overlay<'_> {
+    fn fact(&self, pool: &TermPool, term: TermId) -> Fact {
+        if let Some(fact) = self.changed.get(&term).or_else(|| self.base.get(term)) {
+            return fact.clone();
+        }
+        let domain = pool.domain(term);
+        Fact {
+            lo: domain.lo(),
+            lo_why: Reasons::new(),
+            hi: domain.hi(),
+            hi_why: Reasons::new(),
+            zeros: domain.zeros(),
+            ones: domain.ones(),
+            bits: Vec::new(),
+        }
+    }
+
+    pub fn assume(
+        &mut self,
+        pool: &TermPool,
+        condition: TermId,
+        value: bool,
+        why: &Reasons,
+    ) -> Result<(), Contradiction> {
+        if let Some(constant) = pool.as_const(condition) {
+            let holds = (constant != 0) == value;
+            return if holds { Ok(()) } else { Err(Contradiction { reasons: why.clone() }) };
+        }
+        match *pool.node(condition) {
+            Node::Not(inner) => return self.assume(pool, inner, !value, why),
+            Node::And(a, b) if value => {
+                self.assume(pool, a, true, why)?;
+                self.assume(pool, b, true, why)?;
+            }
+            Node::Or(a, b) if !value => {
+                self.assume(pool, a, false, why)?;
+                self.assume(pool, b, false, why)?;
+            }
+            Node::Eq(a, b) => self.equality(pool, a, b, value, why)?,
+            Node::Ult(a, b) if value => self.less(pool, a, b, 1, why)?,
+            Node::Ult(a, b) => self.less(pool, b, a, 0, why)?,
+            _ => {}
+        }
+        let bit = u64::from(value);
+        self.constrain(pool, condition, Limit::exactly(1, bit), why, DEPTH)
+    }
+
+    fn equality(
+        &mut self,
+        pool: &TermPool,
+        a: TermId,
+        b: TermId,
+        value: bool,
+        why: &Reasons,
+    ) -> Result<(), Contradiction> {
+        let constant = pool.as_const(b).map(|c| (a, c)).or(pool.as_const(a).map(|c| (b, c)));
+        let Some((term, constant)) = constant else { return Ok(()) };
+        if value {
+            let limit = Limit::exactly(pool.width(term), constant);
+            return self.constrain(pool, term, limit, why, DEPTH);
+        }
+        let fact = self.fact(pool, term);
+        let mut limit = Limit::anything(pool.width(term));
+        let why_here;
+        if fact.lo == constant && constant < limit.hi {
+            limit.lo = constant + 1;
+            why_here = union(why, &fact.lo_why);
+        } else if fact.hi == constant && constant > 0 {
+            limit.hi = constant - 1;
+            why_here = union(why, &fact.hi_why);
+        } else {
+            return Ok(());
+        }
+        self.constrain(pool, term, limit, &why_here, DEPTH)
+    }
+
+    /// `a + gap <= b`, where `gap` is 0 or 1.
+    fn less(
+        &mut self,
+        pool: &TermPool,
+        a: TermId,
+        b: TermId,
+        gap: u64,
+        why: &Reasons,
+    ) -> Result<(), Contradiction> {
+        let (fact_a, fact_b) = (self.fact(pool, a), self.fact(pool, b));
+        let impossible =
+            || Contradiction { reasons: union(why, &union(&fact_a.lo_why, &fact_b.hi_why)) };
+        let hi = fact_b.hi.checked_sub(gap).ok_or_else(impossible)?;
+        let lo = fact_a.lo.checked_add(gap).ok_or_else(impossible)?;
+        if pool.as_const(a).is_none() {
+            let limit = Limit { hi, ..Limit::anything(pool.width(a)) };
+            self.constrain(pool, a, limit, &union(why, &fact_b.hi_why), DEPTH)?;
+        }
+        if pool.as_const(b).is_none() {
+            let limit = Limit { lo, ..Limit::anything(pool.width(b)) };
+            self.constrain(pool, b, limit, &union(why, &fact_a.lo_why), DEPTH)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a limit to a term, and what follows from it to the term's parts.
+    fn constrain(
+        &mut self,
+        pool: &TermPool,
+        term: TermId,
+        limit: Limit,
+        why: &Reasons,
+        depth: u32,
+    ) -> Result<(), Contradiction> {
+        let mut fact = self.fact(pool, term);
+        let old = fact.clone();
+        if limit.lo > fact.lo {
+            (fact.lo, fact.lo_why) = (limit.lo, why.clone());
+        }
+        if limit.hi < fact.hi {
+            (fact.hi, fact.hi_why) = (limit.hi, why.clone());
+        }
+        let against = (limit.zeros & fact.ones) | (limit.ones & fact.zeros);
+        if against != 0 {
+            return Err(Contradiction { reasons: union(&fact.why_one_bit(against), why) });
+        }
+        let new = (limit.zeros & !fact.zeros) | (limit.ones & !fact.ones);
+        if new != 0 {
+            fact.zeros |= limit.zeros;
+            fact.ones |= limit.ones;
+            fact.bits.push(BitsFact { mask: new, why: why.clone() });
+        }
+        if fact == old {
+            return Ok(());
+        }
+        if fact.lo > fact.hi {
+            return Err(Contradiction { reasons: union(&fact.lo_why, &fact.hi_why) });
+        }
+        let most = !fact.zeros & Limit::mask(pool.width(term));
+        if fact.ones > fact.hi {
+            return Err(Contradiction { reasons: union(&fact.hi_why, &fact.why_bits(fact.ones)) });
+        }
+        if most < fact.lo {
+            return Err(Contradiction { reasons: union(&fact.lo_why, &fact.why_bits(fact.zeros)) });
+        }
+        let wrong = (fact.lo & fact.zeros) | (!fact.lo & fact.ones);
+        if fact.lo == fact.hi && wrong != 0 {
+            let interval = union(&fact.lo_why, &fact.hi_why);
+            return Err(Contradiction { reasons: union(&interval, &fact.why_one_bit(wrong)) });
+        }
+        self.changed.insert(term, fact);
+        if depth == 0 {
+            return Ok(());
+        }
+        self.pass_down(pool, term, limit, why, depth - 1)
+    }
+
+    fn pass_down(
+        &mut self,
+        pool: &TermPool,
+        term: TermId,
+        limit: Limit,
+        why: &Reasons,
+        depth: u32,
+    ) -> Result<(), Contradiction> {
+        match *pool.node(term) {
+            Node::Not(inner) => {
+                let bits = Limit {
+                    zeros: limit.ones,
+                    ones: limit.zeros,
+                    ..Limit::anything(pool.width(inner))
+                };
+                self.constrain(pool, inner, bits, why, depth)
+            }
+            Node::Concat(high, low) => {
+                let shift = pool.width(low);
+                let part = |width: u8, by: u8| {
+                    let bits = |b: u64| (b >> by) & Limit::mask(width);
+                    Limit {
+                        zeros: bits(limit.zeros),
+                        ones: bits(limit.ones),
+                        ..Limit::anything(width)
+                    }
+                };
+                let mut high_limit = part(pool.width(high), shift);
+                high_limit.lo = limit.lo >> shift;
+                high_limit.hi = limit.hi >> shift;
+                let mut low_limit = part(shift, 0);
+                let top = match pool.as_const(high) {
+                    Some(top) => Some(top),
+                    None => (high_limit.lo == high_limit.hi).then_some(high_limit.lo),
+                };
+                if let Some(top) = top {
+                    let from = top << shift;
+                    low_limit.lo = limit.lo.saturating_sub(from).min(low_limit.hi);
+                    low_limit.hi = limit.hi.saturating_sub(from).min(low_limit.hi);
+                }
+                if pool.as_const(high).is_none() {
+                    self.constrain(pool, high, high_limit, why, depth)?;
+                }
+                if pool.as_const(low).is_none() {
+                    self.constrain(pool, low, low_limit, why, depth)?;
+                }
+                Ok(())
+            }
+            Node::Extract { src, lo } => {
+                let bits = Limit {
+                    zeros: limit.zeros << lo,
+                    ones: limit.ones << lo,
+                    ..Limit::anything(pool.width(src))
+                };
+                self.constrain(pool, src, bits, why, depth)
+            }
+            Node::Xor(a, b) => {
+                let Some(constant) = pool.as_const(b) else { return Ok(()) };
+                let bits = Limit {
+                    zeros: (limit.zeros & !constant) | (limit.ones & constant),
+                    ones: (limit.ones & !constant) | (limit.zeros & constant),
+                    ..Limit::anything(pool.width(a))
+                };
+                self.constrain(pool, a, bits, why, depth)
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What is known about one term, and why.
+
+/// The conditions behind a fact, by the tags their owner gave them; ascending, no duplicates.
+pub type Reasons = Vec<u32>;
+
+/// All reasons of both.
+pub(super) fn union(a: &[u32], b: &[u32]) -> Reasons {
+    let mut all: Reasons = a.iter().chain(b).copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// What is known about one term.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fact {
+    pub lo: u64,
+    pub lo_why: Reasons,
+    pub hi: u64,
+    pub hi_why: Reasons,
+    pub zeros: u64,
+    pub ones: u64,
+    /// Why bits are known; bits in none of them are known from the term itself.
+    pub bits: Vec<BitsFact>,
+}
+
+/// Bits that became known for the same reasons.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BitsFact {
+    pub mask: u64,
+    pub why: Reasons,
+}
+
+impl Fact {
+    /// The weakest fact that both imply, without reasons.
+    pub fn join(&self, other: &Fact) -> Fact {
+        Fact {
+            lo: self.lo.min(other.lo),
+            lo_why: Reasons::new(),
+            hi: self.hi.max(other.hi),
+            hi_why: Reasons::new(),
+            zeros: self.zeros & other.zeros,
+            ones: self.ones & other.ones,
+            bits: Vec::new(),
+        }
+    }
+
+    /// The reasons behind the lowest of the known bits in `mask`.
+    pub fn why_one_bit(&self, mask: u64) -> Reasons {
+        let bit = mask & mask.wrapping_neg();
+        let behind = self.bits.iter().find(|bits| bits.mask & bit != 0);
+        behind.map(|bits| bits.why.clone()).unwrap_or_default()
+    }
+
+    /// The reasons behind all of the known bits in `mask`.
+    pub fn why_bits(&self, mask: u64) -> Reasons {
+        let behind = self.bits.iter().filter(|bits| bits.mask & mask != 0);
+        behind.fold(Reasons::new(), |all, bits| union(&all, &bits.why))
+    }
+}
+
+/// A limit on one term.
+#[derive(Clone, Copy)]
+pub(super) struct Limit {
+    pub lo: u64,
+    pub hi: u64,
+    pub zeros: u64,
+    pub ones: u64,
+}
+
+impl Limit {
+    pub fn mask(width: u8) -> u64 {
+        if width >= 64 { u64::MAX } else { (1 << width) - 1 }
+    }
+
+    pub fn anything(width: u8) -> Self {
+        Limit { lo: 0, hi: Self::mask(width), zeros: 0, ones: 0 }
+    }
+
+    pub fn exactly(width: u8, value: u64) -> Self {
+        Limit { lo: value, hi: value, zeros: !value & Self::mask(width), ones: value }
+    }
+}
