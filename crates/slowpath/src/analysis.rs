@@ -1,0 +1,159 @@
+//! The worker thread and the events it sends.
+
+use crate::bound;
+use crate::options::Request;
+use slowpath_smt::Interrupter;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, Once};
+use std::thread;
+use std::time::Duration;
+
+/// What happened.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The bound improved.
+    Bound {
+        /// Bits per second.
+        bitrate_bps: f64,
+        /// Packets per second.
+        packetrate_pps: f64,
+        /// Seconds since the start.
+        seconds: f64,
+        /// Paths checked so far.
+        candidates: u64,
+        /// Nogoods learnt so far.
+        nogoods: u64,
+    },
+    /// A satisfiable path was found and replayed.
+    Path {
+        /// Its number, from 1.
+        index: u64,
+    },
+    /// The result; nothing follows.
+    Result(Box<Report>),
+}
+
+/// A result, serialised.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// One entry of `results` in JSON, see `docs/json.md`.
+    pub json: String,
+    /// More about the paths for human reports, in JSON; not a stable format.
+    pub detail: String,
+}
+
+/// The answer to a poll.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Nothing happened within the time allowed.
+    Pending,
+    /// Something happened.
+    Event(Event),
+    /// The analysis is over and all its events have been taken.
+    Finished,
+}
+
+/// A running analysis of one file.
+#[derive(Debug)]
+pub struct Analysis {
+    events: Mutex<Receiver<Event>>,
+    control: Control,
+}
+
+/// The name of worker threads.
+const WORKER: &str = "slowpath";
+
+/// Keeps panics of workers off standard error: they become errors in the result.
+fn silence_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if thread::current().name() != Some(WORKER) {
+                before(info);
+            }
+        }));
+    });
+}
+
+/// Stack of the worker: long chains of merged states are followed recursively.
+const STACK_BYTES: usize = 512 << 20;
+
+impl Analysis {
+    /// Starts an analysis on a thread of its own.
+    pub fn start(request: Request) -> Analysis {
+        silence_panics();
+        let (sender, receiver) = channel();
+        let control = Control {
+            stop: Arc::new(AtomicBool::new(false)),
+            interrupter: Arc::new(Mutex::new(None)),
+            events: sender,
+        };
+        let worker = control.clone();
+        let builder = thread::Builder::new().name(WORKER.into()).stack_size(STACK_BYTES);
+        // Without a thread the receiver sees a closed channel, which ends the analysis.
+        let spawned = builder.spawn(move || bound::run(&request, &worker));
+        let (closed, _) = channel();
+        let control = Control { events: closed, ..control };
+        drop(spawned);
+        Analysis { events: Mutex::new(receiver), control }
+    }
+
+    /// Waits for the next event, at most `timeout`.
+    pub fn next(&self, timeout: Duration) -> Step {
+        let Ok(events) = self.events.lock() else { return Step::Finished };
+        match events.recv_timeout(timeout) {
+            Ok(event) => Step::Event(event),
+            Err(RecvTimeoutError::Timeout) => Step::Pending,
+            Err(RecvTimeoutError::Disconnected) => Step::Finished,
+        }
+    }
+
+    /// Asks the analysis to end with the bound reached so far.
+    pub fn stop(&self) {
+        self.control.stop.store(true, Ordering::Relaxed);
+        if let Ok(interrupter) = self.control.interrupter.lock()
+            && let Some(interrupter) = interrupter.as_ref()
+        {
+            interrupter.interrupt();
+        }
+    }
+}
+
+impl Drop for Analysis {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// What the worker shares with its owner.
+#[derive(Clone)]
+pub(crate) struct Control {
+    stop: Arc<AtomicBool>,
+    interrupter: Arc<Mutex<Option<Interrupter>>>,
+    events: Sender<Event>,
+}
+
+impl std::fmt::Debug for Control {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Control").field("stop", &self.stop).finish_non_exhaustive()
+    }
+}
+
+impl Control {
+    pub fn send(&self, event: Event) {
+        // The owner may have stopped listening; the work then ends at the next poll of `stopped`.
+        let _ = self.events.send(event);
+    }
+
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    pub fn set_interrupter(&self, interrupter: Interrupter) {
+        if let Ok(mut slot) = self.interrupter.lock() {
+            *slot = Some(interrupter);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! One program from file to guarantee.
+
+use crate::analysis::{Control, Event, Report};
+use crate::error::Error;
+use crate::frontend;
+use crate::options::Request;
+use crate::report;
+use crate::result::{Detail, ProgramResult, Stats, Throughput};
+use crate::witness::Witness;
+use slowpath_search::{Event as Found, Metric, Search, SearchError, UnrollLimits, unroll};
+use slowpath_smt::{Solver, Z3Solver};
+use slowpath_target::Target;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// Analyses one file and reports events; the last one is the result.
+pub(crate) fn run(request: &Request, control: &Control) {
+    let started = Instant::now();
+    let mut result = ProgramResult {
+        file: request.file.clone(),
+        program: frontend::program_name(&request.file),
+        target: request.options.target.clone(),
+        metric: request.options.metric.clone(),
+        cores: request.options.cores.unwrap_or(0),
+        guarantee: None,
+        naive: None,
+        paths: Vec::new(),
+        assumptions: Vec::new(),
+        stats: Stats::default(),
+        error: None,
+    };
+    let mut detail = Detail::default();
+    let job = Job { request, control, started };
+    let analysed = AssertUnwindSafe(|| job.analyse(&mut result, &mut detail));
+    let done = catch_unwind(analysed).unwrap_or_else(|panic| Err(Error::panicked(&*panic)));
+    if let Err(error) = done {
+        if let Error::Stopped(why) = error {
+            detail.stopped = Some(why.to_owned());
+        }
+        result.error = Some(error.to_string());
+        (result.guarantee, result.naive) = (None, None);
+        result.paths.clear();
+        detail.paths.clear();
+    }
+    result.stats.seconds = started.elapsed().as_secs_f64();
+    let as_json = |value: serde_json::Result<String>| value.unwrap_or_else(|e| e.to_string());
+    control.send(Event::Result(Box::new(Report {
+        json: as_json(serde_json::to_string(&result)),
+        detail: as_json(serde_json::to_string(&detail)),
+    })));
+}
+
+struct Job<'a> {
+    request: &'a Request,
+    control: &'a Control,
+    started: Instant,
+}
+
+impl Job<'_> {
+    fn analyse(&self, result: &mut ProgramResult, detail: &mut Detail) -> Result<(), Error> {
+        let options = &self.request.options;
+        let metric = options.metric()?;
+        let limits: UnrollLimits = options.unroll_limits()?;
+        let mut target = self.target()?;
+        result.target = target.name.clone();
+        if let Some(text) = &options.assume {
+            result.assumptions.extend(target.apply_assumptions(text, "--assume")?);
+        }
+        if let Some(cores) = options.cores {
+            target = target.with_cores(cores)?;
+        }
+        result.cores = target.cores;
+        let packets = self.packets(&target)?;
+        let lengths = (packets.0 as u16, packets.1 as u16);
+        let program = frontend::lift(&self.request.file, &self.request.data, lengths)?;
+        result.program = program.name.clone();
+        result.assumptions.extend(program.assumptions.iter().cloned());
+        let model = target.cost_model(&program.cost_classes)?;
+        let stop = || self.reason_to_stop().is_some();
+        let unrolled = match unroll(Rc::new(program), &limits, &stop) {
+            Err(SearchError::Stopped) => {
+                return Err(Error::Stopped(self.reason_to_stop().unwrap_or("stopped")));
+            }
+            other => other?,
+        };
+        result.assumptions.extend(unrolled.assumptions.iter().cloned());
+        let solver = Z3Solver::new()?;
+        self.control.set_interrupter(solver.interrupter());
+        let mut search = Search::new(unrolled, &model, target.clone(), metric, packets, solver);
+        let done = self.search(&mut search, &target, &model, metric, packets, result, detail);
+        let (statistics, solver) = (search.statistics(), search.solver().statistics());
+        result.stats = Stats {
+            seconds: 0.0,
+            candidates: statistics.candidates,
+            sat: statistics.satisfiable,
+            unsat: statistics.unsatisfiable,
+            nogoods: search.nogoods() as u64,
+            solver_seconds: solver.seconds,
+        };
+        done
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn search(
+        &self,
+        search: &mut Search<Z3Solver>,
+        target: &Target,
+        model: &slowpath_target::CostModel,
+        metric: Metric,
+        packets: (u32, u32),
+        result: &mut ProgramResult,
+        detail: &mut Detail,
+    ) -> Result<(), Error> {
+        let wanted = self.request.options.paths.unwrap_or(u64::MAX);
+        let stopped = loop {
+            if result.paths.len() as u64 >= wanted {
+                break None;
+            }
+            if let Some(why) = self.reason_to_stop() {
+                break Some(why.to_owned());
+            }
+            search.checker_mut().solver_mut().set_time_limit(self.time_left());
+            match search.step()? {
+                Found::Working => {}
+                Found::Bound(bound) => {
+                    let bound = report::bound_throughput(
+                        target,
+                        metric,
+                        search.unrolled(),
+                        &bound,
+                        packets.0,
+                    );
+                    self.progress(&bound, search);
+                    result.naive.get_or_insert(bound);
+                }
+                Found::Path(found) => {
+                    let unrolled = search.unrolled();
+                    let witness = Witness::new(&unrolled.machine, &found);
+                    witness.replay(unrolled, model, &found)?;
+                    for note in &witness.notes {
+                        if !result.assumptions.contains(note) {
+                            result.assumptions.push(note.clone());
+                        }
+                    }
+                    let shown = witness.result(&unrolled.machine);
+                    let path =
+                        report::path_result(target, metric, unrolled, &found, shown, packets.0);
+                    detail.paths.push(report::path_detail(unrolled, &found));
+                    if result.paths.is_empty() {
+                        let mut exact = report::throughput(
+                            target,
+                            metric,
+                            &found.cost,
+                            found.length,
+                            packets.0,
+                        );
+                        exact.exact = true;
+                        if let Some(naive) = &mut result.naive {
+                            report::not_above(naive, &exact, metric);
+                        }
+                        result.guarantee = Some(exact);
+                    }
+                    result.paths.push(path);
+                    self.control.send(Event::Path { index: result.paths.len() as u64 });
+                }
+                Found::Complete => break None,
+                Found::GaveUp(why) => {
+                    let why = self
+                        .reason_to_stop()
+                        .map_or(format!("the solver gave up on a path ({why})"), str::to_owned);
+                    break Some(why);
+                }
+            }
+        };
+        if let Some(guarantee) = &mut result.guarantee {
+            guarantee.stopped = stopped;
+            return Ok(());
+        }
+        let Some(bound) = search.bound() else {
+            return Err(Error::Input(
+                "no packet reaches the end of the program (within the limits of --unroll)".into(),
+            ));
+        };
+        let mut bound =
+            report::bound_throughput(target, metric, search.unrolled(), &bound, packets.0);
+        bound.stopped = Some(stopped.unwrap_or_else(|| "no path was asked for".into()));
+        result.naive.get_or_insert_with(|| bound.clone()).stopped = None;
+        result.guarantee = Some(bound);
+        Ok(())
+    }
+
+    fn progress(&self, bound: &Throughput, search: &Search<Z3Solver>) {
+        self.control.send(Event::Bound {
+            bitrate_bps: bound.bitrate_bps,
+            packetrate_pps: bound.packetrate_pps,
+            seconds: self.started.elapsed().as_secs_f64(),
+            candidates: search.statistics().candidates,
+            nogoods: search.nogoods() as u64,
+        });
+    }
+
+    fn target(&self) -> Result<Target, Error> {
+        let options = &self.request.options;
+        if options.target_is_text {
+            return Ok(Target::parse(&options.target, "--target")?);
+        }
+        let known = Target::builtin(&options.target);
+        let names = Target::builtin_names().join(", ");
+        let unknown =
+            || Error::Option(format!("unknown target {}: known are {names}", options.target));
+        Ok(known.ok_or_else(unknown)??)
+    }
+
+    /// Least and greatest packet length in bytes.
+    fn packets(&self, target: &Target) -> Result<(u32, u32), Error> {
+        let mtu = u32::from(self.request.options.mtu);
+        if mtu < target.min_packet || mtu > 16_383 {
+            return Err(Error::Option(format!(
+                "--mtu {mtu}: packets on {} have {} to 16383 bytes",
+                target.name, target.min_packet
+            )));
+        }
+        Ok((target.min_packet, mtu))
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        let seconds = self.request.options.deadline_seconds?;
+        Some(Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX))
+    }
+
+    fn time_left(&self) -> Option<Duration> {
+        self.deadline().map(|deadline| deadline.saturating_sub(self.started.elapsed()))
+    }
+
+    fn reason_to_stop(&self) -> Option<&'static str> {
+        if self.control.stopped() {
+            Some("interrupted")
+        } else if self.deadline().is_some_and(|deadline| self.started.elapsed() >= deadline) {
+            Some("deadline")
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Why a program has no guarantee.
+
+use slowpath_exec::concrete::ConcreteError;
+use slowpath_search::SearchError;
+use slowpath_smt::SolverError;
+use slowpath_target::TargetError;
+use std::any::Any;
+use thiserror::Error;
+
+/// An error, in one line for the user.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The file is none that a front end reads.
+    #[error("{0}")]
+    Input(String),
+    /// The target or its prices.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The analysis.
+    #[error(transparent)]
+    Search(#[from] SearchError),
+    /// The solver.
+    #[error(transparent)]
+    Solver(#[from] SolverError),
+    /// An option that is wrong for this program.
+    #[error("{0}")]
+    Option(String),
+    /// Stopped before there was a first bound.
+    #[error("{0} before the program was unrolled: there is no bound yet")]
+    Stopped(&'static str),
+    /// A defect here.
+    #[error("internal error: {0}; please report it")]
+    Panic(String),
+    /// The replay of a witness failed: a defect here, and no result.
+    #[error("internal error: the witness does not replay: {0}")]
+    Replay(String),
+}
+
+impl Error {
+    /// What a panic said.
+    pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Self {
+        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+        let text = text.unwrap_or_else(|| "no description".to_owned());
+        Error::Panic(text.lines().next().unwrap_or_default().to_owned())
+    }
+}
+
+impl From<ConcreteError> for Error {
+    fn from(error: ConcreteError) -> Self {
+        Error::Replay(error.to_string())
+    }
+}

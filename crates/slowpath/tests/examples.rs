@@ -1,0 +1,75 @@
+//! The examples have the guarantees that their comments claim.
+
+mod common;
+
+use common::{analyse, options};
+use serde_json::Value;
+use slowpath::Options;
+use std::path::PathBuf;
+
+fn example(name: &str, metric: &str) -> Value {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
+    let data = std::fs::read(path).expect("the example exists");
+    let options = Options { metric: metric.into(), cores: Some(5), ..options() };
+    let (result, bounds) = analyse(&data, options);
+    assert_eq!(result["error"], Value::Null, "{name}");
+    assert_eq!(result["guarantee"]["exact"], true, "{name}");
+    assert_eq!(result["assumptions"], Value::Array(Vec::new()), "{name}");
+    assert!(bounds.is_sorted() || metric == "packetrate", "{name}: bounds must only improve");
+    result
+}
+
+/// Cycles and least packet size.
+type Expected = (u64, u64);
+
+/// Name, cycles of the slowest path with its packet size: by packet rate, by bit rate.
+const EXPECTED: [(&str, Expected, Expected); 4] = [
+    ("two_protocols.asm", (323, 100), (244, 60)),
+    ("size_classes.asm", (312, 160), (269, 60)),
+    ("counter_loop.asm", (514, 78), (457, 62)),
+    ("impossible_pair.asm", (498, 60), (498, 60)),
+];
+
+#[test]
+fn slowest_paths_are_the_documented_ones() {
+    for (name, by_packets, by_bits) in EXPECTED {
+        for (metric, (cycles, size)) in [("packetrate", by_packets), ("bitrate", by_bits)] {
+            let result = example(name, metric);
+            let path = &result["paths"][0];
+            assert_eq!(path["cost"]["processing"], cycles, "{name} by {metric}");
+            assert_eq!(path["min_packet_size"], size, "{name} by {metric}");
+            let rate = 5.0 * 800e6 / cycles as f64;
+            let found = result["guarantee"]["packetrate_pps"].as_f64().expect("a number");
+            assert!((found - rate).abs() < 1.0, "{name} by {metric}: {found}, not {rate}");
+        }
+    }
+}
+
+#[test]
+fn dram_is_the_bottleneck_of_its_example_on_all_cores() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/dram_reads.asm");
+    let data = std::fs::read(path).expect("the example exists");
+    let (result, _) = analyse(&data, options());
+    assert_eq!(result["guarantee"]["bottleneck"], "dram");
+    let reads = 197_410_807.0 / 8.0;
+    let found = result["guarantee"]["packetrate_pps"].as_f64().expect("a number");
+    assert!((found - reads).abs() < 1.0, "eight reads a packet: {found}, not {reads}");
+}
+
+#[test]
+fn fixed_limits_cap_the_guarantee() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/size_classes.asm");
+    let data = std::fs::read(path).expect("the example exists");
+    let (result, _) = analyse(&data, options());
+    assert_eq!(result["guarantee"]["bottleneck"], "mac");
+    assert_eq!(result["guarantee"]["packetrate_pps"], 54_400_000.0);
+    assert_eq!(result["guarantee"]["bitrate_bps"], 54_400_000.0 * 480.0);
+}
+
+#[test]
+fn the_search_improves_on_the_naive_bound() {
+    let result = example("impossible_pair.asm", "bitrate");
+    let rate = |which: &str| result[which]["bitrate_bps"].as_f64().expect("a number");
+    assert!(rate("naive") < rate("guarantee"));
+    assert_eq!(result["naive"]["exact"], false);
+}

@@ -1,0 +1,115 @@
+//! What cannot be analysed says so in one line; what is stopped keeps its bound.
+
+mod common;
+
+use common::{analyse, options};
+use serde_json::Value;
+use slowpath::Options;
+
+/// A listing from its instructions.
+fn listing(instructions: &[&str]) -> String {
+    let line = |(index, text): (usize, &&str)| format!("{:4x}:\t.{index}  {text}\n", 8 * index);
+    instructions.iter().enumerate().map(line).collect()
+}
+
+/// A loop that only the packet's content ends.
+fn endless() -> String {
+    listing(&[
+        "alu[gprA_2, --, B, *l$index1[2]], gpr_wrboth",
+        "mem[read32_swap, $xfer_0, gprA_2, 0x0, 1], ctx_swap[sig1]",
+        "alu[gprA_4, --, B, $xfer_0], gpr_wrboth",
+        "alu[--, gprA_4, AND, 0x1]",
+        "bne[.1]",
+        "br[.15000]",
+    ])
+}
+
+fn error(data: &[u8], options: Options) -> String {
+    let (result, _) = analyse(data, options);
+    assert_eq!(result["guarantee"], Value::Null);
+    assert_eq!(result["paths"], Value::Array(Vec::new()));
+    let error = result["error"].as_str().expect("an error").to_owned();
+    assert!(!error.contains('\n'), "one line: {error}");
+    error
+}
+
+#[test]
+fn a_loop_without_a_bound_names_itself_and_the_option() {
+    let error = error(endless().as_bytes(), options());
+    assert!(error.contains("loop at .1 "), "{error}");
+    assert!(error.contains("--unroll N@.1"), "{error}");
+}
+
+#[test]
+fn a_stated_bound_is_an_assumption_next_to_the_number() {
+    for limit in ["3", "3@.1", "3@1", "3@.4"] {
+        let options = Options { unroll: vec![limit.into()], ..options() };
+        let (result, _) = analyse(endless().as_bytes(), options);
+        assert_eq!(result["error"], Value::Null, "{limit}");
+        let assumptions = result["assumptions"].as_array().expect("a list");
+        assert_eq!(assumptions.len(), 1, "{limit}: {assumptions:?}");
+    }
+}
+
+#[test]
+fn wrong_options_say_what_they_should_be() {
+    let program = listing(&["br[.15000]"]);
+    let with = |change: &dyn Fn(&mut Options)| {
+        let mut options = options();
+        change(&mut options);
+        error(program.as_bytes(), options)
+    };
+    assert!(with(&|o| o.unroll = vec!["many".into()]).contains("10@.44"));
+    assert!(with(&|o| o.unroll = vec!["3@.0".into()]).contains("no loop around .0"));
+    assert!(with(&|o| o.target = "abacus".into()).contains("agilio-cx-2x40"));
+    assert!(with(&|o| o.cores = Some(51)).contains("1 to 50 cores"));
+    assert!(with(&|o| o.mtu = 20).contains("60 to 16383"));
+    assert!(with(&|o| o.metric = "speed".into()).contains("bitrate or packetrate"));
+}
+
+#[test]
+fn work_without_a_price_is_refused_or_assumed() {
+    let program = listing(&[
+        "alu[gprA_0, --, B, 0x0]",
+        "alu[gprB_1, --, B, gprB_23]",
+        "alu[$xfer_0, --, B, gprA_0]",
+        "mem[write32_swap, $xfer_0, gprB_1, <<8, gprA_0, 1], ctx_swap[sig1]",
+        "br[.15000]",
+    ]);
+    let refused = error(program.as_bytes(), options());
+    assert!(refused.contains("mem.dram.write32.wait"), "{refused}");
+    assert!(refused.contains("--assume"), "{refused}");
+    let prices = "[price.\"mem.dram.write32.wait\"]\ndram = 5\nprocessing = 3\n";
+    let options = Options { assume: Some(prices.into()), ..options() };
+    let (result, _) = analyse(program.as_bytes(), options);
+    assert_eq!(result["error"], Value::Null);
+    assert_eq!(result["paths"][0]["cost"]["dram"], 5);
+    assert!(!result["assumptions"].as_array().expect("a list").is_empty());
+}
+
+#[test]
+fn other_files_are_refused() {
+    let elf = error(b"\x7fELF\x02\x01\x01", options());
+    assert!(elf.contains("ELF"), "{elf}");
+    for data in [&b""[..], b"\x00\x01\x02", b"hello\n"] {
+        error(data, options());
+    }
+}
+
+#[test]
+fn a_deadline_in_the_past_ends_at_once() {
+    let program = listing(&["br[.15000]"]);
+    let options = Options { deadline_seconds: Some(0.0), ..options() };
+    let why = error(program.as_bytes(), options);
+    assert!(why.contains("deadline"), "{why}");
+}
+
+#[test]
+fn a_path_that_needs_more_than_the_packet_says_so() {
+    // Branches on a register that nothing has written.
+    let program = listing(&["alu[--, gprA_7, AND, 0x1]", "beq[.4]", "nop", "nop", "br[.15000]"]);
+    let (result, _) = analyse(program.as_bytes(), options());
+    assert_eq!(result["error"], Value::Null);
+    let notes = result["assumptions"].to_string();
+    assert!(notes.contains("gprA_7 at start"), "{notes}");
+}
