@@ -1,0 +1,75 @@
+//! A running analysis as a Python iterator of events.
+
+use crate::events;
+use pyo3::prelude::*;
+use slowpath::{Options, Request, Step};
+use std::time::Duration;
+
+/// How long to wait for the engine before looking for a pending signal.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// The analysis of one file, started when it is created.
+///
+/// Iterating yields `Bound` and `Path` events and at last a `Result`.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct Analysis {
+    inner: slowpath::Analysis,
+}
+
+#[pymethods]
+impl Analysis {
+    /// Starts the analysis of `data` in a thread of its own.
+    #[new]
+    #[pyo3(signature = (
+        file, data, *, target, target_is_text, metric, cores, unroll, paths, mtu,
+        deadline_seconds, assume
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python constructor")]
+    fn new(
+        file: String,
+        data: &[u8],
+        target: String,
+        target_is_text: bool,
+        metric: String,
+        cores: Option<u32>,
+        unroll: Vec<String>,
+        paths: Option<u64>,
+        mtu: u16,
+        deadline_seconds: Option<f64>,
+        assume: Option<String>,
+    ) -> Self {
+        let options = Options {
+            target,
+            target_is_text,
+            metric,
+            cores,
+            unroll,
+            paths,
+            mtu,
+            deadline_seconds,
+            assume,
+        };
+        let request = Request { file, data: data.to_vec(), options };
+        Analysis { inner: slowpath::Analysis::start(request) }
+    }
+
+    /// Asks the analysis to stop with what it has; iterate on for its result.
+    fn stop(&self) {
+        self.inner.stop();
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        loop {
+            py.check_signals()?;
+            match py.detach(|| self.inner.next(SLICE)) {
+                Step::Pending => {}
+                Step::Event(event) => return events::to_python(py, event).map(Some),
+                Step::Finished => return Ok(None),
+            }
+        }
+    }
+}

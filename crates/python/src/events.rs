@@ -1,0 +1,49 @@
+//! What an analysis reports, as immutable Python objects.
+
+use pyo3::prelude::*;
+
+/// The bound got tighter.
+#[pyclass(frozen, get_all, module = "slowpath._core")]
+pub struct Bound {
+    /// Bit rate that the program is guaranteed so far, in bit/s.
+    pub bitrate_bps: f64,
+    /// Packet rate on the path that sets the bound, in packets/s.
+    pub packetrate_pps: f64,
+    /// Seconds since the start.
+    pub seconds: f64,
+    /// Paths looked at so far.
+    pub candidates: u64,
+    /// Reasons why paths are impossible, found so far.
+    pub nogoods: u64,
+}
+
+/// A satisfiable path was found.
+#[pyclass(frozen, get_all, module = "slowpath._core")]
+pub struct Path {
+    /// Its number, from 1.
+    pub index: u64,
+}
+
+/// The final result; the last event of an analysis.
+#[pyclass(frozen, get_all, module = "slowpath._core")]
+pub struct Result {
+    /// One entry of `results`, as a JSON object.
+    pub json: String,
+    /// What only the human report shows, as a JSON object.
+    pub detail: String,
+}
+
+/// An event as a Python object.
+pub fn to_python(py: Python<'_>, event: slowpath::Event) -> PyResult<Py<PyAny>> {
+    match event {
+        slowpath::Event::Bound { bitrate_bps, packetrate_pps, seconds, candidates, nogoods } => {
+            let bound = Bound { bitrate_bps, packetrate_pps, seconds, candidates, nogoods };
+            Ok(Py::new(py, bound)?.into_any())
+        }
+        slowpath::Event::Path { index } => Ok(Py::new(py, Path { index })?.into_any()),
+        slowpath::Event::Result(report) => {
+            let slowpath::Report { json, detail, .. } = *report;
+            Ok(Py::new(py, Result { json, detail })?.into_any())
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The Python module `slowpath._core`: the Rust API of `slowpath` as Python objects.
+//!
+//! Conversion only: no analysis, no defaults, no text for users. Python waits for events with the
+//! interpreter lock released and notices Ctrl-C while it waits. The typed face of this module is
+//! `python/slowpath/_core.pyi`.
+
+mod analysis;
+mod events;
+
+use pyo3::prelude::*;
+
+/// The version of the engine.
+#[pyfunction]
+fn version() -> &'static str {
+    slowpath::version()
+}
+
+/// Names of the built-in targets.
+#[pyfunction]
+fn target_names() -> Vec<&'static str> {
+    slowpath::target_names()
+}
+
+/// The description of a built-in target, or `None` when there is none of that name.
+#[pyfunction]
+fn target_text(name: &str) -> Option<&'static str> {
+    slowpath::target_text(name)
+}
+
+/// What is wrong with a target description; empty when nothing is.
+#[pyfunction]
+fn check_target(text: &str) -> Vec<String> {
+    slowpath::check_target(text)
+}
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::analysis::Analysis;
+    #[pymodule_export]
+    use super::events::{Bound, Path, Result};
+    #[pymodule_export]
+    use super::{check_target, target_names, target_text, version};
+}

@@ -1,0 +1,63 @@
+"""The compiled engine (crates/python). Import it through `slowpath.engine` only."""
+
+from collections.abc import Iterator
+from typing import final
+
+@final
+class Bound:
+    """The bound got tighter."""
+
+    @property
+    def bitrate_bps(self) -> float: ...
+    @property
+    def packetrate_pps(self) -> float: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def candidates(self) -> int: ...
+    @property
+    def nogoods(self) -> int: ...
+
+@final
+class Path:
+    """A satisfiable path was found."""
+
+    @property
+    def index(self) -> int: ...
+
+@final
+class Result:
+    """The final result, as JSON texts."""
+
+    @property
+    def json(self) -> str: ...
+    @property
+    def detail(self) -> str: ...
+
+@final
+class Analysis:
+    """A running analysis: an iterator of events that ends with a `Result`."""
+
+    def __new__(
+        cls,
+        file: str,
+        data: bytes,
+        *,
+        target: str,
+        target_is_text: bool,
+        metric: str,
+        cores: int | None,
+        unroll: list[str],
+        paths: int | None,
+        mtu: int,
+        deadline_seconds: float | None,
+        assume: str | None,
+    ) -> Analysis: ...
+    def stop(self) -> None: ...
+    def __iter__(self) -> Iterator[Bound | Path | Result]: ...
+    def __next__(self) -> Bound | Path | Result: ...
+
+def version() -> str: ...
+def target_names() -> list[str]: ...
+def target_text(name: str) -> str | None: ...
+def check_target(text: str) -> list[str]: ...

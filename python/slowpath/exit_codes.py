@@ -1,0 +1,23 @@
+"""Exit codes of every command."""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What a command's exit code says."""
+
+    FINE = 0
+    FAILED = 1  # a required rate is not met
+    USAGE = 2  # the command line is wrong
+    INPUT = 3  # a file cannot be read, written or analysed
+    UNDECIDED = 4  # stopped before the requirement was decided
+    DEFECT = 70  # slowpath itself failed
+    INTERRUPTED = 130  # a second Ctrl-C, or one while nothing was being analysed
+
+
+_WORST_FIRST = (ExitCode.INPUT, ExitCode.FAILED, ExitCode.UNDECIDED, ExitCode.FINE)
+
+
+def worst(codes: list[ExitCode]) -> ExitCode:
+    """The exit code of several files: a missing verdict outweighs a failed one."""
+    return next((code for code in _WORST_FIRST if code in codes), ExitCode.FINE)

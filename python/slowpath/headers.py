@@ -1,0 +1,214 @@
+"""Names the protocol headers of a witness packet.
+
+A header is named only where bytes that are fixed determine it: an EtherType or protocol number
+that may be anything ends the walk. Numbers are those of the IEEE and IANA registries.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+Packet = Sequence[int | None]
+"""Bytes of a packet; None where any value will do."""
+
+
+class Header(NamedTuple):
+    """A header in a packet."""
+
+    name: str
+    offset: int  # bytes from the start of the packet
+    note: str = ""
+
+
+class _Step(NamedTuple):
+    """What a header says: a note for the reader, and which header comes next, and where."""
+
+    note: str
+    next: tuple[str, int] | None
+
+
+_ETHER_TYPES = {
+    0x0800: "IPv4",
+    0x0806: "ARP",
+    0x8035: "RARP",
+    0x8100: "VLAN",
+    0x86DD: "IPv6",
+    0x8808: "Ethernet flow control",
+    0x8847: "MPLS",
+    0x8848: "MPLS",
+    0x8863: "PPPoE discovery",
+    0x8864: "PPPoE",
+    0x88A8: "VLAN",
+    0x88CC: "LLDP",
+    0x9100: "VLAN",
+}
+_IP_PROTOCOLS = {
+    1: "ICMP",
+    2: "IGMP",
+    4: "IPv4",
+    6: "TCP",
+    17: "UDP",
+    41: "IPv6",
+    47: "GRE",
+    50: "ESP",
+    51: "AH",
+    58: "ICMPv6",
+    89: "OSPF",
+    132: "SCTP",
+}
+_IPV6_EXTENSIONS = {
+    0: "IPv6 hop-by-hop options",
+    43: "IPv6 routing",
+    44: "IPv6 fragment",
+    60: "IPv6 destination options",
+}
+_PORTS = {
+    53: "DNS",
+    67: "DHCP",
+    68: "DHCP",
+    123: "NTP",
+    443: "HTTPS or QUIC",
+    2152: "GTP-U",
+    4789: "VXLAN",
+    6081: "Geneve",
+}
+_FIRST_ETHER_TYPE = 0x0600  # below, the field is a length (IEEE 802.3)
+_NO_NEXT_HEADER = 59
+_MIN_IHL = 5
+
+
+def find_headers(packet: Packet) -> list[Header]:
+    """The headers of an Ethernet frame, outermost first."""
+    found: list[Header] = []
+    here: tuple[str, int] | None = ("Ethernet", 0)
+    while here is not None and here[1] < len(packet):
+        name, offset = here
+        step = _PARSERS.get(name, _opaque)(packet, offset)
+        found.append(Header(name, offset, step.note))
+        here = step.next
+    return found
+
+
+def _field(packet: Packet, offset: int, size: int) -> int | None:
+    """A big-endian number, or None unless all its bytes are present and fixed."""
+    value = 0
+    if offset + size > len(packet):
+        return None
+    for byte in packet[offset : offset + size]:
+        if byte is None:
+            return None
+        value = value << 8 | byte
+    return value
+
+
+def _by_ether_type(packet: Packet, offset: int) -> _Step:
+    """Continues after the EtherType at `offset`."""
+    kind = _field(packet, offset, 2)
+    if kind is None:
+        return _Step("", None)
+    if kind < _FIRST_ETHER_TYPE:
+        return _Step(f"length {kind}", None)
+    name = _ETHER_TYPES.get(kind)
+    if name is None:
+        return _Step(f"type 0x{kind:04x}", None)
+    return _Step("", (name, offset + 2))
+
+
+def _ethernet(packet: Packet, offset: int) -> _Step:
+    return _by_ether_type(packet, offset + 12)
+
+
+def _vlan(packet: Packet, offset: int) -> _Step:
+    step = _by_ether_type(packet, offset + 2)
+    tag = _field(packet, offset, 2)
+    return step if tag is None or step.note else _Step(f"id {tag & 0xFFF}", step.next)
+
+
+def _mpls(packet: Packet, offset: int) -> _Step:
+    word = _field(packet, offset, 4)
+    if word is None:
+        return _Step("", None)
+    bottom = word >> 8 & 1
+    return _Step(f"label {word >> 12}", None if bottom else ("MPLS", offset + 4))
+
+
+def _protocol(number: int, offset: int) -> _Step:
+    name = _IP_PROTOCOLS.get(number) or _IPV6_EXTENSIONS.get(number)
+    if name is None:
+        return _Step("" if number == _NO_NEXT_HEADER else f"protocol {number}", None)
+    return _Step("", (name, offset))
+
+
+def _ipv4(packet: Packet, offset: int) -> _Step:
+    first, protocol = _field(packet, offset, 1), _field(packet, offset + 9, 1)
+    fragment = _field(packet, offset + 6, 2)
+    if fragment is not None and fragment & 0x1FFF:
+        return _Step(f"fragment at byte {8 * (fragment & 0x1FFF)}", None)
+    if first is None or protocol is None or first & 0xF < _MIN_IHL:
+        return _Step("", None)
+    return _protocol(protocol, offset + 4 * (first & 0xF))
+
+
+def _ipv6(packet: Packet, offset: int) -> _Step:
+    following = _field(packet, offset + 6, 1)
+    return _Step("", None) if following is None else _protocol(following, offset + 40)
+
+
+def _ipv6_extension(packet: Packet, offset: int) -> _Step:
+    following, length = _field(packet, offset, 1), _field(packet, offset + 1, 1)
+    if following is None or length is None:
+        return _Step("", None)
+    return _protocol(following, offset + 8 * (length + 1))
+
+
+def _ipv6_fragment(packet: Packet, offset: int) -> _Step:
+    following, fragment = _field(packet, offset, 1), _field(packet, offset + 2, 2)
+    if following is None or fragment is None:
+        return _Step("", None)
+    if fragment & 0xFFF8:
+        return _Step(f"fragment at byte {fragment & 0xFFF8}", None)
+    return _protocol(following, offset + 8)
+
+
+def _ports(packet: Packet, offset: int) -> _Step:
+    destination = _field(packet, offset + 2, 2)
+    if destination is None:
+        return _Step("", None)
+    service = _PORTS.get(destination)
+    return _Step(f"to port {destination}" + (f", {service}" if service else ""), None)
+
+
+def _icmp(packet: Packet, offset: int) -> _Step:
+    kind = _field(packet, offset, 1)
+    return _Step("" if kind is None else f"type {kind}", None)
+
+
+def _gre(packet: Packet, offset: int) -> _Step:
+    flags = _field(packet, offset, 2)
+    if flags is None or flags & 0x4007:  # routing or a version other than 0: RFC 2784
+        return _Step("", None)
+    optional = 4 * sum(1 for bit in (0x8000, 0x2000, 0x1000) if flags & bit)
+    step = _by_ether_type(packet, offset + 2)
+    return _Step(step.note, (step.next[0], step.next[1] + optional) if step.next else None)
+
+
+def _opaque(_packet: Packet, _offset: int) -> _Step:
+    return _Step("", None)
+
+
+_PARSERS: dict[str, Callable[[Packet, int], _Step]] = {
+    "Ethernet": _ethernet,
+    "VLAN": _vlan,
+    "MPLS": _mpls,
+    "IPv4": _ipv4,
+    "IPv6": _ipv6,
+    "IPv6 hop-by-hop options": _ipv6_extension,
+    "IPv6 routing": _ipv6_extension,
+    "IPv6 destination options": _ipv6_extension,
+    "IPv6 fragment": _ipv6_fragment,
+    "TCP": _ports,
+    "UDP": _ports,
+    "SCTP": _ports,
+    "ICMP": _icmp,
+    "ICMPv6": _icmp,
+    "GRE": _gre,
+}

@@ -1,0 +1,58 @@
+"""Reads the files that a user names; says in one line why one cannot be read."""
+
+from pathlib import Path
+
+_LARGEST_MEBIBYTES = 256
+"""No program comes near; it keeps endless files (`/dev/zero`) from filling the memory."""
+
+
+class InputError(Exception):
+    """A file that cannot be used: which, and why in one line."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        super().__init__(f"{file}: {reason}")
+        self.file = file
+        self.reason = reason
+
+
+def read_program(file: str) -> bytes:
+    """The content of a program file.
+
+    Raises:
+        InputError: when it cannot be read.
+    """
+    limit = _LARGEST_MEBIBYTES << 20
+    try:
+        with Path(file).open("rb") as stream:
+            data = stream.read(limit + 1)
+    except IsADirectoryError:
+        raise InputError(file, "is a directory; name the files in it") from None
+    except OSError as error:
+        raise InputError(file, _reason(error)) from None
+    if len(data) > limit:
+        raise InputError(file, f"is larger than {_LARGEST_MEBIBYTES} MiB; no program is that large")
+    return data
+
+
+def read_text(file: str) -> str:
+    """The content of a text file, such as a target description.
+
+    Raises:
+        InputError: when it cannot be read or is not UTF-8.
+    """
+    try:
+        return read_program(file).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(file, f"is not UTF-8 text (byte {error.start})") from None
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    reason = error.strerror or str(error)
+    return reason[:1].lower() + reason[1:]
+
+
+def write_error(file: str, error: OSError) -> InputError:
+    """The error of a file that cannot be written."""
+    return InputError(file, f"cannot be written: {(error.strerror or str(error)).lower()}")

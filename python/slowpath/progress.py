@@ -1,0 +1,38 @@
+"""The live line on standard error while an analysis runs."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from slowpath.engine import Progress
+from slowpath.rates import Metric, format_rate
+from slowpath.terminal import one_line
+
+
+@contextmanager
+def live_line(file: str, metric: Metric) -> Iterator[Callable[[Progress], None]]:
+    """Shows how the bound improves, if standard error is a terminal; clears the line at the end.
+
+    Yields the function that takes the news.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    name = one_line(file)
+    console = Console(stderr=True, highlight=False)
+    with console.status(Text(name)) as status:
+        yield lambda news: status.update(
+            Text(f"{name}: {describe(news, metric)}", no_wrap=True, overflow="ellipsis")
+        )
+
+
+def describe(news: Progress, metric: Metric) -> str:
+    """The state of an analysis in a few words."""
+    rate = news.bitrate_bps if metric == "bitrate" else news.packetrate_pps
+    return (
+        f"at least {format_rate(rate, metric)}, {news.candidates} paths tried, "
+        f"{news.nogoods} nogoods, {news.seconds:.1f} s"
+    )

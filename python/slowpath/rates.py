@@ -1,0 +1,99 @@
+"""Packet and bit rates as people write them: `40Gbit/s`, `10 Mpps`.
+
+Printed rates are cut, not rounded: what is printed is never more than what is guaranteed.
+"""
+
+import re
+from decimal import ROUND_FLOOR, Decimal
+from typing import Literal, NamedTuple, get_args
+
+Metric = Literal["bitrate", "packetrate"]
+METRICS: tuple[Metric, ...] = get_args(Metric)
+
+_PREFIXES = {"": 0, "k": 3, "m": 6, "g": 9, "t": 12}
+_UNITS: dict[str, Metric] = {
+    "bit/s": "bitrate",
+    "bits/s": "bitrate",
+    "bps": "bitrate",
+    "pps": "packetrate",
+    "packets/s": "packetrate",
+    "pkt/s": "packetrate",
+}
+_RATE = re.compile(
+    r"(?P<number>\d+(\.\d*)?|\.\d+)\s*(?P<prefix>[kmgt]?)(?P<unit>[a-z]+(/s)?)",
+    re.IGNORECASE | re.ASCII,
+)
+_DIGITS = 3
+_DIGITS_AT_MOST = 12
+_STEP = 1000
+_STEPS = ("", "k", "M", "G", "T", "P")
+
+
+class Rate(NamedTuple):
+    """A rate and what it counts."""
+
+    value: float  # bit/s or packets/s
+    metric: Metric
+
+
+def parse_rate(text: str) -> Rate:
+    """Reads a rate with its unit.
+
+    Raises:
+        ValueError: when the text is not a number with a prefix k, M, G or T and a unit.
+    """
+    match = _RATE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a rate; write for example 40Gbit/s or 10Mpps")
+    metric = _UNITS.get(match["unit"].lower())
+    if metric is None:
+        raise ValueError(
+            f"{match['unit']!r} is not a unit of a rate; bit/s and pps are, "
+            "with k, M, G or T before them"
+        )
+    value = Decimal(match["number"]).scaleb(_PREFIXES[match["prefix"].lower()])
+    return Rate(float(value), metric)
+
+
+def format_rate(value: float, metric: Metric, digits: int = _DIGITS) -> str:
+    """A rate with so many significant digits, cut: `24.7 Gbit/s`, `50.6 Mpps`."""
+    exact = Decimal(repr(value))
+    step = 0
+    while exact >= _STEP and step + 1 < len(_STEPS):
+        exact = exact / _STEP
+        step += 1
+    unit = "bit/s" if metric == "bitrate" else "pps"
+    return f"{_cut(exact, digits)} {_STEPS[step]}{unit}"
+
+
+def format_apart(low: float, high: float, metric: Metric) -> tuple[str, str]:
+    """Two different rates with as many digits as it takes to tell them apart."""
+    for digits in range(_DIGITS, _DIGITS_AT_MOST):
+        pair = format_rate(low, metric, digits), format_rate(high, metric, digits)
+        if pair[0] != pair[1]:
+            return pair
+    return f"{low!r}", f"{high!r}"
+
+
+def format_bitrate(value: float) -> str:
+    """A bit rate given in bit/s."""
+    return format_rate(value, "bitrate")
+
+
+def format_packetrate(value: float) -> str:
+    """A packet rate given in packets/s."""
+    return format_rate(value, "packetrate")
+
+
+def format_improvement(better: float, base: float) -> str:
+    """By how much one rate exceeds another: `+17.6 %`, or `none`."""
+    if base <= 0 or better <= base:
+        return "none"
+    percent = (Decimal(repr(better)) / Decimal(repr(base)) - 1) * 100
+    return "<0.1 %" if percent < Decimal("0.1") else f"+{_cut(percent, _DIGITS)} %"
+
+
+def _cut(value: Decimal, digits: int) -> str:
+    integer_digits = max(value.adjusted() + 1, 1)
+    decimals = max(digits - integer_digits, 0)
+    return str(value.quantize(Decimal(1).scaleb(-decimals), ROUND_FLOOR))

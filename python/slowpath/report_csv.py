@@ -1,0 +1,80 @@
+"""Results as CSV: one row a program; the columns are stable and described in `docs/json.md`."""
+
+import csv
+import io
+
+from slowpath.results import Result
+
+COLUMNS = (
+    "file",
+    "program",
+    "target",
+    "metric",
+    "cores",
+    "bitrate_bps",
+    "packetrate_pps",
+    "exact",
+    "stopped",
+    "bottleneck",
+    "naive_bitrate_bps",
+    "naive_packetrate_pps",
+    "naive_bottleneck",
+    "processing_cycles",
+    "dram_cycles",
+    "min_packet_size",
+    "packet",
+    "paths",
+    "assumptions",
+    "seconds",
+    "error",
+)
+
+
+def csv_header() -> str:
+    """The line with the names of the columns, without line end."""
+    return _line(COLUMNS)
+
+
+def csv_row(result: Result) -> str:
+    """The line of a program, without line end; what is unknown is empty."""
+    guarantee, naive = result["guarantee"], result["naive"]
+    path = result["paths"][0] if result["paths"] else None
+    row: dict[str, object] = {
+        "file": result["file"],
+        "program": result["program"],
+        "target": result["target"],
+        "metric": result["metric"],
+        "cores": result["cores"],
+        "paths": len(result["paths"]),
+        "assumptions": len(result["assumptions"]),
+        "seconds": result["stats"]["seconds"],
+        "error": result["error"],
+    }
+    if guarantee is not None:
+        row |= {
+            "bitrate_bps": guarantee["bitrate_bps"],
+            "packetrate_pps": guarantee["packetrate_pps"],
+            "exact": "true" if guarantee["exact"] else "false",
+            "stopped": guarantee["stopped"],
+            "bottleneck": guarantee["bottleneck"],
+        }
+    if naive is not None:
+        row |= {
+            "naive_bitrate_bps": naive["bitrate_bps"],
+            "naive_packetrate_pps": naive["packetrate_pps"],
+            "naive_bottleneck": naive["bottleneck"],
+        }
+    if path is not None:
+        row |= {
+            "processing_cycles": path["cost"].get("processing"),
+            "dram_cycles": path["cost"].get("dram"),
+            "min_packet_size": path["min_packet_size"],
+            "packet": path["witness"]["packet"],
+        }
+    return _line([row.get(column) for column in COLUMNS])
+
+
+def _line(cells: tuple[str, ...] | list[object]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(cells)
+    return text.getvalue()

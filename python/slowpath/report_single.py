@@ -1,0 +1,170 @@
+"""The full report of one program for people.
+
+The rate that the search was about is the guarantee; the other one is what the path that sets
+the guarantee comes to, and other paths may have less of it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from slowpath.packet import hex_dump, memory_dump, witness_bytes
+from slowpath.ranges import format_ranges
+from slowpath.rates import Metric, format_improvement, format_packetrate, format_rate
+from slowpath.results import Bound, Detail, PathDetail, PathResult, Result, Stats, metric_rate
+from slowpath.terminal import Line, one_line
+
+_LABEL = 13
+_INDENT = "  "
+
+
+def full_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Line]:
+    """The lines of the report; nothing when the program could not be analysed."""
+    guarantee, naive = result["guarantee"], result["naive"]
+    if guarantee is None or naive is None:
+        return
+    cores = f"{result['cores']} core" + ("s" if result["cores"] != 1 else "")
+    yield Line(f"{one_line(result['file'])} on {result['target']}, {cores}", "bold")
+    yield Line("")
+    yield from _guarantee(result, guarantee)
+    yield _labelled("bottleneck", guarantee["bottleneck"])
+    yield from _naive(result["metric"], guarantee, naive)
+    yield Line("")
+    yield from _components(guarantee, result["paths"])
+    if not result["paths"]:
+        yield Line("")
+        yield Line("No satisfiable path is known yet: there is no witness.")
+    for index in range(len(result["paths"])):
+        yield Line("")
+        yield from _path(result, index, detail["paths"][index])
+        if verbose:
+            yield from _listing(detail["paths"][index])
+    if guarantee["exact"] and guarantee["stopped"] is not None:
+        yield Line("")
+        yield Line(f"There may be more paths; the search stopped: {guarantee['stopped']}")
+    if verbose:
+        yield from _stats(result["stats"])
+
+
+def _labelled(label: str, text: str, style: str = "") -> Line:
+    return Line(f"{label:<{_LABEL}}{text}", style)
+
+
+def _guarantee(result: Result, guarantee: Bound) -> Iterator[Line]:
+    metric = result["metric"]
+    other: Metric = "packetrate" if metric == "bitrate" else "bitrate"
+    rate = format_rate(metric_rate(guarantee, metric), metric)
+    if guarantee["exact"]:
+        yield _labelled("guaranteed", f"{rate} (exact)", "bold green")
+        where = "on the slowest path"
+    else:
+        why = f"a lower bound; the search stopped: {guarantee['stopped']}"
+        yield _labelled("guaranteed", f"at least {rate} ({why})", "bold yellow")
+        where = "on the path that sets this bound"
+    if guarantee["exact"] and result["paths"]:
+        where += f", packets of {result['paths'][0]['min_packet_size']} bytes"
+    yield _labelled("", f"{format_rate(metric_rate(guarantee, other), other)} {where}")
+    for number, assumption in enumerate(result["assumptions"]):
+        yield _labelled("" if number else "assuming", f"- {one_line(assumption)}")
+
+
+def _naive(metric: Metric, guarantee: Bound, naive: Bound) -> Iterator[Line]:
+    rate, base = metric_rate(guarantee, metric), metric_rate(naive, metric)
+    gain = format_improvement(rate, base)
+    if gain != "none":
+        note = f"the search improved it by {gain.removeprefix('+')}"
+    elif guarantee["exact"]:
+        note = "the search found no better one: it is exact"
+    else:
+        note = "not improved yet"
+    yield _labelled("naive bound", f"{format_rate(base, metric)} ({naive['bottleneck']}); {note}")
+
+
+def _components(guarantee: Bound, paths: list[PathResult]) -> Iterator[Line]:
+    cost = paths[0]["cost"] if guarantee["exact"] and paths else {}
+    rows = [("component", "predicted", "cost on the slowest path" if cost else "")]
+    for name, rate in sorted(guarantee["components"].items(), key=_slowest_first):
+        cycles = f"{format_cycles(cost[name])} cycles" if name in cost else ""
+        rows.append((name, "no limit" if rate is None else format_packetrate(rate), cycles))
+    for name, rate_text, cycles in rows:
+        mark = "<- bottleneck" if name == guarantee["bottleneck"] else ""
+        yield Line(
+            f"{name:<{_LABEL}}{rate_text:>10}   {' '.join(filter(None, (cycles, mark)))}".rstrip()
+        )
+
+
+def _slowest_first(component: tuple[str, float | None]) -> tuple[bool, float, str]:
+    name, rate = component
+    return rate is None, rate or 0.0, name
+
+
+def format_cycles(cycles: float) -> str:
+    """Cycles with at most two decimals."""
+    return f"{cycles:.2f}".rstrip("0").rstrip(".")
+
+
+def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
+    path, metric = result["paths"][index], result["metric"]
+    guarantee = result["guarantee"]
+    proven = guarantee is not None and guarantee["exact"]
+    title = "slowest path" if proven and index == 0 else "satisfiable path"
+    if len(result["paths"]) > 1:
+        title += f" {index + 1} of {len(result['paths'])}"
+    rate = format_rate(metric_rate(path, metric), metric)
+    yield Line(f"{title}: {rate} predicted, {path['bottleneck']} is its bottleneck", "bold")
+    costs = (f"{name} {format_cycles(cycles)} cycles" for name, cycles in path["cost"].items())
+    yield _detail("cost", ", ".join(costs))
+    yield _detail("packets", f"of {path['min_packet_size']} bytes or more")
+    yield _detail("instructions", f"{format_ranges(detail['ranges'])}, exit {detail['exit']}")
+    yield from _source(path)
+    yield from _witness(path)
+
+
+def _detail(label: str, text: str) -> Line:
+    return Line(f"{_INDENT}{label:<{_LABEL + 1}}{text}")
+
+
+def _source(path: PathResult) -> Iterator[Line]:
+    lines: dict[str, set[int]] = {}
+    for file, line in path["source"]:
+        lines.setdefault(file, set()).add(line)
+    for file, numbers in lines.items():
+        yield _detail("source", f"{file}: {format_ranges([(n, n) for n in sorted(numbers)])}")
+
+
+def _witness(path: PathResult) -> Iterator[Line]:
+    witness = path["witness"]
+    yield _detail("witness", f"a packet of {witness['length']} bytes; -- is any byte")
+    for row in hex_dump(witness_bytes(witness)):
+        yield Line(f"{_INDENT * 2}{row}")
+    for name, entries in witness["maps"].items():
+        if not entries:
+            continue
+        yield _detail("map content", name)
+        for entry in entries:
+            if "offset" in entry:
+                rows = memory_dump(entry["offset"], entry["bytes"])
+            else:
+                rows = iter([f"{entry['key']} -> {entry['value']}"])
+            yield from (Line(f"{_INDENT * 2}{row}") for row in rows)
+
+
+def _listing(detail: PathDetail) -> Iterator[Line]:
+    """The instructions of a path in the order of the program, and how often each is executed."""
+    counts = Counter(number for number, _ in detail["listing"])
+    texts = dict(detail["listing"])
+    yield _detail("listing", "executed times, number, instruction")
+    before = -1
+    for number in sorted(texts):
+        if number != before + 1:
+            yield Line(f"{_INDENT * 2}{'...':>6}")
+        yield Line(f"{_INDENT * 2}{counts[number]:>6}  .{number:<5} {one_line(texts[number])}")
+        before = number
+
+
+def _stats(stats: Stats) -> Iterator[Line]:
+    yield Line("")
+    yield Line(
+        f"search: {stats['candidates']} paths tried, {stats['sat']} satisfiable, "
+        f"{stats['unsat']} not; {stats['nogoods']} nogoods; {stats['seconds']:.2f} s, "
+        f"of which solver {stats['solver_seconds']:.2f} s"
+    )

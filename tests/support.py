@@ -1,0 +1,112 @@
+"""What several tests share: running the command, sample results, expected outputs."""
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowpath.results import Bound, PathResult, Result
+
+ROOT = Path(__file__).parent.parent
+GOLDEN = ROOT / "tests/golden"
+MEMORY = 4 << 30
+"""Bytes that a run may take: a run away must not take the machine with it."""
+BLESS = os.environ.get("SLOWPATH_BLESS") == "1"
+
+
+def slowpath(
+    *arguments: str | os.PathLike[str], cwd: Path = ROOT, timeout: float = 60
+) -> subprocess.CompletedProcess[str]:
+    """Runs the command as a user would, with a fixed width and without a terminal."""
+    environment = os.environ | {"COLUMNS": "80", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "slowpath", *arguments],
+        cwd=cwd,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+        preexec_fn=_limit_memory,
+    )
+
+
+def _limit_memory() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def check_golden(path: Path, actual: str) -> None:
+    """Compares with an expected output, or renews it (`make bless`)."""
+    if BLESS:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(actual)
+    if not path.exists():
+        pytest.fail(f"{path.relative_to(ROOT)} does not exist; `make bless` writes it")
+    assert actual == path.read_text(), f"{path.relative_to(ROOT)} differs; `make bless` renews it"
+
+
+def make_bound(**changes: Any) -> Bound:
+    """A bound of the processing cores."""
+    bound: Bound = {
+        "bitrate_bps": 24_708_860_759.4937,
+        "packetrate_pps": 50_632_911.3924,
+        "exact": True,
+        "stopped": None,
+        "bottleneck": "processing",
+        "components": {
+            "processing": 50_632_911.3924,
+            "dram": 197_410_807.0,
+            "mac": 54_400_000.0,
+            "line": 117_647_058.8235,
+        },
+    }
+    return bound | changes  # type: ignore[return-value]
+
+
+def make_path(**changes: Any) -> PathResult:
+    """A satisfiable path whose packet is UDP over IPv4."""
+    path: PathResult = {
+        "cost": {"processing": 790, "dram": 4.052463035413383},
+        "min_packet_size": 61,
+        "bitrate_bps": 24_708_860_759.4937,
+        "packetrate_pps": 50_632_911.3924,
+        "bottleneck": "processing",
+        "edges": [(0, 15), (15, 15000)],
+        "source": [],
+        "witness": {
+            "packet": "--" * 12 + "080045" + "--" * 8 + "11" + "--" * 12 + "0035" + "--" * 23,
+            "length": 61,
+            "maps": {"dram": [{"offset": 16, "bytes": "01000000"}]},
+        },
+    }
+    return path | changes  # type: ignore[return-value]
+
+
+def make_result(**changes: Any) -> Result:
+    """The result of a program with one path."""
+    result: Result = {
+        "file": "sample.asm",
+        "program": "sample",
+        "target": "agilio-cx-2x40",
+        "metric": "bitrate",
+        "cores": 50,
+        "guarantee": make_bound(),
+        "naive": make_bound(bitrate_bps=21e9, packetrate_pps=43e6),
+        "paths": [make_path()],
+        "assumptions": [],
+        "stats": {
+            "seconds": 0.125,
+            "candidates": 34,
+            "sat": 1,
+            "unsat": 33,
+            "nogoods": 12,
+            "solver_seconds": 0.05,
+        },
+        "error": None,
+    }
+    return result | changes  # type: ignore[return-value]

@@ -1,0 +1,105 @@
+"""`slowpath bound` on the examples: requirements, packet files, interrupts, options."""
+
+import json
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import ROOT, slowpath
+from test_pcap import read_pcap
+
+EXAMPLES = sorted(path.relative_to(ROOT) for path in ROOT.glob("examples/*.asm"))
+GOOD = Path("examples/two_protocols.asm")
+
+
+def analyse(*arguments: str | Path) -> list[dict[str, Any]]:
+    run = slowpath("bound", *arguments, "--format", "json")
+    assert run.stderr == ""
+    results: list[dict[str, Any]] = json.loads(run.stdout)["results"]
+    return results
+
+
+def test_there_are_examples() -> None:
+    assert GOOD in EXAMPLES
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("metric", ["bitrate", "packetrate"])
+def test_examples_have_exact_guarantees(example: Path, metric: str) -> None:
+    (result,) = analyse(example, "--metric", metric)
+    guarantee, naive, path = result["guarantee"], result["naive"], result["paths"][0]
+    assert guarantee["exact"]
+    assert guarantee["stopped"] is None
+    rate = {"bitrate": "bitrate_bps", "packetrate": "packetrate_pps"}[metric]
+    assert naive[rate] <= guarantee[rate] <= path[rate]
+    assert guarantee["bottleneck"] in guarantee["components"]
+    assert len(path["witness"]["packet"]) == 2 * path["witness"]["length"]
+    assert path["witness"]["length"] >= path["min_packet_size"] >= 60
+
+
+def test_more_cores_are_no_slower() -> None:
+    rates = [analyse(GOOD, "--cores", str(n))[0]["guarantee"]["bitrate_bps"] for n in (1, 5, 50)]
+    assert rates == sorted(rates)
+    assert rates[0] * 5 == pytest.approx(rates[1])
+
+
+def test_paths_come_slowest_first() -> None:
+    (result,) = analyse(GOOD, "--paths", "all")
+    rates = [path["bitrate_bps"] for path in result["paths"]]
+    assert len(rates) > 1
+    assert rates == sorted(rates)
+    edges = [tuple(map(tuple, path["edges"])) for path in result["paths"]]
+    assert len(set(edges)) == len(edges)
+    (two,) = analyse(GOOD, "--paths", "2")
+    assert two["paths"] == result["paths"][:2]
+
+
+def test_requirement() -> None:
+    run = slowpath("bound", GOOD, "--require", "1bps")
+    assert (run.returncode, run.stderr) == (0, "")
+    run = slowpath("bound", GOOD, "--require", "1Tpps", "--cores", "5")
+    assert run.returncode == 1
+    error, reproduction = run.stderr.splitlines()
+    assert error.startswith(f"error: {GOOD}: only ")
+    command = shlex.split(reproduction.removeprefix("reproduce: "))
+    again = slowpath(*command[1:])
+    assert (again.returncode, again.stdout) == (1, run.stdout)
+
+
+def test_packet_file(tmp_path: Path) -> None:
+    file = tmp_path / "witness.pcap"
+    (first,) = analyse(GOOD, "--paths", "2", "--pcap", file)
+    packets = read_pcap(file.read_bytes())
+    texts = [path["witness"]["packet"] for path in first["paths"]]
+    assert [packet.hex() for packet in packets] == [text.replace("--", "00") for text in texts]
+
+
+def test_csv_agrees_with_json() -> None:
+    header, row = slowpath("bound", GOOD, "--format", "csv").stdout.splitlines()
+    (result,) = analyse(GOOD)
+    cells = dict(zip(header.split(","), row.split(","), strict=True))
+    assert float(cells["bitrate_bps"]) == result["guarantee"]["bitrate_bps"]
+    assert cells["bottleneck"] == result["guarantee"]["bottleneck"]
+
+
+def test_interrupt_while_waiting_for_a_file(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo.asm"
+    subprocess.run(["mkfifo", fifo], check=True)  # noqa: S607
+    with subprocess.Popen(
+        [sys.executable, "-m", "slowpath", "bound", fifo],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while process.poll() is None:  # as early as it may come
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+        assert process.returncode == 130

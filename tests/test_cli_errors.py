@@ -1,0 +1,128 @@
+"""Broken input: one line on standard error, exit code 3, and the other files are analysed."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from support import ROOT, slowpath
+
+GOOD = ROOT / "examples/two_protocols.asm"
+LINE = "immed[gprA_0, 0x1], gpr_wrboth"
+
+
+def listing(*instructions: str) -> str:
+    return "".join(f"{8 * i:x}:\t .{i}  {text}\n" for i, text in enumerate(instructions))
+
+
+BROKEN = {
+    "bad operand": (listing(LINE, "alu[gprA_0, gprA_1, OR, bogus_5]"), "2", "bogus_5"),
+    "unknown mnemonic": (listing(LINE, "frobnicate[gprA_0]"), "2", "frobnicate"),
+    "branch into nowhere": (listing(LINE, "br[.nowhere]"), "2", "nowhere"),
+    "loop without a bound": (
+        listing(
+            "alu[gprA_2, --, B, *l$index1[2]]",
+            "mem[read32_swap, $xfer_0, gprA_2, 0x0, 4], ctx_swap[sig1]",
+            "alu[gprA_4, --, B, $xfer_0]",
+            "alu[gprA_4, gprA_4, -, 0x1]",
+            "bne[.3]",
+            "br[.15000]",
+        ),
+        ".3",
+        "--unroll",
+    ),
+    "empty file": ("", "", "empty"),
+    "only blanks": ("\n \n", "", ""),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_listing(tmp_path: Path, name: str) -> None:
+    text, place, word = BROKEN[name]
+    bad = tmp_path / "bad.asm"
+    bad.write_text(text)
+    expect_error(bad, place, word)
+
+
+def test_binary_file(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.asm"
+    bad.write_bytes(bytes(range(256)) * 16)
+    expect_error(bad, "1", "")
+
+
+def test_a_hundred_megabytes_of_zeros(tmp_path: Path) -> None:
+    bad = tmp_path / "zeros.asm"
+    with bad.open("wb") as stream:
+        stream.truncate(100 << 20)
+    expect_error(bad, "1", "")
+
+
+def test_directory(tmp_path: Path) -> None:
+    expect_error(tmp_path, "", "is a directory")
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    expect_error(tmp_path / "missing.asm", "", "no such file")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no endless file on this system")
+def test_endless_file() -> None:
+    expect_error(Path("/dev/zero"), "", "larger than")
+
+
+def expect_error(bad: Path, place: str, word: str) -> None:
+    """One line that names the file, the place in it and the cause."""
+    run = slowpath("bound", bad)
+    assert run.returncode == 3
+    assert run.stdout == ""
+    assert run.stderr.startswith(f"error: {bad}:")
+    assert run.stderr.count("\n") == 1
+    assert "panicked" not in run.stderr
+    reason = run.stderr.removeprefix(f"error: {bad}:")
+    assert place in reason
+    assert word in reason
+
+
+def test_other_files_are_still_analysed(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.asm"
+    bad.write_text("nonsense\n")
+    run = slowpath("bound", bad, GOOD, tmp_path, GOOD, "--format", "json")
+    assert run.returncode == 3
+    results = json.loads(run.stdout)["results"]
+    assert [entry["error"] is None for entry in results] == [False, True, False, True]
+    assert run.stderr.count("error: ") == 2
+
+
+def test_table_has_a_row_for_each_file(tmp_path: Path) -> None:
+    run = slowpath("bound", tmp_path / "missing.asm", GOOD)
+    rows = run.stdout.splitlines()
+    assert rows[1].split()[1:4] == ["-", "-", "not"]
+    assert rows[2].startswith(str(GOOD))
+
+
+def test_file_names_need_not_be_text(tmp_path: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\n.asm"))
+    odd.write_text("nonsense\n")
+    run = slowpath("bound", odd)
+    assert run.returncode == 3
+    assert run.stderr.count("\n") == 1
+    assert slowpath("bound", odd, "--format", "json").returncode == 3
+
+
+def test_unwritable_packet_file(tmp_path: Path) -> None:
+    run = slowpath("bound", GOOD, "--pcap", tmp_path / "missing/out.pcap")
+    assert (run.returncode, run.stdout) == (3, "")
+    assert "cannot be written" in run.stderr
+
+
+@pytest.mark.parametrize("option", ["--target", "--assume"])
+@pytest.mark.parametrize("content", [None, b"\xff", b"not toml", b"schema = 99\n"])
+def test_broken_option_files(tmp_path: Path, option: str, content: bytes | None) -> None:
+    file = tmp_path / "broken.toml"
+    if content is not None:
+        file.write_bytes(content)
+    run = slowpath("bound", GOOD, option, file)
+    assert run.returncode == 3
+    assert run.stderr.startswith("error: ")
+    assert run.stderr.count("\n") == 1

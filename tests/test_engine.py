@@ -1,0 +1,137 @@
+"""The one module that talks to the compiled engine, against an engine made for the test."""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+
+import pytest
+
+from slowpath import engine
+from slowpath.engine import Options, Progress, analyse
+
+OPTIONS = Options(
+    target="agilio-cx-2x40",
+    target_is_text=False,
+    metric="bitrate",
+    cores=None,
+    unroll=[],
+    paths=1,
+    mtu=1500,
+    deadline_seconds=None,
+    assume=None,
+)
+
+
+class Bound(SimpleNamespace):
+    """Stands for `_core.Bound`."""
+
+
+class Path(SimpleNamespace):
+    """Stands for `_core.Path`."""
+
+
+class Result(SimpleNamespace):
+    """Stands for `_core.Result`."""
+
+
+RESULT = Result(json=json.dumps({"file": "x"}), detail=json.dumps({"paths": [], "stopped": None}))
+Install = Callable[[Callable[["FakeAnalysis"], Iterator[object]]], None]
+
+
+class FakeAnalysis:
+    """Stands for `_core.Analysis`: runs a script of events."""
+
+    def __init__(self, script: Callable[["FakeAnalysis"], Iterator[object]], file: str) -> None:
+        self.file = file
+        self.stops = 0
+        self._script = script
+
+    def stop(self) -> None:
+        self.stops += 1
+
+    def __iter__(self) -> Iterator[object]:
+        return self._script(self)
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Replaces the compiled engine."""
+
+    def replace(script: Callable[[FakeAnalysis], Iterator[object]]) -> None:
+        core = SimpleNamespace(
+            Bound=Bound,
+            Path=Path,
+            Result=Result,
+            Analysis=lambda file, _data, **_options: FakeAnalysis(script, file),
+        )
+        monkeypatch.setattr(engine, "_core", core)
+
+    return replace
+
+
+def test_events_become_progress_and_a_result(install: Install) -> None:
+    def script(_analysis: FakeAnalysis) -> Iterator[object]:
+        yield Bound(bitrate_bps=1.0, packetrate_pps=2.0, seconds=3.0, candidates=4, nogoods=5)
+        yield Path(index=1)
+        yield RESULT
+
+    install(script)
+    news: list[Progress] = []
+    outcome = analyse("x", b"", OPTIONS, news.append)
+    assert news == [Progress(1.0, 2.0, 3.0, 4, 5)]
+    assert outcome.result["file"] == "x"
+    assert outcome.detail == {"paths": [], "stopped": None}
+    assert not outcome.interrupted
+
+
+def test_an_interrupt_asks_for_what_there_is(install: Install) -> None:
+    def script(analysis: FakeAnalysis) -> Iterator[object]:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert analysis.stops == 1
+        yield RESULT
+
+    install(script)
+    before = signal.getsignal(signal.SIGINT)
+    assert analyse("x", b"", OPTIONS).interrupted
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_second_interrupt_ends_it(install: Install) -> None:
+    def script(_analysis: FakeAnalysis) -> Iterator[object]:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        yield RESULT
+
+    install(script)
+    with pytest.raises(KeyboardInterrupt):
+        analyse("x", b"", OPTIONS)
+
+
+def test_other_threads_can_analyse(install: Install) -> None:
+    install(lambda _analysis: iter([RESULT]))
+    outcomes: list[engine.Outcome] = []
+    thread = threading.Thread(target=lambda: outcomes.append(analyse("x", b"", OPTIONS)))
+    thread.start()
+    thread.join()
+    assert len(outcomes) == 1
+
+
+def test_an_engine_without_result_is_a_defect(install: Install) -> None:
+    install(lambda _analysis: iter([]))
+    with pytest.raises(engine.EngineError):
+        analyse("x", b"", OPTIONS)
+
+
+def test_odd_file_names_reach_the_engine(install: Install) -> None:
+    seen = []
+
+    def script(analysis: FakeAnalysis) -> Iterator[object]:
+        seen.append(analysis.file)
+        yield RESULT
+
+    install(script)
+    analyse(os.fsdecode(b"\xff.asm"), b"", OPTIONS)
+    assert seen == ["\\udcff.asm"]

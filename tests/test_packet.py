@@ -1,0 +1,147 @@
+"""Witness packets: notation, hex dump, names of headers."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowpath.headers import Header, find_headers
+from slowpath.packet import hex_dump, memory_dump, wire_bytes, witness_bytes
+from support import make_path
+
+
+def packet(text: str) -> list[int | None]:
+    """A packet from hex with `--`; blanks are for the reader."""
+    cells = "".join(text.split())
+    return witness_bytes({"packet": cells, "length": len(cells) // 2, "maps": {}})
+
+
+def names(text: str) -> list[tuple[str, int]]:
+    return [(header.name, header.offset) for header in find_headers(packet(text))]
+
+
+ANY_MACS = "--" * 12
+
+
+def test_notation() -> None:
+    assert witness_bytes({"packet": "0a--ff", "length": 5, "maps": {}}) == [
+        10,
+        None,
+        255,
+        None,
+        None,
+    ]
+
+
+@pytest.mark.parametrize("broken", ["0", "zz", "0a-"])
+def test_broken_notation(broken: str) -> None:
+    with pytest.raises(ValueError, match="hex"):
+        witness_bytes({"packet": broken, "length": 2, "maps": {}})
+
+
+def test_wire_bytes_fill_with_zeros() -> None:
+    assert wire_bytes([1, None, 3]) == b"\x01\x00\x03"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (ANY_MACS + "----", [("Ethernet", 0)]),
+        (ANY_MACS + "08--", [("Ethernet", 0)]),
+        (ANY_MACS + "0806" + "--" * 28, [("Ethernet", 0), ("ARP", 14)]),
+        (ANY_MACS + "0800" + "--" * 20, [("Ethernet", 0), ("IPv4", 14)]),
+        (
+            ANY_MACS + "0800 45" + "--" * 8 + "11" + "--" * 18,
+            [("Ethernet", 0), ("IPv4", 14), ("UDP", 34)],
+        ),
+        (
+            ANY_MACS + "0800 46" + "--" * 8 + "06" + "--" * 40,
+            [("Ethernet", 0), ("IPv4", 14), ("TCP", 38)],
+        ),
+        (
+            ANY_MACS + "8100 ---- 88a8 ---- 86dd" + "--" * 6 + "3a" + "--" * 40,
+            [("Ethernet", 0), ("VLAN", 14), ("VLAN", 18), ("IPv6", 22), ("ICMPv6", 62)],
+        ),
+        (
+            ANY_MACS + "86dd" + "--" * 6 + "00" + "--" * 33 + "3c01" + "--" * 14 + "11",
+            [
+                ("Ethernet", 0),
+                ("IPv6", 14),
+                ("IPv6 hop-by-hop options", 54),
+                ("IPv6 destination options", 70),
+            ],
+        ),
+        (
+            ANY_MACS + "8847 ------00 00000100 --",
+            [("Ethernet", 0), ("MPLS", 14)],
+        ),
+        (
+            ANY_MACS + "8847 00001000 00002100 --",
+            [("Ethernet", 0), ("MPLS", 14), ("MPLS", 18)],
+        ),
+        (
+            ANY_MACS + "0800 45" + "--" * 8 + "2f" + "--" * 10 + "2000 0800 ---- ---- 45",
+            [("Ethernet", 0), ("IPv4", 14), ("GRE", 34), ("IPv4", 42)],
+        ),
+    ],
+)
+def test_headers(text: str, expected: list[tuple[str, int]]) -> None:
+    assert names(text) == expected
+
+
+def test_version_or_length_that_may_be_anything_ends_the_walk() -> None:
+    assert names(ANY_MACS + "0800 --" + "--" * 8 + "11" + "--" * 18)[-1] == ("IPv4", 14)
+    assert names(ANY_MACS + "0800 44" + "--" * 8 + "11" + "--" * 18)[-1] == ("IPv4", 14)
+
+
+def test_later_fragments_have_no_transport_header() -> None:
+    headers = find_headers(packet(ANY_MACS + "0800 45" + "--" * 5 + "0001 -- 11" + "--" * 18))
+    assert headers[-1] == Header("IPv4", 14, "fragment at byte 8")
+
+
+def test_notes() -> None:
+    text = ANY_MACS + "8100 0005 0800 45" + "--" * 8 + "11" + "--" * 10 + "---- 0035 ----"
+    assert [header.note for header in find_headers(packet(text))] == [
+        "",
+        "id 5",
+        "",
+        "to port 53, DNS",
+    ]
+    assert find_headers(packet(ANY_MACS + "1234"))[0].note == "type 0x1234"
+    assert find_headers(packet(ANY_MACS + "0100"))[0].note == "length 256"
+
+
+@given(st.lists(st.none() | st.integers(0, 255), max_size=200))
+def test_any_packet_has_headers_in_order(data: list[int | None]) -> None:
+    offsets = [header.offset for header in find_headers(data)]
+    assert offsets == sorted(set(offsets))
+    assert all(offset < len(data) for offset in offsets)
+
+
+@given(st.lists(st.none() | st.integers(0, 255), max_size=200))
+def test_free_bytes_never_add_headers(data: list[int | None]) -> None:
+    """Fixing what may be anything can only make more headers known."""
+    filled = [0 if byte is None else byte for byte in data]
+    known = [(header.name, header.offset) for header in find_headers(data)]
+    assert [(h.name, h.offset) for h in find_headers(filled)][: len(known)] == known
+
+
+def test_hex_dump() -> None:
+    assert list(hex_dump(witness_bytes(make_path()["witness"]))) == [
+        "0000  -- -- -- -- -- -- -- --  -- -- -- -- 08 00 45 --  0: Ethernet  14: IPv4",
+        "0010  -- -- -- -- -- -- -- 11  -- -- -- -- -- -- -- --",
+        "0020  -- -- -- -- 00 35 -- --  -- -- -- -- -- -- -- --  34: UDP (to port 53, DNS)",
+        "0030  -- -- -- -- -- -- -- --  -- -- -- -- --",
+    ]
+
+
+def test_hex_dump_folds_rows_without_meaning() -> None:
+    rows = list(hex_dump([1] + [None] * 99 + [2]))
+    assert [row[:4] for row in rows] == ["0000", "*", "0060"]
+
+
+def test_hex_dump_of_nothing() -> None:
+    assert list(hex_dump([])) == []
+
+
+def test_memory_dump() -> None:
+    assert list(memory_dump(0x20, "00" * 17))[1] == "0030  00"

@@ -1,0 +1,118 @@
+"""Reports of sample results in every format."""
+
+import csv
+import json
+
+import pytest
+
+from slowpath.rates import Metric
+from slowpath.report_csv import COLUMNS
+from slowpath.report_single import format_cycles, full_report
+from slowpath.reporters import Format, choose_reporter
+from slowpath.results import Detail, Result, failed_result
+from support import GOLDEN, check_golden, make_bound, make_path, make_result
+
+DETAIL: Detail = {
+    "paths": [
+        {
+            "ranges": [(0, 3), (8, 9), (8, 9)],
+            "exit": 15000,
+            "listing": [(0, "immed[gprA_0, 0x0]"), (8, "nop"), (8, "nop"), (9, "br[.8]")],
+        }
+    ]
+}
+FAILED = failed_result("bad.asm", "agilio-cx-2x40", "bitrate", "bad.asm:3: no such thing")
+OPEN = make_result(
+    file="open.asm",
+    guarantee=make_bound(exact=False, stopped="deadline"),
+    paths=[],
+    assumptions=["writes to DRAM cost 5 engine cycles"],
+)
+PACKETS = make_result(file="packets.asm", metric="packetrate", naive=make_bound())
+SOURCE = make_result(
+    file="source.asm",
+    paths=[
+        make_path(
+            source=[("a.c", 1), ("a.c", 2), ("b.h", 9), ("a.c", 1)],
+            witness={
+                "packet": "--" * 60,
+                "length": 60,
+                "maps": {"flows": [{"key": "00000001", "value": "ff"}], "empty": []},
+            },
+        )
+    ],
+)
+
+
+def text_of(result: Result, detail: Detail = DETAIL, *, verbose: bool = False) -> str:
+    return "".join(f"{line.text}\n" for line in full_report(result, detail, verbose=verbose))
+
+
+def write(form: Format, results: list[Result], metric: Metric = "bitrate") -> str:
+    reporter = choose_reporter(form, [r["file"] for r in results], metric, verbose=False)
+    lines = [*reporter.start()]
+    for result in results:
+        lines += reporter.add(result, DETAIL)
+    return "".join(f"{line.text}\n" for line in [*lines, *reporter.finish()])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("exact", text_of(make_result())),
+        ("verbose", text_of(make_result(), verbose=True)),
+        ("lower-bound", text_of(OPEN)),
+        ("packetrate", text_of(PACKETS)),
+        ("source-and-maps", text_of(SOURCE)),
+        (
+            "two-paths",
+            text_of(make_result(paths=[make_path()] * 2), {"paths": DETAIL["paths"] * 2}),
+        ),
+        ("incomplete-paths", text_of(make_result(guarantee=make_bound(stopped="deadline")))),
+        ("table", write("table", [make_result(), FAILED, OPEN, SOURCE])),
+    ],
+)
+def test_text(name: str, text: str) -> None:
+    check_golden(GOLDEN / f"reports/{name}.txt", text)
+
+
+def test_words() -> None:
+    """A model guarantees or predicts; only a device measures."""
+    assert "measured" not in text_of(make_result(), verbose=True)
+    assert "guaranteed" in text_of(make_result())
+
+
+def test_a_failed_program_has_no_report() -> None:
+    assert text_of(FAILED) == ""
+
+
+def test_control_characters_stay_out_of_reports() -> None:
+    assert "\x1b" not in text_of(make_result(file="a\x1b[2J\nb.asm"))
+
+
+def test_json() -> None:
+    document = json.loads(write("json", [make_result(), FAILED]))
+    assert set(document) == {"slowpath", "results"}
+    assert [entry["file"] for entry in document["results"]] == ["sample.asm", "bad.asm"]
+    assert document["results"][0]["guarantee"] == make_bound()
+    assert document["results"][1]["error"] == "bad.asm:3: no such thing"
+    assert document["results"][0].keys() == document["results"][1].keys()
+
+
+def test_csv() -> None:
+    rows = list(csv.DictReader(write("csv", [make_result(), FAILED, OPEN]).splitlines()))
+    assert tuple(rows[0]) == COLUMNS
+    assert [row["exact"] for row in rows] == ["true", "", "false"]
+    assert float(rows[0]["bitrate_bps"]) == make_bound()["bitrate_bps"]
+    assert rows[0]["min_packet_size"] == "61"
+    assert rows[1]["error"] == "bad.asm:3: no such thing"
+    assert rows[2]["stopped"] == "deadline"
+
+
+def test_cycles() -> None:
+    assert [format_cycles(c) for c in (790, 4.052463035413383, 0.0, 12.5)] == [
+        "790",
+        "4.05",
+        "0",
+        "12.5",
+    ]

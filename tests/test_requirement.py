@@ -1,0 +1,98 @@
+"""Required rates: decisions, sentences, exit codes."""
+
+import shlex
+
+import pytest
+
+from slowpath.exit_codes import ExitCode, worst
+from slowpath.rates import Rate
+from slowpath.requirement import Decision, decide, explain, reproduce
+from slowpath.results import Result
+from support import make_bound, make_path, make_result
+
+LOWER = make_bound(exact=False, stopped="deadline")
+SLOW = make_path(bitrate_bps=25e9, packetrate_pps=51e6)
+
+
+@pytest.mark.parametrize(
+    ("result", "required", "decision", "sentence"),
+    [
+        (
+            make_result(),
+            Rate(24e9, "bitrate"),
+            Decision.MET,
+            "24.7 Gbit/s guaranteed, 24.0 Gbit/s required",
+        ),
+        (
+            make_result(),
+            Rate(40e9, "bitrate"),
+            Decision.FAILED,
+            "only 24.7 Gbit/s guaranteed, 40.0 Gbit/s required",
+        ),
+        (
+            make_result(metric="packetrate"),
+            Rate(50e6, "packetrate"),
+            Decision.MET,
+            "50.6 Mpps guaranteed, 50.0 Mpps required",
+        ),
+        (
+            make_result(guarantee=LOWER, paths=[]),
+            Rate(40e9, "bitrate"),
+            Decision.UNDECIDED,
+            "undecided: 40.0 Gbit/s required, at least 24.7 Gbit/s guaranteed (deadline)",
+        ),
+        (
+            make_result(guarantee=LOWER, paths=[]),
+            Rate(24e9, "bitrate"),
+            Decision.MET,
+            "24.7 Gbit/s guaranteed, 24.0 Gbit/s required",
+        ),
+        (
+            make_result(guarantee=LOWER, paths=[SLOW]),
+            Rate(40e9, "bitrate"),
+            Decision.FAILED,
+            "a packet is known that allows only 25.0 Gbit/s, 40.0 Gbit/s required",
+        ),
+        (
+            make_result(),
+            Rate(24_709_000_000, "bitrate"),
+            Decision.FAILED,
+            "only 24.708 Gbit/s guaranteed, 24.709 Gbit/s required",
+        ),
+        (
+            make_result(guarantee=None, naive=None, paths=[]),
+            Rate(1, "bitrate"),
+            Decision.UNDECIDED,
+            "1.00 bit/s required, nothing guaranteed",
+        ),
+    ],
+)
+def test_decision(result: Result, required: Rate, decision: Decision, sentence: str) -> None:
+    assert decide(result, required) is decision
+    assert explain(result, required, decision) == sentence
+
+
+def test_a_rate_that_is_just_reached_is_met() -> None:
+    rate = make_bound()["bitrate_bps"]
+    assert decide(make_result(), Rate(rate, "bitrate")) is Decision.MET
+
+
+@pytest.mark.parametrize("file", ["a.asm", "with blank.asm", "it's.asm", "$(rm).asm", "-v"])
+def test_reproduction_survives_the_shell(file: str) -> None:
+    words = shlex.split(reproduce(file, ["--require", "40 Gbit/s"]))
+    assert words[:2] == ["slowpath", "bound"]
+    assert words[2].removeprefix("./") == file
+    assert words[3:] == ["--require", "40 Gbit/s"]
+
+
+def test_worst_exit_code() -> None:
+    fine, failed, bad, undecided = (
+        ExitCode.FINE,
+        ExitCode.FAILED,
+        ExitCode.INPUT,
+        ExitCode.UNDECIDED,
+    )
+    assert worst([fine, undecided, failed, bad]) == 3
+    assert worst([fine, undecided, failed]) == 1
+    assert worst([fine, undecided]) == 4
+    assert worst([]) == 0
