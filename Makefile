@@ -1,0 +1,126 @@
+# One command per chore. Every set-up step is a file: what is done is not done again.
+#
+#   make demo    set up, build, and print the bound of an example
+#   make test    set up, lint, run all tests
+#   make lint    formatters and linters, changing nothing
+#   make fmt     format everything
+#   make bench   benchmarks (see bench/)
+#   make bless   renew the expected outputs in tests/golden, and docs/cli.md
+#   make clean   remove what was built
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.DEFAULT_GOAL := demo
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DONE := $(VENV)/done
+RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+CARGO_TEST_FLAGS ?=
+PYTEST_FLAGS ?=
+BENCH_FLAGS ?=
+
+# A toolchain of rustup that is not in the PATH yet.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+export DEBIAN_FRONTEND := noninteractive
+
+SOURCES := $(shell find crates targets -type f \( -name '*.rs' -o -name '*.toml' \)) \
+	Cargo.toml Cargo.lock pyproject.toml
+
+.PHONY: demo test lint lint-rust lint-python test-rust test-python fmt bench bless setup system clean
+
+demo: setup
+	$(BIN)/slowpath bound examples/two_protocols.asm
+
+test: lint test-rust test-python
+
+setup: $(DONE)/extension
+
+# --- set-up --------------------------------------------------------------------------------------
+
+# Not a file: what is installed can change without notice, and looking takes no time.
+system:
+	@missing=()
+	command -v cc >/dev/null || missing+=(build-essential)
+	command -v pkg-config >/dev/null || missing+=(pkg-config)
+	pkg-config --exists z3 2>/dev/null || missing+=(libz3-dev)
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+	command -v cargo >/dev/null || missing+=(cargo-web rustc-web rustfmt-web ca-certificates)
+	if (( $${#missing[@]} )); then
+		if ! command -v apt-get >/dev/null; then
+			echo "error: please install what Debian calls $${missing[*]}" >&2; exit 1
+		elif (( $$(id -u) )); then
+			echo "error: packages are missing; run: sudo apt-get install $${missing[*]}" >&2; exit 1
+		fi
+		apt-get update -qq
+		apt-get install -y -qq --no-install-recommends "$${missing[@]}"
+	fi
+	have=$$(cargo --version | cut -d' ' -f2)
+	if [[ $$(printf '%s\n' $(RUST_VERSION) "$$have" | sort -V | head -n1) != $(RUST_VERSION) ]]; then
+		echo "error: Rust $(RUST_VERSION) or newer is needed, cargo here is $$have; install a current toolchain with rustup, or Debian's packages cargo-web and rustc-web" >&2
+		exit 1
+	fi
+	if ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+		echo "error: Python 3.11 or newer is needed; name it with make PYTHON=..." >&2; exit 1
+	fi
+
+$(BIN)/python: | system
+	$(PYTHON) -m venv $(VENV)
+
+$(DONE)/requirements: requirements-dev.lock | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	mkdir -p $(DONE)
+	touch $@
+
+$(DONE)/extension: $(SOURCES) $(DONE)/requirements | system
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+# --- checks --------------------------------------------------------------------------------------
+
+lint: lint-rust lint-python
+
+lint-rust: | system
+	@if cargo fmt --version >/dev/null 2>&1; then
+		cargo fmt --all --check
+	else
+		echo "note: this toolchain has no rustfmt; the format of Rust code is not checked"
+	fi
+	if cargo clippy --version >/dev/null 2>&1; then
+		cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	else
+		echo "note: this toolchain has no clippy; its checks are left out"
+	fi
+
+lint-python: setup
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/mypy
+
+# The extension module is tested from Python.
+test-rust: | system
+	cargo test --workspace --exclude slowpath-python --locked --quiet $(CARGO_TEST_FLAGS)
+
+test-python: setup
+	$(BIN)/pytest $(PYTEST_FLAGS)
+
+# --- chores --------------------------------------------------------------------------------------
+
+fmt: $(DONE)/requirements
+	cargo fmt --all
+	$(BIN)/ruff check --fix --quiet || true
+	$(BIN)/ruff format --quiet
+
+bench: | system
+	cargo run --release --locked --quiet -p published-measurements -- $(BENCH_FLAGS)
+
+bless: setup
+	SLOWPATH_BLESS=1 $(BIN)/pytest tests/test_golden.py tests/test_docs.py tests/test_reports.py
+
+clean:
+	rm -rf $(VENV) python/slowpath/_core*.so
+	cargo clean

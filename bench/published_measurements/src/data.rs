@@ -1,0 +1,69 @@
+//! The published files.
+
+use flate2::read::GzDecoder;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+/// `summary.json`.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Summary {
+    /// By program name.
+    pub programs: BTreeMap<String, ProgramInfo>,
+}
+
+/// What the summary says about a program.
+#[derive(Debug, Deserialize)]
+pub struct ProgramInfo {
+    /// Cores that ran it.
+    pub cores: u32,
+}
+
+impl Summary {
+    /// Reads the file.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let file = open(path)?;
+        serde_json::from_reader(BufReader::new(file)).map_err(|e| located(path, &e))
+    }
+}
+
+/// One satisfiable path.
+#[derive(Debug, Deserialize)]
+pub struct Record {
+    /// Block starts; `->` for taken branches, `--` for the others.
+    pub path: String,
+    /// Cycles on a core, overhead included.
+    pub cycles: u64,
+    /// Cycles of the DRAM engine.
+    pub dram_cycles: f64,
+    /// Hexadecimal, `--` for any byte.
+    pub packet: String,
+    /// Map bytes by offset.
+    pub map: BTreeMap<String, u8>,
+    /// Cores × clock / measured packet rate.
+    pub measured_cycles: Option<f64>,
+}
+
+impl Record {
+    /// Reads a file of one JSON object a line.
+    pub fn read(path: &Path) -> Result<Vec<Self>, String> {
+        let lines = BufReader::new(GzDecoder::new(open(path)?)).lines();
+        let mut records = Vec::new();
+        for line in lines {
+            let line = line.map_err(|e| located(path, &e))?;
+            records.push(serde_json::from_str(&line).map_err(|e| located(path, &e))?);
+        }
+        Ok(records)
+    }
+}
+
+fn open(path: &Path) -> Result<File, String> {
+    File::open(path).map_err(|e| located(path, &e))
+}
+
+fn located(path: &Path, error: &dyn std::fmt::Display) -> String {
+    format!("{}: {error}", path.display())
+}

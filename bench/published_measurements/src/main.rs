@@ -1,0 +1,119 @@
+//! Predicted against published measured cycles, path by path.
+//!
+//! Replays every published witness (Krude et al., CoNEXT 2021, artifact) through the concrete
+//! interpreter, prices the run with the built-in target `agilio-cx-2x40`, and compares with the
+//! published model and with the throughput that was measured on the real card. Needs two folders
+//! that are not part of this repository: the published results (`PROGRAM.jsonl.gz` and
+//! `summary.json`) and the listings (`PROGRAM.asm`). Skips with a reason when they are missing;
+//! exits with 1 when a figure is worse than stated in `docs/targets.md`.
+
+mod data;
+mod replay;
+
+use data::{Record, Summary};
+use replay::Replay;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Most that a prediction may exceed the measured rate, as a share of it: 1.8 % after rounding.
+const MAX_OPTIMISM: f64 = 0.0185;
+/// Most that a prediction may fall behind the measured rate, limited by the cores (8.7 %) and by
+/// DRAM (18.4 %), after rounding.
+const MAX_PESSIMISM: [f64; 2] = [0.0875, 0.1845];
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
+    let (Some(results), Some(listings)) = (arguments.next(), arguments.next()) else {
+        report("usage: published-measurements RESULTS_FOLDER LISTINGS_FOLDER");
+        return ExitCode::from(2);
+    };
+    match run(&results, &listings) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            report(&format!("skipped: {why}"));
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+#[allow(clippy::print_stdout)]
+fn report(line: &str) {
+    println!("{line}");
+}
+
+/// Deviations of one program's predicted rates, as shares of the measured ones.
+#[derive(Default)]
+struct Deviations {
+    /// By bottleneck: cores, DRAM. Positive is pessimistic.
+    by_bottleneck: [Vec<f64>; 2],
+}
+
+fn run(results: &Path, listings: &Path) -> Result<bool, String> {
+    let summary = Summary::read(&results.join("summary.json"))?;
+    report(
+        "program                     paths  replayed  same-path  same-cost  measured  bottleneck  \
+         median  worst-pessimism  worst-optimism",
+    );
+    let mut fine = true;
+    let mut all = Deviations::default();
+    for (program, info) in &summary.programs {
+        let replay = Replay::new(&listings.join(format!("{program}.asm")), info.cores)?;
+        let records = Record::read(&results.join(format!("{program}.jsonl.gz")))?;
+        let (mut same_path, mut same_cost, mut measured) = (0, 0, 0);
+        let mut deviations = Deviations::default();
+        for record in &records {
+            let run = replay.run(record)?;
+            same_path += usize::from(run.path == record.path);
+            let close = (run.dram_cycles - record.dram_cycles).abs() < 1e-3;
+            same_cost += usize::from(run.cycles == record.cycles && close);
+            let Some(cycles) = record.measured_cycles else { continue };
+            measured += 1;
+            let dram = run.dram_cycles * f64::from(info.cores);
+            let predicted = dram.max(run.cycles as f64);
+            let bottleneck = usize::from(dram > run.cycles as f64);
+            deviations.by_bottleneck[bottleneck].push(1.0 - cycles / predicted);
+        }
+        fine &= same_path == records.len() && same_cost == records.len();
+        let counts = format!(
+            "{program:26} {:6} {:9} {same_path:10} {same_cost:10} {measured:9}",
+            records.len(),
+            records.len(),
+        );
+        fine &= print_deviations(&counts, &mut deviations);
+        for (all, these) in all.by_bottleneck.iter_mut().zip(deviations.by_bottleneck) {
+            all.extend(these);
+        }
+    }
+    let total: usize = all.by_bottleneck.iter().map(Vec::len).sum();
+    fine &= print_deviations(&format!("{:66}{total:6}", "all"), &mut all);
+    report(if fine { "within the stated figures" } else { "NOT within the stated figures" });
+    Ok(fine)
+}
+
+/// One line a bottleneck; whether the figures hold.
+fn print_deviations(counts: &str, deviations: &mut Deviations) -> bool {
+    let mut fine = true;
+    let mut printed = false;
+    for (bottleneck, list) in deviations.by_bottleneck.iter_mut().enumerate() {
+        if list.is_empty() {
+            continue;
+        }
+        list.sort_by(f64::total_cmp);
+        let (least, most) = (list[0], list[list.len() - 1]);
+        let optimism = (-least).max(0.0);
+        fine &= optimism <= MAX_OPTIMISM && most <= MAX_PESSIMISM[bottleneck];
+        report(&format!(
+            "{counts}  {:10} {:6.1}% {:15.1}% {:14.1}%",
+            ["cores", "dram"][bottleneck],
+            100.0 * list[list.len() / 2],
+            100.0 * most.max(0.0),
+            100.0 * optimism,
+        ));
+        printed = true;
+    }
+    if !printed {
+        report(&format!("{counts}  not measured"));
+    }
+    fine
+}
