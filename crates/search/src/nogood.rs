@@ -20,6 +20,8 @@ pub struct Nogood {
 pub struct Nogoods {
     all: Vec<Nogood>,
     by_arc: Vec<Vec<u32>>,
+    /// Nogoods by two of their arcs each: if all arcs but one are required, one of the two is.
+    watched: Vec<Vec<u32>>,
     /// For single arcs: packets shorter than this do not take them.
     unit: Vec<u32>,
     activity: Vec<u32>,
@@ -32,6 +34,7 @@ impl Nogoods {
         Nogoods {
             all: Vec::new(),
             by_arc: vec![Vec::new(); min_lengths.len()],
+            watched: vec![Vec::new(); min_lengths.len()],
             activity: vec![0; min_lengths.len()],
             unit: min_lengths,
             counts: Vec::new(),
@@ -53,6 +56,12 @@ impl Nogoods {
         nogood.arcs.sort_unstable();
         nogood.arcs.dedup();
         let index = self.all.len() as u32;
+        // Arcs in few nogoods are required more rarely.
+        let mut rarest = nogood.arcs.clone();
+        rarest.sort_by_key(|&arc| (self.activity[arc as usize], arc));
+        for &arc in rarest.iter().take(2) {
+            self.watched[arc as usize].push(index);
+        }
         for &arc in &nogood.arcs {
             self.by_arc[arc as usize].push(index);
             self.activity[arc as usize] += 1;
@@ -109,7 +118,7 @@ impl Nogoods {
     ) -> bool {
         use crate::open::Status;
         for &arc in required {
-            for &index in &self.by_arc[arc as usize] {
+            for &index in &self.watched[arc as usize] {
                 let nogood = &self.all[index as usize];
                 if nogood.below <= length {
                     continue;
