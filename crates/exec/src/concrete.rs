@@ -31,7 +31,7 @@ impl Environment {
         for (index, input) in program.inputs.iter().enumerate() {
             let value = match input.kind {
                 InputKind::BaseAddress(region) => {
-                    (SPREAD * (u64::from(region.0) + 1)).clamp(input.min, input.max)
+                    (SPREAD * (u64::from(region.0) + 1)).min(input.max).max(input.min)
                 }
                 InputKind::PacketLength | InputKind::Unknown => input.min,
             };
@@ -95,7 +95,9 @@ pub fn run(
         program,
         environment,
         regs: vec![0; program.regs.len()],
+        points: vec![None; program.regs.len()],
         written: HashMap::new(),
+        spilled: HashMap::new(),
         bases: vec![None; program.regions.len()],
     };
     for origin in &program.prologue {
@@ -139,7 +141,12 @@ struct Core<'a> {
     program: &'a Program,
     environment: &'a Environment,
     regs: Vec<u64>,
+    /// For registers that hold an address: of which region. Offsets can be larger than the distance
+    /// between regions, so that the value alone does not tell.
+    points: Vec<Option<RegionId>>,
     written: HashMap<(RegionId, u64), u8>,
+    /// The same for bytes in memory.
+    spilled: HashMap<(RegionId, u64), RegionId>,
     /// Width of addresses and address of the first byte, once the prologue has set it.
     bases: Vec<Option<(u8, u64)>>,
 }
@@ -161,7 +168,39 @@ impl Core<'_> {
         }
     }
 
+    fn points(&self, operand: Operand) -> Option<RegionId> {
+        match operand {
+            Operand::Reg(reg) => self.points[reg.index()],
+            Operand::Const { .. } => None,
+        }
+    }
+
+    /// Of which region the result of an operation other than a load is an address, if of any.
+    fn result_points(&self, op: &Op) -> Option<RegionId> {
+        match *op {
+            Op::Copy { src, .. }
+            | Op::ZeroExtend { src, .. }
+            | Op::SignExtend { src, .. }
+            | Op::Extract { src, .. } => self.points(src),
+            Op::Select { cond, then, other, .. } => {
+                self.points(if self.value(cond).0 == 1 { then } else { other })
+            }
+            Op::Input { input, .. } => match self.program.inputs[input.index()].kind {
+                InputKind::BaseAddress(region) => Some(region),
+                InputKind::PacketLength | InputKind::Unknown => None,
+            },
+            Op::Binary { op, a, b, .. } => match (op, self.points(a), self.points(b)) {
+                (BinaryOp::Eq | BinaryOp::Ult | BinaryOp::Slt, ..) => None,
+                (_, Some(region), None) => Some(region),
+                (BinaryOp::Add | BinaryOp::And | BinaryOp::Or, None, Some(region)) => Some(region),
+                _ => None,
+            },
+            Op::Not { .. } | Op::Load { .. } | Op::Store { .. } => None,
+        }
+    }
+
     fn step(&mut self, origin: &OriginOp) -> Result<(), ConcreteError> {
+        let mut points = self.result_points(&origin.op);
         let width = origin.op.dst().map_or(64, |reg| self.program.width(reg));
         let result = match origin.op {
             Op::Copy { src, .. } | Op::ZeroExtend { src, .. } => self.value(src).0,
@@ -182,47 +221,74 @@ impl Core<'_> {
                 let ((a, width), (b, low_width)) = (self.value(a), self.value(b));
                 arithmetic(op, a, b, width, low_width)
             }
-            Op::Load { addr, .. } => self.load(addr, width, origin.insn.0)?,
+            Op::Load { addr, .. } => {
+                let (value, of) = self.load(addr, width, origin.insn.0)?;
+                points = of;
+                value
+            }
             Op::Store { addr, value } => return self.store(addr, value, origin.insn.0),
         };
         if let Some(dst) = origin.op.dst() {
             self.regs[dst.index()] = result & ones(width);
+            self.points[dst.index()] = points;
         }
         Ok(())
     }
 
-    /// The region whose base is closest, and the offset from it.
-    fn place(&self, address: u64, width: u8, insn: u32) -> Result<(RegionId, u64), ConcreteError> {
+    /// The region of an address, and the offset from its base. Where nothing tells what the address
+    /// was computed from, it is the region whose base is closest.
+    fn place(&self, addr: Operand, insn: u32) -> Result<(RegionId, u64), ConcreteError> {
+        let (address, width) = self.value(addr);
         let known = self.bases.iter().enumerate();
         let candidates = known.filter_map(|(index, base)| Some((index, (*base)?)));
-        let nearest = candidates
-            .filter(|(_, base)| base.0 == width)
-            .map(|(index, (_, base))| ((i128::from(address) - i128::from(base)).abs(), index, base))
+        let of_width = candidates.filter(|(_, base)| base.0 == width);
+        let points = self.points(addr);
+        let nearest = of_width
+            .map(|(index, (_, base))| {
+                let other = points != Some(RegionId::from(index));
+                let distance = (i128::from(address) - i128::from(base)).abs();
+                (other, distance, index, base)
+            })
             .min()
-            .filter(|&(distance, ..)| distance <= REACH);
-        let (_, index, base) = nearest.ok_or(ConcreteError::Stray { insn, address })?;
+            .filter(|&(other, distance, ..)| !other || distance <= REACH);
+        let (.., index, base) = nearest.ok_or(ConcreteError::Stray { insn, address })?;
         Ok((RegionId::from(index), address.wrapping_sub(base) & ones(width)))
     }
 
-    fn load(&self, addr: Operand, width: u8, insn: u32) -> Result<u64, ConcreteError> {
-        let (address, address_width) = self.value(addr);
-        let (region, offset) = self.place(address, address_width, insn)?;
+    /// The value, and of which region it is an address.
+    fn load(
+        &self,
+        addr: Operand,
+        width: u8,
+        insn: u32,
+    ) -> Result<(u64, Option<RegionId>), ConcreteError> {
+        let (_, address_width) = self.value(addr);
+        let (region, offset) = self.place(addr, insn)?;
+        let at = |byte: u64| (region, offset.wrapping_add(byte) & ones(address_width));
+        let points = self.spilled.get(&at(0)).copied();
+        let mut same = true;
         let mut value = 0;
         for byte in 0..u64::from(width / 8) {
-            let key = (region, offset.wrapping_add(byte) & ones(address_width));
+            let key = at(byte);
             let known = self.written.get(&key).or_else(|| self.environment.memory.get(&key));
             value |= u64::from(known.copied().unwrap_or(self.environment.fill)) << (8 * byte);
+            same &= self.spilled.get(&key).copied() == points;
         }
-        Ok(value)
+        Ok((value, points.filter(|_| same)))
     }
 
     fn store(&mut self, addr: Operand, value: Operand, insn: u32) -> Result<(), ConcreteError> {
-        let (address, address_width) = self.value(addr);
+        let (_, address_width) = self.value(addr);
+        let points = self.points(value);
         let (value, width) = self.value(value);
-        let (region, offset) = self.place(address, address_width, insn)?;
+        let (region, offset) = self.place(addr, insn)?;
         for byte in 0..u64::from(width / 8) {
             let key = (region, offset.wrapping_add(byte) & ones(address_width));
             self.written.insert(key, (value >> (8 * byte)) as u8);
+            match points {
+                Some(points) => self.spilled.insert(key, points),
+                None => self.spilled.remove(&key),
+            };
         }
         Ok(())
     }

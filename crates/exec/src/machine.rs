@@ -10,6 +10,7 @@
 
 use crate::ExecError;
 use crate::facts::Facts;
+use crate::load::Read;
 use crate::memory::{Location, MemId, MemNode, MemPool};
 use slowpath_ir::{
     BinaryOp, BlockId, InputKind, InsnIdx, Liveness, Op, Operand, OriginOp, Program, Reg, RegionId,
@@ -53,8 +54,8 @@ impl State {
 pub(crate) enum Leaf {
     /// The value that arrives at `point` over one of its arcs.
     Phi { point: PointId, incoming: Vec<(ArcId, TermId)> },
-    /// A byte behind an address whose region differs between paths.
-    Deferred { memory: MemId, address: TermId, byte: u32, insn: u32 },
+    /// Bytes behind an address whose region differs between paths, or behind stores to such.
+    Deferred { memory: MemId, address: TermId, bytes: u8, insn: u32 },
 }
 
 /// Symbolic execution of one program.
@@ -67,9 +68,8 @@ pub struct Machine {
     /// The address of each region's first byte.
     pub(crate) bases: Vec<Option<TermId>>,
     pub(crate) arrays: Vec<ArrayId>,
-    /// Bytes and slices that have been read before.
-    pub(crate) bytes: HashMap<(MemId, Location), Option<TermId>>,
-    pub(crate) slices: HashMap<(MemId, Location, u8), Option<TermId>>,
+    /// What has been read before.
+    pub(crate) reads: HashMap<(MemId, Location, Read), Option<TermId>>,
     pub(crate) insn: u32,
     inputs: Vec<TermId>,
     live_in: Vec<Vec<Reg>>,
@@ -97,8 +97,7 @@ impl Machine {
             leaves: HashMap::new(),
             bases: vec![None; program.regions.len()],
             arrays: Vec::new(),
-            bytes: HashMap::new(),
-            slices: HashMap::new(),
+            reads: HashMap::new(),
             insn: 0,
             inputs,
             live_in,

@@ -5,7 +5,7 @@
 //! position only, and stays known as long as the prefix up to there does.
 
 use crate::ExecError;
-use crate::load::Hit;
+use crate::load::{Cover, Hit};
 use crate::machine::{ArcId, Leaf, Machine, PointId};
 use crate::memory::{Location, MemId, MemNode};
 use slowpath_smt::{Node, TermId};
@@ -67,7 +67,8 @@ impl Resolver {
             {
                 match leaf.clone() {
                     Leaf::Phi { point, incoming } => {
-                        let (value, position) = self.arriving(term, machine, point, &incoming)?;
+                        let (value, position) =
+                            self.arriving(|| machine.pool.display(term), point, &incoming)?;
                         if let Some(&(resolved, level)) = self.resolved.get(&value) {
                             self.keep(term, resolved, level.max(position));
                             work.pop();
@@ -75,8 +76,8 @@ impl Resolver {
                             work.push(value);
                         }
                     }
-                    Leaf::Deferred { memory, address, byte, insn } => {
-                        let (value, level) = self.byte(machine, memory, address, byte, insn)?;
+                    Leaf::Deferred { memory, address, bytes, insn } => {
+                        let (value, level) = self.load(machine, memory, address, bytes, insn)?;
                         self.keep(term, value, level);
                         work.pop();
                     }
@@ -114,32 +115,90 @@ impl Resolver {
 
     fn arriving<T: Copy>(
         &self,
-        term: TermId,
-        machine: &Machine,
+        what: impl Fn() -> String,
         point: PointId,
         incoming: &[(ArcId, T)],
     ) -> Result<(T, Level), ExecError> {
-        let off_path = || ExecError::OffPath { term: machine.pool.display(term) };
+        let off_path = || ExecError::OffPath { term: what() };
         let &position = self.position.get(&point).ok_or_else(off_path)?;
         let arc = self.path[position as usize - 1].0;
         let value = incoming.iter().find(|(from, _)| *from == arc).ok_or_else(off_path)?.1;
         Ok((value, position))
     }
 
+    fn load(
+        &mut self,
+        machine: &mut Machine,
+        memory: MemId,
+        address: TermId,
+        bytes: u8,
+        insn: u32,
+    ) -> Result<(TermId, Level), ExecError> {
+        let (address, mut level) = self.term(machine, address)?;
+        let at = machine.locate(address).ok_or(ExecError::UnknownRegion { insn })?;
+        if let Some((value, slice_level)) = self.slice(machine, memory, at, bytes)? {
+            return Ok((value, level.max(slice_level)));
+        }
+        let mut value: Option<TermId> = None;
+        for byte in 0..u32::from(bytes) {
+            let at = machine.offset_by(at, byte);
+            let (read, byte_level) = self.byte(machine, memory, at)?;
+            level = level.max(byte_level);
+            value = Some(value.map_or(read, |low| machine.pool.concat(read, low)));
+        }
+        Ok((value.unwrap_or_else(|| machine.pool.constant(8, 0)), level))
+    }
+
+    /// Several bytes that one store wrote; `None` when no single store did.
+    fn slice(
+        &mut self,
+        machine: &mut Machine,
+        mut memory: MemId,
+        at: Location,
+        bytes: u8,
+    ) -> Result<Option<(TermId, Level)>, ExecError> {
+        let mut level = 0;
+        loop {
+            match machine.memory.node(memory).clone() {
+                MemNode::Initial => return Ok(None),
+                MemNode::Store { prev, address, value, insn, .. } => {
+                    let (address, address_level) = self.term(machine, address)?;
+                    let to = machine.locate(address).ok_or(ExecError::UnknownRegion { insn })?;
+                    let (value, value_level) = self.term(machine, value)?;
+                    level = level.max(address_level);
+                    match machine.cover(at, to, value, bytes) {
+                        Cover::All(value) => return Ok(Some((value, level.max(value_level)))),
+                        Cover::None => memory = prev,
+                        Cover::Perhaps => return Ok(None),
+                    }
+                }
+                MemNode::Merge { point, incoming } => {
+                    let (next, position) = self.arriving_memory(point, &incoming)?;
+                    level = level.max(position);
+                    memory = next;
+                }
+            }
+        }
+    }
+
+    /// The state of memory that arrives at a merge.
+    fn arriving_memory(
+        &self,
+        point: u32,
+        incoming: &[(u32, MemId)],
+    ) -> Result<(MemId, Level), ExecError> {
+        let incoming: Vec<(ArcId, MemId)> =
+            incoming.iter().map(|&(arc, memory)| (ArcId(arc), memory)).collect();
+        self.arriving(|| format!("memory at {point}"), PointId(point), &incoming)
+    }
+
     fn byte(
         &mut self,
         machine: &mut Machine,
         mut memory: MemId,
-        address: TermId,
-        byte: u32,
-        insn: u32,
+        at: Location,
     ) -> Result<(TermId, Level), ExecError> {
-        let (address, mut level) = self.term(machine, address)?;
-        let location = machine.locate(address);
-        let mut at = location.ok_or(ExecError::UnknownRegion { insn })?;
-        let width = machine.pool.width(at.offset);
-        let distance = machine.pool.constant(width, u64::from(byte));
-        at.offset = machine.pool.add(at.offset, distance);
+        let mut level = 0;
         let mut maybe = Vec::new();
         let value = loop {
             match machine.memory.node(memory).clone() {
@@ -164,20 +223,13 @@ impl Resolver {
                     memory = prev;
                 }
                 MemNode::Merge { point, incoming } => {
-                    let incoming: Vec<(ArcId, MemId)> =
-                        incoming.iter().map(|&(arc, memory)| (ArcId(arc), memory)).collect();
-                    let (next, position) =
-                        self.arriving(address, machine, PointId(point), &incoming)?;
+                    let (next, position) = self.arriving_memory(point, &incoming)?;
                     level = level.max(position);
                     memory = next;
                 }
             }
         };
-        let folded = maybe
-            .into_iter()
-            .rev()
-            .fold(value, |older, (condition, byte)| machine.pool.ite(condition, byte, older));
-        Ok((folded, level))
+        Ok((machine.fold(maybe, value), level))
     }
 
     /// The arcs of the current path that determine the value of `term` on it: every path that
@@ -196,7 +248,7 @@ impl Resolver {
                 match machine.leaves.get(&var) {
                     Some(Leaf::Phi { point, incoming }) => {
                         if let Ok((value, position)) =
-                            self.arriving(term, machine, *point, incoming)
+                            self.arriving(|| machine.pool.display(term), *point, incoming)
                         {
                             arcs.insert(self.path[position as usize - 1].0);
                             work.push(value);
@@ -219,9 +271,7 @@ impl Resolver {
                         memories.push(prev);
                     }
                     MemNode::Merge { point, incoming } => {
-                        let incoming: Vec<(ArcId, MemId)> =
-                            incoming.iter().map(|&(arc, m)| (ArcId(arc), m)).collect();
-                        let arriving = self.arriving(term, machine, PointId(*point), &incoming);
+                        let arriving = self.arriving_memory(*point, incoming);
                         if let Ok((next, position)) = arriving {
                             arcs.insert(self.path[position as usize - 1].0);
                             memories.push(next);

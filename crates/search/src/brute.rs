@@ -35,7 +35,9 @@ pub fn all_paths<S: Solver>(
     let mut resolver = Resolver::new();
     let mut work: Vec<(u32, Vec<u32>)> = vec![(0, Vec::new())];
     while let Some((node, prefix)) = work.pop() {
-        for &arc in &unrolled.dag.nodes[node as usize].out.clone() {
+        // A limit of no iterations at all may leave nothing, not even the entry.
+        let node = unrolled.dag.nodes.get(node as usize);
+        for arc in node.map_or_else(Vec::new, |node| node.out.clone()) {
             let mut path = prefix.clone();
             path.push(arc);
             match unrolled.dag.arcs[arc as usize].head {
@@ -69,8 +71,16 @@ fn shortest<S: Solver>(
     let mut assumptions = Vec::new();
     for &arc in path {
         if let Some((condition, holds)) = unrolled.dag.arcs[arc as usize].condition {
-            let term = resolver.resolve(&mut unrolled.machine, condition)?;
+            let resolved = resolver.resolve(&mut unrolled.machine, condition);
             let pool = &mut unrolled.machine.pool;
+            let term = match resolved {
+                Ok(term) => term,
+                // Fine where no packet gets to.
+                Err(error) => match solver.check(pool, &assumptions)? {
+                    Outcome::Unsat(_) => return Ok(None),
+                    Outcome::Sat(_) | Outcome::Unknown(_) => return Err(error.into()),
+                },
+            };
             assumptions.push(if holds { term } else { pool.not(term) });
         }
     }

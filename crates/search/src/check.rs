@@ -8,7 +8,7 @@ use crate::SearchError;
 use crate::dag::Head;
 use crate::nogood::{ANY_LENGTH, Nogood};
 use crate::unroll::Unrolled;
-use slowpath_exec::{ArcId, Facts, PointId, Resolver};
+use slowpath_exec::{ArcId, ExecError, Facts, PointId, Resolver};
 use slowpath_smt::{Model, Node, Outcome, Solver, TermId, minimise_core};
 use std::collections::BTreeSet;
 
@@ -90,7 +90,10 @@ impl<S: Solver> PathChecker<S> {
                 continue;
             };
             let machine = &mut unrolled.machine;
-            let resolved = self.resolver.resolve(machine, condition)?;
+            let resolved = match self.resolver.resolve(machine, condition) {
+                Ok(resolved) => resolved,
+                Err(error) => return self.astray(unrolled, path, &conditions, error),
+            };
             let term = if holds { resolved } else { machine.pool.not(resolved) };
             if machine.pool.as_const(term) == Some(1) || !seen.insert(term) {
                 continue;
@@ -114,6 +117,22 @@ impl<S: Solver> PathChecker<S> {
             return Ok(Verdict::Conflict(Nogood { arcs, below: least as u32 }));
         }
         self.with_length(unrolled, path, &conditions, length, (least as u32, max_length))
+    }
+
+    /// A path whose later conditions cannot be executed, by the conditions before: it does not
+    /// matter if they exclude it already.
+    fn astray(
+        &mut self,
+        unrolled: &mut Unrolled,
+        path: &[u32],
+        conditions: &Conditions,
+        error: ExecError,
+    ) -> Result<Verdict, SearchError> {
+        match self.ask(unrolled, conditions, None)? {
+            Outcome::Unsat(core) => self.conflict(unrolled, path, conditions, core, None),
+            Outcome::Unknown(why) => Ok(Verdict::Unknown(why)),
+            Outcome::Sat(_) => Err(error.into()),
+        }
     }
 
     fn with_length(

@@ -97,7 +97,8 @@ pub struct Search<S> {
     classes: BTreeSet<u32>,
     max_packet: u32,
     known: HashMap<Vec<u32>, ()>,
-    last_bound: Option<Slowness>,
+    /// The tightest bound so far: classes that open late start with looser ones.
+    tightest: Option<Bound>,
     statistics: Statistics,
     serial: u64,
     scratch: Scratch,
@@ -141,7 +142,7 @@ impl<S: Solver> Search<S> {
             classes: classes.clone(),
             max_packet: packets.1,
             known: HashMap::new(),
-            last_bound: None,
+            tightest: None,
             statistics: Statistics::default(),
             serial: 0,
             scratch: Scratch::default(),
@@ -181,9 +182,15 @@ impl<S: Solver> Search<S> {
         self.checker.solver()
     }
 
-    /// The bound on all paths that have not been found yet.
+    /// The bound on all paths that have not been found yet; never rises.
     pub fn bound(&self) -> Option<Bound> {
-        self.queue.peek().map(|open| Bound {
+        let open = self.queue.peek()?;
+        if let Some(tightest) = &self.tightest
+            && tightest.slowness <= open.slowness
+        {
+            return Some(tightest.clone());
+        }
+        Some(Bound {
             slowness: open.slowness,
             component: open.component,
             length: open.length,
@@ -210,9 +217,9 @@ impl<S: Solver> Search<S> {
             return Ok(Event::GaveUp(why.clone()));
         }
         let Some(top) = self.queue.peek() else { return Ok(Event::Complete) };
-        if self.last_bound.is_none_or(|last| top.slowness < last) {
-            self.last_bound = Some(top.slowness);
-            return Ok(self.bound().map_or(Event::Working, Event::Bound));
+        if self.tightest.as_ref().is_none_or(|tightest| top.slowness < tightest.slowness) {
+            self.tightest = self.bound();
+            return Ok(self.tightest.clone().map_or(Event::Working, Event::Bound));
         }
         let Some(open) = self.queue.pop() else { return Ok(Event::Complete) };
         if let Some(nogood) = self.nogoods.violated(&open.path, open.length) {
@@ -229,8 +236,9 @@ impl<S: Solver> Search<S> {
             Verdict::Satisfiable { length, model, conditions } => {
                 self.statistics.satisfiable += 1;
                 self.known.insert(open.path.clone(), ());
-                self.leave(&open);
-                let Open { path, cost, .. } = open;
+                let (path, cost) = (open.path.clone(), open.cost);
+                // Split when it comes up again: nobody may ask for another path.
+                self.queue.push(open);
                 Ok(Event::Path(Box::new(FoundPath { path, cost, length, model, conditions })))
             }
             Verdict::Conflict(nogood) => {

@@ -63,6 +63,10 @@ pub fn unroll(
     };
     unroller.pending.insert(unroller.program.entry, vec![(ArcId(u32::MAX), start)]);
     unroller.scope(None)?;
+    if let Some(block) = unroller.pending.keys().min() {
+        let location = unroller.program.block(*block).first.0;
+        return Err(SearchError::Internal(format!("the way to .{location} was not followed")));
+    }
     unroller.cut();
     Ok(Unrolled { dag: unroller.dag, machine: unroller.machine, assumptions: unroller.assumptions })
 }
@@ -75,10 +79,11 @@ fn per_loop(
 ) -> Result<Vec<Option<u32>>, SearchError> {
     let mut result = vec![limits.every; flow.loops.len()];
     for &(location, limit) in &limits.at {
+        // An instruction in a delay slot is part of several blocks.
         let holds =
-            |&block: &BlockId| program.block(block).insns.iter().any(|insn| insn.0 == location);
-        let block = flow.order.iter().copied().find(holds);
-        let Some(inside) = block.and_then(|block| flow.innermost[block.index()]) else {
+            |block: &&BlockId| program.block(**block).insns.iter().any(|insn| insn.0 == location);
+        let mut around = flow.order.iter().filter(holds).map(|b| flow.innermost[b.index()]);
+        let Some(inside) = around.find_map(|inside| inside) else {
             return Err(SearchError::NoLoopAt { location });
         };
         result[inside.index()] = Some(limit);
@@ -148,12 +153,15 @@ impl Unroller<'_> {
         while !arrivals.is_empty() {
             let location = self.program.block(header).first.0;
             if limit.is_some_and(|limit| iteration >= limit) {
-                self.assumptions.push(format!(
-                    "the loop at .{location} runs at most {iteration} times (--unroll)"
-                ));
+                let sentence =
+                    format!("the loop at .{location} runs at most {iteration} times (--unroll)");
+                // An inner loop is cut in every iteration of the outer one.
+                if !self.assumptions.contains(&sentence) {
+                    self.assumptions.push(sentence);
+                }
                 break;
             }
-            if iteration >= MAX_ITERATIONS {
+            if limit.is_none() && iteration >= MAX_ITERATIONS {
                 return Err(SearchError::UnboundedLoop { location, iterations: iteration });
             }
             self.pending.insert(header, arrivals);

@@ -90,13 +90,15 @@ impl Analysis {
             interrupter: Arc::new(Mutex::new(None)),
             events: sender,
         };
-        let worker = control.clone();
+        let (worker, request) = (control.clone(), Arc::new(request));
+        let task = Arc::clone(&request);
         let builder = thread::Builder::new().name(WORKER.into()).stack_size(STACK_BYTES);
-        // Without a thread the receiver sees a closed channel, which ends the analysis.
-        let spawned = builder.spawn(move || bound::run(&request, &worker));
+        if let Err(error) = builder.spawn(move || bound::run(&task, &worker)) {
+            control.send(Event::Result(Box::new(bound::not_started(&request, &error))));
+        }
+        // The worker alone keeps the channel open, so that its end can be seen.
         let (closed, _) = channel();
         let control = Control { events: closed, ..control };
-        drop(spawned);
         Analysis { events: Mutex::new(receiver), control }
     }
 

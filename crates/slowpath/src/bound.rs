@@ -9,15 +9,14 @@ use crate::result::{Detail, ProgramResult, Stats, Throughput};
 use crate::witness::Witness;
 use slowpath_search::{Event as Found, Metric, Search, SearchError, UnrollLimits, unroll};
 use slowpath_smt::{Solver, Z3Solver};
-use slowpath_target::Target;
+use slowpath_target::{CostModel, Target};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Analyses one file and reports events; the last one is the result.
-pub(crate) fn run(request: &Request, control: &Control) {
-    let started = Instant::now();
-    let mut result = ProgramResult {
+/// A result without anything in it.
+fn nothing(request: &Request) -> ProgramResult {
+    ProgramResult {
         file: request.file.clone(),
         program: frontend::program_name(&request.file),
         target: request.options.target.clone(),
@@ -29,7 +28,28 @@ pub(crate) fn run(request: &Request, control: &Control) {
         assumptions: Vec::new(),
         stats: Stats::default(),
         error: None,
-    };
+    }
+}
+
+/// The report of an analysis that could not start.
+pub(crate) fn not_started(request: &Request, why: &dyn std::fmt::Display) -> Report {
+    let mut result = nothing(request);
+    result.error = Some(format!("the analysis could not start: {why}"));
+    serialise(&result, &Detail::default())
+}
+
+fn serialise(result: &ProgramResult, detail: &Detail) -> Report {
+    let as_json = |value: serde_json::Result<String>| value.unwrap_or_else(|e| e.to_string());
+    Report {
+        json: as_json(serde_json::to_string(result)),
+        detail: as_json(serde_json::to_string(detail)),
+    }
+}
+
+/// Analyses one file and reports events; the last one is the result.
+pub(crate) fn run(request: &Request, control: &Control) {
+    let started = Instant::now();
+    let mut result = nothing(request);
     let mut detail = Detail::default();
     let job = Job { request, control, started };
     let analysed = AssertUnwindSafe(|| job.analyse(&mut result, &mut detail));
@@ -44,11 +64,16 @@ pub(crate) fn run(request: &Request, control: &Control) {
         detail.paths.clear();
     }
     result.stats.seconds = started.elapsed().as_secs_f64();
-    let as_json = |value: serde_json::Result<String>| value.unwrap_or_else(|e| e.to_string());
-    control.send(Event::Result(Box::new(Report {
-        json: as_json(serde_json::to_string(&result)),
-        detail: as_json(serde_json::to_string(&detail)),
-    })));
+    control.send(Event::Result(Box::new(serialise(&result, &detail))));
+}
+
+/// What paths are measured by.
+struct Setting<'a> {
+    target: &'a Target,
+    model: &'a CostModel,
+    metric: Metric,
+    /// Least and greatest packet length in bytes.
+    packets: (u32, u32),
 }
 
 struct Job<'a> {
@@ -88,7 +113,8 @@ impl Job<'_> {
         let solver = Z3Solver::new()?;
         self.control.set_interrupter(solver.interrupter());
         let mut search = Search::new(unrolled, &model, target.clone(), metric, packets, solver);
-        let done = self.search(&mut search, &target, &model, metric, packets, result, detail);
+        let setting = Setting { target: &target, model: &model, metric, packets };
+        let done = self.search(&mut search, &setting, result, detail);
         let (statistics, solver) = (search.statistics(), search.solver().statistics());
         result.stats = Stats {
             seconds: 0.0,
@@ -101,17 +127,15 @@ impl Job<'_> {
         done
     }
 
-    #[allow(clippy::too_many_arguments)]
+    /// Searches until enough paths are found, there are no more, or it is time to stop.
     fn search(
         &self,
         search: &mut Search<Z3Solver>,
-        target: &Target,
-        model: &slowpath_target::CostModel,
-        metric: Metric,
-        packets: (u32, u32),
+        setting: &Setting<'_>,
         result: &mut ProgramResult,
         detail: &mut Detail,
     ) -> Result<(), Error> {
+        let &Setting { target, model, metric, packets } = setting;
         let wanted = self.request.options.paths.unwrap_or(u64::MAX);
         let stopped = loop {
             if result.paths.len() as u64 >= wanted {

@@ -7,9 +7,9 @@ use crate::solver::{Outcome, Solver};
 use crate::term::TermId;
 
 /// A subset of `core` (positions in `assumptions` that cannot hold together) that is still
-/// contradictory, after at most `budget` checks. If the budget suffices and no check is cut short,
-/// no assumption of the result can be left out. Positions are in increasing order; positions
-/// outside `assumptions` are dropped.
+/// contradictory, after at most `budget` checks and none after one that is cut short. If neither
+/// ends it early, no assumption of the result can be left out. Positions are in increasing order;
+/// positions outside `assumptions` are dropped.
 ///
 /// # Errors
 ///
@@ -37,7 +37,9 @@ pub fn minimise_core(
         match solver.check(pool, &terms)? {
             // The new core may be smaller than the attempt.
             Outcome::Unsat(positions) => kept = positions.iter().map(|&p| rest[p]).collect(),
-            Outcome::Sat(_) | Outcome::Unknown(_) => tried.push(candidate),
+            Outcome::Sat(_) => tried.push(candidate),
+            // Out of time or interrupted: the next check would be as well.
+            Outcome::Unknown(_) => break,
         }
     }
     Ok(kept)

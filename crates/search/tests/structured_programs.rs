@@ -1,0 +1,244 @@
+//! The search on random structured programs: against the enumeration of every path, against
+//! concrete runs of random packets, and its bounds at any time.
+
+#[path = "common/mod.rs"]
+mod common;
+mod structured;
+
+use common::TARGET;
+use proptest::prelude::*;
+use proptest::test_runner::TestRng;
+use slowpath_exec::concrete::{self, Environment, Run, Taken};
+use slowpath_ir::{InputId, Program, RegionId};
+use slowpath_search::{
+    CostGraph, Event, FoundPath, Head, Metric, Search, UnrollLimits, Unrolled, brute, unroll,
+};
+use slowpath_smt::{Node, Z3Solver};
+use slowpath_target::{CostModel, CostVector, Target};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use structured::{Shape, Stmt, compile, statements};
+
+/// Programs with more paths take the enumeration too long.
+const MOST_PATHS: u64 = 150;
+/// Concrete runs of every program.
+const RUNS: usize = 60;
+
+fn unrolled(program: &Program, limits: &UnrollLimits) -> Unrolled {
+    unroll(Rc::new(program.clone()), limits, &|| false).expect("unrolls")
+}
+
+fn count_paths(unrolled: &Unrolled) -> u64 {
+    let mut paths = vec![0u64; unrolled.dag.nodes.len()];
+    for (index, node) in unrolled.dag.nodes.iter().enumerate().rev() {
+        for &arc in &node.out {
+            paths[index] =
+                paths[index].saturating_add(match unrolled.dag.arcs[arc as usize].head {
+                    Head::Exit(_) => 1,
+                    Head::Node(next) => paths[next as usize],
+                });
+        }
+    }
+    paths.first().copied().unwrap_or(0)
+}
+
+/// The environment of a witness.
+fn environment(unrolled: &Unrolled, found: &FoundPath) -> Environment {
+    let machine = &unrolled.machine;
+    let mut environment = Environment::with_fill(machine.program(), 0x5a);
+    for (index, &term) in machine.inputs().iter().enumerate() {
+        if let Node::Var(var) = *machine.pool.node(term)
+            && let Some(value) = found.model.var(var)
+        {
+            environment.inputs.insert(InputId::from(index), value);
+        }
+    }
+    environment.inputs.insert(InputId(1), found.length.into());
+    for (array, offset, byte) in found.model.bytes() {
+        let regions = (0..machine.program().regions.len()).map(RegionId::from);
+        for region in regions.filter(|&region| machine.array(region) == array) {
+            environment.memory.insert((region, offset), byte);
+        }
+    }
+    environment
+}
+
+/// A random packet, stack and map, with small values more often than large ones.
+fn random(program: &Program, shape: Shape, rng: &mut TestRng) -> (Environment, u32) {
+    let mut environment = Environment::with_fill(program, rng.random());
+    let length = rng.random_range(shape.packets.0..=shape.packets.1);
+    environment.inputs.insert(InputId(1), length.into());
+    for region in 0..3 {
+        for offset in 0..16 {
+            let byte = match rng.random_range(0..4) {
+                0 => rng.random(),
+                1 => 0,
+                _ => rng.random_range(0..6),
+            };
+            environment.memory.insert((RegionId(region), offset), byte);
+        }
+    }
+    (environment, length)
+}
+
+fn cost_of(run: &Run, model: &CostModel) -> CostVector {
+    let mut cost = model.overhead();
+    let mut context = model.start();
+    for event in &run.costs {
+        context = model.step(context, event.class.0, &mut cost);
+    }
+    cost
+}
+
+/// The arcs that a run takes; `None` when there is none for one of its steps.
+fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<u32>> {
+    let dag = &unrolled.dag;
+    let mut node = 0;
+    let mut arcs = Vec::new();
+    for taken in &run.path {
+        let here = dag.nodes.get(node as usize)?;
+        assert_eq!(here.block, taken.block, "the graph has other blocks");
+        let arc = *here.out.iter().find(|&&arc| dag.arcs[arc as usize].edge == taken.edge)?;
+        arcs.push(arc);
+        if let Head::Node(next) = dag.arcs[arc as usize].head {
+            node = next;
+        }
+    }
+    Some(arcs)
+}
+
+fn replay(unrolled: &Unrolled, model: &CostModel, found: &FoundPath) {
+    let environment = environment(unrolled, found);
+    let run = concrete::run(unrolled.machine.program(), &environment, 1000).expect("runs");
+    let expected: Vec<Taken> = found
+        .path
+        .iter()
+        .map(|&arc| {
+            let arc = &unrolled.dag.arcs[arc as usize];
+            Taken { block: unrolled.dag.nodes[arc.tail as usize].block, edge: arc.edge }
+        })
+        .collect();
+    assert_eq!(run.path, expected, "the witness takes another path");
+    assert_eq!(cost_of(&run, model), found.cost, "the witness costs something else");
+}
+
+fn examine(program: &Program, shape: Shape, metric: Metric, limits: &UnrollLimits, seed: TestRng) {
+    let target = Target::parse(TARGET, "test").expect("the target is valid");
+    let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
+    let mut reference = unrolled(program, limits);
+    if count_paths(&reference) > MOST_PATHS {
+        return;
+    }
+    let solver = || Z3Solver::new().expect("Z3 is available");
+    let costs = CostGraph::new(&reference.dag, program, &model);
+    let packets = shape.packets;
+    let all = brute::all_paths(&mut reference, &costs, &mut solver(), packets).expect("enumerates");
+    let start = unrolled(program, limits);
+    let mut search = Search::new(start, &model, target, metric, packets, solver());
+    let mut missing: BTreeMap<_, _> = all
+        .into_iter()
+        .map(|p| {
+            let slowness = search.slowness(&p.cost, p.length).1;
+            (p.path, (p.cost, p.length, slowness))
+        })
+        .collect();
+    let mut found = BTreeMap::new();
+    let mut tightest = None;
+    loop {
+        // Whenever the search is interrupted, its bound covers what it has not found yet.
+        let worst = missing.values().map(|&(.., slowness)| slowness).max();
+        let bound = search.bound().map(|bound| bound.slowness);
+        assert!(bound >= worst, "the bound {bound:?} hides a path of {worst:?}");
+        if let (Some(bound), Some(tightest)) = (bound, tightest) {
+            assert!(bound <= tightest, "the bound rises from {tightest:?} to {bound:?}");
+        }
+        tightest = bound.or(tightest);
+        match search.step().expect("searches") {
+            Event::Working | Event::Bound(_) => {}
+            Event::Path(path) => {
+                let expected = missing.remove(&path.path).expect("an unknown path, or found twice");
+                assert_eq!((path.cost, path.length), (expected.0, expected.1));
+                assert_eq!(Some(expected.2), worst, "paths out of order");
+                replay(search.unrolled(), &model, &path);
+                found.insert(path.path.clone(), path.length);
+            }
+            Event::Complete => break,
+            Event::GaveUp(why) => panic!("gave up: {why}"),
+        }
+    }
+    assert!(missing.is_empty(), "satisfiable paths that were not found: {missing:?}");
+    let mut rng = seed;
+    let cut = !search.unrolled().assumptions.is_empty();
+    for _ in 0..RUNS {
+        let (environment, length) = random(program, shape, &mut rng);
+        let run = concrete::run(program, &environment, 1000).expect("runs");
+        let Some(arcs) = arcs_of(search.unrolled(), &run) else {
+            assert!(cut, "a packet takes a path that is not in the graph: {environment:?}");
+            continue;
+        };
+        let least = found.get(&arcs);
+        assert!(
+            least.is_some_and(|&least| least <= length),
+            "a packet of {length} bytes takes a path thought to need {least:?}: {environment:?}"
+        );
+        assert_eq!(search_cost(&search, &model, &run), cost_of(&run, &model));
+    }
+    let sentences: BTreeSet<_> = search.unrolled().assumptions.iter().collect();
+    assert_eq!(sentences.len(), search.unrolled().assumptions.len(), "the same said twice");
+}
+
+fn search_cost(search: &Search<Z3Solver>, model: &CostModel, run: &Run) -> CostVector {
+    let unrolled = search.unrolled();
+    let graph = CostGraph::new(&unrolled.dag, unrolled.machine.program(), model);
+    graph.path_cost(&arcs_of(unrolled, run).expect("it is in the graph"))
+}
+
+fn shapes() -> impl Strategy<Value = Shape> {
+    prop_oneof![
+        6 => Just(Shape { packets: (60, 68), has_length: true }),
+        1 => Just(Shape { packets: (60, 60), has_length: true }),
+        1 => Just(Shape { packets: (64, 68), has_length: true }),
+        1 => Just(Shape { packets: (60, 68), has_length: false }),
+    ]
+}
+
+fn limits() -> impl Strategy<Value = UnrollLimits> {
+    prop_oneof![
+        3 => Just(UnrollLimits::default()),
+        1 => (0u32..3).prop_map(|every| UnrollLimits { every: Some(every), at: Vec::new() }),
+    ]
+}
+
+fn metrics() -> impl Strategy<Value = Metric> {
+    prop_oneof![2 => Just(Metric::BitRate), 1 => Just(Metric::PacketRate)]
+}
+
+fn cases(default: u32) -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|c| c.parse().ok());
+    ProptestConfig {
+        cases: cases.unwrap_or(default),
+        failure_persistence: None,
+        max_shrink_iters: 4000,
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(1500))]
+
+    #[test]
+    fn search_agrees_with_enumeration_and_concrete_runs(
+        statements in statements(),
+        shape in shapes(),
+        metric in metrics(),
+        limits in limits(),
+        rng in any::<u64>().prop_map(|seed| {
+            let mut bytes = [0; 32];
+            bytes[..8].copy_from_slice(&seed.to_le_bytes());
+            TestRng::from_seed(proptest::test_runner::RngAlgorithm::ChaCha, &bytes)
+        }),
+    ) {
+        let statements: Vec<Stmt> = statements;
+        examine(&compile(&statements, shape), shape, metric, &limits, rng);
+    }
+}
