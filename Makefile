@@ -57,7 +57,7 @@ system:
 			echo "error: packages are missing; run: sudo apt-get install $${missing[*]}" >&2; exit 1
 		fi
 		apt-get update -qq
-		apt-get install -y -qq --no-install-recommends "$${missing[@]}"
+		apt-get install -y -qq --no-install-recommends "$${missing[@]}" >/dev/null
 	fi
 	have=$$(cargo --version | cut -d' ' -f2)
 	if [[ $$(printf '%s\n' $(RUST_VERSION) "$$have" | sort -V | head -n1) != $(RUST_VERSION) ]]; then

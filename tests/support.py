@@ -2,6 +2,7 @@
 
 import os
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,11 @@ def slowpath(
         check=False,
         preexec_fn=_limit_memory,
     )
+
+
+def heed_interrupts() -> None:
+    """Undoes what shells do to background jobs, which ignore SIGINT: tests may run in one."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _limit_memory() -> None:

@@ -1,6 +1,7 @@
 """`slowpath bound` on the examples: requirements, packet files, interrupts, options."""
 
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from support import ROOT, slowpath
+from support import ROOT, heed_interrupts, slowpath
 from test_pcap import read_pcap
 
 EXAMPLES = sorted(path.relative_to(ROOT) for path in ROOT.glob("examples/*.asm"))
@@ -80,6 +81,16 @@ def test_packet_file(tmp_path: Path) -> None:
     assert [packet.hex() for packet in packets] == [text.replace("--", "00") for text in texts]
 
 
+def test_packet_file_never_replaces_a_program(tmp_path: Path) -> None:
+    program = tmp_path / "program.asm"
+    text = (ROOT / GOOD).read_text()
+    program.write_text(text)
+    run = slowpath("bound", program, "--pcap", tmp_path / "." / "program.asm")
+    assert run.returncode == 2
+    assert "would be overwritten" in run.stderr
+    assert program.read_text() == text
+
+
 def test_csv_agrees_with_json() -> None:
     header, row = slowpath("bound", GOOD, "--format", "csv").stdout.splitlines()
     (result,) = analyse(GOOD)
@@ -89,17 +100,32 @@ def test_csv_agrees_with_json() -> None:
 
 
 def test_interrupt_while_waiting_for_a_file(tmp_path: Path) -> None:
-    fifo = tmp_path / "fifo.asm"
-    subprocess.run(["mkfifo", fifo], check=True)  # noqa: S607
+    pipe = tmp_path / "pipe.asm"
+    os.mkfifo(pipe)
     with subprocess.Popen(
-        [sys.executable, "-m", "slowpath", "bound", fifo],
+        [sys.executable, "-m", "slowpath", "bound", pipe],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_interrupts,  # noqa: PLW1509 - no threads here
     ) as process:
-        while process.poll() is None:  # as early as it may come
-            time.sleep(0.3)
+        writer = open_when_read(pipe, process)  # from now on the command waits for content
+        for _ in range(60):  # one that comes right before the wait begins is not noticed
+            time.sleep(0.5)
+            if process.poll() is not None:
+                break
             process.send_signal(signal.SIGINT)
-        assert process.stderr is not None
-        assert "Traceback" not in process.stderr.read()
-        assert process.returncode == 130
+        os.close(writer)  # ends the wait at the latest
+        _, errors = process.communicate(timeout=60)
+    assert "Traceback" not in errors
+    assert process.returncode == 130
+
+
+def open_when_read(pipe: Path, process: subprocess.Popen[str]) -> int:
+    """Opens a pipe for writing as soon as the process has opened it for reading."""
+    while process.poll() is None:
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            time.sleep(0.01)
+    pytest.fail("the command ended without reading the pipe")

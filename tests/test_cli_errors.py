@@ -2,6 +2,9 @@
 
 import json
 import os
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -33,7 +36,9 @@ BROKEN = {
         "--unroll",
     ),
     "empty file": ("", "", "empty"),
-    "only blanks": ("\n \n", "", ""),
+    "only blanks": ("\n \n", "", "no instruction"),
+    "cut off": (listing(LINE, LINE), "2", "cut off"),
+    "not a listing": ("hello\n", "1", "address"),
 }
 
 
@@ -64,6 +69,24 @@ def test_directory(tmp_path: Path) -> None:
 
 def test_missing_file(tmp_path: Path) -> None:
     expect_error(tmp_path / "missing.asm", "", "no such file")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_unreadable_file(tmp_path: Path) -> None:
+    bad = tmp_path / "secret.asm"
+    bad.touch(mode=0)
+    expect_error(bad, "", "permission denied")
+
+
+def test_pipe(tmp_path: Path) -> None:
+    """As `slowpath bound <(disassemble ...)` gives one."""
+    pipe = tmp_path / "pipe.asm"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(GOOD.read_bytes()))
+    writer.start()
+    run = slowpath("bound", pipe)
+    writer.join()
+    assert (run.returncode, run.stderr) == (0, "")
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no endless file on this system")
@@ -97,7 +120,7 @@ def test_other_files_are_still_analysed(tmp_path: Path) -> None:
 def test_table_has_a_row_for_each_file(tmp_path: Path) -> None:
     run = slowpath("bound", tmp_path / "missing.asm", GOOD)
     rows = run.stdout.splitlines()
-    assert rows[1].split()[1:4] == ["-", "-", "not"]
+    assert rows[1].split()[1:] == ["not", "analysed"]
     assert rows[2].startswith(str(GOOD))
 
 
@@ -116,6 +139,21 @@ def test_unwritable_packet_file(tmp_path: Path) -> None:
     assert "cannot be written" in run.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device on this system")
+def test_unwritable_output() -> None:
+    with Path("/dev/full").open("w") as full:
+        run = subprocess.run(
+            [sys.executable, "-m", "slowpath", "bound", GOOD],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert run.returncode == 3
+    assert run.stderr == "error: standard output: cannot be written: no space left on device\n"
+
+
 @pytest.mark.parametrize("option", ["--target", "--assume"])
 @pytest.mark.parametrize("content", [None, b"\xff", b"not toml", b"schema = 99\n"])
 def test_broken_option_files(tmp_path: Path, option: str, content: bytes | None) -> None:
@@ -124,5 +162,5 @@ def test_broken_option_files(tmp_path: Path, option: str, content: bytes | None)
         file.write_bytes(content)
     run = slowpath("bound", GOOD, option, file)
     assert run.returncode == 3
-    assert run.stderr.startswith("error: ")
+    assert run.stderr.startswith(f"error: {file}:")
     assert run.stderr.count("\n") == 1

@@ -11,6 +11,8 @@ import pytest
 
 from slowpath import engine
 from slowpath.engine import Options, Progress, analyse
+from slowpath.progress import describe
+from support import heed_interrupts
 
 OPTIONS = Options(
     target="agilio-cx-2x40",
@@ -37,7 +39,7 @@ class Result(SimpleNamespace):
     """Stands for `_core.Result`."""
 
 
-RESULT = Result(json=json.dumps({"file": "x"}), detail=json.dumps({"paths": [], "stopped": None}))
+RESULT = Result(json=json.dumps({"file": "x"}), detail=json.dumps({"paths": [], "stopped": None, "usage": False}))
 Install = Callable[[Callable[["FakeAnalysis"], Iterator[object]]], None]
 
 
@@ -54,6 +56,14 @@ class FakeAnalysis:
 
     def __iter__(self) -> Iterator[object]:
         return self._script(self)
+
+
+@pytest.fixture(autouse=True)
+def _heed_interrupts() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGINT)
+    heed_interrupts()
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
@@ -81,10 +91,25 @@ def test_events_become_progress_and_a_result(install: Install) -> None:
     install(script)
     news: list[Progress] = []
     outcome = analyse("x", b"", OPTIONS, news.append)
-    assert news == [Progress(1.0, 2.0, 3.0, 4, 5)]
+    assert news == [Progress(1.0, 2.0, 3.0, 4, 5, 0), Progress(1.0, 2.0, 3.0, 4, 5, 1)]
     assert outcome.result["file"] == "x"
-    assert outcome.detail == {"paths": [], "stopped": None}
+    assert outcome.detail == {"paths": [], "stopped": None, "usage": False}
     assert not outcome.interrupted
+
+
+def test_bounds_of_further_paths_are_no_progress_of_the_guarantee(install: Install) -> None:
+    def script(_analysis: FakeAnalysis) -> Iterator[object]:
+        yield Bound(bitrate_bps=1.0, packetrate_pps=2.0, seconds=3.0, candidates=4, nogoods=5)
+        yield Path(index=1)
+        yield Bound(bitrate_bps=9.0, packetrate_pps=9.0, seconds=4.0, candidates=6, nogoods=7)
+        yield RESULT
+
+    install(script)
+    news: list[Progress] = []
+    analyse("x", b"", OPTIONS, news.append)
+    assert news[-1] == Progress(1.0, 2.0, 4.0, 6, 7, 1)
+    assert describe(news[0], "bitrate").startswith("at least 1.00 bit/s, 4 paths tried")
+    assert describe(news[-1], "bitrate").startswith("1.00 bit/s exact, 1 path found")
 
 
 def test_an_interrupt_asks_for_what_there_is(install: Install) -> None:

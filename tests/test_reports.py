@@ -9,7 +9,8 @@ from slowpath.rates import Metric
 from slowpath.report_csv import COLUMNS
 from slowpath.report_single import format_cycles, full_report
 from slowpath.reporters import Format, choose_reporter
-from slowpath.results import Detail, Result, failed_result
+from slowpath.results import Detail, Result, failed_result, is_capped, own_rate
+from slowpath.terminal import one_line
 from support import GOLDEN, check_golden, make_bound, make_path, make_result
 
 DETAIL: Detail = {
@@ -19,7 +20,9 @@ DETAIL: Detail = {
             "exit": 15000,
             "listing": [(0, "immed[gprA_0, 0x0]"), (8, "nop"), (8, "nop"), (9, "br[.8]")],
         }
-    ]
+    ],
+    "stopped": None,
+    "usage": False,
 }
 FAILED = failed_result("bad.asm", "agilio-cx-2x40", "bitrate", "bad.asm:3: no such thing")
 OPEN = make_result(
@@ -66,7 +69,10 @@ def write(form: Format, results: list[Result], metric: Metric = "bitrate") -> st
         ("source-and-maps", text_of(SOURCE)),
         (
             "two-paths",
-            text_of(make_result(paths=[make_path()] * 2), {"paths": DETAIL["paths"] * 2}),
+            text_of(
+                make_result(paths=[make_path()] * 2),
+                {"paths": DETAIL["paths"] * 2, "stopped": None, "usage": False},
+            ),
         ),
         ("incomplete-paths", text_of(make_result(guarantee=make_bound(stopped="deadline")))),
         ("table", write("table", [make_result(), FAILED, OPEN, SOURCE])),
@@ -116,3 +122,36 @@ def test_cycles() -> None:
         "0",
         "12.5",
     ]
+
+
+CAPPED = make_result(
+    file="capped.asm",
+    guarantee=make_bound(bitrate_bps=24e9, bottleneck="mac"),
+    naive=make_bound(bitrate_bps=24e9, bottleneck="mac"),
+)
+
+
+def test_the_rate_of_the_program_itself_is_told_where_a_fixed_limit_is_lower() -> None:
+    assert is_capped(CAPPED)
+    assert own_rate(CAPPED) == pytest.approx(50_632_911.3924 * 8 * 61)
+    assert "mac, a fixed limit of the device; the program by itself allows 24.7" in text_of(CAPPED)
+    assert "by itself" not in text_of(make_result())
+    check_golden(GOLDEN / "reports/capped.txt", write("table", [make_result(), CAPPED]))
+
+
+def test_without_a_path_only_the_capped_rate_is_known() -> None:
+    assert own_rate(OPEN) is None
+    assert own_rate(FAILED) is None
+    assert not is_capped(OPEN)
+
+
+def test_components_without_work_set_no_limit() -> None:
+    components = {"processing": None, "dram": None, "mac": 1.0}
+    idle = make_result(guarantee=make_bound(components=components, bottleneck="mac"))
+    assert own_rate(idle) is None
+    packets = make_result(metric="packetrate")
+    assert own_rate(packets) == 50_632_911.3924
+
+
+def test_tabs_in_messages_are_blanks() -> None:
+    assert one_line("a\tb\nc\x1b") == "a b c\\x1b"

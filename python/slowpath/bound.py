@@ -3,7 +3,7 @@
 It knows the order of things; options are read in `options`, results are written by `reporters`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from slowpath.requirement import Decision, decide, explain, reproduce
 from slowpath.results import Detail, Result, failed_result
 from slowpath.terminal import error, note, out
 
-_NO_DETAIL: Detail = {"paths": [], "stopped": None}
+_NO_DETAIL: Detail = {"paths": [], "stopped": None, "usage": False}
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Job:
     pcap: Path | None
     verbose: bool
     reproduce: list[str]  # options that repeat this job
+    option_files: Mapping[str, str]  # options that name a file, such as --assume, and its name
 
 
 def run(job: Job) -> ExitCode:
@@ -86,6 +87,8 @@ def _failure(job: Job, file: str, message: str) -> Result:
 
 
 def _judge(job: Job, result: Result, detail: Detail) -> ExitCode:
+    if detail["usage"]:
+        return ExitCode.USAGE
     if result["error"] is not None:
         return ExitCode.INPUT if detail["stopped"] is None else ExitCode.UNDECIDED
     if job.requirement is None:
@@ -96,10 +99,18 @@ def _judge(job: Job, result: Result, detail: Detail) -> ExitCode:
 def _complain(job: Job, file: str, result: Result, code: ExitCode) -> None:
     """Says on standard error what went wrong with a file, and how to see it again."""
     if result["error"] is not None:
-        error(result["file"], result["error"])
+        error(*_blamed(job, result["file"], result["error"]))
     elif job.requirement is not None and code is not ExitCode.FINE:
         error(file, explain(result, job.requirement, Decision(code)))
         note(f"reproduce: {reproduce(file, job.reproduce)}")
+
+
+def _blamed(job: Job, file: str, message: str) -> tuple[str, str]:
+    """The file to blame and the message; the engine knows files of options by the option only."""
+    for option, name in job.option_files.items():
+        if message.startswith(f"{option}:"):
+            return name, name + message.removeprefix(option)
+    return file, message
 
 
 def _save_packets(path: Path, packets: list[bytes]) -> None:

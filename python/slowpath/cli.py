@@ -76,8 +76,8 @@ def bound(
         str | None,
         typer.Option(
             metavar="N|N@LOCATION,...",
-            help="Most iterations of loops, or of the loop at a location. Only loops whose "
-            "limit cannot be derived need one; the error names their locations.",
+            help="Most iterations of loops (0: no limit), or of the loop at a location. Only loops "
+            "whose limit cannot be derived need one; the error names their locations.",
         ),
     ] = None,
     paths: Annotated[
@@ -87,7 +87,7 @@ def bound(
         int,
         typer.Option(
             min=60,
-            max=65535,
+            max=16383,
             metavar="BYTES",
             help="Longest packet, Ethernet header included, frame check sequence not.",
         ),
@@ -125,8 +125,8 @@ def bound(
     bound reached so far.
 
     Exit codes: 0 fine, 1 --require not met, 2 wrong usage, 3 a file cannot be read, written or
-    analysed, 4 stopped before --require was decided. The worst of several files is the first
-    of 3, 1, 4, 0.
+    analysed, 4 stopped before --require was decided or before there was a bound. The worst of
+    several files is the first of 3, 1, 4, 0.
     """
     from slowpath.bound import run
     from slowpath.options import Typed, make_job

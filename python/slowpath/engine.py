@@ -44,6 +44,7 @@ class Progress(NamedTuple):
     seconds: float
     candidates: int
     nogoods: int
+    paths: int  # satisfiable ones found; from the first one on, the rates are exact and stay
 
 
 class Outcome(NamedTuple):
@@ -101,26 +102,28 @@ def analyse(
         deadline_seconds=options.deadline_seconds,
         assume=options.assume,
     )
+    news = Progress(0.0, 0.0, 0.0, 0, 0, 0)
     with _interrupts_call(analysis.stop) as interrupted:
         for event in analysis:
             match event:
                 case _core.Bound():
-                    on_progress(
-                        Progress(
-                            event.bitrate_bps,
-                            event.packetrate_pps,
-                            event.seconds,
-                            event.candidates,
-                            event.nogoods,
-                        )
-                    )
+                    news = _updated(news, event)
+                    on_progress(news)
                 case _core.Result():
                     return Outcome(
                         json.loads(event.json), json.loads(event.detail), interrupted.is_set()
                     )
                 case _core.Path():
-                    pass
+                    news = news._replace(paths=event.index)
+                    on_progress(news)
     raise EngineError("the engine ended without a result")
+
+
+def _updated(news: Progress, bound: _core.Bound) -> Progress:
+    """Once a path is found, later bounds are about the paths that are left, not the program."""
+    if not news.paths:
+        news = news._replace(bitrate_bps=bound.bitrate_bps, packetrate_pps=bound.packetrate_pps)
+    return news._replace(seconds=bound.seconds, candidates=bound.candidates, nogoods=bound.nogoods)
 
 
 @contextmanager

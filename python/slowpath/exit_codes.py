@@ -15,7 +15,13 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130  # a second Ctrl-C, or one while nothing was being analysed
 
 
-_WORST_FIRST = (ExitCode.INPUT, ExitCode.FAILED, ExitCode.UNDECIDED, ExitCode.FINE)
+_WORST_FIRST = (
+    ExitCode.USAGE,
+    ExitCode.INPUT,
+    ExitCode.FAILED,
+    ExitCode.UNDECIDED,
+    ExitCode.FINE,
+)
 
 
 def worst(codes: list[ExitCode]) -> ExitCode:

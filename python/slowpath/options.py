@@ -140,6 +140,8 @@ def make_job(
         deadline_seconds=_read("--deadline", check_deadline, typed.deadline),
         assume=None if typed.assume is None else read_text(typed.assume),
     )
+    if pcap is not None:
+        _read("--pcap", lambda path: check_not_a_program(path, files), pcap)
     return Job(
         files=files,
         target=typed.target,
@@ -149,7 +151,13 @@ def make_job(
         pcap=pcap,
         verbose=verbose,
         reproduce=_repeat(typed, metric),
+        option_files=_option_files(typed, target),
     )
+
+
+def _option_files(typed: Typed, target: Target) -> dict[str, str]:
+    files = {"--target": typed.target} if target.is_text else {}
+    return files if typed.assume is None else files | {"--assume": typed.assume}
 
 
 def _read(option: str, read: Callable[[V], T], value: V) -> T:
@@ -168,6 +176,17 @@ def check_deadline(seconds: float | None) -> float | None:
     if seconds is None or (math.isfinite(seconds) and seconds > 0):
         return seconds
     raise ValueError("a deadline is a number of seconds above 0")
+
+
+def check_not_a_program(output: Path, files: Sequence[str]) -> None:
+    """A packet file must not replace a program, as a forgotten value would have it.
+
+    Raises:
+        ValueError: when it would.
+    """
+    for file in files:
+        if output.exists() and Path(file).exists() and output.samefile(file):
+            raise ValueError(f"{str(output)!r} is a program to analyse and would be overwritten")
 
 
 def _repeat(typed: Typed, metric: Metric) -> list[str]:

@@ -32,7 +32,10 @@ def live_line(file: str, metric: Metric) -> Iterator[Callable[[Progress], None]]
 def describe(news: Progress, metric: Metric) -> str:
     """The state of an analysis in a few words."""
     rate = news.bitrate_bps if metric == "bitrate" else news.packetrate_pps
-    return (
-        f"at least {format_rate(rate, metric)}, {news.candidates} paths tried, "
-        f"{news.nogoods} nogoods, {news.seconds:.1f} s"
-    )
+    bound = format_rate(rate, metric)
+    state = f"{bound} exact, {_paths(news.paths)} found" if news.paths else f"at least {bound}"
+    return f"{state}, {_paths(news.candidates)} tried, {news.nogoods} nogoods, {news.seconds:.1f} s"
+
+
+def _paths(count: int) -> str:
+    return f"{count} path" if count == 1 else f"{count} paths"

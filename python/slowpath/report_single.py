@@ -10,7 +10,17 @@ from collections.abc import Iterator
 from slowpath.packet import hex_dump, memory_dump, witness_bytes
 from slowpath.ranges import format_ranges
 from slowpath.rates import Metric, format_improvement, format_packetrate, format_rate
-from slowpath.results import Bound, Detail, PathDetail, PathResult, Result, Stats, metric_rate
+from slowpath.results import (
+    Bound,
+    Detail,
+    PathDetail,
+    PathResult,
+    Result,
+    Stats,
+    is_capped,
+    metric_rate,
+    own_rate,
+)
 from slowpath.terminal import Line, one_line
 
 _LABEL = 13
@@ -22,11 +32,11 @@ def full_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Li
     guarantee, naive = result["guarantee"], result["naive"]
     if guarantee is None or naive is None:
         return
-    cores = f"{result['cores']} core" + ("s" if result["cores"] != 1 else "")
+    cores = _count(result["cores"], "core")
     yield Line(f"{one_line(result['file'])} on {result['target']}, {cores}", "bold")
     yield Line("")
     yield from _guarantee(result, guarantee)
-    yield _labelled("bottleneck", guarantee["bottleneck"])
+    yield _bottleneck(result, guarantee)
     yield from _naive(result["metric"], guarantee, naive)
     yield Line("")
     yield from _components(guarantee, result["paths"])
@@ -65,6 +75,14 @@ def _guarantee(result: Result, guarantee: Bound) -> Iterator[Line]:
     yield _labelled("", f"{format_rate(metric_rate(guarantee, other), other)} {where}")
     for number, assumption in enumerate(result["assumptions"]):
         yield _labelled("" if number else "assuming", f"- {one_line(assumption)}")
+
+
+def _bottleneck(result: Result, guarantee: Bound) -> Line:
+    text, own = guarantee["bottleneck"], own_rate(result)
+    if is_capped(result) and own is not None:
+        rate = format_rate(own, result["metric"])
+        text += f", a fixed limit of the device; the program by itself allows {rate}"
+    return _labelled("bottleneck", text)
 
 
 def _naive(metric: Metric, guarantee: Bound, naive: Bound) -> Iterator[Line]:
@@ -139,7 +157,7 @@ def _witness(path: PathResult) -> Iterator[Line]:
     for name, entries in witness["maps"].items():
         if not entries:
             continue
-        yield _detail("map content", name)
+        yield _detail("map content", f"{name}; what is not listed may be anything")
         for entry in entries:
             if "offset" in entry:
                 rows = memory_dump(entry["offset"], entry["bytes"])
@@ -164,7 +182,11 @@ def _listing(detail: PathDetail) -> Iterator[Line]:
 def _stats(stats: Stats) -> Iterator[Line]:
     yield Line("")
     yield Line(
-        f"search: {stats['candidates']} paths tried, {stats['sat']} satisfiable, "
-        f"{stats['unsat']} not; {stats['nogoods']} nogoods; {stats['seconds']:.2f} s, "
+        f"search: {_count(stats['candidates'], 'path')} tried, {stats['sat']} satisfiable, "
+        f"{stats['unsat']} not; {_count(stats['nogoods'], 'nogood')}; {stats['seconds']:.2f} s, "
         f"of which solver {stats['solver_seconds']:.2f} s"
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

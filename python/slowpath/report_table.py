@@ -2,24 +2,25 @@
 
 from collections.abc import Sequence
 
-from slowpath.rates import format_improvement, format_rate
-from slowpath.results import Result, metric_rate
+from slowpath.rates import Metric, format_improvement, format_rate
+from slowpath.results import Result, is_capped, metric_rate, own_rate
 from slowpath.terminal import Line, one_line
 
-_WIDTHS = (11, 11, 15, 11, 11, 8)
+_WIDTHS = (11, 11, 5, 10, 11, 11, 8)
 
 
 class CompactTable:
-    """Rows of equal layout; assumptions become numbered notes below."""
+    """Rows of equal layout; remarks of any length end a row, assumptions become notes below."""
 
     def __init__(self, files: Sequence[str]) -> None:
-        self._file_width = max((len(one_line(file)) for file in files), default=0)
+        self._file_width = max(4, *(len(one_line(file)) for file in files))
         self._notes: list[str] = []
+        self._capped: set[str] = set()
 
-    def header(self, metric: str) -> Line:
+    def header(self, metric: Metric) -> Line:
         """The names of the columns."""
         other = "packet rate" if metric == "bitrate" else "bit rate"
-        names = ("guaranteed", other, "exact", "bottleneck", "naive", "improved")
+        names = ("guaranteed", other, "exact", "bottleneck", "uncapped", "naive", "improved")
         return Line(self._row("file", names), "bold")
 
     def row(self, result: Result) -> Line:
@@ -27,32 +28,37 @@ class CompactTable:
         guarantee, naive, metric = result["guarantee"], result["naive"], result["metric"]
         file = one_line(result["file"])
         if guarantee is None or naive is None:
-            return Line(self._row(file, ("-", "-", "not analysed", "-", "-", "-")), "red")
-        rate, base = metric_rate(guarantee, metric), metric_rate(naive, metric)
-        other = (
-            format_rate(guarantee["packetrate_pps"], "packetrate")
-            if metric == "bitrate"
-            else format_rate(guarantee["bitrate_bps"], "bitrate")
-        )
+            return Line(f"{file:<{self._file_width}}  not analysed", "red")
+        other: Metric = "packetrate" if metric == "bitrate" else "bitrate"
+        rate, base, own = metric_rate(guarantee, metric), metric_rate(naive, metric), None
+        if is_capped(result):
+            own = own_rate(result)
+            self._capped.add(guarantee["bottleneck"])
         cells = (
             format_rate(rate, metric),
-            other,
-            "yes" if guarantee["exact"] else f"no: {guarantee['stopped']}",
+            format_rate(metric_rate(guarantee, other), other),
+            "yes" if guarantee["exact"] else "no",
             guarantee["bottleneck"],
+            "-" if own is None else format_rate(own, metric),
             format_rate(base, metric),
             format_improvement(rate, base),
         )
         marks = sorted({self._note(text) for text in result["assumptions"]})
-        note = f"  [{','.join(map(str, marks))}]" if marks else ""
-        return Line(self._row(file, cells) + note)
+        remarks = [f"stopped: {guarantee['stopped']}"] if guarantee["stopped"] else []
+        remarks += [f"[{','.join(map(str, marks))}]"] if marks else []
+        return Line(self._row(file, cells, *remarks))
 
     def notes(self) -> list[Line]:
-        """What the marks at the ends of rows mean."""
-        return [Line(f"[{i}] assuming: {note}") for i, note in enumerate(self._notes, start=1)]
+        """What columns and the marks at the ends of rows mean, where that needs to be said."""
+        notes = [f"[{i}] assuming: {note}" for i, note in enumerate(self._notes, start=1)]
+        if self._capped:
+            limits = ", ".join(sorted(self._capped))
+            notes.append(f"uncapped: what the program by itself allows, without {limits}")
+        return [Line(note) for note in notes]
 
-    def _row(self, file: str, cells: Sequence[str]) -> str:
+    def _row(self, file: str, cells: Sequence[str], *remarks: str) -> str:
         padded = (f"{cell:<{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
-        return f"{file:<{self._file_width}}  {'  '.join(padded)}".rstrip()
+        return "  ".join([f"{file:<{self._file_width}}", *padded, *remarks]).rstrip()
 
     def _note(self, assumption: str) -> int:
         text = one_line(assumption)

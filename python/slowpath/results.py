@@ -93,11 +93,36 @@ class Detail(TypedDict):
 
     paths: list[PathDetail]
     stopped: str | None  # why there is no bound at all, when that is for lack of time
+    usage: bool  # whether the error is one of the options, whatever the program
 
 
 def metric_rate(bound: Bound | PathResult, metric: Metric) -> float:
     """The rate of a bound or path that the metric is about."""
     return bound["bitrate_bps"] if metric == "bitrate" else bound["packetrate_pps"]
+
+
+def own_rate(result: Result) -> float | None:
+    """The guarantee without the fixed limits of the device, None when no packet size is known.
+
+    What is left are the components that the program loads: those that its paths have a cost on.
+    """
+    guarantee, metric = result["guarantee"], result["metric"]
+    if guarantee is None or not guarantee["exact"] or not result["paths"]:
+        return None
+    slowest = result["paths"][0]
+    rates = (guarantee["components"].get(name) for name in slowest["cost"])
+    packets = min((rate for rate in rates if rate is not None), default=None)
+    if packets is None or metric == "packetrate":
+        return packets
+    return packets * 8 * slowest["min_packet_size"]
+
+
+def is_capped(result: Result) -> bool:
+    """Whether a fixed limit of the device and not the program sets the guarantee."""
+    guarantee = result["guarantee"]
+    if guarantee is None or not result["paths"]:
+        return False
+    return guarantee["bottleneck"] not in result["paths"][0]["cost"]
 
 
 def failed_result(file: str, target: str, metric: Metric, error: str) -> Result:

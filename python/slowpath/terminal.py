@@ -7,6 +7,8 @@ import os
 import sys
 from typing import NamedTuple, NoReturn
 
+from slowpath.exit_codes import ExitCode
+
 _BROKEN_PIPE = 128 + 13  # what a shell reports for a process that SIGPIPE ended
 
 
@@ -35,7 +37,10 @@ def out(line: Line | str) -> None:
             sys.stdout.write(text + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        _leave_quietly()
+        _leave(_BROKEN_PIPE)
+    except OSError as problem:
+        error("standard output", f"cannot be written: {(problem.strerror or '').lower()}")
+        _leave(ExitCode.INPUT)
 
 
 def error(subject: str, message: str) -> None:
@@ -55,7 +60,7 @@ def note(text: str) -> None:
 
 def one_line(text: str) -> str:
     """The text without anything that could start a new line or steer the terminal."""
-    spaced = " ".join(text.split("\n"))
+    spaced = text.replace("\n", " ").replace("\t", " ")
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in spaced)
 
 
@@ -66,7 +71,7 @@ def _styled(text: str, style: str) -> None:
     Console(highlight=False).print(Text(text, style), soft_wrap=True)
 
 
-def _leave_quietly() -> NoReturn:
-    """Nobody reads the output any more (`| head`); what is buffered goes nowhere."""
+def _leave(code: int) -> NoReturn:
+    """The output goes nowhere any more (`| head`, a full disk), nor does what is buffered."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    raise SystemExit(_BROKEN_PIPE)
+    raise SystemExit(code)

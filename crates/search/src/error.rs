@@ -60,3 +60,18 @@ pub enum SearchError {
     #[error("internal error: {0}")]
     Internal(String),
 }
+
+impl SearchError {
+    /// The instruction that the error is about.
+    pub fn location(&self) -> Option<u32> {
+        match *self {
+            SearchError::UnboundedLoop { location, .. }
+            | SearchError::LoopTooLarge { location, .. } => Some(location),
+            SearchError::Exec(
+                ExecError::UnknownRegion { insn } | ExecError::Undefined { insn, .. },
+            ) => Some(insn),
+            SearchError::Flow(FlowError::Irreducible { header, .. }) => Some(header),
+            _ => None,
+        }
+    }
+}

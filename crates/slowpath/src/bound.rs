@@ -2,14 +2,14 @@
 
 use crate::analysis::{Control, Event, Report};
 use crate::error::Error;
-use crate::frontend;
+use crate::frontend::{self, Lifted};
 use crate::options::Request;
 use crate::report;
 use crate::result::{Detail, ProgramResult, Stats, Throughput};
 use crate::witness::Witness;
 use slowpath_search::{Event as Found, Metric, Search, SearchError, UnrollLimits, unroll};
 use slowpath_smt::{Solver, Z3Solver};
-use slowpath_target::{CostModel, Target};
+use slowpath_target::{Assumption, CostModel, Target, TargetError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -58,6 +58,7 @@ pub(crate) fn run(request: &Request, control: &Control) {
         if let Error::Stopped(why) = error {
             detail.stopped = Some(why.to_owned());
         }
+        detail.usage = error.is_usage();
         result.error = Some(error.to_string());
         (result.guarantee, result.naive) = (None, None);
         result.paths.clear();
@@ -65,6 +66,26 @@ pub(crate) fn run(request: &Request, control: &Control) {
     }
     result.stats.seconds = started.elapsed().as_secs_f64();
     control.send(Event::Result(Box::new(serialise(&result, &detail))));
+}
+
+/// An error of the analysis, with its line in the file.
+fn located(lifted: &Lifted, error: SearchError) -> Error {
+    let place = error.location().map_or_else(String::new, |insn| lifted.place(insn));
+    Error::Search { place, error }
+}
+
+/// An error of the prices, with the first instruction that has none.
+fn unpriced(lifted: &Lifted, error: TargetError, unused: &[Assumption]) -> Error {
+    let mut place = String::new();
+    if let TargetError::Unpriced { classes, .. } = &error
+        && let Some(insn) = classes.first().and_then(|(class, _)| lifted.first_of_class(class))
+    {
+        place = format!("{}instruction .{insn}: ", lifted.place(insn));
+    }
+    let hint = unused.first().map_or_else(String::new, |assumption| {
+        format!(" (--assume prices `{}`, which the program does not use)", assumption.class)
+    });
+    Error::Target { place, error, hint }
 }
 
 /// What paths are measured by.
@@ -89,25 +110,32 @@ impl Job<'_> {
         let limits: UnrollLimits = options.unroll_limits()?;
         let mut target = self.target()?;
         result.target = target.name.clone();
-        if let Some(text) = &options.assume {
-            result.assumptions.extend(target.apply_assumptions(text, "--assume")?);
-        }
+        let assumed = match &options.assume {
+            Some(text) => target.apply_assumptions(text, "--assume")?,
+            None => Vec::new(),
+        };
         if let Some(cores) = options.cores {
             target = target.with_cores(cores)?;
         }
         result.cores = target.cores;
         let packets = self.packets(&target)?;
         let lengths = (packets.0 as u16, packets.1 as u16);
-        let program = frontend::lift(&self.request.file, &self.request.data, lengths)?;
+        let lifted = frontend::lift(&self.request.file, &self.request.data, lengths)?;
+        let program = &lifted.program;
         result.program = program.name.clone();
         result.assumptions.extend(program.assumptions.iter().cloned());
-        let model = target.cost_model(&program.cost_classes)?;
+        let (used, unused): (Vec<Assumption>, _) =
+            assumed.into_iter().partition(|a| program.cost_classes.contains(&a.class));
+        result.assumptions.extend(used.into_iter().map(|assumption| assumption.sentence));
+        let model = target
+            .cost_model(&program.cost_classes)
+            .map_err(|error| unpriced(&lifted, error, &unused))?;
         let stop = || self.reason_to_stop().is_some();
-        let unrolled = match unroll(Rc::new(program), &limits, &stop) {
+        let unrolled = match unroll(Rc::new(program.clone()), &limits, &stop) {
             Err(SearchError::Stopped) => {
                 return Err(Error::Stopped(self.reason_to_stop().unwrap_or("stopped")));
             }
-            other => other?,
+            other => other.map_err(|error| located(&lifted, error))?,
         };
         result.assumptions.extend(unrolled.assumptions.iter().cloned());
         let solver = Z3Solver::new()?;
@@ -115,6 +143,10 @@ impl Job<'_> {
         let mut search = Search::new(unrolled, &model, target.clone(), metric, packets, solver);
         let setting = Setting { target: &target, model: &model, metric, packets };
         let done = self.search(&mut search, &setting, result, detail);
+        let done = done.map_err(|error| match error {
+            Error::Search { error, .. } => located(&lifted, error),
+            other => other,
+        });
         let (statistics, solver) = (search.statistics(), search.solver().statistics());
         result.stats = Stats {
             seconds: 0.0,

@@ -14,11 +14,23 @@ pub enum Error {
     #[error("{0}")]
     Input(String),
     /// The target or its prices.
-    #[error(transparent)]
-    Target(#[from] TargetError),
+    #[error("{place}{error}{hint}")]
+    Target {
+        /// Where in the program, if anywhere.
+        place: String,
+        /// What is wrong.
+        error: TargetError,
+        /// What else may help.
+        hint: String,
+    },
     /// The analysis.
-    #[error(transparent)]
-    Search(#[from] SearchError),
+    #[error("{place}{error}")]
+    Search {
+        /// Where in the program, if anywhere.
+        place: String,
+        /// What is wrong.
+        error: SearchError,
+    },
     /// The solver.
     #[error(transparent)]
     Solver(#[from] SolverError),
@@ -46,8 +58,31 @@ impl Error {
     }
 }
 
+impl Error {
+    /// Whether the options are wrong, whatever the program.
+    pub(crate) fn is_usage(&self) -> bool {
+        matches!(self, Error::Option(_) | Error::Target { error: TargetError::Cores { .. }, .. })
+    }
+}
+
+impl From<TargetError> for Error {
+    fn from(error: TargetError) -> Self {
+        Error::Target { place: String::new(), error, hint: String::new() }
+    }
+}
+
+impl From<SearchError> for Error {
+    fn from(error: SearchError) -> Self {
+        Error::Search { place: String::new(), error }
+    }
+}
+
 impl From<ConcreteError> for Error {
     fn from(error: ConcreteError) -> Self {
-        Error::Replay(error.to_string())
+        match error {
+            // The program's doing: no condition on the path asks for that memory.
+            ConcreteError::Stray { .. } => Error::Input(error.to_string()),
+            ConcreteError::TooLong(_) => Error::Replay(error.to_string()),
+        }
     }
 }

@@ -71,6 +71,8 @@ pub(crate) struct Detail {
     pub paths: Vec<PathDetail>,
     /// Why there is no bound at all, when that is for lack of time and not an error in the input.
     pub stopped: Option<String>,
+    /// Whether the error is one of the options, whatever the program.
+    pub usage: bool,
 }
 
 /// A path for the human report.

@@ -36,7 +36,7 @@ fn error(data: &[u8], options: Options) -> String {
 #[test]
 fn a_loop_without_a_bound_names_itself_and_the_option() {
     let error = error(endless().as_bytes(), options());
-    assert!(error.contains("loop at .1 "), "{error}");
+    assert!(error.starts_with("line 2: the loop at .1 "), "{error}");
     assert!(error.contains("--unroll N@.1"), "{error}");
 }
 
@@ -77,14 +77,19 @@ fn work_without_a_price_is_refused_or_assumed() {
         "br[.15000]",
     ]);
     let refused = error(program.as_bytes(), options());
+    assert!(refused.starts_with("line 4: instruction .3: "), "{refused}");
     assert!(refused.contains("mem.dram.write32.wait"), "{refused}");
     assert!(refused.contains("--assume"), "{refused}");
     let prices = "[price.\"mem.dram.write32.wait\"]\ndram = 5\nprocessing = 3\n";
-    let options = Options { assume: Some(prices.into()), ..options() };
-    let (result, _) = analyse(program.as_bytes(), options);
+    let with = |prices: &str| Options { assume: Some(prices.into()), ..options() };
+    let (result, _) = analyse(program.as_bytes(), with(prices));
     assert_eq!(result["error"], Value::Null);
     assert_eq!(result["paths"][0]["cost"]["dram"], 5);
-    assert!(!result["assumptions"].as_array().expect("a list").is_empty());
+    assert_eq!(result["assumptions"].as_array().map(Vec::len), Some(2), "one a component");
+    let misspelt = error(program.as_bytes(), with(&prices.replace("write32", "wriet32")));
+    assert!(misspelt.contains("`mem.dram.wriet32.wait`, which the program does not use"));
+    let (unaffected, _) = analyse(listing(&["br[.15000]"]).as_bytes(), with(prices));
+    assert_eq!(unaffected["assumptions"].as_array().map(Vec::len), Some(0), "nothing was assumed");
 }
 
 #[test]
@@ -102,6 +107,20 @@ fn a_deadline_in_the_past_ends_at_once() {
     let options = Options { deadline_seconds: Some(0.0), ..options() };
     let why = error(program.as_bytes(), options);
     assert!(why.contains("deadline"), "{why}");
+}
+
+#[test]
+fn memory_outside_of_all_regions_is_the_programs_fault() {
+    let program = listing(&[
+        "immed[gprB_1, 0x0]",
+        "immed[gprA_0, 0x0]",
+        "immed[gprA_21, 0x890]",
+        "mem[add_imm, $xfer_0, gprB_1, <<8, gprA_0, 1], indirect_ref",
+        "br[.15000]",
+    ]);
+    let why = error(program.as_bytes(), options());
+    assert!(why.contains("instruction .3") && why.contains("no memory region"), "{why}");
+    assert!(!why.contains("internal"), "{why}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use ::z3::ast::Bool;
-use ::z3::{SatResult, Solver as Z3};
+use ::z3::{Params, SatResult, Solver as Z3};
 
 use crate::error::SolverError;
 use crate::eval::Evaluator;
@@ -58,6 +58,10 @@ impl Z3Solver {
     pub fn new() -> Result<Self, SolverError> {
         let solver = Z3::new_for_logic(LOGIC)
             .ok_or(SolverError::Unavailable { backend: BACKEND, logic: LOGIC })?;
+        // Z3 would take SIGINT away from the process while it checks; it is stopped by `watch`.
+        let mut parameters = Params::new();
+        parameters.set_bool("ctrl_c", false);
+        solver.set_params(&parameters);
         Ok(Z3Solver {
             solver,
             translator: Translator::default(),

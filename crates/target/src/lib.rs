@@ -22,7 +22,7 @@ mod ratio;
 mod target;
 
 pub use cost::{CostVector, MAX_COMPONENTS};
-pub use decode::check;
+pub use decode::{Assumption, check};
 pub use error::TargetError;
 pub use model::{Context, CostModel};
 pub use price::{Cycles, MAX_MARKS};

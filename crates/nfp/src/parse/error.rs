@@ -34,7 +34,7 @@ pub enum ParseCause {
     #[error("the listing has no instruction")]
     NoInstructions,
     /// Not text.
-    #[error("not a text file: byte {offset} is not part of UTF-8 text")]
+    #[error("not a text file: byte {offset} is no text")]
     Binary {
         /// The first such byte.
         offset: usize,
@@ -138,7 +138,7 @@ impl ParseError {
     pub(super) fn at_line(line: u32, cause: ParseCause) -> Self {
         let hint = match &cause {
             ParseCause::Empty | ParseCause::NoInstructions => {
-                Some("expected lines such as `  60:\t  .12  bcc[.152]`".into())
+                Some("expected lines such as `60: .12  bcc[.152]`".into())
             }
             ParseCause::Binary { .. } => {
                 Some("expected the listing that the NFP disassembler prints".into())

@@ -33,9 +33,18 @@ pub(super) fn read(text: &str, target: &Target, problems: &mut Problems<'_>) -> 
     assumed.collect()
 }
 
+/// A price that somebody assumes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assumption {
+    /// The cost class.
+    pub class: String,
+    /// What is assumed, as a sentence.
+    pub sentence: String,
+}
+
 /// Puts the prices into `target`; says what was assumed.
-pub(super) fn apply(target: &mut Target, assumed: Vec<Assumed>, file: &str) -> Vec<String> {
-    let mut sentences = Vec::new();
+pub(super) fn apply(target: &mut Target, assumed: Vec<Assumed>, file: &str) -> Vec<Assumption> {
+    let mut assumptions = Vec::new();
     for Assumed { class, price, source } in assumed {
         let slot = target.prices.entry(class.clone()).or_default();
         slot.prices.resize(target.components.len(), None);
@@ -54,14 +63,15 @@ pub(super) fn apply(target: &mut Target, assumed: Vec<Assumed>, file: &str) -> V
                 sentence += &rules(&known, target.marks.as_slice());
             }
             let reason = source.as_ref().map_or(String::new(), |text| format!(": {text}"));
-            sentences.push(format!("{sentence} ({file}{reason})."));
+            let sentence = format!("{sentence} ({file}{reason}).");
+            assumptions.push(Assumption { class: class.clone(), sentence });
             slot.prices[index] = Some(*stated);
         }
         if let Some(sets) = price.sets {
             slot.sets = Some(sets);
         }
     }
-    sentences
+    assumptions
 }
 
 fn rules(price: &Price, marks: &[crate::price::Mark]) -> String {

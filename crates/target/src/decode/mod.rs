@@ -13,6 +13,8 @@ mod problem;
 mod schema;
 mod table;
 
+pub use assume::Assumption;
+
 use crate::{Target, TargetError};
 use problem::Problems;
 
@@ -32,7 +34,7 @@ impl Target {
     }
 
     /// Adds the prices of an assumption file, over the ones that are there; `file` is what to call
-    /// it in messages. Returns one sentence for each price assumed.
+    /// it in messages. Returns what is assumed, price by price.
     ///
     /// # Errors
     /// [`TargetError::Malformed`]; the target is unchanged then.
@@ -40,7 +42,7 @@ impl Target {
         &mut self,
         text: &str,
         file: &str,
-    ) -> Result<Vec<String>, TargetError> {
+    ) -> Result<Vec<Assumption>, TargetError> {
         let mut problems = Problems::new(text);
         let assumed = assume::read(text, self, &mut problems);
         if problems.any_fatal() {

@@ -194,7 +194,8 @@ fn assumptions_fill_gaps_and_are_listed() {
         cpu = 3
     "#;
     assert!(target.cost_model(&["mem.write".into()]).is_err());
-    let sentences = target.apply_assumptions(assumed, "guess.toml").expect("valid");
+    let assumptions = target.apply_assumptions(assumed, "guess.toml").expect("valid");
+    let sentences: Vec<&str> = assumptions.iter().map(|a| a.sentence.as_str()).collect();
     assert_eq!(
         sentences,
         [
@@ -204,6 +205,8 @@ fn assumptions_fill_gaps_and_are_listed() {
             "`mem.write` is assumed to cost 2.25 cycles on ram (guess.toml: a guess).",
         ]
     );
+    let classes: Vec<&str> = assumptions.iter().map(|a| a.class.as_str()).collect();
+    assert_eq!(classes, ["insn", "mem.write", "mem.write"]);
     let model = target.cost_model(&["mem.write".into(), "insn".into()]).expect("priced now");
     let mut cost = model.zero();
     let context = model.step(model.start(), 0, &mut cost);
