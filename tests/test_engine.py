@@ -39,7 +39,10 @@ class Result(SimpleNamespace):
     """Stands for `_core.Result`."""
 
 
-RESULT = Result(json=json.dumps({"file": "x"}), detail=json.dumps({"paths": [], "stopped": None, "usage": False}))
+RESULT = Result(
+    json=json.dumps({"file": "x"}),
+    detail=json.dumps({"paths": [], "stopped": None, "usage": False}),
+)
 Install = Callable[[Callable[["FakeAnalysis"], Iterator[object]]], None]
 
 
