@@ -1,0 +1,21 @@
+//! BTF, the type information of BPF objects and of the kernel.
+//!
+//! [`Btf::parse`] reads the section `.BTF` or a file such as `/sys/kernel/btf/vmlinux`; malformed
+//! input is an error or gives "unknown" later, never a panic or an endless walk. Split BTF of
+//! modules is not read.
+//!
+//! Source: the kernel's `Documentation/bpf/btf.rst`.
+
+mod ext;
+mod parse;
+mod query;
+#[cfg(test)]
+mod tests;
+mod types;
+
+pub(crate) use ext::{BtfExt, CoreRecord, LineRecord};
+pub use query::{Member, essential_name};
+pub use types::{
+    Btf, EnumType, FuncLinkage, IntType, Kind, Param, RawMember, SecVar, StringId, Type, TypeId,
+    VarLinkage, Variant,
+};

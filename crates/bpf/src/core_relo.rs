@@ -1,0 +1,132 @@
+//! CO-RE relocations: instructions that depend on how the running kernel lays out its types.
+//!
+//! [`apply`] finds the kernel's counterpart of the type, field or constant that an instruction was
+//! compiled for, and puts the kernel's offset, size or number into the instruction. What has no
+//! counterpart is an error that the caller turns into an unresolved instruction, as libbpf does.
+//!
+//! Source: the behaviour of libbpf (`relo_core.c`), and its documentation of the macros in
+//! `bpf_core_read.h`.
+
+mod compat;
+mod patch;
+mod spec;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use crate::Btf;
+use crate::btf::CoreRecord;
+use crate::insn::Insn;
+use spec::Spec;
+use value::Value;
+
+/// What a relocation asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RelocationKind {
+    FieldByteOffset,
+    FieldByteSize,
+    FieldExists,
+    FieldSigned,
+    FieldShiftLeft,
+    FieldShiftRight,
+    TypeIdLocal,
+    TypeIdTarget,
+    TypeExists,
+    TypeSize,
+    EnumvalExists,
+    EnumvalValue,
+    TypeMatches,
+}
+
+impl RelocationKind {
+    fn new(number: u32) -> Option<Self> {
+        use RelocationKind::*;
+        const KINDS: [RelocationKind; 13] = [
+            FieldByteOffset,
+            FieldByteSize,
+            FieldExists,
+            FieldSigned,
+            FieldShiftLeft,
+            FieldShiftRight,
+            TypeIdLocal,
+            TypeIdTarget,
+            TypeExists,
+            TypeSize,
+            EnumvalExists,
+            EnumvalValue,
+            TypeMatches,
+        ];
+        KINDS.get(number as usize).copied()
+    }
+
+    fn of_type(self) -> bool {
+        use RelocationKind::*;
+        matches!(self, TypeIdLocal | TypeIdTarget | TypeExists | TypeSize | TypeMatches)
+    }
+
+    fn of_enum(self) -> bool {
+        use RelocationKind::*;
+        matches!(self, EnumvalExists | EnumvalValue)
+    }
+}
+
+/// Applies a relocation to the instruction at slot `at`. The error says in words what has no
+/// counterpart.
+pub(crate) fn apply(
+    insns: &mut [Insn],
+    at: usize,
+    record: &CoreRecord,
+    local: &Btf,
+    kernel: Option<&Btf>,
+) -> Result<(), String> {
+    let kind = RelocationKind::new(record.kind)
+        .ok_or_else(|| format!("unknown kind {} of CO-RE relocation", record.kind))?;
+    let spec = Spec::local(local, record.ty, local.string(record.access), kind)
+        .ok_or_else(|| "a CO-RE relocation that its types do not explain".to_owned())?;
+    let fault = |what: &str| format!("{}: {what}", spec.describe(local));
+    let original = value::of(local, kind, Some(&spec)).map_err(fault)?;
+    let resolved = if kind == RelocationKind::TypeIdLocal {
+        original
+    } else {
+        let kernel = kernel.ok_or_else(|| {
+            fault("depends on the kernel's types, which are not given (--btf FILE)")
+        })?;
+        find(local, kernel, kind, &spec).map_err(fault)?
+    };
+    let sizes = value::sizes(local, &original, kernel.unwrap_or(local), &resolved);
+    patch::apply(insns, at, &original, &resolved, sizes).map_err(fault)
+}
+
+/// The value in the kernel's types. All candidates that have the field must agree on it.
+fn find(
+    local: &Btf,
+    kernel: &Btf,
+    kind: RelocationKind,
+    spec: &Spec,
+) -> Result<Value, &'static str> {
+    let name = crate::btf::essential_name(local.type_name(spec.root));
+    if name.is_empty() {
+        return Err("types without a name have no counterpart in the kernel");
+    }
+    let local_kind = local.kind(spec.root);
+    let mut found: Option<(Spec, Value)> = None;
+    for candidate in kernel.with_essential_name(name) {
+        if !compat::same_kind(local_kind, kernel.kind(candidate)) {
+            continue;
+        }
+        let Some(there) = spec.counterpart(local, kernel, candidate, kind) else { continue };
+        let value = value::of(kernel, kind, Some(&there))?;
+        match &found {
+            None => found = Some((there, value)),
+            Some((first, known)) => {
+                if first.bit_offset != there.bit_offset || known.number != value.number {
+                    return Err("the kernel has several types of this name, which differ");
+                }
+            }
+        }
+    }
+    match found {
+        Some((_, value)) => Ok(value),
+        None => value::of(kernel, kind, None),
+    }
+}

@@ -1,0 +1,208 @@
+//! What an instruction accesses: a type, and a path through its members.
+
+use super::{RelocationKind, compat};
+use crate::Btf;
+use crate::btf::{Kind, RawMember, TypeId, essential_name};
+
+/// Longest path; compilers write a few steps.
+const STEPS: usize = 64;
+
+/// One step that matters: a named member, or an element of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    /// The structure for a member, the type of the element for an element.
+    pub ty: TypeId,
+    /// Number of the member or element.
+    pub index: u32,
+    /// Whether it is a member (or a constant of an enumeration) and has a name.
+    pub named: bool,
+}
+
+/// A type and a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spec {
+    pub root: TypeId,
+    pub steps: Vec<Step>,
+    /// From the start of the root type, in bits.
+    pub bit_offset: u64,
+}
+
+impl Spec {
+    /// Reads the path `access`, numbers with colons between them, of an object's relocation.
+    pub fn local(btf: &Btf, root: TypeId, access: &str, kind: RelocationKind) -> Option<Spec> {
+        let mut spec = Spec { root, steps: Vec::new(), bit_offset: 0 };
+        if kind.of_type() {
+            return (access == "0").then_some(spec);
+        }
+        let mut path = Vec::new();
+        for number in access.split(':') {
+            path.push(number.parse::<u32>().ok()?);
+        }
+        let (first, rest) = path.split_first()?;
+        if rest.len() > STEPS {
+            return None;
+        }
+        if kind.of_enum() {
+            let Kind::Enum(e) = btf.kind(btf.resolve(root)) else { return None };
+            if !rest.is_empty() || *first as usize >= e.variants.len() {
+                return None;
+            }
+            spec.steps.push(Step { ty: btf.resolve(root), index: *first, named: true });
+            return Some(spec);
+        }
+        spec.enter_element(btf, root, *first)?;
+        let mut ty = root;
+        for index in rest {
+            let resolved = btf.resolve(ty);
+            match btf.kind(resolved) {
+                Kind::Struct { members, .. } | Kind::Union { members, .. } => {
+                    let member = members.get(*index as usize)?;
+                    spec.bit_offset += u64::from(member.bit_offset);
+                    if !btf.string(member.name).is_empty() {
+                        spec.steps.push(Step { ty: resolved, index: *index, named: true });
+                    }
+                    ty = member.ty;
+                }
+                Kind::Array { element, len, .. } => {
+                    // A last array of length 0 or 1 may be a flexible one.
+                    if *index >= *len && *len > 1 {
+                        return None;
+                    }
+                    spec.enter_element(btf, *element, *index)?;
+                    ty = *element;
+                }
+                _ => return None,
+            }
+        }
+        Some(spec)
+    }
+
+    /// Steps into element `index` of an array of `element`.
+    fn enter_element(&mut self, btf: &Btf, element: TypeId, index: u32) -> Option<()> {
+        let size = match btf.size(element) {
+            Some(size) => size,
+            None if index == 0 => 0,
+            None => return None,
+        };
+        let bits = u64::from(index).checked_mul(u64::from(size))?.checked_mul(8)?;
+        self.bit_offset = self.bit_offset.checked_add(bits)?;
+        self.steps.push(Step { ty: element, index, named: false });
+        Some(())
+    }
+
+    /// The member that the last step enters, if it is one.
+    pub fn last_member<'b>(&self, btf: &'b Btf) -> Option<&'b RawMember> {
+        let step = self.steps.last().filter(|step| step.named)?;
+        btf.members(step.ty).get(step.index as usize)
+    }
+
+    /// The same path through a type of the kernel.
+    pub fn counterpart(
+        &self,
+        local: &Btf,
+        kernel: &Btf,
+        root: TypeId,
+        kind: RelocationKind,
+    ) -> Option<Spec> {
+        let mut there = Spec { root, steps: Vec::new(), bit_offset: 0 };
+        if kind.of_type() {
+            let fits = if kind == RelocationKind::TypeMatches {
+                compat::types_match(local, self.root, kernel, root)
+            } else {
+                compat::types_compatible(local, self.root, kernel, root)
+            };
+            return fits.then_some(there);
+        }
+        if kind.of_enum() {
+            let name = self.constant_name(local)?;
+            let ty = kernel.resolve(root);
+            let Kind::Enum(e) = kernel.kind(ty) else { return None };
+            let same = |v: &crate::btf::Variant| essential_name(kernel.string(v.name)) == name;
+            let index = e.variants.iter().position(same)? as u32;
+            there.steps.push(Step { ty, index, named: true });
+            return Some(there);
+        }
+        let mut ty = root;
+        for (i, step) in self.steps.iter().enumerate() {
+            if step.named {
+                let member = local.members(step.ty).get(step.index as usize)?;
+                let name = local.string(member.name);
+                let mut budget = 65536;
+                ty = there.enter_member(kernel, ty, name, &mut budget, 32)?;
+                if !compat::fields_compatible(local, member.ty, kernel, ty) {
+                    return None;
+                }
+                continue;
+            }
+            if i > 0 {
+                let Kind::Array { element, len, .. } = *kernel.kind(kernel.resolve(ty)) else {
+                    return None;
+                };
+                if step.index >= len && len > 1 {
+                    return None;
+                }
+                ty = element;
+            }
+            there.enter_element(kernel, ty, step.index)?;
+        }
+        Some(there)
+    }
+
+    /// Steps into the member `name`, looking into anonymous members too; its type.
+    fn enter_member(
+        &mut self,
+        btf: &Btf,
+        ty: TypeId,
+        name: &str,
+        budget: &mut u32,
+        depth: u32,
+    ) -> Option<TypeId> {
+        let depth = depth.checked_sub(1)?;
+        let ty = btf.resolve(ty);
+        for (index, member) in btf.members(ty).iter().enumerate() {
+            *budget = budget.checked_sub(1)?;
+            let found = btf.string(member.name);
+            let before = self.bit_offset;
+            if found == name {
+                self.bit_offset += u64::from(member.bit_offset);
+                self.steps.push(Step { ty, index: index as u32, named: true });
+                return Some(member.ty);
+            }
+            if found.is_empty() {
+                self.bit_offset += u64::from(member.bit_offset);
+                if let Some(inner) = self.enter_member(btf, member.ty, name, budget, depth) {
+                    return Some(inner);
+                }
+                self.bit_offset = before;
+            }
+        }
+        None
+    }
+
+    fn constant_name<'b>(&self, btf: &'b Btf) -> Option<&'b str> {
+        let step = self.steps.last()?;
+        let Kind::Enum(e) = btf.kind(step.ty) else { return None };
+        Some(essential_name(btf.string(e.variants.get(step.index as usize)?.name)))
+    }
+
+    /// The path in words: ``CO-RE relocation of `task_struct.pid` ``.
+    pub fn describe(&self, btf: &Btf) -> String {
+        let mut text = btf.type_name(self.root).to_owned();
+        if text.is_empty() {
+            text.push_str("(no name)");
+        }
+        for (i, step) in self.steps.iter().enumerate() {
+            if step.named {
+                let name = match btf.members(step.ty).get(step.index as usize) {
+                    Some(member) => btf.string(member.name),
+                    None => self.constant_name(btf).unwrap_or_default(),
+                };
+                text.push('.');
+                text.push_str(name);
+            } else if i > 0 || step.index > 0 {
+                text.push_str(&format!("[{}]", step.index));
+            }
+        }
+        crate::error::printable(format!("CO-RE relocation of `{text}`").as_bytes())
+    }
+}

@@ -1,0 +1,136 @@
+//! The number that a relocation asks for, in the object's types or in the kernel's.
+
+use super::RelocationKind;
+use super::spec::Spec;
+use crate::Btf;
+use crate::btf::{Kind, TypeId};
+
+/// A number, and what is needed to check and adapt the instruction that holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    pub number: u64,
+    /// Whether the compiler has left the object's own value in the instruction.
+    pub checked: bool,
+    /// For offsets of fields that are no bit fields: the field's type and its size in bytes.
+    pub field: Option<(TypeId, u32)>,
+}
+
+impl Value {
+    fn new(number: u64) -> Self {
+        Value { number, checked: true, field: None }
+    }
+}
+
+/// The number for a path; `None` is a path that does not exist.
+pub(super) fn of(
+    btf: &Btf,
+    kind: RelocationKind,
+    spec: Option<&Spec>,
+) -> Result<Value, &'static str> {
+    use RelocationKind::*;
+    match (kind, spec) {
+        (FieldExists | TypeExists | TypeMatches | EnumvalExists, spec) => {
+            Ok(Value::new(spec.is_some().into()))
+        }
+        (TypeIdTarget | TypeSize, None) => Ok(Value { checked: false, ..Value::new(0) }),
+        (_, None) => Err("the kernel has nothing of this name and type"),
+        (TypeIdLocal | TypeIdTarget, Some(spec)) => {
+            Ok(Value { checked: kind == TypeIdLocal, ..Value::new(spec.root.0.into()) })
+        }
+        (TypeSize, Some(spec)) => {
+            btf.size(spec.root).map(|size| Value::new(size.into())).ok_or("a type without size")
+        }
+        (EnumvalValue, Some(spec)) => {
+            let step = spec.steps.last().ok_or("no constant")?;
+            let Kind::Enum(e) = btf.kind(step.ty) else { return Err("no enumeration") };
+            let variant = e.variants.get(step.index as usize).ok_or("no constant")?;
+            Ok(Value::new(variant.value))
+        }
+        (_, Some(spec)) => field(btf, kind, spec),
+    }
+}
+
+fn field(btf: &Btf, kind: RelocationKind, spec: &Spec) -> Result<Value, &'static str> {
+    use RelocationKind::*;
+    const NO_SIZE: &str = "a field without size";
+    let Some(member) = spec.last_member(btf) else {
+        let ty = spec.steps.last().ok_or("no field")?.ty;
+        return match kind {
+            FieldByteOffset => {
+                let field = btf.size(ty).map(|size| (ty, size));
+                Ok(Value { field, ..Value::new(spec.bit_offset / 8) })
+            }
+            FieldByteSize => Ok(Value::new(btf.size(ty).ok_or(NO_SIZE)?.into())),
+            _ => Err("only fields have signs and shifts"),
+        };
+    };
+    let ty = btf.resolve(member.ty);
+    if kind == FieldSigned {
+        let signed = match btf.kind(ty) {
+            Kind::Int(int) => int.signed,
+            Kind::Enum(e) => e.signed,
+            _ => false,
+        };
+        return Ok(Value::new(signed.into()));
+    }
+    let bitfield = member.bitfield > 0;
+    let size = btf.size(ty);
+    // Flexible arrays and incomplete types have an offset all the same.
+    let mut bytes = match (size, kind) {
+        (Some(size), _) => u64::from(size),
+        (None, FieldByteOffset) if !bitfield => 0,
+        (None, _) => return Err(NO_SIZE),
+    };
+    let (mut offset, mut bits) = (spec.bit_offset / 8, bytes * 8);
+    if bitfield {
+        bits = member.bitfield.into();
+        if !bytes.is_power_of_two() {
+            return Err("a bit field of an odd size");
+        }
+        offset = offset / bytes * bytes;
+        while spec.bit_offset + bits > (offset + bytes) * 8 {
+            if bytes >= 8 {
+                return Err("a bit field that no single load reads");
+            }
+            bytes *= 2;
+            offset = spec.bit_offset / 8 / bytes * bytes;
+        }
+    }
+    let checked = !bitfield;
+    match kind {
+        FieldByteOffset => {
+            let field = size.filter(|_| !bitfield).map(|size| (member.ty, size));
+            Ok(Value { number: offset, checked, field })
+        }
+        FieldByteSize => Ok(Value { checked, ..Value::new(bytes) }),
+        // In a little-endian word the field ends this far below the top.
+        FieldShiftLeft => {
+            let end = spec.bit_offset + bits - offset * 8;
+            let number = 64u64.checked_sub(end).ok_or("a field of more than 8 bytes")?;
+            Ok(Value { checked, ..Value::new(number) })
+        }
+        _ => Ok(Value::new(64u64.checked_sub(bits).ok_or("a field of more than 8 bytes")?)),
+    }
+}
+
+/// The sizes of a field here and there, in bytes, where they differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sizes {
+    pub here: u32,
+    pub there: u32,
+    /// Whether a load or store can simply be made larger or smaller.
+    pub adaptable: bool,
+}
+
+pub(super) fn sizes(local: &Btf, here: &Value, kernel: &Btf, there: &Value) -> Option<Sizes> {
+    let ((a, here), (b, there)) = (here.field?, there.field?);
+    if here == there {
+        return None;
+    }
+    let adaptable = match (local.kind(local.resolve(a)), kernel.kind(kernel.resolve(b))) {
+        (Kind::Ptr(_), Kind::Ptr(_)) => true,
+        (Kind::Int(x), Kind::Int(y)) => !x.signed && !y.signed,
+        _ => false,
+    };
+    Some(Sizes { here, there, adaptable })
+}

@@ -1,0 +1,245 @@
+//! ELF: sections, symbols and relocations of an object, checked and copied into plain tables.
+//!
+//! Knows which ELF files are BPF objects; knows nothing of what BPF tools put into sections.
+//! Source: the ELF specification, by way of the `object` crate; relocation types from the kernel's
+//! `Documentation/bpf/llvm_reloc.rst`.
+
+use ::object::elf::{self, FileHeader64};
+use ::object::read::elf::{FileHeader, SectionHeader, Sym};
+use ::object::{LittleEndian, SectionIndex};
+
+use crate::ObjectError;
+use crate::error::{DAMAGED, printable};
+
+/// `EM_BPF`, and 0 as old compilers wrote it.
+const MACHINES: [u16; 2] = [elf::EM_BPF, elf::EM_NONE];
+
+/// Longest name that is read, in bytes.
+const NAME: usize = 4096;
+
+/// A relocatable BPF file.
+#[derive(Clone, Debug)]
+pub(crate) struct Elf<'data> {
+    pub sections: Vec<Section<'data>>,
+    pub symbols: Vec<Symbol>,
+}
+
+/// A section; its number is its place in the table.
+#[derive(Clone, Debug)]
+pub(crate) struct Section<'data> {
+    pub name: String,
+    pub executable: bool,
+    /// Content; empty for sections without any (`.bss`).
+    pub data: &'data [u8],
+    /// Size in bytes, also of sections without content.
+    pub size: u64,
+    /// Relocations of this section, by offset.
+    pub relocations: Vec<Relocation>,
+}
+
+/// One relocation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Relocation {
+    /// In bytes, from the start of the section.
+    pub offset: u64,
+    /// Number in the table of symbols.
+    pub symbol: usize,
+    /// `R_BPF_*`.
+    pub kind: u32,
+    /// Zero for the usual relocations without addend.
+    pub addend: i64,
+}
+
+/// What a symbol names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SymbolKind {
+    /// A function.
+    Function,
+    /// A section as a whole.
+    Section,
+    /// A variable or a map.
+    Object,
+    /// Untyped: labels, and functions in old objects.
+    Untyped,
+    /// A file name and the like.
+    Other,
+}
+
+/// Where a symbol is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the section with this number.
+    Section(usize),
+    /// Defined elsewhere.
+    Undefined,
+    /// A tentative definition without a section.
+    Common,
+    /// No address.
+    Other,
+}
+
+/// A symbol.
+#[derive(Clone, Debug)]
+pub(crate) struct Symbol {
+    pub name: String,
+    pub kind: SymbolKind,
+    pub place: Place,
+    /// Offset in its section, in bytes.
+    pub value: u64,
+    /// In bytes.
+    pub size: u64,
+    /// Visible outside of its file.
+    pub global: bool,
+}
+
+impl Symbol {
+    /// The number of the section it is in.
+    pub fn section(&self) -> Option<usize> {
+        match self.place {
+            Place::Section(index) => Some(index),
+            _ => None,
+        }
+    }
+}
+
+impl<'data> Elf<'data> {
+    pub fn parse(data: &'data [u8]) -> Result<Self, ObjectError> {
+        check_ident(data)?;
+        let damaged = |e: ::object::Error| {
+            ObjectError::file(format!("damaged ELF file: {}", lower(&e.to_string())), DAMAGED)
+        };
+        let header = FileHeader64::<LittleEndian>::parse(data).map_err(damaged)?;
+        let endian = header.endian().map_err(damaged)?;
+        let machine = header.e_machine(endian);
+        if !MACHINES.contains(&machine) {
+            let what = format!("an ELF file for machine {machine}, not for BPF (247)");
+            return Err(ObjectError::file(what, "compile with clang -target bpf"));
+        }
+        let table = header.sections(endian, data).map_err(damaged)?;
+        let mut sections = Vec::with_capacity(table.len());
+        for header in table.iter() {
+            let name = name(table.section_name(endian, header).map_err(damaged)?)?;
+            let content = header.data(endian, data).map_err(|_| {
+                ObjectError::section(name.as_str(), "reaches beyond the end of the file", DAMAGED)
+            })?;
+            sections.push(Section {
+                name,
+                executable: header.sh_flags(endian) & u64::from(elf::SHF_EXECINSTR) != 0
+                    && header.sh_type(endian) == elf::SHT_PROGBITS,
+                data: content,
+                size: header.sh_size(endian),
+                relocations: Vec::new(),
+            });
+        }
+        let table_symbols = table.symbols(endian, data, elf::SHT_SYMTAB).map_err(damaged)?;
+        let mut symbols = Vec::with_capacity(table_symbols.len());
+        for (index, symbol) in table_symbols.enumerate() {
+            let place = match symbol.st_shndx(endian) {
+                elf::SHN_UNDEF => Place::Undefined,
+                elf::SHN_COMMON => Place::Common,
+                elf::SHN_ABS => Place::Other,
+                _ => match table_symbols.symbol_section(endian, symbol, index) {
+                    Ok(Some(SectionIndex(section))) if section < sections.len() => {
+                        Place::Section(section)
+                    }
+                    _ => Place::Other,
+                },
+            };
+            let name = name(symbol.name(endian, table_symbols.strings()).map_err(damaged)?)?;
+            symbols.push(Symbol {
+                name,
+                kind: match symbol.st_type() {
+                    elf::STT_FUNC => SymbolKind::Function,
+                    elf::STT_SECTION => SymbolKind::Section,
+                    elf::STT_OBJECT => SymbolKind::Object,
+                    elf::STT_NOTYPE => SymbolKind::Untyped,
+                    _ => SymbolKind::Other,
+                },
+                place,
+                value: symbol.st_value(endian),
+                size: symbol.st_size(endian),
+                global: symbol.st_bind() != elf::STB_LOCAL,
+            });
+        }
+        for header in table.iter() {
+            let target = header.sh_info(endian) as usize;
+            let mut found: Vec<Relocation> = Vec::new();
+            if let Some((entries, _)) = header.rel(endian, data).map_err(damaged)? {
+                found.extend(entries.iter().map(|rel| Relocation {
+                    offset: rel.r_offset.get(endian),
+                    symbol: rel.r_sym(endian) as usize,
+                    kind: rel.r_type(endian),
+                    addend: 0,
+                }));
+            }
+            if let Some((entries, _)) = header.rela(endian, data).map_err(damaged)? {
+                found.extend(entries.iter().map(|rel| Relocation {
+                    offset: rel.r_offset.get(endian),
+                    symbol: rel.r_sym(endian, false) as usize,
+                    kind: rel.r_type(endian, false),
+                    addend: rel.r_addend.get(endian),
+                }));
+            }
+            let Some(section) = sections.get_mut(target) else { continue };
+            if let Some(bad) = found.iter().find(|rel| rel.symbol >= symbols.len()) {
+                let what = format!("a relocation names symbol {}, which is none", bad.symbol);
+                return Err(ObjectError::section(section.name.as_str(), what, DAMAGED));
+            }
+            section.relocations.extend(found);
+            section.relocations.sort_by_key(|rel| rel.offset);
+        }
+        Ok(Elf { sections, symbols })
+    }
+
+    /// The first section with this name.
+    pub fn section(&self, name: &str) -> Option<&Section<'data>> {
+        self.sections.iter().find(|section| section.name == name)
+    }
+}
+
+/// Refuses what is no 64-bit little-endian relocatable ELF file.
+fn check_ident(data: &[u8]) -> Result<(), ObjectError> {
+    if data.is_empty() {
+        return Err(ObjectError::file("an empty file", "pass a BPF object file"));
+    }
+    if !data.starts_with(b"\x7fELF") {
+        return Err(ObjectError::file("not an ELF file", "pass a file of clang -target bpf -c"));
+    }
+    if data.len() < 64 {
+        return Err(ObjectError::file("an ELF file of less than a header's length", DAMAGED));
+    }
+    if data[4] != elf::ELFCLASS64 {
+        return Err(ObjectError::file("not a 64-bit ELF file", "compile with clang -target bpf"));
+    }
+    match data[5] {
+        elf::ELFDATA2LSB => {}
+        elf::ELFDATA2MSB => {
+            let hint = "compile with -target bpfel (or -target bpf on a little-endian host)";
+            return Err(ObjectError::file("a big-endian BPF object", hint));
+        }
+        _ => return Err(ObjectError::file("an ELF file of unknown byte order", DAMAGED)),
+    }
+    match u16::from_le_bytes([data[16], data[17]]) {
+        elf::ET_REL => Ok(()),
+        kind => Err(ObjectError::file(
+            format!("an ELF file of type {kind}, not a relocatable object (1)"),
+            "pass the compiler's output, not a linked program",
+        )),
+    }
+}
+
+/// A name, unless it is so long that a table of them would not fit into memory.
+fn name(bytes: &[u8]) -> Result<String, ObjectError> {
+    if bytes.len() > NAME {
+        let what = format!("a name of {} bytes", bytes.len());
+        return Err(ObjectError::file(what, DAMAGED));
+    }
+    Ok(printable(bytes))
+}
+
+/// Starts a library's message in lower case, and keeps it on one line.
+fn lower(message: &str) -> String {
+    let message = printable(message.as_bytes());
+    let mut chars = message.chars();
+    chars.next().map_or(String::new(), |first| first.to_lowercase().chain(chars).collect())
+}

@@ -1,0 +1,230 @@
+//! Instructions as text, in the style of the kernel's verifier log and of `bpftool prog dump`.
+
+use std::fmt;
+
+use super::{
+    AluOp, AtomicOp, Call, Condition, Imm64, Insn, POISON, Register, Size, Source, SwapKind, Width,
+    helper_name,
+};
+
+/// Names for the numbers in instructions.
+pub trait Names {
+    /// Name of the map with this index.
+    fn map(&self, index: u32) -> Option<&str>;
+    /// Name of the function that starts at this distance from the instruction printed.
+    fn function(&self, offset: i32) -> Option<&str>;
+    /// Name of the kernel function with this number.
+    fn kfunc(&self, id: i32) -> Option<&str>;
+}
+
+/// No names but those of helpers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoNames;
+
+impl Names for NoNames {
+    fn map(&self, _: u32) -> Option<&str> {
+        None
+    }
+
+    fn function(&self, _: i32) -> Option<&str> {
+        None
+    }
+
+    fn kfunc(&self, _: i32) -> Option<&str> {
+        None
+    }
+}
+
+impl fmt::Display for Insn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.print(f, &NoNames)
+    }
+}
+
+impl fmt::Display for Register {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "r{}", self.number())
+    }
+}
+
+/// A register as an operation of this width names it.
+fn reg(width: Width, reg: Register) -> String {
+    let letter = if width == Width::W64 { 'r' } else { 'w' };
+    format!("{letter}{}", reg.number())
+}
+
+fn unsigned(size: Size) -> String {
+    format!("u{}", size.bits())
+}
+
+impl Insn {
+    /// Writes the instruction, with names where there are any.
+    pub fn print(&self, f: &mut dyn fmt::Write, names: &dyn Names) -> fmt::Result {
+        match *self {
+            Insn::Alu { width, op, dst, src } => {
+                let right = match src {
+                    Source::Reg(src) => reg(width, src),
+                    Source::Imm(imm) => imm.to_string(),
+                };
+                write!(f, "{} {} {right}", reg(width, dst), alu_sign(op))
+            }
+            Insn::Neg { width, dst } => write!(f, "{0} = -{0}", reg(width, dst)),
+            Insn::MoveSigned { width, from, dst, src } => {
+                write!(f, "{} = (s{}){}", reg(width, dst), from.bits(), reg(width, src))
+            }
+            Insn::Swap { kind, size, dst } => {
+                let name = match kind {
+                    SwapKind::Le => "le",
+                    SwapKind::Be => "be",
+                    SwapKind::Always => "bswap",
+                };
+                write!(f, "{dst} = {name}{} {dst}", size.bits())
+            }
+            Insn::LoadImm64 { dst, value } => {
+                write!(f, "{dst} = ")?;
+                imm64(value, f, names)
+            }
+            Insn::SecondSlot => write!(f, "(second half of a 64-bit immediate)"),
+            Insn::Load { size, signed, dst, base, offset } => {
+                let sign = if signed { 's' } else { 'u' };
+                write!(f, "{dst} = *({sign}{} *)({base} {offset:+})", size.bits())
+            }
+            Insn::Store { size, base, offset, src } => {
+                write!(f, "*({} *)({base} {offset:+}) = ", unsigned(size))?;
+                match src {
+                    Source::Reg(src) => write!(f, "{src}"),
+                    Source::Imm(imm) => write!(f, "{imm}"),
+                }
+            }
+            Insn::Atomic { op, width, base, offset, src } => {
+                atomic(op, width, &format!("({base} {offset:+})"), src, f)
+            }
+            Insn::LoadAcquire { size, dst, base, offset } => {
+                write!(f, "{dst} = load_acquire(({} *)({base} {offset:+}))", unsigned(size))
+            }
+            Insn::StoreRelease { size, base, offset, src } => {
+                write!(f, "store_release(({} *)({base} {offset:+}), {src})", unsigned(size))
+            }
+            Insn::LoadPacket { size, index: None, offset } => {
+                write!(f, "r0 = *({} *)skb[{offset}]", unsigned(size))
+            }
+            Insn::LoadPacket { size, index: Some(index), offset } => {
+                write!(f, "r0 = *({} *)skb[{index} + {offset}]", unsigned(size))
+            }
+            Insn::Jump { offset, long } => {
+                write!(f, "goto{} pc{offset:+}", if long { "l" } else { "" })
+            }
+            Insn::Branch { width, cond, dst, src, offset } => {
+                write!(f, "if {} {} ", reg(width, dst), condition(cond))?;
+                match src {
+                    Source::Reg(src) => write!(f, "{}", reg(width, src))?,
+                    Source::Imm(imm) => write!(f, "{imm:#x}")?,
+                }
+                write!(f, " goto pc{offset:+}")
+            }
+            Insn::MayGoto { offset } => write!(f, "may_goto pc{offset:+}"),
+            Insn::Call(call) => print_call(call, f, names),
+            Insn::Exit => write!(f, "exit"),
+        }
+    }
+}
+
+fn imm64(value: Imm64, f: &mut dyn fmt::Write, names: &dyn Names) -> fmt::Result {
+    let map = |index: u32| match names.map(index) {
+        Some(name) => format!("map[{name}]"),
+        None => format!("map[idx:{index}]"),
+    };
+    match value {
+        Imm64::Value(value) => write!(f, "{value:#x}"),
+        Imm64::MapFd(fd) => write!(f, "map[fd:{fd}]"),
+        Imm64::MapFdValue { fd, offset } => write!(f, "map[fd:{fd}][0]+{offset}"),
+        Imm64::Variable { id, module: 0 } => write!(f, "var[{id}]"),
+        Imm64::Variable { id, module } => write!(f, "var[{id}, module {module}]"),
+        Imm64::Function { offset } => match names.function(offset) {
+            Some(name) => write!(f, "func[{name}]"),
+            None => write!(f, "func[pc{offset:+}]"),
+        },
+        Imm64::Map(index) => write!(f, "{}", map(index)),
+        Imm64::MapValue { map: index, offset } => write!(f, "{}[0]+{offset}", map(index)),
+    }
+}
+
+fn print_call(call: Call, f: &mut dyn fmt::Write, names: &dyn Names) -> fmt::Result {
+    match call {
+        Call::Helper(POISON) => write!(f, "call unresolved#{POISON}"),
+        Call::Helper(number) => {
+            write!(f, "call {}#{number}", helper_name(number).unwrap_or("unknown"))
+        }
+        Call::Subprogram { offset } => match names.function(offset) {
+            Some(name) => write!(f, "call pc{offset:+} ({name})"),
+            None => write!(f, "call pc{offset:+}"),
+        },
+        Call::Kfunc { id, .. } => match names.kfunc(id) {
+            Some(name) => write!(f, "call {name}#{id}"),
+            None => write!(f, "call kernel-function#{id}"),
+        },
+    }
+}
+
+fn alu_sign(op: AluOp) -> &'static str {
+    match op {
+        AluOp::Add => "+=",
+        AluOp::Sub => "-=",
+        AluOp::Mul => "*=",
+        AluOp::Div => "/=",
+        AluOp::Or => "|=",
+        AluOp::And => "&=",
+        AluOp::Lsh => "<<=",
+        AluOp::Rsh => ">>=",
+        AluOp::Mod => "%=",
+        AluOp::Xor => "^=",
+        AluOp::Mov => "=",
+        AluOp::Arsh => "s>>=",
+        AluOp::Sdiv => "s/=",
+        AluOp::Smod => "s%=",
+    }
+}
+
+fn condition(cond: Condition) -> &'static str {
+    match cond {
+        Condition::Eq => "==",
+        Condition::Ne => "!=",
+        Condition::Set => "&",
+        Condition::Gt => ">",
+        Condition::Ge => ">=",
+        Condition::Lt => "<",
+        Condition::Le => "<=",
+        Condition::Sgt => "s>",
+        Condition::Sge => "s>=",
+        Condition::Slt => "s<",
+        Condition::Sle => "s<=",
+    }
+}
+
+fn atomic(
+    op: AtomicOp,
+    width: Width,
+    place: &str,
+    src: Register,
+    f: &mut dyn fmt::Write,
+) -> fmt::Result {
+    let bits = width.bits();
+    let infix = if width == Width::W64 { "64" } else { "" };
+    let (name, sign, fetch) = match op {
+        AtomicOp::Add { fetch } => ("add", "+=", fetch),
+        AtomicOp::Or { fetch } => ("or", "|=", fetch),
+        AtomicOp::And { fetch } => ("and", "&=", fetch),
+        AtomicOp::Xor { fetch } => ("xor", "^=", fetch),
+        AtomicOp::Xchg => {
+            return write!(f, "{src} = atomic{infix}_xchg((u{bits} *){place}, {src})");
+        }
+        AtomicOp::Cmpxchg => {
+            return write!(f, "r0 = atomic{infix}_cmpxchg((u{bits} *){place}, r0, {src})");
+        }
+    };
+    if fetch {
+        write!(f, "{src} = atomic{infix}_fetch_{name}((u{bits} *){place}, {src})")
+    } else {
+        write!(f, "lock *(u{bits} *){place} {sign} {src}")
+    }
+}

@@ -1,0 +1,24 @@
+//! BPF object files as compilers write them: ELF, BTF, maps, relocations and the instruction set.
+//!
+//! [`Object::parse`] reads an object, [`Object::link`] builds one of its programs: instructions as
+//! the kernel sees them, with maps, global data, calls and CO-RE relocations resolved, and the
+//! source line of each. This crate knows no prices, no solver and no search, reads no files and
+//! asks no kernel.
+//!
+//! Sources: RFC 9669 for instructions, the kernel's `Documentation/bpf` for BTF and relocations,
+//! and the behaviour of libbpf for everything that is convention.
+
+pub mod btf;
+mod core_relo;
+mod elf;
+mod error;
+pub mod insn;
+mod line_info;
+pub mod maps;
+mod object;
+
+pub use self::object::{BpfProgram, Object, ProgramEntry, ProgramKind, Subprogram, Unresolved};
+pub use btf::Btf;
+pub use error::ObjectError;
+pub use line_info::LineInfo;
+pub use maps::{MapDef, MapKind, SlotRef, Variable};

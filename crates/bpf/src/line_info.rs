@@ -1,0 +1,65 @@
+//! Source lines of instructions, from the records of `.BTF.ext`.
+//!
+//! A record holds from its instruction to the next record. DWARF is not read.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::Btf;
+use crate::btf::{BtfExt, LineRecord, StringId};
+use crate::error::printable;
+
+/// Where in its source an instruction comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LineInfo {
+    /// Source file as the compiler was given it.
+    pub file: Arc<str>,
+    /// From 1.
+    pub line: u32,
+    /// From 1; 0 if unknown.
+    pub column: u32,
+    /// The text of the line; empty if the object does not contain it.
+    pub text: Arc<str>,
+}
+
+/// Source lines of one section.
+pub(crate) struct Lines<'a> {
+    btf: &'a Btf,
+    records: &'a [LineRecord],
+    strings: HashMap<u32, Arc<str>>,
+}
+
+impl<'a> Lines<'a> {
+    pub fn new(btf: &'a Btf, ext: &'a BtfExt, section: &str) -> Self {
+        let found = ext.lines.iter().find(|(name, _)| name == section);
+        let records = found.map_or(&[][..], |(_, records)| records);
+        Lines { btf, records, strings: HashMap::new() }
+    }
+
+    /// The lines of `len` slots of a function that starts at slot `first` of the section.
+    pub fn of_function(&mut self, first: usize, len: usize) -> Vec<Option<LineInfo>> {
+        let byte = |slot: usize| slot as u64 * 8;
+        let start = self.records.partition_point(|r| u64::from(r.offset) < byte(first));
+        let mut records = self.records[start..].iter().peekable();
+        let mut current = None;
+        let mut lines = Vec::with_capacity(len);
+        for slot in first..first + len {
+            while let Some(record) = records.next_if(|r| u64::from(r.offset) <= byte(slot)) {
+                current = (record.line != 0).then(|| LineInfo {
+                    file: self.string(record.file),
+                    line: record.line,
+                    column: record.column,
+                    text: self.string(record.text),
+                });
+            }
+            lines.push(current.clone());
+        }
+        lines
+    }
+
+    fn string(&mut self, id: StringId) -> Arc<str> {
+        let btf = self.btf;
+        let text = || printable(btf.string(id).trim_end().replace('\t', "    ").as_bytes());
+        self.strings.entry(id.0).or_insert_with(|| text().into()).clone()
+    }
+}

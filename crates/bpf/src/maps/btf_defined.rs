@@ -1,0 +1,157 @@
+//! Maps of the section `.maps`: each is a variable whose BTF type spells out its parameters.
+//!
+//! `__uint(max_entries, 8)` is a pointer to an array of 8 elements, `__type(key, T)` a pointer to
+//! `T`, `__ulong` an enumeration, `__array(values, T)` an array of pointers to `T`. Source: libbpf's
+//! `bpf_helpers.h` and its documentation of these macros.
+
+use super::{MapDef, MapKind, PlacedMap};
+use crate::btf::{Kind, RawMember, TypeId};
+use crate::elf::Elf;
+use crate::{Btf, ObjectError};
+
+const HINT: &str = "define it as libbpf's bpf_helpers.h shows (SEC(\".maps\"))";
+
+/// Appends the maps of the section with this number.
+pub(super) fn read(
+    elf: &Elf,
+    index: usize,
+    btf: Option<&Btf>,
+    maps: &mut Vec<PlacedMap>,
+) -> Result<(), ObjectError> {
+    let Some(btf) = btf else {
+        let what = "the definition of maps needs BTF, which the object lacks";
+        return Err(ObjectError::section(".maps", what, "compile with -g, do not strip .BTF"));
+    };
+    let section = btf.types().find_map(|(id, ty)| match &ty.kind {
+        Kind::DataSec { vars, .. } if btf.type_name(id) == ".maps" => Some(vars),
+        _ => None,
+    });
+    let Some(vars) = section else {
+        let what = "BTF does not describe this section";
+        return Err(ObjectError::section(".maps", what, "compile with -g"));
+    };
+    for var in vars {
+        let name = btf.type_name(var.ty);
+        let Kind::Var { ty, .. } = *btf.kind(var.ty) else {
+            return Err(ObjectError::section(".maps", "BTF lists what is no variable", HINT));
+        };
+        let symbol =
+            elf.symbols.iter().find(|s| s.section() == Some(index) && s.name == name).ok_or_else(
+                || ObjectError::map(name, "BTF knows it, the symbol table does not", HINT),
+            )?;
+        let def = Reader { btf, name }.definition(ty, true)?;
+        let values = def.1.and_then(|at| {
+            let start = symbol.value.checked_add(at)?;
+            Some((start, symbol.value.checked_add(symbol.size)?.max(start)))
+        });
+        let (offset, numbered) = (symbol.value, None);
+        maps.push(PlacedMap { def: def.0, section: index, offset, values, numbered });
+    }
+    Ok(())
+}
+
+struct Reader<'a> {
+    btf: &'a Btf,
+    name: &'a str,
+}
+
+impl Reader<'_> {
+    fn fault(&self, what: impl Into<String>) -> ObjectError {
+        ObjectError::map(self.name, what, HINT)
+    }
+
+    /// The definition, and the offset of its `values` in bytes. Inner maps have none of their own.
+    fn definition(&self, ty: TypeId, outer: bool) -> Result<(MapDef, Option<u64>), ObjectError> {
+        let btf = self.btf;
+        let ty = btf.resolve(ty);
+        let Kind::Struct { members, .. } = btf.kind(ty) else {
+            return Err(self.fault("its type is no structure"));
+        };
+        let mut def = MapDef::new(self.name);
+        let mut values = None;
+        for member in members {
+            let field = btf.string(member.name);
+            let small = |value: u64| {
+                u32::try_from(value)
+                    .map_err(|_| self.fault(format!("{field} = {value} does not fit in 32 bits")))
+            };
+            match field {
+                "type" => def.kind = MapKind(small(self.number(member)?)?),
+                "max_entries" => def.max_entries = small(self.number(member)?)?,
+                "map_flags" => def.flags = small(self.number(member)?)?,
+                "pinning" => def.pinning = small(self.number(member)?)?,
+                "map_extra" => def.extra = self.number(member)?,
+                "numa_node" => {
+                    self.number(member)?;
+                }
+                "key_size" => def.key_size = small(self.number(member)?)?,
+                "value_size" => def.value_size = small(self.number(member)?)?,
+                "key" => (def.key_type, def.key_size) = self.pointee(member)?,
+                "value" => (def.value_type, def.value_size) = self.pointee(member)?,
+                "values" if outer => {
+                    def.inner = self.values(member, def.kind)?;
+                    def.value_size = 4;
+                    values = Some(u64::from(member.bit_offset / 8));
+                }
+                _ => return Err(self.fault(format!("unknown parameter `{field}`"))),
+            }
+        }
+        if def.kind == MapKind(0) {
+            return Err(self.fault("its definition has no type"));
+        }
+        if def.kind.holds_maps() || def.kind == MapKind::PROG_ARRAY {
+            def.value_size = 4;
+            def.key_size = if def.key_size == 0 { 4 } else { def.key_size };
+        }
+        Ok((def, values))
+    }
+
+    /// A number, written as the length of an array or as the value of an enumeration.
+    fn number(&self, member: &RawMember) -> Result<u64, ObjectError> {
+        let btf = self.btf;
+        let pointee = |ty| match btf.kind(btf.resolve(ty)) {
+            Kind::Ptr(to) => btf.kind(btf.resolve(*to)),
+            other => other,
+        };
+        match pointee(member.ty) {
+            Kind::Array { len, .. } => Ok((*len).into()),
+            Kind::Enum(e) if e.variants.len() == 1 => Ok(e.variants[0].value),
+            _ => Err(self.fault(format!("`{}` is no number", btf.string(member.name)))),
+        }
+    }
+
+    /// The type that a member points to, and its size.
+    fn pointee(&self, member: &RawMember) -> Result<(Option<TypeId>, u32), ObjectError> {
+        let field = self.btf.string(member.name);
+        let Kind::Ptr(to) = *self.btf.kind(self.btf.resolve(member.ty)) else {
+            return Err(self.fault(format!("`{field}` is no pointer to a type")));
+        };
+        let size = self.btf.size(to);
+        let size = size.ok_or_else(|| self.fault(format!("the type of `{field}` has no size")))?;
+        Ok((Some(to), size))
+    }
+
+    /// What `values` holds: the definition of inner maps, or nothing for programs.
+    fn values(
+        &self,
+        member: &RawMember,
+        kind: MapKind,
+    ) -> Result<Option<Box<MapDef>>, ObjectError> {
+        let btf = self.btf;
+        let Kind::Array { element, .. } = *btf.kind(btf.resolve(member.ty)) else {
+            return Err(self.fault("`values` is no array"));
+        };
+        let Kind::Ptr(to) = *btf.kind(btf.resolve(element)) else {
+            return Err(self.fault("`values` does not hold pointers"));
+        };
+        match btf.kind(btf.resolve(to)) {
+            Kind::FuncProto { .. } => Ok(None),
+            Kind::Struct { .. } if kind != MapKind::PROG_ARRAY => {
+                let (mut inner, _) = self.definition(to, false)?;
+                inner.name = format!("{}.inner", self.name);
+                Ok(Some(Box::new(inner)))
+            }
+            _ => Err(self.fault("`values` holds neither maps nor programs")),
+        }
+    }
+}

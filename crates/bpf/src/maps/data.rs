@@ -1,0 +1,52 @@
+//! Global data: a section of variables becomes a map of one element, as libbpf does it.
+
+use super::{MAPPABLE, MapDef, MapKind, PlacedMap, READ_ONLY};
+use crate::ObjectError;
+use crate::elf::Section;
+
+/// A global variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Number of the map that holds it, in [`crate::Object::maps`].
+    pub map: usize,
+    /// Offset in the map's value, in bytes.
+    pub offset: u64,
+    /// In bytes.
+    pub size: u64,
+}
+
+/// More data is refused, in all sections together: their content must fit into memory.
+const LIMIT: u64 = 64 << 20;
+
+/// Whether a section of this name holds global data.
+pub(crate) fn is_data_section(name: &str) -> bool {
+    [".data", ".rodata", ".bss"]
+        .iter()
+        .any(|base| name.strip_prefix(base).is_some_and(|r| r.is_empty() || r.starts_with('.')))
+}
+
+/// The map of a section; `before` is the size of the sections read before, in bytes.
+pub(super) fn read(section: &Section, index: usize, before: u64) -> Result<PlacedMap, ObjectError> {
+    let name = section.name.as_str();
+    let size = u32::try_from(section.size).ok().filter(|size| before + u64::from(*size) <= LIMIT);
+    let Some(size) = size else {
+        let what = format!("{} bytes of global data", before.saturating_add(section.size));
+        return Err(ObjectError::section(name, what, "at most 64 MiB are read"));
+    };
+    let mut content = section.data.to_vec();
+    content.resize(size as usize, 0);
+    let read_only = name.starts_with(".rodata");
+    let def = MapDef {
+        kind: MapKind::ARRAY,
+        key_size: 4,
+        value_size: size,
+        max_entries: 1,
+        flags: MAPPABLE | if read_only { READ_ONLY } else { 0 },
+        initial: Some(content),
+        read_only,
+        ..MapDef::new(name)
+    };
+    Ok(PlacedMap { def, section: index, offset: 0, values: None, numbered: None })
+}

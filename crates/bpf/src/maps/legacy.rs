@@ -1,0 +1,96 @@
+//! Maps defined by structures in a section `maps`, as written before BTF.
+//!
+//! Every producer has a structure of its own (libbpf 20 bytes, kernel samples 28, iproute2 36, gobpf
+//! 276); all start with type, key size, value size and number of elements, nearly all go on with
+//! flags. What follows is understood for iproute2 (id, pinning, inner id, inner index) and, for maps
+//! of maps, for the kernel samples (index of the inner map).
+
+use super::{MapDef, MapKind, PlacedMap};
+use crate::ObjectError;
+use crate::elf::{Elf, SymbolKind};
+use crate::error::DAMAGED;
+
+/// How a numbered map refers to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Numbers {
+    /// iproute2: own number, number of the inner map (0 for none).
+    Id { id: u32, inner: u32 },
+    /// Kernel samples: position of the inner map among the maps of such sections.
+    Index { inner: u32 },
+}
+
+/// Size of iproute2's `struct bpf_elf_map`.
+const IPROUTE2: u64 = 36;
+
+/// Appends the maps of a section.
+pub(super) fn read(elf: &Elf, index: usize, maps: &mut Vec<PlacedMap>) -> Result<(), ObjectError> {
+    let section = &elf.sections[index];
+    let mut symbols: Vec<_> = elf
+        .symbols
+        .iter()
+        .filter(|s| s.section() == Some(index) && !s.name.is_empty())
+        .filter(|s| matches!(s.kind, SymbolKind::Object | SymbolKind::Untyped))
+        // Sizes are missing in old objects, whose compilers also left labels; those are local.
+        .filter(|s| s.size > 0 || s.global)
+        .collect();
+    symbols.sort_by_key(|s| s.value);
+    symbols.dedup_by_key(|s| s.value);
+    for (i, symbol) in symbols.iter().enumerate() {
+        let end = symbols.get(i + 1).map_or(section.data.len() as u64, |next| next.value);
+        let size = if symbol.size > 0 { symbol.size } else { end.saturating_sub(symbol.value) };
+        let words = words(section.data, symbol.value, size).ok_or_else(|| {
+            let what = "its definition reaches beyond its section";
+            ObjectError::map(symbol.name.as_str(), what, DAMAGED)
+        })?;
+        if words.len() < 4 {
+            let what = format!("its definition has {size} bytes, at least 16 are needed");
+            return Err(ObjectError::map(symbol.name.as_str(), what, "define it in .maps instead"));
+        }
+        let word = |i: usize| words.get(i).copied().unwrap_or(0);
+        let kind = MapKind(word(0));
+        let (pinning, numbered) = if size == IPROUTE2 {
+            (word(6), Some(Numbers::Id { id: word(5), inner: word(7) }))
+        } else if kind.holds_maps() && words.len() >= 6 {
+            (0, Some(Numbers::Index { inner: word(5) }))
+        } else {
+            (0, None)
+        };
+        let def = MapDef {
+            kind,
+            key_size: word(1),
+            value_size: word(2),
+            max_entries: word(3),
+            flags: word(4),
+            pinning,
+            ..MapDef::new(&symbol.name)
+        };
+        maps.push(PlacedMap { def, section: index, offset: symbol.value, values: None, numbered });
+    }
+    Ok(())
+}
+
+fn words(data: &[u8], offset: u64, size: u64) -> Option<Vec<u32>> {
+    let start = usize::try_from(offset).ok()?;
+    let bytes = data.get(start..start.checked_add(usize::try_from(size).ok()?)?)?;
+    let (chunks, _) = bytes.as_chunks::<4>();
+    Some(chunks.iter().map(|chunk| u32::from_le_bytes(*chunk)).collect())
+}
+
+/// Gives maps of maps the definition of their inner maps.
+pub(super) fn connect(maps: &mut [PlacedMap]) {
+    for i in 0..maps.len() {
+        let map = &maps[i];
+        if !map.def.kind.holds_maps() {
+            continue;
+        }
+        let inner = match map.numbered {
+            Some(Numbers::Id { inner, .. }) => maps.iter().find(|other| {
+                inner != 0 && matches!(other.numbered, Some(Numbers::Id { id, .. }) if id == inner)
+            }),
+            Some(Numbers::Index { inner }) => maps.get(inner as usize),
+            None => None,
+        };
+        let inner = inner.filter(|other| !other.def.kind.holds_maps()).map(|m| m.def.clone());
+        maps[i].def.inner = inner.map(Box::new);
+    }
+}

@@ -1,0 +1,129 @@
+//! Functions: which symbols name them, and which of them are programs.
+//!
+//! As libbpf has it, a global function outside of `.text` is a program and everything else a
+//! subprogram. Beyond libbpf: an object with code in `.text` only has its programs there, a section
+//! without a global function has static ones as programs, untyped symbols count where there are no
+//! typed ones, and code without any symbol is a program named by its section.
+
+use std::collections::BTreeSet;
+
+use crate::ObjectError;
+use crate::elf::{Elf, Symbol, SymbolKind};
+use crate::error::DAMAGED;
+use crate::insn::{Insn, decode};
+
+/// More instructions are refused, in all functions together.
+const LIMIT: usize = 1 << 22;
+
+/// A function of the object.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub name: String,
+    /// Number of its section.
+    pub section: usize,
+    pub section_name: String,
+    /// First slot in the section.
+    pub first: usize,
+    pub global: bool,
+    /// Its instructions, or why they cannot be read.
+    pub code: Result<Vec<Insn>, ObjectError>,
+}
+
+/// All functions, by section and place.
+pub(super) fn find(elf: &Elf) -> Result<Vec<Function>, ObjectError> {
+    let mut functions = Vec::new();
+    let mut slots = 0;
+    for (index, section) in elf.sections.iter().enumerate() {
+        if !section.executable || section.size == 0 {
+            continue;
+        }
+        let bytes = section.data.len() as u64;
+        let name = section.name.as_str();
+        slots += section.data.len() / 8;
+        if slots > LIMIT {
+            let what = format!("more than {LIMIT} instructions");
+            return Err(ObjectError::section(name, what, DAMAGED));
+        }
+        if !bytes.is_multiple_of(8) {
+            let what = format!("{bytes} bytes of code are no multiple of 8");
+            return Err(ObjectError::section(name, what, DAMAGED));
+        }
+        let symbols = symbols(elf, index);
+        if symbols.is_empty() {
+            let code = decoded(section.data, name, 0);
+            let (section_name, name) = (name.to_owned(), name.to_owned());
+            functions.push(Function {
+                name,
+                section: index,
+                section_name,
+                first: 0,
+                global: true,
+                code,
+            });
+        }
+        for (i, symbol) in symbols.iter().enumerate() {
+            let next = symbols.get(i + 1).map_or(bytes, |next| next.value);
+            let end = match symbol.size {
+                0 => Some(next),
+                size => symbol.value.checked_add(size),
+            };
+            let range = end
+                .filter(|end| {
+                    symbol.value.is_multiple_of(8) && end.is_multiple_of(8) && symbol.value < *end
+                })
+                .and_then(|end| section.data.get(symbol.value as usize..end as usize));
+            let Some(code) = range else {
+                let what = format!(
+                    "function {} at {} of {} bytes does not fit into {bytes} bytes of code",
+                    symbol.name, symbol.value, symbol.size
+                );
+                return Err(ObjectError::section(name, what, DAMAGED));
+            };
+            if symbol.value + code.len() as u64 > next {
+                let what = format!("function {} overlaps the next one", symbol.name);
+                return Err(ObjectError::section(name, what, DAMAGED));
+            }
+            let first = (symbol.value / 8) as usize;
+            functions.push(Function {
+                name: symbol.name.clone(),
+                section: index,
+                section_name: name.to_owned(),
+                first,
+                global: symbol.global,
+                code: decoded(code, name, first),
+            });
+        }
+    }
+    Ok(functions)
+}
+
+/// The symbols that name the functions of a section, by place, one for each place.
+fn symbols<'a>(elf: &'a Elf, section: usize) -> Vec<&'a Symbol> {
+    let of_kind = |kind: SymbolKind| {
+        let here = elf.symbols.iter().filter(move |s| s.section() == Some(section));
+        here.filter(move |s| s.kind == kind && !s.name.is_empty())
+    };
+    let mut symbols: Vec<&Symbol> = of_kind(SymbolKind::Function).collect();
+    if symbols.is_empty() {
+        symbols = of_kind(SymbolKind::Untyped).filter(|s| s.global).collect();
+    }
+    symbols.sort_by_key(|s| (s.value, !s.global));
+    symbols.dedup_by_key(|s| s.value);
+    symbols
+}
+
+fn decoded(code: &[u8], section: &str, first: usize) -> Result<Vec<Insn>, ObjectError> {
+    decode(code).map_err(|e| ObjectError::insn(section, first + e.slot, e.what, e.hint))
+}
+
+/// Numbers of the functions that are programs.
+pub(super) fn programs(functions: &[Function]) -> Vec<usize> {
+    let in_text = |f: &Function| f.section_name == ".text";
+    let only_text = functions.iter().all(in_text);
+    let with_global: BTreeSet<usize> =
+        functions.iter().filter(|f| f.global).map(|f| f.section).collect();
+    let is_program = |f: &Function| {
+        (only_text || !in_text(f)) && (f.global || !with_global.contains(&f.section))
+    };
+    (0..functions.len()).filter(|i| is_program(&functions[*i])).collect()
+}

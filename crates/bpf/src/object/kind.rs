@@ -1,0 +1,108 @@
+//! What type of program a function is: from the name of its section, else from its parameter's BTF
+//! type, else from its name.
+//!
+//! Source: libbpf's documentation of section names (`program_types.rst`), and the names that older
+//! tools used.
+
+use std::fmt;
+
+use crate::Btf;
+use crate::btf::Kind;
+
+/// The type of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProgramKind {
+    /// XDP, on a device, a devmap or a cpumap.
+    Xdp,
+    /// A classifier or action of traffic control.
+    SchedCls,
+    /// Any other type, by its name.
+    Other(&'static str),
+    /// Nothing tells.
+    Unknown,
+}
+
+impl fmt::Display for ProgramKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ProgramKind::Xdp => "xdp",
+            ProgramKind::SchedCls => "sched_cls",
+            ProgramKind::Other(name) => name,
+            ProgramKind::Unknown => "unknown",
+        })
+    }
+}
+
+/// The first part of section names, up to one of `/ . _ -` or a digit, and what it means.
+const SECTIONS: &[(&str, ProgramKind)] = &[
+    ("xdp", ProgramKind::Xdp),
+    ("tc", ProgramKind::SchedCls),
+    ("tcx", ProgramKind::SchedCls),
+    ("netkit", ProgramKind::SchedCls),
+    ("classifier", ProgramKind::SchedCls),
+    ("cls", ProgramKind::SchedCls),
+    ("action", ProgramKind::Other("sched_act")),
+    ("act", ProgramKind::Other("sched_act")),
+    ("socket", ProgramKind::Other("socket_filter")),
+    ("kprobe", ProgramKind::Other("kprobe")),
+    ("kretprobe", ProgramKind::Other("kprobe")),
+    ("ksyscall", ProgramKind::Other("kprobe")),
+    ("kretsyscall", ProgramKind::Other("kprobe")),
+    ("uprobe", ProgramKind::Other("kprobe")),
+    ("uretprobe", ProgramKind::Other("kprobe")),
+    ("usdt", ProgramKind::Other("kprobe")),
+    ("tracepoint", ProgramKind::Other("tracepoint")),
+    ("tp", ProgramKind::Other("tracepoint")),
+    ("raw", ProgramKind::Other("raw_tracepoint")),
+    ("fentry", ProgramKind::Other("tracing")),
+    ("fexit", ProgramKind::Other("tracing")),
+    ("fmod", ProgramKind::Other("tracing")),
+    ("iter", ProgramKind::Other("tracing")),
+    ("freplace", ProgramKind::Other("ext")),
+    ("lsm", ProgramKind::Other("lsm")),
+    ("syscall", ProgramKind::Other("syscall")),
+    ("perf", ProgramKind::Other("perf_event")),
+    ("lwt", ProgramKind::Other("lwt")),
+    ("sockops", ProgramKind::Other("sock_ops")),
+    ("sk", ProgramKind::Other("sk")),
+    ("lirc", ProgramKind::Other("lirc_mode2")),
+    ("flow", ProgramKind::Other("flow_dissector")),
+    ("cgroup", ProgramKind::Other("cgroup")),
+    ("struct", ProgramKind::Other("struct_ops")),
+    ("netfilter", ProgramKind::Other("netfilter")),
+];
+
+/// Context types, and what they mean.
+const CONTEXTS: &[(&str, ProgramKind)] =
+    &[("xdp_md", ProgramKind::Xdp), ("__sk_buff", ProgramKind::SchedCls)];
+
+/// The type of the function `name` in `section`.
+pub(super) fn guess(section: &str, name: &str, btf: Option<&Btf>) -> ProgramKind {
+    by_section(section)
+        .or_else(|| btf.and_then(|btf| by_context(btf, name)))
+        .or_else(|| by_words(section))
+        .or_else(|| by_words(name))
+        .unwrap_or(ProgramKind::Unknown)
+}
+
+fn by_section(section: &str) -> Option<ProgramKind> {
+    // "?" in front: libbpf does not load it unless told to.
+    let section = section.strip_prefix('?').unwrap_or(section);
+    let end = section.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(section.len());
+    let (first, _) = section.split_at(end);
+    SECTIONS.iter().find(|(prefix, _)| *prefix == first).map(|(_, kind)| *kind)
+}
+
+fn by_context(btf: &Btf, name: &str) -> Option<ProgramKind> {
+    let function = btf.find(name, |kind| matches!(kind, Kind::Func { .. }))?;
+    let Kind::Func { proto, .. } = *btf.kind(function) else { return None };
+    let Kind::FuncProto { params, .. } = btf.kind(proto) else { return None };
+    let Kind::Ptr(to) = *btf.kind(btf.resolve(params.first()?.ty)) else { return None };
+    let context = btf.type_name(btf.resolve(to));
+    CONTEXTS.iter().find(|(name, _)| *name == context).map(|(_, kind)| *kind)
+}
+
+fn by_words(name: &str) -> Option<ProgramKind> {
+    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    words.any(|word| word.eq_ignore_ascii_case("xdp")).then_some(ProgramKind::Xdp)
+}

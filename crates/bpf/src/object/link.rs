@@ -1,0 +1,288 @@
+//! Builds one program: its entry function, then every function it calls, in the order in which
+//! libbpf hands them to the kernel, with all references resolved.
+//!
+//! What cannot be resolved becomes a call of [`POISON`] with an entry in
+//! [`BpfProgram::unresolved`]: only a program that can get there is at fault.
+
+use std::collections::HashMap;
+
+use super::check;
+use super::functions::Function;
+use super::program::{BpfProgram, Subprogram, Unresolved};
+use super::references::Reference;
+use crate::core_relo;
+use crate::error::DAMAGED;
+use crate::insn::{Call, Imm64, Insn, POISON};
+use crate::line_info::Lines;
+use crate::{Btf, Object, ObjectError};
+
+/// Larger programs are refused; the kernel takes a million instructions.
+const LIMIT: usize = 1 << 20;
+
+/// For numbers that a loader has put in.
+const RUNNING: (&str, &str) = (
+    "a number that only a running kernel understands",
+    "pass the compiler's output, not code taken from a kernel",
+);
+
+pub(super) struct Linker<'a> {
+    object: &'a Object,
+    kernel: Option<&'a Btf>,
+    insns: Vec<Insn>,
+    unresolved: Vec<Unresolved>,
+    kfuncs: Vec<String>,
+    /// The functions of the program, in order, with their first slot.
+    placed: Vec<(usize, usize)>,
+    starts: HashMap<usize, usize>,
+    /// Calls to be given their target: slot, number of the function.
+    calls: Vec<(usize, usize)>,
+}
+
+impl<'a> Linker<'a> {
+    pub fn new(object: &'a Object, kernel: Option<&'a Btf>) -> Self {
+        Linker {
+            object,
+            kernel,
+            insns: Vec::new(),
+            unresolved: Vec::new(),
+            kfuncs: Vec::new(),
+            placed: Vec::new(),
+            starts: HashMap::new(),
+            calls: Vec::new(),
+        }
+    }
+
+    /// Links the program that starts with this function.
+    pub fn link(mut self, entry: usize) -> Result<LinkedCode, ObjectError> {
+        self.place(entry)?;
+        // A function's callees come after it, each with its own callees before the next one.
+        let mut work = vec![(entry, 0)];
+        while let Some((function, slot)) = work.pop() {
+            let len = self.function(function).code.as_ref().map_or(0, Vec::len);
+            for slot in slot..len {
+                let Some(callee) = self.resolve(function, slot)? else { continue };
+                if !self.starts.contains_key(&callee) {
+                    self.place(callee)?;
+                    work.push((function, slot + 1));
+                    work.push((callee, 0));
+                    break;
+                }
+            }
+        }
+        for (slot, function) in std::mem::take(&mut self.calls) {
+            let start = self.starts.get(&function).copied().unwrap_or(0);
+            let distance = start as i64 - slot as i64 - 1;
+            let target = i32::try_from(distance).unwrap_or(i32::MAX);
+            match &mut self.insns[slot] {
+                Insn::Call(Call::Subprogram { offset })
+                | Insn::LoadImm64 { value: Imm64::Function { offset }, .. } => *offset = target,
+                _ => {}
+            }
+        }
+        self.unresolved.sort_by_key(|u| u.insn);
+        self.unresolved.dedup_by_key(|u| u.insn);
+        Ok(LinkedCode {
+            lines: self.lines(),
+            insns: self.insns,
+            unresolved: self.unresolved,
+            kfuncs: self.kfuncs,
+            functions: self.placed,
+        })
+    }
+
+    fn function(&self, index: usize) -> &'a Function {
+        &self.object.functions[index]
+    }
+
+    /// Appends a function's code, CO-RE relocations applied.
+    fn place(&mut self, index: usize) -> Result<(), ObjectError> {
+        let function = self.function(index);
+        let code = function.code.as_ref().map_err(Clone::clone)?;
+        check::function(function, code, &self.object.references)?;
+        let start = self.insns.len();
+        if start + code.len() > LIMIT {
+            let what = format!("the program has more than {LIMIT} instructions");
+            return Err(ObjectError::section(function.section_name.as_str(), what, "split it"));
+        }
+        self.starts.insert(index, start);
+        self.placed.push((index, start));
+        self.insns.extend_from_slice(code);
+        let (Some(btf), Some(ext)) = (&self.object.btf, &self.object.ext) else { return Ok(()) };
+        let records = ext.core.iter().find(|(name, _)| *name == function.section_name);
+        let records = records.map_or(&[][..], |(_, records)| records);
+        let from = records.partition_point(|r| u64::from(r.offset) < function.first as u64 * 8);
+        for record in &records[from..] {
+            let slot = (record.offset / 8) as usize - function.first;
+            if slot >= code.len() {
+                break;
+            }
+            let at = start + slot;
+            if let Err(what) = core_relo::apply(&mut self.insns, at, record, btf, self.kernel) {
+                self.poison(at, what);
+            }
+        }
+        Ok(())
+    }
+
+    fn poison(&mut self, at: usize, what: String) {
+        // A 64-bit immediate goes as a whole, whichever half is meant.
+        let at = if self.insns[at] == Insn::SecondSlot { at.saturating_sub(1) } else { at };
+        let poison = Insn::Call(Call::Helper(POISON));
+        if matches!(self.insns[at], Insn::LoadImm64 { .. }) {
+            self.insns[at + 1] = poison;
+        }
+        self.insns[at] = poison;
+        self.unresolved.push(Unresolved { insn: at, what });
+    }
+
+    /// Resolves what the instruction at this slot of a placed function refers to; the number of the
+    /// function that it calls or takes the address of.
+    fn resolve(&mut self, index: usize, slot: usize) -> Result<Option<usize>, ObjectError> {
+        let function = self.function(index);
+        let at = self.starts.get(&index).copied().unwrap_or(0) + slot;
+        let in_section = function.first + slot;
+        let fault = |what: String, hint| {
+            ObjectError::insn(function.section_name.as_str(), in_section, what, hint)
+        };
+        let reference = self.object.references.get(&(function.section, in_section));
+        let (dst, value) = match (self.insns[at], reference) {
+            (Insn::Call(Call::Helper(POISON)), _) => return Ok(None),
+            (Insn::Call(Call::Subprogram { offset }), reference) => {
+                let target = match reference {
+                    None => (function.section, in_section as i64 + 1 + i64::from(offset)),
+                    Some(Reference::Code { section, offset: start }) => {
+                        (*section, (*start / 8) as i64 + 1 + i64::from(offset))
+                    }
+                    Some(Reference::ExternFunction { name }) => {
+                        let id = self.kfunc(name);
+                        self.insns[at] = Insn::Call(Call::Kfunc { id, module: 0 });
+                        return Ok(None);
+                    }
+                    Some(Reference::Unknown(what)) => {
+                        self.poison(at, format!("call: {what}"));
+                        return Ok(None);
+                    }
+                    Some(Reference::Map(_) | Reference::Data { .. }) => {
+                        return Err(fault("a call of what is no function".into(), DAMAGED));
+                    }
+                };
+                let callee = self.object.function_at(target.0, target.1).ok_or_else(|| {
+                    fault(
+                        "a call into the middle of a function, or out of the code".into(),
+                        DAMAGED,
+                    )
+                })?;
+                self.calls.push((at, callee));
+                return Ok(Some(callee));
+            }
+            (Insn::Call(Call::Kfunc { .. }), _) => return Err(fault(RUNNING.0.into(), RUNNING.1)),
+            (Insn::LoadImm64 { dst, value }, Some(_)) => (dst, value),
+            (Insn::LoadImm64 { value: Imm64::Value(_), .. }, None) => return Ok(None),
+            (Insn::LoadImm64 { .. }, None) => return Err(fault(RUNNING.0.into(), RUNNING.1)),
+            (_, Some(_)) => {
+                return Err(fault(
+                    "a relocation of an instruction that takes none".into(),
+                    DAMAGED,
+                ));
+            }
+            (_, None) => return Ok(None),
+        };
+        // The compiler leaves what is to be added to the symbol in the immediate.
+        let added = match value {
+            Imm64::Value(value) => i64::from(value as u32 as i32),
+            Imm64::Function { offset } => i64::from(offset),
+            _ => 0,
+        };
+        let value = match reference {
+            Some(Reference::Map(map)) => Imm64::Map(*map),
+            Some(Reference::Data { map, offset }) => {
+                let place = i64::try_from(*offset).ok().and_then(|o| o.checked_add(added));
+                let place = place.and_then(|place| u32::try_from(place).ok());
+                let offset = place
+                    .ok_or_else(|| fault("an address outside of its section".into(), DAMAGED))?;
+                Imm64::MapValue { map: *map, offset }
+            }
+            Some(Reference::Code { section, offset }) => {
+                let place = i64::try_from(*offset).ok().and_then(|o| o.checked_add(added));
+                let place = place.filter(|place| place % 8 == 0);
+                let callee = place.and_then(|place| self.object.function_at(*section, place / 8));
+                let callee = callee
+                    .ok_or_else(|| fault("the address of what is no function".into(), DAMAGED))?;
+                self.insns[at] = Insn::LoadImm64 { dst, value: Imm64::Function { offset: 0 } };
+                self.calls.push((at, callee));
+                return Ok(Some(callee));
+            }
+            Some(Reference::ExternFunction { name }) => {
+                self.poison(at, format!("address: `{name}` is a function of the kernel"));
+                return Ok(None);
+            }
+            Some(Reference::Unknown(what)) => {
+                self.poison(at, format!("address: {what}"));
+                return Ok(None);
+            }
+            None => return Ok(None),
+        };
+        self.insns[at] = Insn::LoadImm64 { dst, value };
+        Ok(None)
+    }
+
+    fn kfunc(&mut self, name: &str) -> i32 {
+        let known = self.kfuncs.iter().position(|k| k == name);
+        let index = known.unwrap_or_else(|| {
+            self.kfuncs.push(name.to_owned());
+            self.kfuncs.len() - 1
+        });
+        i32::try_from(index).unwrap_or(i32::MAX)
+    }
+
+    fn lines(&self) -> Vec<Option<crate::LineInfo>> {
+        let (Some(btf), Some(ext)) = (&self.object.btf, &self.object.ext) else {
+            return vec![None; self.insns.len()];
+        };
+        let mut lines = Vec::with_capacity(self.insns.len());
+        let mut sections: HashMap<&str, Lines> = HashMap::new();
+        for (index, start) in &self.placed {
+            let function = self.function(*index);
+            let name = function.section_name.as_str();
+            let of = sections.entry(name).or_insert_with(|| Lines::new(btf, ext, name));
+            let len = function.code.as_ref().map_or(0, Vec::len);
+            debug_assert_eq!(lines.len(), *start);
+            lines.extend(of.of_function(function.first, len));
+        }
+        lines
+    }
+}
+
+/// The code of a program.
+pub(super) struct LinkedCode {
+    pub insns: Vec<Insn>,
+    pub lines: Vec<Option<crate::LineInfo>>,
+    pub unresolved: Vec<Unresolved>,
+    pub kfuncs: Vec<String>,
+    pub functions: Vec<(usize, usize)>,
+}
+
+impl LinkedCode {
+    pub fn into_program(self, object: &Object, entry: &super::ProgramEntry) -> BpfProgram {
+        let subprogram = |(index, first): (usize, usize)| {
+            let function = &object.functions[index];
+            Subprogram {
+                name: function.name.clone(),
+                first,
+                global: function.global,
+                section: function.section_name.clone(),
+                section_slot: function.first,
+            }
+        };
+        BpfProgram {
+            name: entry.name.clone(),
+            section: entry.section.clone(),
+            kind: entry.kind,
+            insns: self.insns,
+            lines: self.lines,
+            subprograms: self.functions.into_iter().map(subprogram).collect(),
+            kfuncs: self.kfuncs,
+            unresolved: self.unresolved,
+        }
+    }
+}

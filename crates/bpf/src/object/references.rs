@@ -1,0 +1,112 @@
+//! Relocations of code: what each refers to, in terms of the object's maps, data and functions.
+//!
+//! Source: the kernel's `Documentation/bpf/llvm_reloc.rst`. What a relocation means follows from
+//! the instruction it is at; its type only tells old and new compilers apart.
+
+use std::collections::HashMap;
+
+use crate::Btf;
+use crate::btf::Kind;
+use crate::elf::{Elf, Place, Symbol, SymbolKind};
+use crate::maps::{MapTable, is_data_section};
+
+/// What an instruction refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reference {
+    /// A map.
+    Map(u32),
+    /// A place in a map's data: the symbol's offset, to which the instruction adds.
+    Data { map: u32, offset: u64 },
+    /// A place in code: section and offset in bytes, to which the instruction adds.
+    Code { section: usize, offset: u64 },
+    /// A function of the kernel, or one that is missing.
+    ExternFunction { name: String },
+    /// Anything that this crate cannot resolve, in words.
+    Unknown(String),
+}
+
+/// Types of relocations that stand in code: none, and `R_BPF_64_64` and `R_BPF_64_32`.
+const NONE: u32 = 0;
+const IN_CODE: [u32; 2] = [1, 10];
+
+/// References by section and slot.
+pub(crate) type References = HashMap<(usize, usize), Reference>;
+
+pub(super) fn read(elf: &Elf, btf: Option<&Btf>, maps: &MapTable) -> References {
+    let mut references = References::new();
+    for (index, section) in elf.sections.iter().enumerate().filter(|(_, s)| s.executable) {
+        for relocation in section.relocations.iter().filter(|r| r.kind != NONE) {
+            let symbol = &elf.symbols[relocation.symbol];
+            let slot = (relocation.offset / 8) as usize;
+            let reference = if !relocation.offset.is_multiple_of(8) {
+                Reference::Unknown("a relocation in the middle of an instruction".into())
+            } else if !IN_CODE.contains(&relocation.kind) {
+                Reference::Unknown(format!("a relocation of unknown type {}", relocation.kind))
+            } else {
+                refer(elf, btf, maps, symbol, relocation.addend)
+            };
+            references.insert((index, slot), reference);
+        }
+    }
+    references
+}
+
+fn refer(elf: &Elf, btf: Option<&Btf>, maps: &MapTable, symbol: &Symbol, addend: i64) -> Reference {
+    let offset = symbol.value.wrapping_add_signed(addend);
+    let index = match symbol.place {
+        Place::Section(index) => index,
+        Place::Undefined => return undefined(btf, symbol),
+        Place::Common => {
+            let what =
+                format!("variable `{}` has no section (compile with -fno-common)", symbol.name);
+            return Reference::Unknown(what);
+        }
+        Place::Other => {
+            return Reference::Unknown(format!("symbol `{}` has no place", symbol.name));
+        }
+    };
+    let Some(section) = elf.sections.get(index) else {
+        return Reference::Unknown(format!("symbol `{}` is in no section", symbol.name));
+    };
+    if section.executable {
+        return Reference::Code { section: index, offset };
+    }
+    if maps.defines_maps(index) {
+        return match maps.defined_at(index, offset) {
+            Some(map) => Reference::Map(map as u32),
+            None => Reference::Unknown(format!("`{}` is the start of no map", symbol.name)),
+        };
+    }
+    if is_data_section(&section.name)
+        && let Some(map) = maps.data_of(index)
+    {
+        return Reference::Data { map: map as u32, offset };
+    }
+    let name = match symbol.kind {
+        SymbolKind::Section => "the start",
+        _ => symbol.name.as_str(),
+    };
+    Reference::Unknown(format!("{name} of section {} is no map and no data", section.name))
+}
+
+fn undefined(btf: Option<&Btf>, symbol: &Symbol) -> Reference {
+    let name = symbol.name.as_str();
+    let is_function = |kind: &Kind| matches!(kind, Kind::Func { .. });
+    if btf.and_then(|btf| btf.find(name, is_function)).is_some() {
+        return Reference::ExternFunction { name: name.to_owned() };
+    }
+    let section = btf.and_then(|btf| {
+        btf.types().find_map(|(id, ty)| match &ty.kind {
+            Kind::DataSec { vars, .. } if vars.iter().any(|v| btf.type_name(v.ty) == name) => {
+                Some(btf.type_name(id))
+            }
+            _ => None,
+        })
+    });
+    let text = match section {
+        Some(".kconfig") => format!("`{name}` is part of the kernel's configuration"),
+        Some(".ksyms") => format!("`{name}` is a variable of the kernel"),
+        _ => format!("`{name}` is not defined in this object"),
+    };
+    Reference::Unknown(text)
+}

@@ -1,0 +1,88 @@
+//! What loading a program takes: the programs and maps that it can reach, and which functions of
+//! the kernel its calls mean.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use slowpath_bpf::btf::Kind;
+use slowpath_bpf::insn::{Call, Imm64, Insn};
+use slowpath_bpf::{BpfProgram, Btf, Object, ProgramKind, SlotRef};
+
+use crate::error::LoadError;
+
+/// Linked programs and the maps of an object, by their numbers in it.
+#[derive(Default)]
+pub struct Reachable {
+    pub programs: BTreeMap<usize, BpfProgram>,
+    pub maps: BTreeSet<usize>,
+}
+
+/// Links a program and everything that program arrays lead to. `kernel` gives the kernel's types;
+/// it is asked only if something depends on them.
+pub fn collect<'k>(
+    object: &Object,
+    program: usize,
+    kernel: &dyn Fn() -> Option<&'k Btf>,
+) -> Result<Reachable, LoadError> {
+    let mut found = Reachable::default();
+    let mut programs = vec![program];
+    while let Some(number) = programs.pop() {
+        if found.programs.contains_key(&number) {
+            continue;
+        }
+        let linked = linked(object, number, kernel)?;
+        let mut maps: Vec<usize> = linked.insns.iter().filter_map(map_of).collect();
+        found.programs.insert(number, linked);
+        while let Some(map) = maps.pop() {
+            let Some(def) = object.maps.get(map).filter(|_| found.maps.insert(map)) else {
+                continue;
+            };
+            for (_, slot) in &def.slots {
+                match *slot {
+                    SlotRef::Program(program) => programs.push(program),
+                    SlotRef::Map(map) => maps.push(map),
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn map_of(insn: &Insn) -> Option<usize> {
+    match *insn {
+        Insn::LoadImm64 { value: Imm64::Map(map) | Imm64::MapValue { map, .. }, .. } => {
+            usize::try_from(map).ok()
+        }
+        _ => None,
+    }
+}
+
+fn linked<'k>(
+    object: &Object,
+    number: usize,
+    kernel: &dyn Fn() -> Option<&'k Btf>,
+) -> Result<BpfProgram, LoadError> {
+    let mut program = object.link(number, None)?;
+    if let kind @ (ProgramKind::SchedCls | ProgramKind::Other(_)) = program.kind {
+        return Err(LoadError::NotXdp { program: program.name, kind });
+    }
+    if program.unresolved.is_empty() && program.kfuncs.is_empty() {
+        return Ok(program);
+    }
+    let types = kernel();
+    if types.is_some() {
+        program = object.link(number, types)?;
+    }
+    let BpfProgram { name, kfuncs, insns, .. } = &mut program;
+    for insn in insns {
+        let Insn::Call(Call::Kfunc { id, .. }) = insn else { continue };
+        let called = usize::try_from(*id).ok().and_then(|index| kfuncs.get(index));
+        let function = called.map_or("a function without name", String::as_str);
+        let known = types.and_then(|t| t.find(function, |kind| matches!(kind, Kind::Func { .. })));
+        let known = known.and_then(|known| i32::try_from(known.0).ok());
+        *id = known.ok_or_else(|| {
+            let (program, function) = (name.clone(), function.to_owned());
+            LoadError::NoKernelFunction { program, function }
+        })?;
+    }
+    Ok(program)
+}

@@ -1,0 +1,110 @@
+//! Maps from their definitions, as libbpf creates them: sizes that the loader chooses, types of keys
+//! and values where the kernel takes them, content of global data. Pinning is left out: every load
+//! has its own maps.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use slowpath_bpf::{MapDef, MapKind};
+
+use crate::Map;
+use crate::error::LoadError;
+use crate::sys::{Cpus, MapSpec, RawMap};
+
+/// Types of maps for which the kernel takes no types of keys and values.
+const UNTYPED: [MapKind; 15] = [
+    MapKind::PROG_ARRAY,
+    MapKind::PERF_EVENT_ARRAY,
+    MapKind::STACK_TRACE,
+    MapKind::CGROUP_ARRAY,
+    MapKind::ARRAY_OF_MAPS,
+    MapKind::HASH_OF_MAPS,
+    MapKind::DEVMAP,
+    MapKind::DEVMAP_HASH,
+    MapKind::SOCKMAP,
+    MapKind::CPUMAP,
+    MapKind::XSKMAP,
+    MapKind::SOCKHASH,
+    MapKind::QUEUE,
+    MapKind::STACK,
+    MapKind::RINGBUF,
+];
+
+/// Creates a map; global data is filled in, and frozen if it is read-only.
+pub fn map(def: &MapDef, cpus: Cpus, btf: Option<BorrowedFd>) -> Result<Map, LoadError> {
+    let def = completed(def, cpus);
+    let inner = if def.kind.holds_maps() { Some(inner(&def, cpus)?) } else { None };
+    let btf = btf.filter(|_| !UNTYPED.contains(&def.kind)).zip(def.value_type);
+    let spec = MapSpec {
+        name: &def.name,
+        kind: def.kind.0,
+        key_size: def.key_size,
+        value_size: def.value_size,
+        max_entries: def.max_entries,
+        flags: def.flags,
+        extra: def.extra,
+        inner: inner.as_ref().map(Map::fd),
+        btf: btf.map(|(fd, value)| (fd, def.key_type.unwrap_or_default().0, value.0)),
+        cpus,
+    };
+    // As libbpf has it: types are worth having, but not worth failing.
+    let raw = RawMap::create(&spec).or_else(|cause| match spec.btf {
+        Some(_) => RawMap::create(&MapSpec { btf: None, ..spec }),
+        None => Err(cause),
+    });
+    let raw = raw.map_err(|cause| failed(&def, "create", cause))?;
+    let map = Map::new(&def, raw, cpus);
+    if let Some(content) = &def.initial {
+        map.update(&0u32.to_ne_bytes(), content)
+            .map_err(|e| failed(&def, "fill", io::Error::other(e.to_string())))?;
+        if def.read_only {
+            map.freeze().map_err(|cause| failed(&def, "freeze", cause))?;
+        }
+    }
+    Ok(map)
+}
+
+/// Creates a map as the inner maps of this one are defined.
+pub fn inner(outer: &MapDef, cpus: Cpus) -> Result<Map, LoadError> {
+    match &outer.inner {
+        // Maps of maps of maps: no kernel has them, and it says so.
+        Some(inner) if !inner.kind.holds_maps() => map(inner, cpus, None),
+        _ => Err(LoadError::Map {
+            map: outer.name.clone(),
+            action: "create",
+            cause: io::ErrorKind::InvalidInput.into(),
+            hint: "a map of maps needs the definition of its inner maps",
+        }),
+    }
+}
+
+/// The definition with what the loader chooses.
+fn completed(def: &MapDef, cpus: Cpus) -> MapDef {
+    let mut def = def.clone();
+    match def.kind {
+        MapKind::PERF_EVENT_ARRAY => {
+            if def.max_entries == 0 {
+                def.max_entries = u32::try_from(cpus.count()).unwrap_or(u32::MAX);
+            }
+            (def.key_size, def.value_size) = (4, 4);
+        }
+        MapKind::RINGBUF | MapKind::USER_RINGBUF => {
+            // The kernel wants a power of 2 and whole pages; producers know neither.
+            const PAGE: u32 = 4096;
+            let size = def.max_entries.max(PAGE);
+            def.max_entries = size.checked_next_power_of_two().unwrap_or(1 << 31);
+        }
+        _ => {}
+    }
+    def
+}
+
+fn failed(def: &MapDef, action: &'static str, cause: io::Error) -> LoadError {
+    let hint = match cause.kind() {
+        io::ErrorKind::PermissionDenied => "it needs root, or CAP_BPF and CAP_NET_ADMIN",
+        io::ErrorKind::ArgumentListTooLong | io::ErrorKind::OutOfMemory => "make it smaller",
+        _ if def.max_entries == 0 => "its own loader chooses the number of elements; set it first",
+        _ => "check its type, sizes and flags",
+    };
+    LoadError::Map { map: def.name.clone(), action, cause, hint }
+}

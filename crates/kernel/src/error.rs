@@ -1,0 +1,135 @@
+//! Why the kernel cannot be used, refuses a program, or does not run it. Each error is one line.
+
+use std::io;
+
+use slowpath_bpf::{ObjectError, ProgramKind};
+use thiserror::Error;
+
+/// Why no packet can be run through the kernel here, as one sentence for a test that skips.
+#[derive(Debug, Error)]
+#[error("the kernel runs no BPF programs for us: {what} ({cause}); {hint}")]
+pub struct Unavailable {
+    pub(crate) what: &'static str,
+    pub(crate) cause: io::Error,
+    pub(crate) hint: &'static str,
+}
+
+/// Why a program is not loaded.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// The object layer refuses it.
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    /// It is of another type.
+    #[error("program {program} is of type {kind}; only XDP programs run here")]
+    NotXdp {
+        /// Its name.
+        program: String,
+        /// Its type.
+        kind: ProgramKind,
+    },
+    /// It calls a function that the running kernel does not have.
+    #[error("program {program} calls {function}, which this kernel has not; try a newer kernel")]
+    NoKernelFunction {
+        /// Its name.
+        program: String,
+        /// Name of the function.
+        function: String,
+    },
+    /// A map cannot be created or filled.
+    #[error("map {map}: the kernel does not {action} it: {cause}; {hint}")]
+    Map {
+        /// Its name.
+        map: String,
+        /// What was to be done.
+        action: &'static str,
+        /// The kernel's answer.
+        cause: io::Error,
+        /// What may help.
+        hint: &'static str,
+    },
+    /// The verifier rejects it.
+    #[error("program {program}: the kernel's verifier says: {reason}{note}")]
+    Rejected {
+        /// Its name.
+        program: String,
+        /// What it says after the last instruction that it looked at.
+        reason: String,
+        /// In brackets, what was missing already before and may be why; else empty.
+        note: String,
+        /// The last lines of the verifier's log.
+        log: String,
+    },
+    /// The kernel refuses it before the verifier looks at it.
+    #[error("program {program}: the kernel does not load it: {cause}")]
+    Refused {
+        /// Its name.
+        program: String,
+        /// The kernel's answer.
+        cause: io::Error,
+    },
+}
+
+/// Why a packet is not run.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// Test runs start with an Ethernet header.
+    #[error("a packet of {len} bytes; the kernel's test runs need at least 14")]
+    TooShort {
+        /// In bytes.
+        len: usize,
+    },
+    /// The kernel does not run it.
+    #[error("the kernel does not run a packet of {len} bytes: {cause}; {hint}")]
+    Kernel {
+        /// Length of the packet in bytes.
+        len: usize,
+        /// The kernel's answer.
+        cause: io::Error,
+        /// What may help.
+        hint: &'static str,
+    },
+}
+
+/// Why an element of a map is not read or written.
+#[derive(Debug, Error)]
+pub enum MapError {
+    /// A key or value has the wrong length.
+    #[error("map {map}: a {what} of {len} bytes; it takes {expected}")]
+    Length {
+        /// Name of the map.
+        map: String,
+        /// "key" or "value".
+        what: &'static str,
+        /// In bytes.
+        len: usize,
+        /// In bytes.
+        expected: usize,
+    },
+    /// The map has another number of values for each key.
+    #[error("map {map}: {count} values for a key; it has {expected}, one for each CPU")]
+    Count {
+        /// Name of the map.
+        map: String,
+        /// How many were given or wanted.
+        count: usize,
+        /// How many there are.
+        expected: usize,
+    },
+    /// The map's values are no maps.
+    #[error("map {map} is no map of maps")]
+    NoInner {
+        /// Name of the map.
+        map: String,
+    },
+    /// The kernel refuses.
+    #[error("map {map}: the kernel does not {action} the element: {cause}")]
+    Kernel {
+        /// Name of the map.
+        map: String,
+        /// What was to be done.
+        action: &'static str,
+        /// The kernel's answer.
+        cause: io::Error,
+    },
+}

@@ -1,0 +1,164 @@
+//! The running kernel: whether it can be used, and loading programs into it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::OnceLock;
+
+use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width, encode};
+use slowpath_bpf::{Btf, Object, SlotRef};
+
+use crate::error::{LoadError, MapError, Unavailable};
+use crate::loaded::{self, Loaded};
+use crate::program::Types;
+use crate::sys::{Cpus, ProgSpec, load_btf, load_program};
+use crate::{Context, Map, btf, collect, create, program};
+
+/// Where the kernel keeps its own types.
+const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
+
+/// The running kernel, which lets us load and run XDP programs.
+#[derive(Debug)]
+pub struct Kernel {
+    cpus: Cpus,
+    types: OnceLock<Option<Btf>>,
+}
+
+impl Kernel {
+    /// Finds out by trying whether XDP programs can be loaded and run.
+    pub fn available() -> Result<Kernel, Unavailable> {
+        let cpus = Cpus::read().map_err(|cause| Unavailable {
+            what: "it does not say how many CPUs it has",
+            cause,
+            hint: "this needs Linux with /sys mounted",
+        })?;
+        let program = probe().map_err(|cause| Unavailable {
+            what: "bpf(2) does not load an empty XDP program",
+            hint: match cause.kind() {
+                io::ErrorKind::PermissionDenied => "run as root, or with CAP_BPF and CAP_NET_ADMIN",
+                _ => "this needs Linux 5.18 with CONFIG_BPF_SYSCALL",
+            },
+            cause,
+        })?;
+        let run = loaded::run(program.as_fd(), &[0; 60], 1, &Context::default());
+        let cause = match run {
+            Ok(run) if run.return_value == PASS => None,
+            Ok(_) => Some(io::ErrorKind::InvalidData.into()),
+            Err(cause) => Some(cause),
+        };
+        match cause {
+            None => Ok(Kernel { cpus, types: OnceLock::new() }),
+            Some(cause) => Err(Unavailable {
+                what: "it makes no test run of an XDP program",
+                cause,
+                hint: "this needs Linux 5.18 and CAP_NET_ADMIN",
+            }),
+        }
+    }
+
+    /// How many CPUs the kernel keeps values for in per-CPU maps.
+    pub fn cpus(&self) -> usize {
+        self.cpus.count()
+    }
+
+    /// The kernel's own types, if it tells them.
+    pub fn types(&self) -> Option<&Btf> {
+        let read = || Btf::parse(&std::fs::read(KERNEL_TYPES).ok()?).ok();
+        self.types.get_or_init(read).as_ref()
+    }
+
+    /// Loads the program with this number in [`Object::programs`], with maps of its own: those that
+    /// it can reach, filled as the object says. Programs that the object puts into program arrays
+    /// are loaded too.
+    ///
+    /// Some objects leave the number of a map's elements to their own loader
+    /// ([`slowpath_bpf::MapDef::max_entries`] is 0); set it in the object before.
+    pub fn load(&self, object: &Object, program: usize) -> Result<Loaded, LoadError> {
+        let reachable = collect::collect(object, program, &|| self.types())?;
+        // Types are optional: what cannot do without them, the verifier names.
+        let types = object
+            .btf
+            .as_ref()
+            .and_then(|types| load_btf(&btf::encode(types, &static_functions(&reachable))).ok());
+        let types_fd = types.as_ref().map(|fd| fd.as_fd());
+        let mut maps = BTreeMap::new();
+        for number in reachable.maps {
+            if let Some(def) = object.maps.get(number) {
+                maps.insert(number, create::map(def, self.cpus, types_fd)?);
+            }
+        }
+        let license = object.license.as_deref().unwrap_or_default();
+        let types = object.btf.as_ref().map(|btf| Types { btf, fd: types_fd });
+        let mut programs = BTreeMap::new();
+        for (number, linked) in &reachable.programs {
+            programs.insert(*number, program::load(linked, license, &maps, types)?);
+        }
+        for map in maps.values() {
+            fill(map, &maps, &programs)?;
+        }
+        // The program itself was the first to be collected.
+        match programs.remove(&program) {
+            Some(fd) => Ok(Loaded::new(fd, programs, maps)),
+            None => Err(LoadError::Refused { program: String::new(), cause: not_found() }),
+        }
+    }
+}
+
+fn static_functions(reachable: &collect::Reachable) -> Vec<&str> {
+    let functions = reachable.programs.values().flat_map(|p| &p.subprograms);
+    functions.filter(|f| !f.global).map(|f| f.name.as_str()).collect()
+}
+
+/// Puts maps and programs into the slots that the object fills.
+fn fill(
+    map: &Map,
+    maps: &BTreeMap<usize, Map>,
+    programs: &BTreeMap<usize, OwnedFd>,
+) -> Result<(), LoadError> {
+    let def = map.definition();
+    for (slot, target) in &def.slots {
+        let done = match target {
+            SlotRef::Map(number) => maps.get(number).map(|inner| {
+                map.update(&slot.to_ne_bytes(), &inner.fd().as_raw_fd().to_ne_bytes())
+            }),
+            SlotRef::Program(number) => programs.get(number).map(|p| map.set_fd(*slot, p.as_fd())),
+        };
+        let cause = match done {
+            Some(Ok(())) => continue,
+            Some(Err(MapError::Kernel { cause, .. })) => cause,
+            Some(Err(other)) => io::Error::other(other.to_string()),
+            None => not_found(),
+        };
+        let hint = "check what the object puts into its slots";
+        return Err(LoadError::Map { map: def.name.clone(), action: "fill", cause, hint });
+    }
+    Ok(())
+}
+
+fn not_found() -> io::Error {
+    io::ErrorKind::NotFound.into()
+}
+
+/// `XDP_PASS`.
+const PASS: u32 = 2;
+
+/// Loads `r0 = XDP_PASS; exit`.
+fn probe() -> io::Result<OwnedFd> {
+    let set = Insn::Alu {
+        width: Width::W64,
+        op: AluOp::Mov,
+        dst: Register::R0,
+        src: Source::Imm(PASS as i32),
+    };
+    let code = encode(&[set, Insn::Exit]);
+    let spec = ProgSpec {
+        name: "probe",
+        kind: 6,
+        attach: 0,
+        flags: 0,
+        code: &code,
+        license: "GPL",
+        btf: None,
+    };
+    load_program(&spec, &mut [])
+}

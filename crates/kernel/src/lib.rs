@@ -1,0 +1,29 @@
+//! BPF programs in the running Linux kernel: loads the programs of an object and runs packets
+//! through them.
+//!
+//! [`Kernel::available`] says whether that is possible here, [`Kernel::load`] creates a program's
+//! maps and loads it, [`Loaded::run`] runs a packet, [`Loaded::map`] reads and writes a map. Nothing
+//! is attached to a device and nothing is pinned: when a [`Loaded`] goes, so does what it created.
+//! What a program means is not known here; this is the oracle that such knowledge is held against.
+//!
+//! Source: bpf(2), the kernel's `uapi/linux/bpf.h` and `net/bpf/test_run.c`, and the behaviour of
+//! libbpf for what is convention. Linux 5.18 is the first kernel with all that is used here.
+
+mod btf;
+mod collect;
+mod context;
+mod create;
+mod error;
+mod kernel;
+mod loaded;
+mod map;
+mod program;
+mod sys;
+#[cfg(test)]
+mod tests;
+
+pub use context::Context;
+pub use error::{LoadError, MapError, RunError, Unavailable};
+pub use kernel::Kernel;
+pub use loaded::{Loaded, TestRun};
+pub use map::Map;

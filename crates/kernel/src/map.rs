@@ -1,0 +1,165 @@
+//! A map in the kernel: elements are read, written and deleted by key.
+//!
+//! Keys and values are bytes in the machine's order. How a map comes to be is not known here.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use slowpath_bpf::MapDef;
+
+use crate::error::{LoadError, MapError};
+use crate::sys::{Cpus, RawMap, is_per_cpu};
+use crate::{Loaded, create};
+
+/// A map in the kernel.
+#[derive(Debug)]
+pub struct Map {
+    def: MapDef,
+    raw: RawMap,
+    cpus: Cpus,
+}
+
+impl Map {
+    pub(crate) fn new(def: &MapDef, raw: RawMap, cpus: Cpus) -> Map {
+        Map { def: def.clone(), raw, cpus }
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.raw.fd()
+    }
+
+    pub(crate) fn freeze(&self) -> io::Result<()> {
+        self.raw.freeze()
+    }
+
+    /// Its definition, sizes as the kernel has them.
+    pub fn definition(&self) -> &MapDef {
+        &self.def
+    }
+
+    /// How many values it has for each key: 1, or the number of possible CPUs.
+    pub fn values_per_key(&self) -> usize {
+        if is_per_cpu(self.def.kind.0) { self.cpus.count() } else { 1 }
+    }
+
+    /// The value of a key; `None` if there is none. For maps with one value for each CPU this is an
+    /// error: [`Map::lookup_all`] reads them.
+    ///
+    /// Maps of maps give the kernel's number of the inner map.
+    pub fn lookup(&self, key: &[u8]) -> Result<Option<Vec<u8>>, MapError> {
+        self.check_count(1)?;
+        Ok(self.lookup_all(key)?.and_then(|values| values.into_iter().next()))
+    }
+
+    /// The values of a key, one for each possible CPU, or one; `None` if there is none.
+    pub fn lookup_all(&self, key: &[u8]) -> Result<Option<Vec<Vec<u8>>>, MapError> {
+        self.check_key(key)?;
+        match self.raw.lookup(key) {
+            Ok(values) => Ok(Some(self.split(&values))),
+            Err(cause) if absent(&cause) => Ok(None),
+            Err(cause) => Err(self.refused("read", cause)),
+        }
+    }
+
+    /// Sets the value of a key, for all CPUs.
+    pub fn update(&self, key: &[u8], value: &[u8]) -> Result<(), MapError> {
+        let values = vec![value; self.values_per_key()];
+        self.update_all(key, &values)
+    }
+
+    /// Sets the values of a key, one for each possible CPU.
+    pub fn update_all<V: AsRef<[u8]>>(&self, key: &[u8], values: &[V]) -> Result<(), MapError> {
+        self.check_key(key)?;
+        self.check_count(values.len())?;
+        let expected = self.def.value_size as usize;
+        let padded =
+            if is_per_cpu(self.def.kind.0) { expected.next_multiple_of(8) } else { expected };
+        let mut bytes = Vec::with_capacity(padded * values.len());
+        for (n, value) in values.iter().map(AsRef::as_ref).enumerate() {
+            self.check("value", value.len(), expected)?;
+            bytes.extend_from_slice(value);
+            bytes.resize((n + 1) * padded, 0);
+        }
+        self.raw.update(key, &bytes).map_err(|cause| self.refused("write", cause))
+    }
+
+    /// Deletes a key; whether there was one. Elements of arrays cannot be deleted.
+    pub fn delete(&self, key: &[u8]) -> Result<bool, MapError> {
+        self.check_key(key)?;
+        match self.raw.delete(key) {
+            Ok(()) => Ok(true),
+            Err(cause) if absent(&cause) => Ok(false),
+            Err(cause) => Err(self.refused("delete", cause)),
+        }
+    }
+
+    /// All keys, in the kernel's order; those of arrays are all indices.
+    pub fn keys(&self) -> Result<Vec<Vec<u8>>, MapError> {
+        let mut keys: Vec<Vec<u8>> = Vec::new();
+        loop {
+            match self.raw.next_key(keys.last().map(Vec::as_slice)) {
+                // A program that runs meanwhile can make the walk start again; it must end.
+                Ok(_) if keys.len() > self.def.max_entries as usize => return Ok(keys),
+                Ok(key) => keys.push(key),
+                Err(cause) if absent(&cause) => return Ok(keys),
+                Err(cause) => return Err(self.refused("list", cause)),
+            }
+        }
+    }
+
+    /// A new map that fits into this map of maps; [`Map::set_map`] puts it there.
+    pub fn create_inner(&self) -> Result<Map, LoadError> {
+        create::inner(&self.def, self.cpus)
+    }
+
+    /// Puts a map into a map of maps.
+    pub fn set_map(&self, key: &[u8], map: &Map) -> Result<(), MapError> {
+        if !self.def.kind.holds_maps() {
+            return Err(MapError::NoInner { map: self.def.name.clone() });
+        }
+        self.update(key, &map.fd().as_raw_fd().to_ne_bytes())
+    }
+
+    /// Puts a program into a slot of a program array.
+    pub fn set_program(&self, slot: u32, program: &Loaded) -> Result<(), MapError> {
+        self.set_fd(slot, program.fd())
+    }
+
+    pub(crate) fn set_fd(&self, slot: u32, fd: BorrowedFd) -> Result<(), MapError> {
+        self.update(&slot.to_ne_bytes(), &fd.as_fd().as_raw_fd().to_ne_bytes())
+    }
+
+    fn split(&self, values: &[u8]) -> Vec<Vec<u8>> {
+        let size = self.def.value_size as usize;
+        let count = self.values_per_key();
+        let padded = values.len() / count;
+        (0..count).map(|n| values[n * padded..][..size.min(padded)].to_vec()).collect()
+    }
+
+    fn check_key(&self, key: &[u8]) -> Result<(), MapError> {
+        self.check("key", key.len(), self.def.key_size as usize)
+    }
+
+    fn check(&self, what: &'static str, len: usize, expected: usize) -> Result<(), MapError> {
+        if len == expected {
+            return Ok(());
+        }
+        Err(MapError::Length { map: self.def.name.clone(), what, len, expected })
+    }
+
+    fn check_count(&self, count: usize) -> Result<(), MapError> {
+        let expected = self.values_per_key();
+        if count == expected {
+            return Ok(());
+        }
+        Err(MapError::Count { map: self.def.name.clone(), count, expected })
+    }
+
+    fn refused(&self, action: &'static str, cause: io::Error) -> MapError {
+        MapError::Kernel { map: self.def.name.clone(), action, cause }
+    }
+}
+
+fn absent(cause: &io::Error) -> bool {
+    cause.kind() == io::ErrorKind::NotFound
+}

@@ -1,0 +1,139 @@
+//! One linked program into the kernel: file descriptors of maps in place, functions named, and the
+//! verifier's reason if it is refused.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+use slowpath_bpf::btf::Kind;
+use slowpath_bpf::insn::{Imm64, Insn, encode};
+use slowpath_bpf::{BpfProgram, Btf};
+
+use crate::Map;
+use crate::error::LoadError;
+use crate::sys::{ProgSpec, load_program};
+
+/// `BPF_PROG_TYPE_XDP`.
+const XDP: u32 = 6;
+/// `BPF_F_XDP_HAS_FRAGS`.
+const HAS_FRAGS: u32 = 1 << 5;
+/// Size of the verifier's log: the largest that every kernel takes.
+const LOG: usize = (16 << 20) - 1;
+/// How much of the log an error carries.
+const LOG_LINES: usize = 20;
+
+/// The object's types.
+#[derive(Clone, Copy)]
+pub struct Types<'a> {
+    pub btf: &'a Btf,
+    /// As the kernel has them; `None` if it refused them.
+    pub fd: Option<BorrowedFd<'a>>,
+}
+
+/// Loads a program whose maps are these.
+pub fn load(
+    program: &BpfProgram,
+    license: &str,
+    maps: &BTreeMap<usize, Map>,
+    types: Option<Types>,
+) -> Result<OwnedFd, LoadError> {
+    let code = encode(&with_fds(&program.insns, maps));
+    let info = types.map_or_else(Vec::new, |types| function_info(program, types.btf));
+    let fd = types.and_then(|types| types.fd);
+    let untyped = types.is_some() && fd.is_none();
+    let spec = ProgSpec {
+        name: &program.name,
+        kind: XDP,
+        attach: attach_type(&program.section),
+        flags: if program.section.contains("xdp.frags") { HAS_FRAGS } else { 0 },
+        code: &code,
+        license,
+        btf: fd.map(|fd| (fd, info.as_slice())),
+    };
+    load_program(&spec, &mut []).or_else(|_| {
+        let mut log = vec![0; LOG];
+        // A second try that succeeds is as good as the first.
+        load_program(&spec, &mut log).map_err(|cause| refused(program, cause, &log, untyped))
+    })
+}
+
+/// The instructions with file descriptors in place of numbers of maps.
+fn with_fds(insns: &[Insn], maps: &BTreeMap<usize, Map>) -> Vec<Insn> {
+    // A map that is not there has a file descriptor that nothing has: the kernel refuses it.
+    let fd = |map: u32| maps.get(&(map as usize)).map_or(-1, |map| map.fd().as_raw_fd());
+    let with_fd = |insn: &Insn| match *insn {
+        Insn::LoadImm64 { dst, value: Imm64::Map(map) } => {
+            Insn::LoadImm64 { dst, value: Imm64::MapFd(fd(map)) }
+        }
+        Insn::LoadImm64 { dst, value: Imm64::MapValue { map, offset } } => {
+            Insn::LoadImm64 { dst, value: Imm64::MapFdValue { fd: fd(map), offset } }
+        }
+        insn => insn,
+    };
+    insns.iter().map(with_fd).collect()
+}
+
+/// Records of `struct bpf_func_info`: the first slot of each function and its BTF type. The kernel
+/// wants all functions or none.
+fn function_info(program: &BpfProgram, btf: &Btf) -> Vec<u8> {
+    let mut records = Vec::new();
+    for function in &program.subprograms {
+        let ty = btf.find(&function.name, |kind| matches!(kind, Kind::Func { .. }));
+        let (Some(ty), Ok(first)) = (ty, u32::try_from(function.first)) else { return Vec::new() };
+        records.extend_from_slice(&first.to_ne_bytes());
+        records.extend_from_slice(&ty.0.to_ne_bytes());
+    }
+    records
+}
+
+/// `enum bpf_attach_type`, as libbpf chooses it from the section's name.
+fn attach_type(section: &str) -> u32 {
+    let names = |map: &str| {
+        let rest = ["xdp/", "xdp_", "xdp.frags/"].iter().find_map(|p| section.strip_prefix(p));
+        rest.is_some_and(|rest| rest == map || rest.starts_with(&format!("{map}/")))
+    };
+    match () {
+        () if names("devmap") => 33,
+        () if names("cpumap") => 35,
+        () => 37,
+    }
+}
+
+fn refused(program: &BpfProgram, cause: io::Error, log: &[u8], untyped: bool) -> LoadError {
+    let end = log.iter().position(|b| *b == 0).unwrap_or(log.len());
+    let text = String::from_utf8_lossy(&log[..end]);
+    let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
+    let program_name = program.name.clone();
+    let reason = reason(&lines);
+    if reason.is_empty() {
+        return LoadError::Refused { program: program_name, cause };
+    }
+    let note = match program.unresolved.first() {
+        Some(first) => format!(" (instruction {} was not resolved: {})", first.insn, first.what),
+        None if untyped => " (the kernel does not take the object's types)".to_owned(),
+        None => String::new(),
+    };
+    LoadError::Rejected {
+        program: program_name,
+        reason,
+        note,
+        log: lines[lines.len().saturating_sub(LOG_LINES)..].join("\n"),
+    }
+}
+
+/// What the verifier says after the last instruction that it looked at.
+fn reason(log: &[&str]) -> String {
+    let effort = ["processed ", "verification time ", "stack depth "];
+    let about_effort = |line: &&&str| effort.iter().any(|start| line.starts_with(start));
+    // Instructions and states start with their number, source lines with a semicolon.
+    let says = |line: &&&str| !line.starts_with(|c: char| c == ';' || c.is_ascii_digit());
+    let mut said: Vec<&str> =
+        log.iter().rev().skip_while(about_effort).take_while(says).take(3).copied().collect();
+    said.reverse();
+    let said = said.join("; ");
+    // Some messages lack their line's end.
+    said.split("processed ").next().unwrap_or_default().to_owned()
+}

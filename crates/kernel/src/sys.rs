@@ -1,0 +1,331 @@
+//! The system call bpf(2): one safe function for each command that is used. No policy here.
+//!
+//! Source: bpf(2) and the kernel's `uapi/linux/bpf.h`. The kernel takes a shorter or longer structure
+//! than its own, as long as what it does not know is zero.
+
+// The only unsafe code of the crate: the kernel reads and writes memory that the structures point
+// to, and returns file descriptors as numbers. Each function here builds these structures from
+// slices that outlive the call, and checks every length that the kernel takes for granted.
+#![allow(unsafe_code)]
+
+mod attr;
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+use attr::{BtfLoadAttr, FdAttr, MapCreateAttr, MapElementAttr, NAME, ProgLoadAttr, TestRunAttr};
+
+/// Which command; the numbers are those of `enum bpf_cmd`.
+#[derive(Clone, Copy)]
+enum Command {
+    MapCreate = 0,
+    MapLookup = 1,
+    MapUpdate = 2,
+    MapDelete = 3,
+    MapNextKey = 4,
+    ProgLoad = 5,
+    ProgTestRun = 10,
+    BtfLoad = 18,
+    MapFreeze = 22,
+}
+
+/// # Safety
+///
+/// `attr` is the structure of this command without padding, and what it points to has the lengths
+/// that the kernel expects.
+#[cfg(target_os = "linux")]
+unsafe fn bpf<T>(command: Command, attr: &mut T) -> io::Result<RawFd> {
+    // A signal may interrupt a command, and loading gives up early (EAGAIN) when one is pending.
+    for _ in 0..16 {
+        let attr: *mut T = attr;
+        // SAFETY: `attr` is valid for its size; what it points to is the caller's promise.
+        let result = unsafe { libc::syscall(libc::SYS_bpf, command as i32, attr, size_of::<T>()) };
+        if let Ok(fd @ 0..) = RawFd::try_from(result) {
+            return Ok(fd);
+        }
+        let error = io::Error::last_os_error();
+        if !matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN)) {
+            return Err(error);
+        }
+    }
+    Err(io::Error::from_raw_os_error(libc::EINTR))
+}
+
+#[cfg(not(target_os = "linux"))]
+unsafe fn bpf<T>(_: Command, _: &mut T) -> io::Result<RawFd> {
+    Err(io::Error::from_raw_os_error(libc::ENOSYS))
+}
+
+/// # Safety
+///
+/// As for [`bpf`], and the command returns a new file descriptor.
+unsafe fn bpf_fd<T>(command: Command, attr: &mut T) -> io::Result<OwnedFd> {
+    // SAFETY: the caller's promises.
+    unsafe { bpf(command, attr).map(|fd| OwnedFd::from_raw_fd(fd)) }
+}
+
+/// Address of a slice for the kernel; 0 for an empty one, which the kernel wants for "none".
+fn address(slice: &[u8]) -> u64 {
+    if slice.is_empty() { 0 } else { slice.as_ptr() as u64 }
+}
+
+fn address_mut(slice: &mut [u8]) -> u64 {
+    if slice.is_empty() { 0 } else { slice.as_mut_ptr() as u64 }
+}
+
+fn length(slice: &[u8]) -> io::Result<u32> {
+    u32::try_from(slice.len()).map_err(|_| io::ErrorKind::InvalidInput.into())
+}
+
+/// The file descriptor as a field of a structure; it is never negative.
+fn field(fd: BorrowedFd) -> u32 {
+    fd.as_raw_fd() as u32
+}
+
+/// A name as the kernel allows it: letters, digits, `_` and `.`, at most 15 of them.
+fn name(name: &str) -> [u8; NAME] {
+    let mut field = [0; NAME];
+    for (to, byte) in field[..NAME - 1].iter_mut().zip(name.bytes()) {
+        *to = if byte.is_ascii_alphanumeric() || byte == b'.' { byte } else { b'_' };
+    }
+    field
+}
+
+/// Parameters of a map.
+#[derive(Clone, Copy)]
+pub struct MapSpec<'a> {
+    pub name: &'a str,
+    pub kind: u32,
+    pub key_size: u32,
+    pub value_size: u32,
+    pub max_entries: u32,
+    pub flags: u32,
+    pub extra: u64,
+    /// What the inner maps of a map of maps look like.
+    pub inner: Option<BorrowedFd<'a>>,
+    /// Types of keys and values.
+    pub btf: Option<(BorrowedFd<'a>, u32, u32)>,
+    /// How many CPUs the kernel keeps values for.
+    pub cpus: Cpus,
+}
+
+/// The number of CPUs that a machine can have while it runs, which is more than are there. Only the
+/// kernel's own answer makes one: it decides how many values a lookup writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cpus(usize);
+
+impl Cpus {
+    pub fn read() -> io::Result<Cpus> {
+        let list = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
+        Cpus::parse(&list).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
+    /// Reads a list of ranges, as `0-3,8`: the highest number counts, gaps included.
+    pub(crate) fn parse(list: &str) -> Option<Cpus> {
+        let last = list.trim().rsplit([',', '-']).next()?;
+        last.parse::<usize>().ok()?.checked_add(1).map(Cpus)
+    }
+
+    pub fn count(self) -> usize {
+        self.0
+    }
+}
+
+/// Types of maps that keep a value for each CPU.
+const PER_CPU: [u32; 4] = [5, 6, 10, 21];
+/// Types whose values are file descriptors, or numbers of what they stood for.
+const OF_FDS: [u32; 5] = [3, 4, 8, 12, 13];
+
+/// Whether a map of this type keeps a value for each CPU.
+pub fn is_per_cpu(kind: u32) -> bool {
+    PER_CPU.contains(&kind)
+}
+
+/// Bytes of a value as the kernel reads and writes it (`bpf_map_value_size`).
+fn transfer(spec: &MapSpec) -> usize {
+    let size = spec.value_size as usize;
+    if is_per_cpu(spec.kind) {
+        size.next_multiple_of(8) * spec.cpus.count()
+    } else if OF_FDS.contains(&spec.kind) {
+        4
+    } else {
+        size
+    }
+}
+
+/// A map, and how long its keys and values are.
+#[derive(Debug)]
+pub struct RawMap {
+    fd: OwnedFd,
+    key_size: usize,
+    transfer: usize,
+}
+
+impl RawMap {
+    pub fn create(spec: &MapSpec) -> io::Result<RawMap> {
+        let (btf_fd, btf_key, btf_value) =
+            spec.btf.map_or((0, 0, 0), |(fd, key, value)| (field(fd), key, value));
+        let mut attr = MapCreateAttr {
+            kind: spec.kind,
+            key_size: spec.key_size,
+            value_size: spec.value_size,
+            max_entries: spec.max_entries,
+            flags: spec.flags,
+            inner_fd: spec.inner.map_or(0, field),
+            name: name(spec.name),
+            btf_fd,
+            btf_key,
+            btf_value,
+            extra: spec.extra,
+            ..MapCreateAttr::default()
+        };
+        // SAFETY: the structure holds no addresses.
+        let fd = unsafe { bpf_fd(Command::MapCreate, &mut attr)? };
+        Ok(RawMap { fd, key_size: spec.key_size as usize, transfer: transfer(spec) })
+    }
+
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    fn element(&self, key: &[u8]) -> io::Result<MapElementAttr> {
+        if key.len() != self.key_size {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        Ok(MapElementAttr { fd: field(self.fd()), key: address(key), ..MapElementAttr::default() })
+    }
+
+    /// The value of a key, with all CPUs' values of a per-CPU map.
+    pub fn lookup(&self, key: &[u8]) -> io::Result<Vec<u8>> {
+        let mut value = vec![0; self.transfer];
+        let mut attr = self.element(key)?;
+        attr.value = address_mut(&mut value);
+        // SAFETY: key and value are as long as the kernel takes them for this map.
+        unsafe { bpf(Command::MapLookup, &mut attr)? };
+        Ok(value)
+    }
+
+    pub fn update(&self, key: &[u8], value: &[u8]) -> io::Result<()> {
+        if value.len() != self.transfer {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut attr = self.element(key)?;
+        attr.value = address(value);
+        // SAFETY: key and value are as long as the kernel takes them; it only reads them.
+        unsafe { bpf(Command::MapUpdate, &mut attr) }.map(|_| ())
+    }
+
+    pub fn delete(&self, key: &[u8]) -> io::Result<()> {
+        let mut attr = self.element(key)?;
+        // SAFETY: the key is as long as the kernel takes it; it only reads it.
+        unsafe { bpf(Command::MapDelete, &mut attr) }.map(|_| ())
+    }
+
+    /// The key after this one, or the first.
+    pub fn next_key(&self, key: Option<&[u8]>) -> io::Result<Vec<u8>> {
+        let mut next = vec![0; self.key_size];
+        let mut attr = match key {
+            Some(key) => self.element(key)?,
+            None => MapElementAttr { fd: field(self.fd()), ..MapElementAttr::default() },
+        };
+        attr.value = address_mut(&mut next);
+        // SAFETY: both keys are as long as the kernel takes them for this map.
+        unsafe { bpf(Command::MapNextKey, &mut attr)? };
+        Ok(next)
+    }
+
+    /// Forbids further writes from outside of the kernel.
+    pub fn freeze(&self) -> io::Result<()> {
+        let mut attr = FdAttr { fd: field(self.fd()) };
+        // SAFETY: the structure holds no addresses.
+        unsafe { bpf(Command::MapFreeze, &mut attr) }.map(|_| ())
+    }
+}
+
+/// Loads type information.
+pub fn load_btf(data: &[u8]) -> io::Result<OwnedFd> {
+    let mut attr =
+        BtfLoadAttr { btf: address(data), size: length(data)?, ..BtfLoadAttr::default() };
+    // SAFETY: address and size are those of one slice, which the kernel only reads.
+    unsafe { bpf_fd(Command::BtfLoad, &mut attr) }
+}
+
+/// A program to load.
+pub struct ProgSpec<'a> {
+    pub name: &'a str,
+    pub kind: u32,
+    pub attach: u32,
+    pub flags: u32,
+    /// 8 bytes for each instruction.
+    pub code: &'a [u8],
+    /// Ends at its first zero.
+    pub license: &'a str,
+    /// Types, and records of 8 bytes that name the function at an instruction.
+    pub btf: Option<(BorrowedFd<'a>, &'a [u8])>,
+}
+
+/// Loads a program; the verifier writes what it does into `log`, unless that is empty.
+pub fn load_program(spec: &ProgSpec, log: &mut [u8]) -> io::Result<OwnedFd> {
+    let mut license = spec.license.as_bytes().to_vec();
+    license.push(0);
+    let (btf_fd, func_info) = spec.btf.map_or((0, &[][..]), |(fd, info)| (field(fd), info));
+    let mut attr = ProgLoadAttr {
+        kind: spec.kind,
+        insn_count: length(spec.code)? / 8,
+        insns: address(spec.code),
+        license: address(&license),
+        log_level: u32::from(!log.is_empty()),
+        log_size: length(log)?,
+        log: address_mut(log),
+        flags: spec.flags,
+        name: name(spec.name),
+        attach: spec.attach,
+        btf_fd,
+        func_info_size: if func_info.is_empty() { 0 } else { 8 },
+        func_info: address(func_info),
+        func_info_count: length(func_info)? / 8,
+        ..ProgLoadAttr::default()
+    };
+    // SAFETY: addresses and counts are those of slices, the licence ends with a zero, and the
+    // kernel writes to the log only.
+    unsafe { bpf_fd(Command::ProgLoad, &mut attr) }
+}
+
+/// What a test run gave.
+pub struct RawRun {
+    pub return_value: u32,
+    /// How much of the output buffer was needed.
+    pub size: usize,
+    /// Nanoseconds of one run, on average.
+    pub duration: u32,
+}
+
+/// Runs a program `repeat` times, on the data and context given; those after it are written to
+/// `out` and `context`.
+pub fn test_run(
+    program: BorrowedFd,
+    data: &[u8],
+    out: &mut [u8],
+    context: &mut [u8],
+    repeat: u32,
+) -> io::Result<RawRun> {
+    let context_in = context.to_vec();
+    let mut attr = TestRunAttr {
+        fd: field(program),
+        size_in: length(data)?,
+        size_out: length(out)?,
+        data_in: address(data),
+        data_out: address_mut(out),
+        repeat,
+        context_size_in: length(&context_in)?,
+        context_size_out: length(context)?,
+        context_in: address(&context_in),
+        context_out: address_mut(context),
+        ..TestRunAttr::default()
+    };
+    // SAFETY: all addresses and sizes are those of slices; the kernel writes to `out` and
+    // `context` only.
+    unsafe { bpf(Command::ProgTestRun, &mut attr)? };
+    let TestRunAttr { return_value, size_out, duration, .. } = attr;
+    Ok(RawRun { return_value, size: size_out as usize, duration })
+}

@@ -1,0 +1,23 @@
+//! What needs no kernel.
+
+use crate::Context;
+use crate::context::{self, Layout};
+use crate::sys::Cpus;
+
+#[test]
+fn lists_of_cpus_count_up_to_the_highest() {
+    let count = |list| Cpus::parse(list).map(Cpus::count);
+    assert_eq!(count("0\n"), Some(1));
+    assert_eq!(count("0-3\n"), Some(4));
+    assert_eq!(count("0-3,8-11\n"), Some(12));
+    assert_eq!(count("0,2"), Some(3));
+    for broken in ["", "\n", "x", "0-", "18446744073709551615"] {
+        assert_eq!(count(broken), None, "{broken:?}");
+    }
+}
+
+#[test]
+fn metadata_moves_the_packet() {
+    let context = Context { metadata: vec![0; 8], ..Context::default() };
+    assert_eq!(context::decode(&context.encode(60)), Layout { data: 8, end: 68 });
+}

@@ -1,0 +1,116 @@
+//! What loading has to get right: relocations, types, tail calls, contexts, refusals.
+
+mod support;
+
+use slowpath_kernel::{Context, LoadError, RunError};
+use support::{features, kernel, load, try_load};
+
+const PACKET: [u8; 60] = [7; 60];
+
+#[test]
+fn programs_of_every_feature_load_and_run() {
+    let Some(kernel) = kernel() else { return };
+    let object = features();
+    let expected = [
+        ("answer", 4),
+        ("tail_call", 4),
+        ("globals", 3),
+        ("spin_lock", 2),
+        ("callback", 3),
+        ("metadata", 2),
+        ("longer", 3),
+        ("fragments", 1),
+    ];
+    for (name, action) in expected {
+        let run = load(&kernel, &object, name).run(&PACKET, 1);
+        let run = run.unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(run.return_value, action, "{name}");
+    }
+}
+
+#[test]
+fn what_depends_on_the_kernel_is_resolved_against_it() {
+    let Some(kernel) = kernel() else { return };
+    if kernel.types().is_none() {
+        eprintln!("skipped: the kernel does not tell its types (CONFIG_DEBUG_INFO_BTF)");
+        return;
+    }
+    for name in ["core_field", "kernel_function"] {
+        match try_load(&kernel, &features(), name) {
+            Ok(loaded) => assert_eq!(loaded.run(&PACKET, 1).expect("runs").return_value, 2),
+            Err(reason @ LoadError::NoKernelFunction { .. }) => eprintln!("skipped: {reason}"),
+            Err(fault) => panic!("{fault}"),
+        }
+    }
+}
+
+#[test]
+fn packets_come_back_as_the_program_left_them() {
+    let Some(kernel) = kernel() else { return };
+    let object = features();
+    let run = load(&kernel, &object, "longer").run(&PACKET, 1).expect("runs");
+    assert_eq!(run.packet.len(), 20 + 60 + 10);
+    assert_eq!(run.packet[20..80], PACKET);
+    assert!(run.metadata.is_empty());
+    let run = load(&kernel, &object, "metadata").run(&PACKET, 1).expect("runs");
+    assert_eq!((run.packet.as_slice(), run.metadata.len()), (&PACKET[..], 4));
+}
+
+#[test]
+fn metadata_and_device_can_be_given() {
+    let Some(kernel) = kernel() else { return };
+    let loaded = load(&kernel, &features(), "metadata");
+    let context = Context { metadata: vec![1, 2, 3, 4], ..Context::default() };
+    let run = loaded.run_in(&PACKET, 1, &context).expect("runs");
+    assert_eq!(run.packet, PACKET);
+    assert_eq!(run.metadata[4..], [1, 2, 3, 4]);
+    assert_eq!(run.metadata[..4], 1u32.to_ne_bytes(), "the loopback device");
+    let context = Context { metadata: vec![0; 3], ..Context::default() };
+    let refused = loaded.run_in(&PACKET, 1, &context).expect_err("3 bytes of metadata");
+    assert!(refused.to_string().contains("check metadata"), "{refused}");
+}
+
+#[test]
+fn long_packets_run_in_fragments() {
+    let Some(kernel) = kernel() else { return };
+    let object = features();
+    let packet: Vec<u8> = (0..9000u32).map(|n| n as u8).collect();
+    let run = load(&kernel, &object, "fragments").run(&packet, 1).expect("runs");
+    assert_eq!(run.return_value, 3);
+    assert!(run.packet == packet, "{} bytes", run.packet.len());
+}
+
+#[test]
+fn packets_without_a_header_are_refused() {
+    let Some(kernel) = kernel() else { return };
+    let loaded = load(&kernel, &features(), "answer");
+    assert!(matches!(loaded.run(&[0; 13], 1), Err(RunError::TooShort { len: 13 })));
+}
+
+#[test]
+fn the_verifiers_reason_is_in_the_error() {
+    let Some(kernel) = kernel() else { return };
+    let refused = try_load(&kernel, &features(), "rejected").expect_err("reads unchecked");
+    let LoadError::Rejected { reason, log, .. } = &refused else { panic!("{refused}") };
+    assert!(reason.contains("invalid access to packet"), "{reason}");
+    assert!(log.contains("processed "), "{log}");
+    assert!(refused.to_string().starts_with("program rejected: the kernel's verifier says: "));
+    assert_eq!(refused.to_string().lines().count(), 1);
+}
+
+#[test]
+fn other_types_of_programs_are_refused() {
+    let Some(kernel) = kernel() else { return };
+    let refused = try_load(&kernel, &features(), "classifier").expect_err("not XDP");
+    assert!(matches!(refused, LoadError::NotXdp { .. }), "{refused}");
+    let loaded = load(&kernel, &features(), "on_devmap");
+    let refused = loaded.run(&PACKET, 1).expect_err("runs on a devmap only");
+    assert!(refused.to_string().contains("devmaps"), "{refused}");
+}
+
+#[test]
+fn numbers_of_programs_are_checked() {
+    let Some(kernel) = kernel() else { return };
+    let refused = kernel.load(&features(), 999).expect_err("no such program");
+    assert!(matches!(refused, LoadError::Object(_)), "{refused}");
+}

@@ -1,0 +1,140 @@
+//! Elements of maps: read, written and deleted from outside and by programs.
+
+mod support;
+
+use slowpath_kernel::{Kernel, Loaded, Map, MapError};
+use support::{features, kernel, load};
+
+const PACKET: [u8; 60] = [0; 60];
+
+fn all_maps(kernel: &Kernel) -> Loaded {
+    load(kernel, &features(), "all_maps")
+}
+
+fn map<'a>(loaded: &'a Loaded, name: &str) -> &'a Map {
+    loaded.map(name).unwrap_or_else(|| panic!("no map {name}"))
+}
+
+fn u32s(value: u32) -> [u8; 4] {
+    value.to_ne_bytes()
+}
+
+#[test]
+fn hash_elements_come_and_go() {
+    let Some(kernel) = kernel() else { return };
+    let loaded = all_maps(&kernel);
+    let table = map(&loaded, "table");
+    assert_eq!(table.lookup(&u32s(1)).expect("reads"), None);
+    table.update(&u32s(1), &10u64.to_ne_bytes()).expect("writes");
+    loaded.run(&PACKET, 3).expect("runs");
+    assert_eq!(table.lookup(&u32s(1)).expect("reads"), Some(25u64.to_ne_bytes().to_vec()));
+    assert_eq!(table.keys().expect("lists"), [u32s(1)]);
+    assert!(table.delete(&u32s(1)).expect("deletes"));
+    assert!(!table.delete(&u32s(1)).expect("finds nothing"));
+    assert!(table.keys().expect("lists").is_empty());
+    let recent = map(&loaded, "recent").lookup(&u32s(1)).expect("reads");
+    assert_eq!(recent, Some(1u64.to_ne_bytes().to_vec()));
+}
+
+#[test]
+fn per_cpu_values_are_one_for_each_cpu() {
+    let Some(kernel) = kernel() else { return };
+    let loaded = all_maps(&kernel);
+    let counters = map(&loaded, "per_cpu");
+    assert_eq!(counters.values_per_key(), kernel.cpus());
+    counters.update(&u32s(1), &u32s(100)).expect("writes");
+    loaded.run(&PACKET, 1).expect("runs");
+    let values = counters.lookup_all(&u32s(1)).expect("reads").expect("is there");
+    assert_eq!(values.len(), kernel.cpus());
+    let sum: u32 = values.iter().map(|v| u32::from_ne_bytes([v[0], v[1], v[2], v[3]])).sum();
+    assert_eq!(sum, 100 * kernel.cpus() as u32 + 1);
+    let distinct: Vec<[u8; 4]> = (0..kernel.cpus() as u32).map(u32s).collect();
+    counters.update_all(&u32s(2), &distinct).expect("writes");
+    assert_eq!(counters.lookup_all(&u32s(2)).expect("reads").expect("is there"), distinct);
+    let too_many = vec![u32s(0); kernel.cpus() + 1];
+    assert!(matches!(counters.update_all(&u32s(2), &too_many), Err(MapError::Count { .. })));
+}
+
+#[test]
+fn longest_prefix_decides() {
+    let Some(kernel) = kernel() else { return };
+    let loaded = all_maps(&kernel);
+    let route = |length: u32, address: [u8; 4]| [u32s(length), address].concat();
+    let routes = map(&loaded, "routes");
+    routes.update(&route(8, [10, 0, 0, 0]), &u32s(1)).expect("writes");
+    assert_eq!(loaded.run(&PACKET, 1).expect("runs").return_value, 1);
+    routes.update(&route(32, [10, 0, 0, 1]), &u32s(3)).expect("writes");
+    assert_eq!(loaded.run(&PACKET, 1).expect("runs").return_value, 3);
+}
+
+#[test]
+fn empty_maps_lead_past_every_helper() {
+    let Some(kernel) = kernel() else { return };
+    let loaded = all_maps(&kernel);
+    assert_eq!(loaded.run(&PACKET, 1).expect("runs").return_value, 2);
+    map(&loaded, "ports").update(&u32s(3), &u32s(1)).expect("the loopback device");
+    assert_eq!(loaded.run(&PACKET, 1).expect("runs").return_value, 4);
+    let sizes = |name| map(&loaded, name).definition().max_entries;
+    assert_eq!(sizes("ring"), 8192);
+    assert_eq!(sizes("events") as usize, kernel.cpus());
+}
+
+#[test]
+fn maps_of_maps_are_filled() {
+    let Some(kernel) = kernel() else { return };
+    let loaded = all_maps(&kernel);
+    loaded.run(&PACKET, 1).expect("runs");
+    let value = |map: &Map| map.lookup(&u32s(0)).expect("reads");
+    assert_eq!(value(map(&loaded, "second")), Some(u32s(7).to_vec()));
+    assert_eq!(value(map(&loaded, "first")), Some(u32s(0).to_vec()));
+    let nested = map(&loaded, "nested");
+    let inner = nested.create_inner().expect("creates");
+    nested.set_map(&u32s(2), &inner).expect("writes");
+    loaded.run(&PACKET, 1).expect("runs");
+    assert_eq!(value(&inner), Some(u32s(7).to_vec()));
+    assert_eq!(value(map(&loaded, "second")), Some(u32s(7).to_vec()));
+    assert!(matches!(inner.set_map(&u32s(0), nested), Err(MapError::NoInner { .. })));
+}
+
+#[test]
+fn program_arrays_take_other_programs() {
+    let Some(kernel) = kernel() else { return };
+    let object = features();
+    let loaded = load(&kernel, &object, "tail_call");
+    let calls = map(&loaded, "calls");
+    let other = load(&kernel, &object, "globals");
+    calls.set_program(2, &other).expect("writes");
+    assert_eq!(loaded.run(&PACKET, 1).expect("runs").return_value, 3);
+    assert!(calls.delete(&u32s(2)).expect("deletes"));
+    assert_eq!(loaded.run(&PACKET, 1).expect("runs").return_value, 0);
+}
+
+#[test]
+fn global_data_starts_as_the_object_says() {
+    let Some(kernel) = kernel() else { return };
+    let loaded = load(&kernel, &features(), "globals");
+    let value = |name| map(&loaded, name).lookup(&u32s(0)).expect("reads").expect("is there");
+    assert_eq!(value(".rodata"), u32s(3));
+    assert_eq!(value(".data"), u32s(40));
+    loaded.run(&PACKET, 2).expect("runs");
+    assert_eq!(value(".data"), u32s(42));
+    assert_eq!(value(".bss"), 4u64.to_ne_bytes());
+    let frozen = map(&loaded, ".rodata").update(&u32s(0), &u32s(1)).expect_err("read-only");
+    assert!(frozen.to_string().starts_with("map .rodata: the kernel does not write"), "{frozen}");
+}
+
+#[test]
+fn lengths_are_checked() {
+    let Some(kernel) = kernel() else { return };
+    let loaded = all_maps(&kernel);
+    let table = map(&loaded, "table");
+    let message = |r: Result<(), MapError>| r.expect_err("wrong length").to_string();
+    assert_eq!(message(table.update(&[0; 3], &[0; 8])), "map table: a key of 3 bytes; it takes 4");
+    assert_eq!(
+        message(table.update(&[0; 4], &[0; 9])),
+        "map table: a value of 9 bytes; it takes 8"
+    );
+    assert!(table.lookup(&[0; 8]).is_err());
+    assert!(map(&loaded, "per_cpu").lookup(&[0; 4]).is_err());
+    assert!(loaded.map("nothing").is_none());
+}
