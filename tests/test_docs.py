@@ -8,6 +8,7 @@ from support import ROOT, check_golden, make_path, make_result, slowpath
 COMMANDS: tuple[list[str], ...] = (
     [],
     ["bound"],
+    ["show"],
     ["targets"],
     ["targets", "list"],
     ["targets", "show"],

@@ -137,6 +137,45 @@ def bound(
     raise typer.Exit(code)
 
 
+@app.command("show")
+def show_objects(
+    context: typer.Context,
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="BPF objects (*.bpf.o).")],
+    section: Annotated[
+        str | None,
+        typer.Option("--section", "-s", metavar="GLOB", help="Only programs in such sections."),
+    ] = None,
+    prog_name: Annotated[
+        str | None,
+        typer.Option("--prog-name", "-n", metavar="GLOB", help="Only programs of such names."),
+    ] = None,
+    btf: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Types (BTF) of the kernel that the programs are for; by default the running one.",
+        ),
+    ] = None,
+    listing: Annotated[
+        bool, typer.Option("--listing", help="Add the instructions, with their source lines.")
+    ] = False,
+    form: Annotated[
+        Literal["table", "json"],
+        typer.Option("--format", help="Format of the output; json is stable."),
+    ] = "table",
+) -> None:
+    """Show what BPF objects contain: programs, maps, helpers, and what cannot be resolved.
+
+    Exit code 3 when a file cannot be read, has no such program, or a program of it cannot be
+    linked; the others are shown.
+    """
+    from slowpath.show import Wanted, show_objects
+
+    with _failures_told(context):
+        code = show_objects(files, Wanted(section, prog_name, form, listing), btf)
+    raise typer.Exit(code)
+
+
 @targets_app.command("list")
 def list_(context: typer.Context) -> None:
     """List the built-in targets."""

@@ -13,6 +13,8 @@ from types import FrameType
 from typing import NamedTuple
 
 from slowpath import _core
+from slowpath.inputs import InputError
+from slowpath.objects import BpfObject
 from slowpath.rates import Metric
 from slowpath.results import Detail, Result
 
@@ -55,6 +57,13 @@ class Outcome(NamedTuple):
     interrupted: bool
 
 
+class KernelTypes(NamedTuple):
+    """BTF of the kernel that programs are for."""
+
+    file: str
+    data: bytes
+
+
 def version() -> str:
     """The version of slowpath."""
     return _core.version()
@@ -75,6 +84,23 @@ def check_target(text: str) -> list[str]:
     return _core.check_target(text)
 
 
+def show(file: str, data: bytes, kernel: KernelTypes | None) -> BpfObject:
+    """What the BPF object in `data` contains; `file` names it.
+
+    Raises:
+        InputError: when the object or the kernel's types cannot be read.
+    """
+    try:
+        text = _core.show(_as_text(file), data, None if kernel is None else kernel.data)
+    except ValueError as problem:
+        reason = str(problem)
+        if kernel is not None and reason.startswith("--btf: "):
+            raise InputError(kernel.file, reason.removeprefix("--btf: ")) from None
+        raise InputError(file, reason) from None
+    shown: BpfObject = json.loads(text)
+    return shown
+
+
 def analyse(
     file: str,
     data: bytes,
@@ -90,7 +116,7 @@ def analyse(
         EngineError: when the engine fails without a result.
     """
     analysis = _core.Analysis(
-        file.encode(errors="backslashreplace").decode(),  # file names need not be Unicode
+        _as_text(file),
         data,
         target=options.target,
         target_is_text=options.target_is_text,
@@ -117,6 +143,11 @@ def analyse(
                     news = news._replace(paths=event.index)
                     on_progress(news)
     raise EngineError("the engine ended without a result")
+
+
+def _as_text(file: str) -> str:
+    """The name of a file, which need not be Unicode."""
+    return file.encode(errors="backslashreplace").decode()
 
 
 def _updated(news: Progress, bound: _core.Bound) -> Progress:

@@ -66,7 +66,7 @@ pub enum ObjectError {
 
 impl ObjectError {
     pub(crate) fn file(what: impl Into<String>, hint: &'static str) -> Self {
-        ObjectError::File { what: what.into(), hint }
+        ObjectError::File { what: one_line(what), hint }
     }
 
     pub(crate) fn section(
@@ -74,7 +74,7 @@ impl ObjectError {
         what: impl Into<String>,
         hint: &'static str,
     ) -> Self {
-        ObjectError::Section { section: section.into(), what: what.into(), hint }
+        ObjectError::Section { section: one_line(section), what: one_line(what), hint }
     }
 
     pub(crate) fn insn(
@@ -83,16 +83,21 @@ impl ObjectError {
         what: impl Into<String>,
         hint: &'static str,
     ) -> Self {
-        ObjectError::Instruction { section: section.into(), insn, what: what.into(), hint }
+        ObjectError::Instruction { section: one_line(section), insn, what: one_line(what), hint }
     }
 
     pub(crate) fn map(map: impl Into<String>, what: impl Into<String>, hint: &'static str) -> Self {
-        ObjectError::Map { map: map.into(), what: what.into(), hint }
+        ObjectError::Map { map: one_line(map), what: one_line(what), hint }
     }
 
     pub(crate) fn btf(what: impl Into<String>, hint: &'static str) -> Self {
-        ObjectError::Btf { what: what.into(), hint }
+        ObjectError::Btf { what: one_line(what), hint }
     }
+}
+
+/// Names from files can hold anything; messages are one line.
+fn one_line(text: impl Into<String>) -> String {
+    printable(text.into().as_bytes())
 }
 
 /// Hint for contents that no compiler writes.
@@ -105,5 +110,24 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
         text.chars().flat_map(|c| c.escape_default()).collect()
     } else {
         text.into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DAMAGED, ObjectError};
+
+    #[test]
+    fn messages_are_one_line_whatever_names_hold() {
+        let errors = [
+            ObjectError::file("a\nb", DAMAGED),
+            ObjectError::section("x\ndp", "a\tb", DAMAGED),
+            ObjectError::insn("x\ndp", 3, "a\nb", DAMAGED),
+            ObjectError::map("ri\ngs", "unknown parameter `a\u{7}`", DAMAGED),
+            ObjectError::btf("a\r\nb", DAMAGED),
+        ];
+        for error in errors {
+            assert!(!error.to_string().chars().any(char::is_control), "{error}");
+        }
     }
 }

@@ -7,6 +7,7 @@
 mod analysis;
 mod events;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// The version of the engine.
@@ -33,6 +34,14 @@ fn check_target(text: &str) -> Vec<String> {
     slowpath::check_target(text)
 }
 
+/// What a BPF object contains, as JSON text. Raises `ValueError` when it or `btf`, the kernel's type
+/// information, cannot be read.
+#[pyfunction]
+fn show(py: Python<'_>, file: &str, data: &[u8], btf: Option<&[u8]>) -> PyResult<String> {
+    let shown = py.detach(|| slowpath::show(file, data, btf));
+    shown.map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
 #[pymodule]
 mod _core {
     #[pymodule_export]
@@ -40,5 +49,5 @@ mod _core {
     #[pymodule_export]
     use super::events::{Bound, Path, Result};
     #[pymodule_export]
-    use super::{check_target, target_names, target_text, version};
+    use super::{check_target, show, target_names, target_text, version};
 }

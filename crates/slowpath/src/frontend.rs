@@ -33,7 +33,9 @@ impl Lifted {
 pub(crate) fn lift(file: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifted, Error> {
     if data.starts_with(b"\x7fELF") {
         return Err(Error::Input(
-            "this is an ELF object; this version reads NFP listings (*.asm)".into(),
+            "this is an ELF object; `slowpath bound` reads NFP listings (*.asm) in this version, \
+             `slowpath show` shows objects"
+                .into(),
         ));
     }
     let listing =

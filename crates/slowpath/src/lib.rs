@@ -11,11 +11,13 @@ mod frontend;
 mod options;
 mod report;
 mod result;
+mod show;
 mod witness;
 
 pub use analysis::{Analysis, Event, Report, Step};
 pub use error::Error;
 pub use options::{Options, Request};
+pub use show::show;
 
 /// The version of this library.
 pub fn version() -> &'static str {

@@ -1,0 +1,81 @@
+//! What `show` says of the example objects, and of what is no object.
+
+use serde_json::Value;
+use std::path::PathBuf;
+
+fn folder(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
+}
+
+fn show(path: &str, btf: Option<&[u8]>) -> Value {
+    let data = std::fs::read(folder(path)).expect("the object exists");
+    let text = slowpath::show(path, &data, btf).expect("the object can be shown");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().expect("a list")
+}
+
+#[test]
+fn every_example_is_shown_with_sources_and_nothing_unresolved() {
+    let mut shown = 0;
+    for entry in std::fs::read_dir(folder("examples")).expect("a folder") {
+        let name = entry.expect("an entry").file_name().into_string().expect("a text");
+        if !name.ends_with(".bpf.o") {
+            continue;
+        }
+        shown += 1;
+        for program in list(&show(&format!("examples/{name}"), None), "programs") {
+            assert_eq!(program["error"], Value::Null, "{name}");
+            assert_eq!(program["kind"], "xdp", "{name}");
+            assert!(list(program, "unresolved").is_empty(), "{name}");
+            // Compilers mark some instructions as being from no line.
+            let count = |key: &str| program[key].as_u64().expect("a count");
+            let (all, known) = (count("instructions"), count("instructions_with_source"));
+            assert!(known <= all && known * 10 > all * 9, "{name}: {known} of {all}");
+        }
+    }
+    assert!(shown > 0, "there are examples");
+}
+
+#[test]
+fn a_flow_monitor_has_maps_and_calls_helpers() {
+    let object = show("examples/flow_monitor.bpf.o", None);
+    let maps: Vec<&Value> = list(&object, "maps").iter().map(|map| &map["name"]).collect();
+    assert!(maps.contains(&&Value::from("flows")), "{maps:?}");
+    let program = &list(&object, "programs")[0];
+    assert_eq!(program["name"], "flow_monitor");
+    let helpers: Vec<&Value> = list(program, "helpers").iter().map(|h| &h["name"]).collect();
+    assert!(helpers.contains(&&Value::from("bpf_map_lookup_elem")), "{helpers:?}");
+    let listing = list(program, "listing");
+    assert!(listing.iter().all(|insn| insn["text"].as_str().is_some_and(|t| !t.is_empty())));
+    assert_eq!(listing.last().map(|insn| &insn["text"]), Some(&Value::from("exit")));
+}
+
+#[test]
+fn what_needs_the_kernel_says_so() {
+    let object = show("crates/bpf/tests/data/core.bpf.o", None);
+    let unresolved = list(&object["programs"][0], "unresolved");
+    assert!(!unresolved.is_empty());
+    for entry in unresolved {
+        let reason = entry["reason"].as_str().expect("a text");
+        assert!(reason.contains("--btf") && !reason.contains('\n'), "{reason}");
+    }
+    let functions = show("crates/bpf/tests/data/extern.bpf.o", None);
+    let called = &functions["programs"][0]["kernel_functions"];
+    assert_eq!(called[0]["name"], "bpf_xdp_metadata_rx_hash");
+}
+
+#[test]
+fn broken_input_is_an_error_of_one_line() {
+    let data = std::fs::read(folder("examples/flow_monitor.bpf.o")).expect("the object exists");
+    let message = |data: &[u8], btf: Option<&[u8]>| {
+        let error = slowpath::show("x.o", data, btf).expect_err("broken").to_string();
+        assert!(!error.contains('\n'), "{error}");
+        error
+    };
+    assert!(message(b"hello", None).contains("not an ELF file"));
+    message(&data[..data.len() / 2], None);
+    assert!(message(&data, Some(b"nonsense")).starts_with("--btf: "));
+}

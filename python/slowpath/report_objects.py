@@ -1,0 +1,93 @@
+"""The text of `slowpath show`: tables of programs and maps, remarks, and listings."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from slowpath.objects import BpfObject, Call, Map, Program
+from slowpath.terminal import Line, one_line
+
+_PROGRAM_COLUMNS = ("section", "program", "kind", "instructions", "subprograms", "source lines")
+_MAP_COLUMNS = ("map", "kind", "key bytes", "value bytes", "max entries")
+
+
+def object_report(shown: BpfObject, *, listing: bool) -> Iterator[Line]:
+    """The lines about one object."""
+    license_ = "none" if shown["license"] is None else one_line(shown["license"])
+    yield Line(f"{one_line(shown['file'])}  (license: {license_})", "bold")
+    yield from _table(_PROGRAM_COLUMNS, [_program_row(program) for program in shown["programs"]])
+    if shown["maps"]:
+        yield Line("")
+        yield from _table(_MAP_COLUMNS, [_map_row(map_) for map_ in shown["maps"]])
+    for program in shown["programs"]:
+        remarks = list(_remarks(program))
+        if remarks:
+            yield Line("")
+            yield Line(f"  {one_line(program['name'])}", "bold")
+            yield from remarks
+    if listing:
+        for program in shown["programs"]:
+            yield from _listing(program)
+
+
+def _program_row(program: Program) -> tuple[str, ...]:
+    names = (program["section"], program["name"], program["kind"])
+    if program["error"] is not None:
+        return (*names, "-", "-", "-")
+    count, known = program["instructions"], program["instructions_with_source"]
+    source = "known" if known == count else f"{known} of {count}" if known else "unknown"
+    return (*names, str(count), str(len(program["subprograms"])), source)
+
+
+def _map_row(map_: Map) -> tuple[str, ...]:
+    sizes = (map_["key_size"], map_["value_size"], map_["max_entries"])
+    return (map_["name"], map_["kind"], *map(str, sizes))
+
+
+def _remarks(program: Program) -> Iterator[Line]:
+    """What a program calls, and what is wrong with it."""
+    if program["error"] is not None:
+        yield Line(f"    cannot be linked: {one_line(program['error'])}", "red")
+    for title, calls in (
+        ("helpers", program["helpers"]),
+        ("kernel functions", program["kernel_functions"]),
+    ):
+        if calls:
+            yield Line(f"    {title}: {', '.join(map(_call, calls))}")
+    if program["subprograms"]:
+        names = ", ".join(one_line(function["name"]) for function in program["subprograms"])
+        yield Line(f"    subprograms: {names}")
+    for gap in program["unresolved"]:
+        yield Line(f"    unresolved: {gap['instruction']}: {one_line(gap['reason'])}", "yellow")
+
+
+def _call(call: Call) -> str:
+    return f"{one_line(call['name'])} × {call['calls']}"  # noqa: RUF001 - the sign is meant
+
+
+def _listing(program: Program) -> Iterator[Line]:
+    """Instructions as the kernel's verifier prints them, each source line before its first."""
+    if not program["listing"]:
+        return
+    functions = {function["first"]: function["name"] for function in program["subprograms"]}
+    functions[0] = program["name"]
+    before = None
+    for entry in program["listing"]:
+        number = entry["instruction"]
+        if number in functions:
+            yield Line("")
+            yield Line(f"{one_line(functions[number])}:", "bold")
+            before = None
+        source = entry["source"]
+        if source is not None and source != before:
+            place = f"{PurePosixPath(source['file']).name}:{source['line']}"
+            yield Line(one_line(f"; {source['text'].strip()} @ {place}"), "dim")
+        before = source
+        yield Line(f"{number:4}: {one_line(entry['text'])}")
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Line]:
+    cells = [[one_line(cell) for cell in row] for row in (columns, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for index, row in enumerate(cells):
+        padded = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+        yield Line(f"  {'  '.join(padded)}".rstrip(), "" if index else "bold")

@@ -1,0 +1,98 @@
+"""`slowpath show`: what BPF objects contain."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import GOLDEN, ROOT, check_golden, slowpath
+
+EXAMPLE = "examples/flow_monitor.bpf.o"
+SEVERAL = "crates/bpf/tests/data/core.bpf.o"
+EXTERN = "crates/bpf/tests/data/extern.bpf.o"
+
+
+def show(*arguments: str | Path) -> str:
+    run = slowpath("show", *arguments)
+    assert (run.returncode, run.stderr) == (0, "")
+    return run.stdout
+
+
+def objects(*arguments: str | Path) -> list[dict[str, Any]]:
+    found = json.loads(show(*arguments, "--format", "json"))["objects"]
+    assert isinstance(found, list)
+    return found
+
+
+def test_report() -> None:
+    check_golden(GOLDEN / "examples/show.txt", show(EXAMPLE))
+
+
+def test_listing() -> None:
+    check_golden(GOLDEN / "examples/show_listing.txt", show(EXAMPLE, "--listing"))
+
+
+def test_every_key_is_documented() -> None:
+    page = (ROOT / "docs/json.md").read_text()
+    found = objects(EXAMPLE, "--listing")[0]
+    program = found["programs"][0]
+    entries = (found, program, found["maps"][0], program["helpers"][0], program["listing"][0])
+    keys = {key for entry in entries for key in entry} | {"reason", "first", "global", "line"}
+    assert not {key for key in keys if f"`{key}`" not in page}
+
+
+def test_programs_are_chosen_by_globs() -> None:
+    everything = [(p["section"], p["name"]) for p in objects(EXTERN)[0]["programs"]]
+    assert len(everything) > 1
+    for section, name in everything:
+        chosen = objects(EXTERN, "-s", section, "-n", f"{name[:2]}*")[0]["programs"]
+        assert (section, name) in [(p["section"], p["name"]) for p in chosen]
+        assert all(p["section"] == section for p in chosen)
+
+
+def test_no_such_program_names_those_there_are() -> None:
+    run = slowpath("show", EXTERN, "-n", "unheard-of")
+    assert (run.returncode, run.stdout) == (3, "")
+    assert run.stderr.startswith(f"error: {EXTERN}: no program matches --prog-name 'unheard-of'")
+    assert "uses_kernel" in run.stderr
+
+
+def test_listing_only_when_asked_for() -> None:
+    assert objects(EXAMPLE)[0]["programs"][0]["listing"] is None
+
+
+def test_unresolved_references_have_a_line_each() -> None:
+    text = show(EXTERN, "-n", "uses_kernel")
+    gaps = objects(EXTERN, "-n", "uses_kernel")[0]["programs"][0]["unresolved"]
+    assert gaps
+    assert text.count("unresolved: ") == len(gaps)
+
+
+def test_other_files_are_still_shown(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.o"
+    bad.write_text("nonsense\n")
+    run = slowpath("show", bad, EXAMPLE, tmp_path, "--format", "json")
+    assert run.returncode == 3
+    found = json.loads(run.stdout)["objects"]
+    assert [entry["error"] is None for entry in found] == [False, True, False]
+    assert run.stderr.count("\n") == run.stderr.count("error: ") == 2
+    assert f"error: {bad}: not an ELF file" in run.stderr
+
+
+@pytest.mark.parametrize("content", [None, b"", b"nonsense"])
+def test_broken_kernel_types(tmp_path: Path, content: bytes | None) -> None:
+    file = tmp_path / "vmlinux"
+    if content is not None:
+        file.write_bytes(content)
+    run = slowpath("show", SEVERAL, "--btf", file)
+    assert run.returncode == 3
+    assert run.stderr.startswith(f"error: {file}: ")
+    assert run.stderr.count("\n") == 1
+
+
+def test_bound_sends_objects_here() -> None:
+    run = slowpath("bound", EXAMPLE)
+    assert run.returncode == 3
+    assert "slowpath show" in run.stderr
+    assert run.stderr.count("\n") == 1
