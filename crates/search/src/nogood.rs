@@ -3,6 +3,8 @@
 //! A nogood for every length is a conflict between branch conditions; one with a finite length is
 //! a *size lemma*: these arcs together need at least that many bytes.
 
+use crate::open::Status;
+
 /// The length of nogoods that hold for packets of any length.
 pub const ANY_LENGTH: u32 = u32::MAX;
 
@@ -108,15 +110,9 @@ impl Nogoods {
         found.map(|index| &self.all[index as usize])
     }
 
-    /// The arcs that cannot be taken by packets of `length` bytes together with `required` ones:
-    /// calls `forbid` for each. Returns false when the required arcs exclude each other.
-    pub fn propagate(
-        &self,
-        required: &[u32],
-        length: u32,
-        status: &mut [crate::open::Status],
-    ) -> bool {
-        use crate::open::Status;
+    /// Forbids the arcs that packets of `length` bytes cannot take together with the `required`
+    /// ones. Returns false when these exclude each other.
+    pub fn propagate(&self, required: &[u32], length: u32, status: &mut [Status]) -> bool {
         for &arc in required {
             for &index in &self.watched[arc as usize] {
                 let nogood = &self.all[index as usize];

@@ -13,12 +13,13 @@
 use crate::SearchError;
 use crate::check::{PathChecker, Verdict};
 use crate::costs::{CostGraph, Scratch};
+use crate::dag::Head;
 use crate::nogood::Nogoods;
 use crate::open::{Decisions, Open, Status, decide, decisions};
 use crate::unroll::Unrolled;
 use slowpath_smt::{Model, Solver, TermId};
 use slowpath_target::{CostModel, CostVector, Slowness, Target};
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap, HashSet};
 
 /// What is to be bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +97,8 @@ pub struct Search<S> {
     queue: BinaryHeap<Open>,
     classes: BTreeSet<u32>,
     max_packet: u32,
-    known: HashMap<Vec<u32>, ()>,
+    /// Paths found so far.
+    known: HashSet<Vec<u32>>,
     /// The tightest bound so far: classes that open late start with looser ones.
     tightest: Option<Bound>,
     statistics: Statistics,
@@ -141,7 +143,7 @@ impl<S: Solver> Search<S> {
             queue: BinaryHeap::new(),
             classes: classes.clone(),
             max_packet: packets.1,
-            known: HashMap::new(),
+            known: HashSet::new(),
             tightest: None,
             statistics: Statistics::default(),
             serial: 0,
@@ -227,7 +229,7 @@ impl<S: Solver> Search<S> {
             self.branch(&open, arcs);
             return Ok(Event::Working);
         }
-        if self.known.contains_key(&open.path) {
+        if self.known.contains(&open.path) {
             self.leave(&open);
             return Ok(Event::Working);
         }
@@ -235,7 +237,7 @@ impl<S: Solver> Search<S> {
         match self.checker.check(&mut self.unrolled, &open.path, open.length)? {
             Verdict::Satisfiable { length, model, conditions } => {
                 self.statistics.satisfiable += 1;
-                self.known.insert(open.path.clone(), ());
+                self.known.insert(open.path.clone());
                 let (path, cost) = (open.path.clone(), open.cost);
                 // Split when it comes up again: nobody may ask for another path.
                 self.queue.push(open);
@@ -269,28 +271,27 @@ impl<S: Solver> Search<S> {
         }
     }
 
-    /// Splits an open node so that no part contains a path with all of `arcs`: each part forbids
-    /// one of them and requires those before it.
+    /// Splits an open node so that no part contains a path with all of `arcs`, those in most
+    /// nogoods first: what is decided about them decides most.
     fn branch(&mut self, open: &Open, mut arcs: Vec<u32>) {
-        let required: BTreeSet<u32> =
-            decisions(&open.decisions).filter(|d| d.required).map(|d| d.arc).collect();
-        arcs.retain(|arc| !required.contains(arc));
         arcs.sort_by_key(|&arc| (std::cmp::Reverse(self.nogoods.activity(arc)), arc));
-        let mut before = open.decisions.clone();
-        for arc in arcs {
-            self.open(open.length, open.component, decide(&before, arc, false));
-            before = decide(&before, arc, true);
-        }
+        self.split(open, &arcs);
     }
 
     /// Splits an open node so that only its current path is left out.
     fn leave(&mut self, open: &Open) {
         let mut arcs = open.path.clone();
         arcs.retain(|&arc| !self.unrolled.dag.is_only_way(arc));
+        self.split(open, &arcs);
+    }
+
+    /// Queues the parts of an open node that lack at least one of `arcs`: each forbids one of them
+    /// and requires those before it.
+    fn split(&mut self, open: &Open, arcs: &[u32]) {
         let required: BTreeSet<u32> =
             decisions(&open.decisions).filter(|d| d.required).map(|d| d.arc).collect();
         let mut before = open.decisions.clone();
-        for arc in arcs.into_iter().filter(|arc| !required.contains(arc)) {
+        for &arc in arcs.iter().filter(|arc| !required.contains(arc)) {
             self.open(open.length, open.component, decide(&before, arc, false));
             before = decide(&before, arc, true);
         }
@@ -355,8 +356,8 @@ impl<S: Solver> Search<S> {
         }
         for (index, arc) in dag.arcs.iter().enumerate() {
             let head = match arc.head {
-                crate::dag::Head::Node(node) => node as usize,
-                crate::dag::Head::Exit(_) => dag.nodes.len(),
+                Head::Node(node) => node as usize,
+                Head::Exit(_) => dag.nodes.len(),
             };
             let passed = before[head.min(dag.nodes.len())] - before[arc.tail as usize];
             self.allowed[index] = match self.status[index] {
