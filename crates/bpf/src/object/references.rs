@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::Btf;
 use crate::btf::Kind;
-use crate::elf::{Elf, Place, Symbol, SymbolKind};
+use crate::elf::{Elf, Place, Relocation, Symbol, SymbolKind};
 use crate::maps::{MapTable, is_data_section};
 
 /// What an instruction refers to.
@@ -35,7 +35,9 @@ pub(crate) type References = HashMap<(usize, usize), Reference>;
 pub(super) fn read(elf: &Elf, btf: Option<&Btf>, maps: &MapTable) -> References {
     let mut references = References::new();
     for (index, section) in elf.sections.iter().enumerate().filter(|(_, s)| s.executable) {
-        for relocation in section.relocations.iter().filter(|r| r.kind != NONE) {
+        // Without type and symbol it says nothing; with a symbol it is one that we do not know.
+        let says_something = |r: &&Relocation| r.kind != NONE || r.symbol != 0;
+        for relocation in section.relocations.iter().filter(says_something) {
             let symbol = &elf.symbols[relocation.symbol];
             let slot = (relocation.offset / 8) as usize;
             let reference = if !relocation.offset.is_multiple_of(8) {

@@ -227,3 +227,27 @@ fn faults_of_programs_name_section_and_instruction() {
     let message = with_insn(3, bytes);
     assert!(message.contains("into the middle of an instruction"), "{message}");
 }
+
+#[test]
+fn a_relocation_without_type_stays_unresolved_and_is_not_dropped() {
+    // Clears the type of the first entry of the relocations of `xdp/main`.
+    let read_u64 =
+        |at: usize| u64::from_le_bytes(FEATURES[at..at + 8].try_into().expect("8 bytes"));
+    let read_u16 = |at: usize| u16::from_le_bytes([FEATURES[at], FEATURES[at + 1]]);
+    let headers = read_u64(0x28) as usize;
+    let section = |index: u64| headers + index as usize * usize::from(read_u16(0x3a));
+    let names = read_u64(section(read_u16(0x3e).into()) + 0x18) as usize;
+    let is_wanted = |&index: &u64| {
+        let name = names + (read_u64(section(index)) & 0xffff_ffff) as usize;
+        FEATURES[name..].starts_with(b".relxdp/main\0")
+    };
+    let found = (0..read_u16(0x3c).into()).find(is_wanted).expect("the section has relocations");
+    let entry = read_u64(section(found) + 0x18) as usize;
+    let mut data = FEATURES.to_vec();
+    data[entry + 8..entry + 12].fill(0);
+    let program = link(&parse(&data), "xdp_main");
+    let [unresolved] = program.unresolved.as_slice() else {
+        panic!("one reference is not understood: {:?}", program.unresolved);
+    };
+    assert!(unresolved.what.contains("unknown type 0"), "{}", unresolved.what);
+}
