@@ -64,21 +64,15 @@ impl TermPool {
         if let Some(kept) = self.as_const(b) {
             return self.slice_by_mask(a, kept, false);
         }
-        let includes = |pool: &TermPool, outer: TermId, inner: TermId| match *pool.node(outer) {
-            Node::And(x, y) => x == inner || y == inner,
-            _ => false,
-        };
-        let covers = |pool: &TermPool, outer: TermId, inner: TermId| match *pool.node(outer) {
-            Node::Or(x, y) => x == inner || y == inner,
-            _ => false,
-        };
-        if includes(self, a, b) || covers(self, b, a) {
-            return Some(a);
+        let (a_has_b, b_has_a) = (self.is_operand(b, a), self.is_operand(a, b));
+        match (*self.node(a), *self.node(b)) {
+            // x & (x & y) and x & (x | y)
+            (Node::And(..), _) if a_has_b => Some(a),
+            (_, Node::And(..)) if b_has_a => Some(b),
+            (_, Node::Or(..)) if b_has_a => Some(a),
+            (Node::Or(..), _) if a_has_b => Some(b),
+            _ => None,
         }
-        if includes(self, b, a) || covers(self, a, b) {
-            return Some(b);
-        }
-        None
     }
 
     pub(super) fn simplify_or(&mut self, a: TermId, b: TermId) -> Option<TermId> {
@@ -108,21 +102,20 @@ impl TermPool {
         if let Some(set) = self.as_const(b) {
             return self.slice_by_mask(a, !set, true);
         }
-        let includes = |pool: &TermPool, outer: TermId, inner: TermId| match *pool.node(outer) {
-            Node::Or(x, y) => x == inner || y == inner,
-            _ => false,
-        };
-        let covers = |pool: &TermPool, outer: TermId, inner: TermId| match *pool.node(outer) {
-            Node::And(x, y) => x == inner || y == inner,
-            _ => false,
-        };
-        if includes(self, a, b) || covers(self, b, a) {
-            return Some(a);
+        let (a_has_b, b_has_a) = (self.is_operand(b, a), self.is_operand(a, b));
+        match (*self.node(a), *self.node(b)) {
+            // x | (x | y) and x | (x & y)
+            (Node::Or(..), _) if a_has_b => Some(a),
+            (_, Node::Or(..)) if b_has_a => Some(b),
+            (_, Node::And(..)) if b_has_a => Some(a),
+            (Node::And(..), _) if a_has_b => Some(b),
+            _ => None,
         }
-        if includes(self, b, a) || covers(self, a, b) {
-            return Some(b);
-        }
-        None
+    }
+
+    /// Whether `inner` is an operand of `outer`.
+    fn is_operand(&self, inner: TermId, outer: TermId) -> bool {
+        self.children(outer).any(|child| child == inner)
     }
 
     pub(super) fn simplify_xor(&mut self, a: TermId, b: TermId) -> Option<TermId> {
