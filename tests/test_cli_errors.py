@@ -71,8 +71,10 @@ def test_missing_file(tmp_path: Path) -> None:
     expect_error(tmp_path / "missing.asm", "", "no such file")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_unreadable_file(tmp_path: Path) -> None:
+    if os.geteuid() == 0:  # may read every file on disk
+        expect_error(Path("/proc/self/mem"), "", "input/output error")
+        return
     bad = tmp_path / "secret.asm"
     bad.touch(mode=0)
     expect_error(bad, "", "permission denied")
