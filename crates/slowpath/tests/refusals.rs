@@ -110,6 +110,34 @@ fn a_deadline_in_the_past_ends_at_once() {
 }
 
 #[test]
+fn a_fast_path_that_cannot_be_analysed_does_not_cost_the_guarantee() {
+    let mut instructions = vec![
+        "alu[gprA_2, --, B, *l$index1[2]], gpr_wrboth",
+        "mem[read32_swap, $xfer_0, gprA_2, 0x0, 1], ctx_swap[sig1]",
+        "alu[--, $xfer_0, AND, 0x1]",
+        "bne[.65]",
+    ];
+    instructions.extend(["nop"; 60]);
+    instructions.extend([
+        "br[.15000]",
+        "immed[gprA_6, 0x0]",
+        "mem[read32_swap, $xfer_0, gprA_6, 0x0, 1], ctx_swap[sig1]",
+        "alu[--, $xfer_0, AND, 0x1]",
+        "bne[.69]",
+        "br[.15000]",
+    ]);
+    let program = listing(&instructions);
+    let (slowest, _) = analyse(program.as_bytes(), Options { cores: Some(5), ..options() });
+    assert_eq!(slowest["error"], Value::Null);
+    let (all, _) =
+        analyse(program.as_bytes(), Options { cores: Some(5), paths: None, ..options() });
+    assert_eq!(all["error"], Value::Null);
+    assert_eq!(all["guarantee"]["bitrate_bps"], slowest["guarantee"]["bitrate_bps"]);
+    let stopped = all["guarantee"]["stopped"].as_str().expect("not all paths were found");
+    assert!(stopped.contains("instruction .66"), "{stopped}");
+}
+
+#[test]
 fn memory_outside_of_all_regions_is_the_programs_fault() {
     let program = listing(&[
         "immed[gprB_1, 0x0]",
