@@ -1,6 +1,11 @@
 //! Concrete execution: one packet, one path. Replays every witness, so it shares nothing with the
 //! symbolic step but the IR's definition.
 
+mod arithmetic;
+mod numbers;
+
+use arithmetic::{arithmetic, ones, signed};
+use numbers::Numbers;
 use slowpath_ir::{
     BinaryOp, BlockId, CostEvent, InputId, InputKind, Op, Operand, OriginOp, Program, RegionId,
     Target, Terminator,
@@ -14,10 +19,17 @@ use thiserror::Error;
 pub struct Environment {
     /// Values of inputs.
     pub inputs: HashMap<InputId, u64>,
-    /// Initial bytes by region and offset (modulo the width of addresses).
+    /// Initial bytes by region and offset (modulo the width of addresses), of regions whose content
+    /// the program does not know.
     pub memory: HashMap<(RegionId, u64), u8>,
-    /// Every other byte.
+    /// Every other byte of these.
     pub fill: u8,
+    /// What [`Op::Unknown`] yields, in order of execution over the whole run; behind the end, the
+    /// least value that the operation can yield.
+    pub unknowns: Vec<u64>,
+    /// Numbers of pairs ([`BinaryOp::Intern`]), different for different pairs. A pair that is not
+    /// here gets a number that no other pair has.
+    pub interned: HashMap<(u64, u64), u32>,
 }
 
 /// Distance between the base addresses of regions, so that none reaches into another.
@@ -37,7 +49,7 @@ impl Environment {
             };
             inputs.insert(InputId::from(index), value);
         }
-        Environment { inputs, memory: HashMap::new(), fill }
+        Environment { inputs, fill, ..Environment::default() }
     }
 }
 
@@ -61,6 +73,12 @@ pub struct Run {
     pub exit: u32,
     /// Bytes written and not restored, by region and offset.
     pub written: HashMap<(RegionId, u64), u8>,
+    /// The registers at the end, in the program's order.
+    pub regs: Vec<u64>,
+    /// All pairs that got a number, with it.
+    pub interned: HashMap<(u64, u64), u32>,
+    /// How many times an [`Op::Unknown`] was executed.
+    pub unknowns: usize,
 }
 
 /// A run that could not be completed.
@@ -99,6 +117,8 @@ pub fn run(
         written: HashMap::new(),
         spilled: HashMap::new(),
         bases: vec![None; program.regions.len()],
+        numbers: Numbers::new(environment),
+        unknowns: 0,
     };
     for origin in &program.prologue {
         core.step(origin)?;
@@ -131,6 +151,9 @@ pub fn run(
             Target::Exit(exit) => {
                 run.exit = exit;
                 run.written = core.written;
+                run.regs = core.regs;
+                run.interned = core.numbers.of;
+                run.unknowns = core.unknowns;
                 return Ok(run);
             }
         }
@@ -149,15 +172,9 @@ struct Core<'a> {
     spilled: HashMap<(RegionId, u64), RegionId>,
     /// Width of addresses and address of the first byte, once the prologue has set it.
     bases: Vec<Option<(u8, u64)>>,
-}
-
-fn ones(width: u8) -> u64 {
-    u64::MAX >> (64 - u32::from(width))
-}
-
-fn signed(value: u64, width: u8) -> i64 {
-    let unused = 64 - u32::from(width);
-    ((value << unused) as i64) >> unused
+    numbers: Numbers<'a>,
+    /// How many values were drawn.
+    unknowns: usize,
 }
 
 impl Core<'_> {
@@ -190,12 +207,12 @@ impl Core<'_> {
                 InputKind::PacketLength | InputKind::Unknown => None,
             },
             Op::Binary { op, a, b, .. } => match (op, self.points(a), self.points(b)) {
-                (BinaryOp::Eq | BinaryOp::Ult | BinaryOp::Slt, ..) => None,
+                (BinaryOp::Eq | BinaryOp::Ult | BinaryOp::Slt | BinaryOp::Intern, ..) => None,
                 (_, Some(region), None) => Some(region),
                 (BinaryOp::Add | BinaryOp::And | BinaryOp::Or, None, Some(region)) => Some(region),
                 _ => None,
             },
-            Op::Not { .. } | Op::Load { .. } | Op::Store { .. } => None,
+            Op::Not { .. } | Op::Unknown { .. } | Op::Load { .. } | Op::Store { .. } => None,
         }
     }
 
@@ -217,9 +234,15 @@ impl Core<'_> {
                 let info = &self.program.inputs[input.index()];
                 self.environment.inputs.get(&input).copied().unwrap_or(info.min)
             }
+            Op::Unknown { min, .. } => {
+                let drawn = self.environment.unknowns.get(self.unknowns).copied();
+                self.unknowns += 1;
+                drawn.unwrap_or(min)
+            }
             Op::Binary { op, a, b, .. } => {
                 let ((a, width), (b, low_width)) = (self.value(a), self.value(b));
                 arithmetic(op, a, b, width, low_width)
+                    .unwrap_or_else(|| self.numbers.number((a, b)).into())
             }
             Op::Load { addr, .. } => {
                 let (value, of) = self.load(addr, width, origin.insn.0)?;
@@ -255,6 +278,17 @@ impl Core<'_> {
         Ok((RegionId::from(index), address.wrapping_sub(base) & ones(width)))
     }
 
+    /// What a byte is before anything is written.
+    fn initial(&self, key: (RegionId, u64)) -> u8 {
+        match &self.program.regions[key.0.index()].content {
+            Some(bytes) => {
+                let byte = usize::try_from(key.1).ok().and_then(|offset| bytes.get(offset));
+                byte.copied().unwrap_or(0)
+            }
+            None => self.environment.memory.get(&key).copied().unwrap_or(self.environment.fill),
+        }
+    }
+
     /// The value, and of which region it is an address.
     fn load(
         &self,
@@ -270,8 +304,8 @@ impl Core<'_> {
         let mut value = 0;
         for byte in 0..u64::from(width / 8) {
             let key = at(byte);
-            let known = self.written.get(&key).or_else(|| self.environment.memory.get(&key));
-            value |= u64::from(known.copied().unwrap_or(self.environment.fill)) << (8 * byte);
+            let byte_there = self.written.get(&key).copied().unwrap_or_else(|| self.initial(key));
+            value |= u64::from(byte_there) << (8 * byte);
             same &= self.spilled.get(&key).copied() == points;
         }
         Ok((value, points.filter(|_| same)))
@@ -291,39 +325,5 @@ impl Core<'_> {
             };
         }
         Ok(())
-    }
-}
-
-fn arithmetic(op: BinaryOp, a: u64, b: u64, width: u8, low_width: u8) -> u64 {
-    let (signed_a, signed_b) = (signed(a, width), signed(b, width));
-    let amount = u32::try_from(b).unwrap_or(u32::MAX);
-    match op {
-        BinaryOp::Add => a.wrapping_add(b),
-        BinaryOp::Sub => a.wrapping_sub(b),
-        BinaryOp::Mul => a.wrapping_mul(b),
-        BinaryOp::Udiv => a.checked_div(b).unwrap_or(u64::MAX),
-        BinaryOp::Urem => a.checked_rem(b).unwrap_or(a),
-        BinaryOp::Sdiv if b == 0 => {
-            if signed_a < 0 {
-                1
-            } else {
-                u64::MAX
-            }
-        }
-        BinaryOp::Sdiv => signed_a.wrapping_div(signed_b) as u64,
-        BinaryOp::Srem if b == 0 => a,
-        BinaryOp::Srem => signed_a.wrapping_rem(signed_b) as u64,
-        BinaryOp::And => a & b,
-        BinaryOp::Or => a | b,
-        BinaryOp::Xor => a ^ b,
-        BinaryOp::Shl if amount >= u32::from(width) => 0,
-        BinaryOp::Shl => a << amount,
-        BinaryOp::Lshr if amount >= u32::from(width) => 0,
-        BinaryOp::Lshr => a >> amount,
-        BinaryOp::Ashr => (signed_a >> amount.min(63)) as u64,
-        BinaryOp::Eq => u64::from(a == b),
-        BinaryOp::Ult => u64::from(a < b),
-        BinaryOp::Slt => u64::from(signed_a < signed_b),
-        BinaryOp::Concat => (a << low_width) | b,
     }
 }

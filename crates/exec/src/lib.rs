@@ -8,6 +8,7 @@ pub mod concrete;
 mod error;
 mod facts;
 mod load;
+mod locate;
 mod machine;
 mod memory;
 mod resolve;

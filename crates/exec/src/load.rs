@@ -3,12 +3,12 @@
 use crate::machine::{ArcId, Leaf, Machine, PointId};
 use crate::memory::{Location, MemId, MemNode};
 use slowpath_ir::RegionId;
-use slowpath_smt::{Domain, TermId};
+use slowpath_smt::{Domain, Node, TermId};
 
 impl Machine {
     /// The value of `bytes` bytes at `address`, little-endian.
     pub(crate) fn load(&mut self, memory: MemId, address: TermId, bytes: u8) -> TermId {
-        let location = self.locate(address);
+        let location = self.locate_access(address);
         if let Some(location) = location
             && let Some(value) = self.read_slice(memory, location, bytes)
         {
@@ -101,14 +101,21 @@ impl Machine {
 
     fn walk_slice(&mut self, mut memory: MemId, at: Location, bytes: u8) -> Found {
         let constant = self.constant_offset(at.offset, bytes.into());
+        let mut maybe: Vec<(TermId, TermId)> = Vec::new();
         loop {
             memory = self.memory.skip(memory, at.region, constant, bytes.into());
             match self.memory.node(memory) {
-                MemNode::Initial => return Found::Unknown,
+                // Read byte by byte, unless that would take the words of stores apart.
+                MemNode::Initial if maybe.is_empty() => return Found::Unknown,
+                MemNode::Initial => {
+                    let initial = self.initial_slice(at, bytes);
+                    return Found::Value(self.fold(maybe, initial));
+                }
                 &MemNode::Store { prev, location, value, .. } => {
                     let Some(to) = location else { return Found::Unknown };
                     match self.cover(at, to, value, bytes) {
-                        Cover::All(value) => return Found::Value(value),
+                        Cover::All(value) => return Found::Value(self.fold(maybe, value)),
+                        Cover::When(condition, value) => maybe.push((condition, value)),
                         Cover::None => {}
                         Cover::Perhaps => return Found::Unknown,
                     }
@@ -116,7 +123,7 @@ impl Machine {
                 }
                 MemNode::Merge { point, incoming } => {
                     let (point, incoming) = (PointId(*point), incoming.clone());
-                    return Found::Merge { point, incoming, maybe: Vec::new() };
+                    return Found::Merge { point, incoming, maybe };
                 }
             }
         }
@@ -147,7 +154,7 @@ impl Machine {
         Found::Value(self.fold(maybe, value))
     }
 
-    /// A byte over which stores, newest first, may have written others.
+    /// A value over which stores, newest first, may have written others.
     pub(crate) fn fold(&mut self, maybe: Vec<(TermId, TermId)>, oldest: TermId) -> TermId {
         maybe
             .into_iter()
@@ -160,22 +167,57 @@ impl Machine {
         self.pool.select(self.arrays[region.index()], offset)
     }
 
+    /// The bytes that a region held when the program started, as one value.
+    pub(crate) fn initial_slice(&mut self, at: Location, bytes: u8) -> TermId {
+        let mut value = self.initial(at.region, at.offset);
+        for byte in 1..u32::from(bytes) {
+            let next = self.offset_by(at, byte);
+            let read = self.initial(next.region, next.offset);
+            value = self.pool.concat(read, value);
+        }
+        value
+    }
+
     /// How a store of `value` at `to` affects the `bytes` bytes from `at` on, taken together.
     pub(crate) fn cover(&mut self, at: Location, to: Location, value: TermId, bytes: u8) -> Cover {
         if at.region != to.region {
             return Cover::None;
         }
-        let stored = u64::from(self.pool.width(value) / 8);
+        let stored = self.pool.width(value) / 8;
         let distance = self.pool.sub(at.offset, to.offset);
         if let Some(inside) = self.pool.as_const(distance)
-            && inside.saturating_add(bytes.into()) <= stored
+            && inside.saturating_add(bytes.into()) <= stored.into()
         {
             return Cover::All(self.pool.extract(value, 8 * inside as u8, 8 * bytes));
         }
         let domain = self.pool.domain(distance);
-        let below = u64::MAX >> (64 - u32::from(self.pool.width(distance)));
-        let apart = domain.lo() >= stored && domain.hi() <= below - u64::from(bytes) + 1;
-        if apart { Cover::None } else { Cover::Perhaps }
+        let below = u64::MAX >> (64 - u32::from(domain.width()));
+        if domain.lo() >= stored.into() && domain.hi() <= below - u64::from(bytes) + 1 {
+            return Cover::None;
+        }
+        // They overlap at these distances only.
+        let mut possible = None;
+        for byte in 1 - i16::from(bytes)..i16::from(stored) {
+            if !domain.contains(byte as u64 & below) {
+                continue;
+            }
+            let condition = self.meets(at, to, distance, byte);
+            let inside = u8::try_from(byte).ok().filter(|inside| inside + bytes <= stored);
+            match (self.pool.as_const(condition), inside) {
+                (Some(0), _) => {}
+                (Some(_), Some(inside)) => {
+                    return Cover::All(self.pool.extract(value, 8 * inside, 8 * bytes));
+                }
+                (None, Some(inside)) if possible.is_none() => possible = Some((condition, inside)),
+                _ => return Cover::Perhaps,
+            }
+        }
+        match possible {
+            None => Cover::None,
+            Some((condition, inside)) => {
+                Cover::When(condition, self.pool.extract(value, 8 * inside, 8 * bytes))
+            }
+        }
     }
 
     /// How a store of `value` at `to` affects the byte `at`.
@@ -192,14 +234,39 @@ impl Machine {
             };
         }
         let domain = self.pool.domain(distance);
-        let width = self.pool.width(distance);
         let mut hits = Vec::new();
         for byte in (0..bytes).filter(|&byte| domain.contains(u64::from(byte))) {
-            let here = self.pool.constant(width, u64::from(byte));
-            let condition = self.pool.eq(distance, here);
-            hits.push((condition, self.pool.extract(value, 8 * byte, 8)));
+            let condition = self.meets(at, to, distance, byte.into());
+            match self.pool.as_const(condition) {
+                Some(0) => {}
+                Some(_) => return Hit::Always(self.pool.extract(value, 8 * byte, 8)),
+                None => hits.push((condition, self.pool.extract(value, 8 * byte, 8))),
+            }
         }
         if hits.is_empty() { Hit::Never } else { Hit::Perhaps(hits) }
+    }
+
+    /// Whether `at` is `byte` bytes behind `to`, given the distance between them. Of offsets with
+    /// parts (the number of a map's element, the place in it) the parts are compared, where that
+    /// says more than the distance does.
+    fn meets(&mut self, at: Location, to: Location, distance: TermId, byte: i16) -> TermId {
+        let wanted = self.pool.constant(self.pool.width(distance), byte as u64);
+        let by_distance = self.pool.eq(distance, wanted);
+        if self.compared(by_distance) == 0 {
+            return by_distance;
+        }
+        let place = self.pool.add(to.offset, wanted);
+        let by_parts = self.pool.eq(at.offset, place);
+        if self.compared(by_parts) < self.compared(by_distance) { by_parts } else { by_distance }
+    }
+
+    /// How many bits a comparison still compares at once: none, if it is decided.
+    fn compared(&self, condition: TermId) -> u8 {
+        match *self.pool.node(condition) {
+            Node::Const(_) => 0,
+            Node::Eq(a, _) => self.pool.width(a),
+            _ => 1,
+        }
     }
 }
 
@@ -221,7 +288,7 @@ enum Found {
     Merge {
         point: PointId,
         incoming: Vec<(u32, MemId)>,
-        /// Bytes of stores that may or may not be the one read, newest first.
+        /// Values of stores that may or may not be the one read, newest first.
         maybe: Vec<(TermId, TermId)>,
     },
 }
@@ -232,6 +299,8 @@ pub(crate) enum Cover {
     None,
     /// All of them, with this value.
     All(TermId),
+    /// All of them with the value under the condition, else none of them.
+    When(TermId, TermId),
     /// Some of them, or it depends.
     Perhaps,
 }

@@ -70,7 +70,15 @@ pub struct Machine {
     pub(crate) arrays: Vec<ArrayId>,
     /// What has been read before.
     pub(crate) reads: HashMap<(MemId, Location, Read), Option<TermId>>,
+    /// Where accesses have been found to go.
+    pub(crate) located: HashMap<TermId, Option<Location>>,
     pub(crate) insn: u32,
+    /// The values drawn in the prologue, in order.
+    drawn_first: Vec<TermId>,
+    /// The values drawn in each block instance, in order.
+    drawn: HashMap<PointId, Vec<TermId>>,
+    /// The values drawn in what is being executed.
+    draws: Vec<TermId>,
     inputs: Vec<TermId>,
     live_in: Vec<Vec<Reg>>,
     /// Registers of the block being executed.
@@ -98,7 +106,11 @@ impl Machine {
             bases: vec![None; program.regions.len()],
             arrays: Vec::new(),
             reads: HashMap::new(),
+            located: HashMap::new(),
             insn: 0,
+            drawn_first: Vec::new(),
+            drawn: HashMap::new(),
+            draws: Vec::new(),
             inputs,
             live_in,
             regs: vec![None; program.regs.len()],
@@ -106,7 +118,10 @@ impl Machine {
         };
         for region in &program.regions {
             let width = program.width(region.base);
-            machine.arrays.push(machine.pool.array(&region.name, width));
+            machine.arrays.push(match &region.content {
+                Some(bytes) => machine.pool.constant_array(&region.name, width, bytes),
+                None => machine.pool.array(&region.name, width),
+            });
         }
         let mut state =
             State { regs: Rc::new(Vec::new()), memory: MemPool::INITIAL, facts: Facts::new() };
@@ -114,6 +129,7 @@ impl Machine {
             machine.step(origin, &mut state)?;
             machine.find_bases();
         }
+        machine.drawn_first = std::mem::take(&mut machine.draws);
         state.regs = machine.keep(std::iter::once(program.entry));
         Ok((machine, state))
     }
@@ -124,6 +140,7 @@ impl Machine {
         for (base, region) in self.bases.iter_mut().zip(&self.program.regions) {
             *base = base.or(self.regs[region.base.index()]);
         }
+        self.located.clear();
     }
 
     /// The program.
@@ -146,12 +163,25 @@ impl Machine {
         self.arrays[region.index()]
     }
 
-    /// Executes a block; returns the branch condition, if it ends in a branch.
+    /// The variables for what the instance of a block at `point` draws ([`Op::Unknown`]), in order
+    /// of execution. A variable that can have one value only is that constant.
+    pub fn unknowns(&self, point: PointId) -> &[TermId] {
+        self.drawn.get(&point).map_or(&[], Vec::as_slice)
+    }
+
+    /// The same for what the prologue draws, before every block.
+    pub fn prologue_unknowns(&self) -> &[TermId] {
+        &self.drawn_first
+    }
+
+    /// Executes the instance of a block at a point; returns the branch condition, if it ends in a
+    /// branch.
     ///
     /// # Errors
     /// See [`ExecError`].
     pub fn run_block(
         &mut self,
+        point: PointId,
         block: BlockId,
         state: &mut State,
     ) -> Result<Option<TermId>, ExecError> {
@@ -161,8 +191,12 @@ impl Machine {
         for &(reg, value) in state.regs.iter() {
             self.regs[reg.index()] = Some(value);
         }
+        self.draws.clear();
         for origin in &block.ops {
             self.step(origin, state)?;
+        }
+        if !self.draws.is_empty() {
+            self.drawn.insert(point, std::mem::take(&mut self.draws));
         }
         let condition = match block.terminator {
             Terminator::Jump(_) => None,
@@ -318,6 +352,12 @@ impl Machine {
                 self.pool.ite(cond, then, other)
             }
             Op::Input { input, .. } => self.inputs[input.index()],
+            Op::Unknown { min, max, .. } => {
+                let name = format!("unknown{insn}.{}", self.pool.var_count());
+                let drawn = self.pool.var(&name, Domain::range(width, min, max));
+                self.draws.push(drawn);
+                drawn
+            }
             Op::Binary { op, a, b, .. } => {
                 let a = self.operand(a)?;
                 let b = self.operand(b)?;
@@ -330,7 +370,7 @@ impl Machine {
             Op::Store { addr, value } => {
                 let address = self.operand(addr)?;
                 let value = self.operand(value)?;
-                let location = self.locate(address);
+                let location = self.locate_access(address);
                 let prev = state.memory;
                 let span = location.and_then(|Location { region, offset }| {
                     let bytes = u64::from(self.pool.width(value) / 8);
@@ -368,37 +408,8 @@ impl Machine {
             BinaryOp::Ult => pool.ult(a, b),
             BinaryOp::Slt => pool.slt(a, b),
             BinaryOp::Concat => pool.concat(a, b),
+            BinaryOp::Intern => pool.intern(a, b),
         }
-    }
-
-    /// The region and offset of an address, if the term shows them.
-    pub(crate) fn locate(&mut self, address: TermId) -> Option<Location> {
-        let sum = self.pool.split_sum(address);
-        for index in 0..self.bases.len() {
-            let Some(base) = self.bases[index] else { continue };
-            if self.pool.width(base) != self.pool.width(address) {
-                continue;
-            }
-            let region = RegionId::from(index);
-            if base == address || sum.addends.contains(&base) {
-                let offset = self.pool.sub(address, base);
-                return Some(Location { region, offset });
-            }
-            // A base of the form (b, 0...0): its low bits and the offset may have been joined.
-            if let (Node::Concat(base_high, base_low), Node::Concat(high, low)) =
-                (*self.pool.node(base), *self.pool.node(address))
-                && self.pool.as_const(base_low) == Some(0)
-                && self.pool.width(base_low) == self.pool.width(low)
-            {
-                let sum = self.pool.split_sum(high);
-                if base_high == high || sum.addends.contains(&base_high) {
-                    let offset = self.pool.sub(high, base_high);
-                    let offset = self.pool.concat(offset, low);
-                    return Some(Location { region, offset });
-                }
-            }
-        }
-        None
     }
 
     /// What stands for the base address of each region, if it is an input.

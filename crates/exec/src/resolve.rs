@@ -135,7 +135,7 @@ impl Resolver {
         insn: u32,
     ) -> Result<(TermId, Level), ExecError> {
         let (address, mut level) = self.term(machine, address)?;
-        let at = machine.locate(address).ok_or(ExecError::UnknownRegion { insn })?;
+        let at = machine.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
         if let Some((value, slice_level)) = self.slice(machine, memory, at, bytes)? {
             return Ok((value, level.max(slice_level)));
         }
@@ -149,7 +149,7 @@ impl Resolver {
         Ok((value.unwrap_or_else(|| machine.pool.constant(8, 0)), level))
     }
 
-    /// Several bytes that one store wrote; `None` when no single store did.
+    /// Several bytes that one store wrote, or one of several; `None` when no single store did.
     fn slice(
         &mut self,
         machine: &mut Machine,
@@ -158,16 +158,30 @@ impl Resolver {
         bytes: u8,
     ) -> Result<Option<(TermId, Level)>, ExecError> {
         let mut level = 0;
+        let mut maybe = Vec::new();
         loop {
             match machine.memory.node(memory).clone() {
-                MemNode::Initial => return Ok(None),
+                MemNode::Initial if maybe.is_empty() => return Ok(None),
+                MemNode::Initial => {
+                    let initial = machine.initial_slice(at, bytes);
+                    return Ok(Some((machine.fold(maybe, initial), level)));
+                }
                 MemNode::Store { prev, address, value, insn, .. } => {
                     let (address, address_level) = self.term(machine, address)?;
-                    let to = machine.locate(address).ok_or(ExecError::UnknownRegion { insn })?;
+                    let to =
+                        machine.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
                     let (value, value_level) = self.term(machine, value)?;
                     level = level.max(address_level);
                     match machine.cover(at, to, value, bytes) {
-                        Cover::All(value) => return Ok(Some((value, level.max(value_level)))),
+                        Cover::All(value) => {
+                            let value = machine.fold(maybe, value);
+                            return Ok(Some((value, level.max(value_level))));
+                        }
+                        Cover::When(condition, value) => {
+                            level = level.max(value_level);
+                            maybe.push((condition, value));
+                            memory = prev;
+                        }
                         Cover::None => memory = prev,
                         Cover::Perhaps => return Ok(None),
                     }
@@ -206,7 +220,7 @@ impl Resolver {
                 MemNode::Store { prev, address, value, insn, .. } => {
                     let (address, address_level) = self.term(machine, address)?;
                     let to: Location =
-                        machine.locate(address).ok_or(ExecError::UnknownRegion { insn })?;
+                        machine.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
                     let (value, value_level) = self.term(machine, value)?;
                     level = level.max(address_level);
                     match machine.hit(at, to, value) {

@@ -53,7 +53,7 @@ fn diamond(bodies: [Body; 4]) -> Program {
         max: 0x1fff_0000,
         kind: InputKind::BaseAddress(RegionId(region)),
     };
-    let region = |name: &str, kind, base| Region { name: name.into(), kind, base };
+    let region = |name: &str, kind, base| Region { name: name.into(), kind, base, content: None };
     let program = Program {
         name: "diamond".into(),
         insns: vec![Instruction { text: "?".into(), source: None }; 4],
@@ -78,18 +78,20 @@ fn diamond(bodies: [Body; 4]) -> Program {
 fn execute(program: Program) -> (Machine, TermId) {
     let (mut machine, start) = Machine::new(Rc::new(program)).expect("starts");
     let mut top = start;
-    let condition = machine.run_block(BlockId(0), &mut top).expect("runs").expect("branches");
+    let condition =
+        machine.run_block(PointId(0), BlockId(0), &mut top).expect("runs").expect("branches");
     let mut arriving = Vec::new();
     for (index, holds) in [(0u32, true), (1, false)] {
         let mut side = machine.assume(&top, condition, holds).expect("both ways are possible");
         side = machine
             .merge(PointId(index + 1), BlockId(index + 1), vec![(ArcId(index), side)])
             .expect("merges");
-        machine.run_block(BlockId(index + 1), &mut side).expect("runs");
+        machine.run_block(PointId(index + 1), BlockId(index + 1), &mut side).expect("runs");
         arriving.push((ArcId(index + 2), side));
     }
     let mut end = machine.merge(PointId(3), BlockId(3), arriving).expect("merges");
-    let condition = machine.run_block(BlockId(3), &mut end).expect("runs").expect("branches");
+    let condition =
+        machine.run_block(PointId(3), BlockId(3), &mut end).expect("runs").expect("branches");
     (machine, condition)
 }
 
@@ -302,6 +304,6 @@ fn an_undefined_register_is_named() {
         compare_result,
     ]);
     let (mut machine, mut state) = Machine::new(Rc::new(program)).expect("starts");
-    let result = machine.run_block(BlockId(0), &mut state);
+    let result = machine.run_block(PointId(0), BlockId(0), &mut state);
     assert_eq!(result, Err(ExecError::Undefined { insn: 0, register: "value".into() }));
 }

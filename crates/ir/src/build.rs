@@ -54,6 +54,7 @@ impl<'a> BlockBuilder<'a> {
         let width = match op {
             BinaryOp::Eq | BinaryOp::Ult | BinaryOp::Slt => 1,
             BinaryOp::Concat => self.width(a) + self.width(b),
+            BinaryOp::Intern => 32,
             _ => self.width(a),
         };
         let dst = self.temp(width);
@@ -128,6 +129,13 @@ impl<'a> BlockBuilder<'a> {
     pub fn input(&mut self, input: InputId, width: u8) -> Operand {
         let dst = self.temp(width);
         self.push(Op::Input { dst, input });
+        dst.into()
+    }
+
+    /// A new register with any value from `min` to `max`, anew each time.
+    pub fn unknown(&mut self, width: u8, min: u64, max: u64) -> Operand {
+        let dst = self.temp(width);
+        self.push(Op::Unknown { dst, min, max });
         dst.into()
     }
 

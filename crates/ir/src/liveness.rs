@@ -71,7 +71,7 @@ fn transfer(op: &Op, live: &mut [u64]) {
 }
 
 /// Removes operations whose result nothing reads. Loads are removed like any other (their work is
-/// a cost event, not an operation); stores stay.
+/// a cost event, not an operation), and so are draws of an [`Op::Unknown`]; stores stay.
 pub fn eliminate_dead_operations(program: &mut Program) {
     let liveness = Liveness::of(program);
     for index in 0..program.blocks.len() {

@@ -71,6 +71,10 @@ pub enum BinaryOp {
     Slt,
     /// First operand above the second; widths add up.
     Concat,
+    /// A number for two values: 64 bits each give 32 bits. Within one run, numbers are equal exactly
+    /// for equal pairs; which number a pair has is unknown. Turns the key of a hash map into an
+    /// index; a key of more words is a chain, `intern(zext(intern(w0, w1)), w2)`.
+    Intern,
 }
 
 /// A micro-operation.
@@ -142,6 +146,17 @@ pub enum Op {
         /// Which unknown.
         input: InputId,
     },
+    /// `dst` = any value from `min` to `max` (unsigned, both included), anew each time that this is
+    /// executed: the result of reading a clock, of drawing a random number. An [`Op::Input`] is
+    /// constant during a run, this is not.
+    Unknown {
+        /// Destination.
+        dst: Reg,
+        /// The least value; fits the width of `dst`.
+        min: u64,
+        /// The greatest value; fits the width of `dst`.
+        max: u64,
+    },
     /// `dst` = `width(dst) / 8` bytes at `addr`, little-endian.
     Load {
         /// Destination.
@@ -170,6 +185,7 @@ impl Op {
             | Op::SignExtend { dst, .. }
             | Op::Select { dst, .. }
             | Op::Input { dst, .. }
+            | Op::Unknown { dst, .. }
             | Op::Load { dst, .. } => Some(dst),
             Op::Store { .. } => None,
         }
@@ -185,7 +201,7 @@ impl Op {
             | Op::SignExtend { src, .. } => [Some(src), None, None],
             Op::Binary { a, b, .. } => [Some(a), Some(b), None],
             Op::Select { cond, then, other, .. } => [Some(cond), Some(then), Some(other)],
-            Op::Input { .. } => [None, None, None],
+            Op::Input { .. } | Op::Unknown { .. } => [None, None, None],
             Op::Load { addr, .. } => [Some(addr), None, None],
             Op::Store { addr, value } => [Some(addr), Some(value), None],
         };

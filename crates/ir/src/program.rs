@@ -36,7 +36,7 @@ pub enum InputKind {
     PacketLength,
     /// The address of the first byte of a region.
     BaseAddress(RegionId),
-    /// Anything: uninitialised registers, clocks, random numbers.
+    /// Anything: registers that nothing has initialised.
     Unknown,
 }
 
@@ -68,7 +68,7 @@ pub enum RegionKind {
     Map,
 }
 
-/// A memory region. Its initial content is unknown.
+/// A memory region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
     /// Name for reports (`packet`, `stack`, `dram`, a map's name).
@@ -78,6 +78,9 @@ pub struct Region {
     /// The register that holds the address of its first byte after the prologue. It is written
     /// there only; its width is the width of addresses into this region.
     pub base: Reg,
+    /// What it holds before the first instruction: `None` when that is unknown; else these bytes
+    /// from its first one on, and every byte behind them zero.
+    pub content: Option<Vec<u8>>,
 }
 
 /// One unit of work for the target to price.

@@ -69,6 +69,7 @@ impl Program {
             Op::Copy { src, .. } | Op::Not { src, .. } => width_of(src) == width,
             Op::Binary { op, a, b, .. } => match op {
                 BinaryOp::Concat => width_of(a) + width_of(b) == width,
+                BinaryOp::Intern => width == 32 && width_of(a) == 64 && width_of(b) == 64,
                 BinaryOp::Eq | BinaryOp::Ult | BinaryOp::Slt => {
                     width == 1 && width_of(a) == width_of(b)
                 }
@@ -82,6 +83,7 @@ impl Program {
             Op::Input { input, .. } => {
                 self.inputs.get(input.index()).is_some_and(|info| info.width == width)
             }
+            Op::Unknown { min, max, .. } => min <= max && max & !crate::op::mask(width) == 0,
             Op::Load { .. } => width.is_multiple_of(8),
             Op::Store { value, .. } => width_of(value).is_multiple_of(8),
         };

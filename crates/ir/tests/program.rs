@@ -4,7 +4,8 @@ mod common;
 
 use common::{copy, program};
 use slowpath_ir::{
-    BinaryOp, BlockId, InsnIdx, Liveness, Op, Operand, OriginOp, Reg, eliminate_dead_operations,
+    BinaryOp, BlockBuilder, BlockId, InsnIdx, Liveness, Op, Operand, OriginOp, Reg,
+    eliminate_dead_operations,
 };
 
 #[test]
@@ -47,4 +48,30 @@ fn validation_finds_widths_that_do_not_fit() {
         insn: InsnIdx(0),
     }];
     assert!(program.validate().is_err());
+}
+
+#[test]
+fn draws_and_numbers_are_validated_and_die() {
+    let mut program = program(&[&[9]]);
+    let mut ops = Vec::new();
+    let mut build = BlockBuilder::new(&mut program.regs, &mut ops, InsnIdx(0));
+    let drawn = build.unknown(64, 3, 9);
+    let number = build.binary(BinaryOp::Intern, drawn, Operand::constant(64, 7));
+    assert_eq!(build.width(number), 32);
+    program.blocks[0].ops = ops;
+    assert_eq!(program.validate(), Ok(()));
+    let mut without = program.clone();
+    eliminate_dead_operations(&mut without);
+    assert_eq!(without.blocks[0].ops, []);
+    let Operand::Reg(dst) = drawn else { panic!("a draw has a register") };
+    let invalid = [
+        Op::Unknown { dst, min: 4, max: 3 },
+        Op::Unknown { dst: Reg(1), min: 0, max: 256 },
+        Op::Binary { op: BinaryOp::Intern, dst: Reg(1), a: drawn, b: drawn },
+        Op::Binary { op: BinaryOp::Intern, dst, a: drawn, b: drawn },
+    ];
+    for op in invalid {
+        program.blocks[0].ops = vec![OriginOp { op, insn: InsnIdx(0) }];
+        assert!(program.validate().is_err(), "{op:?}");
+    }
 }

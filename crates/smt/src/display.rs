@@ -78,6 +78,13 @@ impl TermPool {
             Node::Ult(a, b) => infix(a, " <u ", b),
             Node::Slt(a, b) => infix(a, " <s ", b),
             Node::Concat(a, b) => infix(a, " . ", b),
+            Node::Intern(a, b) => stack.extend([
+                Piece::Text(")"),
+                Piece::Term(b),
+                Piece::Text(", "),
+                Piece::Term(a),
+                Piece::Text("intern("),
+            ]),
             Node::Extract { src, lo } => {
                 let bits = format!("{{{}:{lo}}}", lo + self.width(t) - 1);
                 stack.extend([Piece::Owned(bits), Piece::Term(src)]);

@@ -31,7 +31,7 @@ impl<'a> Evaluator<'a> {
         Evaluator { pool, model, values: known.collect() }
     }
 
-    /// The value of `t`; what the model does not assign is zero.
+    /// The value of `t`; for what the model does not assign see [`Model`].
     pub fn value(&mut self, t: TermId) -> u64 {
         let mut stack = vec![t];
         while let Some(&top) = stack.last() {
@@ -62,7 +62,14 @@ impl<'a> Evaluator<'a> {
             Node::Const(value) => value,
             Node::Var(var) => self.model.var(var).unwrap_or(0),
             Node::Select { array, .. } => {
-                self.model.byte(array, operands.values[0]).map_or(0, u64::from)
+                let index = operands.values[0];
+                u64::from(match self.pool.array_content(array) {
+                    Some(content) => TermPool::table_byte(content, index),
+                    None => self.model.byte(array, index).unwrap_or(0),
+                })
+            }
+            Node::Intern(..) => {
+                u64::from(self.model.number_of((operands.values[0], operands.values[1])))
             }
             _ => semantics::apply(node, self.pool.width(t), &operands).unwrap_or(0),
         }
@@ -70,7 +77,7 @@ impl<'a> Evaluator<'a> {
 }
 
 impl TermPool {
-    /// The value of `t` under `model`; what the model does not assign is zero. To evaluate many
+    /// The value of `t` under `model`; for what that does not assign see [`Model`]. To evaluate many
     /// terms under one model use [`Evaluator`].
     pub fn eval(&self, t: TermId, model: &Model) -> u64 {
         Evaluator::new(self, model).value(t)

@@ -5,8 +5,9 @@
 //! answered by that alone; the rest goes to a [`Solver`], of which [`Z3Solver`] is one.
 //!
 //! The semantics are those of SMT-LIB's `QF_BV`, the same as `slowpath-ir`'s, extended by bytes of
-//! unconstrained arrays. This crate knows no programs, memory, paths or costs.
+//! arrays (unconstrained, or with known content) and by numbers for pairs of values. This crate knows no programs, memory, paths or costs.
 
+mod array;
 mod display;
 mod domain;
 mod error;

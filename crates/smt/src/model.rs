@@ -1,14 +1,18 @@
-//! A model: concrete values for unknowns and for bytes of arrays. Knows no solver.
+//! A model: concrete values for unknowns, for bytes of arrays and for numbers of pairs. Knows no solver.
 
 use std::collections::BTreeMap;
 
 use crate::term::{ArrayId, VarId};
 
-/// Values of unknowns and of bytes of arrays; what has none counts as zero when evaluating.
+/// Values of unknowns, of bytes of unconstrained arrays, and numbers of pairs. When evaluating,
+/// unknowns and bytes without a value count as zero. A pair without a number gets one that depends
+/// on the pair alone, and is none of those assigned here; two such pairs get the same one only if
+/// their 32-bit hashes collide.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Model {
     vars: BTreeMap<VarId, u64>,
     bytes: BTreeMap<(ArrayId, u64), u8>,
+    interned: BTreeMap<(u64, u64), u32>,
 }
 
 impl Model {
@@ -37,6 +41,34 @@ impl Model {
         self.bytes.insert((array, index), value);
     }
 
+    /// The number of a pair of values.
+    pub fn interned(&self, pair: (u64, u64)) -> Option<u32> {
+        self.interned.get(&pair).copied()
+    }
+
+    /// Assigns the number of a pair of values.
+    pub fn set_interned(&mut self, pair: (u64, u64), number: u32) {
+        self.interned.insert(pair, number);
+    }
+
+    /// All pairs with an assigned number.
+    pub fn interned_pairs(&self) -> impl Iterator<Item = ((u64, u64), u32)> + '_ {
+        self.interned.iter().map(|(&pair, &number)| (pair, number))
+    }
+
+    /// The number of a pair, whether assigned or not.
+    pub(crate) fn number_of(&self, (a, b): (u64, u64)) -> u32 {
+        if let Some(number) = self.interned((a, b)) {
+            return number;
+        }
+        let assigned = |number| self.interned.values().any(|&other| other == number);
+        let mut number = (mix(mix(a) ^ b) >> 32) as u32;
+        while assigned(number) {
+            number = number.wrapping_add(1);
+        }
+        number
+    }
+
     /// All assigned unknowns, in order of their ids.
     pub fn vars(&self) -> impl Iterator<Item = (VarId, u64)> + '_ {
         self.vars.iter().map(|(&var, &value)| (var, value))
@@ -46,4 +78,11 @@ impl Model {
     pub fn bytes(&self) -> impl Iterator<Item = (ArrayId, u64, u8)> + '_ {
         self.bytes.iter().map(|(&(array, index), &value)| (array, index, value))
     }
+}
+
+/// Spreads a value over all bits (the finaliser of MurmurHash3, a bijection).
+fn mix(mut value: u64) -> u64 {
+    value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    value = (value ^ (value >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    value ^ (value >> 33)
 }

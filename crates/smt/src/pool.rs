@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use crate::array::Array;
 use crate::domain::{Domain, mask, transfer};
 use crate::semantics::{self, Operands};
-use crate::term::{ArrayId, Node, TermId, VarId};
+use crate::term::{Node, TermId, VarId};
 
 /// A term as stored.
 #[derive(Clone, Debug)]
@@ -22,13 +23,6 @@ struct Unknown {
     domain: Domain,
 }
 
-/// An array as stored.
-#[derive(Clone, Debug)]
-struct Array {
-    name: String,
-    index_width: u8,
-}
-
 /// All terms of one analysis. Constructors simplify; ids are stable; nothing is ever removed.
 ///
 /// Operands of a constructor must come from the same pool and have the widths that its
@@ -39,7 +33,7 @@ pub struct TermPool {
     entries: Vec<Entry>,
     ids: HashMap<(Node, u8), TermId, BuildHasherDefault<NodeHasher>>,
     unknowns: Vec<Unknown>,
-    arrays: Vec<Array>,
+    pub(crate) arrays: Vec<Array>,
     /// What constructors made of a node that is not in normal form.
     simplified: HashMap<(Node, u8), TermId, BuildHasherDefault<NodeHasher>>,
     /// Nesting of simplifying constructors; see `simplify`.
@@ -109,7 +103,7 @@ impl TermPool {
     pub fn var(&mut self, name: &str, domain: Domain) -> TermId {
         let id = VarId(self.unknowns.len() as u32);
         self.unknowns.push(Unknown { name: name.to_owned(), domain });
-        self.intern(Node::Var(id), domain)
+        self.store(Node::Var(id), domain)
     }
 
     /// Name and domain of an unknown.
@@ -123,33 +117,14 @@ impl TermPool {
         self.unknowns.len()
     }
 
-    /// A new unconstrained array of bytes, different from all before whatever its name.
-    pub fn array(&mut self, name: &str, index_width: u8) -> ArrayId {
-        let id = ArrayId(self.arrays.len() as u32);
-        self.arrays.push(Array { name: name.to_owned(), index_width });
-        id
-    }
-
-    /// Name and index width in bits of an array.
-    pub fn array_info(&self, array: ArrayId) -> (&str, u8) {
-        let array = &self.arrays[array.index()];
-        (&array.name, array.index_width)
-    }
-
-    /// The byte of `array` at `index`, which must be as wide as the array's indices.
-    pub fn select(&mut self, array: ArrayId, index: TermId) -> TermId {
-        debug_assert_eq!(self.width(index), self.arrays[array.index()].index_width);
-        self.intern(Node::Select { array, index }, Domain::full(8))
-    }
-
     /// The stored term for a node of `width` bits, its domain computed from its operands.
-    pub(crate) fn intern_node(&mut self, node: Node, width: u8) -> TermId {
+    pub(crate) fn store_node(&mut self, node: Node, width: u8) -> TermId {
         let domain = self.transfer(&node, width);
-        self.intern(node, domain)
+        self.store(node, domain)
     }
 
     /// The stored term for a node that is known to lie in `domain`.
-    pub(crate) fn intern(&mut self, node: Node, domain: Domain) -> TermId {
+    pub(crate) fn store(&mut self, node: Node, domain: Domain) -> TermId {
         match domain.as_constant() {
             Some(value) => self.constant(domain.width(), value),
             None => self.insert(node, domain),
@@ -191,7 +166,8 @@ impl TermPool {
         match *node {
             Node::Const(value) => Domain::constant(width, value),
             Node::Var(var) => self.var_info(var).1,
-            Node::Select { .. } => Domain::full(8),
+            Node::Select { array, index } => self.select_domain(array, d(index)),
+            Node::Intern(..) => Domain::full(width),
             Node::Not(a) => transfer::not(d(a)),
             Node::Neg(a) => transfer::neg(d(a)),
             Node::And(a, b) => transfer::and(d(a), d(b)),

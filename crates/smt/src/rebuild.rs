@@ -33,6 +33,7 @@ impl TermPool {
             (Node::Ult(..), &[a, b]) => self.ult(a, b),
             (Node::Slt(..), &[a, b]) => self.slt(a, b),
             (Node::Concat(..), &[a, b]) => self.concat(a, b),
+            (Node::Intern(..), &[a, b]) => self.intern(a, b),
             (Node::Extract { lo, .. }, &[a]) => self.extract(a, lo, width),
             (Node::Sext(_), &[a]) => self.sext(a, width),
             (Node::Ite(..), &[c, a, b]) => self.ite(c, a, b),

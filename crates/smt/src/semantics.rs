@@ -10,13 +10,16 @@ pub(crate) struct Operands {
     pub(crate) widths: [u8; 3],
 }
 
-/// The value of an operator of `width` bits, or `None` for a leaf or a byte of an array.
+/// The value of an operator of `width` bits, or `None` for a leaf, a byte of an array or the number
+/// of a pair.
 pub(crate) fn apply(node: &Node, width: u8, operands: &Operands) -> Option<u64> {
     let [a, b, c] = operands.values;
     let w = operands.widths[0];
     let signed = |v| sign_extend(v, w);
     let value = match node {
-        Node::Const(_) | Node::Var(_) | Node::Select { .. } => return None,
+        Node::Const(_) | Node::Var(_) | Node::Select { .. } | Node::Intern(..) => {
+            return None;
+        }
         Node::Not(_) => !a,
         Node::Neg(_) => a.wrapping_neg(),
         Node::And(..) => a & b,

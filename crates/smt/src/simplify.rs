@@ -20,6 +20,7 @@ pub(crate) mod sum;
 #[cfg(test)]
 mod tests;
 
+use crate::domain::Domain;
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
@@ -41,7 +42,7 @@ impl TermPool {
             self.fuel = FUEL;
         }
         if self.depth >= MAX_DEPTH || self.fuel == 0 {
-            return self.intern_node(node, width);
+            return self.store_node(node, width);
         }
         self.fuel -= 1;
         self.depth += 1;
@@ -80,11 +81,11 @@ impl TermPool {
             Node::Extract { src, lo } => self.simplify_extract(src, lo, width),
             Node::Sext(a) => self.simplify_sext(a, width),
             Node::Ite(c, t, e) => self.simplify_ite(c, t, e),
-            Node::Const(_) | Node::Var(_) | Node::Select { .. } => None,
+            Node::Const(_) | Node::Var(_) | Node::Select { .. } | Node::Intern(..) => None,
         };
         match simpler {
             Some(term) => term,
-            None => self.intern_node(node, width),
+            None => self.store_node(node, width),
         }
     }
 
@@ -236,6 +237,12 @@ impl TermPool {
         let width = self.width(hi) + self.width(lo);
         debug_assert!(width <= 64, "concat of {width} bits");
         self.build(Node::Concat(hi, lo), width)
+    }
+
+    /// The number (32 bits) of a pair of values (64 bits each): equal exactly for equal pairs.
+    pub fn intern(&mut self, a: TermId, b: TermId) -> TermId {
+        debug_assert_eq!((self.width(a), self.width(b)), (64, 64));
+        self.store(Node::Intern(a, b), Domain::full(32))
     }
 
     /// `width` bits of `t` from bit `lo` upwards; `lo + width` is at most the width of `t`.

@@ -9,7 +9,7 @@ pub struct TermId(pub(crate) u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VarId(pub(crate) u32);
 
-/// An unconstrained array of bytes.
+/// An array of bytes, unconstrained or with known content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ArrayId(pub(crate) u32);
 
@@ -102,6 +102,9 @@ pub enum Node {
         /// Its lowest bit taken.
         lo: u8,
     },
+    /// A number (32 bits) for two values (64 bits each): numbers are equal exactly for equal pairs,
+    /// but which number a pair has is unknown.
+    Intern(TermId, TermId),
     /// Sign extension to the width of this term.
     Sext(TermId),
     /// The second operand when the first (1 bit) is set, else the third.
@@ -133,7 +136,8 @@ impl Node {
             | Node::Eq(a, b)
             | Node::Ult(a, b)
             | Node::Slt(a, b)
-            | Node::Concat(a, b) => [Some(a), Some(b), None],
+            | Node::Concat(a, b)
+            | Node::Intern(a, b) => [Some(a), Some(b), None],
             Node::Ite(c, t, e) => [Some(c), Some(t), Some(e)],
         }
     }

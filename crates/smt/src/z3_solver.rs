@@ -2,17 +2,18 @@
 //!
 //! Each distinct assumption is asserted once as `guard => assumption`; a check passes the guards to
 //! Z3's incremental SAT core, so that learnt clauses stay and an unsat core comes for free. Bytes
-//! of arrays become independent unknowns; that equal indices give equal bytes is added only for
-//! the pairs that a model violates (lazy Ackermann reduction).
+//! of arrays and numbers of pairs become independent unknowns; what ties them together is added
+//! only where a model violates it (`consistent`).
 //!
 //! All Z3 objects live in the binding's thread-local context, so a solver cannot change threads.
 
+mod consistent;
 #[cfg(test)]
 mod tests;
 mod translate;
 mod watch;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use ::z3::ast::Bool;
@@ -23,7 +24,7 @@ use crate::eval::Evaluator;
 use crate::model::Model;
 use crate::pool::TermPool;
 use crate::solver::{Interrupter, Outcome, Solver, SolverStatistics};
-use crate::term::{ArrayId, Node, TermId};
+use crate::term::TermId;
 use translate::Translator;
 
 const BACKEND: &str = "Z3";
@@ -33,6 +34,8 @@ const LOGIC: &str = "QF_BV";
 pub struct Z3Solver {
     solver: Z3,
     translator: Translator,
+    /// Bytes of tables of which everything is asserted.
+    tabled: HashSet<TermId>,
     guards: HashMap<TermId, Bool>,
     guarded: HashMap<Bool, TermId>,
     interrupter: Interrupter,
@@ -65,6 +68,7 @@ impl Z3Solver {
         Ok(Z3Solver {
             solver,
             translator: Translator::default(),
+            tabled: HashSet::new(),
             guards: HashMap::new(),
             guarded: HashMap::new(),
             interrupter: Interrupter::default(),
@@ -140,57 +144,6 @@ impl Z3Solver {
         core.sort_unstable();
         core.dedup();
         Ok(Outcome::Unsat(core))
-    }
-
-    /// Z3's model in terms of the pool, or `None` when bytes of it contradict each other; then the
-    /// facts that exclude this have been added.
-    fn consistent_model(
-        &mut self,
-        pool: &TermPool,
-        leaves: &[TermId],
-    ) -> Result<Option<Model>, SolverError> {
-        let z3_model = self
-            .solver
-            .get_model()
-            .ok_or(SolverError::Incomplete { backend: BACKEND, missing: "a model" })?;
-        let missing = SolverError::Incomplete { backend: BACKEND, missing: "a value" };
-        let mut model = Model::new();
-        let mut bytes: Vec<(TermId, ArrayId, TermId, u64)> = Vec::new();
-        for &leaf in leaves {
-            let value = self.translator.value(&z3_model, leaf).ok_or_else(|| missing.clone())?;
-            match *pool.node(leaf) {
-                Node::Var(var) => model.set_var(var, value),
-                Node::Select { array, index } => bytes.push((leaf, array, index, value)),
-                _ => {}
-            }
-        }
-        let mut places: HashMap<(ArrayId, u64), (TermId, TermId, u64)> = HashMap::new();
-        let mut violated: Vec<(TermId, TermId)> = Vec::new();
-        {
-            let known = bytes.iter().map(|&(byte, _, _, value)| (byte, value));
-            let mut evaluator = Evaluator::with_values(pool, &model, known);
-            for &(byte, array, index, value) in &bytes {
-                let place = (array, evaluator.value(index));
-                match places.get(&place) {
-                    None => {
-                        places.insert(place, (byte, index, value));
-                    }
-                    Some(&(other, _, known)) if known != value => violated.push((other, byte)),
-                    Some(_) => {}
-                }
-            }
-        }
-        if violated.is_empty() {
-            for ((array, index), (_, _, value)) in places {
-                model.set_byte(array, index, value as u8);
-            }
-            return Ok(Some(model));
-        }
-        for (a, b) in violated {
-            let fact = self.translator.congruence(pool, a, b, &self.solver);
-            self.solver.assert(fact);
-        }
-        Ok(None)
     }
 }
 

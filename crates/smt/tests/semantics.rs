@@ -8,9 +8,21 @@ use proptest::prelude::*;
 use slowpath_smt::{Domain, TermPool};
 
 const SHAPES: [Shape; 3] = [
-    Shape { widths: &[1, 3, 8, 13, 32, 64], max_width: 64, arrays: true, products: true },
-    Shape { widths: &[1, 2, 3, 4, 5], max_width: 12, arrays: true, products: true },
-    Shape { widths: &[1, 8, 14, 16, 32], max_width: 64, arrays: false, products: false },
+    Shape {
+        widths: &[1, 3, 8, 13, 32, 64],
+        max_width: 64,
+        arrays: true,
+        products: true,
+        interns: true,
+    },
+    Shape { widths: &[1, 2, 3, 4, 5], max_width: 12, arrays: true, products: true, interns: false },
+    Shape {
+        widths: &[1, 8, 14, 16, 32],
+        max_width: 64,
+        arrays: false,
+        products: false,
+        interns: true,
+    },
 ];
 
 fn domains(shape: usize) -> BoxedStrategy<Vec<Domain>> {
@@ -31,6 +43,14 @@ fn domains(shape: usize) -> BoxedStrategy<Vec<Domain>> {
     }
 }
 
+/// Numbers of pairs; different for different ones but for collisions of 32-bit hashes.
+fn number((a, b): (u64, u64), seed: u64) -> u32 {
+    let mixed = [a, b, seed].into_iter().fold(0x9e37_79b9_7f4a_7c15_u64, |mixed, value| {
+        (mixed ^ value).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_right(29)
+    });
+    (mixed >> 16) as u32
+}
+
 fn check(
     domains: &[Domain],
     steps: &[common::Step],
@@ -47,8 +67,11 @@ fn check(
             .map(|(n, &d)| member(d, seed.rotate_left(11 * n as u32)))
             .collect();
         let byte = |index: u64| (index.wrapping_mul(seed | 1) >> 3) as u8;
-        let expected = e.values(&vars, byte);
-        let model = model(&pool, &terms, &vars, array, byte);
+        let expected = e.values(&vars, byte, |pair| number(pair, seed));
+        let mut model = model(&pool, &terms, &vars, array, byte);
+        for pair in e.pairs(&expected) {
+            model.set_interned(pair, number(pair, seed));
+        }
         let mut evaluator = slowpath_smt::Evaluator::new(&pool, &model);
         for (n, &term) in terms.iter().enumerate() {
             let value = evaluator.value(term);

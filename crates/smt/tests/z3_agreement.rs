@@ -4,21 +4,45 @@
 
 mod common;
 
-use common::{Binary, Expressions, Raw, Shape, domain, member, steps};
+use common::{Binary, Expressions, Raw, Shape, TABLE, domain, member, steps};
 use proptest::prelude::*;
 use slowpath_smt::minimise_core;
 use slowpath_smt::{Domain, Evaluator, Node, Outcome, Solver, TermId, TermPool, Z3Solver};
+use std::collections::HashMap;
 use z3::ast::{Array, BV, Bool};
-use z3::{SatResult, Sort};
+use z3::{FuncDecl, SatResult, Sort};
 
 const SMALL: Shape =
-    Shape { widths: &[1, 2, 4, 6, 8], max_width: 16, arrays: true, products: true };
-const TINY: Shape = Shape { widths: &[1, 2, 3], max_width: 6, arrays: false, products: true };
-const PACKET: Shape =
-    Shape { widths: &[1, 8, 14, 16, 32], max_width: 64, arrays: true, products: false };
+    Shape { widths: &[1, 2, 4, 6, 8], max_width: 16, arrays: true, products: true, interns: true };
+const TINY: Shape =
+    Shape { widths: &[1, 2, 3], max_width: 6, arrays: false, products: true, interns: false };
+const PACKET: Shape = Shape {
+    widths: &[1, 8, 14, 16, 32],
+    max_width: 64,
+    arrays: true,
+    products: false,
+    interns: true,
+};
 
 fn bit(b: Bool) -> BV {
     b.ite(&BV::from_u64(1, 1), &BV::from_u64(0, 1))
+}
+
+/// The byte of a known table at an index.
+fn table(index: &BV) -> BV {
+    let zero = BV::from_u64(0, 8);
+    let empty = Array::const_array(&Sort::bitvector(8), &zero);
+    let full = (0u64..).zip(TABLE).fold(empty, |table, (place, byte)| {
+        table.store(&BV::from_u64(place, 8), &BV::from_u64(byte.into(), 8))
+    });
+    full.select(index).as_bv().expect("a byte")
+}
+
+/// The number of a pair, as an uninterpreted function.
+fn intern(a: &BV, b: &BV) -> BV {
+    let pair = [Sort::bitvector(64), Sort::bitvector(64)];
+    let numbers = FuncDecl::new("intern", &[&pair[0], &pair[1]], &Sort::bitvector(32));
+    numbers.apply(&[a, b]).as_bv().expect("a number")
 }
 
 /// Raw nodes as Z3 expressions, everything a bit-vector.
@@ -32,6 +56,8 @@ fn raw(e: &Expressions) -> Vec<BV> {
             Raw::Const(_, value) => BV::from_u64(value, size),
             Raw::Var(n) => BV::new_const(format!("x{n}"), size),
             Raw::Select(i) => memory.select(&at(i)).as_bv().expect("a byte"),
+            Raw::Table(i) => table(&at(i)),
+            Raw::Intern(a, b) => intern(&at(a), &at(b)),
             Raw::Not(a) => at(a).bvnot(),
             Raw::Neg(a) => at(a).bvneg(),
             Raw::Binary(op, a, b) => raw_binary(op, &at(a), &at(b)),
@@ -71,14 +97,18 @@ fn raw_binary(op: Binary, a: &BV, b: &BV) -> BV {
 /// A simplified term as a Z3 expression over the same unknowns.
 fn simplified(pool: &TermPool, root: TermId) -> BV {
     let memory = Array::new_const("memory", &Sort::bitvector(8), &Sort::bitvector(8));
-    let mut done: std::collections::HashMap<TermId, BV> = std::collections::HashMap::new();
+    let mut done: HashMap<TermId, BV> = HashMap::new();
     for t in pool.subterms(&[root]) {
         let at = |t: TermId| done[&t].clone();
         let size = u32::from(pool.width(t));
         let expression = match *pool.node(t) {
             Node::Const(value) => BV::from_u64(value, size),
             Node::Var(var) => BV::new_const(pool.var_info(var).0, size),
+            Node::Select { array, index } if pool.array_content(array).is_some() => {
+                table(&at(index))
+            }
             Node::Select { index, .. } => memory.select(&at(index)).as_bv().expect("a byte"),
+            Node::Intern(a, b) => intern(&at(a), &at(b)),
             Node::Not(a) => at(a).bvnot(),
             Node::Neg(a) => at(a).bvneg(),
             Node::And(a, b) => raw_binary(Binary::And, &at(a), &at(b)),
@@ -114,11 +144,23 @@ fn within(x: &BV, d: Domain) -> Bool {
     Bool::and(&[bits, x.bvuge(k(d.lo())), x.bvule(k(d.hi()))])
 }
 
-/// A plain solver that knows the domains.
-fn oracle(domains: &[Domain], raw: &[BV]) -> z3::Solver {
+/// A plain solver that knows the domains, and that different pairs have different numbers.
+fn oracle(e: &Expressions, raw: &[BV]) -> z3::Solver {
     let solver = z3::Solver::new();
-    for (x, &d) in raw.iter().zip(domains) {
+    for (x, &d) in raw.iter().zip(&e.domains) {
         solver.assert(within(x, d));
+    }
+    let pairs: Vec<(usize, usize, usize)> = (0..e.nodes.len())
+        .filter_map(|n| match e.nodes[n] {
+            Raw::Intern(a, b) => Some((n, a, b)),
+            _ => None,
+        })
+        .collect();
+    for (i, &(one, a, b)) in pairs.iter().enumerate() {
+        for &(other, c, d) in &pairs[..i] {
+            let same = Bool::and(&[raw[a].eq(&raw[c]), raw[b].eq(&raw[d])]);
+            solver.assert(raw[one].eq(&raw[other]).implies(&same));
+        }
     }
     let mut limit = z3::Params::new();
     limit.set_u32("timeout", 2_000);
@@ -131,7 +173,7 @@ fn equivalent(d: &[Domain], s: &[common::Step], shape: Shape) -> Result<(), Test
     let mut pool = TermPool::new();
     let (terms, _) = e.build(&mut pool);
     let raw = raw(&e);
-    let solver = oracle(d, &raw);
+    let solver = oracle(&e, &raw);
     let differ: Vec<Bool> = terms
         .iter()
         .zip(&raw)
@@ -198,7 +240,7 @@ proptest! {
         let (terms, _) = e.build(&mut pool);
         let chosen = conditions(&e, &terms, 5);
         let table: Vec<Vec<u64>> =
-            assignments(&d).iter().map(|vars| e.values(vars, |_| 0)).collect();
+            assignments(&d).iter().map(|vars| e.values(vars, |_| 0, |_| 0)).collect();
         let possible = |subset: &[usize]| {
             table.iter().any(|values| subset.iter().all(|&i| values[chosen[i].0] == 1))
         };
@@ -238,7 +280,7 @@ proptest! {
         let chosen = conditions(&e, &terms, 4);
         let assumptions: Vec<TermId> = chosen.iter().map(|&(_, t)| t).collect();
         let raw = raw(&e);
-        let oracle = oracle(&d, &raw);
+        let oracle = oracle(&e, &raw);
         let wanted: Vec<Bool> =
             chosen.iter().map(|&(n, _)| raw[n].eq(BV::from_u64(1, 1))).collect();
         let mut solver = Z3Solver::new().expect("Z3");
@@ -252,7 +294,16 @@ proptest! {
                     _ => d.lo(),
                 }).collect();
                 let byte = |i| model.bytes().find(|&(_, at, _)| at == i).map_or(0, |(_, _, b)| b);
-                let values = e.values(&vars, byte);
+                // Numbers that simplification made irrelevant are new ones.
+                let mut numbers: HashMap<(u64, u64), u32> = model.interned_pairs().collect();
+                let number = |pair| match numbers.get(&pair) {
+                    Some(&number) => number,
+                    None => {
+                        let free = (0..).find(|n| numbers.values().all(|other| other != n));
+                        *numbers.entry(pair).or_insert(free.expect("few are taken"))
+                    }
+                };
+                let values = e.values(&vars, byte, number);
                 prop_assert!(chosen.iter().all(|&(n, _)| values[n] == 1));
                 let mut evaluator = Evaluator::new(&pool, &model);
                 prop_assert!(assumptions.iter().all(|&t| evaluator.value(t) == 1));

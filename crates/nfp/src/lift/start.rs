@@ -46,7 +46,8 @@ impl Start {
         let bases = ["packet", "stack", "context", "dram"]
             .map(|name| machine.emit.named(format!("address of {name}"), 32));
         let dram_base = machine.emit.named("address of dram, 40 bits".into(), 40);
-        let region = |name: &str, kind, base| Region { name: name.into(), kind, base };
+        let region =
+            |name: &str, kind, base| Region { name: name.into(), kind, base, content: None };
         let address = |name: &str, region: usize, min, max| Input {
             name: format!("address of {name}"),
             width: 32,

@@ -171,6 +171,7 @@ impl Machine<'_> {
                 self.value(if self.value(cond) == 1 { then } else { other })
             }
             Op::Input { input, .. } => self.inputs[input.index()],
+            Op::Unknown { min, .. } => min,
             Op::Binary { op, a, b, .. } => self.binary(op, a, b),
             Op::Load { dst, addr } => {
                 self.run.read(self.value(addr), u64::from(self.program.width(dst)) / 8)

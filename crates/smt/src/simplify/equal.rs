@@ -31,6 +31,10 @@ impl TermPool {
             (Node::Sext(x), Node::Sext(y)) if self.width(x) == self.width(y) => {
                 return Some(self.eq(x, y));
             }
+            (Node::Intern(x1, y1), Node::Intern(x2, y2)) => {
+                let (first, second) = (self.eq(x1, x2), self.eq(y1, y2));
+                return Some(self.and(first, second));
+            }
             (Node::Ite(c, t, e), _) if t == b || e == b => {
                 return Some(self.eq_chosen(c, t, e, b));
             }
@@ -60,6 +64,10 @@ impl TermPool {
             && (lo - 1) >> width == hi >> width
         {
             // No multiple of 2^width lies between.
+            return Some(self.bool(false));
+        }
+        let multiple_of = self.common_power(&difference);
+        if difference.constant & mask(multiple_of) != 0 {
             return Some(self.bool(false));
         }
         if let [(term, factor)] = difference.terms[..] {
@@ -92,6 +100,14 @@ impl TermPool {
             return None;
         }
         Some(self.eq(left, right))
+    }
+
+    /// How many low bits are zero in every addend of a combination, at most 63.
+    fn common_power(&self, linear: &Linear) -> u8 {
+        let zeros = |&(t, factor): &(TermId, u64)| {
+            factor.trailing_zeros() + u32::from(self.trailing_zeros(t))
+        };
+        linear.terms.iter().map(zeros).min().unwrap_or(0).min(63) as u8
     }
 
     fn eq_const(&mut self, a: TermId, value: u64) -> Option<TermId> {

@@ -1,11 +1,17 @@
 //! Concatenations, extracts and sign extensions. Normal form of a value assembled from pieces: a
 //! right-nested `Concat` whose neighbouring parts cannot be merged.
 
+use crate::domain::mask;
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
 impl TermPool {
     pub(super) fn simplify_concat(&mut self, hi: TermId, lo: TermId) -> Option<TermId> {
+        if self.is_zero(hi)
+            && let Some(wide) = self.widened_sum(hi, lo)
+        {
+            return Some(wide);
+        }
         if let Node::Concat(top, rest) = *self.node(hi) {
             let lower = self.concat(rest, lo);
             return Some(self.concat(top, lower));
@@ -33,8 +39,48 @@ impl TermPool {
             {
                 Some(self.extract(src, from, hi_width + lo_width))
             }
+            (Node::Const(h), Node::Extract { src, lo: 0 }) => {
+                // The low bits of a value whose other bits are these constants anyway.
+                let rest = self.width(src) - lo_width;
+                let domain = self.domain(src);
+                let above = |bits: u64| bits >> lo_width & mask(rest);
+                let known = above(domain.zeros() | domain.ones()) == mask(rest);
+                if rest > hi_width || !known || above(domain.ones()) != h & mask(rest) {
+                    return None;
+                }
+                if rest == hi_width {
+                    return Some(src);
+                }
+                let top = self.constant(hi_width - rest, h >> rest);
+                Some(self.concat(top, src))
+            }
             _ => None,
         }
+    }
+
+    /// The zero extension of a sum of low parts of wider values as a sum of those, when nothing
+    /// wraps: what is left of a pointer that was cut to 32 bits and extended again.
+    fn widened_sum(&mut self, zeros: TermId, sum: TermId) -> Option<TermId> {
+        if !matches!(self.node(sum), Node::Add(..)) {
+            return None;
+        }
+        let width = self.width(zeros) + self.width(sum);
+        let cut = |pool: &Self, t: TermId| match *pool.node(t) {
+            Node::Extract { src, lo: 0 } => {
+                let beyond = pool.domain(src).hi().checked_shr(pool.width(t).into());
+                pool.width(src) <= width && beyond.unwrap_or(0) == 0
+            }
+            _ => false,
+        };
+        let mut rest = sum;
+        while let Node::Add(a, b) = *self.node(rest) {
+            if cut(self, a) || cut(self, b) {
+                let linear = self.linear_concat(zeros, sum)?;
+                return Some(self.sum(&linear));
+            }
+            rest = a;
+        }
+        None
     }
 
     pub(super) fn simplify_extract(&mut self, src: TermId, lo: u8, width: u8) -> Option<TermId> {

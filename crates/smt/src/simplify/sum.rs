@@ -176,7 +176,7 @@ impl TermPool {
     }
 
     /// A concatenation as a linear combination of concatenations with simpler parts.
-    fn linear_concat(&mut self, h: TermId, l: TermId) -> Option<Linear> {
+    pub(super) fn linear_concat(&mut self, h: TermId, l: TermId) -> Option<Linear> {
         let width = self.width(h) + self.width(l);
         if let Some(low) = self.as_const(l) {
             // Shifted left: h * 2^k + low.
@@ -289,17 +289,17 @@ impl TermPool {
         if factor == 1 {
             x
         } else if negated == 1 {
-            self.intern_node(Node::Neg(x), width)
+            self.store_node(Node::Neg(x), width)
         } else if factor.is_power_of_two() {
             let by = self.constant(width, u64::from(factor.trailing_zeros()));
             self.shl(x, by)
         } else if negated.is_power_of_two() {
             let by = self.constant(width, u64::from(negated.trailing_zeros()));
             let shifted = self.shl(x, by);
-            self.intern_node(Node::Neg(shifted), width)
+            self.store_node(Node::Neg(shifted), width)
         } else {
             let factor = self.constant(width, factor);
-            self.intern_node(Node::Mul(x, factor), width)
+            self.store_node(Node::Mul(x, factor), width)
         }
     }
 
@@ -335,7 +335,7 @@ impl TermPool {
                 let (lo, hi) = transfer::wrapped(width, lo, hi);
                 domain = domain.meet(&Domain::range(width, lo, hi)).unwrap_or(domain);
             }
-            total = self.intern(node, domain);
+            total = self.store(node, domain);
         }
         total
     }

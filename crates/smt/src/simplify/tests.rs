@@ -2,6 +2,8 @@
 
 use crate::{Domain, TermId, TermPool};
 
+mod map_values;
+
 struct Fixture {
     pool: TermPool,
 }

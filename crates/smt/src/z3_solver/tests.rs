@@ -3,6 +3,8 @@ use std::time::Duration;
 
 use crate::{Domain, Outcome, Solver, SolverError, TermId, TermPool, Z3Solver, minimise_core};
 
+mod numbers;
+
 fn solver() -> Z3Solver {
     Z3Solver::new().expect("Z3 is installed")
 }

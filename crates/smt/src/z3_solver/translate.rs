@@ -1,5 +1,6 @@
-//! Terms as Z3 expressions. Single bits become Booleans, wider terms bit-vectors; a byte of an array
-//! becomes an unknown of its own. Unknowns are asserted to lie in their domains when first met.
+//! Terms as Z3 expressions. Single bits become Booleans, wider terms bit-vectors; bytes of
+//! arrays and numbers of pairs become unknowns of their own (see `consistent` for what ties them
+//! together). Unknowns are asserted to lie in their domains when first met.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -47,7 +48,7 @@ impl Expression {
 #[derive(Default)]
 pub(super) struct Translator {
     done: HashMap<TermId, Expression>,
-    /// The unknowns and bytes that an assumption consists of, in order of their ids.
+    /// The unknowns, bytes and numbers that an assumption consists of, in order of their ids.
     leaves: HashMap<TermId, Rc<[TermId]>>,
 }
 
@@ -57,24 +58,7 @@ impl Translator {
         self.expression(pool, term, solver).bit()
     }
 
-    /// That the bytes `a` and `b` of one array are equal if their indices are.
-    pub(super) fn congruence(
-        &mut self,
-        pool: &TermPool,
-        a: TermId,
-        b: TermId,
-        solver: &Solver,
-    ) -> Bool {
-        let mut index = |byte: TermId| {
-            let index = pool.children(byte).next().unwrap_or(byte);
-            self.expression(pool, index, solver).bits()
-        };
-        let same_index = index(a).eq(index(b));
-        let (a, b) = (self.expression(pool, a, solver), self.expression(pool, b, solver));
-        same_index.implies(a.bits().eq(b.bits()))
-    }
-
-    /// The unknowns and bytes that `terms` consist of, in order of their ids.
+    /// The unknowns, bytes and numbers that `terms` consist of, in order of their ids.
     pub(super) fn leaves(
         &mut self,
         pool: &TermPool,
@@ -84,9 +68,7 @@ impl Translator {
         for term in terms {
             let leaves = self.leaves.entry(term).or_insert_with(|| {
                 let parts = pool.subterms(&[term]).into_iter();
-                parts
-                    .filter(|&t| matches!(pool.node(t), Node::Var(_) | Node::Select { .. }))
-                    .collect()
+                parts.filter(|&t| is_leaf(pool.node(t))).collect()
             });
             all.extend(leaves.iter());
         }
@@ -95,12 +77,17 @@ impl Translator {
         all
     }
 
-    /// The value of a translated unknown or byte.
+    /// The value of a translated unknown, byte or number.
     pub(super) fn value(&self, model: &Model, leaf: TermId) -> Option<u64> {
         match self.done.get(&leaf)? {
             Expression::Bit(bit) => model.eval(bit, true)?.as_bool().map(u64::from),
             Expression::Bits(bits) => model.eval(bits, true)?.as_u64(),
         }
+    }
+
+    /// A term as a bit-vector.
+    pub(super) fn bits(&mut self, pool: &TermPool, term: TermId, solver: &Solver) -> BV {
+        self.expression(pool, term, solver).bits()
     }
 
     fn expression(&mut self, pool: &TermPool, term: TermId, solver: &Solver) -> Expression {
@@ -137,13 +124,10 @@ impl Translator {
                 if width == 1 {
                     return Expression::Bit(Bool::new_const(name));
                 }
-                let unknown = BV::new_const(name, size);
-                for fact in domain_facts(&unknown, pool.domain(term)) {
-                    solver.assert(fact);
-                }
-                unknown
+                unknown(name, pool.domain(term), solver)
             }
-            Node::Select { .. } => BV::new_const(format!("s{}", term.index()), size),
+            Node::Select { .. } => unknown(format!("s{}", term.index()), pool.domain(term), solver),
+            Node::Intern(..) => unknown(format!("i{}", term.index()), pool.domain(term), solver),
             Node::Not(a) if width == 1 => return Expression::Bit(bit(a).not()),
             Node::And(a, b) if width == 1 => {
                 return Expression::Bit(Bool::and(&[bit(a), bit(b)]));
@@ -183,6 +167,20 @@ impl Translator {
         };
         Expression::of_width(wide, width)
     }
+}
+
+/// Whether Z3 sees a term as an unknown.
+fn is_leaf(node: &Node) -> bool {
+    matches!(node, Node::Var(_) | Node::Select { .. } | Node::Intern(..))
+}
+
+/// An unknown that lies in a domain.
+fn unknown(name: String, domain: Domain, solver: &Solver) -> BV {
+    let unknown = BV::new_const(name, u32::from(domain.width()));
+    for fact in domain_facts(&unknown, domain) {
+        solver.assert(fact);
+    }
+    unknown
 }
 
 /// What an unknown's domain says, as far as its width does not say it.

@@ -15,6 +15,9 @@ pub enum Raw {
     Const(u8, u64),
     Var(usize),
     Select(usize),
+    /// A byte of [`TABLE`].
+    Table(usize),
+    Intern(usize, usize),
     Not(usize),
     Neg(usize),
     Binary(Binary, usize, usize),
@@ -75,7 +78,11 @@ pub struct Shape {
     pub max_width: u8,
     pub arrays: bool,
     pub products: bool,
+    pub interns: bool,
 }
+
+/// A table of known content.
+pub const TABLE: [u8; 12] = [3, 3, 3, 9, 200, 1, 0, 0, 255, 9, 9, 128];
 
 /// `cases` random cases, or as many as the environment's `PROPTEST_CASES` says.
 pub fn config(cases: u32) -> ProptestConfig {
@@ -192,6 +199,11 @@ impl Expressions {
                 let index = self.fit(x, 8, k);
                 self.push(Raw::Select(index), 8);
             }
+            24 if shape.arrays => {
+                let index = self.fit(x, 8, k);
+                self.push(Raw::Table(index), 8);
+            }
+            25 if shape.interns => self.intern(x, y, k),
             23 | 24 => {
                 let condition = self.fit(z, 1, k);
                 let y =
@@ -206,10 +218,36 @@ impl Expressions {
         }
     }
 
+    /// A number for two nodes or for an earlier number and a node, often compared with another.
+    fn intern(&mut self, x: usize, y: usize, k: u64) {
+        let earlier = self.nodes.iter().rposition(|node| matches!(node, Raw::Intern(..)));
+        let first = match earlier {
+            Some(number) if k.is_multiple_of(3) => number,
+            _ => x,
+        };
+        let (first, y) = (self.fit(first, 64, k / 8), self.fit(y, 64, k / 8));
+        let number = self.push(Raw::Intern(first, y), 32);
+        if let Some(earlier) = earlier
+            && k.is_multiple_of(2)
+        {
+            self.push(Raw::Binary(Binary::Eq, earlier, number), 1);
+        }
+    }
+
+    /// The pairs that have numbers.
+    pub fn pairs(&self, values: &[u64]) -> Vec<(u64, u64)> {
+        let pair = |node: &Raw| match *node {
+            Raw::Intern(a, b) => Some((values[a], values[b])),
+            _ => None,
+        };
+        self.nodes.iter().filter_map(pair).collect()
+    }
+
     /// Builds everything in a pool through the public constructors.
     pub fn build(&self, pool: &mut TermPool) -> (Vec<TermId>, Option<ArrayId>) {
         let uses_array = self.nodes.iter().any(|n| matches!(n, Raw::Select(_)));
         let array = uses_array.then(|| pool.array("mem", 8));
+        let table = pool.constant_array("table", 8, &TABLE);
         let mut terms: Vec<TermId> = Vec::new();
         for node in &self.nodes {
             let at = |n: usize| terms[n];
@@ -217,6 +255,8 @@ impl Expressions {
                 Raw::Const(width, value) => pool.constant(width, value),
                 Raw::Var(n) => pool.var(&format!("x{n}"), self.domains[n]),
                 Raw::Select(i) => pool.select(array.expect("made above"), at(i)),
+                Raw::Table(i) => pool.select(table, at(i)),
+                Raw::Intern(a, b) => pool.intern(at(a), at(b)),
                 Raw::Not(a) => pool.not(at(a)),
                 Raw::Neg(a) => pool.neg(at(a)),
                 Raw::Binary(op, a, b) => build_binary(pool, op, at(a), at(b)),
@@ -232,7 +272,12 @@ impl Expressions {
     }
 
     /// The value of every node, by the definition of the operators.
-    pub fn values(&self, vars: &[u64], byte: impl Fn(u64) -> u8) -> Vec<u64> {
+    pub fn values(
+        &self,
+        vars: &[u64],
+        byte: impl Fn(u64) -> u8,
+        mut number: impl FnMut((u64, u64)) -> u32,
+    ) -> Vec<u64> {
         let mut values: Vec<u64> = Vec::new();
         for (node, &width) in self.nodes.iter().zip(&self.widths) {
             let at = |n: usize| values[n];
@@ -240,6 +285,8 @@ impl Expressions {
                 Raw::Const(_, value) => value,
                 Raw::Var(n) => vars[n],
                 Raw::Select(i) => u64::from(byte(at(i))),
+                Raw::Table(i) => TABLE.get(at(i) as usize).copied().unwrap_or(0).into(),
+                Raw::Intern(a, b) => number((at(a), at(b))).into(),
                 Raw::Not(a) => !at(a),
                 Raw::Neg(a) => 0u64.wrapping_sub(at(a)),
                 Raw::Binary(op, a, b) => binary(op, at(a), at(b), self.widths[a]),

@@ -1,0 +1,34 @@
+//! The numbers of pairs during one concrete run.
+
+use super::Environment;
+use std::collections::{HashMap, HashSet};
+
+/// The numbers of pairs.
+pub(super) struct Numbers<'a> {
+    given: &'a HashMap<(u64, u64), u32>,
+    /// Those that pairs were given, which no other pair gets.
+    taken: HashSet<u32>,
+    /// All pairs met so far.
+    pub(super) of: HashMap<(u64, u64), u32>,
+    next: u32,
+}
+
+impl<'a> Numbers<'a> {
+    pub(super) fn new(environment: &'a Environment) -> Self {
+        let given = &environment.interned;
+        Numbers { given, taken: given.values().copied().collect(), of: HashMap::new(), next: 0 }
+    }
+
+    /// The number of a pair, the same one every time.
+    pub(super) fn number(&mut self, pair: (u64, u64)) -> u32 {
+        if let Some(&number) = self.of.get(&pair).or_else(|| self.given.get(&pair)) {
+            self.of.insert(pair, number);
+            return number;
+        }
+        while !self.taken.insert(self.next) {
+            self.next = self.next.wrapping_add(1);
+        }
+        self.of.insert(pair, self.next);
+        self.next
+    }
+}

@@ -1,0 +1,118 @@
+//! Programs of one block in a 64-bit address space: a packet, a hash map with elements of 16 bytes
+//! (a mark of absence, a value from byte 8 on), a table of known content.
+
+// Each test file uses a part of this.
+#![allow(dead_code)]
+
+use slowpath_exec::{Machine, PointId, Resolver};
+use slowpath_ir::{
+    BinaryOp, Block, BlockBuilder, BlockId, Edge, Input, InputId, InputKind, InsnIdx, Instruction,
+    Op, Operand, OriginOp, Program, Reg, RegInfo, Region, RegionId, RegionKind, Target, Terminator,
+};
+use slowpath_smt::TermId;
+use std::rc::Rc;
+
+pub const PACKET: Reg = Reg(0);
+pub const HASH: Reg = Reg(1);
+pub const TABLE: Reg = Reg(2);
+pub const COND: Reg = Reg(3);
+/// General registers, 64 bits each.
+pub const VALUES: [Reg; 4] = [Reg(4), Reg(5), Reg(6), Reg(7)];
+
+pub const PACKET_REGION: RegionId = RegionId(0);
+pub const HASH_REGION: RegionId = RegionId(1);
+/// What the table holds.
+pub const CONTENT: [u8; 6] = [1, 1, 2, 3, 5, 8];
+
+/// The point at which the block is executed.
+pub const POINT: PointId = PointId(7);
+
+pub fn k(value: u64) -> Operand {
+    Operand::constant(64, value)
+}
+
+/// A program whose only block does what `body` says and branches on [`COND`]. The general registers
+/// are zero at first.
+pub fn program(body: impl FnOnce(&mut BlockBuilder<'_>)) -> Program {
+    let reg = |name: &str, width| RegInfo { name: name.into(), width };
+    let mut regs = vec![reg("packet", 64), reg("hash", 64), reg("table", 64), reg("cond", 1)];
+    regs.extend(VALUES.map(|value| reg(&format!("v{}", value.0), 64)));
+    let insn = InsnIdx(0);
+    let mut prologue = Vec::new();
+    for (base, input) in [PACKET, HASH, TABLE].into_iter().zip(0..) {
+        prologue.push(OriginOp { op: Op::Input { dst: base, input: InputId(input) }, insn });
+    }
+    prologue.extend(VALUES.map(|dst| OriginOp { op: Op::Copy { dst, src: k(0) }, insn }));
+    let mut ops = Vec::new();
+    let mut build = BlockBuilder::new(&mut regs, &mut ops, insn);
+    build.copy(COND, Operand::constant(1, 0));
+    body(&mut build);
+    let edge = Edge { target: Target::Exit(0), costs: Vec::new() };
+    let terminator = Terminator::Branch { cond: COND, taken: edge.clone(), fallthrough: edge };
+    let base = |name: &str, region| Input {
+        name: name.into(),
+        width: 64,
+        min: 0x1_0000,
+        max: 0x7fff_ffff,
+        kind: InputKind::BaseAddress(RegionId(region)),
+    };
+    let region =
+        |name: &str, kind, base, content| Region { name: name.into(), kind, base, content };
+    let program = Program {
+        name: "straight".into(),
+        insns: vec![Instruction { text: "?".into(), source: None }],
+        regs,
+        inputs: vec![base("packet", 0), base("hash", 1), base("table", 2)],
+        regions: vec![
+            region("packet", RegionKind::Packet, PACKET, None),
+            region("hash", RegionKind::Map, HASH, None),
+            region("table", RegionKind::Map, TABLE, Some(CONTENT.to_vec())),
+        ],
+        cost_classes: Vec::new(),
+        prologue,
+        blocks: vec![Block { first: insn, insns: vec![insn], ops, costs: Vec::new(), terminator }],
+        entry: BlockId(0),
+        packet_length: None,
+        assumptions: Vec::new(),
+    };
+    program.validate().expect("valid");
+    program
+}
+
+/// The condition at the end of the block on its only path, and the machine.
+pub fn execute(program: &Program) -> (Machine, TermId) {
+    let (mut machine, mut state) = Machine::new(Rc::new(program.clone())).expect("starts");
+    let condition = machine.run_block(POINT, BlockId(0), &mut state);
+    let condition = condition.expect("runs").expect("branches");
+    let condition = Resolver::new().resolve(&mut machine, condition).expect("resolves");
+    (machine, condition)
+}
+
+/// The address of byte `place` of the element that the keys `a` and `b` have.
+pub fn element(
+    build: &mut BlockBuilder<'_>,
+    a: impl Into<Operand>,
+    b: impl Into<Operand>,
+    place: u64,
+) -> Operand {
+    let number = build.binary(BinaryOp::Intern, a, b);
+    let offset = build.binary(BinaryOp::Concat, number, Operand::constant(4, place));
+    let offset = build.zero_extend(offset, 64);
+    build.binary(BinaryOp::Add, HASH, offset)
+}
+
+/// The address of the value in the element of a key, null where that is marked as absent.
+pub fn look_up(build: &mut BlockBuilder<'_>, key: impl Into<Operand>) -> Operand {
+    let at = element(build, key, k(0), 0);
+    let mark = build.load(at, 1);
+    let present = build.binary(BinaryOp::Eq, mark, Operand::constant(8, 0));
+    let value = build.binary(BinaryOp::Add, at, k(8));
+    build.select(present, value, k(0))
+}
+
+/// 1 to 8 bytes of the packet as a value of 64 bits.
+pub fn packet(build: &mut BlockBuilder<'_>, offset: u64, bytes: u8) -> Operand {
+    let address = build.binary(BinaryOp::Add, PACKET, k(offset));
+    let read = build.load(address, bytes);
+    build.zero_extend(read, 64)
+}
