@@ -24,8 +24,8 @@ pub enum Verdict {
         /// The branch conditions on the path, as terms over inputs that all have to be 1.
         conditions: Vec<TermId>,
     },
-    /// No packet does, or none that is short enough.
-    Conflict(Nogood),
+    /// No packet does, or none that is short enough, for each of these reasons.
+    Conflict(Vec<Nogood>),
     /// The solver could not tell.
     Unknown(String),
 }
@@ -39,6 +39,9 @@ pub struct PathChecker<S> {
 
 /// Solver calls spent on making one nogood smaller.
 const MINIMISE_BUDGET: usize = 40;
+
+/// Most conditions of a conflict that is looked for elsewhere on the path.
+const MAX_REPEATED: usize = 8;
 
 /// The conditions of a path.
 struct Conditions {
@@ -85,6 +88,7 @@ impl<S: Solver> PathChecker<S> {
         let mut conditions = Conditions { terms: Vec::new(), positions: Vec::new() };
         let mut facts = Facts::new();
         let mut seen = BTreeSet::new();
+        let mut conflicts = Vec::new();
         for (position, &arc) in path.iter().enumerate() {
             let Some((condition, holds)) = unrolled.dag.arcs[arc as usize].condition else {
                 continue;
@@ -92,6 +96,7 @@ impl<S: Solver> PathChecker<S> {
             let machine = &mut unrolled.machine;
             let resolved = match self.resolver.resolve(machine, condition) {
                 Ok(resolved) => resolved,
+                Err(_) if !conflicts.is_empty() => break,
                 Err(error) => return self.astray(unrolled, path, &conditions, error),
             };
             let term = if holds { resolved } else { machine.pool.not(resolved) };
@@ -100,13 +105,16 @@ impl<S: Solver> PathChecker<S> {
             }
             let tag = position as u32;
             if let Err(conflict) = facts.assume(&machine.pool, term, true, Some(tag)) {
-                return Ok(Verdict::Conflict(Nogood {
-                    arcs: self.arcs(unrolled, path, &conflict.reasons),
-                    below: ANY_LENGTH,
-                }));
+                // There may be more that is wrong further on, independent of this.
+                let arcs = self.arcs(unrolled, path, &conflict.reasons);
+                conflicts.push(Nogood::new(arcs, ANY_LENGTH));
+                continue;
             }
             conditions.terms.push(term);
             conditions.positions.push(tag);
+        }
+        if !conflicts.is_empty() {
+            return Ok(Verdict::Conflict(conflicts));
         }
         let Some(length) = unrolled.machine.packet_length() else {
             return self.without_length(unrolled, path, &conditions);
@@ -114,7 +122,7 @@ impl<S: Solver> PathChecker<S> {
         let (least, reasons) = facts.at_least(&unrolled.machine.pool, length);
         if least > u64::from(max_length) {
             let arcs = self.arcs(unrolled, path, &reasons);
-            return Ok(Verdict::Conflict(Nogood { arcs, below: least as u32 }));
+            return Ok(Verdict::Conflict(vec![Nogood::new(arcs, least as u32)]));
         }
         self.with_length(unrolled, path, &conditions, length, (least as u32, max_length))
     }
@@ -256,7 +264,65 @@ impl<S: Solver> PathChecker<S> {
             Some((_, shortest)) if needs_length => shortest,
             _ => ANY_LENGTH,
         };
-        Ok(Verdict::Conflict(Nogood { arcs: self.arcs(unrolled, path, &positions), below }))
+        let mut nogoods = vec![Nogood::new(self.arcs(unrolled, path, &positions), below)];
+        if below == ANY_LENGTH {
+            self.repeats(unrolled, path, conditions, &positions, &mut nogoods)?;
+        }
+        Ok(Verdict::Conflict(nogoods))
+    }
+
+    /// Finds conflicts like a known one further on or back on the path: in other rounds of a loop,
+    /// the same branches are taken the same way, often for the same reason.
+    ///
+    /// `positions` are those of the known conflict's conditions. Each of the others is confirmed by
+    /// the solver.
+    fn repeats(
+        &mut self,
+        unrolled: &mut Unrolled,
+        path: &[u32],
+        conditions: &Conditions,
+        positions: &[u32],
+        nogoods: &mut Vec<Nogood>,
+    ) -> Result<(), SearchError> {
+        let label = |position: u32| {
+            let arc = &unrolled.dag.arcs[path[position as usize] as usize];
+            (unrolled.dag.nodes[arc.tail as usize].block, arc.edge)
+        };
+        let mut pattern = positions.to_vec();
+        pattern.sort_unstable();
+        if pattern.len() > MAX_REPEATED {
+            return Ok(());
+        }
+        let labels: Vec<_> = pattern.iter().map(|&position| label(position)).collect();
+        let of_path: Vec<_> = conditions.positions.iter().map(|&p| label(p)).collect();
+        let mut alike: Vec<Vec<usize>> = Vec::new();
+        for first in 0..of_path.len() {
+            let mut found = Vec::with_capacity(labels.len());
+            let mut from = first;
+            for wanted in &labels {
+                // The first of them has to be here, the others next.
+                let limit = if found.is_empty() { first + 1 } else { of_path.len() };
+                let Some(next) = (from..limit).find(|&index| of_path[index] == *wanted) else {
+                    break;
+                };
+                found.push(next);
+                from = next + 1;
+            }
+            let known = conditions.positions[first] == pattern[0];
+            if found.len() == labels.len() && !known {
+                alike.push(found);
+            }
+        }
+        for indices in alike {
+            let terms: Vec<TermId> = indices.iter().map(|&index| conditions.terms[index]).collect();
+            if let Outcome::Unsat(_) = self.solver.check(&mut unrolled.machine.pool, &terms)? {
+                let positions: Vec<u32> =
+                    indices.iter().map(|&index| conditions.positions[index]).collect();
+                let arcs = self.arcs(unrolled, path, &positions);
+                nogoods.push(Nogood::new(arcs, ANY_LENGTH));
+            }
+        }
+        Ok(())
     }
 
     /// The arcs behind the conditions at these positions of the path.

@@ -10,7 +10,20 @@ use slowpath_ir::Program;
 use slowpath_target::{Context, CostModel, CostVector};
 
 /// The state behind an arc that leaves the program.
-const EXIT: u32 = u32::MAX;
+pub(crate) const EXIT: u32 = u32::MAX;
+
+/// A step of a state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// The arc.
+    pub arc: u32,
+    /// The state behind it.
+    pub next: u32,
+    /// For whoever builds a graph: which of the states that `next` becomes.
+    pub place: u32,
+    /// The step with the same cost.
+    pub cost: u32,
+}
 
 /// The unrolled program with exact costs.
 #[derive(Clone, Debug)]
@@ -96,7 +109,24 @@ impl CostGraph {
         self.costs.len()
     }
 
-    fn steps(&self, state: usize) -> std::ops::Range<usize> {
+    /// A graph with other states, each of whose steps costs what a step of this one does.
+    pub(crate) fn with_states(&self, first: Vec<u32>, steps: &[Step]) -> CostGraph {
+        let cost_of = |costs: &Vec<u64>| steps.iter().map(|s| costs[s.cost as usize]).collect();
+        CostGraph {
+            first,
+            arcs: steps.iter().map(|step| step.arc).collect(),
+            next: steps.iter().map(|step| step.next).collect(),
+            costs: self.costs.iter().map(cost_of).collect(),
+            overhead: self.overhead,
+        }
+    }
+
+    /// A step by its number.
+    pub(crate) fn step(&self, step: usize) -> Step {
+        Step { arc: self.arcs[step], next: self.next[step], place: 0, cost: step as u32 }
+    }
+
+    pub(crate) fn steps(&self, state: usize) -> std::ops::Range<usize> {
         self.first[state] as usize..self.first[state + 1] as usize
     }
 

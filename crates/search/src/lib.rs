@@ -14,6 +14,7 @@ mod check;
 mod costs;
 mod dag;
 mod error;
+mod fold;
 mod nogood;
 mod open;
 mod search;

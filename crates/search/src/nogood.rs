@@ -15,6 +15,15 @@ pub struct Nogood {
     pub arcs: Vec<u32>,
     /// No packet shorter than this takes all of them.
     pub below: u32,
+    /// Whether the graph that paths are taken from is without it.
+    pub folded: bool,
+}
+
+impl Nogood {
+    /// A nogood that is not folded in.
+    pub fn new(arcs: Vec<u32>, below: u32) -> Self {
+        Nogood { arcs, below, folded: false }
+    }
 }
 
 /// All nogoods of a program; they hold for every component and objective.
@@ -86,7 +95,8 @@ impl Nogoods {
         self.activity[arc as usize]
     }
 
-    /// The smallest nogood that rules out a path for packets of `length` bytes.
+    /// A nogood that rules out a path for packets of `length` bytes: one that is folded in, if there
+    /// is one, else the smallest.
     pub fn violated(&mut self, path: &[u32], length: u32) -> Option<&Nogood> {
         let mut found: Option<u32> = None;
         for &arc in path {
@@ -95,7 +105,10 @@ impl Nogoods {
                 *count += 1;
                 let nogood = &self.all[index as usize];
                 if *count as usize == nogood.arcs.len() && nogood.below > length {
-                    let size = |index: u32| self.all[index as usize].arcs.len();
+                    let size = |index: u32| {
+                        let nogood = &self.all[index as usize];
+                        (!nogood.folded, nogood.arcs.len())
+                    };
                     if found.is_none_or(|best| size(index) < size(best)) {
                         found = Some(index);
                     }

@@ -14,12 +14,14 @@ use crate::SearchError;
 use crate::check::{PathChecker, Verdict};
 use crate::costs::{CostGraph, Scratch};
 use crate::dag::Head;
-use crate::nogood::Nogoods;
+use crate::fold::Folded;
+use crate::nogood::{ANY_LENGTH, Nogood, Nogoods};
 use crate::open::{Decisions, Open, Status, decide, decisions};
 use crate::unroll::Unrolled;
 use slowpath_smt::{Model, Solver, TermId};
 use slowpath_target::{CostModel, CostVector, Slowness, Target};
 use std::collections::{BTreeSet, BinaryHeap, HashSet};
+use std::ops::Range;
 
 /// What is to be bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +30,18 @@ pub enum Metric {
     PacketRate,
     /// Bits per second at the shortest packet that takes a path.
     BitRate,
+    /// Work on one component per packet, whatever the others have to do.
+    Component(usize),
+}
+
+impl Metric {
+    /// The components that decide what is slowest, of so many that there are.
+    fn components(self, all: usize) -> Range<usize> {
+        match self {
+            Metric::PacketRate | Metric::BitRate => 0..all,
+            Metric::Component(component) => component..component + 1,
+        }
+    }
 }
 
 /// A path that some packet takes.
@@ -89,7 +103,10 @@ pub struct Statistics {
 /// The search for the slowest satisfiable paths of one program.
 pub struct Search<S> {
     unrolled: Unrolled,
+    /// Costs of all paths.
     costs: CostGraph,
+    /// Costs of paths without the nogoods that are folded in.
+    folded: Folded,
     target: Target,
     metric: Metric,
     checker: PathChecker<S>,
@@ -125,7 +142,7 @@ impl<S: Solver> Search<S> {
         let lengths: Vec<u32> = unrolled.dag.arcs.iter().map(|arc| arc.min_length).collect();
         let mut classes = BTreeSet::new();
         match metric {
-            Metric::PacketRate => {
+            Metric::PacketRate | Metric::Component(_) => {
                 classes.insert(packets.1);
             }
             Metric::BitRate => {
@@ -135,6 +152,7 @@ impl<S: Solver> Search<S> {
         }
         let arcs = lengths.len();
         let mut search = Search {
+            folded: Folded::new(costs.clone()),
             costs,
             target,
             metric,
@@ -204,7 +222,8 @@ impl<S: Solver> Search<S> {
     /// How slow a path is for packets of `length` bytes: the component and the value.
     pub fn slowness(&self, cost: &CostVector, length: u32) -> (usize, Slowness) {
         let size = (self.metric == Metric::BitRate).then_some(length);
-        (0..self.costs.components())
+        self.metric
+            .components(self.costs.components())
             .map(|component| (component, self.target.slowness(component, cost[component], size)))
             .reduce(|best, other| if other.1 > best.1 { other } else { best })
             .unwrap_or((0, Slowness::zero()))
@@ -225,8 +244,13 @@ impl<S: Solver> Search<S> {
         }
         let Some(open) = self.queue.pop() else { return Ok(Event::Complete) };
         if let Some(nogood) = self.nogoods.violated(&open.path, open.length) {
-            let arcs = nogood.arcs.clone();
-            self.branch(&open, arcs);
+            if nogood.folded {
+                // It was opened before.
+                self.open(open.length, open.component, open.decisions);
+            } else {
+                let arcs = nogood.arcs.clone();
+                self.branch(&open, arcs);
+            }
             return Ok(Event::Working);
         }
         if self.known.contains(&open.path) {
@@ -243,18 +267,11 @@ impl<S: Solver> Search<S> {
                 self.queue.push(open);
                 Ok(Event::Path(Box::new(FoundPath { path, cost, length, model, conditions })))
             }
-            Verdict::Conflict(nogood) => {
+            Verdict::Conflict(found) => {
                 self.statistics.unsatisfiable += 1;
-                let arcs = nogood.arcs.clone();
-                let below = nogood.below;
-                self.nogoods.add(nogood);
-                if self.metric == Metric::BitRate
-                    && below <= self.max_packet
-                    && self.classes.insert(below)
-                {
-                    self.open_class(below);
-                }
-                self.branch(&open, arcs);
+                self.learn(found);
+                // It violates what has just been learnt, and is split when it comes up again.
+                self.queue.push(open);
                 Ok(Event::Working)
             }
             Verdict::Unknown(why) => {
@@ -265,8 +282,34 @@ impl<S: Solver> Search<S> {
         }
     }
 
+    /// Keeps nogoods, folds them into the graph as far as possible, and opens the size classes that
+    /// they make.
+    fn learn(&mut self, mut found: Vec<Nogood>) {
+        let (mut foldable, mut arcs) = (Vec::new(), Vec::new());
+        for (index, nogood) in found.iter().enumerate() {
+            if nogood.below == ANY_LENGTH {
+                foldable.push(index);
+                arcs.push(nogood.arcs.clone());
+            }
+        }
+        let folded = self.folded.add(&self.unrolled.dag, &self.costs, &arcs);
+        for (&index, folded) in foldable.iter().zip(folded) {
+            found[index].folded = folded;
+        }
+        for nogood in found {
+            let below = nogood.below;
+            self.nogoods.add(nogood);
+            if self.metric == Metric::BitRate
+                && below <= self.max_packet
+                && self.classes.insert(below)
+            {
+                self.open_class(below);
+            }
+        }
+    }
+
     fn open_class(&mut self, length: u32) {
-        for component in 0..self.costs.components() {
+        for component in self.metric.components(self.costs.components()) {
             self.open(length, component, None);
         }
     }
@@ -324,9 +367,10 @@ impl<S: Solver> Search<S> {
             return;
         }
         self.allow(&required);
-        let found = self.costs.longest(component, &self.allowed, &mut self.scratch);
+        let graph = self.folded.graph();
+        let found = graph.longest(component, &self.allowed, &mut self.scratch);
         let Some((_, path)) = found else { return };
-        let cost = self.costs.path_cost(&path);
+        let cost = graph.path_cost(&path);
         let size = (self.metric == Metric::BitRate).then_some(length);
         let slowness = self.target.slowness(component, cost[component], size);
         self.serial += 1;

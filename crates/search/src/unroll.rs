@@ -19,7 +19,8 @@ use std::rc::Rc;
 pub struct UnrollLimits {
     /// For every loop without a limit of its own.
     pub every: Option<u32>,
-    /// By the number of an instruction inside the loop; the innermost loop around it is meant.
+    /// By the number of an instruction inside the loop; the innermost loop around it is meant, and
+    /// its copies.
     pub at: Vec<(u32, u32)>,
 }
 
@@ -86,7 +87,10 @@ fn per_loop(
         let Some(inside) = around.find_map(|inside| inside) else {
             return Err(SearchError::NoLoopAt { location });
         };
-        result[inside.index()] = Some(limit);
+        // Copies of a function's loop, one for each call that is inlined, start alike.
+        let first = |id: LoopId| program.block(flow.loops[id.index()].header).first;
+        let alike = (0..flow.loops.len()).filter(|&id| first(LoopId::from(id)) == first(inside));
+        alike.for_each(|id| result[id] = Some(limit));
     }
     Ok(result)
 }
@@ -196,7 +200,7 @@ impl Unroller<'_> {
         }
         let mut state = self.machine.merge(PointId(node), block, arrivals)?;
         self.dag.nodes.push(DagNode { block, out: Vec::new() });
-        let condition = self.machine.run_block(block, &mut state)?;
+        let condition = self.machine.run_block(PointId(node), block, &mut state)?;
         for (edge, state, condition) in self.ways(state, condition) {
             let Some(target) = program.block(block).terminator.edges().nth(edge) else { continue };
             let arc = self.dag.arcs.len() as u32;

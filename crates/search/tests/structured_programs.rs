@@ -8,6 +8,7 @@ mod structured;
 use common::TARGET;
 use proptest::prelude::*;
 use proptest::test_runner::TestRng;
+use slowpath_exec::PointId;
 use slowpath_exec::concrete::{self, Environment, Run, Taken};
 use slowpath_ir::{InputId, Program, RegionId};
 use slowpath_search::{
@@ -17,6 +18,7 @@ use slowpath_smt::{Node, Z3Solver};
 use slowpath_target::{CostModel, CostVector, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use structured::elements::CHANCES;
 use structured::{Shape, Stmt, compile, statements};
 
 /// Programs with more paths take the enumeration too long.
@@ -60,6 +62,10 @@ fn environment(unrolled: &Unrolled, found: &FoundPath) -> Environment {
             environment.memory.insert((region, offset), byte);
         }
     }
+    environment.interned = found.model.interned_pairs().collect();
+    let nodes = found.path.iter().map(|&arc| unrolled.dag.arcs[arc as usize].tail);
+    let drawn = nodes.flat_map(|node| machine.unknowns(PointId(node)));
+    environment.unknowns = drawn.map(|&term| machine.pool.eval(term, &found.model)).collect();
     environment
 }
 
@@ -78,6 +84,14 @@ fn random(program: &Program, shape: Shape, rng: &mut TestRng) -> (Environment, u
             environment.memory.insert((RegionId(region), offset), byte);
         }
     }
+    // The first numbers given to keys are the least ones.
+    for element in 0..4 {
+        for (place, most) in [(0, 2), (9, 4), (10, 2)] {
+            let key = (RegionId(3), 16 * element + place);
+            environment.memory.insert(key, rng.random_range(0..most));
+        }
+    }
+    environment.unknowns = (0..20).map(|_| rng.random_range(0..CHANCES)).collect();
     (environment, length)
 }
 

@@ -225,6 +225,7 @@ pub fn program(specs: &[BlockSpec]) -> Program {
             name: "packet".into(),
             kind: RegionKind::Packet,
             base: registers.base,
+            content: None,
         }],
         cost_classes: CLASSES.iter().map(|class| (*class).to_owned()).collect(),
         prologue,

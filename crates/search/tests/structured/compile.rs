@@ -1,6 +1,7 @@
 //! From statements to IR.
 
-use super::{Cond, NESTING, POINTERS, Stmt, VALUES};
+use super::elements::TABLE;
+use super::{Cond, HANDLES, NESTING, POINTERS, Stmt, VALUES};
 use slowpath_ir::{
     BinaryOp, Block, BlockBuilder, BlockId, CostClassId, CostEvent, Edge, Input, InputId,
     InputKind, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reg, RegInfo, Region,
@@ -16,13 +17,16 @@ pub struct Shape {
     pub has_length: bool,
 }
 
-struct Registers {
-    values: Vec<Reg>,
+pub(super) struct Registers {
+    pub(super) values: Vec<Reg>,
+    pub(super) handles: Vec<Reg>,
     pointers: Vec<Reg>,
     counters: Vec<Reg>,
     packet: Reg,
     stack: Reg,
     map: Reg,
+    pub(super) hash: Reg,
+    pub(super) table: Reg,
     length: Reg,
 }
 
@@ -32,7 +36,7 @@ struct Loop {
     times: u8,
 }
 
-struct Compiler {
+pub(super) struct Compiler {
     registers: Registers,
     regs: Vec<RegInfo>,
     blocks: Vec<Option<Block>>,
@@ -55,10 +59,13 @@ pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
     let registers = Registers {
         values: (0..VALUES).map(|i| named(format!("v{i}"), 16)).collect(),
         pointers: (0..POINTERS).map(|i| named(format!("p{i}"), 32)).collect(),
+        handles: (0..HANDLES).map(|i| named(format!("h{i}"), 64)).collect(),
         counters: (0..NESTING).map(|i| named(format!("c{i}"), 8)).collect(),
         packet: named("packet".into(), 32),
         stack: named("stack".into(), 32),
         map: named("map".into(), 40),
+        hash: named("hash".into(), 64),
+        table: named("table".into(), 32),
         length: named("length".into(), 14),
     };
     let prologue = prologue(&registers, &mut regs, shape);
@@ -79,7 +86,7 @@ pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
     let base = |name: &str, region| {
         input(name, 32, 0x1_0000, 0x3fff_0000, InputKind::BaseAddress(RegionId(region)))
     };
-    let region = |name: &str, kind, base| Region { name: name.into(), kind, base };
+    let region = |name: &str, kind, base| Region { name: name.into(), kind, base, content: None };
     let (least, most) = (shape.packets.0.into(), shape.packets.1.into());
     let program = Program {
         name: "structured".into(),
@@ -90,11 +97,18 @@ pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
             input("length", 14, least, most, InputKind::PacketLength),
             base("stack", 1),
             base("map", 2),
+            input("hash", 64, 0x1_0000, 0x7fff_ffff, InputKind::BaseAddress(RegionId(3))),
+            base("table", 4),
         ],
         regions: vec![
             region("packet", RegionKind::Packet, registers.packet),
             region("stack", RegionKind::Stack, registers.stack),
             region("map", RegionKind::Map, registers.map),
+            region("hash", RegionKind::Map, registers.hash),
+            Region {
+                content: Some(TABLE.to_vec()),
+                ..region("table", RegionKind::Map, registers.table)
+            },
         ],
         cost_classes: CLASSES.iter().map(|class| (*class).to_owned()).collect(),
         prologue,
@@ -122,6 +136,11 @@ fn prologue(registers: &Registers, regs: &mut Vec<RegInfo>, shape: Shape) -> Vec
     let base = build.input(InputId(3), 32);
     let base = build.binary(BinaryOp::Concat, base, Operand::constant(8, 0));
     build.copy(registers.map, base);
+    build.push(Op::Input { dst: registers.hash, input: InputId(4) });
+    build.push(Op::Input { dst: registers.table, input: InputId(5) });
+    for &handle in &registers.handles {
+        build.copy(handle, Operand::constant(64, 0));
+    }
     for &counter in &registers.counters {
         build.copy(counter, Operand::constant(8, 0));
     }
@@ -153,18 +172,18 @@ fn low_bits(build: &mut BlockBuilder<'_>, value: Reg, bits: u8, width: u8) -> Op
 }
 
 impl Compiler {
-    fn fresh(&mut self) -> usize {
+    pub(super) fn fresh(&mut self) -> usize {
         self.blocks.push(None);
         self.blocks.len() - 1
     }
 
-    fn build(&mut self) -> (BlockBuilder<'_>, &Registers) {
+    pub(super) fn build(&mut self) -> (BlockBuilder<'_>, &Registers) {
         let insn = InsnIdx(self.current as u32);
         (BlockBuilder::new(&mut self.regs, &mut self.ops, insn), &self.registers)
     }
 
     /// Ends the current block with a jump, or a branch to the target and to the next block.
-    fn finish(&mut self, cond: Option<Reg>, target: Target, next: usize) {
+    pub(super) fn finish(&mut self, cond: Option<Reg>, target: Target, next: usize) {
         let insn = InsnIdx(self.current as u32);
         let event = |class: usize| CostEvent { insn, class: CostClassId::from(class) };
         let taken = Edge { target, costs: vec![event(self.current % 3)] };
@@ -295,6 +314,7 @@ impl Compiler {
                 let insn = InsnIdx(self.current as u32);
                 self.costs.push(CostEvent { insn, class: CostClassId::from(*class) });
             }
+            Stmt::Element(element) => self.element(element),
             simple => self.simple(simple),
         }
     }
@@ -377,7 +397,8 @@ impl Compiler {
                 let result = build.binary(op, value(a), constant);
                 build.copy(value(dst), result);
             }
-            Stmt::If { .. }
+            Stmt::Element(_)
+            | Stmt::If { .. }
             | Stmt::Loop { .. }
             | Stmt::Break { .. }
             | Stmt::Continue { .. }

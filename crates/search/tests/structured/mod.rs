@@ -1,12 +1,14 @@
-//! Random structured programs: nested loops with several ways back and out, three regions, values
-//! of several bytes, pointers that go through memory.
+//! Random structured programs: nested loops with several ways back and out, several regions, values
+//! of several bytes, pointers that go through memory, hash maps, chance.
 
 // Each test file uses a part of this.
 #![allow(dead_code)]
 
 mod compile;
+pub mod elements;
 
 pub use compile::{Shape, compile};
+pub use elements::Element;
 
 use proptest::prelude::*;
 use slowpath_ir::BinaryOp;
@@ -15,6 +17,8 @@ use slowpath_ir::BinaryOp;
 pub const VALUES: usize = 3;
 /// Pointer registers, 32 bits each, into the packet or the stack.
 pub const POINTERS: usize = 2;
+/// Registers for what a look-up in the hash map found, 64 bits each.
+pub const HANDLES: usize = 2;
 /// Loops around each other.
 pub const NESTING: usize = 2;
 
@@ -60,6 +64,8 @@ pub enum Stmt {
     Compute { op: BinaryOp, dst: usize, a: usize, b: usize },
     /// Computes with a constant.
     WithConstant { op: BinaryOp, dst: usize, a: usize, constant: u8 },
+    /// Uses the hash map, the table or chance.
+    Element(Element),
     /// Does some work.
     Work { class: usize },
     /// Branches.
@@ -122,6 +128,7 @@ fn simple() -> impl Strategy<Value = Stmt> {
             .prop_map(|(op, dst, a, b)| Stmt::Compute { op, dst, a, b }),
         2 => (prop_oneof![4 => operator(), 1 => Just(BinaryOp::Mul)], v(), v(), 0u8..5)
             .prop_map(|(op, dst, a, constant)| Stmt::WithConstant { op, dst, a, constant }),
+        6 => elements::element().prop_map(Stmt::Element),
         3 => (0usize..5).prop_map(|class| Stmt::Work { class }),
     ]
 }

@@ -1,0 +1,129 @@
+//! Statements about a hash map, whose elements are found by the number of their key, about a table of
+//! known content, and about chance.
+
+use super::compile::Compiler;
+use super::{HANDLES, VALUES};
+use proptest::prelude::*;
+use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, Operand, Reg, Target};
+
+/// What the table holds.
+pub const TABLE: [u8; 12] = [0, 1, 1, 4, 3, 2, 2, 2, 0, 0, 255, 1];
+/// Every draw yields less than this.
+pub const CHANCES: u64 = 4;
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub enum Element {
+    /// Looks up the element of a key, a value or two of them: a pointer, or null.
+    LookUp { handle: usize, a: usize, b: Option<usize> },
+    /// Makes an element present or absent.
+    Mark { a: usize, b: Option<usize>, present: bool },
+    /// Reads 1 or 2 bytes of an element, if there is one.
+    Read { dst: usize, handle: usize, bytes: u8 },
+    /// Writes 1 or 2 bytes of an element, if there is one.
+    Write { src: usize, handle: usize, bytes: u8 },
+    /// Reads a byte of the table at `value & 15`.
+    Table { dst: usize, a: usize },
+    /// Draws a value below [`CHANCES`].
+    Draw { dst: usize },
+}
+
+/// Random statements.
+pub fn element() -> impl Strategy<Value = Element> {
+    let (v, h) = (|| 0..VALUES, || 0..HANDLES);
+    let second = || prop_oneof![3 => Just(None), 1 => v().prop_map(Some)];
+    prop_oneof![
+        4 => (h(), v(), second()).prop_map(|(handle, a, b)| Element::LookUp { handle, a, b }),
+        2 => (v(), second(), any::<bool>())
+            .prop_map(|(a, b, present)| Element::Mark { a, b, present }),
+        4 => (v(), h(), 1u8..3)
+            .prop_map(|(dst, handle, bytes)| Element::Read { dst, handle, bytes }),
+        3 => (v(), h(), 1u8..3)
+            .prop_map(|(src, handle, bytes)| Element::Write { src, handle, bytes }),
+        1 => (v(), v()).prop_map(|(dst, a)| Element::Table { dst, a }),
+        1 => v().prop_map(|dst| Element::Draw { dst }),
+    ]
+}
+
+/// The address of an element of 16 bytes: whether it is present, and from byte 8 on the value.
+fn address(build: &mut BlockBuilder<'_>, hash: Reg, a: Reg, b: Option<Reg>) -> Operand {
+    let first = build.zero_extend(a, 64);
+    let mut number = build.binary(BinaryOp::Intern, first, Operand::constant(64, 0));
+    if let Some(b) = b {
+        let (chained, second) = (build.zero_extend(number, 64), build.zero_extend(b, 64));
+        number = build.binary(BinaryOp::Intern, chained, second);
+    }
+    let offset = build.binary(BinaryOp::Concat, number, Operand::constant(4, 0));
+    let offset = build.zero_extend(offset, 64);
+    build.binary(BinaryOp::Add, hash, offset)
+}
+
+impl Compiler {
+    pub(super) fn element(&mut self, element: &Element) {
+        if let Element::Read { handle, .. } | Element::Write { handle, .. } = *element {
+            let join = self.unless_null(handle);
+            self.straight(element);
+            self.finish(None, Target::Block(BlockId::from(join)), join);
+        } else {
+            self.straight(element);
+        }
+    }
+
+    /// Branches to the block that it returns, if nothing was found.
+    fn unless_null(&mut self, handle: usize) -> usize {
+        let (mut build, registers) = self.build();
+        let handle = registers.handles[handle];
+        let null = build.binary(BinaryOp::Eq, handle, Operand::constant(64, 0));
+        let cond = build.temp(1);
+        build.copy(cond, null);
+        let (join, found) = (self.fresh(), self.fresh());
+        self.finish(Some(cond), Target::Block(BlockId::from(join)), found);
+        join
+    }
+
+    fn straight(&mut self, element: &Element) {
+        let (mut build, registers) = self.build();
+        let value = |index: usize| registers.values[index];
+        let found = |build: &mut BlockBuilder<'_>, handle: usize| {
+            build.binary(BinaryOp::Add, registers.handles[handle], Operand::constant(64, 1))
+        };
+        match *element {
+            Element::LookUp { handle, a, b } => {
+                let element = address(&mut build, registers.hash, value(a), b.map(value));
+                let present = build.load(element, 1);
+                let absent = build.binary(BinaryOp::Eq, present, Operand::constant(8, 0));
+                let content = build.binary(BinaryOp::Add, element, Operand::constant(64, 8));
+                let null = Operand::constant(64, 0);
+                let result = build.select(absent, null, content);
+                build.copy(registers.handles[handle], result);
+            }
+            Element::Mark { a, b, present } => {
+                let element = address(&mut build, registers.hash, value(a), b.map(value));
+                build.store(element, Operand::constant(8, present.into()));
+            }
+            Element::Read { dst, handle, bytes } => {
+                let place = found(&mut build, handle);
+                let read = build.load(place, bytes);
+                let read = build.zero_extend(read, 16);
+                build.copy(value(dst), read);
+            }
+            Element::Write { src, handle, bytes } => {
+                let place = found(&mut build, handle);
+                let low = build.extract(value(src), 0, 8 * bytes);
+                build.store(place, low);
+            }
+            Element::Table { dst, a } => {
+                let low = build.extract(value(a), 0, 4);
+                let offset = build.zero_extend(low, 32);
+                let place = build.binary(BinaryOp::Add, registers.table, offset);
+                let read = build.load(place, 1);
+                let read = build.zero_extend(read, 16);
+                build.copy(value(dst), read);
+            }
+            Element::Draw { dst } => {
+                let drawn = build.unknown(16, 0, CHANCES - 1);
+                build.copy(value(dst), drawn);
+            }
+        }
+    }
+}
