@@ -1,8 +1,9 @@
-//! BPF object files as compilers write them: ELF, BTF, maps, relocations and the instruction set.
+//! BPF object files as compilers write them: ELF, BTF, maps, relocations, the instruction set, and
+//! what programs mean.
 //!
 //! [`Object::parse`] reads an object, [`Object::link`] builds one of its programs: instructions as
 //! the kernel sees them, with maps, global data, calls and CO-RE relocations resolved, and the
-//! source line of each. This crate knows no prices, no solver and no search, reads no files and
+//! source line of each. [`lift::lift`] gives them their meaning. This crate knows no prices, no solver and no search, reads no files and
 //! asks no kernel.
 //!
 //! Sources: RFC 9669 for instructions, the kernel's `Documentation/bpf` for BTF and relocations,
@@ -13,6 +14,7 @@ mod core_relo;
 mod elf;
 mod error;
 pub mod insn;
+pub mod lift;
 mod line_info;
 pub mod maps;
 mod object;

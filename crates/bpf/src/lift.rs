@@ -1,0 +1,141 @@
+//! Meaning of programs: from instructions to blocks of micro-operations.
+//!
+//! Functions are inlined: a block of the result is an instruction together with the calls that lead
+//! to it. Code that constant conditions exclude is left out, as the kernel's verifier does it.
+//! Costs are named here (one event an instruction) and priced elsewhere.
+//!
+//! Where a new thing goes: an instruction into [`alu`], [`jump`] or [`memory`], a helper into the
+//! table of [`helpers`], a map type into the table of [`maps`].
+
+mod alu;
+mod content;
+mod emit;
+mod error;
+mod frame;
+mod helpers;
+mod jump;
+mod layout;
+mod lifter;
+mod loops;
+mod machine;
+mod maps;
+mod memory;
+mod start;
+mod support;
+mod tail_call;
+mod value;
+
+pub use content::{EntryValue, MapContent, MapEntry};
+pub use error::LiftError;
+pub use layout::{Bytes, Element, Interned, Layout};
+pub use maps::{Keying, MapLayout};
+pub use support::support_matrix;
+
+use std::collections::BTreeMap;
+
+use slowpath_ir::{BlockId, Instruction, Program, SourceLocation, eliminate_dead_operations};
+
+use crate::line_info::LineInfo;
+use crate::{BpfProgram, Btf, Object};
+use lifter::Lifter;
+
+/// What the lifter takes as given.
+#[derive(Clone, Debug)]
+pub struct LiftOptions {
+    /// Length of the shortest packet in bytes, without frame check sequence.
+    pub min_packet: u16,
+    /// Length of the longest packet in bytes, without frame check sequence.
+    pub max_packet: u16,
+    /// What is known about the content of maps, by name.
+    pub contents: BTreeMap<String, MapContent>,
+    /// Helpers that are taken to return any value and to change nothing, by name, with the reason.
+    pub assumed_helpers: BTreeMap<String, String>,
+    /// The types of the kernel, for programs that tail calls lead to.
+    pub kernel: Option<Btf>,
+}
+
+impl Default for LiftOptions {
+    /// From the minimum of Ethernet, 60 bytes, to the usual MTU, 1500 bytes, and any map content.
+    fn default() -> Self {
+        LiftOptions {
+            min_packet: 60,
+            max_packet: 1500,
+            contents: BTreeMap::new(),
+            assumed_helpers: BTreeMap::new(),
+            kernel: None,
+        }
+    }
+}
+
+impl LiftOptions {
+    /// Why a helper that is not supported is taken for harmless, if it is.
+    fn assumed(&self, name: &str) -> Option<&str> {
+        self.assumed_helpers.get(name).map(String::as_str)
+    }
+}
+
+/// A lifted program.
+#[derive(Clone, Debug)]
+pub struct Lifted {
+    /// The program. Instructions are numbered by slot; those of programs that tail calls lead to
+    /// follow.
+    pub program: Program,
+    /// Source line of each instruction, as far as known.
+    pub lines: Vec<Option<LineInfo>>,
+    /// What its memory means.
+    pub layout: Layout,
+}
+
+/// Gives a program its meaning. Instructions that cannot be reached have none.
+///
+/// # Errors
+/// [`LiftError`] for helpers, map types and instructions that are not supported, and for what the
+/// kernel's verifier refuses as well.
+pub fn lift(
+    object: &Object,
+    program: &BpfProgram,
+    options: &LiftOptions,
+) -> Result<Lifted, LiftError> {
+    let mut lifter = Lifter::new(object, program, options);
+    lifter.run()?;
+    let (blocks, cost_classes) = lifter.finish();
+    let packets = (options.min_packet, options.max_packet);
+    let (mut prologue, packet_length) = lifter.machine.prologue(packets);
+    content::install(&mut lifter.machine, &object.maps, &lifter.layouts, &options.contents)?;
+    prologue.extend(lifter.machine.emit.take_ops());
+    let layout = Layout {
+        result: lifter.machine.result,
+        packet: lifter.machine.packet,
+        context: lifter.machine.context,
+        maps: lifter.layouts.into_values().collect(),
+    };
+    let mut insns = Vec::new();
+    let mut lines = Vec::new();
+    for unit in &lifter.units {
+        let linked = &unit.program;
+        for slot in 0..linked.insns.len() {
+            let line = linked.lines.get(slot).cloned().flatten();
+            let source = line
+                .as_ref()
+                .map(|line| SourceLocation { file: line.file.to_string(), line: line.line });
+            insns.push(Instruction { text: linked.disassemble(object, slot), source });
+            lines.push(line);
+        }
+    }
+    let mut program = Program {
+        name: program.name.clone(),
+        insns,
+        regs: std::mem::take(&mut lifter.machine.emit.regs),
+        inputs: std::mem::take(&mut lifter.machine.inputs),
+        regions: std::mem::take(&mut lifter.machine.regions),
+        cost_classes,
+        prologue,
+        blocks,
+        entry: BlockId(0),
+        packet_length: Some(packet_length),
+        assumptions: lifter.assumptions.into_iter().collect(),
+    };
+    eliminate_dead_operations(&mut program);
+    debug_assert_eq!(program.validate(), Ok(()));
+    Ok(Lifted { program, lines, layout })
+}

@@ -1,0 +1,54 @@
+//! Why a program cannot be lifted: one line with the place, the cause and a way out.
+
+use thiserror::Error;
+
+use crate::BpfProgram;
+
+/// A program that the engine cannot be asked about.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{place}{what}; {hint}")]
+pub struct LiftError {
+    /// Section, instruction and source line, with a colon behind; empty if it is no instruction's
+    /// fault.
+    place: String,
+    /// Slot of the instruction in the linked program.
+    pub insn: Option<usize>,
+    what: String,
+    hint: String,
+}
+
+impl LiftError {
+    /// An error that no single instruction is to blame for.
+    pub(super) fn program(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        LiftError { place: String::new(), insn: None, what: what.into(), hint: hint.into() }
+    }
+
+    /// An error at a slot of a program.
+    pub(super) fn at(program: &BpfProgram, slot: usize, cause: Cause) -> Self {
+        let mut place = match program.place(slot) {
+            Some((section, slot)) => format!("section {section}, instruction {slot}"),
+            None => format!("instruction {slot}"),
+        };
+        if let Some(Some(line)) = program.lines.get(slot) {
+            place.push_str(&format!(" ({}:{})", line.file, line.line));
+        }
+        place.push_str(": ");
+        LiftError { place, insn: Some(slot), what: cause.what, hint: cause.hint }
+    }
+}
+
+/// What is wrong with an instruction.
+#[derive(Clone, Debug)]
+pub(super) struct Cause {
+    what: String,
+    hint: String,
+}
+
+impl Cause {
+    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Cause { what: what.into(), hint: hint.into() }
+    }
+}
+
+/// Hint for what the kernel's verifier refuses.
+pub(super) const VERIFIER: &str = "the kernel's verifier refuses such a program";

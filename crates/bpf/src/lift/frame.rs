@@ -1,0 +1,118 @@
+//! Frames: which function runs, called from where. Calls are lifted by inlining, so a place of the
+//! lifted program is an instruction together with the frame that executes it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::BpfProgram;
+use crate::insn::{Call, Insn, TAIL_CALL};
+
+/// Index of a linked program: the first is the one to lift, the others are reached by tail calls.
+pub(super) type UnitId = usize;
+
+/// Index of a frame.
+pub(super) type FrameId = usize;
+
+/// A step inside an instruction that takes several blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// The instruction itself, and those behind it up to the end of the block.
+    Start,
+    /// A call that works on one of several maps: is it this one, or a later one?
+    WhichMap(u32),
+    /// A call that works on one of several maps: it is this one.
+    OnMap(u32),
+    /// A loop of a helper: is there another round?
+    LoopTest,
+    /// A loop of a helper: a round begins.
+    LoopBody,
+    /// A loop of a helper: the callback has returned.
+    LoopNext,
+    /// A loop of a helper: its result.
+    LoopDone,
+    /// A tail call: is it this one of the known slots? Behind the last one it has failed.
+    Slot(u32),
+    /// A tail call: the jump to this one of the known slots.
+    Enter(u32),
+}
+
+/// A block of the lifted program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub frame: FrameId,
+    /// Slot in the frame's unit.
+    pub slot: usize,
+    pub phase: Phase,
+}
+
+impl Place {
+    pub fn with(self, phase: Phase) -> Place {
+        Place { phase, ..self }
+    }
+}
+
+/// A function call in progress.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Frame {
+    pub unit: UnitId,
+    /// First slot of the function.
+    pub function: usize,
+    /// How many frames are around it.
+    pub depth: u8,
+    /// Where it returns to; `None` ends the program.
+    pub ret: Option<Place>,
+}
+
+/// All frames met.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    frames: Vec<Frame>,
+    known: HashMap<Frame, FrameId>,
+}
+
+impl Frames {
+    pub fn get(&self, id: FrameId) -> &Frame {
+        &self.frames[id]
+    }
+
+    pub fn id(&mut self, frame: Frame) -> FrameId {
+        let next = self.frames.len();
+        let id = *self.known.entry(frame.clone()).or_insert(next);
+        if id == next {
+            self.frames.push(frame);
+        }
+        id
+    }
+
+    /// Whether the function runs in this frame or in one around it.
+    pub fn running(&self, mut frame: FrameId, unit: UnitId, function: usize) -> bool {
+        loop {
+            let current = &self.frames[frame];
+            if (current.unit, current.function) == (unit, function) {
+                return true;
+            }
+            let Some(ret) = current.ret else { return false };
+            frame = ret.frame;
+        }
+    }
+}
+
+/// Slots at which blocks start.
+pub(super) fn leaders(program: &BpfProgram) -> BTreeSet<usize> {
+    let mut leaders: BTreeSet<usize> = program.subprograms.iter().map(|s| s.first).collect();
+    leaders.insert(0);
+    for (slot, insn) in program.insns.iter().enumerate() {
+        if let Some(target) = insn.jump_target(slot) {
+            leaders.insert(target);
+        }
+        let ends = match insn {
+            Insn::Jump { .. } | Insn::Branch { .. } | Insn::MayGoto { .. } | Insn::Exit => true,
+            Insn::Call(Call::Subprogram { .. }) => true,
+            Insn::Call(Call::Helper(number)) => *number == TAIL_CALL || super::loops::is(*number),
+            _ => false,
+        };
+        if ends {
+            leaders.insert(slot + 1);
+        }
+    }
+    leaders
+}

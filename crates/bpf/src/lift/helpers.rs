@@ -1,0 +1,271 @@
+//! The helpers: one table. What a helper does is a function that lifts its call.
+//!
+//! A new helper is one entry here and, where none fits, one function in a module below.
+
+mod checksum;
+mod environment;
+pub(super) mod kfuncs;
+mod map;
+mod packet;
+mod socket;
+
+use super::error::{Cause, VERIFIER};
+use super::frame::{Phase, Place};
+use super::lifter::{Lifter, Next};
+use super::value::Known;
+use super::emit::word;
+use super::memory::map_handle;
+use crate::insn::{TAIL_CALL, helper_name};
+use crate::maps::MapKind;
+
+/// `enum xdp_action` of the kernel's `uapi/linux/bpf.h`.
+pub(super) const XDP_ABORTED: u64 = 0;
+const XDP_REDIRECT: u64 = 4;
+
+const PERF_EVENT_OUTPUT: i32 = 25;
+
+/// How a call of a helper is lifted.
+#[derive(Clone, Copy)]
+pub(super) enum Lift {
+    /// By a function that sets `r0` and whatever else the helper changes.
+    Plain(fn(&mut Lifter<'_>, Place) -> Result<(), Cause>),
+    /// As a loop around a callback.
+    Loop,
+    /// As a jump to another program.
+    TailCall,
+    /// Not at all, for this reason.
+    Refused(&'static str),
+}
+
+/// A helper.
+pub(super) struct Helper {
+    pub number: i32,
+    pub lift: Lift,
+    pub note: &'static str,
+}
+
+const fn plain(
+    number: i32,
+    lift: fn(&mut Lifter<'_>, Place) -> Result<(), Cause>,
+    note: &'static str,
+) -> Helper {
+    Helper { number, lift: Lift::Plain(lift), note }
+}
+
+const fn refused(number: i32, why: &'static str) -> Helper {
+    Helper { number, lift: Lift::Refused(why), note: why }
+}
+
+/// Every helper that is known here, by number.
+#[rustfmt::skip]
+pub(super) const HELPERS: &[Helper] = &[
+    plain(1, map::lookup, "null or the element's value; the same key finds the same element"),
+    plain(2, map::update, "exact, with the flags; whether there is room for a new element is open"),
+    plain(3, map::delete, "exact"),
+    plain(5, environment::clock, "any time, not before the one returned last"),
+    plain(6, environment::any, "any result"),
+    plain(7, environment::random, "any 32-bit value"),
+    plain(8, environment::processor, "any number below 8192, the same in one run"),
+    Helper { number: 12, lift: Lift::TailCall, note: "slots that are known are followed; else the path may end there, which is listed as an assumption" },
+    plain(23, environment::redirect, "exact"),
+    plain(25, environment::perf_output, "0 or any error"),
+    plain(28, checksum::diff, "exact, for constant sizes"),
+    plain(42, environment::numa_node, "any number below 1024, the same in one run"),
+    plain(44, packet::adjust_head, "exact, for 256 bytes of head room"),
+    plain(51, map::redirect, "exact; whether there is an element is open unless known"),
+    plain(54, packet::adjust_meta, "exact, for drivers with metadata"),
+    plain(65, packet::adjust_tail, "exact, for packets in one page"),
+    plain(69, environment::fib_lookup, "any result code; the fields it may write are anything"),
+    plain(84, socket::object, "null or a socket with any content"),
+    plain(85, socket::object, "null or a socket with any content"),
+    plain(86, environment::nothing, "no effect that the program sees"),
+    plain(87, map::push, "0 or full"),
+    plain(88, map::pop, "any value, or empty"),
+    plain(89, map::pop, "any value, or empty"),
+    plain(93, environment::nothing, "no effect: a run is seen alone"),
+    plain(94, environment::nothing, "no effect: a run is seen alone"),
+    plain(95, socket::same, "null or the same socket"),
+    plain(96, socket::same, "null or the same socket"),
+    plain(98, socket::object, "null or a socket with any content"),
+    plain(99, socket::object, "null or a socket with any content"),
+    plain(100, environment::zero_or_error, "0 or any error"),
+    plain(110, environment::any, "any result"),
+    plain(118, environment::any, "any value"),
+    plain(125, environment::clock, "any time, not before the one returned last"),
+    plain(130, environment::ringbuf_output, "0 or any error"),
+    plain(131, environment::ringbuf_reserve, "null, or a record with any content"),
+    plain(132, environment::nothing, "no effect that the program sees"),
+    plain(133, environment::nothing, "no effect that the program sees"),
+    plain(134, environment::any, "any value"),
+    plain(160, environment::clock, "any time, not before the one returned last"),
+    plain(163, environment::check_mtu, "fits, does not fit, or an error; the MTU is anything"),
+    Helper { number: 164, lift: Lift::Loop, note: "one round for every element: all of an array's, any number of others" },
+    plain(165, environment::snprintf, "any text, for constant sizes"),
+    refused(169, "timers run outside of the packet's path"),
+    refused(170, "timers run outside of the packet's path"),
+    refused(171, "timers run outside of the packet's path"),
+    refused(172, "timers run outside of the packet's path"),
+    plain(177, environment::any, "any result"),
+    Helper { number: 181, lift: Lift::Loop, note: "exact" },
+    plain(188, packet::length, "exact, for packets in one piece"),
+    plain(189, packet::load_bytes, "exact, for constant sizes"),
+    plain(190, packet::store_bytes, "exact, for constant sizes"),
+    plain(204, environment::any, "any result"),
+    plain(205, environment::any, "any result"),
+    plain(206, environment::zero_or_error, "0 or any error"),
+    plain(207, environment::zero_or_error, "0 or any error"),
+    plain(208, environment::clock, "any time, not before the one returned last"),
+];
+
+/// What to do about something that is not supported.
+fn assume_hint(name: &str) -> String {
+    format!(
+        "docs/support.md lists what is; [helper.{name}] in a file given with --assume takes it for \
+         harmless"
+    )
+}
+
+/// What is known about a helper.
+pub(super) fn find(number: i32) -> Option<&'static Helper> {
+    let index = HELPERS.binary_search_by_key(&number, |helper| helper.number).ok()?;
+    Some(&HELPERS[index])
+}
+
+/// The register that holds the map that a helper works on, if it works on one.
+fn map_register(number: i32) -> usize {
+    const TAKE_CONTEXT_FIRST: [i32; 2] = [TAIL_CALL, PERF_EVENT_OUTPUT];
+    if TAKE_CONTEXT_FIRST.contains(&number) { 2 } else { 1 }
+}
+
+/// A helper's name, or its number.
+fn name(number: i32) -> String {
+    helper_name(number).map_or_else(|| format!("helper {number}"), str::to_owned)
+}
+
+impl Lifter<'_> {
+    /// Lifts the call of a helper.
+    pub(super) fn helper(&mut self, at: Place, number: i32) -> Result<Next, Cause> {
+        if let Known::Maps(maps) = self.state.regs[map_register(number)] {
+            return Ok(Next::To(at.with(Phase::WhichMap(maps.trailing_zeros()))));
+        }
+        self.helper_on(at.with(Phase::Start), number)
+    }
+
+    /// A call whose map differs between paths goes on in a block for each of them.
+    pub(super) fn which_map(&mut self, at: Place, number: i32, map: u32) -> Result<Next, Cause> {
+        let register = map_register(number);
+        let Known::Maps(maps) = self.state.regs[register] else {
+            return Err(Cause::new("the maps of a call are lost", VERIFIER));
+        };
+        let later = maps >> map >> 1;
+        let this = at.with(Phase::OnMap(map));
+        if later == 0 {
+            return Ok(Next::To(this));
+        }
+        let handle = self.machine.value(register as u8);
+        let same = self.machine.emit.eq(handle, word(map_handle(map)));
+        let next = map + 1 + later.trailing_zeros();
+        Ok(Next::Either(same, this, at.with(Phase::WhichMap(next))))
+    }
+
+    /// The call, on one of its maps.
+    pub(super) fn on_map(&mut self, at: Place, number: i32, map: u32) -> Result<Next, Cause> {
+        self.state.regs[map_register(number)] = Known::Map(map);
+        self.helper_on(at.with(Phase::Start), number)
+    }
+
+    fn helper_on(&mut self, at: Place, number: i32) -> Result<Next, Cause> {
+        let name = name(number);
+        let lift = match (find(number).map(|helper| helper.lift), self.options.assumed(&name)) {
+            (Some(Lift::Refused(why)), None) => {
+                let what = format!("{name} is not supported: {why}");
+                return Err(Cause::new(what, assume_hint(&name)));
+            }
+            (None, None) => {
+                let what = if helper_name(number).is_some() {
+                    format!("{name} is not supported")
+                } else {
+                    format!("there is no helper with number {number}")
+                };
+                return Err(Cause::new(what, assume_hint(&name)));
+            }
+            (Some(Lift::Refused(_)) | None, Some(reason)) => {
+                self.assume_harmless(&name, reason.to_owned());
+                Lift::Plain(environment::any)
+            }
+            (Some(lift), _) => lift,
+        };
+        match lift {
+            Lift::Plain(lift) => {
+                lift(self, at)?;
+                self.state.regs[1..6].fill(Known::NoStack);
+                Ok(Next::On)
+            }
+            Lift::Loop => self.loop_start(at, number),
+            Lift::TailCall => self.tail_call_start(at),
+            Lift::Refused(why) => Err(Cause::new(why, VERIFIER)),
+        }
+    }
+
+    /// Lists that something is taken for harmless.
+    fn assume_harmless(&mut self, name: &str, reason: String) {
+        let sentence = format!(
+            "{name} returns any value and changes nothing that the program sees: {reason} (--assume)"
+        );
+        self.assumptions.insert(sentence);
+    }
+
+    /// Counts a call: the class names the helper and the type of the map that it works on. Returns
+    /// the helper's name.
+    pub(super) fn call_cost(&mut self, at: Place, map: Option<MapKind>) -> String {
+        let name = self.called(at);
+        let short = name.strip_prefix("bpf_").unwrap_or(&name).to_owned();
+        let class = match map {
+            Some(kind) => format!("call.{short}.{kind}"),
+            None => format!("call.{short}"),
+        };
+        self.cost(at, &class);
+        name
+    }
+
+    /// The name of what the instruction calls.
+    fn called(&self, at: Place) -> String {
+        let unit = &self.units[self.frames.get(at.frame).unit].program;
+        match unit.insns.get(at.slot) {
+            Some(crate::insn::Insn::Call(crate::insn::Call::Helper(number))) => name(*number),
+            Some(crate::insn::Insn::Call(crate::insn::Call::Kfunc { id, .. })) => {
+                let id = usize::try_from(*id).ok();
+                id.and_then(|id| unit.kfuncs.get(id)).cloned().unwrap_or_default()
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// A size in an argument register, which has to be a constant.
+    pub(super) fn constant_size(&self, register: u8) -> Result<u32, Cause> {
+        /// More than any helper takes (`MAX_BPF_STACK`, or a page).
+        const LARGEST: u64 = 4096;
+        match self.state.regs[usize::from(register)] {
+            Known::Const(size) if size <= LARGEST => Ok(size as u32),
+            Known::Const(size) => {
+                Err(Cause::new(format!("a size of {size} bytes in r{register}"), VERIFIER))
+            }
+            _ => {
+                let what = format!("the size in r{register} is not a constant");
+                Err(Cause::new(what, "sizes that depend on the packet are not supported yet"))
+            }
+        }
+    }
+
+    /// Whether the program, or one that it calls, makes metadata in front of the packet.
+    pub(super) fn uses_metadata(&self) -> bool {
+        const ADJUST_META: i32 = 54;
+        let call = crate::insn::Insn::Call(crate::insn::Call::Helper(ADJUST_META));
+        self.units.iter().any(|unit| unit.program.insns.contains(&call))
+    }
+}
+
+/// The place behind an instruction.
+pub(super) fn behind(at: Place) -> Place {
+    Place { slot: at.slot + 1, phase: Phase::Start, ..at }
+}

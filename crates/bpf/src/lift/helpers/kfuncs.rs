@@ -1,0 +1,115 @@
+//! Kernel functions that programs call by name: one table, as for helpers.
+
+use super::environment;
+use super::socket;
+use crate::lift::error::Cause;
+use crate::lift::frame::Place;
+use crate::lift::lifter::{Lifter, Next};
+use crate::lift::value::Known;
+
+/// A kernel function.
+pub(in crate::lift) struct Kfunc {
+    pub name: &'static str,
+    lift: fn(&mut Lifter<'_>, Place) -> Result<(), Cause>,
+    pub note: &'static str,
+}
+
+const fn kfunc(
+    name: &'static str,
+    lift: fn(&mut Lifter<'_>, Place) -> Result<(), Cause>,
+    note: &'static str,
+) -> Kfunc {
+    Kfunc { name, lift, note }
+}
+
+/// Every kernel function that is supported.
+#[rustfmt::skip]
+pub(in crate::lift) const KFUNCS: &[Kfunc] = &[
+    kfunc("bpf_ct_change_status", environment::zero_or_error, "0 or any error"),
+    kfunc("bpf_ct_change_timeout", environment::zero_or_error, "0 or any error"),
+    kfunc("bpf_ct_insert_entry", connection, "null or a connection with any content"),
+    kfunc("bpf_ct_release", environment::nothing, "no effect that the program sees"),
+    kfunc("bpf_ct_set_nat_info", environment::zero_or_error, "0 or any error"),
+    kfunc("bpf_ct_set_status", environment::zero_or_error, "0 or any error"),
+    kfunc("bpf_ct_set_timeout", environment::nothing, "no effect that the program sees"),
+    kfunc("bpf_xdp_ct_alloc", with_options, "null or a connection with any content; the options it may write are anything"),
+    kfunc("bpf_xdp_ct_lookup", with_options, "null or a connection with any content; the options it may write are anything"),
+    kfunc("bpf_xdp_flow_lookup", flow, "null or a flow with any content; the options it may write are anything"),
+    kfunc("bpf_xdp_metadata_rx_hash", receive_hash, "0 or any error; what it may write is anything"),
+    kfunc("bpf_xdp_metadata_rx_timestamp", receive_time, "0 or any error; what it may write is anything"),
+    kfunc("bpf_xdp_metadata_rx_vlan_tag", receive_vlan, "0 or any error; what it may write is anything"),
+];
+
+/// What is known about a kernel function.
+fn find(name: &str) -> Option<&'static Kfunc> {
+    let index = KFUNCS.binary_search_by_key(&name, |kfunc| kfunc.name).ok()?;
+    Some(&KFUNCS[index])
+}
+
+impl Lifter<'_> {
+    /// Lifts the call of a kernel function.
+    pub(in crate::lift) fn kfunc(&mut self, at: Place) -> Result<Next, Cause> {
+        let name = self.called(at);
+        match (find(&name), self.options.assumed(&name)) {
+            (Some(kfunc), _) => (kfunc.lift)(self, at)?,
+            (None, Some(reason)) => {
+                self.assume_harmless(&name, reason.to_owned());
+                environment::any(self, at)?;
+            }
+            (None, None) => {
+                let what = format!("the kernel function {name} is not supported");
+                return Err(Cause::new(what, super::assume_hint(&name)));
+            }
+        }
+        self.state.regs[1..6].fill(Known::NoStack);
+        Ok(Next::On)
+    }
+
+    /// Some bytes behind an argument become anything.
+    fn written(&mut self, register: u8, bytes: u32) {
+        let (address, known) =
+            (self.machine.value(register), self.state.regs[usize::from(register)]);
+        self.havoc(address, bytes);
+        self.state.clobber(known);
+    }
+}
+
+/// `bpf_ct_insert_entry(connection)`.
+fn connection(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    socket::object(lifter, at)
+}
+
+/// `bpf_xdp_ct_lookup(ctx, tuple, tuple_size, opts, opts_size)` and `bpf_xdp_ct_alloc`: the options
+/// get an error number.
+fn with_options(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    let bytes = lifter.constant_size(5)?;
+    lifter.written(4, bytes);
+    socket::object(lifter, at)
+}
+
+/// `bpf_xdp_flow_lookup(ctx, tuple, opts, opts_size)`.
+fn flow(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    let bytes = lifter.constant_size(4)?;
+    lifter.written(3, bytes);
+    socket::object(lifter, at)
+}
+
+/// `bpf_xdp_metadata_rx_timestamp(ctx, timestamp)`.
+fn receive_time(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    lifter.written(2, 8);
+    environment::zero_or_error(lifter, at)
+}
+
+/// `bpf_xdp_metadata_rx_hash(ctx, hash, type)`.
+fn receive_hash(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    lifter.written(2, 4);
+    lifter.written(3, 4);
+    environment::zero_or_error(lifter, at)
+}
+
+/// `bpf_xdp_metadata_rx_vlan_tag(ctx, protocol, tag)`.
+fn receive_vlan(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    lifter.written(2, 2);
+    lifter.written(3, 2);
+    environment::zero_or_error(lifter, at)
+}

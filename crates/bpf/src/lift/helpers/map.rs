@@ -1,0 +1,169 @@
+//! Helpers that look into maps and change them (`kernel/bpf/helpers.c`, `arraymap.c`, `hashtab.c`,
+//! `lpm_trie.c`, `queue_stack_maps.c`).
+
+use crate::lift::emit::{errno, word};
+use crate::lift::error::Cause;
+use crate::lift::frame::Place;
+use crate::lift::lifter::Lifter;
+use crate::lift::maps::{Class, Keying, MapUse};
+use crate::lift::value::Known;
+use crate::maps::MapKind;
+
+const ENOENT: i64 = 2;
+const E2BIG: i64 = 7;
+const ENOMEM: i64 = 12;
+const EEXIST: i64 = 17;
+const EINVAL: i64 = 22;
+
+/// Flags of updates: only if absent, only if present.
+const BPF_NOEXIST: u64 = 1;
+const BPF_EXIST: u64 = 2;
+
+fn cannot(map: &MapUse, what: &str) -> Cause {
+    let hint = "docs/support.md lists what is supported";
+    Cause::new(format!("{what} map {} of type {}", map.def.name, map.def.kind), hint)
+}
+
+/// `bpf_map_lookup_elem(map, key)`: the address of the value, or null.
+pub(super) fn lookup(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    let map = lifter.map_in(1)?;
+    lifter.call_cost(at, Some(map.def.kind));
+    let key = lifter.machine.value(2);
+    let element = lifter.element(&map, key);
+    let exists = lifter.exists(&map, element);
+    let known = match (map.class, lifter.state.regs[1]) {
+        (Class::Maps, Known::Map(outer)) => Known::Inner(outer),
+        (Class::Array | Class::Hash | Class::Trie | Class::Places | Class::PlacesByKey, _) => {
+            Known::NoStack
+        }
+        _ => return Err(cannot(&map, "nothing can be looked up in")),
+    };
+    let number = lifter.place(&map, element);
+    let address = lifter.value_address(&map, number);
+    let value = lifter.machine.emit.select(exists, address, word(0));
+    lifter.result(value, known);
+    Ok(())
+}
+
+/// `bpf_map_update_elem(map, key, value, flags)`: 0 or a negative error.
+pub(super) fn update(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    let map = lifter.map_in(1)?;
+    lifter.call_cost(at, Some(map.def.kind));
+    if !matches!(map.class, Class::Array | Class::Hash) {
+        return Err(cannot(&map, "no program can update"));
+    }
+    let (key, value, flags) =
+        (lifter.machine.value(2), lifter.machine.value(3), lifter.machine.value(4));
+    let element = lifter.element(&map, key);
+    let exists = lifter.exists(&map, element);
+    let lru = matches!(map.def.kind, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH);
+    let emit = &mut lifter.machine.emit;
+    let wrong_flags = emit.ult(word(BPF_EXIST), flags);
+    let must_be_new = emit.eq(flags, word(BPF_NOEXIST));
+    let must_exist = emit.eq(flags, word(BPF_EXIST));
+    let mut error = if map.class == Class::Array {
+        let error = emit.select(must_be_new, errno(EEXIST), word(0));
+        emit.select(exists, error, errno(E2BIG))
+    } else {
+        // Whether there is room for one more is up to what else is in the map.
+        let full = emit.coin();
+        let number = if lru { ENOMEM } else { E2BIG };
+        let no_room = emit.select(full, errno(number), word(0));
+        let inserted = emit.select(must_exist, errno(ENOENT), no_room);
+        let replaced = emit.select(must_be_new, errno(EEXIST), word(0));
+        emit.select(exists, replaced, inserted)
+    };
+    error = emit.select(wrong_flags, errno(EINVAL), error);
+    let done = emit.eq(error, word(0));
+    lifter.set_exists(&map, element, done, true);
+    let address = lifter.value_address(&map, element.number);
+    lifter.copy_if(done, address, value, map.def.value_size);
+    lifter.result(error, Known::NoStack);
+    Ok(())
+}
+
+/// `bpf_map_delete_elem(map, key)`: 0 or a negative error.
+pub(super) fn delete(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    let map = lifter.map_in(1)?;
+    lifter.call_cost(at, Some(map.def.kind));
+    match map.class {
+        Class::Array => {
+            lifter.result(errno(EINVAL), Known::NoStack);
+            Ok(())
+        }
+        Class::Hash => {
+            let key = lifter.machine.value(2);
+            let element = lifter.element(&map, key);
+            let exists = lifter.exists(&map, element);
+            lifter.set_exists(&map, element, exists, false);
+            let result = lifter.machine.emit.select(exists, word(0), errno(ENOENT));
+            lifter.result(result, Known::NoStack);
+            Ok(())
+        }
+        _ => Err(cannot(&map, "no program can delete from")),
+    }
+}
+
+/// `bpf_map_push_elem(map, value, flags)`: 0, or an error when there is no room.
+pub(super) fn push(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    let map = lifter.map_in(1)?;
+    lifter.call_cost(at, Some(map.def.kind));
+    if map.class != Class::Queue {
+        return Err(cannot(&map, "nothing can be pushed to"));
+    }
+    let full = lifter.machine.emit.coin();
+    let result = lifter.machine.emit.select(full, errno(E2BIG), word(0));
+    lifter.result(result, Known::NoStack);
+    Ok(())
+}
+
+/// `bpf_map_pop_elem(map, value)` and `bpf_map_peek_elem`: any value, or an error when there is
+/// none; the kernel clears the value then.
+pub(super) fn pop(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    let map = lifter.map_in(1)?;
+    lifter.call_cost(at, Some(map.def.kind));
+    if map.class != Class::Queue {
+        return Err(cannot(&map, "nothing can be popped from"));
+    }
+    let (value, known) = (lifter.machine.value(2), lifter.state.regs[2]);
+    lifter.havoc(value, map.def.value_size);
+    lifter.state.clobber(known);
+    let empty = lifter.machine.emit.coin();
+    let result = lifter.machine.emit.select(empty, errno(ENOENT), word(0));
+    lifter.result(result, Known::NoStack);
+    Ok(())
+}
+
+/// `bpf_redirect_map(map, key, flags)`: `XDP_REDIRECT`, or the action in the flags if there is
+/// nothing at the key (`__bpf_xdp_redirect_map` of `include/linux/filter.h`).
+pub(super) fn redirect(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    const ACTIONS: u64 = 3;
+    const BROADCAST: u64 = 8;
+    const EXCLUDE_INGRESS: u64 = 16;
+    let map = lifter.map_in(1)?;
+    lifter.call_cost(at, Some(map.def.kind));
+    if !matches!(map.class, Class::Places | Class::PlacesByKey) {
+        return Err(cannot(&map, "packets cannot be redirected with"));
+    }
+    let many = matches!(map.def.kind, MapKind::DEVMAP | MapKind::DEVMAP_HASH);
+    let allowed = if many { ACTIONS | BROADCAST | EXCLUDE_INGRESS } else { ACTIONS };
+    let (key, flags) = (lifter.machine.value(2), lifter.machine.value(3));
+    let index = lifter.machine.emit.extract(key, 0, 32);
+    let element = match map.layout.keying {
+        Keying::Interned => return Err(cannot(&map, "the key of a redirection has 4 bytes, not so")),
+        _ => lifter.element_of_number(&map, index),
+    };
+    let exists = lifter.exists(&map, element);
+    let emit = &mut lifter.machine.emit;
+    let broadcast = emit.and(flags, word(BROADCAST));
+    let single = emit.eq(broadcast, word(0));
+    let broadcast = emit.not(single);
+    let found = if many { emit.or(exists, broadcast) } else { exists };
+    let fallback = emit.and(flags, word(ACTIONS));
+    let action = emit.select(found, word(super::XDP_REDIRECT), fallback);
+    let strange = emit.and(flags, word(!allowed));
+    let fine = emit.eq(strange, word(0));
+    let result = emit.select(fine, action, word(super::XDP_ABORTED));
+    lifter.result(result, Known::NoStack);
+    Ok(())
+}

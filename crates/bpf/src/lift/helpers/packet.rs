@@ -1,0 +1,219 @@
+//! Helpers that move the ends of the packet and copy its bytes (`net/core/filter.c`).
+//!
+//! The packet has the room around it that native XDP guarantees: 256 bytes in front, of which the
+//! kernel keeps `struct xdp_frame`, and the rest of a page behind, less `struct skb_shared_info`.
+
+use slowpath_ir::{BinaryOp, Operand};
+
+use crate::lift::emit::{errno, word};
+use crate::lift::error::Cause;
+use crate::lift::frame::Place;
+use crate::lift::lifter::Lifter;
+use crate::lift::maps::chunks;
+use crate::lift::start::{DATA, DATA_END, DATA_META};
+use crate::lift::value::Known;
+
+const EACCES: i64 = 13;
+const EINVAL: i64 = 22;
+
+/// Bytes of an Ethernet header: no packet gets shorter.
+const ETH_HLEN: u64 = 14;
+/// `XDP_PACKET_HEADROOM` less `sizeof(struct xdp_frame)`.
+const HEADROOM: u64 = 256 - 40;
+/// From the first byte of the packet as received to the last that it can be extended to: a page of
+/// 4096 bytes less the head room and `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))`.
+const FRAME_END: u64 = 4096 - 256 - 320;
+/// Longest metadata (`xdp_metalen_invalid`).
+const METADATA: u64 = 252;
+/// Largest offset and length that the kernel looks at (`bpf_xdp_pointer`).
+const OFFSET_MAX: u64 = 0xffff;
+
+/// How far an end is to be moved.
+struct Distance {
+    /// Sign-extended to 64 bits; right if `small` is set.
+    value: Operand,
+    /// Whether it is in the range of any packet.
+    small: Operand,
+}
+
+impl Lifter<'_> {
+    /// A packet address from the context.
+    fn context_pointer(&mut self, field: u64) -> Operand {
+        let base = self.machine.base(self.machine.context);
+        let address = self.machine.emit.add(base, word(field));
+        let low = self.machine.emit.load(address, 4);
+        self.machine.emit.zero_extend(low, 64)
+    }
+
+    /// Writes a packet address to the context.
+    fn set_context_pointer(&mut self, field: u64, pointer: Operand) {
+        let base = self.machine.base(self.machine.context);
+        let address = self.machine.emit.add(base, word(field));
+        let low = self.machine.emit.extract(pointer, 0, 32);
+        self.machine.emit.store(address, low);
+    }
+
+    /// The signed 32-bit distance in `r2`.
+    fn distance(&mut self) -> Distance {
+        if let Known::Const(value) = self.state.regs[2] {
+            let value = i64::from(value as u32 as i32);
+            let small = (-0x4000..0x4000).contains(&value);
+            let value = if small { value } else { 0 };
+            return Distance {
+                value: word(value as u64),
+                small: Operand::constant(1, small.into()),
+            };
+        }
+        let r2 = self.machine.value(2);
+        let emit = &mut self.machine.emit;
+        let given = emit.extract(r2, 0, 32);
+        // Few bits, so that the engine sees that the sum cannot leave the packet's surroundings.
+        let low = emit.extract(given, 0, 15);
+        let narrow = emit.sign_extend(low, 32);
+        let small = emit.eq(narrow, given);
+        Distance { value: emit.sign_extend(low, 64), small }
+    }
+
+    fn at_most(&mut self, a: Operand, b: Operand) -> Operand {
+        let above = self.machine.emit.ult(b, a);
+        self.machine.emit.not(above)
+    }
+
+    fn error_unless(&mut self, ok: Operand, number: i64) {
+        let result = self.machine.emit.select(ok, word(0), errno(number));
+        self.result(result, Known::NoStack);
+    }
+}
+
+/// `bpf_xdp_adjust_head(ctx, delta)`.
+pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    lifter.call_cost(at, None);
+    if lifter.uses_metadata() {
+        let what = "bpf_xdp_adjust_head moves metadata that bpf_xdp_adjust_meta has made";
+        let hint = "programs that use both are not supported yet";
+        return Err(Cause::new(what, hint));
+    }
+    let Distance { value, small } = lifter.distance();
+    let data = lifter.context_pointer(DATA);
+    let end = lifter.context_pointer(DATA_END);
+    let packet = lifter.machine.base(lifter.machine.packet);
+    let moved = lifter.machine.emit.add(data, value);
+    let first = lifter.machine.emit.sub(packet, word(HEADROOM));
+    let room = lifter.at_most(first, moved);
+    let last = lifter.machine.emit.sub(end, word(ETH_HLEN));
+    let rest = lifter.at_most(moved, last);
+    let ok = lifter.machine.emit.and(room, rest);
+    let ok = lifter.machine.emit.and(ok, small);
+    let distance = lifter.machine.emit.select(ok, value, word(0));
+    let data = lifter.machine.emit.add(data, distance);
+    lifter.set_context_pointer(DATA, data);
+    lifter.set_context_pointer(DATA_META, data);
+    lifter.error_unless(ok, EINVAL);
+    Ok(())
+}
+
+/// `bpf_xdp_adjust_tail(ctx, delta)`. Bytes that the packet grows by are zero.
+pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    lifter.call_cost(at, None);
+    let grows = match lifter.state.regs[2] {
+        Known::Const(value) => u32::try_from(value as u32 as i32).unwrap_or(0),
+        _ => 0,
+    };
+    let Distance { value, small } = lifter.distance();
+    let data = lifter.context_pointer(DATA);
+    let end = lifter.context_pointer(DATA_END);
+    let packet = lifter.machine.base(lifter.machine.packet);
+    let moved = lifter.machine.emit.add(end, value);
+    let last = lifter.machine.emit.add(packet, word(FRAME_END));
+    let room = lifter.at_most(moved, last);
+    let least = lifter.machine.emit.add(data, word(ETH_HLEN));
+    let rest = lifter.at_most(least, moved);
+    let ok = lifter.machine.emit.and(room, rest);
+    let ok = lifter.machine.emit.and(ok, small);
+    for (offset, bytes) in chunks(grows.min(FRAME_END as u32)) {
+        let address = lifter.machine.emit.add(end, word(offset));
+        lifter.machine.emit.store_if(ok, address, Operand::constant(8 * bytes, 0));
+    }
+    let distance = lifter.machine.emit.select(ok, value, word(0));
+    let end = lifter.machine.emit.add(end, distance);
+    lifter.set_context_pointer(DATA_END, end);
+    lifter.error_unless(ok, EINVAL);
+    Ok(())
+}
+
+/// `bpf_xdp_adjust_meta(ctx, delta)`.
+pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    lifter.call_cost(at, None);
+    let Distance { value, small } = lifter.distance();
+    let data = lifter.context_pointer(DATA);
+    let meta = lifter.context_pointer(DATA_META);
+    let packet = lifter.machine.base(lifter.machine.packet);
+    let moved = lifter.machine.emit.add(meta, value);
+    let first = lifter.machine.emit.sub(packet, word(HEADROOM));
+    let room = lifter.at_most(first, moved);
+    let before = lifter.at_most(moved, data);
+    let inside = lifter.machine.emit.and(room, before);
+    let inside = lifter.machine.emit.and(inside, small);
+    let length = lifter.machine.emit.sub(data, moved);
+    let short = lifter.at_most(length, word(METADATA));
+    let odd = lifter.machine.emit.and(length, word(3));
+    let aligned = lifter.machine.emit.eq(odd, word(0));
+    let valid = lifter.machine.emit.and(short, aligned);
+    let ok = lifter.machine.emit.and(inside, valid);
+    let distance = lifter.machine.emit.select(ok, value, word(0));
+    let meta = lifter.machine.emit.add(meta, distance);
+    lifter.set_context_pointer(DATA_META, meta);
+    let error = lifter.machine.emit.select(inside, errno(EACCES), errno(EINVAL));
+    let result = lifter.machine.emit.select(ok, word(0), error);
+    lifter.result(result, Known::NoStack);
+    Ok(())
+}
+
+/// `bpf_xdp_get_buff_len(ctx)`: of packets in one piece.
+pub(super) fn length(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    lifter.call_cost(at, None);
+    let data = lifter.context_pointer(DATA);
+    let end = lifter.context_pointer(DATA_END);
+    let length = lifter.machine.emit.sub(end, data);
+    lifter.result(length, Known::NoStack);
+    Ok(())
+}
+
+/// Where in the packet `r2` and a constant length lead, and whether that is inside.
+fn span(lifter: &mut Lifter<'_>, bytes: u32) -> (Operand, Operand) {
+    let data = lifter.context_pointer(DATA);
+    let end = lifter.context_pointer(DATA_END);
+    let r2 = lifter.machine.value(2);
+    let emit = &mut lifter.machine.emit;
+    let offset = emit.extract(r2, 0, 32);
+    let offset = emit.zero_extend(offset, 64);
+    let address = emit.binary(BinaryOp::Add, data, offset);
+    let length = emit.sub(end, data);
+    let behind = emit.add(offset, word(bytes.into()));
+    let inside = lifter.at_most(behind, length);
+    let near = lifter.at_most(offset, word(OFFSET_MAX));
+    (address, lifter.machine.emit.and(inside, near))
+}
+
+/// `bpf_xdp_load_bytes(ctx, offset, buf, len)`.
+pub(super) fn load_bytes(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    lifter.call_cost(at, None);
+    let bytes = lifter.constant_size(4)?;
+    let (address, ok) = span(lifter, bytes);
+    let (buffer, known) = (lifter.machine.value(3), lifter.state.regs[3]);
+    lifter.copy_if(ok, buffer, address, bytes);
+    lifter.state.clobber(known);
+    lifter.error_unless(ok, EINVAL);
+    Ok(())
+}
+
+/// `bpf_xdp_store_bytes(ctx, offset, buf, len)`.
+pub(super) fn store_bytes(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    lifter.call_cost(at, None);
+    let bytes = lifter.constant_size(4)?;
+    let (address, ok) = span(lifter, bytes);
+    let buffer = lifter.machine.value(3);
+    lifter.copy_if(ok, address, buffer, bytes);
+    lifter.error_unless(ok, EINVAL);
+    Ok(())
+}

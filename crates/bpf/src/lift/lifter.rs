@@ -1,0 +1,330 @@
+//! The walk over the program: follows control flow with what is known about values, and lifts each
+//! block when it is reached, again if less turns out to be known there.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use slowpath_ir::{
+    Block, BlockId, CostClassId, CostEvent, Edge, InsnIdx, Operand, Target, Terminator,
+};
+
+use super::LiftOptions;
+use super::error::{Cause, LiftError, VERIFIER};
+use super::frame::{Frame, Frames, Phase, Place, UnitId, leaders};
+use super::machine::Machine;
+use super::maps::MapLayout;
+use super::value::{Known, State};
+use crate::insn::{Call, Insn, POISON};
+use crate::{BpfProgram, Object};
+
+/// Blocks after which a program is refused rather than inlined further.
+const MAX_BLOCKS: usize = 200_000;
+/// Deepest nesting of calls (`MAX_CALL_FRAMES` of the kernel).
+const MAX_FRAMES: u8 = 8;
+
+/// How control goes on behind an instruction.
+pub(super) enum Next {
+    /// To the next instruction.
+    On,
+    To(Place),
+    /// To the first place if the bit is set, else to the second.
+    Either(Operand, Place, Place),
+    /// The program ends.
+    Exit,
+    /// The program ends if the bit is set, else goes on at the place.
+    ExitOr(Operand, Place),
+}
+
+/// A linked program and where its instructions are among those of the lifted one.
+pub(super) struct Unit {
+    pub program: BpfProgram,
+    pub first_insn: usize,
+    leaders: BTreeSet<usize>,
+}
+
+/// Lifts one program.
+pub(super) struct Lifter<'a> {
+    pub object: &'a Object,
+    pub options: &'a LiftOptions,
+    pub units: Vec<Unit>,
+    /// Units of the object's programs that tail calls lead to.
+    unit_of: HashMap<usize, UnitId>,
+    pub machine: Machine,
+    pub frames: Frames,
+    /// What is known at the current instruction.
+    pub state: State,
+    pub assumptions: BTreeSet<String>,
+    /// The maps used, by name.
+    pub layouts: BTreeMap<String, MapLayout>,
+    classes: BTreeMap<String, CostClassId>,
+    blocks: Vec<Option<Block>>,
+    ids: HashMap<Place, BlockId>,
+    states: HashMap<Place, State>,
+    pending: BTreeSet<(BlockId, Place)>,
+    costs: Vec<CostEvent>,
+}
+
+impl<'a> Lifter<'a> {
+    pub fn new(object: &'a Object, program: &BpfProgram, options: &'a LiftOptions) -> Self {
+        let mut lifter = Lifter {
+            object,
+            options,
+            units: Vec::new(),
+            unit_of: HashMap::new(),
+            machine: Machine::new(),
+            frames: Frames::default(),
+            state: State::start(),
+            assumptions: BTreeSet::new(),
+            layouts: BTreeMap::new(),
+            classes: BTreeMap::new(),
+            blocks: Vec::new(),
+            ids: HashMap::new(),
+            states: HashMap::new(),
+            pending: BTreeSet::new(),
+            costs: Vec::new(),
+        };
+        lifter.add_unit(program.clone());
+        lifter
+    }
+
+    fn add_unit(&mut self, program: BpfProgram) -> UnitId {
+        let last = self.units.last();
+        let first_insn = last.map_or(0, |unit| unit.first_insn + unit.program.insns.len());
+        let leaders = leaders(&program);
+        self.units.push(Unit { program, first_insn, leaders });
+        self.units.len() - 1
+    }
+
+    /// The unit of a program of the object, linked when first needed.
+    pub fn unit(&mut self, program: usize) -> Result<UnitId, Cause> {
+        if let Some(&unit) = self.unit_of.get(&program) {
+            return Ok(unit);
+        }
+        let linked = self
+            .object
+            .link(program, self.options.kernel.as_ref())
+            .map_err(|error| Cause::new(error.to_string(), "it is the target of a tail call"))?;
+        let unit = self.add_unit(linked);
+        self.unit_of.insert(program, unit);
+        Ok(unit)
+    }
+
+    /// Lifts everything that can be reached.
+    pub fn run(&mut self) -> Result<(), LiftError> {
+        let frame = self.frames.id(Frame { unit: 0, function: 0, depth: 0, ret: None });
+        let start = Place { frame, slot: 0, phase: Phase::Start };
+        let state = self.state.clone();
+        self.reach(start, &state)?;
+        while let Some((id, place)) = self.pending.pop_first() {
+            self.state = self.states[&place].clone();
+            let block = self.block(place)?;
+            self.blocks[id.index()] = Some(block);
+        }
+        Ok(())
+    }
+
+    /// The blocks and cost classes, once everything is lifted.
+    pub fn finish(&mut self) -> (Vec<Block>, Vec<String>) {
+        let blocks = std::mem::take(&mut self.blocks).into_iter().flatten().collect();
+        let mut classes = vec![String::new(); self.classes.len()];
+        for (name, id) in std::mem::take(&mut self.classes) {
+            classes[id.index()] = name;
+        }
+        (blocks, classes)
+    }
+
+    /// The block at a place that is reached in a state.
+    fn reach(&mut self, place: Place, state: &State) -> Result<BlockId, LiftError> {
+        let next = BlockId::from(self.ids.len());
+        let id = *self.ids.entry(place).or_insert(next);
+        let changed = match self.states.get_mut(&place) {
+            Some(known) => known.join(state),
+            None => {
+                self.states.insert(place, state.clone());
+                self.blocks.push(None);
+                true
+            }
+        };
+        if changed {
+            self.pending.insert((id, place));
+        }
+        if self.blocks.len() > MAX_BLOCKS {
+            let what = format!("the program has more than {MAX_BLOCKS} blocks after inlining");
+            let hint = "fewer or smaller functions, or calls from fewer places, help";
+            return Err(LiftError::program(what, hint));
+        }
+        Ok(id)
+    }
+
+    fn block(&mut self, place: Place) -> Result<Block, LiftError> {
+        self.machine.emit.begin_block();
+        self.costs.clear();
+        let mut insns = Vec::new();
+        let unit = self.frames.get(place.frame).unit;
+        let mut at = place;
+        let next = loop {
+            let insn = self.number(unit, at.slot);
+            self.machine.emit.begin_insn(insn.index());
+            if at.phase == Phase::Start {
+                insns.push(insn);
+            }
+            let step = self.step(at);
+            let next = step.map_err(|c| LiftError::at(&self.units[unit].program, at.slot, c))?;
+            let Next::On = next else { break next };
+            let slots = self.units[unit].program.insns[at.slot].slots().max(1);
+            at = Place { slot: at.slot + slots, phase: Phase::Start, ..at };
+            if self.units[unit].leaders.contains(&at.slot) {
+                break Next::To(at);
+            }
+        };
+        let first = self.number(unit, place.slot);
+        let terminator = self.terminator(next)?;
+        let costs = std::mem::take(&mut self.costs);
+        Ok(Block { first, insns, ops: self.machine.emit.take_ops(), costs, terminator })
+    }
+
+    /// The number of an instruction in the lifted program.
+    fn number(&self, unit: UnitId, slot: usize) -> InsnIdx {
+        InsnIdx::from(self.units[unit].first_insn + slot)
+    }
+
+    fn terminator(&mut self, next: Next) -> Result<Terminator, LiftError> {
+        let state = self.state.clone();
+        let edge = |target| Edge { target, costs: Vec::new() };
+        let exit = || edge(Target::Exit(0));
+        Ok(match next {
+            Next::On | Next::Exit => Terminator::Jump(exit()),
+            Next::To(place) => {
+                Terminator::Jump(edge(Target::Block(self.reach(place, &state)?)))
+            }
+            Next::ExitOr(cond, place) => Terminator::Branch {
+                cond: self.machine.condition(cond),
+                taken: exit(),
+                fallthrough: edge(Target::Block(self.reach(place, &state)?)),
+            },
+            Next::Either(_, yes, no) if yes == no => {
+                Terminator::Jump(edge(Target::Block(self.reach(yes, &state)?)))
+            }
+            Next::Either(cond, yes, no) => Terminator::Branch {
+                cond: self.machine.condition(cond),
+                taken: edge(Target::Block(self.reach(yes, &state)?)),
+                fallthrough: edge(Target::Block(self.reach(no, &state)?)),
+            },
+        })
+    }
+
+    /// Counts an instruction as work of a class.
+    pub fn cost(&mut self, at: Place, class: &str) {
+        let unit = self.frames.get(at.frame).unit;
+        let next = CostClassId::from(self.classes.len());
+        let class = match self.classes.get(class) {
+            Some(&id) => id,
+            None => *self.classes.entry(class.to_owned()).or_insert(next),
+        };
+        self.costs.push(CostEvent { insn: self.number(unit, at.slot), class });
+    }
+
+    /// Lifts one instruction, or one step of it.
+    fn step(&mut self, at: Place) -> Result<Next, Cause> {
+        let unit = &self.units[self.frames.get(at.frame).unit];
+        let Some(&insn) = unit.program.insns.get(at.slot) else {
+            return Err(Cause::new("control runs over the end of the program", VERIFIER));
+        };
+        self.machine.enter(self.frames.get(at.frame).depth);
+        match (insn, at.phase) {
+            (Insn::Call(Call::Helper(POISON)), _) => {
+                let unit = &self.units[self.frames.get(at.frame).unit];
+                let what = unit.program.unresolved(at.slot).unwrap_or("it is not resolved");
+                let hint = "give the types of the kernel it is for with --btf";
+                Err(Cause::new(what, hint))
+            }
+            (Insn::Call(Call::Helper(number)), Phase::Start) => self.helper(at, number),
+            (Insn::Call(Call::Helper(number)), Phase::WhichMap(map)) => {
+                self.which_map(at, number, map)
+            }
+            (Insn::Call(Call::Helper(number)), Phase::OnMap(map)) => self.on_map(at, number, map),
+            (Insn::Call(Call::Helper(_)), Phase::Slot(_) | Phase::Enter(_)) => {
+                self.tail_call_step(at)
+            }
+            (Insn::Call(Call::Helper(_)), _) => self.loop_step(at),
+            (Insn::Call(Call::Subprogram { .. }), _) => {
+                self.cost(at, "call");
+                let function = insn.function_target(at.slot).unwrap_or(usize::MAX);
+                let ret = Place { slot: at.slot + 1, ..at };
+                let place = self.enter_function(at, function, ret)?;
+                Ok(Next::To(place))
+            }
+            (Insn::Call(Call::Kfunc { .. }), _) => self.kfunc(at),
+            (Insn::Exit, _) => self.exit(at),
+            (Insn::Jump { .. }, _) => {
+                self.cost(at, "jump");
+                Ok(Next::To(self.jump_target(at, insn)?))
+            }
+            (Insn::Branch { width, cond, dst, src, .. }, _) => {
+                self.cost(at, "jump");
+                let taken = self.jump_target(at, insn)?;
+                let fallthrough = Place { slot: at.slot + 1, ..at };
+                Ok(match self.decide(width, cond, dst, src) {
+                    Some(true) => Next::To(taken),
+                    Some(false) => Next::To(fallthrough),
+                    None => {
+                        let cond = self.comparison(width, cond, dst, src);
+                        Next::Either(cond, taken, fallthrough)
+                    }
+                })
+            }
+            (Insn::MayGoto { .. }, _) => {
+                // The kernel's budget for such loops is part of no contract: either way is possible.
+                self.cost(at, "jump");
+                let taken = self.jump_target(at, insn)?;
+                let coin = self.machine.emit.coin();
+                Ok(Next::Either(coin, taken, Place { slot: at.slot + 1, ..at }))
+            }
+            _ => self.plain(at, insn).map(|()| Next::On),
+        }
+    }
+
+    fn jump_target(&self, at: Place, insn: Insn) -> Result<Place, Cause> {
+        let slot = insn.jump_target(at.slot);
+        let slot = slot.ok_or_else(|| Cause::new("a jump before the program", VERIFIER))?;
+        Ok(Place { slot, phase: Phase::Start, ..at })
+    }
+
+    /// Enters a function that returns to `ret`; its arguments are in place.
+    pub fn enter_function(
+        &mut self,
+        at: Place,
+        function: usize,
+        ret: Place,
+    ) -> Result<Place, Cause> {
+        let frame = self.frames.get(at.frame);
+        let (unit, depth) = (frame.unit, frame.depth + 1);
+        if self.frames.running(at.frame, unit, function) {
+            return Err(Cause::new("a function calls itself", VERIFIER));
+        }
+        if depth >= MAX_FRAMES {
+            let what = format!("calls are nested more than {MAX_FRAMES} deep");
+            return Err(Cause::new(what, VERIFIER));
+        }
+        let frame = self.frames.id(Frame { unit, function, depth, ret: Some(ret) });
+        self.state.call(depth);
+        self.machine.enter(depth);
+        Ok(Place { frame, slot: function, phase: Phase::Start })
+    }
+
+    fn exit(&mut self, at: Place) -> Result<Next, Cause> {
+        self.cost(at, "exit");
+        let Some(ret) = self.frames.get(at.frame).ret else {
+            let result = self.machine.base(self.machine.result);
+            let r0 = self.machine.value(0);
+            self.machine.emit.store(result, r0);
+            return Ok(Next::Exit);
+        };
+        let depth = self.frames.get(ret.frame).depth;
+        self.state.ret(depth);
+        // A number, as far as anyone can tell: frames do not hand out pointers to themselves.
+        if let Known::Frame { .. } | Known::Nothing = self.state.regs[0] {
+            self.state.regs[0] = Known::NoStack;
+        }
+        Ok(Next::To(ret))
+    }
+}

@@ -1,0 +1,79 @@
+//! What holds before the first instruction: the context, the packet, and what helpers count.
+
+use slowpath_ir::{InputId, InputKind, Op, Operand, OriginOp, Reg};
+
+use super::emit::word;
+use super::machine::Machine;
+
+/// Offsets of the fields of `struct xdp_md` (`uapi/linux/bpf.h`), in bytes.
+pub(super) const DATA: u64 = 0;
+pub(super) const DATA_END: u64 = 4;
+pub(super) const DATA_META: u64 = 8;
+const INGRESS_IFINDEX: u64 = 12;
+const RX_QUEUE_INDEX: u64 = 16;
+const EGRESS_IFINDEX: u64 = 20;
+
+/// What a register holds at the start of a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum StartValue {
+    Zero,
+    Unknown(InputId),
+}
+
+impl Machine {
+    /// A register that is zero at the start of a run.
+    pub fn start_zero(&mut self, name: &str, width: u8) -> Reg {
+        let reg = self.extra(name, width);
+        self.started.insert(reg, StartValue::Zero);
+        reg
+    }
+
+    /// A register that is anything up to `max` at the start of a run.
+    pub fn start_unknown(&mut self, name: &str, width: u8, max: u64) -> Reg {
+        let reg = self.extra(name, width);
+        let input = self.input(&format!("{name} at the start"), width, 0, max, InputKind::Unknown);
+        self.started.insert(reg, StartValue::Unknown(input));
+        reg
+    }
+
+    /// The operations before the first instruction; packets have `packets.0` to `packets.1` bytes.
+    /// Returns the packet's length as well.
+    pub fn prologue(&mut self, packets: (u16, u16)) -> (Vec<OriginOp>, InputId) {
+        let (min, max) = (u64::from(packets.0), u64::from(packets.1));
+        let length = self.input("packet length", 64, min, max, InputKind::PacketLength);
+        let fields = [
+            (INGRESS_IFINDEX, self.input("ingress_ifindex", 32, 1, 0x7fff_ffff, InputKind::Unknown)),
+            (RX_QUEUE_INDEX, self.input("rx_queue_index", 32, 0, 0xffff, InputKind::Unknown)),
+            (EGRESS_IFINDEX, self.input("egress_ifindex", 32, 0, 0x7fff_ffff, InputKind::Unknown)),
+        ];
+        let mut ops = self.bases();
+        self.emit.begin_block();
+        let packet = self.base(self.packet);
+        let bytes = self.emit.unknown_input(length, 64);
+        let end = self.emit.add(packet, bytes);
+        let context = self.base(self.context);
+        for (offset, pointer) in [(DATA, packet), (DATA_END, end), (DATA_META, packet)] {
+            let low = self.emit.extract(pointer, 0, 32);
+            let address = self.emit.add(context, word(offset));
+            self.emit.store(address, low);
+        }
+        for (offset, input) in fields {
+            let value = self.emit.unknown_input(input, 32);
+            let address = self.emit.add(context, word(offset));
+            self.emit.store(address, value);
+        }
+        let r1 = self.reg(1);
+        self.emit.copy(r1, context);
+        for (reg, value) in std::mem::take(&mut self.started) {
+            match value {
+                StartValue::Zero => {
+                    let width = self.emit.width(reg.into());
+                    self.emit.copy(reg, Operand::constant(width, 0));
+                }
+                StartValue::Unknown(input) => self.emit.push(Op::Input { dst: reg, input }),
+            }
+        }
+        ops.extend(self.emit.take_ops());
+        (ops, length)
+    }
+}

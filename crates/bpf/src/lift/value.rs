@@ -1,0 +1,227 @@
+//! What is known about values while lifting: constants, which map, which stack slot.
+//!
+//! Just enough to know the map and the constant sizes at every call, to follow function pointers,
+//! and to leave out code behind constant conditions (read-only variables, absent CO-RE fields), as
+//! the kernel's verifier does. Everything else is the engine's business.
+
+use std::collections::BTreeMap;
+
+use super::frame::Place;
+
+/// What holds for both of two tables.
+fn join_tables<K: Ord>(table: &mut BTreeMap<K, Known>, other: &BTreeMap<K, Known>) {
+    table.retain(|key, known| match other.get(key) {
+        Some(other) => {
+            *known = known.join(*other);
+            true
+        }
+        None => false,
+    });
+}
+
+/// A value of a register or spilled register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// Nothing.
+    Nothing,
+    /// No pointer into a stack frame.
+    NoStack,
+    /// This number.
+    Const(u64),
+    /// A map of the object.
+    Map(u32),
+    /// One of several maps of the object (a bit for each), or null.
+    Maps(u128),
+    /// A map out of this map of maps, or null.
+    Inner(u32),
+    /// A function: its first slot.
+    Function(usize),
+    /// An address in a frame's stack, relative to the frame pointer.
+    Frame {
+        /// Of which frame.
+        depth: u8,
+        /// Offset in bytes, if known.
+        offset: Option<i64>,
+    },
+    /// An address in the only element of a map.
+    Data {
+        /// The map.
+        map: u32,
+        /// Offset in bytes.
+        offset: i64,
+    },
+    /// The program's context.
+    Context,
+}
+
+impl Known {
+    /// What holds for both.
+    fn join(self, other: Known) -> Known {
+        let stack = |known| matches!(known, Known::Nothing | Known::Frame { .. });
+        match (self, other) {
+            _ if self == other => self,
+            (Known::Frame { depth, .. }, Known::Frame { depth: same, .. }) if depth == same => {
+                Known::Frame { depth, offset: None }
+            }
+            // No call takes null for a map: the verifier has seen that it is none.
+            _ if let (Some(maps), Some(others)) = (self.maps(), other.maps()) => {
+                Known::Maps(maps | others)
+            }
+            (Known::Map(_) | Known::Maps(_), Known::Const(0)) => {
+                self.maps().map_or(Known::NoStack, Known::Maps)
+            }
+            (Known::Const(0), Known::Map(_) | Known::Maps(_)) => {
+                other.maps().map_or(Known::NoStack, Known::Maps)
+            }
+            // A null pointer beside a map from a map of maps is that map's null.
+            (Known::Inner(map), Known::Const(0)) | (Known::Const(0), Known::Inner(map)) => {
+                Known::Inner(map)
+            }
+            _ if stack(self) || stack(other) => Known::Nothing,
+            _ => Known::NoStack,
+        }
+    }
+
+    /// The maps that it can be, a bit for each.
+    pub fn maps(self) -> Option<u128> {
+        match self {
+            Known::Map(map) => 1u128.checked_shl(map),
+            Known::Maps(maps) => Some(maps),
+            _ => None,
+        }
+    }
+
+    /// The value plus a constant.
+    pub fn plus(self, distance: i64) -> Known {
+        match self {
+            Known::Const(value) => Known::Const(value.wrapping_add(distance as u64)),
+            Known::Frame { depth, offset } => {
+                Known::Frame { depth, offset: offset.and_then(|o| o.checked_add(distance)) }
+            }
+            Known::Data { map, offset } => match offset.checked_add(distance) {
+                Some(offset) => Known::Data { map, offset },
+                None => Known::NoStack,
+            },
+            _ if distance == 0 => self,
+            Known::Nothing => Known::Nothing,
+            _ => Known::NoStack,
+        }
+    }
+
+    /// What remains of a pointer after adding something unknown.
+    pub fn moved(self) -> Known {
+        match self {
+            Known::Frame { depth, .. } => Known::Frame { depth, offset: None },
+            Known::Nothing => Known::Nothing,
+            _ => Known::NoStack,
+        }
+    }
+}
+
+/// What is known at a place of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    /// `r0` to `r10` of the current frame.
+    pub regs: [Known; 11],
+    /// `r6` to `r9` of the frames around it, outermost first.
+    pub saved: Vec<[Known; 4]>,
+    /// Spilled registers, by frame and offset from the frame pointer.
+    spilled: BTreeMap<(u8, i64), Known>,
+    /// Arguments of calls that take several blocks, by the call and the register's number.
+    pub arguments: BTreeMap<(Place, usize), Known>,
+}
+
+impl State {
+    /// At the start of a program: the context in `r1`.
+    pub fn start() -> Self {
+        let mut regs = [Known::Nothing; 11];
+        regs[1] = Known::Context;
+        regs[10] = Known::Frame { depth: 0, offset: Some(0) };
+        State { regs, saved: Vec::new(), spilled: BTreeMap::new(), arguments: BTreeMap::new() }
+    }
+
+    /// Adds what holds on another way to the same place; says whether that changed anything.
+    pub fn join(&mut self, other: &State) -> bool {
+        let before = self.clone();
+        for (known, other) in self.regs.iter_mut().zip(other.regs) {
+            *known = known.join(other);
+        }
+        for (saved, others) in self.saved.iter_mut().zip(&other.saved) {
+            for (known, other) in saved.iter_mut().zip(others) {
+                *known = known.join(*other);
+            }
+        }
+        join_tables(&mut self.spilled, &other.spilled);
+        join_tables(&mut self.arguments, &other.arguments);
+        *self != before
+    }
+
+    /// Keeps what is known about `r1` to `r5` for the later blocks of a call.
+    pub fn keep_arguments(&mut self, call: Place) {
+        for number in 1..6 {
+            self.arguments.insert((call, number), self.regs[number]);
+        }
+    }
+
+    /// What was known about an argument when the call began.
+    pub fn argument(&self, call: Place, number: usize) -> Known {
+        self.arguments.get(&(call, number)).copied().unwrap_or(Known::Nothing)
+    }
+
+    /// Enters a function: its frame has nothing in `r6` to `r9`.
+    pub fn call(&mut self, depth: u8) {
+        self.saved.push([self.regs[6], self.regs[7], self.regs[8], self.regs[9]]);
+        self.regs[6..10].fill(Known::Nothing);
+        self.regs[0] = Known::Nothing;
+        self.regs[10] = Known::Frame { depth, offset: Some(0) };
+        self.spilled.retain(|&(of, _), _| of < depth);
+    }
+
+    /// Returns from a function to a frame of this depth; `r1` to `r5` are lost.
+    pub fn ret(&mut self, depth: u8) {
+        if let Some(saved) = self.saved.pop() {
+            self.regs[6..10].copy_from_slice(&saved);
+        }
+        self.regs[1..6].fill(Known::NoStack);
+        self.regs[10] = Known::Frame { depth, offset: Some(0) };
+        self.spilled.retain(|&(of, _), _| of <= depth);
+    }
+
+    /// What a store of `bytes` bytes at `address` leaves known.
+    pub fn store(&mut self, address: Known, bytes: u8, value: Known) {
+        match address {
+            Known::Frame { depth, offset: Some(offset) } => {
+                self.forget(depth, offset, i64::from(bytes));
+                if bytes == 8 {
+                    self.spilled.insert((depth, offset), value);
+                }
+            }
+            _ => self.clobber(address),
+        }
+    }
+
+    fn forget(&mut self, depth: u8, offset: i64, bytes: i64) {
+        let apart = |at: i64| at + 8 <= offset || at >= offset.saturating_add(bytes);
+        self.spilled.retain(|&(of, at), _| of != depth || apart(at));
+    }
+
+    /// What is known after something behind `address` was written.
+    pub fn clobber(&mut self, address: Known) {
+        match address {
+            Known::Frame { depth, .. } => self.spilled.retain(|&(of, _), _| of != depth),
+            Known::Nothing => self.spilled.clear(),
+            _ => {}
+        }
+    }
+
+    /// What a load of `bytes` bytes at `address` yields.
+    pub fn load(&self, address: Known, bytes: u8) -> Known {
+        match address {
+            Known::Frame { depth, offset: Some(offset) } if bytes == 8 => {
+                self.spilled.get(&(depth, offset)).copied().unwrap_or(Known::Nothing)
+            }
+            Known::Frame { .. } | Known::Nothing if bytes == 8 => Known::Nothing,
+            _ => Known::NoStack,
+        }
+    }
+}
