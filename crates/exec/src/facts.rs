@@ -76,6 +76,12 @@ impl Facts {
         self.history = Some(Rc::new(Change { term, after, depth, before }));
     }
 
+    /// The only value that the facts leave for `term`, if they leave one.
+    pub fn constant(&self, term: TermId) -> Option<u64> {
+        let fact = self.get(term)?;
+        (fact.lo == fact.hi).then_some(fact.lo)
+    }
+
     /// The least value that `term` can have, with the reasons for it.
     pub fn at_least(&self, pool: &TermPool, term: TermId) -> (u64, Reasons) {
         let plain = pool.domain(term).lo();

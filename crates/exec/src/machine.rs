@@ -202,7 +202,7 @@ impl Machine {
             Terminator::Jump(_) => None,
             Terminator::Branch { cond, .. } => {
                 self.insn = block.insns.last().map_or(block.first.0, |insn| insn.0);
-                Some(self.operand(cond.into())?)
+                Some(self.operand(cond.into(), &state.facts)?)
             }
         };
         let next = block.terminator.edges().filter_map(|edge| match edge.target {
@@ -313,14 +313,20 @@ impl Machine {
         }
     }
 
-    fn operand(&mut self, operand: Operand) -> Result<TermId, ExecError> {
-        match operand {
-            Operand::Const { value, width } => Ok(self.pool.constant(width, value)),
-            Operand::Reg(reg) => self.regs[reg.index()].ok_or_else(|| ExecError::Undefined {
-                insn: self.insn,
-                register: self.program.regs[reg.index()].name.clone(),
-            }),
-        }
+    /// The value of an operand; a constant where the conditions on every way here leave one value.
+    fn operand(&mut self, operand: Operand, facts: &Facts) -> Result<TermId, ExecError> {
+        let reg = match operand {
+            Operand::Const { value, width } => return Ok(self.pool.constant(width, value)),
+            Operand::Reg(reg) => reg,
+        };
+        let term = self.regs[reg.index()].ok_or_else(|| ExecError::Undefined {
+            insn: self.insn,
+            register: self.program.regs[reg.index()].name.clone(),
+        })?;
+        Ok(match facts.constant(term) {
+            Some(value) => self.pool.constant(self.pool.width(term), value),
+            None => term,
+        })
     }
 
     fn step(&mut self, origin: &OriginOp, state: &mut State) -> Result<(), ExecError> {
@@ -328,28 +334,32 @@ impl Machine {
         self.insn = insn;
         let width = origin.op.dst().map_or(0, |reg| self.program.width(reg));
         let value = match origin.op {
-            Op::Copy { src, .. } => self.operand(src)?,
+            Op::Copy { src, .. } => self.operand(src, &state.facts)?,
             Op::Not { src, .. } => {
-                let src = self.operand(src)?;
+                let src = self.operand(src, &state.facts)?;
                 self.pool.not(src)
             }
             Op::Extract { src, lo, .. } => {
-                let src = self.operand(src)?;
+                let src = self.operand(src, &state.facts)?;
                 self.pool.extract(src, lo, width)
             }
             Op::ZeroExtend { src, .. } => {
-                let src = self.operand(src)?;
+                let src = self.operand(src, &state.facts)?;
                 self.pool.zext(src, width)
             }
             Op::SignExtend { src, .. } => {
-                let src = self.operand(src)?;
+                let src = self.operand(src, &state.facts)?;
                 self.pool.sext(src, width)
             }
             Op::Select { cond, then, other, .. } => {
-                let cond = self.operand(cond)?;
-                let then = self.operand(then)?;
-                let other = self.operand(other)?;
-                self.pool.ite(cond, then, other)
+                let cond = self.operand(cond, &state.facts)?;
+                let then = self.operand(then, &state.facts)?;
+                let other = self.operand(other, &state.facts)?;
+                match state.facts.decide(&self.pool, cond) {
+                    Some(true) => then,
+                    Some(false) => other,
+                    None => self.pool.ite(cond, then, other),
+                }
             }
             Op::Input { input, .. } => self.inputs[input.index()],
             Op::Unknown { min, max, .. } => {
@@ -359,17 +369,17 @@ impl Machine {
                 drawn
             }
             Op::Binary { op, a, b, .. } => {
-                let a = self.operand(a)?;
-                let b = self.operand(b)?;
+                let a = self.operand(a, &state.facts)?;
+                let b = self.operand(b, &state.facts)?;
                 self.binary(op, a, b)
             }
             Op::Load { addr, .. } => {
-                let addr = self.operand(addr)?;
+                let addr = self.operand(addr, &state.facts)?;
                 self.load(state.memory, addr, width / 8)
             }
             Op::Store { addr, value } => {
-                let address = self.operand(addr)?;
-                let value = self.operand(value)?;
+                let address = self.operand(addr, &state.facts)?;
+                let value = self.operand(value, &state.facts)?;
                 let location = self.locate_access(address);
                 let prev = state.memory;
                 let span = location.and_then(|Location { region, offset }| {

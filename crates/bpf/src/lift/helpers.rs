@@ -12,7 +12,7 @@ mod socket;
 use super::error::{Cause, VERIFIER};
 use super::frame::{Phase, Place};
 use super::lifter::{Lifter, Next};
-use super::value::Known;
+use super::value::{INNER, Known};
 use super::emit::word;
 use super::memory::map_handle;
 use crate::insn::{TAIL_CALL, helper_name};
@@ -69,7 +69,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper { number: 12, lift: Lift::TailCall, note: "slots that are known are followed; else the path may end there, which is listed as an assumption" },
     plain(23, environment::redirect, "exact"),
     plain(25, environment::perf_output, "0 or any error"),
-    plain(28, checksum::diff, "exact, for constant sizes"),
+    plain(28, checksum::diff, "exact, for constant sizes; else any sum or an error"),
     plain(42, environment::numa_node, "any number below 1024, the same in one run"),
     plain(44, packet::adjust_head, "exact, for 256 bytes of head room"),
     plain(51, map::redirect, "exact; whether there is an element is open unless known"),
@@ -90,6 +90,7 @@ pub(super) const HELPERS: &[Helper] = &[
     plain(99, socket::object, "null or a socket with any content"),
     plain(100, environment::zero_or_error, "0 or any error"),
     plain(110, environment::any, "any result"),
+    plain(113, environment::probe_read, "0 or any error; what it may write is anything, for constant sizes"),
     plain(118, environment::any, "any value"),
     plain(125, environment::clock, "any time, not before the one returned last"),
     plain(130, environment::ringbuf_output, "0 or any error"),
@@ -162,6 +163,10 @@ impl Lifter<'_> {
         if later == 0 {
             return Ok(Next::To(this));
         }
+        if map >= INNER {
+            let what = "the map that the call uses comes out of different maps of maps";
+            return Err(Cause::new(what, "call the helper in each branch"));
+        }
         let handle = self.machine.value(register as u8);
         let same = self.machine.emit.eq(handle, word(map_handle(map)));
         let next = map + 1 + later.trailing_zeros();
@@ -170,7 +175,7 @@ impl Lifter<'_> {
 
     /// The call, on one of its maps.
     pub(super) fn on_map(&mut self, at: Place, number: i32, map: u32) -> Result<Next, Cause> {
-        self.state.regs[map_register(number)] = Known::Map(map);
+        self.state.regs[map_register(number)] = Known::of_bit(map);
         self.helper_on(at.with(Phase::Start), number)
     }
 
@@ -257,11 +262,14 @@ impl Lifter<'_> {
         }
     }
 
-    /// Whether the program, or one that it calls, makes metadata in front of the packet.
+    /// Whether a function of the object makes metadata in front of the packet: it may run before,
+    /// if only through tail calls.
     pub(super) fn uses_metadata(&self) -> bool {
         const ADJUST_META: i32 = 54;
         let call = crate::insn::Insn::Call(crate::insn::Call::Helper(ADJUST_META));
-        self.units.iter().any(|unit| unit.program.insns.contains(&call))
+        self.object.functions.iter().any(|function| {
+            function.code.as_ref().is_ok_and(|code| code.contains(&call))
+        })
     }
 }
 

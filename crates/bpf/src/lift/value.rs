@@ -19,6 +19,9 @@ fn join_tables<K: Ord>(table: &mut BTreeMap<K, Known>, other: &BTreeMap<K, Known
     });
 }
 
+/// The first bit of [`Known::Maps`] for maps out of maps.
+pub(super) const INNER: u32 = 64;
+
 /// A value of a register or spilled register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
@@ -30,7 +33,8 @@ pub(super) enum Known {
     Const(u64),
     /// A map of the object.
     Map(u32),
-    /// One of several maps of the object (a bit for each), or null.
+    /// One of several maps, or null: the low 64 bits stand for maps of the object, the high ones
+    /// for maps out of these.
     Maps(u128),
     /// A map out of this map of maps, or null.
     Inner(u32),
@@ -67,28 +71,31 @@ impl Known {
             _ if let (Some(maps), Some(others)) = (self.maps(), other.maps()) => {
                 Known::Maps(maps | others)
             }
-            (Known::Map(_) | Known::Maps(_), Known::Const(0)) => {
-                self.maps().map_or(Known::NoStack, Known::Maps)
-            }
-            (Known::Const(0), Known::Map(_) | Known::Maps(_)) => {
-                other.maps().map_or(Known::NoStack, Known::Maps)
-            }
-            // A null pointer beside a map from a map of maps is that map's null.
+            // What comes out of a map of maps may be null by itself.
             (Known::Inner(map), Known::Const(0)) | (Known::Const(0), Known::Inner(map)) => {
                 Known::Inner(map)
+            }
+            (maps, Known::Const(0)) | (Known::Const(0), maps) if let Some(maps) = maps.maps() => {
+                Known::Maps(maps)
             }
             _ if stack(self) || stack(other) => Known::Nothing,
             _ => Known::NoStack,
         }
     }
 
-    /// The maps that it can be, a bit for each.
+    /// The maps that it can be, a bit for each, as in [`Known::Maps`].
     pub fn maps(self) -> Option<u128> {
         match self {
-            Known::Map(map) => 1u128.checked_shl(map),
+            Known::Map(map) if map < INNER => Some(1 << map),
+            Known::Inner(map) if map < INNER => Some(1 << (INNER + map)),
             Known::Maps(maps) => Some(maps),
             _ => None,
         }
+    }
+
+    /// The map that a bit of [`Known::Maps`] stands for.
+    pub fn of_bit(bit: u32) -> Known {
+        if bit < INNER { Known::Map(bit) } else { Known::Inner(bit - INNER) }
     }
 
     /// The value plus a constant.

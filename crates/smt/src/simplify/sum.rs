@@ -6,7 +6,7 @@ use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
 /// Most addends that are looked through; a longer sum counts as one addend.
-const MAX_ADDENDS: usize = 16;
+const MAX_ADDENDS: usize = 160;
 
 /// A term as addends (with multiplicity 1) plus a constant, modulo 2^width.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl Linear {
 impl TermPool {
     /// `t` as addends plus a constant: `t == sum(addends) + constant` modulo 2^width. Looks through
     /// sums, multiples, complements, shifts by constants, and zero extensions of sums that cannot
-    /// wrap; at most 16 addends deep.
+    /// wrap; with at most [`MAX_ADDENDS`] addends.
     pub fn split_sum(&mut self, t: TermId) -> Sum {
         let linear = self.linear(t);
         let mut addends: Vec<TermId> = linear

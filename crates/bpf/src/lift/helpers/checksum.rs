@@ -17,7 +17,15 @@ const EINVAL: i64 = 22;
 /// architecture: in 64 or 32 bits, a sum that is not zero is represented the same.
 pub(super) fn diff(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    let (from_size, to_size) = (lifter.constant_size(2)?, lifter.constant_size(4)?);
+    let sizes = (lifter.constant_size(2), lifter.constant_size(4));
+    let (Ok(from_size), Ok(to_size)) = sizes else {
+        // Sizes that are computed: any sum is possible.
+        let sum = lifter.machine.emit.unknown(64, 0xffff);
+        let failed = lifter.machine.emit.coin();
+        let result = lifter.machine.emit.select(failed, errno(EINVAL), sum);
+        lifter.result(result, Known::NoStack);
+        return Ok(());
+    };
     if (from_size | to_size) % 4 != 0 {
         lifter.result(errno(EINVAL), Known::NoStack);
         return Ok(());

@@ -111,6 +111,17 @@ pub(super) fn snprintf(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> 
     Ok(())
 }
 
+/// `bpf_probe_read_kernel(dst, size, address)`: 0 or an error; what is read is anything.
+pub(super) fn probe_read(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    lifter.call_cost(at, None);
+    let bytes = lifter.constant_size(2)?;
+    let (buffer, known) = (lifter.machine.value(1), lifter.state.regs[1]);
+    lifter.havoc(buffer, bytes);
+    lifter.state.clobber(known);
+    may_fail(lifter);
+    Ok(())
+}
+
 /// `bpf_check_mtu(ctx, ifindex, mtu_len, len_diff, flags)`: fits or not, or an error; writes the
 /// MTU.
 pub(super) fn check_mtu(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {

@@ -28,6 +28,9 @@ const METADATA: u64 = 252;
 /// Largest offset and length that the kernel looks at (`bpf_xdp_pointer`).
 const OFFSET_MAX: u64 = 0xffff;
 
+/// Farther than any end of a packet can be moved: half of what 15 bits count.
+const NEAR: u64 = 1 << 14;
+
 /// How far an end is to be moved.
 struct Distance {
     /// Sign-extended to 64 bits; right if `small` is set.
@@ -57,7 +60,8 @@ impl Lifter<'_> {
     fn distance(&mut self) -> Distance {
         if let Known::Const(value) = self.state.regs[2] {
             let value = i64::from(value as u32 as i32);
-            let small = (-0x4000..0x4000).contains(&value);
+            let near = NEAR as i64;
+            let small = (-near..near).contains(&value);
             let value = if small { value } else { 0 };
             return Distance {
                 value: word(value as u64),
@@ -67,11 +71,13 @@ impl Lifter<'_> {
         let r2 = self.machine.value(2);
         let emit = &mut self.machine.emit;
         let given = emit.extract(r2, 0, 32);
-        // Few bits, so that the engine sees that the sum cannot leave the packet's surroundings.
-        let low = emit.extract(given, 0, 15);
-        let narrow = emit.sign_extend(low, 32);
-        let small = emit.eq(narrow, given);
-        Distance { value: emit.sign_extend(low, 64), small }
+        // Few bits less a constant, so that the engine sees that the sum with an address cannot
+        // leave the packet's surroundings.
+        let above = emit.add(given, Operand::constant(32, NEAR));
+        let small = emit.ult(above, Operand::constant(32, 2 * NEAR));
+        let low = emit.extract(above, 0, 15);
+        let low = emit.zero_extend(low, 64);
+        Distance { value: emit.sub(low, word(NEAR)), small }
     }
 
     fn at_most(&mut self, a: Operand, b: Operand) -> Operand {
@@ -88,28 +94,52 @@ impl Lifter<'_> {
 /// `bpf_xdp_adjust_head(ctx, delta)`.
 pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    if lifter.uses_metadata() {
-        let what = "bpf_xdp_adjust_head moves metadata that bpf_xdp_adjust_meta has made";
-        let hint = "programs that use both are not supported yet";
-        return Err(Cause::new(what, hint));
-    }
     let Distance { value, small } = lifter.distance();
     let data = lifter.context_pointer(DATA);
     let end = lifter.context_pointer(DATA_END);
     let packet = lifter.machine.base(lifter.machine.packet);
     let moved = lifter.machine.emit.add(data, value);
-    let first = lifter.machine.emit.sub(packet, word(HEADROOM));
+    let mut first = lifter.machine.emit.sub(packet, word(HEADROOM));
+    let meta = lifter.context_pointer(DATA_META);
+    let length = lifter.machine.emit.sub(data, meta);
+    if lifter.uses_metadata() {
+        first = lifter.machine.emit.add(first, length);
+    }
     let room = lifter.at_most(first, moved);
     let last = lifter.machine.emit.sub(end, word(ETH_HLEN));
     let rest = lifter.at_most(moved, last);
     let ok = lifter.machine.emit.and(room, rest);
     let ok = lifter.machine.emit.and(ok, small);
-    let distance = lifter.machine.emit.select(ok, value, word(0));
-    let data = lifter.machine.emit.add(data, distance);
+    // A choice of two addresses, each of which is seen to be one.
+    let meta_moved = lifter.machine.emit.add(meta, value);
+    let meta_moved = lifter.machine.emit.select(ok, meta_moved, meta);
+    if lifter.uses_metadata() {
+        move_metadata(lifter, meta, length, meta_moved);
+    }
+    let data = lifter.machine.emit.select(ok, moved, data);
+    let meta = meta_moved;
     lifter.set_context_pointer(DATA, data);
-    lifter.set_context_pointer(DATA_META, data);
+    lifter.set_context_pointer(DATA_META, meta);
     lifter.error_unless(ok, EINVAL);
     Ok(())
+}
+
+/// Moves `length` bytes of metadata, which come in words of 4 bytes.
+fn move_metadata(lifter: &mut Lifter<'_>, meta: Operand, length: Operand, to: Operand) {
+    let emit = &mut lifter.machine.emit;
+    let offsets = || (0..METADATA).step_by(4);
+    // All of it is read before any is written: the places overlap.
+    let words: Vec<Operand> = offsets()
+        .map(|offset| {
+            let address = emit.add(meta, word(offset));
+            emit.load(address, 4)
+        })
+        .collect();
+    for (offset, value) in offsets().zip(words) {
+        let address = emit.add(to, word(offset));
+        let inside = emit.ult(word(offset), length);
+        emit.store_if(inside, address, value);
+    }
 }
 
 /// `bpf_xdp_adjust_tail(ctx, delta)`. Bytes that the packet grows by are zero.
@@ -134,8 +164,7 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
         let address = lifter.machine.emit.add(end, word(offset));
         lifter.machine.emit.store_if(ok, address, Operand::constant(8 * bytes, 0));
     }
-    let distance = lifter.machine.emit.select(ok, value, word(0));
-    let end = lifter.machine.emit.add(end, distance);
+    let end = lifter.machine.emit.select(ok, moved, end);
     lifter.set_context_pointer(DATA_END, end);
     lifter.error_unless(ok, EINVAL);
     Ok(())
@@ -160,8 +189,7 @@ pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
     let aligned = lifter.machine.emit.eq(odd, word(0));
     let valid = lifter.machine.emit.and(short, aligned);
     let ok = lifter.machine.emit.and(inside, valid);
-    let distance = lifter.machine.emit.select(ok, value, word(0));
-    let meta = lifter.machine.emit.add(meta, distance);
+    let meta = lifter.machine.emit.select(ok, moved, meta);
     lifter.set_context_pointer(DATA_META, meta);
     let error = lifter.machine.emit.select(inside, errno(EACCES), errno(EINVAL));
     let result = lifter.machine.emit.select(ok, word(0), error);
