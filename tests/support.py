@@ -61,6 +61,7 @@ def make_bound(**changes: Any) -> Bound:
     bound: Bound = {
         "bitrate_bps": 24_708_860_759.4937,
         "packetrate_pps": 50_632_911.3924,
+        "counts": None,
         "exact": True,
         "stopped": None,
         "bottleneck": "processing",
@@ -84,10 +85,12 @@ def make_path(**changes: Any) -> PathResult:
         "bottleneck": "processing",
         "edges": [(0, 15), (15, 15000)],
         "source": [],
+        "lines": [],
         "witness": {
             "packet": "--" * 12 + "080045" + "--" * 8 + "11" + "--" * 12 + "0035" + "--" * 23,
             "length": 61,
             "maps": {"dram": [{"offset": 16, "bytes": "01000000"}]},
+            "unknowns": [],
         },
     }
     return path | changes  # type: ignore[return-value]
@@ -97,6 +100,7 @@ def make_result(**changes: Any) -> Result:
     """The result of a program with one path."""
     result: Result = {
         "file": "sample.asm",
+        "section": None,
         "program": "sample",
         "target": "agilio-cx-2x40",
         "metric": "bitrate",

@@ -24,6 +24,7 @@ OPTIONS = Options(
     mtu=1500,
     deadline_seconds=None,
     assume=None,
+    maps=None,
 )
 
 
@@ -78,7 +79,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Install:
             Bound=Bound,
             Path=Path,
             Result=Result,
-            Analysis=lambda file, _data, **_options: FakeAnalysis(script, file),
+            Analysis=lambda file, *_program, **_options: FakeAnalysis(script, file),
         )
         monkeypatch.setattr(engine, "_core", core)
 
@@ -87,14 +88,14 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Install:
 
 def test_events_become_progress_and_a_result(install: Install) -> None:
     def script(_analysis: FakeAnalysis) -> Iterator[object]:
-        yield Bound(bitrate_bps=1.0, packetrate_pps=2.0, seconds=3.0, candidates=4, nogoods=5)
+        yield Bound(value=1.0, seconds=3.0, candidates=4, nogoods=5)
         yield Path(index=1)
         yield RESULT
 
     install(script)
     news: list[Progress] = []
     outcome = analyse("x", b"", OPTIONS, news.append)
-    assert news == [Progress(1.0, 2.0, 3.0, 4, 5, 0), Progress(1.0, 2.0, 3.0, 4, 5, 1)]
+    assert news == [Progress(1.0, 3.0, 4, 5, 0), Progress(1.0, 3.0, 4, 5, 1)]
     assert outcome.result["file"] == "x"
     assert outcome.detail == {"paths": [], "stopped": None, "usage": False}
     assert not outcome.interrupted
@@ -102,17 +103,19 @@ def test_events_become_progress_and_a_result(install: Install) -> None:
 
 def test_bounds_of_further_paths_are_no_progress_of_the_guarantee(install: Install) -> None:
     def script(_analysis: FakeAnalysis) -> Iterator[object]:
-        yield Bound(bitrate_bps=1.0, packetrate_pps=2.0, seconds=3.0, candidates=4, nogoods=5)
+        yield Bound(value=1.0, seconds=3.0, candidates=4, nogoods=5)
         yield Path(index=1)
-        yield Bound(bitrate_bps=9.0, packetrate_pps=9.0, seconds=4.0, candidates=6, nogoods=7)
+        yield Bound(value=9.0, seconds=4.0, candidates=6, nogoods=7)
         yield RESULT
 
     install(script)
     news: list[Progress] = []
     analyse("x", b"", OPTIONS, news.append)
-    assert news[-1] == Progress(1.0, 2.0, 4.0, 6, 7, 1)
+    assert news[-1] == Progress(1.0, 4.0, 6, 7, 1)
     assert describe(news[0], "bitrate").startswith("at least 1.00 bit/s, 4 paths tried")
     assert describe(news[-1], "bitrate").startswith("1.00 bit/s exact, 1 path found")
+    assert describe(news[0], "memory-accesses").startswith("at most 1 memory accesses, 4 paths")
+    assert describe(news[-1], "instructions").startswith("1 instructions exact, 1 path found")
 
 
 def test_an_interrupt_asks_for_what_there_is(install: Install) -> None:

@@ -8,11 +8,12 @@ import pytest
 from slowpath import engine
 from slowpath.bound import Job
 from slowpath.inputs import InputError
-from slowpath.options import OptionError, Typed, choose_metric, make_job, parse_paths, parse_unroll
-from slowpath.rates import Metric, Rate
+from slowpath.options import Typed, choose_metric, make_job, parse_paths, parse_unroll
+from slowpath.plan import OptionError, Target
+from slowpath.rates import Rate
 
 PLAIN = Typed(
-    target="agilio-cx-2x40",
+    target=None,
     metric=None,
     cores=None,
     unroll=None,
@@ -30,21 +31,26 @@ def job(typed: Typed) -> Job:
 
 def test_defaults() -> None:
     assert job(PLAIN).options == engine.Options(
-        target="agilio-cx-2x40",
+        target="",
         target_is_text=False,
-        metric="bitrate",
+        metric="",
         cores=None,
         unroll=[],
         paths=1,
         mtu=1500,
         deadline_seconds=None,
         assume=None,
+        maps=None,
     )
 
 
 @pytest.mark.parametrize(
     ("text", "pieces"),
-    [("160", ["160"]), ("10@.44", ["10@.44"]), ("5, 10@.44,3@.7", ["5", "10@.44", "3@.7"])],
+    [
+        ("160", ["160"]),
+        ("10@.44", ["10@.44"]),
+        ("5, 10@.44,3@a/b.c:7", ["5", "10@.44", "3@a/b.c:7"]),
+    ],
 )
 def test_unroll(text: str, pieces: list[str]) -> None:
     assert parse_unroll(text) == pieces
@@ -70,13 +76,14 @@ def test_paths_refuses(text: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "requirement", "metric"),
     [
-        (None, None, "bitrate"),
+        (None, None, None),
+        ("instructions", None, "instructions"),
         ("packetrate", None, "packetrate"),
         (None, Rate(1, "packetrate"), "packetrate"),
         ("bitrate", Rate(1, "bitrate"), "bitrate"),
     ],
 )
-def test_metric(asked: Metric | None, requirement: Rate | None, metric: Metric) -> None:
+def test_metric(asked: str | None, requirement: Rate | None, metric: str | None) -> None:
     assert choose_metric(asked, requirement) == metric
 
 
@@ -84,6 +91,8 @@ def test_metric(asked: Metric | None, requirement: Rate | None, metric: Metric) 
     ("typed", "option"),
     [
         (replace(PLAIN, metric="bitrate", require="1pps"), "--require"),
+        (replace(PLAIN, metric="instructions", require="1pps"), "--require"),
+        (replace(PLAIN, metric="speed"), "--metric"),
         (replace(PLAIN, require="fast"), "--require"),
         (replace(PLAIN, unroll="x"), "--unroll"),
         (replace(PLAIN, paths="0"), "--paths"),
@@ -101,9 +110,10 @@ def test_the_wrong_option_is_named(typed: Typed, option: str) -> None:
 def test_files_that_options_name(tmp_path: Path) -> None:
     text = tmp_path / "mine.toml"
     text.write_text("schema = 1\n")
-    options = job(replace(PLAIN, target=str(text), assume=str(text))).options
-    assert (options.target, options.target_is_text) == ("schema = 1\n", True)
-    assert options.assume == "schema = 1\n"
+    made = job(replace(PLAIN, target=str(text), assume=str(text), maps=str(text)))
+    assert made.wishes.target == Target(str(text), "schema = 1\n", is_text=True)
+    assert made.options.assume == made.options.maps == "schema = 1\n"
+    assert set(made.option_files) == {"--target", "--assume", "--maps"}
     with pytest.raises(InputError, match="no such file"):
         job(replace(PLAIN, assume=str(tmp_path / "missing.toml")))
 
@@ -111,6 +121,5 @@ def test_files_that_options_name(tmp_path: Path) -> None:
 def test_reproduction_states_the_defaults() -> None:
     words = job(replace(PLAIN, require="40Gbit/s", cores=5)).reproduce
     assert words == [
-        *("--target", "agilio-cx-2x40", "--metric", "bitrate", "--cores", "5"),
-        *("--mtu", "1500", "--require", "40Gbit/s"),
+        *("--cores", "5", "--mtu", "1500", "--require", "40Gbit/s"),
     ]

@@ -5,7 +5,6 @@ import json
 
 import pytest
 
-from slowpath.rates import Metric
 from slowpath.report_csv import COLUMNS
 from slowpath.report_single import format_cycles, full_report
 from slowpath.reporters import Format, choose_reporter
@@ -19,6 +18,7 @@ DETAIL: Detail = {
             "ranges": [(0, 3), (8, 9), (8, 9)],
             "exit": 15000,
             "listing": [(0, "immed[gprA_0, 0x0]"), (8, "nop"), (8, "nop"), (9, "br[.8]")],
+            "stretches": [],
         }
     ],
     "stopped": None,
@@ -41,6 +41,7 @@ SOURCE = make_result(
                 "packet": "--" * 60,
                 "length": 60,
                 "maps": {"flows": [{"key": "00000001", "value": "ff"}], "empty": []},
+                "unknowns": [],
             },
         )
     ],
@@ -51,8 +52,8 @@ def text_of(result: Result, detail: Detail = DETAIL, *, verbose: bool = False) -
     return "".join(f"{line.text}\n" for line in full_report(result, detail, verbose=verbose))
 
 
-def write(form: Format, results: list[Result], metric: Metric = "bitrate") -> str:
-    reporter = choose_reporter(form, [r["file"] for r in results], metric, verbose=False)
+def write(form: Format, results: list[Result]) -> str:
+    reporter = choose_reporter(form, [r["file"] for r in results], verbose=False)
     lines = [*reporter.start()]
     for result in results:
         lines += reporter.add(result, DETAIL)

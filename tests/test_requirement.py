@@ -7,7 +7,7 @@ import pytest
 from slowpath.exit_codes import ExitCode, worst
 from slowpath.rates import Rate
 from slowpath.requirement import Decision, decide, explain, reproduce
-from slowpath.results import Result
+from slowpath.results import Result, metric_rate
 from support import make_bound, make_path, make_result
 
 LOWER = make_bound(exact=False, stopped="deadline")
@@ -73,7 +73,7 @@ def test_decision(result: Result, required: Rate, decision: Decision, sentence: 
 
 
 def test_a_rate_that_is_just_reached_is_met() -> None:
-    rate = make_bound()["bitrate_bps"]
+    rate = metric_rate(make_bound(), "bitrate")
     assert decide(make_result(), Rate(rate, "bitrate")) is Decision.MET
 
 

@@ -11,6 +11,7 @@ from support import GOLDEN, ROOT, check_golden, slowpath
 EXAMPLE = "examples/flow_monitor.bpf.o"
 SEVERAL = "crates/bpf/tests/data/core.bpf.o"
 EXTERN = "crates/bpf/tests/data/extern.bpf.o"
+FEATURES = "crates/bpf/tests/data/features.bpf.o"
 
 
 def show(*arguments: str | Path) -> str:
@@ -52,10 +53,11 @@ def test_programs_are_chosen_by_globs() -> None:
 
 
 def test_no_such_program_names_those_there_are() -> None:
-    run = slowpath("show", EXTERN, "-n", "unheard-of")
-    assert (run.returncode, run.stdout) == (3, "")
-    assert run.stderr.startswith(f"error: {EXTERN}: no program matches --prog-name 'unheard-of'")
-    assert "uses_kernel" in run.stderr
+    for command in ("show", "bound"):
+        run = slowpath(command, EXTERN, "-n", "unheard-of")
+        assert (run.returncode, run.stdout) == (2, "")
+        assert "no program matches --prog-name 'unheard-of'" in run.stderr
+        assert "uses_kernel" in run.stderr
 
 
 def test_listing_only_when_asked_for() -> None:
@@ -91,8 +93,32 @@ def test_broken_kernel_types(tmp_path: Path, content: bytes | None) -> None:
     assert run.stderr.count("\n") == 1
 
 
-def test_bound_sends_objects_here() -> None:
-    run = slowpath("bound", EXAMPLE)
-    assert run.returncode == 3
-    assert "slowpath show" in run.stderr
-    assert run.stderr.count("\n") == 1
+def test_several_globs() -> None:
+    names = [p["name"] for p in objects(FEATURES, "-n", "xdp_tail", "-n", "xdp_m*")[0]["programs"]]
+    assert names == ["xdp_tail", "xdp_main"]
+
+
+def test_loops_have_bounds_or_a_reason() -> None:
+    (loop,) = objects("examples/alaw2ulaw.bpf.o")[0]["programs"][0]["loops"]
+    assert loop["iterations"] == 160
+    assert loop["file"].endswith("alaw2ulaw.bpf.c")
+    assert loop["text"].strip().startswith("for (")
+    arguments = ("examples/alaw2ulaw.bpf.o", "--deadline", "0")
+    (loop,) = objects(*arguments)[0]["programs"][0]["loops"]
+    assert loop["iterations"] is None
+    assert "--deadline" in loop["reason"]
+    assert loop["reason"] in show(*arguments)
+
+
+def test_maps_and_their_uses() -> None:
+    maps = {use["name"]: use["uses"] for use in objects(EXAMPLE)[0]["programs"][0]["maps"]}
+    assert maps["flows"] == ["map_lookup_elem", "map_update_elem"]
+    assert maps["events"] == ["ringbuf_reserve"]
+
+
+def test_what_is_not_supported_says_why() -> None:
+    unsupported = {p["name"]: p["unsupported"] for p in objects(EXTERN)[0]["programs"]}
+    assert "LINUX_KERNEL_VERSION" in unsupported["uses_kernel"]
+    assert unsupported["does_not"] is None
+    other = objects(FEATURES, "-n", "not_xdp")[0]["programs"][0]
+    assert "sched_cls" in other["unsupported"]

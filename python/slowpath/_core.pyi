@@ -8,9 +8,7 @@ class Bound:
     """The bound got tighter."""
 
     @property
-    def bitrate_bps(self) -> float: ...
-    @property
-    def packetrate_pps(self) -> float: ...
+    def value(self) -> float: ...
     @property
     def seconds(self) -> float: ...
     @property
@@ -35,6 +33,27 @@ class Result:
     def detail(self) -> str: ...
 
 @final
+class Kernel:
+    """Types (BTF) of the kernel that programs are for."""
+
+    def __new__(cls, data: bytes) -> Kernel: ...
+
+@final
+class Program:
+    """A program of an object, for choosing."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def section(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def needs_kernel(self) -> bool: ...
+
+@final
 class Analysis:
     """A running analysis: an iterator of events that ends with a `Result`."""
 
@@ -42,16 +61,19 @@ class Analysis:
         cls,
         file: str,
         data: bytes,
+        program: int,
+        kernel: Kernel | None,
         *,
         target: str,
         target_is_text: bool,
-        metric: str,
+        metric: str | None,
         cores: int | None,
         unroll: list[str],
         paths: int | None,
         mtu: int,
         deadline_seconds: float | None,
         assume: str | None,
+        maps: str | None,
     ) -> Analysis: ...
     def stop(self) -> None: ...
     def __iter__(self) -> Iterator[Bound | Path | Result]: ...
@@ -61,4 +83,14 @@ def version() -> str: ...
 def target_names() -> list[str]: ...
 def target_text(name: str) -> str | None: ...
 def check_target(text: str) -> list[str]: ...
-def show(file: str, data: bytes, btf: bytes | None) -> str: ...
+def target_counters(target: str, is_text: bool) -> list[str] | None: ...
+def programs(data: bytes) -> list[Program] | None: ...
+def show(
+    file: str,
+    data: bytes,
+    programs: list[int],
+    kernel: Kernel | None,
+    *,
+    listing: bool,
+    deadline_seconds: float,
+) -> str: ...

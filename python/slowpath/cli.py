@@ -10,8 +10,6 @@ from typing import Annotated, Literal
 
 import typer
 
-DEFAULT_TARGET = "agilio-cx-2x40"
-
 app = typer.Typer(
     name="slowpath",
     help="How fast is a packet-processing program guaranteed to run on a device, and which "
@@ -28,6 +26,26 @@ targets_app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(targets_app, name="targets")
+
+
+Sections = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--section", "-s", metavar="GLOB", help="Only programs of objects in such sections."
+    ),
+]
+Names = Annotated[
+    list[str] | None,
+    typer.Option("--prog-name", "-n", metavar="GLOB", help="Only programs of such names."),
+]
+KernelTypes = Annotated[
+    str | None,
+    typer.Option(
+        "--btf",
+        metavar="FILE",
+        help="Types (BTF) of the kernel that objects are for; by default the running one.",
+    ),
+]
 
 
 def _print_version(wanted: bool) -> None:
@@ -54,16 +72,25 @@ def _main(
 def bound(
     context: typer.Context,
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE", help="Programs: NFP listings (*.asm).")
+        list[str],
+        typer.Argument(metavar="FILE", help="BPF objects (*.bpf.o) and NFP listings (*.asm)."),
     ],
+    section: Sections = None,
+    prog_name: Names = None,
     target: Annotated[
-        str,
-        typer.Option(metavar="NAME|FILE.toml", help="Device: a built-in one or a description."),
-    ] = DEFAULT_TARGET,
-    metric: Annotated[
-        Literal["bitrate", "packetrate"] | None,
+        str | None,
         typer.Option(
-            help="Rate to guarantee; by default the one --require is about, else bitrate.",
+            metavar="NAME|FILE.toml",
+            help="Device, a built-in one or a description; by default ebpf for objects, which "
+            "counts instructions, and agilio-cx-2x40 for listings.",
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What to guarantee: bitrate (the default) or packetrate; with target ebpf, "
+            "instructions (the default) or memory-accesses.",
         ),
     ] = None,
     cores: Annotated[
@@ -76,8 +103,9 @@ def bound(
         str | None,
         typer.Option(
             metavar="N|N@LOCATION,...",
-            help="Most iterations of loops (0: no limit), or of the loop at a location. Only loops "
-            "whose limit cannot be derived need one; the error names their locations.",
+            help="Most iterations of loops (0: no limit), or of the loop at a location: "
+            "FILE:LINE or .INSTRUCTION. Only loops whose limit cannot be derived need one; the "
+            "error names their locations.",
         ),
     ] = None,
     paths: Annotated[
@@ -105,8 +133,20 @@ def bound(
     ] = None,
     assume: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Assumptions (TOML) about what the target leaves open."),
+        typer.Option(
+            metavar="FILE",
+            help="Assumptions (TOML): prices that the target leaves open, helpers that are not "
+            "supported.",
+        ),
     ] = None,
+    maps: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Content of maps (TOML or JSON); maps that it does not name may hold anything.",
+        ),
+    ] = None,
+    btf: KernelTypes = None,
     form: Annotated[
         Literal["table", "json", "csv"],
         typer.Option("--format", help="Format of the output; json and csv are stable."),
@@ -121,8 +161,8 @@ def bound(
 ) -> None:
     """Guarantee a throughput: find the slowest path that any packet can take.
 
-    Several files give one row each, and a failure does not stop the rest. Ctrl-C ends with the
-    bound reached so far.
+    Of objects, every XDP program is analysed. Several programs give one row each, and a failure
+    does not stop the rest. Ctrl-C ends with the bound reached so far.
 
     Exit codes: 0 fine, 1 --require not met, 2 wrong usage, 3 a file cannot be read, written or
     analysed, 4 stopped before --require was decided or before there was a bound. The worst of
@@ -130,8 +170,22 @@ def bound(
     """
     from slowpath.bound import run
     from slowpath.options import Typed, make_job
+    from slowpath.selection import Selection
 
-    typed = Typed(target, metric, cores, unroll, paths, mtu, deadline, require, assume)
+    typed = Typed(
+        target,
+        metric,
+        cores,
+        unroll,
+        paths,
+        mtu,
+        deadline,
+        require,
+        assume,
+        maps,
+        btf,
+        Selection(tuple(section or ()), tuple(prog_name or ())),
+    )
     with _failures_told(context):
         code = run(make_job(files, typed, form, pcap, verbose=verbose))
     raise typer.Exit(code)
@@ -141,21 +195,15 @@ def bound(
 def show_objects(
     context: typer.Context,
     files: Annotated[list[str], typer.Argument(metavar="FILE", help="BPF objects (*.bpf.o).")],
-    section: Annotated[
-        str | None,
-        typer.Option("--section", "-s", metavar="GLOB", help="Only programs in such sections."),
-    ] = None,
-    prog_name: Annotated[
-        str | None,
-        typer.Option("--prog-name", "-n", metavar="GLOB", help="Only programs of such names."),
-    ] = None,
-    btf: Annotated[
-        str | None,
+    section: Sections = None,
+    prog_name: Names = None,
+    btf: KernelTypes = None,
+    deadline: Annotated[
+        float,
         typer.Option(
-            metavar="FILE",
-            help="Types (BTF) of the kernel that the programs are for; by default the running one.",
+            min=0, metavar="SECONDS", help="Time for finding the loop bounds of each program."
         ),
-    ] = None,
+    ] = 5,
     listing: Annotated[
         bool, typer.Option("--listing", help="Add the instructions, with their source lines.")
     ] = False,
@@ -164,15 +212,17 @@ def show_objects(
         typer.Option("--format", help="Format of the output; json is stable."),
     ] = "table",
 ) -> None:
-    """Show what BPF objects contain: programs, maps, helpers, and what cannot be resolved.
+    """Show what BPF objects contain: programs, maps, helpers, loops, and what is not supported.
 
-    Exit code 3 when a file cannot be read, has no such program, or a program of it cannot be
-    linked; the others are shown.
+    Exit code 3 when a file cannot be read, or a program of it cannot be linked; the others are
+    shown.
     """
+    from slowpath.selection import Selection
     from slowpath.show import Wanted, show_objects
 
+    selection = Selection(tuple(section or ()), tuple(prog_name or ()))
     with _failures_told(context):
-        code = show_objects(files, Wanted(section, prog_name, form, listing), btf)
+        code = show_objects(files, Wanted(selection, form, listing, deadline), btf)
     raise typer.Exit(code)
 
 
@@ -219,7 +269,7 @@ def _failures_told(context: typer.Context) -> Iterator[None]:
     """Turns what the user can mend into a message and an exit code."""
     from slowpath.exit_codes import ExitCode
     from slowpath.inputs import InputError
-    from slowpath.options import OptionError
+    from slowpath.plan import OptionError
     from slowpath.terminal import error
 
     try:

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from slowpath import _core
 from slowpath.inputs import InputError
 from slowpath.objects import BpfObject
-from slowpath.rates import Metric
 from slowpath.results import Detail, Result
 
 
@@ -29,24 +28,24 @@ class Options:
 
     target: str  # name of a built-in target, or a description when `target_is_text`
     target_is_text: bool
-    metric: Metric
+    metric: str
     cores: int | None  # None: as many as the target has
     unroll: list[str]  # `160`, or `10@LOCATION`
     paths: int | None  # None: all
     mtu: int  # bytes, Ethernet header included, frame check sequence not
     deadline_seconds: float | None
     assume: str | None  # TOML text
+    maps: str | None  # TOML or JSON text
 
 
 class Progress(NamedTuple):
     """How far an analysis is."""
 
-    bitrate_bps: float
-    packetrate_pps: float
+    value: float  # of the metric: bit/s, packets/s, or a count
     seconds: float
     candidates: int
     nogoods: int
-    paths: int  # satisfiable ones found; from the first one on, the rates are exact and stay
+    paths: int  # satisfiable ones found; from the first one on, the value is exact and stays
 
 
 class Outcome(NamedTuple):
@@ -57,11 +56,32 @@ class Outcome(NamedTuple):
     interrupted: bool
 
 
-class KernelTypes(NamedTuple):
-    """BTF of the kernel that programs are for."""
+class Kernel(Protocol):
+    """Types of the kernel that programs are for, from `load_kernel`."""
 
-    file: str
-    data: bytes
+
+class Depth(NamedTuple):
+    """How much to say about an object."""
+
+    listing: bool
+    deadline_seconds: float  # for the loops of one program
+
+
+class Choice(NamedTuple):
+    """Which program of an object, and the kernel that it is for."""
+
+    program: int
+    kernel: Kernel | None
+
+
+class ProgramInfo(NamedTuple):
+    """A program of an object, for choosing."""
+
+    number: int  # in the object
+    section: str
+    name: str
+    kind: str
+    needs_kernel: bool  # whether it depends on the types of the kernel that it runs on
 
 
 def version() -> str:
@@ -79,24 +99,66 @@ def target_text(name: str) -> str | None:
     return _core.target_text(name)
 
 
+def target_counters(target: str, *, is_text: bool) -> list[str] | None:
+    """The metrics of a target that counts events; None for other targets and for what is none."""
+    return _core.target_counters(target, is_text)
+
+
 def check_target(text: str) -> list[str]:
     """What is wrong with a target description; empty when nothing is."""
     return _core.check_target(text)
 
 
-def show(file: str, data: bytes, kernel: KernelTypes | None) -> BpfObject:
-    """What the BPF object in `data` contains; `file` names it.
+def load_kernel(file: str, data: bytes) -> Kernel:
+    """The types (BTF) of a kernel; `file` names them.
 
     Raises:
-        InputError: when the object or the kernel's types cannot be read.
+        InputError: when they cannot be read.
     """
     try:
-        text = _core.show(_as_text(file), data, None if kernel is None else kernel.data)
+        return _core.Kernel(data)
     except ValueError as problem:
-        reason = str(problem)
-        if kernel is not None and reason.startswith("--btf: "):
-            raise InputError(kernel.file, reason.removeprefix("--btf: ")) from None
-        raise InputError(file, reason) from None
+        raise InputError(file, str(problem).removeprefix("--btf: ")) from None
+
+
+def programs(file: str, data: bytes) -> list[ProgramInfo] | None:
+    """The programs of the BPF object in `data`; None when it is no object.
+
+    Raises:
+        InputError: when it is an object that cannot be read.
+    """
+    try:
+        found = _core.programs(data)
+    except ValueError as problem:
+        raise InputError(file, str(problem)) from None
+    if found is None:
+        return None
+    return [ProgramInfo(p.index, p.section, p.name, p.kind, p.needs_kernel) for p in found]
+
+
+def show(
+    file: str,
+    data: bytes,
+    chosen: list[int],
+    kernel: Kernel | None,
+    depth: Depth,
+) -> BpfObject:
+    """What the chosen programs of the BPF object in `data` contain; `file` names it.
+
+    Raises:
+        InputError: when the object cannot be read.
+    """
+    try:
+        text = _core.show(
+            _as_text(file),
+            data,
+            chosen,
+            _as_core(kernel),
+            listing=depth.listing,
+            deadline_seconds=depth.deadline_seconds,
+        )
+    except ValueError as problem:
+        raise InputError(file, str(problem)) from None
     shown: BpfObject = json.loads(text)
     return shown
 
@@ -106,8 +168,9 @@ def analyse(
     data: bytes,
     options: Options,
     on_progress: Callable[[Progress], None] = lambda _: None,
+    choice: Choice = Choice(0, None),  # noqa: B008 - immutable
 ) -> Outcome:
-    """Analyses the program in `data`; `file` names it in messages.
+    """Analyses a program in `data`; `file` names it in messages.
 
     An interrupt (Ctrl-C) ends the analysis with the bound reached so far; a second one raises
     `KeyboardInterrupt`.
@@ -118,6 +181,8 @@ def analyse(
     analysis = _core.Analysis(
         _as_text(file),
         data,
+        choice.program,
+        _as_core(choice.kernel),
         target=options.target,
         target_is_text=options.target_is_text,
         metric=options.metric,
@@ -127,8 +192,9 @@ def analyse(
         mtu=options.mtu,
         deadline_seconds=options.deadline_seconds,
         assume=options.assume,
+        maps=options.maps,
     )
-    news = Progress(0.0, 0.0, 0.0, 0, 0, 0)
+    news = Progress(0.0, 0.0, 0, 0, 0)
     with _interrupts_call(analysis.stop) as interrupted:
         for event in analysis:
             match event:
@@ -145,6 +211,12 @@ def analyse(
     raise EngineError("the engine ended without a result")
 
 
+def _as_core(kernel: Kernel | None) -> _core.Kernel | None:
+    if kernel is None or isinstance(kernel, _core.Kernel):
+        return kernel
+    raise TypeError("types of a kernel come from load_kernel")
+
+
 def _as_text(file: str) -> str:
     """The name of a file, which need not be Unicode."""
     return file.encode(errors="backslashreplace").decode()
@@ -153,7 +225,7 @@ def _as_text(file: str) -> str:
 def _updated(news: Progress, bound: _core.Bound) -> Progress:
     """Once a path is found, later bounds are about the paths that are left, not the program."""
     if not news.paths:
-        news = news._replace(bitrate_bps=bound.bitrate_bps, packetrate_pps=bound.packetrate_pps)
+        news = news._replace(value=bound.value)
     return news._replace(seconds=bound.seconds, candidates=bound.candidates, nogoods=bound.nogoods)
 
 

@@ -20,6 +20,24 @@ class Unresolved(TypedDict):
     reason: str
 
 
+class MapUse(TypedDict):
+    """A map that a program refers to, and the helpers that it is passed to."""
+
+    name: str
+    uses: list[str]
+
+
+class Loop(TypedDict):
+    """A loop, by its first instruction and that one's source line."""
+
+    instruction: int
+    file: str | None
+    line: int | None
+    text: str  # empty: not in the object
+    iterations: int | None
+    reason: str | None  # why the number of iterations is not known
+
+
 class Line(TypedDict):
     """A source line."""
 
@@ -47,7 +65,11 @@ class Program(TypedDict):
     subprograms: list[Subprogram]
     helpers: list[Call]
     kernel_functions: list[Call]
+    maps: list[MapUse]
     unresolved: list[Unresolved]
+    unsupported: str | None  # why it cannot be analysed
+    assumptions: list[str]
+    loops: list[Loop]
     error: str | None
     listing: list[Instruction] | None
 

@@ -3,15 +3,17 @@
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from slowpath import engine
 from slowpath.bound import Job
 from slowpath.inputs import read_text
-from slowpath.rates import Metric, Rate, parse_rate
+from slowpath.plan import OptionError, Target, Wishes
+from slowpath.rates import METRICS, Metric, Rate, as_metric, parse_rate
 from slowpath.reporters import Format
+from slowpath.selection import Selection
 
 _UNROLL = re.compile(r"[0-9]+(@[^\s,@]+)?")
 
@@ -20,21 +22,12 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
-class OptionError(Exception):
-    """A value on the command line that makes no sense."""
-
-    def __init__(self, option: str, reason: str) -> None:
-        super().__init__(f"{option}: {reason}")
-        self.option = option
-        self.reason = reason
-
-
 @dataclass(frozen=True)
 class Typed:
     """The options of `slowpath bound` as the user typed them."""
 
-    target: str
-    metric: Metric | None
+    target: str | None
+    metric: str | None
     cores: int | None
     unroll: str | None
     paths: str
@@ -42,13 +35,9 @@ class Typed:
     deadline: float | None
     require: str | None
     assume: str | None
-
-
-class Target(NamedTuple):
-    """A target as the engine takes it."""
-
-    text: str  # name of a built-in one, or a description
-    is_text: bool
+    maps: str | None = None
+    btf: str | None = None
+    selection: Selection = field(default_factory=Selection)
 
 
 def parse_unroll(text: str) -> list[str]:
@@ -62,7 +51,7 @@ def parse_unroll(text: str) -> list[str]:
         if _UNROLL.fullmatch(piece) is None:
             raise ValueError(
                 f"{piece!r} is not a loop limit; write N, or N@LOCATION,... "
-                "with the locations that slowpath named"
+                "with the locations that slowpath named, such as 10@filter.c:44"
             )
     return pieces
 
@@ -80,38 +69,60 @@ def parse_paths(text: str) -> int | None:
     raise ValueError(f"{text!r} is not a number of paths; write 1 or more, or 'all'")
 
 
-def choose_metric(metric: Metric | None, requirement: Rate | None) -> Metric:
+def choose_metric(metric: str | None, requirement: Rate | None) -> str | None:
     """The metric to search by: as asked for, else the one that the requirement is about.
+
+    None when neither says anything: then it is the target's first.
 
     Raises:
         ValueError: when the requirement is about another metric than the one asked for.
     """
     if requirement is None:
-        return metric or "bitrate"
+        return metric
     if metric not in (None, requirement.metric):
         raise ValueError(
-            f"the rate is a {_words(requirement.metric)}, but --metric asks for the "
-            f"{_words(metric or 'bitrate')}"
+            f"the rate is a {_words(requirement.metric)}, but --metric asks for "
+            f"{_words(as_metric(metric or '')) or metric}"
         )
     return requirement.metric
 
 
-def _words(metric: Metric) -> str:
-    return "bit rate" if metric == "bitrate" else "packet rate"
+def _words(metric: Metric | None) -> str | None:
+    return {"bitrate": "bit rate", "packetrate": "packet rate", None: None}[metric]
 
 
-def choose_target(name: str) -> Target:
-    """A built-in target by its name, or the description in a file.
+def check_metric(metric: str | None, target: Target | None) -> str | None:
+    """A metric that the target has or, when none is named, one of the built-in targets.
+
+    Raises:
+        ValueError: when there is no such metric.
+    """
+    names = engine.target_names() if target is None else [target.name]
+    known = list[str](METRICS)
+    if target is None:
+        for name in names:
+            known += engine.target_counters(name, is_text=False) or []
+    else:
+        known += engine.target_counters(target.text, is_text=target.is_text) or []
+    if metric is None or metric in known:
+        return metric
+    raise ValueError(f"{metric!r} is not a metric; known are {', '.join(known)}")
+
+
+def choose_target(name: str | None) -> Target | None:
+    """A built-in target by its name, or the description in a file; None when none is named.
 
     Raises:
         ValueError: when it is neither a known name nor looks like a file.
         InputError: when the file cannot be read.
     """
+    if name is None:
+        return None
     names = engine.target_names()
     if name in names:
-        return Target(name, is_text=False)
+        return Target(name, name, is_text=False)
     if name.endswith(".toml") or "/" in name:
-        return Target(read_text(name), is_text=True)
+        return Target(name, read_text(name), is_text=True)
     raise ValueError(
         f"{name!r} is not a target; known are {', '.join(names)}, or name a file that ends in .toml"
     )
@@ -127,37 +138,45 @@ def make_job(
         InputError: when a file that an option names cannot be read.
     """
     requirement = None if typed.require is None else _read("--require", parse_rate, typed.require)
-    metric = _read("--require", lambda asked: choose_metric(asked, requirement), typed.metric)
     target = _read("--target", choose_target, typed.target)
+    asked = _read("--metric", lambda name: check_metric(name, target), typed.metric)
+    metric = _read("--require", lambda name: choose_metric(name, requirement), asked)
+    required = None if requirement is None else requirement.metric
     options = engine.Options(
-        target=target.text,
-        target_is_text=target.is_text,
-        metric=metric,
+        target="",
+        target_is_text=False,
+        metric="",
         cores=typed.cores,
         unroll=[] if typed.unroll is None else _read("--unroll", parse_unroll, typed.unroll),
         paths=_read("--paths", parse_paths, typed.paths),
         mtu=typed.mtu,
         deadline_seconds=_read("--deadline", check_deadline, typed.deadline),
         assume=None if typed.assume is None else read_text(typed.assume),
+        maps=None if typed.maps is None else read_text(typed.maps),
     )
     if pcap is not None:
         _read("--pcap", lambda path: check_not_a_program(path, files), pcap)
     return Job(
         files=files,
-        target=typed.target,
+        wishes=Wishes(typed.selection, target, metric, required, typed.cores),
         options=options,
         requirement=requirement,
+        btf=typed.btf,
         form=form,
         pcap=pcap,
         verbose=verbose,
-        reproduce=_repeat(typed, metric),
+        reproduce=_repeat(typed),
         option_files=_option_files(typed, target),
     )
 
 
-def _option_files(typed: Typed, target: Target) -> dict[str, str]:
-    files = {"--target": typed.target} if target.is_text else {}
-    return files if typed.assume is None else files | {"--assume": typed.assume}
+def _option_files(typed: Typed, target: Target | None) -> dict[str, str]:
+    files = {
+        "--target": target.name if target is not None and target.is_text else None,
+        "--assume": typed.assume,
+        "--maps": typed.maps,
+    }
+    return {option: name for option, name in files.items() if name is not None}
 
 
 def _read(option: str, read: Callable[[V], T], value: V) -> T:
@@ -189,18 +208,18 @@ def check_not_a_program(output: Path, files: Sequence[str]) -> None:
             raise ValueError(f"{str(output)!r} is a program to analyse and would be overwritten")
 
 
-def _repeat(typed: Typed, metric: Metric) -> list[str]:
+def _repeat(typed: Typed) -> list[str]:
     """Options that repeat an analysis, whatever the defaults are by then."""
     values = {
-        "--target": typed.target,
-        "--metric": metric,
         "--cores": typed.cores,
         "--unroll": typed.unroll,
         "--paths": None if typed.paths == "1" else typed.paths,
         "--mtu": typed.mtu,
         "--deadline": typed.deadline,
         "--assume": typed.assume,
+        "--maps": typed.maps,
+        "--btf": typed.btf,
         "--require": typed.require,
     }
     given = ((name, str(value)) for name, value in values.items() if value is not None)
-    return [word for pair in given for word in pair]
+    return [*typed.selection.words(), *(word for pair in given for word in pair)]

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from slowpath.engine import Progress
-from slowpath.rates import Metric, format_rate
+from slowpath.rates import as_metric, format_rate
+from slowpath.results import metric_words
 from slowpath.terminal import one_line
 
 
 @contextmanager
-def live_line(file: str, metric: Metric) -> Iterator[Callable[[Progress], None]]:
+def live_line(subject: str, metric: str) -> Iterator[Callable[[Progress], None]]:
     """Shows how the bound improves, if standard error is a terminal; clears the line at the end.
 
     Yields the function that takes the news.
@@ -21,7 +22,7 @@ def live_line(file: str, metric: Metric) -> Iterator[Callable[[Progress], None]]
     from rich.console import Console
     from rich.text import Text
 
-    name = one_line(file)
+    name = one_line(subject)
     console = Console(stderr=True, highlight=False)
     with console.status(Text(name)) as status:
         yield lambda news: status.update(
@@ -29,11 +30,14 @@ def live_line(file: str, metric: Metric) -> Iterator[Callable[[Progress], None]]
         )
 
 
-def describe(news: Progress, metric: Metric) -> str:
+def describe(news: Progress, metric: str) -> str:
     """The state of an analysis in a few words."""
-    rate = news.bitrate_bps if metric == "bitrate" else news.packetrate_pps
-    bound = format_rate(rate, metric)
-    state = f"{bound} exact, {_paths(news.paths)} found" if news.paths else f"at least {bound}"
+    rate = as_metric(metric)
+    if rate is None:
+        bound, loose = f"{int(news.value)} {metric_words(metric)}", "at most"
+    else:
+        bound, loose = format_rate(news.value, rate), "at least"
+    state = f"{bound} exact, {_paths(news.paths)} found" if news.paths else f"{loose} {bound}"
     return f"{state}, {_paths(news.candidates)} tried, {news.nogoods} nogoods, {news.seconds:.1f} s"
 
 

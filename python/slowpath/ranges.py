@@ -1,19 +1,21 @@
-"""Instruction ranges of a path in short: repeated parts, as loops leave them, are counted."""
+"""Parts of a path in short: what repeats, as loops leave it, is counted."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 Range = tuple[int, int]
 """First and last instruction of a stretch that is executed in order."""
 
 _LONGEST_BODY = 64
-"""Longest repeated part looked for, in ranges; longer loop bodies are written out."""
+"""Longest repeated part looked for; longer loop bodies are written out."""
+
+T = TypeVar("T")
 
 
-class Repeat(NamedTuple):
-    """Ranges that are executed `times` times one after the other."""
+class Repeat(NamedTuple, Generic[T]):
+    """Parts that are executed `times` times one after the other."""
 
-    body: tuple[Range, ...]
+    body: tuple[T, ...]
     times: int
 
 
@@ -28,13 +30,13 @@ def join_adjacent(ranges: Sequence[Range]) -> list[Range]:
     return joined
 
 
-def fold_repeats(ranges: Sequence[Range]) -> list[Repeat]:
+def fold_repeats(ranges: Sequence[T], longest: int = _LONGEST_BODY) -> list[Repeat[T]]:
     """Folds parts that repeat; of several ways at a place, the one that covers most."""
-    folded: list[Repeat] = []
+    folded: list[Repeat[T]] = []
     at = 0
     while at < len(ranges):
         best = Repeat((ranges[at],), 1)
-        for size in range(1, min(_LONGEST_BODY, (len(ranges) - at) // 2) + 1):
+        for size in range(1, min(longest, (len(ranges) - at) // 2) + 1):
             body = tuple(ranges[at : at + size])
             count = 1
             while tuple(ranges[at + count * size : at + (count + 1) * size]) == body:

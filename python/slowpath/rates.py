@@ -10,6 +10,12 @@ from typing import Literal, NamedTuple, get_args
 Metric = Literal["bitrate", "packetrate"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 
+
+def as_metric(name: str) -> Metric | None:
+    """The rate of this name; None when the name is that of something counted."""
+    return next((metric for metric in METRICS if metric == name), None)
+
+
 _PREFIXES = {"": 0, "k": 3, "m": 6, "g": 9, "t": 12}
 _UNITS: dict[str, Metric] = {
     "bit/s": "bitrate",

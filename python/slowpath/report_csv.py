@@ -3,7 +3,7 @@
 import csv
 import io
 
-from slowpath.results import Result
+from slowpath.results import Bound, Result
 
 COLUMNS = (
     "file",
@@ -27,6 +27,11 @@ COLUMNS = (
     "assumptions",
     "seconds",
     "error",
+    "section",
+    "instructions",
+    "memory_accesses",
+    "naive_instructions",
+    "naive_memory_accesses",
 )
 
 
@@ -49,6 +54,7 @@ def csv_row(result: Result) -> str:
         "assumptions": len(result["assumptions"]),
         "seconds": result["stats"]["seconds"],
         "error": result["error"],
+        "section": result["section"],
     }
     if guarantee is not None:
         row |= {
@@ -58,12 +64,14 @@ def csv_row(result: Result) -> str:
             "stopped": guarantee["stopped"],
             "bottleneck": guarantee["bottleneck"],
         }
+        row |= _counts("", guarantee)
     if naive is not None:
         row |= {
             "naive_bitrate_bps": naive["bitrate_bps"],
             "naive_packetrate_pps": naive["packetrate_pps"],
             "naive_bottleneck": naive["bottleneck"],
         }
+        row |= _counts("naive_", naive)
     if path is not None:
         row |= {
             "processing_cycles": path["cost"].get("processing"),
@@ -72,6 +80,11 @@ def csv_row(result: Result) -> str:
             "packet": path["witness"]["packet"],
         }
     return _line([row.get(column) for column in COLUMNS])
+
+
+def _counts(prefix: str, bound: Bound) -> dict[str, object]:
+    counts = bound["counts"] or {}
+    return {f"{prefix}{name.replace(' ', '_')}": count for name, count in counts.items()}
 
 
 def _line(cells: tuple[str, ...] | list[object]) -> str:

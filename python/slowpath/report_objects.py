@@ -3,10 +3,18 @@
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from slowpath.objects import BpfObject, Call, Map, Program
+from slowpath.objects import BpfObject, Call, Loop, Map, Program
 from slowpath.terminal import Line, one_line
 
-_PROGRAM_COLUMNS = ("section", "program", "kind", "instructions", "subprograms", "source lines")
+_PROGRAM_COLUMNS = (
+    "section",
+    "program",
+    "kind",
+    "instructions",
+    "subprograms",
+    "source lines",
+    "bound",
+)
 _MAP_COLUMNS = ("map", "kind", "key bytes", "value bytes", "max entries")
 
 
@@ -32,10 +40,17 @@ def object_report(shown: BpfObject, *, listing: bool) -> Iterator[Line]:
 def _program_row(program: Program) -> tuple[str, ...]:
     names = (program["section"], program["name"], program["kind"])
     if program["error"] is not None:
-        return (*names, "-", "-", "-")
+        return (*names, "-", "-", "-", "no")
     count, known = program["instructions"], program["instructions_with_source"]
     source = "known" if known == count else f"{known} of {count}" if known else "unknown"
-    return (*names, str(count), str(len(program["subprograms"])), source)
+    return (*names, str(count), str(len(program["subprograms"])), source, _verdict(program))
+
+
+def _verdict(program: Program) -> str:
+    """Whether `slowpath bound` will work."""
+    if program["unsupported"] is not None:
+        return "no"
+    return "--unroll" if any(loop["iterations"] is None for loop in program["loops"]) else "yes"
 
 
 def _map_row(map_: Map) -> tuple[str, ...]:
@@ -56,8 +71,30 @@ def _remarks(program: Program) -> Iterator[Line]:
     if program["subprograms"]:
         names = ", ".join(one_line(function["name"]) for function in program["subprograms"])
         yield Line(f"    subprograms: {names}")
+    for use in program["maps"]:
+        how = ", ".join(map(one_line, use["uses"])) or "address taken"
+        yield Line(f"    map {one_line(use['name'])}: {how}")
+    for loop in program["loops"]:
+        yield _loop(loop)
+    for assumption in program["assumptions"]:
+        yield Line(f"    assuming: {one_line(assumption)}")
+    if program["unsupported"] is not None and program["error"] is None:
+        yield Line(f"    not supported: {one_line(program['unsupported'])}", "yellow")
     for gap in program["unresolved"]:
         yield Line(f"    unresolved: {gap['instruction']}: {one_line(gap['reason'])}", "yellow")
+
+
+def _loop(loop: Loop) -> Line:
+    place = f".{loop['instruction']}"
+    if loop["file"] is not None:
+        place = f"{PurePosixPath(loop['file']).name}:{loop['line']} ({place})"
+    text = one_line(loop["text"].strip())
+    start = f"    loop at {one_line(place)}: "
+    if loop["iterations"] is None:
+        return Line(start + one_line(loop["reason"] or "not known"), "yellow")
+    count = loop["iterations"]
+    times = "once" if count == 1 else f"{count} times"
+    return Line(f"{start}at most {times}" + (f"   {text}" if text else ""))
 
 
 def _call(call: Call) -> str:

@@ -4,27 +4,32 @@ The rate that the search was about is the guarantee; the other one is what the p
 the guarantee comes to, and other paths may have less of it.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 
-from slowpath.packet import hex_dump, memory_dump, witness_bytes
 from slowpath.ranges import format_ranges
 from slowpath.rates import Metric, format_improvement, format_packetrate, format_rate
+from slowpath.report_path import (
+    LABEL,
+    count_of,
+    detail_line,
+    labelled,
+    listing_lines,
+    stats_lines,
+    witness_lines,
+)
 from slowpath.results import (
     Bound,
     Detail,
     PathDetail,
     PathResult,
     Result,
-    Stats,
     is_capped,
     metric_rate,
     own_rate,
+    program_label,
+    rate_metric,
 )
 from slowpath.terminal import Line, one_line
-
-_LABEL = 13
-_INDENT = "  "
 
 
 def full_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Line]:
@@ -32,12 +37,13 @@ def full_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Li
     guarantee, naive = result["guarantee"], result["naive"]
     if guarantee is None or naive is None:
         return
-    cores = _count(result["cores"], "core")
-    yield Line(f"{one_line(result['file'])} on {result['target']}, {cores}", "bold")
+    cores = count_of(result["cores"] or 0, "core")
+    name = one_line(program_label(result))
+    yield Line(f"{name} on {result['target']}, {cores}", "bold")
     yield Line("")
     yield from _guarantee(result, guarantee)
     yield _bottleneck(result, guarantee)
-    yield from _naive(result["metric"], guarantee, naive)
+    yield from _naive(rate_metric(result), guarantee, naive)
     yield Line("")
     yield from _components(guarantee, result["paths"])
     if not result["paths"]:
@@ -47,42 +53,38 @@ def full_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Li
         yield Line("")
         yield from _path(result, index, detail["paths"][index])
         if verbose:
-            yield from _listing(detail["paths"][index])
+            yield from listing_lines(detail["paths"][index])
     if guarantee["exact"] and guarantee["stopped"] is not None:
         yield Line("")
         yield Line(f"There may be more paths; the search stopped: {guarantee['stopped']}")
     if verbose:
-        yield from _stats(result["stats"])
-
-
-def _labelled(label: str, text: str, style: str = "") -> Line:
-    return Line(f"{label:<{_LABEL}}{text}", style)
+        yield from stats_lines(result["stats"])
 
 
 def _guarantee(result: Result, guarantee: Bound) -> Iterator[Line]:
-    metric = result["metric"]
+    metric = rate_metric(result)
     other: Metric = "packetrate" if metric == "bitrate" else "bitrate"
     rate = format_rate(metric_rate(guarantee, metric), metric)
     if guarantee["exact"]:
-        yield _labelled("guaranteed", f"{rate} (exact)", "bold green")
+        yield labelled("guaranteed", f"{rate} (exact)", "bold green")
         where = "on the slowest path"
     else:
         why = f"a lower bound; the search stopped: {guarantee['stopped']}"
-        yield _labelled("guaranteed", f"at least {rate} ({why})", "bold yellow")
+        yield labelled("guaranteed", f"at least {rate} ({why})", "bold yellow")
         where = "on the path that sets this bound"
     if guarantee["exact"] and result["paths"]:
         where += f", packets of {result['paths'][0]['min_packet_size']} bytes"
-    yield _labelled("", f"{format_rate(metric_rate(guarantee, other), other)} {where}")
+    yield labelled("", f"{format_rate(metric_rate(guarantee, other), other)} {where}")
     for number, assumption in enumerate(result["assumptions"]):
-        yield _labelled("" if number else "assuming", f"- {one_line(assumption)}")
+        yield labelled("" if number else "assuming", f"- {one_line(assumption)}")
 
 
 def _bottleneck(result: Result, guarantee: Bound) -> Line:
-    text, own = guarantee["bottleneck"], own_rate(result)
+    text, own = guarantee["bottleneck"] or "none", own_rate(result)
     if is_capped(result) and own is not None:
-        rate = format_rate(own, result["metric"])
+        rate = format_rate(own, rate_metric(result))
         text += f", a fixed limit of the device; the program by itself allows {rate}"
-    return _labelled("bottleneck", text)
+    return labelled("bottleneck", text)
 
 
 def _naive(metric: Metric, guarantee: Bound, naive: Bound) -> Iterator[Line]:
@@ -94,19 +96,19 @@ def _naive(metric: Metric, guarantee: Bound, naive: Bound) -> Iterator[Line]:
         note = "the search found no better one: it is exact"
     else:
         note = "not improved yet"
-    yield _labelled("naive bound", f"{format_rate(base, metric)} ({naive['bottleneck']}); {note}")
+    yield labelled("naive bound", f"{format_rate(base, metric)} ({naive['bottleneck']}); {note}")
 
 
 def _components(guarantee: Bound, paths: list[PathResult]) -> Iterator[Line]:
     cost = paths[0]["cost"] if guarantee["exact"] and paths else {}
     rows = [("component", "predicted", "cost on the slowest path" if cost else "")]
-    for name, rate in sorted(guarantee["components"].items(), key=_slowest_first):
+    for name, rate in sorted((guarantee["components"] or {}).items(), key=_slowest_first):
         cycles = f"{format_cycles(cost[name])} cycles" if name in cost else ""
         rows.append((name, "no limit" if rate is None else format_packetrate(rate), cycles))
     for name, rate_text, cycles in rows:
         mark = "<- bottleneck" if name == guarantee["bottleneck"] else ""
         yield Line(
-            f"{name:<{_LABEL}}{rate_text:>10}   {' '.join(filter(None, (cycles, mark)))}".rstrip()
+            f"{name:<{LABEL}}{rate_text:>10}   {' '.join(filter(None, (cycles, mark)))}".rstrip()
         )
 
 
@@ -121,7 +123,7 @@ def format_cycles(cycles: float) -> str:
 
 
 def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
-    path, metric = result["paths"][index], result["metric"]
+    path, metric = result["paths"][index], rate_metric(result)
     guarantee = result["guarantee"]
     proven = guarantee is not None and guarantee["exact"]
     title = "slowest path" if proven and index == 0 else "satisfiable path"
@@ -130,15 +132,11 @@ def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
     rate = format_rate(metric_rate(path, metric), metric)
     yield Line(f"{title}: {rate} predicted, {path['bottleneck']} is its bottleneck", "bold")
     costs = (f"{name} {format_cycles(cycles)} cycles" for name, cycles in path["cost"].items())
-    yield _detail("cost", ", ".join(costs))
-    yield _detail("packets", f"of {path['min_packet_size']} bytes or more")
-    yield _detail("instructions", f"{format_ranges(detail['ranges'])}, exit {detail['exit']}")
+    yield detail_line("cost", ", ".join(costs))
+    yield detail_line("packets", f"of {path['min_packet_size']} bytes or more")
+    yield detail_line("instructions", f"{format_ranges(detail['ranges'])}, exit {detail['exit']}")
     yield from _source(path)
-    yield from _witness(path)
-
-
-def _detail(label: str, text: str) -> Line:
-    return Line(f"{_INDENT}{label:<{_LABEL + 1}}{text}")
+    yield from witness_lines(path)
 
 
 def _source(path: PathResult) -> Iterator[Line]:
@@ -146,47 +144,4 @@ def _source(path: PathResult) -> Iterator[Line]:
     for file, line in path["source"]:
         lines.setdefault(file, set()).add(line)
     for file, numbers in lines.items():
-        yield _detail("source", f"{file}: {format_ranges([(n, n) for n in sorted(numbers)])}")
-
-
-def _witness(path: PathResult) -> Iterator[Line]:
-    witness = path["witness"]
-    yield _detail("witness", f"a packet of {witness['length']} bytes; -- is any byte")
-    for row in hex_dump(witness_bytes(witness)):
-        yield Line(f"{_INDENT * 2}{row}")
-    for name, entries in witness["maps"].items():
-        if not entries:
-            continue
-        yield _detail("map content", f"{name}; what is not listed may be anything")
-        for entry in entries:
-            if "offset" in entry:
-                rows = memory_dump(entry["offset"], entry["bytes"])
-            else:
-                rows = iter([f"{entry['key']} -> {entry['value']}"])
-            yield from (Line(f"{_INDENT * 2}{row}") for row in rows)
-
-
-def _listing(detail: PathDetail) -> Iterator[Line]:
-    """The instructions of a path in the order of the program, and how often each is executed."""
-    counts = Counter(number for number, _ in detail["listing"])
-    texts = dict(detail["listing"])
-    yield _detail("listing", "executed times, number, instruction")
-    before = -1
-    for number in sorted(texts):
-        if number != before + 1:
-            yield Line(f"{_INDENT * 2}{'...':>6}")
-        yield Line(f"{_INDENT * 2}{counts[number]:>6}  .{number:<5} {one_line(texts[number])}")
-        before = number
-
-
-def _stats(stats: Stats) -> Iterator[Line]:
-    yield Line("")
-    yield Line(
-        f"search: {_count(stats['candidates'], 'path')} tried, {stats['sat']} satisfiable, "
-        f"{stats['unsat']} not; {_count(stats['nogoods'], 'nogood')}; {stats['seconds']:.2f} s, "
-        f"of which solver {stats['solver_seconds']:.2f} s"
-    )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+        yield detail_line("source", f"{file}: {format_ranges([(n, n) for n in sorted(numbers)])}")

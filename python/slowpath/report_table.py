@@ -3,42 +3,54 @@
 from collections.abc import Sequence
 
 from slowpath.rates import Metric, format_improvement, format_rate
-from slowpath.results import Result, is_capped, metric_rate, own_rate
+from slowpath.results import Result, is_capped, metric_rate, own_rate, program_label, rate_metric
 from slowpath.terminal import Line, one_line
 
 _WIDTHS = (11, 11, 5, 10, 11, 11, 8)
 
 
+def label_width(labels: Sequence[str]) -> int:
+    """The width of the first column."""
+    return max(len("program"), *(len(one_line(label)) for label in labels))
+
+
+def failed_row(result: Result, labels: Sequence[str]) -> Line:
+    """The row of a program that could not be analysed, in any table."""
+    label = one_line(program_label(result))
+    return Line(f"{label:<{label_width(labels)}}  not analysed", "red")
+
+
 class CompactTable:
     """Rows of equal layout; remarks of any length end a row, assumptions become notes below."""
 
-    def __init__(self, files: Sequence[str]) -> None:
-        self._file_width = max(4, *(len(one_line(file)) for file in files))
+    def __init__(self, labels: Sequence[str]) -> None:
+        self._file_width = label_width(labels)
         self._notes: list[str] = []
         self._capped: set[str] = set()
 
-    def header(self, metric: Metric) -> Line:
-        """The names of the columns."""
+    def header(self, result: Result) -> Line:
+        """The names of the columns, as the metric of this result and those that follow has them."""
+        metric = rate_metric(result)
         other = "packet rate" if metric == "bitrate" else "bit rate"
         names = ("guaranteed", other, "exact", "bottleneck", "uncapped", "naive", "improved")
         return Line(self._row("file", names), "bold")
 
     def row(self, result: Result) -> Line:
         """The row of a program."""
-        guarantee, naive, metric = result["guarantee"], result["naive"], result["metric"]
-        file = one_line(result["file"])
+        guarantee, naive, metric = result["guarantee"], result["naive"], rate_metric(result)
+        file = one_line(program_label(result))
         if guarantee is None or naive is None:
-            return Line(f"{file:<{self._file_width}}  not analysed", "red")
+            return failed_row(result, [file])
         other: Metric = "packetrate" if metric == "bitrate" else "bitrate"
         rate, base, own = metric_rate(guarantee, metric), metric_rate(naive, metric), None
         if is_capped(result):
             own = own_rate(result)
-            self._capped.add(guarantee["bottleneck"])
+            self._capped.add(guarantee["bottleneck"] or "")
         cells = (
             format_rate(rate, metric),
             format_rate(metric_rate(guarantee, other), other),
             "yes" if guarantee["exact"] else "no",
-            guarantee["bottleneck"],
+            guarantee["bottleneck"] or "",
             "-" if own is None else format_rate(own, metric),
             format_rate(base, metric),
             format_improvement(rate, base),

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, Protocol, get_args
 
 from slowpath import engine
-from slowpath.rates import Metric
+from slowpath.report_counts import CountTable, counts_report
 from slowpath.report_csv import csv_header, csv_row
 from slowpath.report_single import full_report
-from slowpath.report_table import CompactTable
-from slowpath.results import Detail, Result
+from slowpath.report_table import CompactTable, failed_row
+from slowpath.results import Detail, Result, is_count
 from slowpath.terminal import Line
 
 Format = Literal["table", "json", "csv"]
@@ -29,15 +29,13 @@ class Reporter(Protocol):
         """Lines after the last result."""
 
 
-def choose_reporter(
-    form: Format, files: Sequence[str], metric: Metric, *, verbose: bool
-) -> Reporter:
+def choose_reporter(form: Format, labels: Sequence[str], *, verbose: bool) -> Reporter:
     """The reporter for a format; a single program gets a full report instead of a row."""
     if form == "json":
         return _Json()
     if form == "csv":
         return _Csv()
-    return _Full(verbose=verbose) if len(files) == 1 else _Table(files, metric)
+    return _Full(verbose=verbose) if len(labels) == 1 else _Table(labels)
 
 
 class _Json:
@@ -77,22 +75,47 @@ class _Full:
         return ()
 
     def add(self, result: Result, detail: Detail) -> Iterable[Line]:
-        return full_report(result, detail, verbose=self._verbose)
+        report = counts_report if is_count(result) else full_report
+        return report(result, detail, verbose=self._verbose)
 
     def finish(self) -> Iterable[Line]:
         return ()
 
 
 class _Table:
-    def __init__(self, files: Sequence[str], metric: Metric) -> None:
-        self._table = CompactTable(files)
-        self._metric = metric
+    """Rows with a header above those of the same kind: rates, or counts of the same component."""
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self._labels = labels
+        self._tables: dict[str, CompactTable | CountTable] = {}
+        self._current = ""
+        self._waiting: list[Line] = []  # failures before there is a header
 
     def start(self) -> Iterable[Line]:
-        return [self._table.header(self._metric)]
+        return ()
 
     def add(self, result: Result, detail: Detail) -> Iterable[Line]:  # noqa: ARG002
-        return [self._table.row(result)]
+        if result["guarantee"] is None:
+            failure = failed_row(result, self._labels)
+            if self._current:
+                yield failure
+            else:
+                self._waiting.append(failure)
+            return
+        kind = result["metric"]
+        if kind not in self._tables:
+            table = CountTable if is_count(result) else CompactTable
+            self._tables[kind] = table(self._labels)
+        if kind != self._current:
+            if self._current:
+                yield Line("")
+            yield self._tables[kind].header(result)
+            yield from self._waiting
+            self._waiting.clear()
+        self._current = kind
+        yield self._tables[kind].row(result)
 
     def finish(self) -> Iterable[Line]:
-        return self._table.notes()
+        yield from self._waiting
+        for table in self._tables.values():
+            yield from table.notes()

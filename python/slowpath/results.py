@@ -1,19 +1,24 @@
 """The shape of results, as the engine delivers them in JSON and `docs/json.md` describes them."""
 
+from collections.abc import Mapping
 from typing import TypedDict, final
 
-from slowpath.rates import Metric
+from slowpath.rates import Metric, as_metric
 
 
 class Bound(TypedDict):
-    """A bound on the rate of a program: the guarantee, or the naive bound."""
+    """A bound on a program: the guarantee, or the naive bound.
 
-    bitrate_bps: float
-    packetrate_pps: float
+    Either rates or, on targets that count, `counts`; the others are None.
+    """
+
+    bitrate_bps: float | None
+    packetrate_pps: float | None
+    counts: dict[str, int] | None
     exact: bool
     stopped: str | None
-    bottleneck: str
-    components: dict[str, float | None]  # packets/s; None: sets no limit
+    bottleneck: str | None
+    components: dict[str, float | None] | None  # packets/s; None: sets no limit
 
 
 @final
@@ -29,15 +34,33 @@ class Entry(TypedDict):
     """Content that a witness needs in a map with keys."""
 
     key: str
-    value: str
+    value: str | None  # None: there must be no entry with this key
+
+
+class Unknown(TypedDict):
+    """A value that an instruction has to yield, which nothing determines."""
+
+    instruction: int
+    text: str
+    value: int
 
 
 class Witness(TypedDict):
-    """A packet that takes a path, and the map content it needs."""
+    """A packet that takes a path, and what else it needs."""
 
     packet: str
     length: int
     maps: dict[str, list[Memory | Entry]]
+    unknowns: list[Unknown]
+
+
+class SourceLine(TypedDict):
+    """A source line of a path, and how many instructions of it the path executes."""
+
+    file: str
+    line: int
+    text: str  # empty: not in the object
+    instructions: int
 
 
 class PathResult(TypedDict):
@@ -45,11 +68,12 @@ class PathResult(TypedDict):
 
     cost: dict[str, float]
     min_packet_size: int
-    bitrate_bps: float
-    packetrate_pps: float
-    bottleneck: str
+    bitrate_bps: float | None
+    packetrate_pps: float | None
+    bottleneck: str | None
     edges: list[tuple[int, int]]
     source: list[tuple[str, int]]
+    lines: list[SourceLine]
     witness: Witness
 
 
@@ -68,10 +92,11 @@ class Result(TypedDict):
     """The result of one program: a guarantee, or an error."""
 
     file: str
+    section: str | None  # of an object
     program: str
     target: str
-    metric: Metric
-    cores: int
+    metric: str
+    cores: int | None  # None: the target has none
     guarantee: Bound | None
     naive: Bound | None
     paths: list[PathResult]
@@ -80,12 +105,22 @@ class Result(TypedDict):
     error: str | None
 
 
+class Stretch(TypedDict):
+    """Instructions of one source line that are executed one after the other."""
+
+    line: int | None  # index into the lines of the path; None: not known
+    first: int
+    last: int
+    instructions: int
+
+
 class PathDetail(TypedDict):
     """What only the human report says about a path."""
 
     ranges: list[tuple[int, int]]  # first and last instruction of stretches without a jump
     exit: int  # number of the way out of the program
     listing: list[tuple[int, str]]  # instructions as executed: number and text
+    stretches: list[Stretch]  # the path as source lines
 
 
 class Detail(TypedDict):
@@ -97,8 +132,37 @@ class Detail(TypedDict):
 
 
 def metric_rate(bound: Bound | PathResult, metric: Metric) -> float:
-    """The rate of a bound or path that the metric is about."""
-    return bound["bitrate_bps"] if metric == "bitrate" else bound["packetrate_pps"]
+    """The rate of a bound or path that the metric is about; 0 where there are no rates."""
+    rate = bound["bitrate_bps"] if metric == "bitrate" else bound["packetrate_pps"]
+    return rate or 0.0
+
+
+def program_label(result: Result) -> str:
+    """The file, and the program where a file can have several."""
+    return result["file"] if result["section"] is None else f"{result['file']}:{result['program']}"
+
+
+def rate_metric(result: Result) -> Metric:
+    """The metric of a result with rates."""
+    return as_metric(result["metric"]) or "bitrate"
+
+
+def metric_words(metric: str) -> str:
+    """What a metric of a target that counts is called in texts."""
+    return metric.replace("-", " ")
+
+
+def is_count(result: Result) -> bool:
+    """Whether the result is of a target that counts and has no rates."""
+    return as_metric(result["metric"]) is None
+
+
+def counted(counts: Mapping[str, float], metric: str) -> tuple[str, int]:
+    """The component that a metric is about, and its count."""
+    for name, count in counts.items():
+        if "-".join(name.split()) == metric:
+            return name, int(count)
+    return metric_words(metric), 0
 
 
 def own_rate(result: Result) -> float | None:
@@ -106,11 +170,12 @@ def own_rate(result: Result) -> float | None:
 
     What is left are the components that the program loads: those that its paths have a cost on.
     """
-    guarantee, metric = result["guarantee"], result["metric"]
+    guarantee, metric = result["guarantee"], rate_metric(result)
     if guarantee is None or not guarantee["exact"] or not result["paths"]:
         return None
     slowest = result["paths"][0]
-    rates = (guarantee["components"].get(name) for name in slowest["cost"])
+    components = guarantee["components"] or {}
+    rates = (components.get(name) for name in slowest["cost"])
     packets = min((rate for rate in rates if rate is not None), default=None)
     if packets is None or metric == "packetrate":
         return packets
@@ -125,10 +190,11 @@ def is_capped(result: Result) -> bool:
     return guarantee["bottleneck"] not in result["paths"][0]["cost"]
 
 
-def failed_result(file: str, target: str, metric: Metric, error: str) -> Result:
+def failed_result(file: str, target: str, metric: str, error: str) -> Result:
     """The result of a file that could not be analysed."""
     return {
         "file": file,
+        "section": None,
         "program": "",
         "target": target,
         "metric": metric,

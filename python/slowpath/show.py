@@ -3,27 +3,36 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from slowpath import engine
 from slowpath.exit_codes import ExitCode, worst
 from slowpath.inputs import InputError, read_program
+from slowpath.kernels import Kernels
 from slowpath.objects import BpfObject, failed_object
+from slowpath.plan import OptionError
 from slowpath.report_objects import object_report
-from slowpath.terminal import error, out
-
-_RUNNING_KERNEL = "/sys/kernel/btf/vmlinux"
+from slowpath.selection import Selection, list_programs
+from slowpath.terminal import error, note, out
 
 
 @dataclass(frozen=True)
 class Wanted:
     """What is to be shown of each object."""
 
-    section: str | None  # glob; None: all
-    name: str | None  # glob; None: all
+    selection: Selection
     form: Literal["table", "json"]
     listing: bool
+    deadline: float  # seconds for the loops of one program
+
+
+class _Chosen(NamedTuple):
+    """The programs of one file, or why there are none."""
+
+    file: str
+    data: bytes
+    programs: list[engine.ProgramInfo]
+    error: str | None
 
 
 def show_objects(files: Sequence[str], wanted: Wanted, btf: str | None) -> ExitCode:
@@ -31,13 +40,15 @@ def show_objects(files: Sequence[str], wanted: Wanted, btf: str | None) -> ExitC
 
     Raises:
         InputError: when the kernel's type information in the file `btf` cannot be read.
+        OptionError: when no object has a program that is asked for.
     """
-    kernel = None if btf is None else engine.KernelTypes(btf, read_program(btf))
+    kernels = Kernels(btf)
     codes = []
+    chosen = _choose(files, wanted.selection)
     if wanted.form == "json":
         out(f'{{"slowpath": {json.dumps(engine.version())}, "objects": [')
-    for index, file in enumerate(files):
-        shown = _shown(file, wanted, kernel)
+    for index, choice in enumerate(chosen):
+        shown = _shown(choice, wanted, kernels)
         if wanted.form == "json":
             out(("," if index else "") + json.dumps(shown))
         elif shown["error"] is None:
@@ -45,51 +56,52 @@ def show_objects(files: Sequence[str], wanted: Wanted, btf: str | None) -> ExitC
                 out("")
             for line in object_report(shown, listing=wanted.listing):
                 out(line)
-        codes.append(_judge(file, shown))
+        codes.append(_judge(choice.file, shown))
     if wanted.form == "json":
         out("]}")
     return worst(codes)
 
 
-def _resolved(file: str, data: bytes, kernel: engine.KernelTypes | None) -> BpfObject:
-    """The object; what it leaves open is looked up in the running kernel where none is given."""
-    shown = engine.show(file, data, kernel)
-    if kernel is not None or not any(program["unresolved"] for program in shown["programs"]):
-        return shown
-    try:
-        running = engine.KernelTypes(_RUNNING_KERNEL, read_program(_RUNNING_KERNEL))
-        return engine.show(file, data, running)
-    except InputError:
-        return shown  # a kernel without BTF, or of another kind
+def _choose(files: Sequence[str], selection: Selection) -> list[_Chosen]:
+    chosen, known = list[_Chosen](), list[str]()
+    for file in files:
+        try:
+            data = read_program(file)
+            programs = engine.programs(file, data)
+        except InputError as problem:
+            chosen.append(_Chosen(file, b"", [], problem.reason))
+            continue
+        if programs is None:
+            reason = "not an ELF file; pass a file of clang -target bpf -c"
+            chosen.append(_Chosen(file, b"", [], reason))
+            continue
+        meant = [p for p in programs if selection.matches(p.section, p.name)]
+        if meant:
+            chosen.append(_Chosen(file, data, meant, None))
+        else:
+            known.append(list_programs(programs))
+            note(f"note: {file}: no program matches {selection}")
+    if known and not any(choice.programs for choice in chosen):
+        option = "--section" if selection.sections else "--prog-name"
+        there_are = f"there are {', '.join(known)}"
+        raise OptionError(option, f"no program matches {selection}; {there_are}")
+    return chosen
 
 
-def _shown(file: str, wanted: Wanted, kernel: engine.KernelTypes | None) -> BpfObject:
+def _shown(choice: _Chosen, wanted: Wanted, kernels: Kernels) -> BpfObject:
+    if choice.error is not None:
+        return failed_object(choice.file, choice.error)
+    needed = any(program.needs_kernel for program in choice.programs)
     try:
-        shown = _resolved(file, read_program(file), kernel)
+        return engine.show(
+            choice.file,
+            choice.data,
+            [program.number for program in choice.programs],
+            kernels.for_program(needed=needed),
+            engine.Depth(wanted.listing, wanted.deadline),
+        )
     except InputError as problem:
-        if problem.file != file:
-            raise
-        return failed_object(file, problem.reason)
-    chosen = [
-        program
-        for program in shown["programs"]
-        if fnmatchcase(program["section"], wanted.section or "*")
-        and fnmatchcase(program["name"], wanted.name or "*")
-    ]
-    if not chosen:
-        return failed_object(file, _no_match(shown, wanted))
-    if not wanted.listing:
-        for program in chosen:
-            program["listing"] = None
-    shown["programs"] = chosen
-    return shown
-
-
-def _no_match(shown: BpfObject, wanted: Wanted) -> str:
-    options = (("--section", wanted.section), ("--prog-name", wanted.name))
-    asked = " ".join(f"{option} {glob!r}" for option, glob in options if glob is not None)
-    known = ", ".join(f"{program['section']}: {program['name']}" for program in shown["programs"])
-    return f"no program matches {asked}; there are {known}"
+        return failed_object(choice.file, problem.reason)
 
 
 def _judge(file: str, shown: BpfObject) -> ExitCode:

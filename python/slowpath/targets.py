@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from slowpath import engine
 from slowpath.exit_codes import ExitCode, worst
 from slowpath.inputs import InputError, read_text
-from slowpath.options import OptionError
+from slowpath.plan import OptionError
 from slowpath.terminal import error, out
 
 

@@ -1,6 +1,7 @@
 //! A running analysis as a Python iterator of events.
 
 use crate::events;
+use crate::objects::Kernel;
 use pyo3::prelude::*;
 use slowpath::{Options, Request, Step};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 /// How long to wait for the engine before looking for a pending signal.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// The analysis of one file, started when it is created.
+/// The analysis of one program, started when it is created.
 ///
 /// Iterating yields `Bound` and `Path` events and at last a `Result`.
 #[pyclass(frozen, module = "slowpath._core")]
@@ -18,25 +19,28 @@ pub struct Analysis {
 
 #[pymethods]
 impl Analysis {
-    /// Starts the analysis of `data` in a thread of its own.
+    /// Starts the analysis of program number `program` of `data` in a thread of its own.
     #[new]
     #[pyo3(signature = (
-        file, data, *, target, target_is_text, metric, cores, unroll, paths, mtu,
-        deadline_seconds, assume
+        file, data, program, kernel, *, target, target_is_text, metric, cores, unroll, paths, mtu,
+        deadline_seconds, assume, maps
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python constructor")]
     fn new(
         file: String,
         data: &[u8],
+        program: usize,
+        kernel: Option<&Kernel>,
         target: String,
         target_is_text: bool,
-        metric: String,
+        metric: Option<String>,
         cores: Option<u32>,
         unroll: Vec<String>,
         paths: Option<u64>,
         mtu: u16,
         deadline_seconds: Option<f64>,
         assume: Option<String>,
+        maps: Option<String>,
     ) -> Self {
         let options = Options {
             target,
@@ -48,8 +52,10 @@ impl Analysis {
             mtu,
             deadline_seconds,
             assume,
+            maps,
         };
-        let request = Request { file, data: data.to_vec(), options };
+        let kernel = kernel.map(Kernel::shared);
+        let request = Request { file, data: data.to_vec(), program, kernel, options };
         Analysis { inner: slowpath::Analysis::start(request) }
     }
 

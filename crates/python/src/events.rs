@@ -5,10 +5,9 @@ use pyo3::prelude::*;
 /// The bound got tighter.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct Bound {
-    /// Bit rate that the program is guaranteed so far, in bit/s.
-    pub bitrate_bps: f64,
-    /// Packet rate on the path that sets the bound, in packets/s.
-    pub packetrate_pps: f64,
+    /// What the program is guaranteed so far, in the unit of the metric: bit/s, packets/s, or a
+    /// count.
+    pub value: f64,
     /// Seconds since the start.
     pub seconds: f64,
     /// Paths looked at so far.
@@ -36,8 +35,8 @@ pub struct Result {
 /// An event as a Python object.
 pub fn to_python(py: Python<'_>, event: slowpath::Event) -> PyResult<Py<PyAny>> {
     match event {
-        slowpath::Event::Bound { bitrate_bps, packetrate_pps, seconds, candidates, nogoods } => {
-            let bound = Bound { bitrate_bps, packetrate_pps, seconds, candidates, nogoods };
+        slowpath::Event::Bound { value, seconds, candidates, nogoods } => {
+            let bound = Bound { value, seconds, candidates, nogoods };
             Ok(Py::new(py, bound)?.into_any())
         }
         slowpath::Event::Path { index } => Ok(Py::new(py, Path { index })?.into_any()),

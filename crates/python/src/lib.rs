@@ -6,8 +6,8 @@
 
 mod analysis;
 mod events;
+mod objects;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// The version of the engine.
@@ -28,18 +28,16 @@ fn target_text(name: &str) -> Option<&'static str> {
     slowpath::target_text(name)
 }
 
+/// The metrics of a target that counts; `None` for other targets and for what is none.
+#[pyfunction]
+fn target_counters(target: &str, is_text: bool) -> Option<Vec<String>> {
+    slowpath::target_counters(target, is_text)
+}
+
 /// What is wrong with a target description; empty when nothing is.
 #[pyfunction]
 fn check_target(text: &str) -> Vec<String> {
     slowpath::check_target(text)
-}
-
-/// What a BPF object contains, as JSON text. Raises `ValueError` when it or `btf`, the kernel's type
-/// information, cannot be read.
-#[pyfunction]
-fn show(py: Python<'_>, file: &str, data: &[u8], btf: Option<&[u8]>) -> PyResult<String> {
-    let shown = py.detach(|| slowpath::show(file, data, btf));
-    shown.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 #[pymodule]
@@ -49,5 +47,7 @@ mod _core {
     #[pymodule_export]
     use super::events::{Bound, Path, Result};
     #[pymodule_export]
-    use super::{check_target, show, target_names, target_text, version};
+    use super::objects::{Kernel, Program, programs, show};
+    #[pymodule_export]
+    use super::{check_target, target_counters, target_names, target_text, version};
 }

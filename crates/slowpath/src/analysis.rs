@@ -14,10 +14,8 @@ use std::time::Duration;
 pub enum Event {
     /// The bound improved.
     Bound {
-        /// Bits per second.
-        bitrate_bps: f64,
-        /// Packets per second.
-        packetrate_pps: f64,
+        /// Bits per second, packets per second or a count, as the metric says.
+        value: f64,
         /// Seconds since the start.
         seconds: f64,
         /// Paths checked so far.
@@ -54,7 +52,7 @@ pub enum Step {
     Finished,
 }
 
-/// A running analysis of one file.
+/// A running analysis of one program.
 #[derive(Debug)]
 pub struct Analysis {
     events: Mutex<Receiver<Event>>,

@@ -3,25 +3,28 @@
 use crate::analysis::{Control, Event, Report};
 use crate::error::Error;
 use crate::frontend::{self, Lifted};
+use crate::loops;
 use crate::options::Request;
-use crate::report;
-use crate::result::{Detail, ProgramResult, Stats, Throughput};
+use crate::report::Measure;
+use crate::result::{Bound, Detail, ProgramResult, Stats};
 use crate::witness::Witness;
-use slowpath_search::{Event as Found, Metric, Search, SearchError, UnrollLimits, unroll};
+use slowpath_search::{Event as Found, Search, SearchError, unroll};
 use slowpath_smt::{Solver, Z3Solver};
-use slowpath_target::{Assumption, CostModel, Target, TargetError};
+use slowpath_target::{Assumption, CostModel, Target, TargetError, TargetKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// A result without anything in it.
 fn nothing(request: &Request) -> ProgramResult {
+    let named = frontend::name(request);
     ProgramResult {
         file: request.file.clone(),
-        program: frontend::program_name(&request.file),
+        section: named.section,
+        program: named.name,
         target: request.options.target.clone(),
-        metric: request.options.metric.clone(),
-        cores: request.options.cores.unwrap_or(0),
+        metric: request.options.metric.clone().unwrap_or_default(),
+        cores: Some(request.options.cores.unwrap_or(0)),
         guarantee: None,
         naive: None,
         paths: Vec::new(),
@@ -46,7 +49,7 @@ fn serialise(result: &ProgramResult, detail: &Detail) -> Report {
     }
 }
 
-/// Analyses one file and reports events; the last one is the result.
+/// Analyses one program and reports events; the last one is the result.
 pub(crate) fn run(request: &Request, control: &Control) {
     let started = Instant::now();
     let mut result = nothing(request);
@@ -70,13 +73,36 @@ pub(crate) fn run(request: &Request, control: &Control) {
 
 /// An error of the analysis, with its line in the file.
 fn located(lifted: &Lifted, error: SearchError) -> Error {
-    let place = error.location().map_or_else(String::new, |insn| lifted.place(insn));
-    Error::Search { place, error }
+    let mut place = error.location().map_or_else(String::new, |insn| lifted.place(insn));
+    let about_loops = matches!(
+        error,
+        SearchError::UnboundedLoop { .. }
+            | SearchError::LoopTooLarge { .. }
+            | SearchError::NoLoopAt { .. }
+    );
+    if let Some(header) = error.location().filter(|_| about_loops)
+        && let Some(line) = loops::line(lifted, header)
+    {
+        place = format!("{}:{}: ", line.file, line.line);
+    }
+    let hint = if about_loops { loops::hint(lifted) } else { String::new() };
+    Error::Search { place, error, hint }
 }
 
 /// An error of the prices, with the first instruction that has none.
 fn unpriced(lifted: &Lifted, error: TargetError, unused: &[Assumption]) -> Error {
     let mut place = String::new();
+    if let TargetError::Unpriced { target, classes } = &error
+        && lifted.section.is_some()
+        && unused.is_empty()
+    {
+        let classes: Vec<String> = classes.iter().map(|(class, _)| format!("`{class}`")).collect();
+        return Error::Input(format!(
+            "target {target} has no prices for BPF instructions ({}), and BPF code is not compiled \
+             for it yet; count them instead with --target ebpf, or state prices with --assume FILE",
+            classes.join(", ")
+        ));
+    }
     if let TargetError::Unpriced { classes, .. } = &error
         && let Some(insn) = classes.first().and_then(|(class, _)| lifted.first_of_class(class))
     {
@@ -88,13 +114,11 @@ fn unpriced(lifted: &Lifted, error: TargetError, unused: &[Assumption]) -> Error
     Error::Target { place, error, hint }
 }
 
-/// What paths are measured by.
+/// What a search needs to know besides the program.
 struct Setting<'a> {
-    target: &'a Target,
+    lifted: &'a Lifted,
     model: &'a CostModel,
-    metric: Metric,
-    /// Least and greatest packet length in bytes.
-    packets: (u32, u32),
+    measure: Measure<'a>,
 }
 
 struct Job<'a> {
@@ -106,10 +130,10 @@ struct Job<'a> {
 impl Job<'_> {
     fn analyse(&self, result: &mut ProgramResult, detail: &mut Detail) -> Result<(), Error> {
         let options = &self.request.options;
-        let metric = options.metric()?;
-        let limits: UnrollLimits = options.unroll_limits()?;
         let mut target = self.target()?;
         result.target = target.name.clone();
+        let (metric, name) = options.metric(&target)?;
+        result.metric = name;
         let assumed = match &options.assume {
             Some(text) => target.apply_assumptions(text, "--assume")?,
             None => Vec::new(),
@@ -117,10 +141,11 @@ impl Job<'_> {
         if let Some(cores) = options.cores {
             target = target.with_cores(cores)?;
         }
-        result.cores = target.cores;
+        result.cores = (target.kind == TargetKind::Rates).then_some(target.cores);
         let packets = self.packets(&target)?;
         let lengths = (packets.0 as u16, packets.1 as u16);
-        let lifted = frontend::lift(&self.request.file, &self.request.data, lengths)?;
+        let lifted = frontend::lift(self.request, &target, lengths)?;
+        let limits = loops::limits(&options.unroll, &lifted)?;
         let program = &lifted.program;
         result.program = program.name.clone();
         result.assumptions.extend(program.assumptions.iter().cloned());
@@ -137,11 +162,13 @@ impl Job<'_> {
             }
             other => other.map_err(|error| located(&lifted, error))?,
         };
-        result.assumptions.extend(unrolled.assumptions.iter().cloned());
+        let named = |sentence: &String| loops::with_lines(&lifted, sentence);
+        result.assumptions.extend(unrolled.assumptions.iter().map(named));
         let solver = Z3Solver::new()?;
         self.control.set_interrupter(solver.interrupter());
         let mut search = Search::new(unrolled, &model, target.clone(), metric, packets, solver);
-        let setting = Setting { target: &target, model: &model, metric, packets };
+        let measure = Measure { target: &target, metric, least_size: packets.0 };
+        let setting = Setting { lifted: &lifted, model: &model, measure };
         let done = self.search(&mut search, &setting, result, detail);
         let done = done.map_err(|error| match error {
             Error::Search { error, .. } => located(&lifted, error),
@@ -167,7 +194,7 @@ impl Job<'_> {
         result: &mut ProgramResult,
         detail: &mut Detail,
     ) -> Result<(), Error> {
-        let &Setting { target, model, metric, packets } = setting;
+        let &Setting { lifted, model, measure } = setting;
         let wanted = self.request.options.paths.unwrap_or(u64::MAX);
         let stopped = loop {
             if result.paths.len() as u64 >= wanted {
@@ -185,40 +212,27 @@ impl Job<'_> {
             match step {
                 Found::Working => {}
                 Found::Bound(bound) => {
-                    let bound = report::bound_throughput(
-                        target,
-                        metric,
-                        search.unrolled(),
-                        &bound,
-                        packets.0,
-                    );
-                    self.progress(&bound, search);
+                    let bound = measure.found_bound(search.unrolled(), &bound);
+                    self.progress(measure.value(&bound), search);
                     result.naive.get_or_insert(bound);
                 }
                 Found::Path(found) => {
                     let unrolled = search.unrolled();
-                    let witness = Witness::new(&unrolled.machine, &found);
+                    let mut witness = Witness::new(unrolled, &found);
                     witness.replay(unrolled, model, &found)?;
                     for note in &witness.notes {
                         if !result.assumptions.contains(note) {
                             result.assumptions.push(note.clone());
                         }
                     }
-                    let shown = witness.result(&unrolled.machine);
-                    let path =
-                        report::path_result(target, metric, unrolled, &found, shown, packets.0);
-                    detail.paths.push(report::path_detail(unrolled, &found));
+                    let shown = witness.result(&unrolled.machine, lifted.layout.as_ref());
+                    let (path, path_detail) = measure.path(lifted, unrolled, &found, shown);
+                    detail.paths.push(path_detail);
                     if result.paths.is_empty() {
-                        let mut exact = report::throughput(
-                            target,
-                            metric,
-                            &found.cost,
-                            found.length,
-                            packets.0,
-                        );
+                        let mut exact = measure.bound(&found.cost, found.length);
                         exact.exact = true;
                         if let Some(naive) = &mut result.naive {
-                            report::not_above(naive, &exact, metric);
+                            measure.not_above(naive, &exact);
                         }
                         result.guarantee = Some(exact);
                     }
@@ -243,18 +257,16 @@ impl Job<'_> {
                 "no packet reaches the end of the program (within the limits of --unroll)".into(),
             ));
         };
-        let mut bound =
-            report::bound_throughput(target, metric, search.unrolled(), &bound, packets.0);
+        let mut bound: Bound = measure.found_bound(search.unrolled(), &bound);
         bound.stopped = Some(stopped.unwrap_or_else(|| "no path was asked for".into()));
         result.naive.get_or_insert_with(|| bound.clone()).stopped = None;
         result.guarantee = Some(bound);
         Ok(())
     }
 
-    fn progress(&self, bound: &Throughput, search: &Search<Z3Solver>) {
+    fn progress(&self, value: f64, search: &Search<Z3Solver>) {
         self.control.send(Event::Bound {
-            bitrate_bps: bound.bitrate_bps,
-            packetrate_pps: bound.packetrate_pps,
+            value,
             seconds: self.started.elapsed().as_secs_f64(),
             candidates: search.statistics().candidates,
             nogoods: search.nogoods() as u64,

@@ -24,12 +24,14 @@ pub enum Error {
         hint: String,
     },
     /// The analysis.
-    #[error("{place}{error}")]
+    #[error("{place}{error}{hint}")]
     Search {
         /// Where in the program, if anywhere.
         place: String,
         /// What is wrong.
         error: SearchError,
+        /// What else may help.
+        hint: String,
     },
     /// The solver.
     #[error(transparent)]
@@ -61,7 +63,14 @@ impl Error {
 impl Error {
     /// Whether the options are wrong, whatever the program.
     pub(crate) fn is_usage(&self) -> bool {
-        matches!(self, Error::Option(_) | Error::Target { error: TargetError::Cores { .. }, .. })
+        matches!(
+            self,
+            Error::Option(_)
+                | Error::Target {
+                    error: TargetError::Cores { .. } | TargetError::NoCores { .. },
+                    ..
+                }
+        )
     }
 }
 
@@ -73,7 +82,7 @@ impl From<TargetError> for Error {
 
 impl From<SearchError> for Error {
     fn from(error: SearchError) -> Self {
-        Error::Search { place: String::new(), error }
+        Error::Search { place: String::new(), error, hint: String::new() }
     }
 }
 

@@ -5,9 +5,12 @@
 //! callers can show progress and stop with the bound reached so far.
 
 mod analysis;
+mod assume;
 mod bound;
+mod contents;
 mod error;
 mod frontend;
+mod loops;
 mod options;
 mod report;
 mod result;
@@ -16,8 +19,9 @@ mod witness;
 
 pub use analysis::{Analysis, Event, Report, Step};
 pub use error::Error;
+pub use frontend::{Kernel, ProgramInfo, programs};
 pub use options::{Options, Request};
-pub use show::show;
+pub use show::{ShowRequest, show};
 
 /// The version of this library.
 pub fn version() -> &'static str {
@@ -32,6 +36,14 @@ pub fn target_names() -> Vec<&'static str> {
 /// The description of a built-in target.
 pub fn target_text(name: &str) -> Option<&'static str> {
     slowpath_target::Target::builtin_text(name)
+}
+
+/// What options call the components of a target that counts: the metrics of its analyses. `None` for
+/// a target with rates, and for what is no valid target. `target` is the name of a built-in target,
+/// or a description when `is_text`.
+pub fn target_counters(target: &str, is_text: bool) -> Option<Vec<String>> {
+    let text = if is_text { target } else { target_text(target)? };
+    slowpath_target::Target::parse(text, "--target").ok()?.metrics()
 }
 
 /// Everything that is wrong with a target description; empty when it is fine.

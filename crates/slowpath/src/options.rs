@@ -1,31 +1,39 @@
 //! What to analyse and how.
 
 use crate::Error;
-use slowpath_search::{Metric, UnrollLimits};
+use crate::frontend::Kernel;
+use slowpath_search::Metric;
+use slowpath_target::{Target, TargetKind};
+use std::sync::Arc;
 
-/// One file to analyse.
-#[derive(Clone, Debug)]
+/// One program to analyse.
+#[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The file as the user named it.
     pub file: String,
     /// Its content.
     pub data: Vec<u8>,
+    /// Which program of an object, by its number there; listings have one.
+    pub program: usize,
+    /// The kernel that the program is for, if it is known.
+    pub kernel: Option<Arc<Kernel>>,
     /// How.
     pub options: Options,
 }
 
 /// Options of an analysis, as the command line has them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The name of a built-in target, or the text of a target description.
     pub target: String,
     /// Whether `target` is a description.
     pub target_is_text: bool,
-    /// `bitrate` or `packetrate`.
-    pub metric: String,
+    /// `bitrate` (the default) or `packetrate`; on targets that count, one of their components, by
+    /// default the first.
+    pub metric: Option<String>,
     /// Cores that run the program; all of the target's when absent.
     pub cores: Option<u32>,
-    /// Loop limits: `N` or `N@.LOCATION`.
+    /// Loop limits: `N`, `N@.INSTRUCTION` or `N@FILE:LINE`.
     pub unroll: Vec<String>,
     /// How many of the slowest satisfiable paths; all when absent.
     pub paths: Option<u64>,
@@ -33,45 +41,37 @@ pub struct Options {
     pub mtu: u16,
     /// Seconds after which the bound reached so far is the result.
     pub deadline_seconds: Option<f64>,
-    /// Prices to assume: name of the file and TOML text.
+    /// TOML text of prices to assume and helpers to assume something about.
     pub assume: Option<String>,
+    /// Content of maps, as TOML or JSON text.
+    pub maps: Option<String>,
 }
 
 impl Options {
-    /// The metric.
-    pub(crate) fn metric(&self) -> Result<Metric, Error> {
-        match self.metric.as_str() {
-            "bitrate" => Ok(Metric::BitRate),
-            "packetrate" => Ok(Metric::PacketRate),
-            other => {
-                Err(Error::Option(format!("unknown metric {other}: it is bitrate or packetrate")))
-            }
-        }
-    }
-
-    /// The loop limits.
-    pub(crate) fn unroll_limits(&self) -> Result<UnrollLimits, Error> {
-        let mut limits = UnrollLimits::default();
-        for piece in &self.unroll {
-            let wrong = || {
-                Error::Option(format!(
-                    "--unroll {piece}: expected N or N@.LOCATION, such as 160 or 10@.44"
-                ))
+    /// What is searched for on this target, and its name.
+    pub(crate) fn metric(&self, target: &Target) -> Result<(Metric, String), Error> {
+        let metrics = match target.kind {
+            TargetKind::Rates => vec!["bitrate".to_owned(), "packetrate".to_owned()],
+            TargetKind::Counts => target.metrics().unwrap_or_default(),
+        };
+        let name = self.metric.clone().or_else(|| metrics.first().cloned()).unwrap_or_default();
+        let found = match (target.kind, name.as_str()) {
+            (TargetKind::Rates, "bitrate") => Some(Metric::BitRate),
+            (TargetKind::Rates, "packetrate") => Some(Metric::PacketRate),
+            (TargetKind::Rates, _) => None,
+            (TargetKind::Counts, name) => target.counter(name).map(Metric::Component),
+        };
+        let metric = found.ok_or_else(|| {
+            let known = metrics.join(" or ");
+            let why = match target.kind {
+                TargetKind::Rates => "",
+                TargetKind::Counts => ", which counts and has no rates",
             };
-            let (count, location) = match piece.split_once('@') {
-                Some((count, location)) => (count, Some(location)),
-                None => (piece.as_str(), None),
-            };
-            let count: u32 = count.trim().parse().map_err(|_| wrong())?;
-            match location {
-                // Zero is how the published reports write "no loops".
-                None => limits.every = (count > 0).then_some(count),
-                Some(location) => {
-                    let digits = location.trim().trim_start_matches('.');
-                    limits.at.push((digits.parse().map_err(|_| wrong())?, count));
-                }
-            }
-        }
-        Ok(limits)
+            Error::Option(format!(
+                "unknown metric {name}: on target {}{why}, it is {known}",
+                target.name
+            ))
+        })?;
+        Ok((metric, name))
     }
 }

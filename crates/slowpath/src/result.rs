@@ -7,42 +7,59 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ProgramResult {
     pub file: String,
+    /// Section of the object; null for listings.
+    pub section: Option<String>,
     pub program: String,
     pub target: String,
     pub metric: String,
-    pub cores: u32,
-    pub guarantee: Option<Throughput>,
-    pub naive: Option<Throughput>,
+    /// Null on targets that count.
+    pub cores: Option<u32>,
+    pub guarantee: Option<Bound>,
+    pub naive: Option<Bound>,
     pub paths: Vec<PathResult>,
     pub assumptions: Vec<String>,
     pub stats: Stats,
     pub error: Option<String>,
 }
 
-/// A bound on the throughput.
+/// A bound on the throughput or, on targets that count, on the work per packet.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Throughput {
-    pub bitrate_bps: f64,
-    pub packetrate_pps: f64,
+pub(crate) struct Bound {
+    pub bitrate_bps: Option<f64>,
+    pub packetrate_pps: Option<f64>,
+    /// Events by component, on targets that count.
+    pub counts: Option<Map<String, Value>>,
     pub exact: bool,
     pub stopped: Option<String>,
-    pub bottleneck: String,
+    pub bottleneck: Option<String>,
     /// Packets per second by component; null where the component sets no limit.
-    pub components: Map<String, Value>,
+    pub components: Option<Map<String, Value>>,
 }
 
 /// A satisfiable path.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct PathResult {
-    /// Cycles by component.
+    /// Cycles, or counts, by component.
     pub cost: Map<String, Value>,
     pub min_packet_size: u32,
-    pub bitrate_bps: f64,
-    pub packetrate_pps: f64,
-    pub bottleneck: String,
+    pub bitrate_bps: Option<f64>,
+    pub packetrate_pps: Option<f64>,
+    pub bottleneck: Option<String>,
     pub edges: Vec<(u32, u32)>,
     pub source: Vec<(String, u32)>,
+    pub lines: Vec<Line>,
     pub witness: WitnessResult,
+}
+
+/// A source line of a path.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Line {
+    pub file: String,
+    pub line: u32,
+    /// Empty when the object does not have it.
+    pub text: String,
+    /// How many instructions of it the path executes.
+    pub instructions: u64,
 }
 
 /// A packet and map content that take a path.
@@ -52,6 +69,18 @@ pub(crate) struct WitnessResult {
     pub packet: String,
     pub length: u32,
     pub maps: Map<String, Value>,
+    /// In the order of the path.
+    pub unknowns: Vec<Unknown>,
+}
+
+/// A value that an instruction has to yield for the path to be taken, and that nothing determines:
+/// a clock, a random number, the result of a helper.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Unknown {
+    pub instruction: u32,
+    /// The instruction.
+    pub text: String,
+    pub value: u64,
 }
 
 /// Effort.
@@ -76,7 +105,7 @@ pub(crate) struct Detail {
 }
 
 /// A path for the human report.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct PathDetail {
     /// First and last instruction of each stretch without a taken branch.
     pub ranges: Vec<(u32, u32)>,
@@ -84,4 +113,19 @@ pub(crate) struct PathDetail {
     pub exit: u32,
     /// The text of the instructions executed, with their numbers.
     pub listing: Vec<(u32, String)>,
+    /// The path as source lines; empty when none is known.
+    pub stretches: Vec<Stretch>,
+}
+
+/// Instructions of one source line that are executed one after the other.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Stretch {
+    /// Index into the lines of the path; absent when the line is not known.
+    pub line: Option<usize>,
+    /// Number of the first instruction.
+    pub first: u32,
+    /// Number of the last instruction.
+    pub last: u32,
+    /// How many there are.
+    pub instructions: u64,
 }

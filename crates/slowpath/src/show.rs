@@ -1,13 +1,22 @@
-//! What a BPF object contains, as data: programs, maps, calls, what is unresolved, listings.
+//! What a BPF object contains, as data: programs, maps, calls, loops, what is unresolved or not
+//! supported, listings.
 //!
-//! Nothing is analysed here: an object may be shown whose programs no front end lifts. The format
-//! is documented in `docs/json.md`.
+//! Nothing is searched here: programs are lifted and unrolled, to see whether `bound` will work.
+//! An object may be shown whose programs no front end lifts. The format is documented in
+//! `docs/json.md`.
 
-use crate::Error;
+mod calls;
+mod loops;
+
+use crate::frontend::{Kernel, Lifted, lift_object};
+use crate::options::Request;
+use crate::{Error, Options};
+use calls::{ShownCall, ShownMapUse};
+use loops::ShownLoop;
 use serde::Serialize;
-use slowpath_bpf::insn::{Call, Insn, POISON, helper_name};
-use slowpath_bpf::{BpfProgram, Btf, MapDef, Object};
-use std::collections::BTreeMap;
+use slowpath_bpf::insn::Insn;
+use slowpath_bpf::{BpfProgram, MapDef, Object, ProgramKind};
+use std::sync::Arc;
 
 #[derive(Serialize)]
 struct ShownObject {
@@ -30,7 +39,12 @@ struct ShownProgram {
     subprograms: Vec<ShownSubprogram>,
     helpers: Vec<ShownCall>,
     kernel_functions: Vec<ShownCall>,
+    maps: Vec<ShownMapUse>,
     unresolved: Vec<ShownUnresolved>,
+    /// Why it cannot be analysed.
+    unsupported: Option<String>,
+    assumptions: Vec<String>,
+    loops: Vec<ShownLoop>,
     error: Option<String>,
     listing: Option<Vec<ShownInsn>>,
 }
@@ -40,12 +54,6 @@ struct ShownSubprogram {
     name: String,
     first: usize,
     global: bool,
-}
-
-#[derive(Serialize)]
-struct ShownCall {
-    name: String,
-    calls: usize,
 }
 
 #[derive(Serialize)]
@@ -77,30 +85,66 @@ struct ShownMap {
     max_entries: u32,
 }
 
-/// Shows the BPF object in `data` as JSON; `file` is the name it is given there.
+/// What is to be shown, and how much work it may take.
+#[derive(Clone, Debug, Default)]
+pub struct ShowRequest {
+    /// The file as the user named it.
+    pub file: String,
+    /// Its content.
+    pub data: Vec<u8>,
+    /// Numbers of the programs.
+    pub programs: Vec<usize>,
+    /// The kernel that they are for; without it, what depends on its types is unresolved.
+    pub kernel: Option<Arc<Kernel>>,
+    /// Whether to list instructions.
+    pub listing: bool,
+    /// Seconds for finding the loop bounds of one program.
+    pub deadline_seconds: f64,
+}
+
+/// Shows a BPF object as JSON.
 ///
-/// `btf` is the type information of the kernel that the programs are for; without it, what depends
-/// on the kernel's types is listed as unresolved. A program that cannot be linked says so in its
-/// entry and leaves the others alone. Errors: the object or `btf` (then the message starts with
-/// `--btf: `) cannot be read.
-pub fn show(file: &str, data: &[u8], btf: Option<&[u8]>) -> Result<String, Error> {
-    let kernel = btf.map(Btf::parse).transpose();
-    let kernel = kernel.map_err(|error| Error::Input(format!("--btf: {error}")))?;
-    let object = Object::parse(data).map_err(|error| Error::Input(error.to_string()))?;
+/// A program that cannot be linked or analysed says so in its entry and leaves the others alone.
+/// `stop` is polled; when it returns true, loop bounds are no longer looked for.
+///
+/// # Errors
+/// When the object cannot be read.
+pub fn show(request: &ShowRequest, stop: &dyn Fn() -> bool) -> Result<String, Error> {
+    let object = Object::parse(&request.data).map_err(|error| Error::Input(error.to_string()))?;
+    let chosen = request.programs.iter().filter(|&&index| index < object.programs.len());
     let shown = ShownObject {
-        file: file.to_owned(),
+        file: request.file.clone(),
         license: object.license.clone(),
-        programs: (0..object.programs.len())
-            .map(|i| program(&object, i, kernel.as_ref()))
-            .collect(),
+        programs: chosen.map(|&index| program(&object, index, request, stop)).collect(),
         maps: object.maps.iter().map(map).collect(),
         error: None,
     };
     serde_json::to_string(&shown).map_err(|error| Error::Panic(error.to_string()))
 }
 
-fn program(object: &Object, index: usize, kernel: Option<&Btf>) -> ShownProgram {
+/// The program as an analysis with default options sees it.
+fn lifted(request: &ShowRequest, program: usize, object: &Object) -> Result<Lifted, Error> {
+    let request = Request {
+        file: request.file.clone(),
+        data: Vec::new(),
+        program,
+        kernel: request.kernel.clone(),
+        options: Options::default(),
+    };
+    lift_object(&request, object, PACKETS)
+}
+
+/// Least and greatest packet length in bytes: those of target `ebpf`.
+const PACKETS: (u16, u16) = (14, 1500);
+
+fn program(
+    object: &Object,
+    index: usize,
+    request: &ShowRequest,
+    stop: &dyn Fn() -> bool,
+) -> ShownProgram {
     let entry = &object.programs[index];
+    let kernel = request.kernel.as_deref().map(Kernel::btf);
     let shown = ShownProgram {
         section: entry.section.clone(),
         name: entry.name.clone(),
@@ -111,7 +155,17 @@ fn program(object: &Object, index: usize, kernel: Option<&Btf>) -> ShownProgram 
         Ok(linked) => linked,
         Err(error) => return ShownProgram { error: Some(error.to_string()), ..shown },
     };
-    let (helpers, kernel_functions) = calls(&linked);
+    let (helpers, kernel_functions) = calls::of(&linked);
+    let (unsupported, assumptions, loops) = match entry.kind {
+        ProgramKind::Xdp | ProgramKind::Unknown => match lifted(request, index, object) {
+            Ok(lifted) => {
+                let loops = loops::of(&lifted, request.deadline_seconds, stop);
+                (None, lifted.program.assumptions, loops)
+            }
+            Err(error) => (Some(error.to_string()), Vec::new(), Vec::new()),
+        },
+        kind => (Some(format!("a program of type {kind}, not XDP")), Vec::new(), Vec::new()),
+    };
     let subprogram = |s: &slowpath_bpf::Subprogram| ShownSubprogram {
         name: s.name.clone(),
         first: s.first,
@@ -128,37 +182,17 @@ fn program(object: &Object, index: usize, kernel: Option<&Btf>) -> ShownProgram 
         subprograms: linked.subprograms.iter().skip(1).map(subprogram).collect(),
         helpers,
         kernel_functions,
+        maps: calls::maps(object, &linked),
+        unsupported,
+        assumptions,
+        loops,
         unresolved: linked.unresolved.iter().map(unresolved).collect(),
-        listing: Some(listing(object, &linked)),
+        listing: request.listing.then(|| listing(object, &linked)),
         ..shown
     }
 }
 
 /// Calls of helpers, in the order of their numbers, and of kernel functions, by name.
-fn calls(program: &BpfProgram) -> (Vec<ShownCall>, Vec<ShownCall>) {
-    let mut helpers = BTreeMap::<i32, usize>::new();
-    let mut functions = BTreeMap::<String, usize>::new();
-    for insn in &program.insns {
-        match *insn {
-            Insn::Call(Call::Helper(number)) if number != POISON => {
-                *helpers.entry(number).or_default() += 1;
-            }
-            Insn::Call(Call::Kfunc { id, .. }) => {
-                let name = usize::try_from(id).ok().and_then(|id| program.kfuncs.get(id));
-                let name = name.cloned().unwrap_or_else(|| format!("kernel function {id}"));
-                *functions.entry(name).or_default() += 1;
-            }
-            _ => {}
-        }
-    }
-    let helper = |(number, calls)| {
-        let name = helper_name(number).map_or_else(|| format!("helper {number}"), str::to_owned);
-        ShownCall { name, calls }
-    };
-    let function = |(name, calls)| ShownCall { name, calls };
-    (helpers.into_iter().map(helper).collect(), functions.into_iter().map(function).collect())
-}
-
 fn listing(object: &Object, program: &BpfProgram) -> Vec<ShownInsn> {
     let slots = program.insns.iter().enumerate().filter(|(_, insn)| **insn != Insn::SecondSlot);
     let shown = |(slot, _): (usize, &Insn)| ShownInsn {

@@ -1,15 +1,19 @@
 //! Witnesses: the packet and map content behind a satisfiable path, replayed before it is shown.
 
+mod maps;
+mod support;
+
 use crate::Error;
-use crate::result::WitnessResult;
-use serde_json::{Map, Value, json};
-use slowpath_exec::Machine;
+use crate::result::{Unknown, WitnessResult};
+use slowpath_bpf::lift::Layout;
 use slowpath_exec::concrete::{self, Environment, Taken};
-use slowpath_ir::{InputId, InputKind, RegionId, RegionKind};
+use slowpath_exec::{Machine, PointId};
+use slowpath_ir::{InputId, InputKind, Op, OriginOp, RegionId, RegionKind};
 use slowpath_search::{FoundPath, Unrolled};
-use slowpath_smt::{Model, Node, TermId};
+use slowpath_smt::{Model, Node, TermId, TermPool};
 use slowpath_target::CostModel;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashMap};
+use support::Support;
 
 /// The byte that stands for "any" in a replay.
 const FILL: u8 = 0xa5;
@@ -20,13 +24,18 @@ pub(crate) struct Witness {
     /// Bytes that the path depends on, by region and offset.
     bytes: BTreeMap<(RegionId, u64), u8>,
     environment: Environment,
+    /// What the path depends on of the values that the program draws on its way.
+    unknowns: Vec<Unknown>,
+    /// The numbers that pairs have in the replay.
+    interned: HashMap<(u64, u64), u32>,
     /// What else the path depends on, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl Witness {
     /// Reads the witness off the model of a path's conditions.
-    pub fn new(machine: &Machine, found: &FoundPath) -> Self {
+    pub fn new(unrolled: &Unrolled, found: &FoundPath) -> Self {
+        let machine = &unrolled.machine;
         let support = Support::of(machine, &found.conditions, &found.model);
         let mut notes = Vec::new();
         let program = machine.program();
@@ -43,6 +52,16 @@ impl Witness {
                     "the path needs {} = {value:#x} at the start, which no packet determines",
                     input.name
                 ));
+            }
+        }
+        environment.interned = support.interned.clone();
+        let mut unknowns = Vec::new();
+        for (insn, drawn) in drawn(unrolled, found) {
+            let value = value(&machine.pool, &found.model, drawn);
+            environment.unknowns.push(value);
+            if support.drawn.contains(&drawn) {
+                let text = program.insns[insn as usize].text.clone();
+                unknowns.push(Unknown { instruction: insn, text, value });
             }
         }
         for (&(region, offset), &byte) in &support.bytes {
@@ -63,13 +82,21 @@ impl Witness {
                 ));
             }
         }
-        Witness { length: found.length, bytes: support.bytes, environment, notes }
+        let interned = HashMap::new();
+        Witness {
+            length: found.length,
+            bytes: support.bytes,
+            environment,
+            unknowns,
+            interned,
+            notes,
+        }
     }
 
     /// Runs the witness through the concrete interpreter: it must take exactly the path, at
     /// exactly the cost that the search found.
     pub fn replay(
-        &self,
+        &mut self,
         unrolled: &Unrolled,
         model: &CostModel,
         found: &FoundPath,
@@ -95,11 +122,12 @@ impl Witness {
         if cost != found.cost {
             return Err(Error::Replay("it has another cost than the search found".into()));
         }
+        self.interned = run.interned;
         Ok(())
     }
 
     /// The witness for reports.
-    pub fn result(&self, machine: &Machine) -> WitnessResult {
+    pub fn result(&self, machine: &Machine, layout: Option<&Layout>) -> WitnessResult {
         let regions = &machine.program().regions;
         let byte_at = |region, offset| self.bytes.get(&(RegionId::from(region), offset));
         let packet = regions.iter().position(|region| region.kind == RegionKind::Packet);
@@ -107,68 +135,35 @@ impl Witness {
             let byte = packet.and_then(|region| byte_at(region, offset));
             byte.map_or_else(|| "--".to_owned(), |byte| format!("{byte:02x}"))
         });
-        let mut maps = Map::new();
-        for (index, region) in regions.iter().enumerate() {
-            if region.kind == RegionKind::Map {
-                let stretches = self.stretches(RegionId::from(index));
-                if !stretches.is_empty() {
-                    maps.insert(region.name.clone(), Value::Array(stretches));
-                }
-            }
-        }
-        WitnessResult { packet: hex.collect(), length: self.length, maps }
-    }
-
-    /// The bytes of a region, adjacent ones together.
-    fn stretches(&self, region: RegionId) -> Vec<Value> {
-        let mut stretches: Vec<(u64, String, u64)> = Vec::new();
-        for (&(_, offset), byte) in self.bytes.iter().filter(|((r, _), _)| *r == region) {
-            match stretches.last_mut() {
-                Some((_, hex, end)) if *end == offset => {
-                    hex.push_str(&format!("{byte:02x}"));
-                    *end += 1;
-                }
-                _ => stretches.push((offset, format!("{byte:02x}"), offset + 1)),
-            }
-        }
-        let entry = |(offset, bytes, _)| json!({ "offset": offset, "bytes": bytes });
-        stretches.into_iter().map(entry).collect()
+        let maps = match layout {
+            Some(layout) => maps::of_layout(machine, layout, &self.bytes, &self.interned),
+            None => maps::of_regions(machine, &self.bytes),
+        };
+        let unknowns = self.unknowns.clone();
+        WitnessResult { packet: hex.collect(), length: self.length, maps, unknowns }
     }
 }
 
-/// What a set of conditions depends on.
-struct Support {
-    bytes: BTreeMap<(RegionId, u64), u8>,
-    inputs: BTreeSet<InputId>,
+/// What the path draws ([`Op::Unknown`]), in order: the instruction and the term.
+fn drawn(unrolled: &Unrolled, found: &FoundPath) -> Vec<(u32, TermId)> {
+    let (machine, program) = (&unrolled.machine, unrolled.machine.program());
+    let by = |ops: &[OriginOp], terms: &[TermId]| -> Vec<(u32, TermId)> {
+        let draws = ops.iter().filter(|origin| matches!(origin.op, Op::Unknown { .. }));
+        draws.map(|origin| origin.insn.0).zip(terms.iter().copied()).collect()
+    };
+    let mut all = by(&program.prologue, machine.prologue_unknowns());
+    for &arc in &found.path {
+        let node = unrolled.dag.arcs[arc as usize].tail;
+        let block = program.block(unrolled.dag.nodes[node as usize].block);
+        all.extend(by(&block.ops, machine.unknowns(PointId(node))));
+    }
+    all
 }
 
-impl Support {
-    fn of(machine: &Machine, conditions: &[TermId], model: &Model) -> Self {
-        let pool = &machine.pool;
-        let mut support = Support { bytes: BTreeMap::new(), inputs: BTreeSet::new() };
-        let mut seen = HashSet::new();
-        let mut work = conditions.to_vec();
-        while let Some(term) = work.pop() {
-            if !seen.insert(term) {
-                continue;
-            }
-            match *pool.node(term) {
-                Node::Select { array, index } => {
-                    let offset = pool.eval(index, model);
-                    let regions = (0..machine.program().regions.len()).map(RegionId::from);
-                    for region in regions.filter(|&region| machine.array(region) == array) {
-                        let byte = pool.eval(term, model) as u8;
-                        support.bytes.insert((region, offset), byte);
-                    }
-                }
-                Node::Var(_) => {
-                    let input = machine.inputs().iter().position(|&input| input == term);
-                    support.inputs.extend(input.map(InputId::from));
-                }
-                _ => {}
-            }
-            work.extend(pool.children(term));
-        }
-        support
+/// The value of a variable, or of the constant that it is.
+fn value(pool: &TermPool, model: &Model, term: TermId) -> u64 {
+    match *pool.node(term) {
+        Node::Var(var) => model.var(var).unwrap_or(pool.domain(term).lo()),
+        _ => pool.eval(term, model),
     }
 }

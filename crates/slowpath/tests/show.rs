@@ -1,15 +1,24 @@
 //! What `show` says of the example objects, and of what is no object.
 
 use serde_json::Value;
+use slowpath::{Kernel, ShowRequest};
 use std::path::PathBuf;
 
 fn folder(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
 
-fn show(path: &str, btf: Option<&[u8]>) -> Value {
+fn show(path: &str) -> Value {
     let data = std::fs::read(folder(path)).expect("the object exists");
-    let text = slowpath::show(path, &data, btf).expect("the object can be shown");
+    let programs = slowpath::programs(&data).expect("an object").expect("an object");
+    let request = ShowRequest {
+        file: path.into(),
+        data,
+        programs: programs.iter().map(|program| program.index).collect(),
+        listing: true,
+        ..ShowRequest::default()
+    };
+    let text = slowpath::show(&request, &|| false).expect("the object can be shown");
     serde_json::from_str(&text).expect("JSON")
 }
 
@@ -26,10 +35,11 @@ fn every_example_is_shown_with_sources_and_nothing_unresolved() {
             continue;
         }
         shown += 1;
-        for program in list(&show(&format!("examples/{name}"), None), "programs") {
+        for program in list(&show(&format!("examples/{name}")), "programs") {
             assert_eq!(program["error"], Value::Null, "{name}");
             assert_eq!(program["kind"], "xdp", "{name}");
             assert!(list(program, "unresolved").is_empty(), "{name}");
+            assert_eq!(program["unsupported"], Value::Null, "{name}");
             // Compilers mark some instructions as being from no line.
             let count = |key: &str| program[key].as_u64().expect("a count");
             let (all, known) = (count("instructions"), count("instructions_with_source"));
@@ -41,7 +51,7 @@ fn every_example_is_shown_with_sources_and_nothing_unresolved() {
 
 #[test]
 fn a_flow_monitor_has_maps_and_calls_helpers() {
-    let object = show("examples/flow_monitor.bpf.o", None);
+    let object = show("examples/flow_monitor.bpf.o");
     let maps: Vec<&Value> = list(&object, "maps").iter().map(|map| &map["name"]).collect();
     assert!(maps.contains(&&Value::from("flows")), "{maps:?}");
     let program = &list(&object, "programs")[0];
@@ -55,14 +65,14 @@ fn a_flow_monitor_has_maps_and_calls_helpers() {
 
 #[test]
 fn what_needs_the_kernel_says_so() {
-    let object = show("crates/bpf/tests/data/core.bpf.o", None);
+    let object = show("crates/bpf/tests/data/core.bpf.o");
     let unresolved = list(&object["programs"][0], "unresolved");
     assert!(!unresolved.is_empty());
     for entry in unresolved {
         let reason = entry["reason"].as_str().expect("a text");
         assert!(reason.contains("--btf") && !reason.contains('\n'), "{reason}");
     }
-    let functions = show("crates/bpf/tests/data/extern.bpf.o", None);
+    let functions = show("crates/bpf/tests/data/extern.bpf.o");
     let called = &functions["programs"][0]["kernel_functions"];
     assert_eq!(called[0]["name"], "bpf_xdp_metadata_rx_hash");
 }
@@ -70,12 +80,18 @@ fn what_needs_the_kernel_says_so() {
 #[test]
 fn broken_input_is_an_error_of_one_line() {
     let data = std::fs::read(folder("examples/flow_monitor.bpf.o")).expect("the object exists");
-    let message = |data: &[u8], btf: Option<&[u8]>| {
-        let error = slowpath::show("x.o", data, btf).expect_err("broken").to_string();
+    let message = |data: &[u8]| {
+        let request = ShowRequest { data: data.to_vec(), ..ShowRequest::default() };
+        let error = slowpath::show(&request, &|| false).expect_err("broken").to_string();
         assert!(!error.contains('\n'), "{error}");
         error
     };
-    assert!(message(b"hello", None).contains("not an ELF file"));
-    message(&data[..data.len() / 2], None);
-    assert!(message(&data, Some(b"nonsense")).starts_with("--btf: "));
+    assert!(message(b"hello").contains("not an ELF file"));
+    assert_eq!(
+        slowpath::programs(&data[..data.len() / 2]).expect_err("broken").to_string(),
+        message(&data[..data.len() / 2])
+    );
+    assert!(slowpath::programs(b"hello").expect("no object").is_none());
+    let error = Kernel::parse(b"nonsense").expect_err("broken").to_string();
+    assert!(error.starts_with("--btf: "), "{error}");
 }

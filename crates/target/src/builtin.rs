@@ -2,10 +2,12 @@
 
 use crate::{Target, TargetError};
 
-const BUILTIN: &[(&str, &str)] =
-    &[("agilio-cx-2x40", include_str!("../../../targets/agilio-cx-2x40.toml"))];
+const BUILTIN: &[(&str, &str)] = &[
+    ("agilio-cx-2x40", include_str!("../../../targets/agilio-cx-2x40.toml")),
+    ("ebpf", include_str!("../../../targets/ebpf.toml")),
+];
 
-const NAMES: &[&str] = &["agilio-cx-2x40"];
+const NAMES: &[&str] = &["agilio-cx-2x40", "ebpf"];
 
 impl Target {
     /// The names of the built-in targets.

@@ -31,6 +31,12 @@ pub enum TargetError {
         /// Cost class and the component that it has no price on.
         classes: Vec<(String, String)>,
     },
+    /// A number of cores for a target without any.
+    #[error("target {target} counts events: it has no cores")]
+    NoCores {
+        /// The target's name.
+        target: String,
+    },
     /// A number of cores that the device does not have.
     #[error("target {target} has 1 to {available} cores, not {requested}")]
     Cores {

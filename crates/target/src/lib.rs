@@ -5,7 +5,8 @@
 //! examined by [`check`]. [`Target::cost_model`] compiles it for the cost classes of one program:
 //! an automaton ([`CostModel::step`]) that prices one event after the other in a small [`Context`].
 //! Costs are integers and rates are fractions, so that they compare exactly; floating-point numbers
-//! appear only where results are printed.
+//! appear only where results are printed. A target may also just count events: then it has no
+//! prices and no rates ([`TargetKind::Counts`]).
 //!
 //! This crate knows no program, no instruction set and no solver: cost classes are names to it.
 //! The cost and throughput model is that of Krude et al., "Determination of Throughput Guarantees
@@ -27,4 +28,4 @@ pub use error::TargetError;
 pub use model::{Context, CostModel};
 pub use price::{Cycles, MAX_MARKS};
 pub use rate::{Rate, Slowness};
-pub use target::{Component, ComponentKind, Limit, LimitKind, ResourceRate, Target};
+pub use target::{Component, ComponentKind, Limit, LimitKind, ResourceRate, Target, TargetKind};

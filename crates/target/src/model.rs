@@ -6,7 +6,7 @@
 //! this is the search's job.
 
 use crate::price::{ClassPrice, Price, Rule};
-use crate::{ComponentKind, CostVector, MAX_MARKS, Target, TargetError};
+use crate::{ComponentKind, CostVector, MAX_MARKS, Target, TargetError, TargetKind};
 
 /// Cycles since each mark was set. Opaque and small: as a key of a search node it is finite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ struct Charge {
 #[derive(Clone, Debug)]
 pub struct CostModel {
     charges: Vec<Charge>,
-    /// The component whose cycles are time.
+    /// The component whose cycles are time; where none is, there are no rules that look at it.
     cores: usize,
     overhead: CostVector,
     start: Context,
@@ -41,6 +41,9 @@ impl Target {
     /// # Errors
     /// [`TargetError::Unpriced`] with every class that lacks a price on a component it loads.
     pub fn cost_model(&self, classes: &[String]) -> Result<CostModel, TargetError> {
+        if self.kind == TargetKind::Counts {
+            return Ok(CostModel::new(self, classes.iter().map(|c| self.count(c)).collect()));
+        }
         let mut missing = Vec::new();
         let unknown = ClassPrice::default();
         let mut charges = Vec::with_capacity(classes.len());
@@ -73,6 +76,15 @@ impl Target {
             return Err(TargetError::Unpriced { target: self.name.clone(), classes: missing });
         }
         Ok(CostModel::new(self, charges))
+    }
+
+    /// One event of `class` on a target that counts.
+    fn count(&self, class: &str) -> Charge {
+        let mut base = CostVector::zero(self.components.len());
+        for (index, component) in self.components.iter().enumerate() {
+            base.add(index, u64::from(component.serves(class)));
+        }
+        Charge { base, just_after: None, spacing: None, sets: [false; MAX_MARKS] }
     }
 }
 

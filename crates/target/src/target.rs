@@ -5,6 +5,16 @@
 use crate::price::{Mark, PriceTable};
 use crate::{CostVector, Cycles, Rate, Slowness, TargetError};
 
+/// What a target says about a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetKind {
+    /// How fast a device is: its components have clocks, prices and rates.
+    Rates,
+    /// How much work there is: its components count events. There are no rates, no fixed limits
+    /// and no cores.
+    Counts,
+}
+
 /// How a component works through the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComponentKind {
@@ -13,13 +23,16 @@ pub enum ComponentKind {
     Cores,
     /// One engine that all cores share. 1 tick = 10⁻⁹ engine cycles.
     Engine,
+    /// Nothing that works: it counts events, 1 tick each. All components of a target of kind
+    /// [`TargetKind::Counts`] are of this kind, and no others.
+    Counter,
 }
 
 impl ComponentKind {
     /// Ticks in one clock cycle of the component.
     pub fn ticks_per_cycle(self) -> u64 {
         match self {
-            ComponentKind::Cores => 1,
+            ComponentKind::Cores | ComponentKind::Counter => 1,
             ComponentKind::Engine => 1_000_000_000,
         }
     }
@@ -32,16 +45,22 @@ pub struct Component {
     pub name: String,
     /// How it works.
     pub kind: ComponentKind,
-    /// Clock frequency in hertz.
+    /// Clock frequency in hertz; 0 for counters, which have none.
     pub clock_hz: u64,
     /// Work for every packet besides the program's.
     pub overhead: Cycles,
-    /// Prefixes of the classes that load it; `None` when all do.
+    /// Prefixes of the classes that load it, or that it counts; `None` when all do.
     pub(crate) serves: Option<Vec<String>>,
 }
 
 impl Component {
-    /// Whether events of `class` load this component, so that they need a price on it.
+    /// The name that options have for it: that of reports, without blanks.
+    pub fn metric(&self) -> String {
+        self.name.split_whitespace().collect::<Vec<_>>().join("-")
+    }
+
+    /// Whether events of `class` load this component, so that they need a price on it, or are
+    /// counted by it.
     pub fn serves(&self, class: &str) -> bool {
         let under = |prefix: &String| {
             class.strip_prefix(prefix.as_str()).is_some_and(|r| r.is_empty() || r.starts_with('.'))
@@ -94,10 +113,12 @@ pub struct Target {
     pub name: String,
     /// One sentence for humans.
     pub description: String,
-    /// How many cores run the program.
+    /// What it says about programs.
+    pub kind: TargetKind,
+    /// How many cores run the program; 0 when the target only counts.
     pub cores: u32,
-    /// The parts with costs; at most [`MAX_COMPONENTS`](crate::MAX_COMPONENTS), exactly one of
-    /// kind [`ComponentKind::Cores`].
+    /// The parts with costs; at most [`MAX_COMPONENTS`](crate::MAX_COMPONENTS). Exactly one is of
+    /// kind [`ComponentKind::Cores`], unless the target counts: then all are counters.
     pub components: Vec<Component>,
     /// Fixed limits.
     pub limits: Vec<Limit>,
@@ -113,8 +134,12 @@ impl Target {
     /// The same device with only `cores` of its cores running the program.
     ///
     /// # Errors
-    /// [`TargetError::Cores`] when that is none or more than there are.
+    /// [`TargetError::Cores`] when that is none or more than there are, [`TargetError::NoCores`]
+    /// when the target only counts.
     pub fn with_cores(mut self, cores: u32) -> Result<Self, TargetError> {
+        if self.kind == TargetKind::Counts {
+            return Err(TargetError::NoCores { target: self.name });
+        }
         if cores == 0 || cores > self.cores {
             let (target, available) = (self.name, self.cores);
             return Err(TargetError::Cores { target, available, requested: cores });
@@ -123,7 +148,21 @@ impl Target {
         Ok(self)
     }
 
-    /// The index of the component that runs the program.
+    /// The component that options call `metric`, on a target that counts.
+    pub fn counter(&self, metric: &str) -> Option<usize> {
+        match self.kind {
+            TargetKind::Rates => None,
+            TargetKind::Counts => self.components.iter().position(|c| c.metric() == metric),
+        }
+    }
+
+    /// What options call the components of a target that counts; `None` when it does not.
+    pub fn metrics(&self) -> Option<Vec<String>> {
+        let counts = self.kind == TargetKind::Counts;
+        counts.then(|| self.components.iter().map(Component::metric).collect())
+    }
+
+    /// The index of the component that runs the program; of the first one when none does.
     pub fn cores_component(&self) -> usize {
         self.components.iter().position(|c| c.kind == ComponentKind::Cores).unwrap_or(0)
     }
@@ -136,7 +175,7 @@ impl Target {
         &self.components[component].name
     }
 
-    /// Ticks of work that a component gets done in one second.
+    /// Ticks of work that a component gets done in one second; 0 for counters, which do nothing.
     ///
     /// # Panics
     /// When there is no such component.
@@ -145,11 +184,12 @@ impl Target {
         let parallel = match part.kind {
             ComponentKind::Cores => u128::from(self.cores),
             ComponentKind::Engine => 1,
+            ComponentKind::Counter => 0,
         };
         parallel * u128::from(part.clock_hz) * u128::from(part.kind.ticks_per_cycle())
     }
 
-    /// A cost in clock cycles of the component, for printing.
+    /// A cost in clock cycles of the component, or as a count, for printing.
     ///
     /// # Panics
     /// When there is no such component.
@@ -157,11 +197,15 @@ impl Target {
         ticks as f64 / self.components[component].kind.ticks_per_cycle() as f64
     }
 
-    /// Packets per second when each costs `ticks` on a component; no limit when it costs nothing.
+    /// Packets per second when each costs `ticks` on a component; no limit when it costs nothing,
+    /// and on counters.
     ///
     /// # Panics
     /// When there is no such component.
     pub fn packet_rate(&self, component: usize, ticks: u64) -> Rate {
+        if self.components[component].kind == ComponentKind::Counter {
+            return Rate::infinite();
+        }
         Rate::new(self.ticks_per_second(component), u128::from(ticks))
     }
 
@@ -187,8 +231,11 @@ impl Target {
     }
 
     /// Packet rates of all components and fixed limits, in their order; the smallest is the
-    /// guarantee of a path with this cost.
+    /// guarantee of a path with this cost. None on a target that counts.
     pub fn rates(&self, cost: &CostVector, packet_size: u32) -> Vec<ResourceRate> {
+        if self.kind == TargetKind::Counts {
+            return Vec::new();
+        }
         let components = self.components.iter().zip(cost.as_slice()).enumerate();
         let limits = self.limits.iter().enumerate();
         components
@@ -206,11 +253,14 @@ impl Target {
     }
 
     /// The order of a search for the slowest path: seconds of a component per packet, or per byte
-    /// when `packet_size` is given.
+    /// when `packet_size` is given. On a target that counts it is the count, whatever the size.
     ///
     /// # Panics
     /// When there is no such component.
     pub fn slowness(&self, component: usize, ticks: u64, packet_size: Option<u32>) -> Slowness {
+        if self.components[component].kind == ComponentKind::Counter {
+            return Slowness::new(u128::from(ticks), 1);
+        }
         let size = u128::from(packet_size.unwrap_or(1));
         Slowness::new(u128::from(ticks), self.ticks_per_second(component) * size)
     }

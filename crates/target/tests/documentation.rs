@@ -18,7 +18,7 @@ fn blocks(fence: &str) -> Vec<String> {
 #[test]
 fn example_targets_pass_the_check() {
     let examples = blocks("```toml");
-    assert_eq!(examples.len(), 1);
+    assert_eq!(examples.len(), 2, "one of each kind");
     for text in examples {
         assert_eq!(check(&text), Vec::<String>::new());
         Target::parse(&text, "docs/targets.md").expect("parses");

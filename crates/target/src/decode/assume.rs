@@ -2,13 +2,14 @@
 //!
 //! Same `[price."class"]` tables as in target descriptions, with two differences: a bare number
 //! may stand for `{ cycles = … }`, and sources are optional, because the file itself is the source.
+//! Tables under `helper` say something about programs; whoever reads those looks at them.
 
 use super::prices::{self, Scope};
 use super::problem::Problems;
 use super::schema;
 use super::table::Table;
-use crate::Target;
 use crate::price::{ClassPrice, Price, Rule};
+use crate::{Target, TargetKind};
 
 /// One class of an assumption file.
 pub(super) struct Assumed {
@@ -21,7 +22,17 @@ pub(super) struct Assumed {
 pub(super) fn read(text: &str, target: &Target, problems: &mut Problems<'_>) -> Vec<Assumed> {
     let Some(document) = schema::parse(text, problems) else { return Vec::new() };
     let mut root = Table::new(String::new(), &document, 0..0);
+    let others = root.optional("helper").is_some();
+    if others && root.optional("price").is_none() {
+        root.finish(problems);
+        return Vec::new();
+    }
     let Some(table) = root.table("price", problems) else { return Vec::new() };
+    if target.kind == TargetKind::Counts {
+        let what = format!("target {} counts events: it has no prices to assume", target.name);
+        problems.error(table.span(), what);
+        return Vec::new();
+    }
     let scope = Scope { components: &target.components, marks: &target.marks, bare_numbers: true };
     let entries = prices::read(&table, &scope, problems, &mut |_, _, _| ());
     root.finish(problems);

@@ -3,10 +3,11 @@
 //! Both are TOML, read by hand over the parser's syntax tree, because that keeps what `serde`
 //! drops: the line of every value, the exact digits of every number, and all problems of a file
 //! instead of its first. Layout: `table` reads keys of known types out of one table, `decimal` and
-//! `problem` serve it, `schema` is the format of targets, `prices` that of price tables, `assume`
-//! that of assumption files. `docs/targets.md` describes the formats for users.
+//! `problem` serve it, `schema` is the format of targets, `counters` that of components which only
+//! count, `prices` that of price tables, `assume` that of assumption files. `docs/targets.md` describes the formats for users.
 
 mod assume;
+mod counters;
 mod decimal;
 mod prices;
 mod problem;

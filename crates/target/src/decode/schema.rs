@@ -1,11 +1,13 @@
 //! The format of target descriptions, version 1. `docs/targets.md` describes it for users.
 
+use super::counters;
 use super::prices::{self, Scope, optional_string};
 use super::problem::Problems;
 use super::table::Table;
 use crate::price::{ClassPrice, Mark, PriceTable};
 use crate::{
     Component, ComponentKind, Cycles, Limit, LimitKind, MAX_COMPONENTS, MAX_MARKS, Target,
+    TargetKind,
 };
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -35,6 +37,23 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     let description = root.string("description", problems);
     let sources = Sources::read(&mut root, problems);
     let packet = read_packet(&mut root, &sources, problems);
+    if read_kind(&mut root, problems)? == TargetKind::Counts {
+        let components = counters::read(&mut root, problems);
+        root.finish(problems);
+        let (min_packet, max_packet) = packet?;
+        return Some(Target {
+            name: name?.to_owned(),
+            description: description?.to_owned(),
+            kind: TargetKind::Counts,
+            cores: 0,
+            components,
+            limits: Vec::new(),
+            min_packet,
+            max_packet,
+            marks: Vec::new(),
+            prices: PriceTable::new(),
+        });
+    }
     let mut cores = None;
     let components = read_components(&mut root, &sources, &mut cores, problems);
     let limits = read_limits(&mut root, &sources, &components, problems);
@@ -45,6 +64,7 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     Some(Target {
         name: name?.to_owned(),
         description: description?.to_owned(),
+        kind: TargetKind::Rates,
         cores: cores?,
         components,
         limits,
@@ -102,6 +122,22 @@ impl<'t> Sources<'t> {
     fn expect_in(&self, table: &mut Table<'t>, problems: &mut Problems<'_>) {
         let source = optional_string(table, "source", problems);
         self.expect(table, source, problems);
+    }
+}
+
+/// What the target says about programs: rates, unless it says otherwise.
+fn read_kind(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<TargetKind> {
+    if root.optional("kind").is_none() {
+        return Some(TargetKind::Rates);
+    }
+    match root.string("kind", problems)? {
+        "rates" => Some(TargetKind::Rates),
+        "counts" => Some(TargetKind::Counts),
+        other => {
+            let at = root.optional("kind").map_or(0..0, toml::Spanned::span);
+            problems.error(at, format!("`kind` must be \"rates\" or \"counts\", not {other:?}"));
+            None
+        }
     }
 }
 

@@ -1,0 +1,110 @@
+//! BPF objects: their programs, what they contain, and the types of the kernel they are for.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use slowpath::ShowRequest;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// How long to wait for the engine before looking for a pending signal.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// Stack of the worker: long chains of merged states are followed recursively.
+const STACK_BYTES: usize = 512 << 20;
+
+/// Types (BTF) of the kernel that programs are for. Raises `ValueError` when they cannot be read.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct Kernel {
+    inner: Arc<slowpath::Kernel>,
+}
+
+impl Kernel {
+    pub fn shared(&self) -> Arc<slowpath::Kernel> {
+        Arc::clone(&self.inner)
+    }
+}
+
+#[pymethods]
+impl Kernel {
+    #[new]
+    fn new(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let kernel = py.detach(|| slowpath::Kernel::parse(data)).map_err(as_value_error)?;
+        Ok(Kernel { inner: Arc::new(kernel) })
+    }
+}
+
+/// A program of an object, for choosing.
+#[pyclass(frozen, get_all, module = "slowpath._core")]
+pub struct Program {
+    /// Its number in the object.
+    pub index: usize,
+    /// Section of its entry function.
+    pub section: String,
+    /// Name of its entry function.
+    pub name: String,
+    /// `xdp`, `sched_cls`, ...; `unknown` when nothing tells.
+    pub kind: String,
+    /// Whether it depends on the types of the kernel that it runs on.
+    pub needs_kernel: bool,
+}
+
+/// The programs of the BPF object in `data`; `None` when it is no object. Raises `ValueError` when
+/// it cannot be read.
+#[pyfunction]
+pub fn programs(py: Python<'_>, data: &[u8]) -> PyResult<Option<Vec<Program>>> {
+    let found = py.detach(|| slowpath::programs(data)).map_err(as_value_error)?;
+    let converted = |program: slowpath::ProgramInfo| {
+        let slowpath::ProgramInfo { index, section, name, kind, needs_kernel } = program;
+        Program { index, section, name, kind, needs_kernel }
+    };
+    Ok(found.map(|list| list.into_iter().map(converted).collect()))
+}
+
+/// What programs of a BPF object contain, as JSON text. Raises `ValueError` when the object cannot
+/// be read.
+#[pyfunction]
+#[pyo3(signature = (file, data, programs, kernel, *, listing, deadline_seconds))]
+pub fn show(
+    py: Python<'_>,
+    file: String,
+    data: Vec<u8>,
+    programs: Vec<usize>,
+    kernel: Option<&Kernel>,
+    listing: bool,
+    deadline_seconds: f64,
+) -> PyResult<String> {
+    let kernel = kernel.map(Kernel::shared);
+    let request = ShowRequest { file, data, programs, kernel, listing, deadline_seconds };
+    let stopped = Arc::new(AtomicBool::new(false));
+    let (sender, receiver) = channel();
+    let seen = Arc::clone(&stopped);
+    thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
+        // Nobody listens any more after an interrupt.
+        let _ = sender.send(slowpath::show(&request, &|| seen.load(Ordering::Relaxed)));
+    })?;
+    let receiver = Mutex::new(receiver);
+    loop {
+        if let Err(interrupt) = py.check_signals() {
+            stopped.store(true, Ordering::Relaxed);
+            return Err(interrupt);
+        }
+        let waited = py.detach(|| match receiver.lock() {
+            Ok(receiver) => receiver.recv_timeout(SLICE),
+            Err(_) => Err(RecvTimeoutError::Disconnected),
+        });
+        match waited {
+            Ok(shown) => return shown.map_err(as_value_error),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(PyValueError::new_err("internal error: the engine failed"));
+            }
+        }
+    }
+}
+
+fn as_value_error(error: slowpath::Error) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}

@@ -1,0 +1,47 @@
+//! `[helper.NAME]` tables of assumption files: helpers that are taken to do nothing but return.
+//!
+//! The prices in the same file are the target's business. The format is in `docs/targets.md`.
+
+use crate::Error;
+use std::collections::BTreeMap;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Helpers and kernel functions by name, with the reason why they are harmless.
+pub(crate) fn helpers(text: &str) -> Result<BTreeMap<String, String>, Error> {
+    let fail = |at: usize, what: String| {
+        let before = text.as_bytes().iter().take(at).filter(|&&byte| byte == b'\n').count();
+        Error::Input(format!("--assume:{}: {what}", before + 1))
+    };
+    let document = DeTable::parse(text)
+        .map_err(|error| fail(error.span().map_or(0, |span| span.start), first_line(&error)))?;
+    let mut found = BTreeMap::new();
+    let Some(all) = document.get_ref().get("helper") else { return Ok(found) };
+    let at = |value: &Spanned<DeValue>| value.span().start;
+    let tables = all.get_ref().as_table();
+    let tables = tables.ok_or_else(|| fail(at(all), "`helper` must be a table".into()))?;
+    for (name, value) in tables {
+        let name: &str = name.get_ref();
+        // Names of helpers are known; those of kernel functions are the kernel's.
+        if !name.starts_with("bpf_") {
+            let what = format!("`helper.{name}`: names of helpers begin with `bpf_`");
+            return Err(fail(at(value), what));
+        }
+        let table = value.get_ref().as_table();
+        let reason = table.and_then(|table| table.get("reason")?.get_ref().as_str());
+        let others = table.is_some_and(|table| table.len() > 1);
+        let Some(reason) = reason.filter(|text| !text.trim().is_empty() && !others) else {
+            let what = format!("`helper.{name}` needs a `reason`, a sentence, and nothing else");
+            return Err(fail(at(value), what));
+        };
+        found.insert(name.to_owned(), reason.trim().trim_end_matches('.').to_owned());
+    }
+    Ok(found)
+}
+
+fn first_line(error: &toml::de::Error) -> String {
+    format!("not TOML: {}", error.message().lines().next().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! What `--maps FILE` says about the content of maps: TOML or JSON, checked against the object.
+//!
+//! The format is documented in `docs/maps.md`. What content means for a program is the business of
+//! the front end.
+
+mod bytes;
+#[cfg(test)]
+mod tests;
+
+use crate::Error;
+use serde_json::{Map, Value};
+use slowpath_bpf::lift::{EntryValue, MapContent, MapEntry};
+use slowpath_bpf::{MapDef, MapKind, Object};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Reads the content of maps of `object`; messages begin with `--maps`.
+pub(crate) fn read(text: &str, object: &Object) -> Result<BTreeMap<String, MapContent>, Error> {
+    let fail = |what: String| Error::Input(format!("--maps{what}"));
+    let document = parse(text).map_err(fail)?;
+    let mut contents = BTreeMap::new();
+    for (name, entries) in &document {
+        let fail = |what: String| fail(format!(": map {name}: {what}"));
+        let Some(map) = object.maps.iter().find(|map| map.name == *name) else {
+            let known: Vec<&str> = object.maps.iter().map(|map| map.name.as_str()).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Err(fail(format!("there is no map of this name; the object has {known}")));
+        };
+        contents.insert(name.clone(), content(entries, map, object).map_err(fail)?);
+    }
+    Ok(contents)
+}
+
+/// The file as a table of maps. The error begins with `:LINE: ` where that is known.
+fn parse(text: &str) -> Result<Map<String, Value>, String> {
+    let value: Value = if text.trim_start().starts_with('{') {
+        serde_json::from_str(text).map_err(|e| format!(":{}: not JSON: {e}", e.line()))?
+    } else {
+        let line =
+            |at: usize| 1 + text.as_bytes().iter().take(at).filter(|&&byte| byte == b'\n').count();
+        toml::from_str(text).map_err(|error: toml::de::Error| {
+            let at = line(error.span().map_or(0, |span| span.start));
+            let message = error.message().lines().next().unwrap_or_default();
+            format!(":{at}: neither TOML nor JSON: {message}")
+        })?
+    };
+    match value {
+        Value::Object(maps) => Ok(maps),
+        _ => Err(": must be a table with maps by name".into()),
+    }
+}
+
+/// Maps whose entries a program can look up, and whose content can be stated.
+fn has_entries(kind: MapKind) -> bool {
+    !matches!(
+        kind,
+        MapKind::RINGBUF
+            | MapKind::USER_RINGBUF
+            | MapKind::PERF_EVENT_ARRAY
+            | MapKind::QUEUE
+            | MapKind::STACK
+            | MapKind::BLOOM_FILTER
+            | MapKind::ARENA
+            | MapKind::STACK_TRACE
+    )
+}
+
+fn is_array(kind: MapKind) -> bool {
+    matches!(
+        kind,
+        MapKind::ARRAY
+            | MapKind::PERCPU_ARRAY
+            | MapKind::PROG_ARRAY
+            | MapKind::ARRAY_OF_MAPS
+            | MapKind::DEVMAP
+            | MapKind::CPUMAP
+            | MapKind::XSKMAP
+    )
+}
+
+fn content(entries: &Value, map: &MapDef, object: &Object) -> Result<MapContent, String> {
+    if !has_entries(map.kind) {
+        return Err(format!("a {} has no entries with keys", map.kind));
+    }
+    let Some(list) = entries.as_array() else {
+        return Err("must be a list of entries { key = .., value = .. }".into());
+    };
+    if list.len() as u64 > u64::from(map.max_entries) && map.max_entries > 0 {
+        return Err(format!("{} entries are more than its {}", list.len(), map.max_entries));
+    }
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::with_capacity(list.len());
+    for (index, value) in list.iter().enumerate() {
+        let fail = |what: String| format!("entry {}: {what}", index + 1);
+        if value.get("value").is_some_and(Value::is_null) {
+            continue; // as witnesses say that there is no such entry
+        }
+        let entry = entry(value, map, object).map_err(fail)?;
+        if !seen.insert(entry.key.clone()) {
+            return Err(fail("another entry has the same key".into()));
+        }
+        found.push(entry);
+    }
+    Ok(MapContent { entries: found })
+}
+
+fn entry(value: &Value, map: &MapDef, object: &Object) -> Result<MapEntry, String> {
+    let Some(table) = value.as_object() else {
+        return Err("must be a table { key = .., value = .. }".into());
+    };
+    let holds = match map.kind {
+        MapKind::PROG_ARRAY => "program",
+        kind if kind.holds_maps() => "map",
+        _ => "value",
+    };
+    let known = |key: &&String| key.as_str() != "key" && key.as_str() != holds;
+    if let Some(other) = table.keys().find(known) {
+        return Err(format!("unknown key `{other}`; entries of this map have `key` and `{holds}`"));
+    }
+    let field = |name: &str| table.get(name).ok_or_else(|| format!("`{name}` is missing"));
+    let key = bytes::read(field("key")?, map.key_size).map_err(|why| format!("`key` {why}"))?;
+    check_index(&key, map)?;
+    let value = field(holds)?;
+    let value = match holds {
+        "program" => EntryValue::Program(named(value, "program", |name| {
+            object.programs.iter().any(|program| program.name == name)
+        })?),
+        "map" => EntryValue::Map(named(value, "map", |name| {
+            object.maps.iter().any(|map| map.name == name)
+        })?),
+        _ => EntryValue::Bytes(
+            bytes::read(value, map.value_size).map_err(|why| format!("`value` {why}"))?,
+        ),
+    };
+    Ok(MapEntry { key, value })
+}
+
+/// Keys of arrays are indices.
+fn check_index(key: &[u8], map: &MapDef) -> Result<(), String> {
+    let index = key
+        .iter()
+        .rev()
+        .try_fold(0u64, |value, &byte| (value < 1 << 56).then_some(value << 8 | u64::from(byte)));
+    let in_range = index.is_some_and(|index| index < u64::from(map.max_entries));
+    if is_array(map.kind) && map.max_entries > 0 && !in_range {
+        return Err(format!("`key` is not below {}, the number of elements", map.max_entries));
+    }
+    Ok(())
+}
+
+fn named(value: &Value, what: &str, exists: impl Fn(&str) -> bool) -> Result<String, String> {
+    match value.as_str() {
+        Some(name) if exists(name) => Ok(name.to_owned()),
+        Some(name) => Err(format!("`{what}`: the object has no {what} {name:?}")),
+        None => Err(format!("`{what}` must be the name of a {what}")),
+    }
+}

@@ -1,0 +1,14 @@
+//! NFP listings, as the disassembler for the Netronome flow processor prints them.
+
+use super::{Lifted, Origins};
+use crate::Error;
+
+pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifted, Error> {
+    let listing =
+        slowpath_nfp::parse_bytes(data).map_err(|error| Error::Input(error.to_string()))?;
+    let options = slowpath_nfp::LiftOptions { min_packet: packets.0, max_packet: packets.1 };
+    let program = slowpath_nfp::lift(&listing, name, &options)
+        .map_err(|error| Error::Input(error.to_string()))?;
+    let lines = listing.numbered().iter().map(|numbered| numbered.line).collect();
+    Ok(Lifted { program, section: None, layout: None, origins: Origins::Listing(lines) })
+}

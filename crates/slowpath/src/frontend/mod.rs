@@ -1,0 +1,118 @@
+//! Which front end reads a file, and what all of them deliver.
+
+mod listing;
+mod object;
+
+pub(crate) use object::lift as lift_object;
+pub use object::{Kernel, ProgramInfo, programs};
+
+use crate::Error;
+use crate::options::Request;
+use slowpath_bpf::LineInfo;
+use slowpath_bpf::lift::Layout;
+use slowpath_ir::Program;
+use slowpath_target::Target;
+
+/// Where instructions come from, by their numbers.
+enum Origins {
+    /// Lines of the listing.
+    Listing(Vec<u32>),
+    /// Source lines, as far as known.
+    Source(Vec<Option<LineInfo>>),
+}
+
+/// A program and where its instructions come from.
+pub(crate) struct Lifted {
+    pub program: Program,
+    /// Section of the object.
+    pub section: Option<String>,
+    /// What memory means in terms of maps.
+    pub layout: Option<Layout>,
+    origins: Origins,
+}
+
+/// What is known of a program before it is analysed.
+pub(crate) struct Named {
+    pub name: String,
+    pub section: Option<String>,
+}
+
+impl Lifted {
+    /// `line N: ` or `FILE:LINE: ` of an instruction, for messages; empty when it is not known.
+    pub fn place(&self, insn: u32) -> String {
+        match &self.origins {
+            Origins::Listing(lines) => {
+                let line = lines.get(insn as usize);
+                line.map_or_else(String::new, |line| format!("line {line}: "))
+            }
+            Origins::Source(_) => {
+                self.line(insn).map_or_else(String::new, |l| format!("{}:{}: ", l.file, l.line))
+            }
+        }
+    }
+
+    /// The source line of an instruction.
+    pub fn line(&self, insn: u32) -> Option<&LineInfo> {
+        match &self.origins {
+            Origins::Listing(_) => None,
+            Origins::Source(lines) => lines.get(insn as usize)?.as_ref(),
+        }
+    }
+
+    /// The first instruction that does work of a class.
+    pub fn first_of_class(&self, class: &str) -> Option<u32> {
+        let classes = &self.program.cost_classes;
+        let class = classes.iter().position(|name| name == class)?;
+        let blocks = self.program.blocks.iter();
+        let events = blocks.flat_map(|block| {
+            block.costs.iter().chain(block.terminator.edges().flat_map(|edge| &edge.costs))
+        });
+        events.filter(|event| event.class.index() == class).map(|event| event.insn.0).min()
+    }
+}
+
+/// Whether this is the content of a BPF object.
+pub(crate) fn is_object(data: &[u8]) -> bool {
+    data.starts_with(b"\x7fELF")
+}
+
+/// The name of the program that a request is about, as far as that can be told without analysis.
+pub(crate) fn name(request: &Request) -> Named {
+    if is_object(&request.data)
+        && let Ok(entry) = object::entry(&request.data, request.program)
+    {
+        return Named { name: entry.name, section: Some(entry.section) };
+    }
+    Named { name: file_stem(&request.file), section: None }
+}
+
+/// Lifts the program that a request is about. `packets` is the least and greatest packet length in
+/// bytes.
+pub(crate) fn lift(
+    request: &Request,
+    target: &Target,
+    packets: (u16, u16),
+) -> Result<Lifted, Error> {
+    if is_object(&request.data) {
+        return object::lift(request, &object::parse(&request.data)?, packets);
+    }
+    if target.name == "ebpf" {
+        return Err(Error::Input(
+            "this is no BPF object, so that there are no BPF instructions to count; listings are \
+             analysed with --target agilio-cx-2x40"
+                .into(),
+        ));
+    }
+    if request.options.maps.is_some() {
+        return Err(Error::Input(
+            "a listing does not say which maps it uses: --maps is for BPF objects".into(),
+        ));
+    }
+    listing::lift(&file_stem(&request.file), &request.data, packets)
+}
+
+/// A file's name without folder and extension.
+fn file_stem(file: &str) -> String {
+    let path = std::path::Path::new(file);
+    path.file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned())
+}

@@ -1,0 +1,118 @@
+//! BPF objects: which programs there are, and lifting one of them.
+
+use super::{Lifted, Origins};
+use crate::options::Request;
+use crate::{Error, assume, contents};
+use slowpath_bpf::lift::{self, LiftOptions};
+use slowpath_bpf::{Btf, Object, ProgramEntry, ProgramKind};
+
+/// A program of an object, for choosing.
+#[derive(Clone, Debug)]
+pub struct ProgramInfo {
+    /// Its number in the object.
+    pub index: usize,
+    /// Section of its entry function.
+    pub section: String,
+    /// Name of its entry function.
+    pub name: String,
+    /// `xdp`, `sched_cls`, ...; `unknown` when nothing tells.
+    pub kind: String,
+    /// Whether it depends on the types of the kernel that it runs on.
+    pub needs_kernel: bool,
+}
+
+/// Types (BTF) of the kernel that programs are for.
+#[derive(Clone, Debug)]
+pub struct Kernel(Btf);
+
+impl Kernel {
+    /// Reads them, as `/sys/kernel/btf/vmlinux` has them.
+    ///
+    /// # Errors
+    /// What is wrong with them, behind `--btf: `.
+    pub fn parse(data: &[u8]) -> Result<Kernel, Error> {
+        Btf::parse(data).map(Kernel).map_err(|error| Error::Input(format!("--btf: {error}")))
+    }
+
+    pub(crate) fn btf(&self) -> &Btf {
+        &self.0
+    }
+}
+
+/// The programs of the object in `data`; `None` when it is no object.
+///
+/// # Errors
+/// When the object cannot be read.
+pub fn programs(data: &[u8]) -> Result<Option<Vec<ProgramInfo>>, Error> {
+    if !super::is_object(data) {
+        return Ok(None);
+    }
+    let object = parse(data)?;
+    let info = |(index, entry): (usize, &ProgramEntry)| ProgramInfo {
+        index,
+        section: entry.section.clone(),
+        name: entry.name.clone(),
+        kind: entry.kind.to_string(),
+        needs_kernel: object.link(index, None).is_ok_and(|program| !program.unresolved.is_empty()),
+    };
+    Ok(Some(object.programs.iter().enumerate().map(info).collect()))
+}
+
+/// The program with this number.
+pub(super) fn entry(data: &[u8], program: usize) -> Result<ProgramEntry, Error> {
+    let object = parse(data)?;
+    object.programs.get(program).cloned().ok_or_else(|| missing(program))
+}
+
+/// Lifts the program of `object` that a request is about.
+pub(crate) fn lift(
+    request: &Request,
+    object: &Object,
+    packets: (u16, u16),
+) -> Result<Lifted, Error> {
+    let kind = object.programs.get(request.program).ok_or_else(|| missing(request.program))?.kind;
+    if !matches!(kind, ProgramKind::Xdp | ProgramKind::Unknown) {
+        let what = format!("a program of type {kind}; only XDP programs are analysed");
+        return Err(Error::Input(what));
+    }
+    let options = options(request, object, packets)?;
+    let kernel = request.kernel.as_deref().map(Kernel::btf);
+    let linked =
+        object.link(request.program, kernel).map_err(|error| Error::Input(error.to_string()))?;
+    let section = linked.section.clone();
+    let lifted =
+        lift::lift(object, &linked, &options).map_err(|error| Error::Input(error.to_string()))?;
+    Ok(Lifted {
+        program: lifted.program,
+        section: Some(section),
+        layout: Some(lifted.layout),
+        origins: Origins::Source(lifted.lines),
+    })
+}
+
+/// What the front end is told besides the object.
+fn options(request: &Request, object: &Object, packets: (u16, u16)) -> Result<LiftOptions, Error> {
+    let contents = match &request.options.maps {
+        Some(text) => contents::read(text, object)?,
+        None => Default::default(),
+    };
+    let assumed_helpers = match &request.options.assume {
+        Some(text) => assume::helpers(text)?,
+        None => Default::default(),
+    };
+    Ok(LiftOptions {
+        min_packet: packets.0,
+        max_packet: packets.1,
+        contents,
+        assumed_helpers,
+        kernel: request.kernel.as_deref().map(|kernel| kernel.btf().clone()),
+    })
+}
+
+pub(super) fn parse(data: &[u8]) -> Result<Object, Error> {
+    Object::parse(data).map_err(|error| Error::Input(error.to_string()))
+}
+
+fn missing(program: usize) -> Error {
+    Error::Input(format!("there is no program number {program}"))
+}

@@ -1,0 +1,176 @@
+//! The loops of a program as users name them: by source line or by instruction.
+
+use crate::Error;
+use crate::frontend::Lifted;
+use slowpath_bpf::LineInfo;
+use slowpath_ir::{BlockId, FlowGraph, Loop, Target};
+use slowpath_search::UnrollLimits;
+use std::collections::BTreeSet;
+
+/// Where a limit of `--unroll` applies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Location {
+    Everywhere,
+    /// The innermost loop around an instruction.
+    Instruction(u32),
+    /// The innermost loops with code of a line, in a file whose path ends so.
+    Line(String, u32),
+}
+
+/// A limit of `--unroll`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Limit {
+    location: Location,
+    /// Iterations.
+    count: u32,
+}
+
+fn parse(piece: &str) -> Result<Limit, Error> {
+    let wrong = || {
+        Error::Option(format!(
+            "--unroll {piece}: expected N, N@.INSTRUCTION or N@FILE:LINE, such as 160, 10@.44 or \
+             10@filter.c:44"
+        ))
+    };
+    let (count, location) = match piece.split_once('@') {
+        Some((count, location)) => (count, Some(location.trim())),
+        None => (piece, None),
+    };
+    let count = count.trim().parse().map_err(|_| wrong())?;
+    let location = match location {
+        None => Location::Everywhere,
+        Some(location) => match location.rsplit_once(':') {
+            Some((file, line)) => {
+                Location::Line(file.to_owned(), line.parse().map_err(|_| wrong())?)
+            }
+            None => Location::Instruction(
+                location.trim_start_matches('.').parse().map_err(|_| wrong())?,
+            ),
+        },
+    };
+    Ok(Limit { location, count })
+}
+
+/// Whether `name` is the path `file` or its last parts.
+fn names_file(file: &str, name: &str) -> bool {
+    let rest = file.strip_suffix(name);
+    rest.is_some_and(|rest| name.is_empty() || rest.is_empty() || rest.ends_with('/'))
+}
+
+/// The limits that `pieces` of `--unroll` set for a program.
+///
+/// A line that the program has no code of is left out: it may be another program's.
+pub(crate) fn limits(pieces: &[String], lifted: &Lifted) -> Result<UnrollLimits, Error> {
+    let mut limits = UnrollLimits::default();
+    for piece in pieces {
+        let Limit { location, count } = parse(piece)?;
+        match location {
+            // Zero is how the published reports write "no loops".
+            Location::Everywhere => limits.every = (count > 0).then_some(count),
+            Location::Instruction(insn) => limits.at.push((insn, count)),
+            Location::Line(file, line) => {
+                let headers = at_line(lifted, &file, line, piece)?;
+                limits.at.extend(headers.into_iter().map(|insn| (insn, count)));
+            }
+        }
+    }
+    Ok(limits)
+}
+
+/// The first instructions of the innermost loops with code of a line.
+fn at_line(lifted: &Lifted, file: &str, line: u32, piece: &str) -> Result<BTreeSet<u32>, Error> {
+    let program = &lifted.program;
+    let here = |insn: u32| {
+        lifted.line(insn).is_some_and(|info| info.line == line && names_file(&info.file, file))
+    };
+    let flow = FlowGraph::of(program)
+        .map_err(|error| Error::from(slowpath_search::SearchError::Flow(error)))?;
+    let with_code = |inside: &Loop| {
+        inside.blocks.iter().any(|&b| program.block(b).insns.iter().any(|insn| here(insn.0)))
+    };
+    let with_code: Vec<bool> = flow.loops.iter().map(with_code).collect();
+    let mut innermost = with_code.clone();
+    for (index, inside) in flow.loops.iter().enumerate() {
+        let mut around = inside.parent.filter(|_| with_code[index]);
+        while let Some(outer) = around {
+            innermost[outer.index()] = false;
+            around = flow.loops[outer.index()].parent;
+        }
+    }
+    let headers: BTreeSet<u32> = flow
+        .loops
+        .iter()
+        .zip(&innermost)
+        .filter(|(_, chosen)| **chosen)
+        .map(|(inside, _)| program.block(inside.header).first.0)
+        .collect();
+    let anywhere = program.blocks.iter().flat_map(|block| &block.insns).any(|insn| here(insn.0));
+    if headers.is_empty() && anywhere {
+        return Err(Error::Option(format!(
+            "--unroll {piece}: there is no loop at this line{}",
+            hint(lifted)
+        )));
+    }
+    Ok(headers)
+}
+
+/// The line of the loop whose first instruction this is: that of its last jump back, which is where
+/// compilers put the condition of `for` and `while`.
+pub(crate) fn line(lifted: &Lifted, header: u32) -> Option<&LineInfo> {
+    let program = &lifted.program;
+    let flow = FlowGraph::of(program).ok()?;
+    let inside = flow.loops.iter().find(|inside| program.block(inside.header).first.0 == header)?;
+    let jumps_back = |block: &BlockId| {
+        let mut edges = program.block(*block).terminator.edges();
+        edges.any(|edge| edge.target == Target::Block(inside.header))
+    };
+    let last = inside.blocks.iter().rev().find(|block| jumps_back(block))?;
+    let jump = program.block(*last).insns.last()?;
+    lifted.line(jump.0).or_else(|| lifted.line(header))
+}
+
+/// The name of the loop whose first instruction this is: its source line, else the instruction.
+pub(crate) fn name(lifted: &Lifted, header: u32) -> String {
+    match line(lifted, header) {
+        Some(line) => {
+            let file = line.file.rsplit('/').next().unwrap_or(&line.file);
+            format!("{file}:{}", line.line)
+        }
+        None => format!(".{header}"),
+    }
+}
+
+/// A sentence about the loop at an instruction (`the loop at .44 ...`), with its source line.
+pub(crate) fn with_lines(lifted: &Lifted, sentence: &str) -> String {
+    const START: &str = "the loop at .";
+    let rest = sentence.strip_prefix(START).and_then(|rest| rest.split_once(' '));
+    match rest.and_then(|(header, rest)| Some((header.parse::<u32>().ok()?, rest))) {
+        Some((header, rest)) if line(lifted, header).is_some() => {
+            format!("the loop at {} (.{header}) {rest}", name(lifted, header))
+        }
+        _ => sentence.to_owned(),
+    }
+}
+
+/// The loops that there are, in brackets, to go behind an error about one.
+pub(crate) fn hint(lifted: &Lifted) -> String {
+    let Ok(flow) = FlowGraph::of(&lifted.program) else { return String::new() };
+    let mut names: Vec<String> = Vec::new();
+    for inside in &flow.loops {
+        let header = lifted.program.block(inside.header).first.0;
+        let mut text = name(lifted, header);
+        if line(lifted, header).is_some() {
+            text += &format!(" (.{header})");
+        }
+        if !names.contains(&text) {
+            names.push(text);
+        }
+    }
+    match names.is_empty() {
+        true => " (the program has no loops)".into(),
+        false => format!(" (the program has loops at {})", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! A path as source lines: how many instructions of each line it executes, and in which order.
+//!
+//! Folding of repeated lines is left to whoever prints them.
+
+use crate::frontend::Lifted;
+use crate::result::{Line, Stretch};
+use slowpath_ir::CostEvent;
+use slowpath_search::{FoundPath, Unrolled};
+use std::collections::HashMap;
+
+/// The lines of a path in the order of their first instructions, and the path as stretches of one
+/// line each. Nothing when no instruction of the program has a source line.
+pub(super) fn of_path(
+    lifted: &Lifted,
+    unrolled: &Unrolled,
+    found: &FoundPath,
+) -> (Vec<Line>, Vec<Stretch>) {
+    let mut lines: Vec<Line> = Vec::new();
+    let mut known: HashMap<(&str, u32), usize> = HashMap::new();
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for event in events(unrolled, found) {
+        let insn = event.insn.0;
+        let line = lifted.line(insn).map(|info| {
+            let index = *known.entry((&info.file, info.line)).or_insert_with(|| {
+                lines.push(Line {
+                    file: info.file.to_string(),
+                    line: info.line,
+                    text: info.text.to_string(),
+                    instructions: 0,
+                });
+                lines.len() - 1
+            });
+            lines[index].instructions += 1;
+            index
+        });
+        match stretches.last_mut() {
+            // Code of no line may be anywhere: only what is adjacent is one stretch.
+            Some(last) if last.line == line && (line.is_some() || last.last + 1 == insn) => {
+                last.last = insn;
+                last.instructions += 1;
+            }
+            _ => stretches.push(Stretch { line, first: insn, last: insn, instructions: 1 }),
+        }
+    }
+    if lines.is_empty() {
+        stretches.clear();
+    }
+    (lines, stretches)
+}
+
+/// The work of a path in order: one event for each instruction executed.
+fn events<'a>(unrolled: &'a Unrolled, found: &'a FoundPath) -> impl Iterator<Item = &'a CostEvent> {
+    let program = unrolled.machine.program();
+    found.path.iter().flat_map(move |&arc| {
+        let arc = &unrolled.dag.arcs[arc as usize];
+        let block = program.block(unrolled.dag.nodes[arc.tail as usize].block);
+        let edge = block.terminator.edges().nth(arc.edge);
+        block.costs.iter().chain(edge.into_iter().flat_map(|edge| &edge.costs))
+    })
+}

@@ -1,0 +1,50 @@
+//! Bounds on targets that have rates.
+
+use crate::result::Bound;
+use serde_json::{Value, json};
+use slowpath_search::Metric;
+use slowpath_target::{CostVector, Rate, ResourceRate, Target};
+
+/// A rate as a number, or null where there is no limit.
+fn number(rate: Rate) -> Value {
+    if rate.is_infinite() { Value::Null } else { json!(rate.as_f64()) }
+}
+
+/// The slowest of all components and fixed limits for packets of one size.
+fn slowest(rates: &[ResourceRate]) -> (String, Rate) {
+    let least = rates.iter().min_by_key(|resource| resource.rate);
+    least.map_or(("none".to_owned(), Rate::infinite()), |r| (r.name.clone(), r.rate))
+}
+
+/// The throughput of paths with this cost and packet size, capped by the fixed limits.
+///
+/// As a bit rate, fixed limits cap it at the smallest packet too: no program makes the device take
+/// in more of them.
+pub(super) fn bound(
+    target: &Target,
+    metric: Metric,
+    cost: &CostVector,
+    size: u32,
+    least_size: u32,
+) -> Bound {
+    let rates = target.rates(cost, size);
+    let (mut bottleneck, packets) = slowest(&rates);
+    let mut bits = Target::bit_rate(packets, size);
+    if metric == Metric::BitRate {
+        for resource in target.rates(cost, least_size).iter().filter(|r| r.fixed) {
+            let limit = Target::bit_rate(resource.rate, least_size);
+            if limit < bits {
+                (bits, bottleneck) = (limit, resource.name.clone());
+            }
+        }
+    }
+    Bound {
+        bitrate_bps: Some(bits.as_f64()),
+        packetrate_pps: Some(packets.as_f64()),
+        counts: None,
+        exact: false,
+        stopped: None,
+        bottleneck: Some(bottleneck),
+        components: Some(rates.iter().map(|r| (r.name.clone(), number(r.rate))).collect()),
+    }
+}

@@ -1,0 +1,90 @@
+//! What a program calls, and what it does with maps.
+
+use serde::Serialize;
+use slowpath_bpf::insn::{Call, Imm64, Insn, POISON, TAIL_CALL, helper_name};
+use slowpath_bpf::{BpfProgram, Object};
+use std::collections::BTreeMap;
+
+#[derive(Serialize)]
+pub(super) struct ShownCall {
+    name: String,
+    calls: usize,
+}
+
+/// A map that a program refers to.
+#[derive(Serialize)]
+pub(super) struct ShownMapUse {
+    name: String,
+    /// Names of helpers without `bpf_`, and `access` where values are accessed directly.
+    uses: Vec<String>,
+}
+
+/// The helpers and kernel functions that a program calls.
+pub(super) fn of(program: &BpfProgram) -> (Vec<ShownCall>, Vec<ShownCall>) {
+    let mut helpers = BTreeMap::<i32, usize>::new();
+    let mut functions = BTreeMap::<String, usize>::new();
+    for insn in &program.insns {
+        match *insn {
+            Insn::Call(Call::Helper(number)) if number != POISON => {
+                *helpers.entry(number).or_default() += 1;
+            }
+            Insn::Call(Call::Kfunc { id, .. }) => {
+                let name = usize::try_from(id).ok().and_then(|id| program.kfuncs.get(id));
+                let name = name.cloned().unwrap_or_else(|| format!("kernel function {id}"));
+                *functions.entry(name).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+    let helper = |(number, calls)| {
+        let name = helper_name(number).map_or_else(|| format!("helper {number}"), str::to_owned);
+        ShownCall { name, calls }
+    };
+    let function = |(name, calls)| ShownCall { name, calls };
+    (helpers.into_iter().map(helper).collect(), functions.into_iter().map(function).collect())
+}
+
+/// The maps that a program refers to, in the order of the object, and the helpers that it passes
+/// each to, as far as the instructions before a call tell.
+pub(super) fn maps(object: &Object, program: &BpfProgram) -> Vec<ShownMapUse> {
+    let mut found: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    // The maps last loaded into the first and second argument.
+    let mut arguments: [Option<u32>; 2] = [None; 2];
+    for insn in &program.insns {
+        match *insn {
+            Insn::LoadImm64 { dst, value: Imm64::Map(map) } => {
+                found.entry(map).or_default();
+                let number = usize::from(dst.number()).wrapping_sub(1);
+                if let Some(argument) = arguments.get_mut(number) {
+                    *argument = Some(map);
+                }
+            }
+            Insn::LoadImm64 { value: Imm64::MapValue { map, .. }, .. } => {
+                note(&mut found, map, "access");
+            }
+            Insn::Call(Call::Helper(number)) => {
+                let argument = usize::from(MAP_IN_SECOND.contains(&number));
+                if let (Some(map), Some(name)) = (arguments[argument], helper_name(number)) {
+                    note(&mut found, map, name.strip_prefix("bpf_").unwrap_or(name));
+                }
+                arguments = [None; 2];
+            }
+            Insn::Call(_) => arguments = [None; 2],
+            _ => {}
+        }
+    }
+    let named = |(map, uses): (u32, Vec<String>)| {
+        Some(ShownMapUse { name: object.maps.get(map as usize)?.name.clone(), uses })
+    };
+    found.into_iter().filter_map(named).collect()
+}
+
+/// Helpers whose map is the second argument: `bpf_tail_call` and `bpf_perf_event_output`.
+const MAP_IN_SECOND: [i32; 2] = [TAIL_CALL, 25];
+
+fn note(found: &mut BTreeMap<u32, Vec<String>>, map: u32, how: &str) {
+    let uses = found.entry(map).or_default();
+    if !uses.iter().any(|known| known == how) {
+        uses.push(how.to_owned());
+    }
+}

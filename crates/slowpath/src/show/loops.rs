@@ -1,0 +1,109 @@
+//! The loops of a program and their bounds, found by unrolling.
+
+use crate::frontend::Lifted;
+use crate::loops;
+use serde::Serialize;
+use slowpath_ir::{BlockId, FlowGraph};
+use slowpath_search::{SearchError, UnrollLimits, Unrolled, unroll};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// A loop, named by its first instruction. A loop in a function that is called several times is
+/// one.
+#[derive(Serialize)]
+pub(super) struct ShownLoop {
+    instruction: u32,
+    file: Option<String>,
+    line: Option<u32>,
+    /// Text of the line; empty when the object does not have it.
+    text: String,
+    /// How often it is entered or repeated at most, each time that the program gets there.
+    iterations: Option<u64>,
+    /// Why that is not known.
+    reason: Option<String>,
+}
+
+/// Iterations of loops without a bound, to get on to the others.
+const FEW: u32 = 2;
+
+pub(super) fn of(lifted: &Lifted, seconds: f64, stop: &dyn Fn() -> bool) -> Vec<ShownLoop> {
+    let Ok(flow) = FlowGraph::of(&lifted.program) else { return Vec::new() };
+    let header = |block: BlockId| lifted.program.block(block).first.0;
+    let mut known: BTreeMap<u32, Result<u64, String>> = BTreeMap::new();
+    if flow.loops.is_empty() {
+        return Vec::new();
+    }
+    let started = Instant::now();
+    let allowed = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
+    let stop = || stop() || started.elapsed() >= allowed;
+    let program = Rc::new(lifted.program.clone());
+    let mut limits = UnrollLimits::default();
+    let failure = loop {
+        match unroll(Rc::clone(&program), &limits, &stop) {
+            Ok(unrolled) => {
+                count(&flow, &unrolled, &header, &mut known);
+                break None;
+            }
+            // One that is found twice is not helped by a limit.
+            Err(
+                SearchError::UnboundedLoop { location, iterations }
+                | SearchError::LoopTooLarge { location, iterations, .. },
+            ) if !known.contains_key(&location) => {
+                let place = loops::name(lifted, location);
+                let why = format!(
+                    "no bound found within {iterations} iterations; state one: --unroll N@{place}"
+                );
+                known.insert(location, Err(why));
+                limits.at.push((location, FEW));
+            }
+            Err(SearchError::Stopped) => break Some("not found in time (--deadline)".to_owned()),
+            Err(error) => break Some(error.to_string()),
+        }
+    };
+    let mut shown: BTreeMap<u32, ShownLoop> = BTreeMap::new();
+    for inside in &flow.loops {
+        let instruction = header(inside.header);
+        let found = known.get(&instruction).cloned();
+        let found = found.unwrap_or_else(|| failure.clone().map_or(Ok(0), Err));
+        let line = loops::line(lifted, instruction);
+        shown.insert(
+            instruction,
+            ShownLoop {
+                instruction,
+                file: line.map(|line| line.file.to_string()),
+                line: line.map(|line| line.line),
+                text: line.map_or_else(String::new, |line| line.text.to_string()),
+                iterations: found.as_ref().ok().copied(),
+                reason: found.err(),
+            },
+        );
+    }
+    shown.into_values().collect()
+}
+
+/// Counts how often each loop's first block is laid out, for one time that the loop is entered.
+fn count(
+    flow: &FlowGraph,
+    unrolled: &Unrolled,
+    header: &dyn Fn(BlockId) -> u32,
+    known: &mut BTreeMap<u32, Result<u64, String>>,
+) {
+    for inside in &flow.loops {
+        let around = inside.parent.map(|parent| flow.loops[parent.index()].header);
+        let (mut most, mut times) = (0, 0);
+        // Nodes are laid out iteration by iteration.
+        for node in &unrolled.dag.nodes {
+            if Some(node.block) == around {
+                times = 0;
+            } else if node.block == inside.header {
+                times += 1;
+                most = most.max(times);
+            }
+        }
+        let entry = known.entry(header(inside.header)).or_insert(Ok(0));
+        if let Ok(count) = entry {
+            *count = (*count).max(most);
+        }
+    }
+}

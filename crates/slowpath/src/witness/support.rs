@@ -1,0 +1,60 @@
+//! What the conditions of a path depend on: bytes, inputs, values drawn, numbers of pairs.
+
+use slowpath_exec::Machine;
+use slowpath_ir::{InputId, RegionId};
+use slowpath_smt::{Model, Node, TermId};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// What a set of conditions depends on.
+pub(super) struct Support {
+    /// Bytes of memory at the start.
+    pub bytes: BTreeMap<(RegionId, u64), u8>,
+    pub inputs: BTreeSet<InputId>,
+    /// Variables that are no inputs: values drawn on the way.
+    pub drawn: HashSet<TermId>,
+    /// Numbers of pairs.
+    pub interned: HashMap<(u64, u64), u32>,
+}
+
+impl Support {
+    pub fn of(machine: &Machine, conditions: &[TermId], model: &Model) -> Self {
+        let pool = &machine.pool;
+        let mut support = Support {
+            bytes: BTreeMap::new(),
+            inputs: BTreeSet::new(),
+            drawn: HashSet::new(),
+            interned: HashMap::new(),
+        };
+        let mut seen = HashSet::new();
+        let mut work = conditions.to_vec();
+        while let Some(term) = work.pop() {
+            if !seen.insert(term) {
+                continue;
+            }
+            match *pool.node(term) {
+                Node::Select { array, index } => {
+                    let offset = pool.eval(index, model);
+                    let regions = (0..machine.program().regions.len()).map(RegionId::from);
+                    for region in regions.filter(|&region| machine.array(region) == array) {
+                        let byte = pool.eval(term, model) as u8;
+                        support.bytes.insert((region, offset), byte);
+                    }
+                }
+                Node::Var(_) => {
+                    let input = machine.inputs().iter().position(|&input| input == term);
+                    match input {
+                        Some(input) => support.inputs.extend([InputId::from(input)]),
+                        None => support.drawn.extend([term]),
+                    }
+                }
+                Node::Intern(a, b) => {
+                    let pair = (pool.eval(a, model), pool.eval(b, model));
+                    support.interned.insert(pair, pool.eval(term, model) as u32);
+                }
+                _ => {}
+            }
+            work.extend(pool.children(term));
+        }
+        support
+    }
+}

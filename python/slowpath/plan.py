@@ -1,0 +1,159 @@
+"""What there is to analyse: the programs in the files, each with its target and metric.
+
+Files are read here, because what they are decides which target they have by default.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import NamedTuple
+
+from slowpath import engine
+from slowpath.inputs import InputError, read_program
+from slowpath.rates import METRICS, Metric
+from slowpath.selection import Selection, choose, list_programs
+
+LISTING_TARGET = "agilio-cx-2x40"
+OBJECT_TARGET = "ebpf"
+
+
+class OptionError(Exception):
+    """A value on the command line that makes no sense."""
+
+    def __init__(self, option: str, reason: str) -> None:
+        super().__init__(f"{option}: {reason}")
+        self.option = option
+        self.reason = reason
+
+
+class Target(NamedTuple):
+    """A target as the engine takes it."""
+
+    name: str  # as the user named it
+    text: str  # name of a built-in one, or a description
+    is_text: bool
+
+
+@dataclass(frozen=True)
+class Task:
+    """One program to analyse, or a file without any."""
+
+    file: str
+    data: bytes
+    program: engine.ProgramInfo | None  # None: a listing, or not readable
+    target: Target
+    metric: str
+    error: str | None  # why there is nothing to analyse
+
+    @property
+    def label(self) -> str:
+        """What the program is called in tables and messages."""
+        return self.file if self.program is None else f"{self.file}:{self.program.name}"
+
+
+class Wishes(NamedTuple):
+    """What options say about the choice of targets and metrics."""
+
+    selection: Selection
+    target: Target | None  # None: as the file needs it
+    metric: str | None
+    required: Metric | None  # the rate that is required
+    cores: int | None
+
+
+class Plan(NamedTuple):
+    """The programs in the order of the files, and remarks about those that are left out."""
+
+    tasks: list[Task]
+    remarks: list[tuple[str, str]]  # file and remark
+
+
+def make_plan(files: Sequence[str], wishes: Wishes) -> Plan:
+    """Reads the files and chooses programs.
+
+    Raises:
+        OptionError: when no program is meant, or an option makes no sense for one of them.
+    """
+    plan = Plan([], [])
+    known: list[str] = []
+    for file in files:
+        plan.tasks.extend(_tasks(file, wishes, plan.remarks, known))
+    if wishes.selection and not plan.tasks and known:
+        option = "--section" if wishes.selection.sections else "--prog-name"
+        reason = f"no program matches {wishes.selection}; there are {', '.join(known)}"
+        raise OptionError(option, reason)
+    return plan
+
+
+def _tasks(
+    file: str, wishes: Wishes, remarks: list[tuple[str, str]], known: list[str]
+) -> Iterator[Task]:
+    """The programs of one file; those that were not chosen are added to `known`."""
+    try:
+        data = read_program(file)
+        programs = engine.programs(file, data)
+    except InputError as problem:
+        yield _failed(file, wishes, problem.reason)
+        return
+    if programs is None:
+        name = PurePath(file).stem
+        if wishes.selection.matches("", name):
+            yield _task(file, data, None, wishes)
+        else:
+            known.append(f"{name} (no section)")
+        return
+    chosen, others = choose(programs, wishes.selection)
+    if not chosen and wishes.selection:
+        known.append(list_programs(programs))
+        remarks.append((file, f"no program matches {wishes.selection}"))
+    elif not chosen:
+        there_are = list_programs(others, kinds=True)
+        reason = f"no XDP program in the object; there are {there_are}; --section and --prog-name "
+        yield _failed(file, wishes, reason + "choose one of unknown type")
+    elif others:
+        remarks.append((file, f"not XDP, skipped: {list_programs(others, kinds=True)}"))
+    for program in chosen:
+        yield _task(file, data, program, wishes)
+
+
+def _task(file: str, data: bytes, program: engine.ProgramInfo | None, wishes: Wishes) -> Task:
+    default = LISTING_TARGET if program is None else OBJECT_TARGET
+    target = wishes.target or Target(default, default, is_text=False)
+    counters = engine.target_counters(target.text, is_text=target.is_text)
+    _check(file, target, counters, wishes)
+    metrics = METRICS if counters is None else tuple(counters)
+    metric = wishes.metric or metrics[0]
+    if metric not in metrics:
+        reason = f"{metric!r} is no metric of target {target.name}; it has {', '.join(metrics)}"
+        raise OptionError("--metric", f"{file}: {reason}" if wishes.target is None else reason)
+    return Task(file, data, program, target, metric, None)
+
+
+def _check(file: str, target: Target, counters: list[str] | None, wishes: Wishes) -> None:
+    """Refuses what has no meaning on a target that counts.
+
+    Raises:
+        OptionError: naming the option.
+    """
+    if counters is None:
+        return
+    what = f"target {target.name} counts {' and '.join(counters)}"
+    if wishes.target is None:
+        what = f"{file} is a BPF object: {what}"
+    if wishes.required is not None:
+        raise OptionError("--require", f"{what}, there is no rate to require")
+    if wishes.cores is not None:
+        raise OptionError("--cores", f"{what}, it has no cores")
+    if wishes.metric in METRICS:
+        raise OptionError("--metric", f"{what}, there is no {wishes.metric}")
+
+
+def _failed(file: str, wishes: Wishes, reason: str) -> Task:
+    """A file without a program. What it would have been is told by its name."""
+    is_object = file.endswith(".o")
+    default = OBJECT_TARGET if is_object else LISTING_TARGET
+    target = wishes.target or Target(default, default, is_text=False)
+    counters = engine.target_counters(target.text, is_text=target.is_text)
+    metrics = METRICS if counters is None else tuple(counters)
+    metric = wishes.metric if wishes.metric in metrics else metrics[0]
+    return Task(file, b"", None, target, metric or metrics[0], reason)

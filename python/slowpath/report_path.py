@@ -1,0 +1,75 @@
+"""The lines about one path that reports of all kinds of targets have."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from slowpath.packet import hex_dump, memory_dump, witness_bytes
+from slowpath.results import PathDetail, PathResult, Stats
+from slowpath.terminal import Line, one_line
+
+LABEL = 13
+"""Width of the labels at the left."""
+INDENT = "  "
+
+
+def labelled(label: str, text: str, style: str = "") -> Line:
+    """A line about a result."""
+    return Line(f"{label:<{LABEL}}{text}", style)
+
+
+def detail_line(label: str, text: str) -> Line:
+    """A line about a path."""
+    return Line(f"{INDENT}{label:<{LABEL + 1}}{text}")
+
+
+def witness_lines(path: PathResult) -> Iterator[Line]:
+    """The packet, map content and values that a path needs."""
+    witness = path["witness"]
+    yield detail_line("witness", f"a packet of {witness['length']} bytes; -- is any byte")
+    for row in hex_dump(witness_bytes(witness)):
+        yield Line(f"{INDENT * 2}{row}")
+    for name, entries in witness["maps"].items():
+        if not entries:
+            continue
+        yield detail_line("map content", f"{name}; what is not listed may be anything")
+        for entry in entries:
+            if "offset" in entry:
+                rows = memory_dump(entry["offset"], entry["bytes"])
+            elif entry["value"] is None:
+                rows = iter([f"{entry['key']} -> no entry"])
+            else:
+                rows = iter([f"{entry['key']} -> {entry['value']}"])
+            yield from (Line(f"{INDENT * 2}{row}") for row in rows)
+    if witness["unknowns"]:
+        yield detail_line("results", "that instructions have to yield, in order")
+    for unknown in witness["unknowns"]:
+        text = f".{unknown['instruction']} {one_line(unknown['text'])} -> {unknown['value']:#x}"
+        yield Line(f"{INDENT * 2}{text}")
+
+
+def listing_lines(detail: PathDetail) -> Iterator[Line]:
+    """The instructions of a path in the order of the program, and how often each is executed."""
+    counts = Counter(number for number, _ in detail["listing"])
+    texts = dict(detail["listing"])
+    yield detail_line("listing", "executed times, number, instruction")
+    before = -1
+    for number in sorted(texts):
+        if number != before + 1:
+            yield Line(f"{INDENT * 2}{'...':>6}")
+        yield Line(f"{INDENT * 2}{counts[number]:>6}  .{number:<5} {one_line(texts[number])}")
+        before = number
+
+
+def stats_lines(stats: Stats) -> Iterator[Line]:
+    """What the search did."""
+    yield Line("")
+    yield Line(
+        f"search: {count_of(stats['candidates'], 'path')} tried, {stats['sat']} satisfiable, "
+        f"{stats['unsat']} not; {count_of(stats['nogoods'], 'nogood')}; {stats['seconds']:.2f} s, "
+        f"of which solver {stats['solver_seconds']:.2f} s"
+    )
+
+
+def count_of(number: int, noun: str) -> str:
+    """A number and what it counts."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,216 @@
+"""`slowpath bound` on BPF objects: selection, counts instead of rates, maps, assumptions."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import GOLDEN, ROOT, check_golden, slowpath
+from test_golden import without_times
+
+FILTER = "examples/ddos_filter.bpf.o"
+MONITOR = "examples/flow_monitor.bpf.o"
+FEATURES = "crates/bpf/tests/data/features.bpf.o"
+LISTING = "examples/two_protocols.asm"
+
+
+def analyse(*arguments: str | Path) -> list[dict[str, Any]]:
+    run = slowpath("bound", *arguments, "--format", "json")
+    assert run.returncode == 0, run.stderr
+    results: list[dict[str, Any]] = json.loads(run.stdout)["results"]
+    return results
+
+
+def refuse(*arguments: str | Path) -> str:
+    """The message of wrong usage."""
+    run = slowpath("bound", *arguments)
+    assert (run.returncode, run.stdout) == (2, "")
+    return " ".join(run.stderr.split())
+
+
+@pytest.mark.parametrize("name", ["ddos_filter", "alaw2ulaw_opt", "firewall", "flow_monitor"])
+def test_full_report(name: str) -> None:
+    run = slowpath("bound", f"examples/{name}.bpf.o")
+    assert (run.returncode, run.stderr) == (0, "")
+    check_golden(GOLDEN / f"examples/{name}.txt", run.stdout)
+
+
+def test_verbose_report() -> None:
+    text = without_times(slowpath("bound", "examples/count_min.1.bpf.o", "-v").stdout)
+    check_golden(GOLDEN / "examples/count_min.1.verbose.txt", text)
+
+
+def test_table_of_both_kinds() -> None:
+    run = slowpath("bound", FILTER, "examples/count_min.4.bpf.o", LISTING, "missing.bpf.o")
+    assert run.returncode == 3
+    check_golden(GOLDEN / "examples/objects.txt", run.stdout)
+
+
+def test_counts_and_no_rates() -> None:
+    (result,) = analyse(FILTER)
+    assert (result["target"], result["metric"], result["cores"]) == ("ebpf", "instructions", None)
+    assert (result["section"], result["program"]) == ("xdp", "ddos_filter")
+    for bound in (result["guarantee"], result["naive"]):
+        assert set(bound["counts"]) == {"instructions", "memory accesses"}
+        rates = ("bitrate_bps", "packetrate_pps", "bottleneck", "components")
+        assert all(bound[key] is None for key in rates)
+    (path,) = result["paths"]
+    assert path["cost"] == result["guarantee"]["counts"]
+    assert path["bitrate_bps"] is path["packetrate_pps"] is path["bottleneck"] is None
+    known = sum(line["instructions"] for line in path["lines"])
+    assert 0.9 * path["cost"]["instructions"] < known <= path["cost"]["instructions"]
+    for word in ("bit/s", "pps", "mac"):
+        assert word not in slowpath("bound", FILTER, "-v").stdout
+
+
+def test_either_component_can_be_measured() -> None:
+    by = {m: analyse(FILTER, "--metric", m)[0] for m in ("instructions", "memory-accesses")}
+    most = by["memory-accesses"]["guarantee"]["counts"]["memory accesses"]
+    assert most >= by["instructions"]["guarantee"]["counts"]["memory accesses"]
+    counts = by["memory-accesses"]["guarantee"]["counts"]
+    assert counts["instructions"] <= by["instructions"]["guarantee"]["counts"]["instructions"]
+    text = slowpath("bound", FILTER, "--metric", "memory-accesses").stdout
+    assert f"{most} memory accesses per packet (exact)" in text
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--require", "40Gbit/s"), ("--cores", "5"), ("--metric", "bitrate"), ("--metric", "speed")],
+)
+@pytest.mark.parametrize("target", [(), ("--target", "ebpf")])
+def test_rates_are_refused(option: str, value: str, target: tuple[str, ...]) -> None:
+    message = refuse(FILTER, option, value, *target)
+    assert option in message
+    assert value == "speed" or ("counts" in message and "instructions" in message)
+
+
+def test_programs_are_chosen() -> None:
+    everything = analyse(FEATURES)
+    names = [result["program"] for result in everything]
+    assert names == ["xdp_tail", "xdp_second_of_section", "xdp_main"]
+    assert [r["program"] for r in analyse(FEATURES, "-s", "xdp/main")] == ["xdp_main"]
+    chosen = analyse(FEATURES, "-n", "xdp_t*", "-n", "*second*")
+    assert [r["program"] for r in chosen] == names[:2]
+    run = slowpath("bound", FEATURES)
+    assert run.stderr == f"note: {FEATURES}: not XDP, skipped: tc: not_xdp (sched_cls)\n"
+
+
+def test_programs_that_are_not_xdp() -> None:
+    run = slowpath("bound", FEATURES, "-n", "not_xdp")
+    assert run.returncode == 3
+    assert "not_xdp: a program of type sched_cls; only XDP programs" in run.stderr
+
+
+def test_unknown_types_only_when_asked_for() -> None:
+    legacy = "crates/bpf/tests/data/legacy.bpf.o"
+    assert [r["program"] for r in analyse(legacy)] == ["xdp_filter"]
+    assert [r["program"] for r in analyse(legacy, "-s", "7/*")] == ["tail"]
+
+
+def test_another_target_has_no_prices() -> None:
+    run = slowpath("bound", FILTER, "--target", "agilio-cx-2x40")
+    assert run.returncode == 3
+    assert "has no prices for BPF instructions" in run.stderr
+    assert "--target ebpf" in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+def test_listings_have_no_bpf_instructions() -> None:
+    run = slowpath("bound", LISTING, "--target", "ebpf")
+    assert run.returncode == 3
+    assert "no BPF object" in run.stderr
+
+
+def test_a_target_of_ones_own(tmp_path: Path) -> None:
+    file = tmp_path / "loads.toml"
+    file.write_text(
+        'schema = 1\nname = "loads"\nkind = "counts"\ndescription = "loads"\n'
+        '[sources]\nus = "us"\n'
+        '[packet]\nmin_size_bytes = 60\nmax_size_bytes = 1500\nsource = "us"\n'
+        '[[component]]\nname = "loads"\ncounts = ["load"]\n'
+    )
+    (result,) = analyse(FILTER, "--target", file)
+    assert (result["target"], result["metric"]) == ("loads", "loads")
+    assert set(result["guarantee"]["counts"]) == {"loads"}
+    assert result["paths"][0]["min_packet_size"] >= 60
+
+
+def test_map_content_is_taken_into_account(tmp_path: Path) -> None:
+    (free,) = analyse(MONITOR)
+    file = tmp_path / "maps.toml"
+    file.write_text("flows = []\n")
+    (empty,) = analyse(MONITOR, "--maps", file)
+    counts = [result["guarantee"]["counts"]["instructions"] for result in (empty, free)]
+    assert counts == sorted(counts)
+    file.write_text(json.dumps(free["paths"][0]["witness"]["maps"]))
+    (again,) = analyse(MONITOR, "--maps", file)
+    assert again["guarantee"]["counts"] == free["guarantee"]["counts"]
+
+
+def test_wrong_map_content_names_file_map_and_entry(tmp_path: Path) -> None:
+    file = tmp_path / "maps.json"
+    file.write_text('{"flows": [{"key": "00", "value": 0}]}')
+    run = slowpath("bound", MONITOR, "--maps", file)
+    assert run.returncode == 3
+    assert run.stderr.startswith(f"error: {file}: map flows: entry 1: `key` has 2 hexadecimal")
+    assert run.stderr.count("\n") == 1
+    assert slowpath("bound", LISTING, "--maps", file).returncode == 3
+
+
+def test_helpers_can_be_assumed(tmp_path: Path) -> None:
+    """The clock is replaced by a helper that is not supported."""
+    call = b"\x85\0\0\0%c\0\0\0"
+    changed = tmp_path / "changed.bpf.o"
+    changed.write_bytes(Path(ROOT / MONITOR).read_bytes().replace(call % 5, call % 122))
+    run = slowpath("bound", changed)
+    assert run.returncode == 3
+    assert run.stderr.startswith(f"error: {changed}: flow_monitor: section xdp, instruction ")
+    assert "[helper.bpf_get_netns_cookie]" in run.stderr
+    assert run.stderr.count("\n") == 1
+    file = tmp_path / "assume.toml"
+    file.write_text('[helper.bpf_get_netns_cookie]\nreason = "reads a number"\n')
+    (result,) = analyse(changed, "--assume", file)
+    (assumption,) = result["assumptions"]
+    assert "bpf_get_netns_cookie returns any value" in assumption
+    assert "reads a number" in assumption
+    file.write_text("[helper.bpf_redirect]\n")
+    run = slowpath("bound", FILTER, "--assume", file)
+    assert run.returncode == 3
+    assert run.stderr.startswith(f"error: {file}:1: ")
+
+
+def test_loop_limits_by_line() -> None:
+    example = "examples/alaw2ulaw_opt.bpf.o"
+    (loop,) = json.loads(slowpath("show", example, "--format", "json").stdout)["objects"][0][
+        "programs"
+    ][0]["loops"]
+    name = Path(loop["file"]).name
+    for place in (f"{name}:{loop['line']}", f":{loop['line']}", f".{loop['instruction']}"):
+        (result,) = analyse(example, "--unroll", f"3@{place}")
+        (assumption,) = result["assumptions"]
+        assert f"{name}:{loop['line']}" in assumption
+    message = slowpath("bound", example, "--unroll", "3@alaw2ulaw_opt.bpf.c:1").stderr
+    assert message == ""  # no code of this program: it may be another's
+    run = slowpath("bound", example, "--unroll", "3@.0")
+    assert run.returncode == 3
+    assert f"the program has loops at {name}:{loop['line']} (.{loop['instruction']})" in run.stderr
+
+
+@pytest.mark.parametrize("data", [b"\x7fELF", b"\x7fELF\x02\x01\x01" + bytes(80)])
+def test_broken_objects(tmp_path: Path, data: bytes) -> None:
+    bad = tmp_path / "bad.bpf.o"
+    bad.write_bytes(data)
+    run = slowpath("bound", bad)
+    assert (run.returncode, run.stdout) == (3, "")
+    assert run.stderr.startswith(f"error: {bad}: ")
+    assert run.stderr.count("\n") == 1
+
+
+def test_csv_has_counts() -> None:
+    header, row = slowpath("bound", FILTER, "--format", "csv").stdout.splitlines()
+    cells = dict(zip(header.split(","), row.split(","), strict=True))
+    (result,) = analyse(FILTER)
+    assert int(cells["instructions"]) == result["guarantee"]["counts"]["instructions"]
+    assert int(cells["naive_memory_accesses"]) == result["naive"]["counts"]["memory accesses"]
+    assert cells["bitrate_bps"] == cells["cores"] == ""
