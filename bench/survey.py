@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""What `slowpath bound` answers for a collection of BPF objects, by project and reason.
+
+Runs every program of a manifest on its own, with a deadline, and writes Markdown tables: how many are
+answered exactly, with a bound that the deadline cut short, or refused, and why; and how long it took.
+A crash or a process that ignores its deadline is listed and makes the exit code 1.
+
+The manifest is JSON: a list of {"project", "url", "object", "section", "program", "accepted"}, where
+"object" is the path of an object file and "accepted" says whether a kernel's verifier takes the
+program (null: not known). Neither it nor the objects are part of this repository.
+"""
+
+import argparse
+import json
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+QUICK = 5  # seconds
+OUTCOMES = ["exact", "bounds", "refused", "broken"]
+
+PLACE = re.compile(r"^section .*?, instruction \d+(?: \(.*?:\d+\))?: |^instruction \S+: ")
+HINT = re.compile(
+    r"; (?:docs/support|\[helper|give the|sizes that|the kernel's verifier|define).*$"
+)
+NAMES = [
+    (re.compile(r"^CO-RE relocation of .*?: "), "CO-RE relocation: "),
+    (re.compile(r"^map \S+ of type"), "map of type"),
+    (re.compile(r"the maps in \S+ look"), "the maps in a map of maps look"),
+    (re.compile(r"`[^`]*`"), "`…`"),
+    (re.compile(r"register \S+"), "register …"),
+    (re.compile(r"\d{4,}"), "N"),
+]
+
+
+class Answer(NamedTuple):
+    """What one program came to."""
+
+    outcome: str
+    reason: str
+    seconds: float
+
+
+def classify(error: str) -> str:
+    """An error without the names that differ from program to program."""
+    reason = HINT.sub("", PLACE.sub("", error))
+    for pattern, general in NAMES:
+        reason = pattern.sub(general, reason)
+    return reason
+
+
+def ask(slowpath: str, entry: dict, deadline: float) -> Answer:
+    """Runs one program."""
+    command = [slowpath, "bound", entry["object"], "--format", "json", "--deadline", str(deadline)]
+    command += ["-n", entry["program"], "-s", entry["section"]]
+    started = time.monotonic()
+    try:
+        done = subprocess.run(
+            command, check=False, capture_output=True, text=True, timeout=2 * deadline + 30
+        )
+    except subprocess.TimeoutExpired:
+        return Answer("broken", "the deadline was ignored", time.monotonic() - started)
+    seconds = time.monotonic() - started
+    try:
+        results = json.loads(done.stdout)["results"]
+    except (ValueError, KeyError):
+        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        outcome = "refused" if done.returncode in (2, 3) else "broken"
+        return Answer(outcome, classify(last), seconds)
+    result = results[0]
+    if result["error"]:
+        broken = "panicked" in result["error"] or "internal" in result["error"]
+        # Time alone stood in the way.
+        if "deadline" in result["error"]:
+            return Answer("bounds", "no bound before the deadline", seconds)
+        return Answer("broken" if broken else "refused", classify(result["error"]), seconds)
+    if result["guarantee"]["exact"]:
+        return Answer("exact", "", seconds)
+    return Answer("bounds", result["guarantee"]["stopped"] or "", seconds)
+
+
+def table(entries: list[dict], answers: list[Answer]) -> str:
+    """The tables."""
+    projects: dict[str, Counter] = defaultdict(Counter)
+    reasons: Counter = Counter()
+    wanted: Counter = Counter()
+    for entry, answer in zip(entries, answers, strict=True):
+        projects[entry["project"]][answer.outcome] += 1
+        if answer.outcome not in ("exact", "bounds"):
+            reasons[answer.reason] += 1
+            wanted[answer.reason] += entry["accepted"] is True
+    lines = ["| project | programs | exact | bounds | refused |", "|---|---|---|---|---|"]
+    for project, counts in sorted(projects.items()):
+        cells = [sum(counts.values()), *(counts[outcome] for outcome in OUTCOMES[:3])]
+        lines.append(f"| {project} | " + " | ".join(map(str, cells)) + " |")
+    total = Counter(answer.outcome for answer in answers)
+    cells = [len(answers), *(total[outcome] for outcome in OUTCOMES[:3])]
+    lines.append("| **all** | " + " | ".join(map(str, cells)) + " |")
+    lines += [
+        "",
+        "| refused because | programs | of these accepted by the kernel |",
+        "|---|---|---|",
+    ]
+    for reason, count in reasons.most_common():
+        lines.append(f"| {reason} | {count} | {wanted[reason]} |")
+    seconds = sorted(answer.seconds for answer in answers)
+    quick = sum(answer.seconds <= QUICK and answer.outcome == "exact" for answer in answers)
+    lines += [
+        "",
+        f"Seconds of whole processes: median {statistics.median(seconds):.2f}, "
+        f"nine in ten within {seconds[len(seconds) * 9 // 10]:.2f}, longest {seconds[-1]:.1f}; "
+        f"{quick} of {len(answers)} exact within {QUICK} s.",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Runs the survey."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("manifest", type=Path)
+    parser.add_argument("--slowpath", default="slowpath", help="the command to run")
+    parser.add_argument("--deadline", type=float, default=60, help="seconds a program")
+    parser.add_argument("--jobs", type=int, default=2, help="programs at a time")
+    parser.add_argument("--answers", type=Path, help="where to write every answer as JSON")
+    arguments = parser.parse_args()
+    entries = json.loads(arguments.manifest.read_text())
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        answers = list(
+            pool.map(lambda entry: ask(arguments.slowpath, entry, arguments.deadline), entries)
+        )
+    if arguments.answers:
+        keys = ("project", "object", "section", "program", "accepted")
+        rows = [
+            {key: entry[key] for key in keys} | answer._asdict()
+            for entry, answer in zip(entries, answers, strict=True)
+        ]
+        arguments.answers.write_text(json.dumps(rows, indent=1))
+    print(table(entries, answers))
+    broken = [
+        f"{entry['object']} {entry['program']}: {answer.reason}"
+        for entry, answer in zip(entries, answers, strict=True)
+        if answer.outcome == "broken"
+    ]
+    print(*broken, sep="\n", file=sys.stderr)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+//! Every witness of every example in the running kernel: with its map content installed, the packet
+//! does there what it does in the lifted program, and takes the path it is a witness of.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+use slowpath::{Analysis, Event, Options, Request, Step};
+use slowpath_bpf::ProgramKind;
+use support::contents::Entry;
+use support::twin::Twin;
+use support::{examples, kernel, object};
+
+/// The slowest paths of each program.
+const PATHS: u64 = 12;
+/// Look-ups whose keys depend on earlier look-ups, one after the other.
+const ROUNDS: usize = 6;
+/// What stands for bytes that a path does not depend on.
+const ANY: u8 = 0x5a;
+
+/// The result of an analysis, as JSON.
+fn analyse(file: &Path, program: usize) -> Value {
+    let request = Request {
+        file: file.display().to_string(),
+        data: std::fs::read(file).unwrap_or_else(|e| panic!("{}: {e}", file.display())),
+        program,
+        options: Options {
+            target: "ebpf".into(),
+            paths: Some(PATHS),
+            mtu: 1500,
+            deadline_seconds: Some(60.0),
+            ..Options::default()
+        },
+        ..Request::default()
+    };
+    let analysis = Analysis::start(request);
+    loop {
+        match analysis.next(Duration::from_secs(1)) {
+            Step::Event(Event::Result(report)) => {
+                return serde_json::from_str(&report.json).unwrap_or_else(|e| panic!("{e}"));
+            }
+            Step::Event(_) | Step::Pending => {}
+            Step::Finished => panic!("{}: no result", file.display()),
+        }
+    }
+}
+
+/// Bytes from hexadecimal digits; `--` is any byte.
+fn bytes(text: &Value) -> Vec<u8> {
+    let digits = text.as_str().unwrap_or_default();
+    let pair = |at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap_or(ANY);
+    (0..digits.len() / 2).map(|n| pair(2 * n)).collect()
+}
+
+/// Installs what a witness says about maps and runs its packet through both.
+fn replay(twin: &mut Twin, witness: &Value) -> Result<usize, String> {
+    let packet = bytes(&witness["packet"]);
+    let layouts = twin.lifted.layout.maps.clone();
+    for _ in 0..ROUNDS {
+        for layout in &layouts {
+            // Learns the numbers that stand for the keys that are looked for.
+            twin.keys(layout, &packet);
+            let entries = witness["maps"][&layout.name].as_array().cloned().unwrap_or_default();
+            for entry in entries.iter().filter(|entry| entry["value"].is_string()) {
+                let entry = Entry { key: bytes(&entry["key"]), value: bytes(&entry["value"]) };
+                twin.install(layout, &entry)?;
+            }
+        }
+    }
+    Ok(twin.compare(&packet)?.costs.len())
+}
+
+/// What one program's witnesses came to.
+#[derive(Debug, Default)]
+struct Tally {
+    replayed: usize,
+    /// Whose path depends on what no packet or map determines.
+    open: usize,
+    faults: Vec<String>,
+}
+
+fn check(kernel: &slowpath_kernel::Kernel, file: &PathBuf, tally: &mut Tally) {
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let object = object(file);
+    for (number, program) in object.programs.iter().enumerate() {
+        if program.kind != ProgramKind::Xdp {
+            continue;
+        }
+        let result = analyse(file, number);
+        let paths = result["paths"].as_array().cloned().unwrap_or_default();
+        if paths.is_empty() {
+            tally.faults.push(format!("{name}: no path: {}", result["error"]));
+        }
+        for (index, path) in paths.iter().enumerate() {
+            let witness = &path["witness"];
+            let open = witness["unknowns"].as_array().is_some_and(|open| !open.is_empty());
+            let expected = path["cost"]["instructions"].as_u64();
+            let twin = Twin::new(kernel, &object, number);
+            match twin.and_then(|mut twin| replay(&mut twin, witness)) {
+                Ok(executed) if Some(executed as u64) == expected => tally.replayed += 1,
+                Ok(_) if open => tally.open += 1,
+                Ok(executed) => tally.faults.push(format!(
+                    "{name}, path {index}: {executed} instructions, not {expected:?}"
+                )),
+                Err(fault) => tally.faults.push(format!("{name}, path {index}: {fault}")),
+            }
+        }
+    }
+}
+
+#[test]
+fn witnesses_do_in_the_kernel_what_they_do_here() {
+    let Some(kernel) = kernel() else { return };
+    let mut tally = Tally::default();
+    for file in examples() {
+        check(&kernel, &file, &mut tally);
+    }
+    println!("{} witnesses replayed, {} depend on what is open", tally.replayed, tally.open);
+    assert!(tally.faults.is_empty(), "{}", tally.faults.join("\n"));
+}

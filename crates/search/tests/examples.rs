@@ -1,0 +1,106 @@
+//! The example programs against enumeration: the slowest path that the search finds is the slowest
+//! of all paths, each checked on its own, wherever there are few enough of them.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use slowpath_bpf::lift::{LiftOptions, Lifted, lift};
+use slowpath_bpf::{Object, ProgramKind};
+use slowpath_search::{
+    CostGraph, Event, Head, Metric, Search, UnrollLimits, Unrolled, brute, unroll,
+};
+use slowpath_smt::Z3Solver;
+use slowpath_target::Target;
+
+/// Least and greatest length of packets in bytes; few lengths, as enumeration tries each.
+const PACKETS: (u32, u32) = (14, 190);
+/// Most paths of a program that are enumerated.
+const AFFORDABLE: u64 = 3_000;
+
+/// The programs of the examples, with the name of their object.
+fn programs() -> Vec<(String, Lifted)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("examples: {e}"));
+    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.to_string_lossy().ends_with(".bpf.o"));
+    files.sort();
+    let options = LiftOptions {
+        min_packet: PACKETS.0 as u16,
+        max_packet: PACKETS.1 as u16,
+        ..LiftOptions::default()
+    };
+    let mut programs = Vec::new();
+    for file in files {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let data = std::fs::read(&file).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let object = Object::parse(&data).unwrap_or_else(|e| panic!("{name}: {e}"));
+        for (number, entry) in object.programs.iter().enumerate() {
+            if entry.kind == ProgramKind::Xdp {
+                let linked = object.link(number, None).unwrap_or_else(|e| panic!("{name}: {e}"));
+                let lifted = lift(&object, &linked, &options);
+                programs.push((name.clone(), lifted.unwrap_or_else(|e| panic!("{name}: {e}"))));
+            }
+        }
+    }
+    programs
+}
+
+fn unrolled(lifted: &Lifted) -> Unrolled {
+    let program = Rc::new(lifted.program.clone());
+    unroll(program, &UnrollLimits::default(), &|| false).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// How many paths lead from the entry to an exit, satisfiable or not.
+fn paths(unrolled: &Unrolled) -> u64 {
+    let dag = &unrolled.dag;
+    let mut ways = vec![0u64; dag.nodes.len()];
+    for (node, info) in dag.nodes.iter().enumerate().rev() {
+        ways[node] = info.out.iter().fold(0, |sum: u64, &arc| match dag.arcs[arc as usize].head {
+            Head::Exit(_) => sum.saturating_add(1),
+            Head::Node(next) => sum.saturating_add(ways[next as usize]),
+        });
+    }
+    ways.first().copied().unwrap_or(0)
+}
+
+fn solver() -> Z3Solver {
+    Z3Solver::new().unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn slowest_paths_of_the_examples_are_the_slowest_of_all() {
+    let target = Target::builtin("ebpf").and_then(Result::ok);
+    let target = target.unwrap_or_else(|| panic!("there is no target ebpf"));
+    let (mut compared, mut skipped) = (Vec::new(), Vec::new());
+    for (name, lifted) in programs() {
+        let mut all = unrolled(&lifted);
+        if paths(&all) > AFFORDABLE {
+            skipped.push(name);
+            continue;
+        }
+        let model = target.cost_model(&lifted.program.cost_classes);
+        let model = model.unwrap_or_else(|e| panic!("{name}: {e}"));
+        let costs = CostGraph::new(&all.dag, &lifted.program, &model);
+        let found = brute::all_paths(&mut all, &costs, &mut solver(), PACKETS);
+        let found = found.unwrap_or_else(|e| panic!("{name}: {e}"));
+        for component in 0..model.components() {
+            let slowest = found.iter().map(|path| path.cost[component]).max();
+            let metric = Metric::Component(component);
+            let graph = unrolled(&lifted);
+            let mut search =
+                Search::new(graph, &model, target.clone(), metric, PACKETS, solver());
+            let exact = loop {
+                match search.step().unwrap_or_else(|e| panic!("{name}: {e}")) {
+                    Event::Path(path) => break Some(path.cost[component]),
+                    Event::Complete => break None,
+                    Event::GaveUp(why) => panic!("{name}: {why}"),
+                    Event::Working | Event::Bound(_) => {}
+                }
+            };
+            assert_eq!(exact, slowest, "{name}, {}", target.component_name(component));
+        }
+        compared.push(name);
+    }
+    println!("compared: {compared:?}; more than {AFFORDABLE} paths: {skipped:?}");
+    assert!(compared.len() >= 6, "few programs have few paths: {compared:?}");
+}
