@@ -20,9 +20,11 @@ mod loops;
 mod machine;
 mod maps;
 mod memory;
+mod reach;
 mod start;
 mod support;
 mod tail_call;
+mod trie;
 mod value;
 
 pub use content::{EntryValue, MapContent, MapEntry};
@@ -99,6 +101,7 @@ pub fn lift(
     let mut lifter = Lifter::new(object, program, options);
     lifter.run()?;
     let (blocks, cost_classes) = lifter.finish();
+    lifter.assume_distinct_maps();
     let packets = (options.min_packet, options.max_packet);
     let (mut prologue, packet_length) = lifter.machine.prologue(packets);
     content::install(&mut lifter.machine, &object.maps, &lifter.layouts, &options.contents)?;

@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -81,7 +81,7 @@ struct Tally {
     faults: Vec<String>,
 }
 
-fn check(kernel: &slowpath_kernel::Kernel, file: &PathBuf, tally: &mut Tally) {
+fn check(kernel: &slowpath_kernel::Kernel, file: &Path, tally: &mut Tally) {
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let object = object(file);
     for (number, program) in object.programs.iter().enumerate() {

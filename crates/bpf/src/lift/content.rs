@@ -56,12 +56,13 @@ pub(super) fn install(
         }
         match layout.kind {
             MapKind::ARRAY | MapKind::PERCPU_ARRAY => array(machine, def, layout, content)?,
-            MapKind::LPM_TRIE | MapKind::QUEUE | MapKind::STACK => {
+            MapKind::LPM_TRIE => array_of_entries(machine, layout, content),
+            MapKind::QUEUE | MapKind::STACK => {
                 let what = format!("--maps: map {name} of type {} cannot be given", layout.kind);
                 let hint = "its content stays unconstrained without an entry in the file";
                 return Err(LiftError::program(what, hint));
             }
-            _ => elements(machine, layouts, layout, content),
+            _ => elements(machine, maps, layout, content)?,
         }
     }
     Ok(())
@@ -70,8 +71,11 @@ pub(super) fn install(
 fn check(def: &MapDef, entry: &MapEntry) -> Result<(), LiftError> {
     let name = &def.name;
     if entry.key.len() != def.key_size as usize {
-        let what =
-            format!("--maps: map {name}: a key has {} bytes, not {}", entry.key.len(), def.key_size);
+        let what = format!(
+            "--maps: map {name}: a key has {} bytes, not {}",
+            entry.key.len(),
+            def.key_size
+        );
         return Err(LiftError::program(what, "keys have the size that the object says"));
     }
     if let EntryValue::Bytes(value) = &entry.value
@@ -110,6 +114,18 @@ fn array(
     Ok(())
 }
 
+/// The values of a trie's entries, in their order: look-ups say which.
+fn array_of_entries(machine: &mut Machine, layout: &MapLayout, content: &MapContent) {
+    let element = 1 << layout.element_bits;
+    let mut bytes = vec![0; element * content.entries.len()];
+    for (place, entry) in bytes.chunks_mut(element).zip(&content.entries) {
+        if let EntryValue::Bytes(value) = &entry.value {
+            place[..value.len()].copy_from_slice(value);
+        }
+    }
+    machine.regions[layout.values.index()].content = Some(bytes);
+}
+
 fn index_of(key: &[u8]) -> u32 {
     let mut bytes = [0; 4];
     let known = key.len().min(4);
@@ -119,11 +135,11 @@ fn index_of(key: &[u8]) -> u32 {
 
 fn elements(
     machine: &mut Machine,
-    layouts: &BTreeMap<String, MapLayout>,
+    maps: &[MapDef],
     layout: &MapLayout,
     content: &MapContent,
-) {
-    let Some(present) = layout.present else { return };
+) -> Result<(), LiftError> {
+    let Some(present) = layout.present else { return Ok(()) };
     machine.regions[present.index()].content = Some(Vec::new());
     let (values, present) = (machine.base(layout.values), machine.base(present));
     for entry in &content.entries {
@@ -148,18 +164,21 @@ fn elements(
             }
             EntryValue::Map(name) => {
                 // Equal names are the same map.
-                let which = layouts.keys().position(|known| known == name);
-                let which = which.map_or(u64::MAX, |position| position as u64);
+                let which = maps.iter().position(|map| map.name == *name).ok_or_else(|| {
+                    let what = format!("--maps: map {} holds {name}, which is no map", layout.name);
+                    LiftError::program(what, "`slowpath show` lists the object's maps")
+                })?;
                 let Some(identity) = layout.identity else { continue };
                 let base = machine.base(identity);
                 let emit = &mut machine.emit;
                 let offset = emit.binary(BinaryOp::Shl, number, word(2));
                 let address = emit.add(base, offset);
-                emit.store(address, Operand::constant(32, which));
+                emit.store(address, Operand::constant(32, which as u64));
             }
             EntryValue::Program(_) => {}
         }
     }
+    Ok(())
 }
 
 /// The number of the element with a known key.

@@ -12,6 +12,7 @@ use super::error::{Cause, LiftError, VERIFIER};
 use super::frame::{Frame, Frames, Phase, Place, UnitId, leaders};
 use super::machine::Machine;
 use super::maps::MapLayout;
+use super::reach::unreachable;
 use super::value::{Known, State};
 use crate::insn::{Call, Insn, POISON};
 use crate::{BpfProgram, Object};
@@ -119,6 +120,12 @@ impl<'a> Lifter<'a> {
             let block = self.block(place)?;
             self.blocks[id.index()] = Some(block);
         }
+        for Unit { program, .. } in &self.units {
+            if let Some(slot) = unreachable(program) {
+                let cause = Cause::new("nothing leads to this instruction", VERIFIER);
+                return Err(LiftError::at(program, slot, cause));
+            }
+        }
         Ok(())
     }
 
@@ -193,9 +200,7 @@ impl<'a> Lifter<'a> {
         let exit = || edge(Target::Exit(0));
         Ok(match next {
             Next::On | Next::Exit => Terminator::Jump(exit()),
-            Next::To(place) => {
-                Terminator::Jump(edge(Target::Block(self.reach(place, &state)?)))
-            }
+            Next::To(place) => Terminator::Jump(edge(Target::Block(self.reach(place, &state)?))),
             Next::ExitOr(cond, place) => Terminator::Branch {
                 cond: self.machine.condition(cond),
                 taken: exit(),

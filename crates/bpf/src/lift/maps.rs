@@ -227,6 +227,19 @@ impl Lifter<'_> {
         self.layouts.entry(name.to_owned()).or_insert(layout).clone()
     }
 
+    /// Notes which maps are taken not to be reached through a map of maps as well: the two ways
+    /// lead to different memory here.
+    pub(super) fn assume_distinct_maps(&mut self) {
+        for inner in self.layouts.values().filter(|map| map.inner) {
+            let shape = |map: &MapLayout| (map.kind, map.key_size, map.value_size);
+            let alike = |map: &&MapLayout| !map.inner && shape(map) == shape(inner);
+            for map in self.layouts.values().filter(alike) {
+                let outer = inner.name.trim_end_matches(".inner");
+                self.assumptions.insert(format!("map {} is not in {outer} as well", map.name));
+            }
+        }
+    }
+
     /// The element for the key at an address.
     pub(super) fn element(&mut self, map: &MapUse, key: Operand) -> Element {
         let indexed = map.layout.keying == Keying::Index

@@ -6,6 +6,7 @@ use super::emit::word;
 use super::error::{Cause, VERIFIER};
 use super::frame::Place;
 use super::lifter::Lifter;
+use super::machine::STACK_BYTES;
 use super::value::Known;
 use crate::insn::{AtomicOp, Imm64, Insn, Register, Width};
 
@@ -19,7 +20,7 @@ impl Lifter<'_> {
         }
         let class = match insn {
             Insn::Load { size, signed, dst, base, offset } => {
-                let (address, known) = self.address(base, offset);
+                let (address, known) = self.address(base, offset, size.bytes())?;
                 let result = self.loaded(known, size.bytes(), signed);
                 let value = self.machine.emit.load(address, size.bytes());
                 let emit = &mut self.machine.emit;
@@ -29,7 +30,7 @@ impl Lifter<'_> {
                 "load"
             }
             Insn::LoadAcquire { size, dst, base, offset } => {
-                let (address, _) = self.address(base, offset);
+                let (address, _) = self.address(base, offset, size.bytes())?;
                 let value = self.machine.emit.load(address, size.bytes());
                 let value = self.machine.emit.zero_extend(value, 64);
                 self.set(dst, value, Known::NoStack)?;
@@ -41,14 +42,14 @@ impl Lifter<'_> {
                     crate::insn::Source::Reg(reg) => self.known(reg),
                     crate::insn::Source::Imm(value) => Known::Const(i64::from(value) as u64),
                 };
-                let (address, place) = self.address(base, offset);
+                let (address, place) = self.address(base, offset, size.bytes())?;
                 self.machine.emit.store(address, value);
                 self.state.store(place, size.bytes(), known);
                 "store"
             }
             Insn::StoreRelease { size, base, offset, src } => {
                 let value = self.low(src, size.bits());
-                let (address, place) = self.address(base, offset);
+                let (address, place) = self.address(base, offset, size.bytes())?;
                 self.machine.emit.store(address, value);
                 self.state.store(place, size.bytes(), Known::Nothing);
                 "atomic"
@@ -66,18 +67,33 @@ impl Lifter<'_> {
                 let hint = "XDP programs read packets through `data` and `data_end`";
                 return Err(Cause::new("packet access of classic BPF", hint));
             }
-            _ => return Err(Cause::new("control runs into the middle of an instruction", VERIFIER)),
+            _ => {
+                return Err(Cause::new("control runs into the middle of an instruction", VERIFIER));
+            }
         };
         self.cost(at, class);
         Ok(())
     }
 
-    /// Base plus offset.
-    fn address(&mut self, base: Register, offset: i16) -> (Operand, Known) {
+    /// Base plus offset, where `bytes` bytes are accessed.
+    fn address(
+        &mut self,
+        base: Register,
+        offset: i16,
+        bytes: u8,
+    ) -> Result<(Operand, Known), Cause> {
         let known = self.known(base).plus(offset.into());
+        if let Known::Frame { offset: Some(start), .. } = known
+            && (start < -(STACK_BYTES as i64) || start > -i64::from(bytes))
+        {
+            let what = format!(
+                "{bytes} bytes at r10{start:+} are not in the stack frame of {STACK_BYTES} bytes"
+            );
+            return Err(Cause::new(what, VERIFIER));
+        }
         let base = self.machine.value(base.number());
         let address = self.machine.emit.add(base, word(i64::from(offset) as u64));
-        (address, known)
+        Ok((address, known))
     }
 
     /// What a load yields: spilled registers and read-only data are known.
@@ -119,7 +135,8 @@ impl Lifter<'_> {
             }
             Imm64::Function { .. } => {
                 let slot = insn.function_target(at.slot);
-                let slot = slot.ok_or_else(|| Cause::new("a function before the program", VERIFIER))?;
+                let slot =
+                    slot.ok_or_else(|| Cause::new("a function before the program", VERIFIER))?;
                 Ok((word(slot as u64), Known::Function(slot)))
             }
             Imm64::MapFd(_) | Imm64::MapFdValue { .. } => {
@@ -141,7 +158,7 @@ impl Lifter<'_> {
         src: Register,
     ) -> Result<(), Cause> {
         let bits = width.bits();
-        let (address, place) = self.address(base, offset);
+        let (address, place) = self.address(base, offset, bits / 8)?;
         let operand = self.low(src, bits);
         let old = self.machine.emit.load(address, bits / 8);
         let expected = self.low(Register::R0, bits);

@@ -3,6 +3,13 @@
 // Each test file uses a part of this.
 #![allow(dead_code)]
 
+pub mod assemble;
+pub mod contents;
+pub mod isa;
+pub mod pin;
+pub mod random;
+pub mod twin;
+
 use std::path::{Path, PathBuf};
 
 use slowpath_bpf::Object;
@@ -26,6 +33,17 @@ pub fn path(below: &str) -> PathBuf {
 pub fn object(path: &Path) -> Object {
     let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     Object::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// The objects of the examples, by name.
+pub fn examples() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(path("../../examples"));
+    let entries = entries.unwrap_or_else(|e| panic!("examples: {e}"));
+    let mut files: Vec<_> = entries.flatten().map(|e| e.path()).collect();
+    files.retain(|f| f.file_name().is_some_and(|n| n.to_string_lossy().ends_with(".bpf.o")));
+    files.sort();
+    assert!(!files.is_empty(), "there are no examples");
+    files
 }
 
 /// The object that has one program for each feature of loading.

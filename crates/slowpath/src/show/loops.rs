@@ -3,7 +3,7 @@
 use crate::frontend::Lifted;
 use crate::loops;
 use serde::Serialize;
-use slowpath_ir::{BlockId, FlowGraph};
+use slowpath_ir::{BlockId, FlowGraph, Program, Target};
 use slowpath_search::{SearchError, UnrollLimits, Unrolled, unroll};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -42,7 +42,7 @@ pub(super) fn of(lifted: &Lifted, seconds: f64, stop: &dyn Fn() -> bool) -> Vec<
     let failure = loop {
         match unroll(Rc::clone(&program), &limits, &stop) {
             Ok(unrolled) => {
-                count(&flow, &unrolled, &header, &mut known);
+                count(&lifted.program, &flow, &unrolled, &mut known);
                 break None;
             }
             // One that is found twice is not helped by a limit.
@@ -82,26 +82,34 @@ pub(super) fn of(lifted: &Lifted, seconds: f64, stop: &dyn Fn() -> bool) -> Vec<
     shown.into_values().collect()
 }
 
-/// Counts how often each loop's first block is laid out, for one time that the loop is entered.
+/// Counts the rounds of each loop, for one time that the loop is entered: those that get to a block
+/// that leads back. (The test in front of a loop is made once more than there are rounds.)
 fn count(
+    program: &Program,
     flow: &FlowGraph,
     unrolled: &Unrolled,
-    header: &dyn Fn(BlockId) -> u32,
     known: &mut BTreeMap<u32, Result<u64, String>>,
 ) {
     for inside in &flow.loops {
         let around = inside.parent.map(|parent| flow.loops[parent.index()].header);
-        let (mut most, mut times) = (0, 0);
+        let leads_back = |block: BlockId| {
+            let mut edges = program.block(block).terminator.edges();
+            inside.blocks.contains(&block)
+                && edges.any(|edge| edge.target == Target::Block(inside.header))
+        };
+        let (mut most, mut times, mut counted) = (0, 0, false);
         // Nodes are laid out iteration by iteration.
         for node in &unrolled.dag.nodes {
             if Some(node.block) == around {
                 times = 0;
-            } else if node.block == inside.header {
-                times += 1;
+            }
+            counted &= node.block != inside.header;
+            if !counted && leads_back(node.block) {
+                (times, counted) = (times + 1, true);
                 most = most.max(times);
             }
         }
-        let entry = known.entry(header(inside.header)).or_insert(Ok(0));
+        let entry = known.entry(program.block(inside.header).first.0).or_insert(Ok(0));
         if let Ok(count) = entry {
             *count = (*count).max(most);
         }

@@ -11,7 +11,8 @@ use crate::lift::value::Known;
 const EINVAL: i64 = 22;
 
 /// `bpf_csum_diff(from, from_size, to, to_size, seed)`: the difference of two ones' complement
-/// sums of 32-bit words plus a seed, folded to 16 bits (since Linux 6.13).
+/// sums of 32-bit words plus a seed, folded to 16 bits (since Linux 6.13; the last word is filled up
+/// with zeros).
 ///
 /// Sums of 32-bit words with end-around carry are what `csum_partial` computes on every
 /// architecture: in 64 or 32 bits, a sum that is not zero is represented the same.
@@ -26,10 +27,6 @@ pub(super) fn diff(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
         lifter.result(result, Known::NoStack);
         return Ok(());
     };
-    if (from_size | to_size) % 4 != 0 {
-        lifter.result(errno(EINVAL), Known::NoStack);
-        return Ok(());
-    }
     let (from, to) = (lifter.machine.value(1), lifter.machine.value(3));
     let r5 = lifter.machine.value(5);
     let seed = lifter.machine.emit.extract(r5, 0, 32);
@@ -67,7 +64,7 @@ fn partial(emit: &mut Emitter, address: Operand, bytes: u32, seed: Operand) -> O
     let mut sum = emit.zero_extend(seed, 64);
     for offset in (0..bytes).step_by(4) {
         let at = emit.add(address, word(offset.into()));
-        let next = emit.load(at, 4);
+        let next = emit.load(at, (bytes - offset).min(4) as u8);
         let next = emit.zero_extend(next, 64);
         sum = emit.add(sum, next);
     }

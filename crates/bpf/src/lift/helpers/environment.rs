@@ -3,7 +3,7 @@
 
 use slowpath_ir::{InputKind, Op, Operand};
 
-use crate::lift::emit::{errno, word};
+use crate::lift::emit::word;
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
 use crate::lift::lifter::Lifter;
@@ -12,7 +12,6 @@ use crate::maps::MapKind;
 
 /// Largest error number.
 const MAX_ERRNO: u64 = 4095;
-const EINVAL: i64 = 22;
 
 /// `bpf_ktime_get_ns()` and its relatives: later than, or the same as, the last time asked.
 pub(super) fn clock(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
@@ -153,12 +152,14 @@ pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause
     Ok(())
 }
 
-/// A code up to `last`, or `-EINVAL`.
+/// A code up to `last`, or any error: for what is asked, and for devices that are not there.
 fn either_or_error(lifter: &mut Lifter<'_>, last: u64) {
     let emit = &mut lifter.machine.emit;
     let code = emit.unknown(64, last);
-    let failed = emit.coin();
-    let result = emit.select(failed, errno(EINVAL), code);
+    let error = emit.unknown(64, MAX_ERRNO);
+    let fine = emit.eq(error, word(0));
+    let error = emit.sub(word(0), error);
+    let result = emit.select(fine, code, error);
     lifter.result(result, Known::NoStack);
 }
 

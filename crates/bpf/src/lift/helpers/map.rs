@@ -29,8 +29,6 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     let map = lifter.map_in(1)?;
     lifter.call_cost(at, Some(map.def.kind));
     let key = lifter.machine.value(2);
-    let element = lifter.element(&map, key);
-    let exists = lifter.exists(&map, element);
     let known = match (map.class, lifter.state.regs[1]) {
         (Class::Maps, Known::Map(outer)) => Known::Inner(outer),
         (Class::Array | Class::Hash | Class::Trie | Class::Places | Class::PlacesByKey, _) => {
@@ -38,7 +36,18 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
         }
         _ => return Err(cannot(&map, "nothing can be looked up in")),
     };
-    let number = lifter.place(&map, element);
+    let in_trie = match map.class {
+        Class::Trie => lifter.find_in_trie(&map, key),
+        _ => None,
+    };
+    let (number, exists) = match in_trie {
+        Some(found) => found,
+        None => {
+            let element = lifter.element(&map, key);
+            let exists = lifter.exists(&map, element);
+            (lifter.place(&map, element), exists)
+        }
+    };
     let address = lifter.value_address(&map, number);
     let value = lifter.machine.emit.select(exists, address, word(0));
     lifter.result(value, known);
@@ -104,15 +113,22 @@ pub(super) fn delete(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     }
 }
 
-/// `bpf_map_push_elem(map, value, flags)`: 0, or an error when there is no room.
+/// `bpf_map_push_elem(map, value, flags)`: 0, or an error when there is no room, unless the oldest
+/// element makes room (`BPF_EXIST`).
 pub(super) fn push(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     let map = lifter.map_in(1)?;
     lifter.call_cost(at, Some(map.def.kind));
     if map.class != Class::Queue {
         return Err(cannot(&map, "nothing can be pushed to"));
     }
-    let full = lifter.machine.emit.coin();
-    let result = lifter.machine.emit.select(full, errno(E2BIG), word(0));
+    let flags = lifter.machine.value(3);
+    let emit = &mut lifter.machine.emit;
+    let full = emit.coin();
+    let no_room = emit.select(full, errno(E2BIG), word(0));
+    let none = emit.eq(flags, word(0));
+    let replaces = emit.eq(flags, word(BPF_EXIST));
+    let otherwise = emit.select(replaces, word(0), errno(EINVAL));
+    let result = emit.select(none, no_room, otherwise);
     lifter.result(result, Known::NoStack);
     Ok(())
 }
@@ -150,7 +166,9 @@ pub(super) fn redirect(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> 
     let (key, flags) = (lifter.machine.value(2), lifter.machine.value(3));
     let index = lifter.machine.emit.extract(key, 0, 32);
     let element = match map.layout.keying {
-        Keying::Interned => return Err(cannot(&map, "the key of a redirection has 4 bytes, not so")),
+        Keying::Interned => {
+            return Err(cannot(&map, "the key of a redirection has 4 bytes, not so"));
+        }
         _ => lifter.element_of_number(&map, index),
     };
     let exists = lifter.exists(&map, element);

@@ -14,6 +14,7 @@ use crate::lift::start::{DATA, DATA_END, DATA_META};
 use crate::lift::value::Known;
 
 const EACCES: i64 = 13;
+const EFAULT: i64 = 14;
 const EINVAL: i64 = 22;
 
 /// Bytes of an Ethernet header: no packet gets shorter.
@@ -147,7 +148,12 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
     lifter.call_cost(at, None);
     let grows = match lifter.state.regs[2] {
         Known::Const(value) => u32::try_from(value as u32 as i32).unwrap_or(0),
-        _ => 0,
+        _ => {
+            let sentence = "bytes that bpf_xdp_adjust_tail appends are taken to be what was there \
+                            before, not zero, where their number depends on the packet";
+            lifter.assumptions.insert(sentence.to_owned());
+            0
+        }
     };
     let Distance { value, small } = lifter.distance();
     let data = lifter.context_pointer(DATA);
@@ -207,7 +213,7 @@ pub(super) fn length(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     Ok(())
 }
 
-/// Where in the packet `r2` and a constant length lead, and whether that is inside.
+/// Where in the packet `r2` and a constant length lead, and the error if that is not inside.
 fn span(lifter: &mut Lifter<'_>, bytes: u32) -> (Operand, Operand) {
     let data = lifter.context_pointer(DATA);
     let end = lifter.context_pointer(DATA_END);
@@ -220,18 +226,21 @@ fn span(lifter: &mut Lifter<'_>, bytes: u32) -> (Operand, Operand) {
     let behind = emit.add(offset, word(bytes.into()));
     let inside = lifter.at_most(behind, length);
     let near = lifter.at_most(offset, word(OFFSET_MAX));
-    (address, lifter.machine.emit.and(inside, near))
+    let emit = &mut lifter.machine.emit;
+    let error = emit.select(inside, word(0), errno(EINVAL));
+    (address, emit.select(near, error, errno(EFAULT)))
 }
 
 /// `bpf_xdp_load_bytes(ctx, offset, buf, len)`.
 pub(super) fn load_bytes(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let bytes = lifter.constant_size(4)?;
-    let (address, ok) = span(lifter, bytes);
+    let (address, error) = span(lifter, bytes);
+    let ok = lifter.machine.emit.eq(error, word(0));
     let (buffer, known) = (lifter.machine.value(3), lifter.state.regs[3]);
     lifter.copy_if(ok, buffer, address, bytes);
     lifter.state.clobber(known);
-    lifter.error_unless(ok, EINVAL);
+    lifter.result(error, Known::NoStack);
     Ok(())
 }
 
@@ -239,9 +248,10 @@ pub(super) fn load_bytes(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause
 pub(super) fn store_bytes(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let bytes = lifter.constant_size(4)?;
-    let (address, ok) = span(lifter, bytes);
+    let (address, error) = span(lifter, bytes);
+    let ok = lifter.machine.emit.eq(error, word(0));
     let buffer = lifter.machine.value(3);
     lifter.copy_if(ok, address, buffer, bytes);
-    lifter.error_unless(ok, EINVAL);
+    lifter.result(error, Known::NoStack);
     Ok(())
 }

@@ -1,0 +1,192 @@
+//! Every helper and every type of map in the kernel and in the concrete interpreter, on arguments
+//! around every limit. What the interpreter lets open has to allow what the kernel does.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use slowpath_bpf::Object;
+use slowpath_bpf::insn::{Call, Insn, helper_name};
+use slowpath_bpf::lift::{LiftOptions, lift, support_matrix};
+use slowpath_kernel::Kernel;
+use support::contents::Entry;
+use support::pin::pin;
+use support::twin::Twin;
+use support::{kernel, object, path};
+
+/// Packets for each program.
+const PACKETS: usize = 400;
+/// Packets after which maps start anew.
+const EPOCH: usize = 100;
+
+fn helpers() -> Object {
+    object(&path("tests/objects/helpers.bpf.o"))
+}
+
+/// 64 bytes of arguments and a rest.
+fn packet(rng: &mut StdRng) -> Vec<u8> {
+    /// Where helpers change their minds, for packets of 60 to 200 bytes.
+    const NEAR: [i64; 24] = [
+        -257, -256, -255, -217, -216, -215, -64, -60, -46, -14, -4, 4, 14, 46, 60, 64, 127, 128,
+        252, 256, 3000, 3320, 3456, 4096,
+    ];
+    let mut packet = Vec::new();
+    for _ in 0..8 {
+        let word: u64 = match rng.random_range(0..7) {
+            0 => rng.random(),
+            1 => u64::from(rng.random::<u32>()),
+            2 => (NEAR[rng.random_range(0..NEAR.len())] + rng.random_range(-4..5)) as u64,
+            3 => rng.random_range(0..256),
+            4 => rng.random_range(0..1024),
+            5 => rng.random_range(-400..3600i64) as u64,
+            _ => rng.random_range(0..4),
+        };
+        packet.extend(word.to_le_bytes());
+    }
+    let rest = [0, 1, 40, 64, 100, 1400, 3000][rng.random_range(0..7)];
+    packet.extend((0..rest).map(|_| rng.random::<u8>()));
+    if rng.random_bool(0.02) {
+        packet.truncate(rng.random_range(14..64));
+    }
+    packet
+}
+
+/// Puts elements into the maps that only user space fills.
+fn fill(twin: &mut Twin, rng: &mut StdRng) -> Result<(), String> {
+    for layout in twin.lifted.layout.maps.clone() {
+        let value = match layout.name.as_str() {
+            "devices" | "devices_by_key" => 1u32.to_le_bytes().to_vec(),
+            "cpus" => 64u32.to_le_bytes().to_vec(),
+            "routes" => (0..16).collect(),
+            _ => continue,
+        };
+        let keys: Vec<Vec<u8>> = match layout.name.as_str() {
+            "routes" => {
+                let mut keys: Vec<Vec<u8>> = vec![[0; 12].to_vec()];
+                for _ in 0..8 {
+                    let packet = packet(rng);
+                    let length = rng.random_range(0u32..65);
+                    if packet.len() >= 64 {
+                        let at = [16, 24][rng.random_range(0..2)];
+                        keys.push([&length.to_le_bytes()[..], &packet[at..at + 8]].concat());
+                    }
+                }
+                keys
+            }
+            "cpus" => vec![vec![0; 4]],
+            _ => [1u32, 3].iter().map(|key| key.to_le_bytes().to_vec()).collect(),
+        };
+        for key in keys {
+            twin.install(&layout, &Entry { key, value: value.clone() })?;
+        }
+    }
+    Ok(())
+}
+
+fn agree(kernel: &Kernel, object: &Object, number: usize) -> Result<(), String> {
+    let lifted = Twin::lifted(kernel, object, number)?;
+    let mut rng = StdRng::seed_from_u64(number as u64);
+    let mut covered = BTreeSet::new();
+    for epoch in 0..PACKETS / EPOCH {
+        let mut twin = Twin::of(kernel, object, number, lifted.clone())?;
+        if epoch > 0 {
+            fill(&mut twin, &mut rng)?;
+        }
+        for _ in 0..EPOCH {
+            let packet = packet(&mut rng);
+            let arguments: Vec<String> = packet
+                .chunks(8)
+                .take(8)
+                .map(|word| {
+                    let mut bytes = [0; 8];
+                    bytes[..word.len()].copy_from_slice(word);
+                    format!("{:#x}", u64::from_le_bytes(bytes))
+                })
+                .collect();
+            let run = twin.compare(&packet).map_err(|fault| {
+                format!("{} bytes, {}: {fault}", packet.len(), arguments.join(" "))
+            })?;
+            covered.extend(run.path.iter().map(|taken| taken.block));
+        }
+        if let Some(fault) = twin.differing_maps().first() {
+            return Err(format!("after epoch {epoch}: {fault}"));
+        }
+    }
+    let blocks = lifted.program.blocks.len();
+    eprintln!("{}: {} of {blocks} blocks", object.programs[number].name, covered.len());
+    Ok(())
+}
+
+#[test]
+fn kernel_and_interpreter_agree_on_every_helper() {
+    let Some(kernel) = kernel() else { return };
+    pin(0);
+    let object = helpers();
+    let mut faults = Vec::new();
+    for (number, program) in object.programs.iter().enumerate() {
+        let name = program.name.as_str();
+        if name.starts_with("refused_") {
+            continue;
+        }
+        if name == "lifted_only" {
+            let lifted = Twin::lifted(&kernel, &object, number);
+            faults.extend(lifted.err().map(|fault| format!("{name}: {fault}")));
+            continue;
+        }
+        if let Err(fault) = agree(&kernel, &object, number) {
+            faults.push(format!("{}: {fault}", program.name));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The rows of a table of the support matrix: the first column and the second.
+fn rows(matrix: &str, header: &str) -> Vec<(String, String)> {
+    let table = matrix.split("\n\n").find(|table| table.starts_with(header)).unwrap_or("");
+    let cells = |line: &str| {
+        let mut cells = line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned());
+        Some((cells.next()?.trim_matches('`').to_owned(), cells.next()?))
+    };
+    table.lines().skip(2).filter_map(cells).collect()
+}
+
+#[test]
+fn every_entry_of_the_tables_has_a_program() {
+    let object = helpers();
+    let matrix = support_matrix();
+    let mut called = BTreeSet::new();
+    for number in 0..object.programs.len() {
+        let linked = object.link(number, None).unwrap_or_else(|e| panic!("{e}"));
+        called.extend(linked.insns.iter().filter_map(|insn| match insn {
+            Insn::Call(Call::Helper(number)) => Some(number.to_string()),
+            _ => None,
+        }));
+    }
+    let helpers = rows(&matrix, "| helper");
+    assert!(helpers.len() > 40, "{matrix}");
+    let missing: Vec<&String> =
+        helpers.iter().filter(|(_, n)| !called.contains(n)).map(|(name, _)| name).collect();
+    assert!(missing.is_empty(), "helpers without a program: {missing:?}");
+    let kinds: BTreeSet<String> = object.maps.iter().map(|map| map.kind.to_string()).collect();
+    let known = rows(&matrix, "| map type");
+    assert!(known.len() > 15, "{matrix}");
+    let missing: Vec<&String> =
+        known.iter().map(|(kind, _)| kind).filter(|kind| !kinds.contains(*kind)).collect();
+    assert!(missing.is_empty(), "types of maps without a program: {missing:?}");
+}
+
+#[test]
+fn helpers_that_are_refused_are_named() {
+    let object = helpers();
+    for (number, program) in object.programs.iter().enumerate() {
+        let Some(helper) = program.name.strip_prefix("refused_") else { continue };
+        let linked = object.link(number, None).unwrap_or_else(|e| panic!("{e}"));
+        let fault = lift(&object, &linked, &LiftOptions::default()).expect_err(helper).to_string();
+        assert!(fault.starts_with("section xdp, instruction "), "{fault}");
+        assert!(fault.contains(&format!("bpf_{helper} is not supported")), "{fault}");
+        assert_eq!(fault.lines().count(), 1, "{fault}");
+    }
+    assert_eq!(helper_name(169), Some("bpf_timer_init"));
+}

@@ -1,0 +1,208 @@
+//! Every instruction in the kernel and, lifted, in the concrete interpreter, on edge and random
+//! operands. A kind of instruction that the decoder knows and no table here does is a fault.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use slowpath_bpf::insn::{Call, Imm64, Insn, Size, Source};
+use slowpath_bpf::lift::{LiftOptions, lift};
+use support::twin::Twin;
+use support::{assemble, isa, kernel};
+
+/// Operands where results change their nature.
+const EDGES: [u64; 14] = [
+    0,
+    1,
+    2,
+    31,
+    64,
+    0x7f,
+    0x8000,
+    0x7fff_ffff,
+    0x8000_0000,
+    0xffff_ffff,
+    0x7fff_ffff_ffff_ffff,
+    0x8000_0000_0000_0000,
+    0xffff_ffff_0000_0000,
+    u64::MAX,
+];
+/// Pairs of random operands.
+const RANDOM: usize = 16;
+
+/// Kinds that are tested in another way: in programs of several functions or with maps, or because
+/// they are refused.
+fn other_kinds() -> Vec<Insn> {
+    let r0 = isa::reg(0);
+    let imm = |value| Insn::LoadImm64 { dst: r0, value };
+    let mut kinds = vec![
+        // `functions_are_called`, and every program of `helpers.rs`.
+        Insn::Call(Call::Subprogram { offset: 0 }),
+        Insn::Call(Call::Helper(0)),
+        Insn::Exit,
+        imm(Imm64::Function { offset: 0 }),
+        imm(Imm64::Map(0)),
+        imm(Imm64::MapValue { map: 0, offset: 0 }),
+    ];
+    kinds.extend(refused());
+    kinds
+}
+
+/// Instructions that no XDP program in an object has, and that are refused.
+fn refused() -> Vec<Insn> {
+    let r0 = isa::reg(0);
+    let imm = |value| Insn::LoadImm64 { dst: r0, value };
+    let mut kinds = vec![
+        Insn::Call(Call::Kfunc { id: 0, module: 0 }),
+        imm(Imm64::MapFd(0)),
+        imm(Imm64::MapFdValue { fd: 0, offset: 0 }),
+        imm(Imm64::Variable { id: 0, module: 0 }),
+    ];
+    for size in [Size::B, Size::H, Size::W] {
+        for index in [None, Some(r0)] {
+            kinds.push(Insn::LoadPacket { size, index, offset: 0 });
+        }
+    }
+    kinds
+}
+
+/// Whether only `a` matters.
+fn unary(insn: Insn) -> bool {
+    match insn {
+        Insn::Alu { src, .. } | Insn::Branch { src, .. } | Insn::Store { src, .. } => {
+            matches!(src, Source::Imm(_))
+        }
+        Insn::Atomic { .. } | Insn::MoveSigned { .. } | Insn::StoreRelease { .. } => false,
+        _ => true,
+    }
+}
+
+fn packet(a: u64, b: u64, c: u64) -> Vec<u8> {
+    let mut packet: Vec<u8> = [a, b, c].iter().flat_map(|word| word.to_le_bytes()).collect();
+    packet.resize(isa::PACKET, 0);
+    packet
+}
+
+#[test]
+fn every_kind_of_instruction_is_in_a_table() {
+    let known = isa::instructions().into_iter().chain(other_kinds()).map(isa::kind);
+    let known: BTreeSet<String> = known.collect();
+    let decoded: BTreeSet<String> = isa::decoded_kinds().into_keys().collect();
+    let missing: Vec<&String> = decoded.difference(&known).collect();
+    let invented: Vec<&String> = known.difference(&decoded).collect();
+    assert!(missing.is_empty() && invented.is_empty(), "missing {missing:?}, extra {invented:?}");
+}
+
+#[test]
+fn kernel_and_interpreter_agree_on_every_instruction() {
+    let Some(kernel) = kernel() else { return };
+    let mut rng = StdRng::seed_from_u64(9669);
+    let mut faults = Vec::new();
+    for insn in isa::instructions() {
+        let object = assemble::object(&[&isa::program(&isa::operands(), &isa::body(insn))]);
+        let mut twin = match Twin::new(&kernel, &object, 0) {
+            Ok(twin) => twin,
+            Err(fault) => {
+                faults.push(format!("{insn}: {fault}"));
+                continue;
+            }
+        };
+        let mut operands = Vec::new();
+        for a in EDGES {
+            let others = if unary(insn) { &EDGES[..1] } else { &EDGES[..] };
+            operands.extend(others.iter().map(|&b| (a, b, if b & 1 == 0 { a } else { b })));
+        }
+        operands.extend((0..RANDOM).map(|_| (rng.random(), rng.random(), rng.random())));
+        for (a, b, c) in operands {
+            if let Err(fault) = twin.compare(&packet(a, b, c)) {
+                faults.push(format!("{insn} with {a:#x}, {b:#x}, {c:#x}: {fault}"));
+                break;
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What is known while lifting is left out or folded: with the same results.
+#[test]
+fn kernel_and_interpreter_agree_on_known_operands() {
+    const OPERANDS: [[u64; 3]; 4] = [
+        [0x8000_0000_0000_0000, u64::MAX, 0x8000_0000_0000_0000],
+        [0x1_8000_0000, 0xffff_ffff_0000_0021, 0x8000_0000],
+        [5, 0, 5],
+        [0x1234_5678_ffff_fff0, 0x1234_5678_ffff_fff0, 7],
+    ];
+    let Some(kernel) = kernel() else { return };
+    let mut faults = Vec::new();
+    for insn in isa::instructions() {
+        for values in OPERANDS {
+            let program = isa::program(&isa::constants(values), &isa::body(insn));
+            let done = Twin::new(&kernel, &assemble::object(&[&program]), 0)
+                .and_then(|mut twin| twin.compare(&packet(0, 0, 0)));
+            if let Err(fault) = done {
+                faults.push(format!("{insn} with {values:x?}: {fault}"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn functions_are_called() {
+    let Some(kernel) = kernel() else { return };
+    let w64 = slowpath_bpf::insn::Width::W64;
+    let copy = |dst, src| Insn::Alu {
+        width: w64,
+        op: slowpath_bpf::insn::AluOp::Mov,
+        dst: isa::reg(dst),
+        src: Source::Reg(isa::reg(src)),
+    };
+    // r6 to r9 of the caller stay; the callee has its own stack.
+    let body = [copy(8, 4), copy(1, 3), copy(2, 4), Insn::Call(Call::Subprogram { offset: 0 })];
+    let restore = [copy(3, 8), copy(4, 8)];
+    let mut entry = isa::program(&isa::operands(), &[&body[..], &restore].concat());
+    let call = entry.iter().position(|i| matches!(i, Insn::Call(_))).expect("there is a call");
+    let offset = i32::try_from(entry.len() - call - 1).expect("short");
+    entry[call] = Insn::Call(Call::Subprogram { offset });
+    let callee = [
+        isa::store(10, -8, 2),
+        copy(8, 1),
+        Insn::Alu {
+            width: w64,
+            op: slowpath_bpf::insn::AluOp::Xor,
+            dst: isa::reg(8),
+            src: Source::Reg(isa::reg(2)),
+        },
+        copy(0, 8),
+        Insn::Exit,
+    ];
+    let object = assemble::object(&[&entry, &callee]);
+    let mut twin = Twin::new(&kernel, &object, 0).unwrap_or_else(|e| panic!("{e}"));
+    for a in EDGES {
+        twin.compare(&packet(a, !a >> 3, 5)).unwrap_or_else(|e| panic!("{a:#x}: {e}"));
+    }
+}
+
+#[test]
+fn what_no_object_contains_is_refused() {
+    for insn in refused() {
+        let mut insns = isa::body(insn);
+        insns.extend([isa::mov(0, 1), Insn::Exit]);
+        let object = match slowpath_bpf::Object::parse(&assemble::file(&[&insns])) {
+            Ok(object) => object,
+            Err(fault) => {
+                assert_eq!(fault.to_string().lines().count(), 1, "{fault}");
+                continue;
+            }
+        };
+        let fault = match object.link(0, None) {
+            Ok(linked) => lift(&object, &linked, &LiftOptions::default())
+                .map_or_else(|fault| fault.to_string(), |_| panic!("{insn} is lifted")),
+            Err(fault) => fault.to_string(),
+        };
+        assert_eq!(fault.lines().count(), 1, "{fault}");
+        assert!(fault.contains("xdp"), "{insn}: {fault}");
+    }
+}

@@ -1,0 +1,93 @@
+//! Random packets through the kernel and through the lifted program in the concrete interpreter:
+//! the same action, the same packet, the same maps, for empty maps and filled ones.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use slowpath_bpf::ProgramKind;
+use slowpath_kernel::Kernel;
+use support::pin::pin;
+use support::random::{fill, mutated};
+use support::twin::Twin;
+use support::{kernel, object, packets, path};
+
+/// Packets in all.
+const PACKETS: usize = 105_000;
+/// Packets after which a program starts anew: maps would run full.
+const EPOCH: usize = 700;
+
+fn examples() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(path("../../examples")).unwrap_or_else(|e| panic!("{e}"));
+    let mut files: Vec<_> = entries.flatten().map(|e| e.path()).collect();
+    files.retain(|f| f.file_name().is_some_and(|n| n.to_string_lossy().ends_with(".bpf.o")));
+    files.sort();
+    files
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Runs packets through the XDP programs of an object; how many packets, or the first fault.
+fn agree(kernel: &Kernel, file: &Path, packets_each: usize) -> Result<usize, String> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let object = object(file);
+    let seeds = packets();
+    let mut count = 0;
+    for (number, program) in object.programs.iter().enumerate() {
+        if program.kind != ProgramKind::Xdp {
+            continue;
+        }
+        let fault = |fault: String| format!("{name}: {fault}");
+        let lifted = Twin::lifted(kernel, &object, number).map_err(fault)?;
+        let mut covered = BTreeSet::new();
+        let mut rng = StdRng::seed_from_u64(0x510_9a7);
+        for epoch in 0..packets_each.div_ceil(EPOCH) {
+            let mut twin = Twin::of(kernel, &object, number, lifted.clone()).map_err(fault)?;
+            if epoch % 4 != 0 {
+                fill(&mut twin, &mut rng, &seeds).map_err(fault)?;
+            }
+            for _ in 0..EPOCH {
+                let packet = mutated(&mut rng, &seeds);
+                let run = twin.compare(&packet).map_err(|fault| {
+                    format!("{name}, epoch {epoch}, packet {}: {fault}", hex(&packet))
+                })?;
+                covered.extend(run.path.iter().map(|taken| taken.block));
+                count += 1;
+            }
+            if let Some(fault) = twin.differing_maps().first() {
+                return Err(format!("{name}, after epoch {epoch}: {fault}"));
+            }
+        }
+        let blocks = lifted.program.blocks.len();
+        eprintln!("{name}: {} of {blocks} blocks, {count} packets", covered.len());
+    }
+    Ok(count)
+}
+
+#[test]
+fn kernel_and_interpreter_agree_on_the_examples() {
+    let Some(kernel) = kernel() else { return };
+    let examples = examples();
+    let each = PACKETS.div_ceil(examples.len());
+    let threads: usize = std::thread::available_parallelism().map_or(1, usize::from);
+    let results: Vec<Result<usize, String>> = std::thread::scope(|scope| {
+        let (kernel, examples) = (&kernel, &examples);
+        let worker = move |first: usize| {
+            pin(first);
+            let own = examples.iter().skip(first).step_by(threads);
+            own.map(|file| agree(kernel, file, each)).collect::<Vec<_>>()
+        };
+        let workers: Vec<_> = (0..threads).map(|n| scope.spawn(move || worker(n))).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect()
+    });
+    let faults: Vec<&str> =
+        results.iter().filter_map(|r| Some(r.as_ref().err()?.as_str())).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let packets: usize = results.into_iter().flatten().sum();
+    assert!(packets >= 100_000, "{packets} packets");
+}

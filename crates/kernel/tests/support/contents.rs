@@ -1,0 +1,124 @@
+//! Elements that are in maps before a run, in the environment of the interpreter.
+//!
+//! Which element of a trie a key finds is worked out here: the longest prefix that the key has.
+
+use std::collections::{BTreeSet, HashMap};
+
+use slowpath_bpf::MapKind;
+use slowpath_bpf::lift::{Bytes, Interned, MapLayout};
+use slowpath_exec::concrete::{Environment, Run};
+use slowpath_ir::RegionId;
+
+/// An element.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+}
+
+/// Keys of the tries' elements, by the trie's values; the place in the list is the element's.
+#[derive(Clone, Debug, Default)]
+pub struct Tries {
+    keys: HashMap<RegionId, Vec<Vec<u8>>>,
+}
+
+impl Tries {
+    /// Notes an element that is in the kernel's map.
+    pub fn install(&mut self, layout: &MapLayout, entry: &Entry, environment: &mut Environment) {
+        let number = if layout.kind == MapKind::LPM_TRIE {
+            let keys = self.keys.entry(layout.values).or_default();
+            let known = keys.iter().position(|key| same_prefix(key, &entry.key));
+            known.unwrap_or_else(|| {
+                keys.push(entry.key.clone());
+                keys.len() - 1
+            }) as u64
+        } else {
+            let Some(number) = number(layout, &entry.key, &environment.interned) else { return };
+            if let Some(present) = layout.present {
+                environment.memory.insert((present, number), 1);
+            }
+            number
+        };
+        let start = number << layout.element_bits;
+        for (offset, &byte) in entry.value.iter().enumerate() {
+            environment.memory.insert((layout.values, start + offset as u64), byte);
+        }
+    }
+
+    /// Answers look-ups of a run that have no answer yet; whether there were any that find
+    /// something.
+    pub fn answer(&self, maps: &[MapLayout], run: &Run, environment: &mut Environment) -> bool {
+        let mut news = false;
+        for layout in maps {
+            let Some(keys) = self.keys.get(&layout.values) else { continue };
+            let (Some(present), Some(identity)) = (layout.present, layout.identity) else {
+                continue;
+            };
+            let bytes: Bytes =
+                run.interned.values().map(|&number| ((present, number.into()), 1)).collect();
+            for element in layout.elements(&bytes, &run.interned) {
+                let place = (present, element.number);
+                let Some(key) = element.key.filter(|_| !environment.memory.contains_key(&place))
+                else {
+                    continue;
+                };
+                let found = longest(keys, &key);
+                environment.memory.insert(place, found.is_some().into());
+                let Some(found) = found else { continue };
+                news = true;
+                for (n, byte) in (found as u32).to_le_bytes().into_iter().enumerate() {
+                    let place = (identity, (element.number << 2) + n as u64);
+                    environment.memory.insert(place, byte);
+                }
+            }
+        }
+        news
+    }
+
+    /// The elements of a trie with these places.
+    pub fn keys(&self, layout: &MapLayout, places: &BTreeSet<u64>) -> Vec<(u64, Vec<u8>)> {
+        let keys = self.keys.get(&layout.values).map_or(&[][..], Vec::as_slice);
+        let known = places.iter().filter_map(|&at| Some((at, keys.get(at as usize)?.clone())));
+        known.collect()
+    }
+}
+
+/// The number of the element with a key: the key itself, or what stands for its words.
+fn number(layout: &MapLayout, key: &[u8], interned: &Interned) -> Option<u64> {
+    if key.len() <= 4 {
+        let mut bytes = [0; 8];
+        bytes[..key.len()].copy_from_slice(key);
+        return Some(u64::from_le_bytes(bytes));
+    }
+    let place = layout.present?;
+    let bytes: Bytes = interned.values().map(|&number| ((place, number.into()), 1)).collect();
+    let elements = layout.elements(&bytes, interned);
+    elements.into_iter().find(|e| e.key.as_deref() == Some(key)).map(|e| e.number)
+}
+
+fn prefix_length(key: &[u8]) -> usize {
+    u32::from_le_bytes([key[0], key[1], key[2], key[3]]) as usize
+}
+
+fn bit(key: &[u8], at: usize) -> bool {
+    key.get(4 + at / 8).is_some_and(|byte| byte >> (7 - at % 8) & 1 == 1)
+}
+
+fn same_prefix(a: &[u8], b: &[u8]) -> bool {
+    let length = prefix_length(a);
+    length == prefix_length(b) && (0..length).all(|at| bit(a, at) == bit(b, at))
+}
+
+/// The element whose prefix is the longest that the key starts with, and no longer than its own.
+fn longest(keys: &[Vec<u8>], key: &[u8]) -> Option<usize> {
+    let length = prefix_length(key);
+    if length > 8 * (key.len() - 4) {
+        return None;
+    }
+    let fits = |other: &Vec<u8>| {
+        let of = prefix_length(other);
+        of <= length && (0..of).all(|at| bit(other, at) == bit(key, at))
+    };
+    let fitting = keys.iter().enumerate().filter(|(_, key)| fits(key));
+    fitting.max_by_key(|(_, key)| prefix_length(key)).map(|(at, _)| at)
+}
