@@ -35,6 +35,7 @@ SOURCES := $(shell find crates targets -type f \( -name '*.rs' -o -name '*.toml'
 
 demo: setup
 	$(BIN)/slowpath bound examples/two_protocols.asm
+	$(BIN)/slowpath bound examples/ddos_filter.bpf.o
 
 test: lint test-rust test-python
 

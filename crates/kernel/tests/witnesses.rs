@@ -117,6 +117,7 @@ fn witnesses_do_in_the_kernel_what_they_do_here() {
     for file in examples() {
         check(&kernel, &file, &mut tally);
     }
-    println!("{} witnesses replayed, {} depend on what is open", tally.replayed, tally.open);
+    eprintln!("{} witnesses replayed, {} depend on what is open", tally.replayed, tally.open);
+    assert!(tally.replayed > 10 * tally.open, "most paths are determined by packet and maps");
     assert!(tally.faults.is_empty(), "{}", tally.faults.join("\n"));
 }

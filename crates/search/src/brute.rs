@@ -85,18 +85,31 @@ fn shortest<S: Solver>(
         }
     }
     let length = unrolled.machine.packet_length();
-    for size in packets.0..=packets.1 {
+    let mut possible = |size: u32| {
         let pool = &mut unrolled.machine.pool;
         let mut query = assumptions.clone();
         if let Some(length) = length {
             let size = pool.constant(pool.width(length), u64::from(size));
-            query.push(pool.eq(length, size));
+            let longer = pool.ult(size, length);
+            query.push(pool.not(longer));
         }
         match solver.check(pool, &query)? {
-            Outcome::Sat(_) => return Ok(Some(size)),
-            Outcome::Unsat(_) => {}
-            Outcome::Unknown(why) => return Err(SearchError::Internal(why)),
+            Outcome::Sat(_) => Ok(true),
+            Outcome::Unsat(_) => Ok(false),
+            Outcome::Unknown(why) => Err(SearchError::Internal(why)),
+        }
+    };
+    if !possible(packets.1)? {
+        return Ok(None);
+    }
+    let (mut low, mut high) = packets;
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if possible(middle)? {
+            high = middle;
+        } else {
+            low = middle + 1;
         }
     }
-    Ok(None)
+    Ok(Some(low))
 }

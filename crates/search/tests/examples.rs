@@ -12,10 +12,10 @@ use slowpath_search::{
 use slowpath_smt::Z3Solver;
 use slowpath_target::Target;
 
-/// Least and greatest length of packets in bytes; few lengths, as enumeration tries each.
+/// Least and greatest length of packets in bytes.
 const PACKETS: (u32, u32) = (14, 190);
 /// Most paths of a program that are enumerated.
-const AFFORDABLE: u64 = 3_000;
+const AFFORDABLE: u64 = 400;
 
 /// The programs of the examples, with the name of their object.
 fn programs() -> Vec<(String, Lifted)> {
@@ -101,6 +101,6 @@ fn slowest_paths_of_the_examples_are_the_slowest_of_all() {
         }
         compared.push(name);
     }
-    println!("compared: {compared:?}; more than {AFFORDABLE} paths: {skipped:?}");
+    eprintln!("compared: {compared:?}; more than {AFFORDABLE} paths: {skipped:?}");
     assert!(compared.len() >= 6, "few programs have few paths: {compared:?}");
 }

@@ -59,6 +59,10 @@ impl Lifter<'_> {
             place = emit.select(matches, Operand::constant(32, index as u64), place);
             found = emit.or(found, matches);
         }
-        Some((place, found))
+        // Longer than any key has bits.
+        let bits = 8 * (map.def.key_size as usize).saturating_sub(PREFIX_BYTES);
+        let strange = emit.ult(Operand::constant(32, bits as u64), wanted);
+        let fine = emit.not(strange);
+        Some((place, emit.and(found, fine)))
     }
 }

@@ -104,6 +104,15 @@ fn bit(key: &[u8], at: usize) -> bool {
     key.get(4 + at / 8).is_some_and(|byte| byte >> (7 - at % 8) & 1 == 1)
 }
 
+/// Clears the bits of a trie's key behind its prefix.
+pub fn cut(key: &mut [u8]) {
+    let length = prefix_length(key);
+    for (offset, byte) in key[4..].iter_mut().enumerate() {
+        let bits = length.saturating_sub(8 * offset).min(8) as u32;
+        *byte &= (0xff00u32 >> bits) as u8;
+    }
+}
+
 fn same_prefix(a: &[u8], b: &[u8]) -> bool {
     let length = prefix_length(a);
     length == prefix_length(b) && (0..length).all(|at| bit(a, at) == bit(b, at))

@@ -33,6 +33,8 @@ pub struct Twin {
     clocks: Vec<InputId>,
     tries: Tries,
     length: usize,
+    /// What was put into maps, by the map's name.
+    pub installed: Vec<(String, Entry)>,
 }
 
 /// What a run did to a packet.
@@ -105,13 +107,14 @@ impl Twin {
             }
         }
         let tries = Tries::default();
-        Ok(Twin { loaded, lifted, environment, others, clocks, tries, length: 0 })
+        Ok(Twin { loaded, lifted, environment, others, clocks, tries, length: 0, installed: Vec::new() })
     }
 
     /// Puts an element into a map, in both.
     pub fn install(&mut self, layout: &MapLayout, entry: &Entry) -> Result<(), String> {
         let Some(map) = self.loaded.map(&layout.name) else { return Ok(()) };
         map.update(&entry.key, &entry.value).map_err(|e| e.to_string())?;
+        self.installed.push((layout.name.clone(), entry.clone()));
         self.tries.install(layout, entry, &mut self.environment);
         Ok(())
     }
