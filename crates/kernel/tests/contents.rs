@@ -22,7 +22,8 @@ const PACKETS: usize = 60;
 const CONTENTS: u64 = 4;
 
 /// Examples with maps of every type whose content can be told.
-const EXAMPLES: [&str; 6] = ["dns_cache", "firewall", "flow_monitor", "ipv6_lb", "quic_lb", "tunnel"];
+const EXAMPLES: [&str; 6] =
+    ["dns_cache", "firewall", "flow_monitor", "ipv6_lb", "quic_lb", "tunnel"];
 
 /// What was installed, as the lifter is told it: a later entry replaces one with the same key.
 fn told(installed: &[(String, Entry)]) -> BTreeMap<String, MapContent> {

@@ -9,12 +9,12 @@ mod map;
 mod packet;
 mod socket;
 
+use super::emit::word;
 use super::error::{Cause, VERIFIER};
 use super::frame::{Phase, Place};
 use super::lifter::{Lifter, Next};
-use super::value::{INNER, Known};
-use super::emit::word;
 use super::memory::map_handle;
+use super::value::{INNER, Known};
 use crate::insn::{TAIL_CALL, helper_name};
 use crate::maps::MapKind;
 
@@ -267,9 +267,10 @@ impl Lifter<'_> {
     pub(super) fn uses_metadata(&self) -> bool {
         const ADJUST_META: i32 = 54;
         let call = crate::insn::Insn::Call(crate::insn::Call::Helper(ADJUST_META));
-        self.object.functions.iter().any(|function| {
-            function.code.as_ref().is_ok_and(|code| code.contains(&call))
-        })
+        self.object
+            .functions
+            .iter()
+            .any(|function| function.code.as_ref().is_ok_and(|code| code.contains(&call)))
     }
 }
 

@@ -96,11 +96,7 @@ impl MapLayout {
     }
 
     /// What a number stands for: the map, for maps out of a map of maps, and the key.
-    fn key(
-        &self,
-        number: u64,
-        words: &HashMap<u32, (u64, u64)>,
-    ) -> (Option<u64>, Option<Vec<u8>>) {
+    fn key(&self, number: u64, words: &HashMap<u32, (u64, u64)>) -> (Option<u64>, Option<Vec<u8>>) {
         let size = self.key_size as usize;
         if self.keying != Keying::Interned {
             let key = number.to_le_bytes().get(..size).map(<[u8]>::to_vec);
@@ -123,3 +119,6 @@ impl MapLayout {
         (which, bytes.get(..size).map(<[u8]>::to_vec))
     }
 }
+
+#[cfg(test)]
+mod tests;

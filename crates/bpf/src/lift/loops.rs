@@ -91,7 +91,8 @@ impl Lifter<'_> {
             Class::Array => Ok(word(max_entries)),
             Class::Hash => Ok(self.machine.emit.unknown(64, max_entries)),
             _ => {
-                let what = format!("nothing goes through map {} of type {}", map.def.name, map.def.kind);
+                let what =
+                    format!("nothing goes through map {} of type {}", map.def.name, map.def.kind);
                 Err(Cause::new(what, VERIFIER))
             }
         }
@@ -163,8 +164,7 @@ impl Lifter<'_> {
             self.pass(1, word(map_handle(number)), map);
         }
         let used = self.map_in(1)?;
-        let scratch =
-            self.machine.region(&format!("{}.key", used.layout.name), RegionKind::Stack);
+        let scratch = self.machine.region(&format!("{}.key", used.layout.name), RegionKind::Stack);
         let key = self.machine.base(scratch);
         match used.class {
             Class::Array => {

@@ -166,7 +166,8 @@ impl Lifter<'_> {
             Known::Inner(outer) => {
                 let outer_def = self.map_def(outer)?;
                 let Some(def) = outer_def.inner.as_deref().cloned() else {
-                    let what = format!("nothing says what the maps in {} look like", outer_def.name);
+                    let what =
+                        format!("nothing says what the maps in {} look like", outer_def.name);
                     let hint = "define the inner map's type in the object (`__array(values, ...)`)";
                     return Err(Cause::new(what, hint));
                 };
@@ -193,7 +194,9 @@ impl Lifter<'_> {
         let def = self.map_def(map)?.clone();
         let class = class_of(&def)?;
         let layout = self.layout_of(&def.name, &def, class, false);
-        if def.read_only && let Some(initial) = &def.initial {
+        if def.read_only
+            && let Some(initial) = &def.initial
+        {
             self.machine.regions[layout.values.index()].content = Some(initial.clone());
         }
         Ok(self.machine.base(layout.values))

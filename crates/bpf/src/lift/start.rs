@@ -42,7 +42,10 @@ impl Machine {
         let (min, max) = (u64::from(packets.0), u64::from(packets.1));
         let length = self.input("packet length", 64, min, max, InputKind::PacketLength);
         let fields = [
-            (INGRESS_IFINDEX, self.input("ingress_ifindex", 32, 1, 0x7fff_ffff, InputKind::Unknown)),
+            (
+                INGRESS_IFINDEX,
+                self.input("ingress_ifindex", 32, 1, 0x7fff_ffff, InputKind::Unknown),
+            ),
             (RX_QUEUE_INDEX, self.input("rx_queue_index", 32, 0, 0xffff, InputKind::Unknown)),
             (EGRESS_IFINDEX, self.input("egress_ifindex", 32, 0, 0x7fff_ffff, InputKind::Unknown)),
         ];

@@ -232,3 +232,6 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

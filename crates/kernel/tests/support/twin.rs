@@ -107,7 +107,16 @@ impl Twin {
             }
         }
         let tries = Tries::default();
-        Ok(Twin { loaded, lifted, environment, others, clocks, tries, length: 0, installed: Vec::new() })
+        Ok(Twin {
+            loaded,
+            lifted,
+            environment,
+            others,
+            clocks,
+            tries,
+            length: 0,
+            installed: Vec::new(),
+        })
     }
 
     /// Puts an element into a map, in both.
