@@ -12,17 +12,22 @@ mod fact;
 
 pub use fact::Reasons;
 
+use archery::RcK;
 use assume::Overlay;
 use fact::Fact;
 use rpds::HashTrieMap;
+use rustc_hash::{FxHashMap as HashMap, FxHasher};
 use slowpath_smt::{TermId, TermPool};
-use std::collections::HashMap;
+
+use std::hash::BuildHasherDefault;
 use std::rc::Rc;
+
+type Map = HashTrieMap<TermId, Fact, RcK, BuildHasherDefault<FxHasher>>;
 
 /// Facts about terms, all of which hold together.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    map: HashTrieMap<TermId, Fact>,
+    map: Map,
     history: Option<Rc<Change>>,
 }
 
@@ -31,18 +36,26 @@ pub struct Facts {
 struct Change {
     term: TermId,
     /// All facts with this one.
-    after: HashTrieMap<TermId, Fact>,
+    after: Map,
     depth: u32,
     before: Option<Rc<Change>>,
+    /// One further back, to get to a given depth in a logarithmic number of steps (Myers, "An
+    /// applicative random-access stack", 1983).
+    jump: Option<Rc<Change>>,
 }
 
 impl Drop for Change {
     /// Iterative, so that long histories do not exhaust the stack.
     fn drop(&mut self) {
+        // What jumps lead to is held by the changes in between, still.
+        self.jump = None;
         let mut next = self.before.take();
         while let Some(change) = next {
             match Rc::try_unwrap(change) {
-                Ok(mut change) => next = change.before.take(),
+                Ok(mut change) => {
+                    change.jump = None;
+                    next = change.before.take();
+                }
                 Err(_) => break,
             }
         }
@@ -56,9 +69,6 @@ pub struct Contradiction {
     pub reasons: Reasons,
 }
 
-/// Up to this many ways are merged by looking at their histories.
-const FEW_WAYS: usize = 8;
-
 impl Facts {
     /// No facts.
     pub fn new() -> Self {
@@ -71,9 +81,15 @@ impl Facts {
 
     fn insert(&mut self, term: TermId, fact: Fact) {
         self.map.insert_mut(term, fact);
-        let depth = self.history.as_ref().map_or(1, |change| change.depth + 1);
         let (after, before) = (self.map.clone(), self.history.take());
-        self.history = Some(Rc::new(Change { term, after, depth, before }));
+        let depth = depth(&before) + 1;
+        let jump = before.as_ref().and_then(|before| {
+            let further = self::depth(&before.jump);
+            let furthest = before.jump.as_ref().map_or(0, |change| self::depth(&change.jump));
+            let even = before.depth - further == further - furthest;
+            if even { before.jump.as_ref()?.jump.clone() } else { Some(Rc::clone(before)) }
+        });
+        self.history = Some(Rc::new(Change { term, after, depth, before, jump }));
     }
 
     /// The only value that the facts leave for `term`, if they leave one.
@@ -94,7 +110,7 @@ impl Facts {
     /// The truth of a 1-bit term, if the facts decide it.
     pub fn decide(&self, pool: &TermPool, condition: TermId) -> Option<bool> {
         let possible = |value| {
-            let mut overlay = Overlay { base: self, changed: HashMap::new() };
+            let mut overlay = Overlay { base: self, changed: HashMap::default() };
             overlay.assume(pool, condition, value, &Reasons::new()).is_ok()
         };
         match (possible(true), possible(false)) {
@@ -116,7 +132,7 @@ impl Facts {
         tag: Option<u32>,
     ) -> Result<(), Contradiction> {
         let why: Reasons = tag.into_iter().collect();
-        let mut overlay = Overlay { base: self, changed: HashMap::new() };
+        let mut overlay = Overlay { base: self, changed: HashMap::default() };
         overlay.assume(pool, condition, value, &why)?;
         for (term, fact) in overlay.changed {
             self.insert(term, fact);
@@ -126,28 +142,30 @@ impl Facts {
 
     /// Facts that hold on every one of several ways to a place, without reasons.
     pub fn join(ways: &[&Facts]) -> Facts {
-        let Some(least) = ways.iter().min_by_key(|facts| facts.map.size()) else {
-            return Facts::new();
+        let Some((first, others)) = ways.split_first() else { return Facts::new() };
+        let shared = others
+            .iter()
+            .fold(first.history.as_ref(), |shared, facts| common(shared, facts.history.as_ref()));
+        let parted = shared.map_or(0, |change| change.depth);
+        let mut joined = match shared {
+            Some(change) => Facts { map: change.after.clone(), history: shared.cloned() },
+            None => Facts::new(),
         };
-        let mut joined = Facts::new();
-        let candidates: Vec<TermId> = if ways.len() <= FEW_WAYS {
-            let shared = ways
-                .iter()
-                .fold(least.history.clone(), |shared, facts| common(shared, facts.history.clone()));
-            if let Some(change) = &shared {
-                joined = Facts { map: change.after.clone(), history: shared.clone() };
-            }
-            let parted = shared.map_or(0, |change| change.depth);
-            let changes = std::iter::successors(least.history.as_deref(), |c| c.before.as_deref());
-            changes.take_while(|change| change.depth > parted).map(|change| change.term).collect()
-        } else {
-            least.map.keys().copied().collect()
+        let Some(least) = ways.iter().min_by_key(|facts| depth(&facts.history)) else {
+            return joined;
         };
-        for term in candidates {
+        let changes = std::iter::successors(least.history.as_deref(), |c| c.before.as_deref());
+        let mut terms: Vec<TermId> =
+            changes.take_while(|change| change.depth > parted).map(|change| change.term).collect();
+        terms.sort_unstable();
+        terms.dedup();
+        for term in terms {
             let mut everywhere = ways.iter().map(|facts| facts.get(term));
             let first = everywhere.next().flatten().cloned();
-            let fact = everywhere.try_fold(first, |all, fact| Some(Some(all?.join(fact?))));
-            if let Some(Some(fact)) = fact {
+            let fact = first.and_then(|first| {
+                everywhere.try_fold(first, |all, fact| fact.map(|fact| all.join(fact)))
+            });
+            if let Some(fact) = fact {
                 joined.insert(term, fact);
             }
         }
@@ -155,17 +173,37 @@ impl Facts {
     }
 }
 
+fn depth(history: &Option<Rc<Change>>) -> u32 {
+    history.as_ref().map_or(0, |change| change.depth)
+}
+
 /// The latest change that two histories share.
-fn common(mut a: Option<Rc<Change>>, mut b: Option<Rc<Change>>) -> Option<Rc<Change>> {
+fn common<'a>(
+    mut a: Option<&'a Rc<Change>>,
+    mut b: Option<&'a Rc<Change>>,
+) -> Option<&'a Rc<Change>> {
     loop {
-        let (left, right) = (a.as_ref()?, b.as_ref()?);
-        if Rc::ptr_eq(left, right) {
-            return a;
+        let (mut deep, mut other) = (a?, b?);
+        if Rc::ptr_eq(deep, other) {
+            return Some(deep);
         }
-        if left.depth >= right.depth {
-            a = left.before.clone();
+        if deep.depth < other.depth {
+            std::mem::swap(&mut deep, &mut other);
+        }
+        let (further, others) = (deep.jump.as_ref(), other.jump.as_ref());
+        let same = match (further, others) {
+            (Some(further), Some(others)) => Rc::ptr_eq(further, others),
+            (further, others) => further.is_none() && others.is_none(),
+        };
+        (a, b) = if depth(&deep.jump) >= other.depth {
+            (further, Some(other))
+        } else if deep.depth > other.depth || same {
+            (deep.before.as_ref(), Some(other))
         } else {
-            b = right.before.clone();
-        }
+            (further, others)
+        };
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@ mod locate;
 mod machine;
 mod memory;
 mod resolve;
+mod written;
 
 pub use error::ExecError;
 pub use facts::{Contradiction, Facts, Reasons};

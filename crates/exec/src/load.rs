@@ -2,35 +2,41 @@
 
 use crate::machine::{ArcId, Leaf, Machine, PointId};
 use crate::memory::{Location, MemId, MemNode};
+use crate::written::Written;
 use slowpath_ir::RegionId;
 use slowpath_smt::{Domain, Node, TermId};
+
+/// Most stores that one read may or may not see; with more, every path has its own value.
+const MAX_CANDIDATES: usize = 8;
+/// Most states of memory that one read looks at.
+const MAX_LOOKED_AT: u32 = 256;
 
 impl Machine {
     /// The value of `bytes` bytes at `address`, little-endian.
     pub(crate) fn load(&mut self, memory: MemId, address: TermId, bytes: u8) -> TermId {
-        let location = self.locate_access(address);
-        if let Some(location) = location
-            && let Some(value) = self.read_slice(memory, location, bytes)
-        {
-            return value;
+        let Some(location) = self.locate_access(address) else {
+            return self.defer(memory, address, bytes);
+        };
+        match self.read(memory, location, Read::Slice(bytes)) {
+            Ok(value) => return value,
+            Err(Missing::Hopeless) => return self.defer(memory, address, bytes),
+            Err(Missing::Apart) => {}
         }
         let mut value: Option<TermId> = None;
         for byte in 0..u32::from(bytes) {
-            let read = location
-                .map(|location| self.offset_by(location, byte))
-                .and_then(|location| self.read_byte(memory, location));
+            let at = self.offset_by(location, byte);
             // All of it is deferred if a part is: on single paths it may be one store's again.
-            let Some(read) = read else { return self.defer(memory, address, bytes) };
+            let Ok(read) = self.read(memory, at, Read::Byte) else {
+                return self.defer(memory, address, bytes);
+            };
             value = Some(value.map_or(read, |low| self.pool.concat(read, low)));
         }
         value.unwrap_or_else(|| self.pool.constant(8, 0))
     }
 
-    /// An offset that is constant and from which `bytes` bytes do not wrap around.
-    pub(crate) fn constant_offset(&self, offset: TermId, bytes: u64) -> Option<u64> {
-        let last = u64::MAX >> (64 - u32::from(self.pool.width(offset)));
-        let constant = self.pool.as_const(offset)?;
-        (constant.checked_add(bytes)? <= last).then_some(constant)
+    /// The places that `bytes` bytes from a location on can be.
+    pub(crate) fn places(&self, at: Location, bytes: u8) -> Written {
+        Written::at(at.region, &self.pool.domain(at.offset), bytes)
     }
 
     pub(crate) fn offset_by(&mut self, location: Location, byte: u32) -> Location {
@@ -46,107 +52,126 @@ impl Machine {
         term
     }
 
-    /// Several bytes that one store wrote, on every way here, as one term: put together from single
-    /// bytes, a pointer that was spilled would no longer look like one.
-    fn read_slice(&mut self, memory: MemId, at: Location, bytes: u8) -> Option<TermId> {
-        self.read(memory, at, Read::Slice(bytes))
-    }
-
-    /// One byte, or `None` when a store to an unknown region may have written it.
-    fn read_byte(&mut self, memory: MemId, at: Location) -> Option<TermId> {
-        self.read(memory, at, Read::Byte)
-    }
-
+    /// One byte; or several that one store wrote, on every way here, as one term: put together from
+    /// single bytes, a pointer that was spilled would no longer look like one.
+    ///
     /// Reads what arrives at merges before the merges themselves. Not recursive: there can be as
     /// many merges behind each other as there are block instances.
-    fn read(&mut self, memory: MemId, at: Location, read: Read) -> Option<TermId> {
+    fn read(&mut self, memory: MemId, at: Location, read: Read) -> Result<TermId, Missing> {
+        let places = self.places(at, read.bytes());
+        let memory = self.memory.skip(memory, &places);
         let mut work = vec![memory];
+        let mut looked_at = 0;
         while let Some(&top) = work.last() {
             if self.reads.contains_key(&(top, at, read)) {
                 work.pop();
                 continue;
             }
+            looked_at += 1;
+            if looked_at > MAX_LOOKED_AT {
+                return Err(Missing::Hopeless);
+            }
             let found = match read {
-                Read::Slice(bytes) => self.walk_slice(top, at, bytes),
-                Read::Byte => self.walk(top, at),
+                Read::Slice(bytes) => self.walk_slice(top, at, bytes, &places),
+                Read::Byte => self.walk(top, at, &places),
             };
             let value = match found {
-                Found::Value(value) => Some(value),
-                Found::Unknown => None,
+                Found::Value(value) => Ok(value),
+                Found::Missing(why) => Err(why),
                 Found::Merge { point, incoming, maybe } => {
                     let pending = work.len();
-                    let unread = |&(_, memory): &(u32, MemId)| {
-                        (!self.reads.contains_key(&(memory, at, read))).then_some(memory)
-                    };
-                    work.extend(incoming.iter().filter_map(unread));
+                    let (mut values, mut missing) = (Vec::with_capacity(incoming.len()), None);
+                    for &(_, memory) in &incoming {
+                        match self.reads.get(&(memory, at, read)) {
+                            Some(&Ok(value)) => values.push(value),
+                            Some(&Err(why)) => missing = missing.max(Some(why)),
+                            None => work.push(memory),
+                        }
+                    }
+                    if missing == Some(Missing::Hopeless) {
+                        work.truncate(pending);
+                    }
                     if work.len() > pending {
                         continue;
                     }
-                    let values: Option<Vec<TermId>> = incoming
-                        .iter()
-                        .map(|&(_, memory)| self.reads[&(memory, at, read)])
-                        .collect();
-                    let arcs: Vec<ArcId> = incoming.iter().map(|&(arc, _)| ArcId(arc)).collect();
-                    values.map(|values| {
-                        let merged = self.merge_values(point, &arcs, &values);
-                        self.fold(maybe, merged)
-                    })
+                    let arcs: Vec<ArcId> = incoming.iter().map(|&(arc, _)| arc).collect();
+                    match missing {
+                        Some(why) => Err(why),
+                        None => {
+                            let merged = self.merge_values(point, &arcs, &values);
+                            Ok(self.fold(maybe, merged))
+                        }
+                    }
                 }
             };
             self.reads.insert((top, at, read), value);
             work.pop();
         }
-        self.reads.get(&(memory, at, read)).copied().flatten()
+        self.reads.get(&(memory, at, read)).copied().unwrap_or(Err(Missing::Hopeless))
     }
 
-    fn walk_slice(&mut self, mut memory: MemId, at: Location, bytes: u8) -> Found {
-        let constant = self.constant_offset(at.offset, bytes.into());
+    fn walk_slice(
+        &mut self,
+        mut memory: MemId,
+        at: Location,
+        bytes: u8,
+        places: &Written,
+    ) -> Found {
         let mut maybe: Vec<(TermId, TermId)> = Vec::new();
         loop {
-            memory = self.memory.skip(memory, at.region, constant, bytes.into());
+            memory = self.memory.skip(memory, places);
             match self.memory.node(memory) {
                 // Read byte by byte, unless that would take the words of stores apart.
-                MemNode::Initial if maybe.is_empty() => return Found::Unknown,
+                MemNode::Initial if maybe.is_empty() => return Found::Missing(Missing::Apart),
                 MemNode::Initial => {
                     let initial = self.initial_slice(at, bytes);
                     return Found::Value(self.fold(maybe, initial));
                 }
                 &MemNode::Store { prev, location, value, .. } => {
-                    let Some(to) = location else { return Found::Unknown };
+                    let Some(to) = location else { return Found::Missing(Missing::Hopeless) };
                     match self.cover(at, to, value, bytes) {
                         Cover::All(value) => return Found::Value(self.fold(maybe, value)),
                         Cover::When(condition, value) => maybe.push((condition, value)),
                         Cover::None => {}
-                        Cover::Perhaps => return Found::Unknown,
+                        Cover::Perhaps => return Found::Missing(Missing::Apart),
+                    }
+                    if maybe.len() > MAX_CANDIDATES {
+                        return Found::Missing(Missing::Hopeless);
                     }
                     memory = prev;
                 }
                 MemNode::Merge { point, incoming } => {
-                    let (point, incoming) = (PointId(*point), incoming.clone());
+                    let point = PointId(*point);
+                    let skip = |&(arc, memory)| (ArcId(arc), self.memory.skip(memory, places));
+                    let incoming = incoming.iter().map(skip).collect();
                     return Found::Merge { point, incoming, maybe };
                 }
             }
         }
     }
 
-    fn walk(&mut self, mut memory: MemId, at: Location) -> Found {
+    fn walk(&mut self, mut memory: MemId, at: Location, places: &Written) -> Found {
         let mut maybe: Vec<(TermId, TermId)> = Vec::new();
-        let constant = self.constant_offset(at.offset, 1);
         let value = loop {
-            memory = self.memory.skip(memory, at.region, constant, 1);
+            memory = self.memory.skip(memory, places);
             match self.memory.node(memory) {
                 MemNode::Initial => break self.initial(at.region, at.offset),
                 &MemNode::Store { prev, location, value, .. } => {
-                    let Some(to) = location else { return Found::Unknown };
+                    let Some(to) = location else { return Found::Missing(Missing::Hopeless) };
                     match self.hit(at, to, value) {
                         Hit::Never => {}
                         Hit::Always(byte) => break byte,
                         Hit::Perhaps(bytes) => maybe.extend(bytes),
                     }
+                    if maybe.len() > MAX_CANDIDATES {
+                        return Found::Missing(Missing::Hopeless);
+                    }
                     memory = prev;
                 }
                 MemNode::Merge { point, incoming } => {
-                    let (point, incoming) = (PointId(*point), incoming.clone());
+                    let point = PointId(*point);
+                    let skip = |&(arc, memory)| (ArcId(arc), self.memory.skip(memory, places));
+                    let incoming = incoming.iter().map(skip).collect();
                     return Found::Merge { point, incoming, maybe };
                 }
             }
@@ -279,15 +304,32 @@ pub(crate) enum Read {
     Byte,
 }
 
+impl Read {
+    fn bytes(self) -> u8 {
+        match self {
+            Read::Slice(bytes) => bytes,
+            Read::Byte => 1,
+        }
+    }
+}
+
+/// Why a read has no value for all paths at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Missing {
+    /// Several stores wrote parts of it, or none did: its bytes may have values.
+    Apart,
+    /// Stores to unknown regions, or too many stores, may have written it.
+    Hopeless,
+}
+
 /// What a walk from newer to older stores ends with.
 enum Found {
     Value(TermId),
-    /// Nothing can be said about all paths at once.
-    Unknown,
+    Missing(Missing),
     /// A merge: the value depends on the arc, unless one of the newer stores passed by wrote it.
     Merge {
         point: PointId,
-        incoming: Vec<(u32, MemId)>,
+        incoming: Vec<(ArcId, MemId)>,
         /// Values of stores that may or may not be the one read, newest first.
         maybe: Vec<(TermId, TermId)>,
     },

@@ -4,8 +4,9 @@
 //! through it, so `found ? pointer : 0` is accessed at the pointer. The concrete replay would notice
 //! if that were wrong. Where pointers are values, null stays what it is.
 
-use crate::machine::Machine;
+use crate::machine::{Leaf, Machine};
 use crate::memory::Location;
+use rustc_hash::FxHashSet as HashSet;
 use slowpath_ir::RegionId;
 use slowpath_smt::{Node, TermId};
 
@@ -13,6 +14,9 @@ use slowpath_smt::{Node, TermId};
 const NULL_PAGE: u64 = 4096;
 /// Most choices looked through on the way to a pointer.
 const MAX_CHOICES: u32 = 8;
+/// Most pointers that one address may be, and sums inside each other that they may be parts of.
+const MAX_POINTERS: usize = 256;
+const MAX_NESTED: u32 = 3;
 
 impl Machine {
     /// The region and offset of an address, if the term shows them.
@@ -39,6 +43,16 @@ impl Machine {
                     let offset = self.pool.sub(high, base_high);
                     let offset = self.pool.concat(offset, low);
                     return Some(Location { region, offset });
+                }
+            }
+        }
+        // A sum too long to be taken apart as a whole.
+        if let (Node::Add(a, b), [whole]) = (*self.pool.node(address), &sum.addends[..])
+            && *whole == address
+        {
+            for (pointer, distance) in [(a, b), (b, a)] {
+                if let Some(at) = self.locate(pointer) {
+                    return Some(Location { offset: self.pool.add(at.offset, distance), ..at });
                 }
             }
         }
@@ -96,5 +110,53 @@ impl Machine {
             offset: self.pool.ite(condition, then.offset, other.offset),
             ..then
         })
+    }
+
+    /// The regions that an access through an address can go to, if every pointer that the address
+    /// can be shows its region.
+    pub(crate) fn regions(&mut self, address: TermId) -> Option<Vec<RegionId>> {
+        self.regions_within(address, MAX_NESTED)
+    }
+
+    fn regions_within(&mut self, address: TermId, nested: u32) -> Option<Vec<RegionId>> {
+        let nested = nested.checked_sub(1)?;
+        let mut regions = Vec::new();
+        let (mut work, mut seen) = (vec![address], HashSet::default());
+        while let Some(pointer) = work.pop() {
+            if !seen.insert(pointer)
+                || self.pool.as_const(pointer).is_some_and(|constant| constant < NULL_PAGE)
+            {
+                continue;
+            }
+            if seen.len() > MAX_POINTERS {
+                return None;
+            }
+            if let Some(location) = self.locate(pointer) {
+                regions.push(location.region);
+            } else if let Some(pointers) = self.alternatives(pointer) {
+                work.extend(pointers);
+            } else {
+                // One of the addends is the pointer, the others are distances.
+                let mut addends = self.pool.split_sum(pointer).addends;
+                addends.retain(|&addend| self.alternatives(addend).is_some());
+                regions.extend(addends.iter().find_map(|&a| self.regions_within(a, nested))?);
+            }
+        }
+        // Without any pointer it is a distance, or null.
+        (!regions.is_empty()).then_some(regions)
+    }
+
+    /// The values between which a choice or phi chooses.
+    fn alternatives(&self, pointer: TermId) -> Option<Vec<TermId>> {
+        match *self.pool.node(pointer) {
+            Node::Ite(_, then, other) => Some(vec![then, other]),
+            Node::Var(var) => match self.leaves.get(&var)? {
+                Leaf::Phi { incoming, .. } => {
+                    Some(incoming.iter().map(|&(_, value)| value).collect())
+                }
+                Leaf::Deferred { .. } => None,
+            },
+            _ => None,
+        }
     }
 }

@@ -10,14 +10,15 @@
 
 use crate::ExecError;
 use crate::facts::Facts;
-use crate::load::Read;
-use crate::memory::{Location, MemId, MemNode, MemPool};
+use crate::load::{Missing, Read};
+use crate::memory::{Location, MemId, MemPool};
+use crate::written::Written;
+use rustc_hash::FxHashMap as HashMap;
 use slowpath_ir::{
     BinaryOp, BlockId, InputKind, InsnIdx, Liveness, Op, Operand, OriginOp, Program, Reg, RegionId,
     Target, Terminator,
 };
 use slowpath_smt::{ArrayId, Domain, Node, TermId, TermPool, VarId};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A place in the unrolled graph where states meet; the owner of the graph numbers them.
@@ -69,7 +70,7 @@ pub struct Machine {
     pub(crate) bases: Vec<Option<TermId>>,
     pub(crate) arrays: Vec<ArrayId>,
     /// What has been read before.
-    pub(crate) reads: HashMap<(MemId, Location, Read), Option<TermId>>,
+    pub(crate) reads: HashMap<(MemId, Location, Read), Result<TermId, Missing>>,
     /// Where accesses have been found to go.
     pub(crate) located: HashMap<TermId, Option<Location>>,
     pub(crate) insn: u32,
@@ -102,14 +103,14 @@ impl Machine {
         let mut machine = Machine {
             pool,
             memory: MemPool::new(),
-            leaves: HashMap::new(),
+            leaves: HashMap::default(),
             bases: vec![None; program.regions.len()],
             arrays: Vec::new(),
-            reads: HashMap::new(),
-            located: HashMap::new(),
+            reads: HashMap::default(),
+            located: HashMap::default(),
             insn: 0,
             drawn_first: Vec::new(),
-            drawn: HashMap::new(),
+            drawn: HashMap::default(),
             draws: Vec::new(),
             inputs,
             live_in,
@@ -241,7 +242,7 @@ impl Machine {
             return Ok(incoming.swap_remove(0).1);
         }
         let mut regs = Vec::with_capacity(self.live_in[block.index()].len());
-        let mut made: HashMap<Vec<TermId>, TermId> = HashMap::new();
+        let mut made: HashMap<Vec<TermId>, TermId> = HashMap::default();
         for index in 0..self.live_in[block.index()].len() {
             let reg = self.live_in[block.index()][index];
             let values: Option<Vec<TermId>> =
@@ -263,7 +264,7 @@ impl Machine {
             first
         } else {
             let incoming = incoming.iter().map(|(arc, state)| (arc.0, state.memory)).collect();
-            self.memory.push(MemNode::Merge { point: point.0, incoming })
+            self.memory.merge(point.0, incoming)
         };
         let facts: Vec<&Facts> = incoming.iter().map(|(_, state)| &state.facts).collect();
         let facts = Facts::join(&facts);
@@ -381,14 +382,12 @@ impl Machine {
                 let address = self.operand(addr, &state.facts)?;
                 let value = self.operand(value, &state.facts)?;
                 let location = self.locate_access(address);
-                let prev = state.memory;
-                let span = location.and_then(|Location { region, offset }| {
-                    let bytes = u64::from(self.pool.width(value) / 8);
-                    let offset = self.constant_offset(offset, bytes)?;
-                    Some(self.memory.extend_span(prev, region, offset, bytes))
-                });
-                let node = MemNode::Store { prev, span, address, location, value, insn };
-                state.memory = self.memory.push(node);
+                let written = match location {
+                    Some(location) => self.places(location, self.pool.width(value) / 8),
+                    None => self.regions(address).map_or(Written::Anywhere, Written::regions),
+                };
+                let to = (address, location);
+                state.memory = self.memory.store(state.memory, to, value, insn, written);
                 return Ok(());
             }
         };

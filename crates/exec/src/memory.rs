@@ -2,9 +2,16 @@
 //!
 //! Addresses are (region, offset) where the pointer's region is known, which it is in programs
 //! that a verifier accepted (the segmented memory model of "throughput guarantees", § 5.5).
+//!
+//! Reads skip what cannot have written the place they look at: every state of memory knows the
+//! latest one that all ways to it come through (its dominator), and which places were written in
+//! between. These form a tree, and pointers that skip further up make the search for the next
+//! interesting state logarithmic (Myers, "An applicative random-access stack", 1983).
 
+use crate::written::Written;
 use slowpath_ir::RegionId;
 use slowpath_smt::TermId;
+use std::rc::Rc;
 
 /// A state of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,8 +34,6 @@ pub(crate) enum MemNode {
     /// `prev` with `value` stored, little-endian.
     Store {
         prev: MemId,
-        /// Where this store and those right before it wrote, when that is simple.
-        span: Option<Span>,
         /// The address as a term.
         address: TermId,
         /// Where it points, when that is the same on every path.
@@ -38,71 +43,125 @@ pub(crate) enum MemNode {
         insn: u32,
     },
     /// What arrives at a point over one of several arcs.
-    Merge { point: u32, incoming: Vec<(u32, MemId)> },
+    Merge { point: u32, incoming: Rc<[(u32, MemId)]> },
 }
 
-/// A run of stores to constant offsets of one region: a read elsewhere need not look at them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
-    region: RegionId,
-    /// The first byte written and the one behind the last.
-    bytes: (u64, u64),
-    /// The state of memory before the run.
+/// A state of memory and its place in the tree of dominators.
+#[derive(Debug)]
+struct Entry {
+    node: MemNode,
+    depth: u32,
+    /// The latest state that every way here comes through.
     before: MemId,
+    /// What was written since.
+    written: Written,
+    /// A state further up.
+    jump: MemId,
+    /// What was written since that.
+    jumped: Written,
 }
 
 /// All states of memory of one analysis.
 #[derive(Debug)]
 pub(crate) struct MemPool {
-    nodes: Vec<MemNode>,
+    entries: Vec<Entry>,
 }
 
 impl MemPool {
     pub const INITIAL: MemId = MemId(0);
 
     pub fn new() -> Self {
-        MemPool { nodes: vec![MemNode::Initial] }
+        let initial = Entry {
+            node: MemNode::Initial,
+            depth: 0,
+            before: Self::INITIAL,
+            written: Written::nothing(),
+            jump: Self::INITIAL,
+            jumped: Written::nothing(),
+        };
+        MemPool { entries: vec![initial] }
     }
 
-    pub fn push(&mut self, node: MemNode) -> MemId {
-        self.nodes.push(node);
-        MemId((self.nodes.len() - 1) as u32)
-    }
-
-    /// The span of a store of `bytes` bytes at a constant offset.
-    pub fn extend_span(&self, prev: MemId, region: RegionId, offset: u64, bytes: u64) -> Span {
-        let end = offset.saturating_add(bytes);
-        match self.node(prev) {
-            MemNode::Store { span: Some(span), .. } if span.region == region => {
-                let (first, last) = span.bytes;
-                Span { bytes: (first.min(offset), last.max(end)), ..*span }
-            }
-            _ => Span { region, bytes: (offset, end), before: prev },
-        }
-    }
-
-    /// The state of memory behind all stores at the top that cannot have written the `bytes` bytes
-    /// at a constant offset of a region (any offset, if it is not constant).
-    pub fn skip(
-        &self,
-        mut memory: MemId,
-        region: RegionId,
-        offset: Option<u64>,
-        bytes: u64,
+    /// The state behind a store that may write what `written` says.
+    pub fn store(
+        &mut self,
+        prev: MemId,
+        (address, location): (TermId, Option<Location>),
+        value: TermId,
+        insn: u32,
+        written: Written,
     ) -> MemId {
-        while let MemNode::Store { span: Some(span), .. } = self.node(memory) {
-            let beside = offset.is_some_and(|offset| {
-                offset >= span.bytes.1 || offset.saturating_add(bytes) <= span.bytes.0
-            });
-            if span.region == region && !beside {
-                break;
+        let node = MemNode::Store { prev, address, location, value, insn };
+        self.push(node, prev, written)
+    }
+
+    /// The state at a point where several meet, each with the arc that it arrives over.
+    pub fn merge(&mut self, point: u32, incoming: Rc<[(u32, MemId)]>) -> MemId {
+        let Some(&(_, first)) = incoming.first() else { return Self::INITIAL };
+        let mut written = Written::nothing();
+        let before = incoming[1..].iter().fold(first, |a, &(_, b)| self.meet(a, b, &mut written));
+        self.push(MemNode::Merge { point, incoming }, before, written)
+    }
+
+    fn push(&mut self, node: MemNode, before: MemId, written: Written) -> MemId {
+        let above = self.entry(before);
+        let further = self.entry(above.jump);
+        let even = above.depth - further.depth == further.depth - self.entry(further.jump).depth;
+        let (jump, jumped) = if even && above.depth > 0 {
+            (further.jump, written.and(&above.jumped).and(&further.jumped))
+        } else {
+            (before, written.clone())
+        };
+        let depth = above.depth + 1;
+        self.entries.push(Entry { node, depth, before, written, jump, jumped });
+        MemId((self.entries.len() - 1) as u32)
+    }
+
+    /// The latest state that the ways to both `a` and `b` come through; adds to `written` what was
+    /// written between it and either.
+    fn meet(&self, mut a: MemId, mut b: MemId, written: &mut Written) -> MemId {
+        while a != b {
+            if self.entry(a).depth < self.entry(b).depth {
+                std::mem::swap(&mut a, &mut b);
             }
-            memory = span.before;
+            let (deep, other) = (self.entry(a), self.entry(b));
+            if self.entry(deep.jump).depth >= other.depth {
+                *written = written.and(&deep.jumped);
+                a = deep.jump;
+            } else if deep.depth > other.depth || deep.jump == other.jump {
+                *written = written.and(&deep.written);
+                a = deep.before;
+            } else {
+                *written = written.and(&deep.jumped).and(&other.jumped);
+                (a, b) = (deep.jump, other.jump);
+            }
         }
-        memory
+        a
+    }
+
+    /// The latest state at or before `memory` that differs from the one before it in the places
+    /// that are read.
+    pub fn skip(&self, mut memory: MemId, read: &Written) -> MemId {
+        loop {
+            let entry = self.entry(memory);
+            if entry.depth == 0 {
+                return memory;
+            }
+            memory = if !entry.jumped.meets(read) {
+                entry.jump
+            } else if !entry.written.meets(read) {
+                entry.before
+            } else {
+                return memory;
+            }
+        }
     }
 
     pub fn node(&self, id: MemId) -> &MemNode {
-        &self.nodes[id.0 as usize]
+        &self.entry(id).node
+    }
+
+    fn entry(&self, id: MemId) -> &Entry {
+        &self.entries[id.0 as usize]
     }
 }

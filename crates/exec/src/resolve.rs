@@ -8,8 +8,9 @@ use crate::ExecError;
 use crate::load::{Cover, Hit};
 use crate::machine::{ArcId, Leaf, Machine, PointId};
 use crate::memory::{Location, MemId, MemNode};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use slowpath_smt::{Node, TermId};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 /// Position on the path behind which a resolved term does not look; 0 = holds on every path.
 type Level = u32;
@@ -20,7 +21,18 @@ pub struct Resolver {
     path: Vec<(ArcId, PointId)>,
     position: HashMap<PointId, u32>,
     resolved: HashMap<TermId, (TermId, Level)>,
+    /// What loads that were resolved depend on.
+    loads: HashMap<TermId, Origin>,
     by_level: Vec<Vec<TermId>>,
+}
+
+/// What the value of a load on the current path depends on.
+#[derive(Clone, Debug, Default)]
+struct Origin {
+    /// Addresses, and values that were stored.
+    terms: Vec<TermId>,
+    /// Positions on the path of the arcs over which memory arrived.
+    positions: Vec<Level>,
 }
 
 impl Resolver {
@@ -43,6 +55,7 @@ impl Resolver {
         for terms in self.by_level.drain((common + 1).min(self.by_level.len())..) {
             for term in terms {
                 self.resolved.remove(&term);
+                self.loads.remove(&term);
             }
         }
     }
@@ -65,10 +78,11 @@ impl Resolver {
             if let Node::Var(var) = *machine.pool.node(term)
                 && let Some(leaf) = machine.leaves.get(&var)
             {
-                match leaf.clone() {
-                    Leaf::Phi { point, incoming } => {
+                match *leaf {
+                    Leaf::Phi { point, ref incoming } => {
+                        let what = || machine.pool.display(term);
                         let (value, position) =
-                            self.arriving(|| machine.pool.display(term), point, &incoming)?;
+                            self.arriving(what, point, incoming.iter().copied())?;
                         if let Some(&(resolved, level)) = self.resolved.get(&value) {
                             self.keep(term, resolved, level.max(position));
                             work.pop();
@@ -77,7 +91,10 @@ impl Resolver {
                         }
                     }
                     Leaf::Deferred { memory, address, bytes, insn } => {
-                        let (value, level) = self.load(machine, memory, address, bytes, insn)?;
+                        let mut origin = Origin::default();
+                        let (value, level) =
+                            self.load(machine, memory, address, (bytes, insn), &mut origin)?;
+                        self.loads.insert(term, origin);
                         self.keep(term, value, level);
                         work.pop();
                     }
@@ -117,12 +134,12 @@ impl Resolver {
         &self,
         what: impl Fn() -> String,
         point: PointId,
-        incoming: &[(ArcId, T)],
+        mut incoming: impl Iterator<Item = (ArcId, T)>,
     ) -> Result<(T, Level), ExecError> {
         let off_path = || ExecError::OffPath { term: what() };
         let &position = self.position.get(&point).ok_or_else(off_path)?;
         let arc = self.path[position as usize - 1].0;
-        let value = incoming.iter().find(|(from, _)| *from == arc).ok_or_else(off_path)?.1;
+        let value = incoming.find(|(from, _)| *from == arc).ok_or_else(off_path)?.1;
         Ok((value, position))
     }
 
@@ -131,18 +148,21 @@ impl Resolver {
         machine: &mut Machine,
         memory: MemId,
         address: TermId,
-        bytes: u8,
-        insn: u32,
+        (bytes, insn): (u8, u32),
+        origin: &mut Origin,
     ) -> Result<(TermId, Level), ExecError> {
+        origin.terms.push(address);
         let (address, mut level) = self.term(machine, address)?;
         let at = machine.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
-        if let Some((value, slice_level)) = self.slice(machine, memory, at, bytes)? {
+        let mut walked = origin.clone();
+        if let Some((value, slice_level)) = self.slice(machine, memory, at, bytes, &mut walked)? {
+            *origin = walked;
             return Ok((value, level.max(slice_level)));
         }
         let mut value: Option<TermId> = None;
         for byte in 0..u32::from(bytes) {
             let at = machine.offset_by(at, byte);
-            let (read, byte_level) = self.byte(machine, memory, at)?;
+            let (read, byte_level) = self.byte(machine, memory, at, origin)?;
             level = level.max(byte_level);
             value = Some(value.map_or(read, |low| machine.pool.concat(read, low)));
         }
@@ -156,43 +176,63 @@ impl Resolver {
         mut memory: MemId,
         at: Location,
         bytes: u8,
+        origin: &mut Origin,
     ) -> Result<Option<(TermId, Level)>, ExecError> {
         let mut level = 0;
         let mut maybe = Vec::new();
+        let places = machine.places(at, bytes);
         loop {
-            match machine.memory.node(memory).clone() {
+            memory = machine.memory.skip(memory, &places);
+            match machine.memory.node(memory) {
                 MemNode::Initial if maybe.is_empty() => return Ok(None),
                 MemNode::Initial => {
                     let initial = machine.initial_slice(at, bytes);
                     return Ok(Some((machine.fold(maybe, initial), level)));
                 }
-                MemNode::Store { prev, address, value, insn, .. } => {
-                    let (address, address_level) = self.term(machine, address)?;
-                    let to =
-                        machine.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
-                    let (value, value_level) = self.term(machine, value)?;
+                &MemNode::Store { prev, address, value: stored, insn, .. } => {
+                    origin.terms.push(address);
+                    let (to, address_level) = self.location(machine, address, insn)?;
                     level = level.max(address_level);
-                    match machine.cover(at, to, value, bytes) {
+                    if to.region != at.region {
+                        memory = prev;
+                        continue;
+                    }
+                    let (value, value_level) = self.term(machine, stored)?;
+                    let cover = machine.cover(at, to, value, bytes);
+                    if matches!(cover, Cover::All(_) | Cover::When(..)) {
+                        origin.terms.push(stored);
+                        level = level.max(value_level);
+                    }
+                    match cover {
                         Cover::All(value) => {
-                            let value = machine.fold(maybe, value);
-                            return Ok(Some((value, level.max(value_level))));
+                            return Ok(Some((machine.fold(maybe, value), level)));
                         }
-                        Cover::When(condition, value) => {
-                            level = level.max(value_level);
-                            maybe.push((condition, value));
-                            memory = prev;
-                        }
-                        Cover::None => memory = prev,
+                        Cover::When(condition, value) => maybe.push((condition, value)),
+                        Cover::None => {}
                         Cover::Perhaps => return Ok(None),
                     }
+                    memory = prev;
                 }
                 MemNode::Merge { point, incoming } => {
-                    let (next, position) = self.arriving_memory(point, &incoming)?;
+                    let (next, position) = self.arriving_memory(*point, incoming)?;
+                    origin.positions.push(position);
                     level = level.max(position);
                     memory = next;
                 }
             }
         }
+    }
+
+    /// Where a store goes on the current path.
+    fn location(
+        &mut self,
+        machine: &mut Machine,
+        address: TermId,
+        insn: u32,
+    ) -> Result<(Location, Level), ExecError> {
+        let (address, level) = self.term(machine, address)?;
+        let to = machine.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
+        Ok((to, level))
     }
 
     /// The state of memory that arrives at a merge.
@@ -201,9 +241,9 @@ impl Resolver {
         point: u32,
         incoming: &[(u32, MemId)],
     ) -> Result<(MemId, Level), ExecError> {
-        let incoming: Vec<(ArcId, MemId)> =
-            incoming.iter().map(|&(arc, memory)| (ArcId(arc), memory)).collect();
-        self.arriving(|| format!("memory at {point}"), PointId(point), &incoming)
+        let arc = |from: u32| ArcId(from);
+        let what = || format!("memory at {point}");
+        self.arriving(what, PointId(point), incoming.iter().map(|&(from, at)| (arc(from), at)))
     }
 
     fn byte(
@@ -211,33 +251,39 @@ impl Resolver {
         machine: &mut Machine,
         mut memory: MemId,
         at: Location,
+        origin: &mut Origin,
     ) -> Result<(TermId, Level), ExecError> {
         let mut level = 0;
         let mut maybe = Vec::new();
+        let places = machine.places(at, 1);
         let value = loop {
-            match machine.memory.node(memory).clone() {
+            memory = machine.memory.skip(memory, &places);
+            match machine.memory.node(memory) {
                 MemNode::Initial => break machine.initial(at.region, at.offset),
-                MemNode::Store { prev, address, value, insn, .. } => {
-                    let (address, address_level) = self.term(machine, address)?;
-                    let to: Location =
-                        machine.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
-                    let (value, value_level) = self.term(machine, value)?;
+                &MemNode::Store { prev, address, value: stored, insn, .. } => {
+                    origin.terms.push(address);
+                    let (to, address_level) = self.location(machine, address, insn)?;
                     level = level.max(address_level);
-                    match machine.hit(at, to, value) {
+                    if to.region != at.region {
+                        memory = prev;
+                        continue;
+                    }
+                    let (value, value_level) = self.term(machine, stored)?;
+                    let hit = machine.hit(at, to, value);
+                    if !matches!(hit, Hit::Never) {
+                        origin.terms.push(stored);
+                        level = level.max(value_level);
+                    }
+                    match hit {
                         Hit::Never => {}
-                        Hit::Always(byte) => {
-                            level = level.max(value_level);
-                            break byte;
-                        }
-                        Hit::Perhaps(bytes) => {
-                            level = level.max(value_level);
-                            maybe.extend(bytes);
-                        }
+                        Hit::Always(byte) => break byte,
+                        Hit::Perhaps(bytes) => maybe.extend(bytes),
                     }
                     memory = prev;
                 }
                 MemNode::Merge { point, incoming } => {
-                    let (next, position) = self.arriving_memory(point, &incoming)?;
+                    let (next, position) = self.arriving_memory(*point, incoming)?;
+                    origin.positions.push(position);
                     level = level.max(position);
                     memory = next;
                 }
@@ -247,54 +293,64 @@ impl Resolver {
     }
 
     /// The arcs of the current path that determine the value of `term` on it: every path that
-    /// takes them all gives the term the same value.
+    /// takes them all gives the term the same value. The term must have been resolved.
     pub fn reasons(&self, machine: &Machine, term: TermId) -> BTreeSet<ArcId> {
         let mut arcs = BTreeSet::new();
-        let (mut seen, mut seen_memory) = (HashSet::new(), HashSet::new());
-        let (mut work, mut memories) = (vec![term], Vec::new());
-        loop {
-            if let Some(term) = work.pop() {
-                if !seen.insert(term) {
-                    continue;
-                }
-                work.extend(machine.pool.children(term));
-                let Node::Var(var) = *machine.pool.node(term) else { continue };
-                match machine.leaves.get(&var) {
-                    Some(Leaf::Phi { point, incoming }) => {
-                        if let Ok((value, position)) =
-                            self.arriving(|| machine.pool.display(term), *point, incoming)
-                        {
-                            arcs.insert(self.path[position as usize - 1].0);
-                            work.push(value);
-                        }
-                    }
-                    Some(&Leaf::Deferred { memory, address, .. }) => {
-                        work.push(address);
-                        memories.push(memory);
-                    }
-                    None => {}
-                }
-            } else if let Some(memory) = memories.pop() {
-                if !seen_memory.insert(memory) {
-                    continue;
-                }
-                match machine.memory.node(memory) {
-                    MemNode::Initial => {}
-                    &MemNode::Store { prev, address, value, .. } => {
-                        work.extend([address, value]);
-                        memories.push(prev);
-                    }
-                    MemNode::Merge { point, incoming } => {
-                        let arriving = self.arriving_memory(*point, incoming);
-                        if let Ok((next, position)) = arriving {
-                            arcs.insert(self.path[position as usize - 1].0);
-                            memories.push(next);
-                        }
-                    }
-                }
-            } else {
-                return arcs;
+        let mut seen = HashSet::default();
+        let mut work = vec![term];
+        while let Some(term) = work.pop() {
+            // What has the same value on every path needs no arcs.
+            if !seen.insert(term) || matches!(self.resolved.get(&term), Some((_, 0))) {
+                continue;
             }
+            if let Some(decisive) = self.decisive(machine, term) {
+                work.extend(decisive);
+                continue;
+            }
+            work.extend(machine.pool.children(term));
+            let Node::Var(var) = *machine.pool.node(term) else { continue };
+            let arc = |position: Level| self.path[position as usize - 1].0;
+            match machine.leaves.get(&var) {
+                Some(Leaf::Phi { point, incoming }) => {
+                    let what = || machine.pool.display(term);
+                    let incoming = incoming.iter().copied();
+                    if let Ok((value, position)) = self.arriving(what, *point, incoming) {
+                        arcs.insert(arc(position));
+                        work.push(value);
+                    }
+                }
+                Some(Leaf::Deferred { .. }) => {
+                    if let Some(origin) = self.loads.get(&term) {
+                        arcs.extend(origin.positions.iter().map(|&position| arc(position)));
+                        work.extend(&origin.terms);
+                    }
+                }
+                None => {}
+            }
+        }
+        arcs
+    }
+
+    /// The operands that alone give a term its value on the current path, where others do not
+    /// matter: the branch of a choice that is taken, a factor that is zero.
+    fn decisive(&self, machine: &Machine, term: TermId) -> Option<Vec<TermId>> {
+        let constant = |term: TermId| {
+            let (value, _) = self.resolved.get(&term)?;
+            machine.pool.as_const(*value)
+        };
+        let absorbing = |a: TermId, b: TermId, value: u64| {
+            [a, b].into_iter().find(|&t| constant(t) == Some(value)).map(|t| vec![t])
+        };
+        match *machine.pool.node(term) {
+            Node::Ite(condition, then, other) => {
+                let taken = if constant(condition)? == 0 { other } else { then };
+                Some(vec![condition, taken])
+            }
+            Node::And(a, b) | Node::Mul(a, b) => absorbing(a, b, 0),
+            Node::Or(a, b) => {
+                absorbing(a, b, u64::MAX >> (64 - u32::from(machine.pool.width(term))))
+            }
+            _ => None,
         }
     }
 }

@@ -246,6 +246,71 @@ fn pointers_into_different_regions_resolve_on_the_path() {
 }
 
 #[test]
+fn a_store_through_a_pointer_or_null_leaves_other_regions_alone() {
+    let (machine, condition) = execute(diamond([
+        |b| {
+            branch_on_first_byte(b);
+            b.store(STACK, Operand::constant(8, 7));
+        },
+        |b| b.copy(POINTER, Operand::constant(32, 0)),
+        |b| b.copy(POINTER, PACKET),
+        |b| {
+            let field = b.binary(BinaryOp::Add, POINTER, Operand::constant(32, 4));
+            b.store(field, Operand::constant(8, 9));
+            let value = b.load(STACK, 1);
+            b.copy(RESULT, value);
+            compare_result(b);
+        },
+    ]));
+    assert_eq!(machine.pool.as_const(condition), Some(1), "known on all paths together");
+}
+
+#[test]
+fn stores_beside_what_is_read_are_no_reason() {
+    let (mut machine, condition) = execute(diamond([
+        |b| {
+            branch_on_first_byte(b);
+            b.store(STACK, Operand::constant(8, 7));
+        },
+        |b| {
+            let beside = b.binary(BinaryOp::Add, STACK, Operand::constant(32, 64));
+            b.store(beside, Operand::constant(8, 1));
+        },
+        |b| b.store(PACKET, Operand::constant(8, 2)),
+        |b| {
+            let value = b.load(STACK, 1);
+            b.copy(RESULT, value);
+            compare_result(b);
+        },
+    ]));
+    assert_eq!(machine.pool.as_const(condition), Some(1));
+    assert_eq!(resolved(&mut machine, condition, 0), machine.pool.bool(true));
+}
+
+#[test]
+fn a_load_depends_on_the_arc_that_its_store_arrives_over() {
+    let (mut machine, condition) = execute(diamond([
+        |b| {
+            branch_on_first_byte(b);
+            b.copy(POINTER, STACK);
+        },
+        |b| b.store(STACK, Operand::constant(8, 7)),
+        |b| b.copy(POINTER, PACKET),
+        |b| {
+            let value = b.load(POINTER, 1);
+            b.copy(RESULT, value);
+            compare_result(b);
+        },
+    ]));
+    let mut resolver = Resolver::new();
+    resolver.follow(&path(0));
+    let term = resolver.resolve(&mut machine, condition).expect("resolves");
+    assert_eq!(machine.pool.as_const(term), Some(1));
+    let reasons: Vec<ArcId> = resolver.reasons(&machine, condition).into_iter().collect();
+    assert_eq!(reasons, [ArcId(2)]);
+}
+
+#[test]
 fn a_load_through_no_pointer_is_refused_on_the_path() {
     let (mut machine, condition) = execute(diamond([
         branch_on_first_byte,

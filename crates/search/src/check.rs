@@ -43,6 +43,9 @@ const MINIMISE_BUDGET: usize = 40;
 /// Most conditions of a conflict that is looked for elsewhere on the path.
 const MAX_REPEATED: usize = 8;
 
+/// Most places on a path at which one conflict is looked for.
+const MAX_REPEATS: usize = 512;
+
 /// The conditions of a path.
 struct Conditions {
     /// Distinct terms that have to be 1.
@@ -313,9 +316,14 @@ impl<S: Solver> PathChecker<S> {
                 alike.push(found);
             }
         }
-        for indices in alike {
+        for indices in alike.into_iter().take(MAX_REPEATS) {
             let terms: Vec<TermId> = indices.iter().map(|&index| conditions.terms[index]).collect();
-            if let Outcome::Unsat(_) = self.solver.check(&mut unrolled.machine.pool, &terms)? {
+            let outcome = self.solver.check(&mut unrolled.machine.pool, &terms)?;
+            if let Outcome::Unknown(_) = outcome {
+                // Out of time, most likely.
+                break;
+            }
+            if let Outcome::Unsat(_) = outcome {
                 let positions: Vec<u32> =
                     indices.iter().map(|&index| conditions.positions[index]).collect();
                 let arcs = self.arcs(unrolled, path, &positions);

@@ -87,8 +87,7 @@ fn slowest_paths_of_the_examples_are_the_slowest_of_all() {
             let slowest = found.iter().map(|path| path.cost[component]).max();
             let metric = Metric::Component(component);
             let graph = unrolled(&lifted);
-            let mut search =
-                Search::new(graph, &model, target.clone(), metric, PACKETS, solver());
+            let mut search = Search::new(graph, &model, target.clone(), metric, PACKETS, solver());
             let exact = loop {
                 match search.step().unwrap_or_else(|e| panic!("{name}: {e}")) {
                     Event::Path(path) => break Some(path.cost[component]),

@@ -2,8 +2,8 @@
 
 use super::fact::{BitsFact, Fact, Limit, Reasons, union};
 use super::{Contradiction, Facts};
+use rustc_hash::FxHashMap as HashMap;
 use slowpath_smt::{Node, TermId, TermPool};
-use std::collections::HashMap;
 
 /// Structural depth to which a fact about a term is passed down to its parts.
 const DEPTH: u32 = 6;
