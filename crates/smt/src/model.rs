@@ -69,6 +69,13 @@ impl Model {
         number
     }
 
+    /// Assigns everything that `other` assigns.
+    pub(crate) fn extend(&mut self, other: &Model) {
+        self.vars.extend(&other.vars);
+        self.bytes.extend(&other.bytes);
+        self.interned.extend(&other.interned);
+    }
+
     /// All assigned unknowns, in order of their ids.
     pub fn vars(&self) -> impl Iterator<Item = (VarId, u64)> + '_ {
         self.vars.iter().map(|(&var, &value)| (var, value))
@@ -81,7 +88,7 @@ impl Model {
 }
 
 /// Spreads a value over all bits (the finaliser of MurmurHash3, a bijection).
-fn mix(mut value: u64) -> u64 {
+pub(crate) fn mix(mut value: u64) -> u64 {
     value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     value = (value ^ (value >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     value ^ (value >> 33)

@@ -1,23 +1,33 @@
-//! The Z3 back end: incremental, one guard per assumption.
+//! The Z3 back end: from cheap to costly.
 //!
-//! Each distinct assumption is asserted once as `guard => assumption`; a check passes the guards to
-//! Z3's incremental SAT core, so that learnt clauses stay and an unsat core comes for free. Bytes
-//! of arrays and numbers of pairs become independent unknowns; what ties them together is added
-//! only where a model violates it (`consistent`).
+//! Conditions are split into groups that have no input in common (`components`). What is known
+//! about a group like this one is used again (`shape`). Else Z3 is asked (`engine`, a few conditions
+//! at a time: `gradual`), at first with terms that hash their inputs (`mixing`) as unknowns: a
+//! contradiction is one of the whole. If the model is none, values are put in for what these terms
+//! consist of (`pin`); if none of them will do, Z3 is asked about everything. These take turns, each
+//! time with more effort, since either can be hopeless where the other is quick.
+//!
+//! Bytes of arrays and numbers of pairs become independent unknowns; what ties them together is
+//! added only where a model violates it (`consistent`).
 //!
 //! All Z3 objects live in the binding's thread-local context, so a solver cannot change threads.
 
+mod components;
 mod consistent;
+mod engine;
+mod gradual;
+mod inputs;
+mod mixing;
+mod pin;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod translate;
 mod watch;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::ops::Range;
 use std::time::{Duration, Instant};
-
-use ::z3::ast::Bool;
-use ::z3::{Params, SatResult, Solver as Z3};
 
 use crate::error::SolverError;
 use crate::eval::Evaluator;
@@ -25,19 +35,31 @@ use crate::model::Model;
 use crate::pool::TermPool;
 use crate::solver::{Interrupter, Outcome, Solver, SolverStatistics};
 use crate::term::TermId;
+use engine::Engine;
+use gradual::Answer;
+use inputs::Inputs;
+use pin::{Pins, ROUNDS, Tools};
+use shape::{Memory, Recalled};
 use translate::Translator;
+use watch::Stop;
 
 const BACKEND: &str = "Z3";
 const LOGIC: &str = "QF_BV";
+/// Steps of Z3 for checks that may be given up: at first, and later.
+const QUICK: u32 = 200_000;
+const LONGER: u32 = 4_000_000;
 
 /// Decides conditions with the Z3 library.
 pub struct Z3Solver {
-    solver: Z3,
-    translator: Translator,
-    /// Bytes of tables of which everything is asserted.
-    tabled: HashSet<TermId>,
-    guards: HashMap<TermId, Bool>,
-    guarded: HashMap<Bool, TermId>,
+    /// Sees nothing of what opaque terms consist of.
+    coarse: Engine,
+    /// Sees everything; made when first needed.
+    exact: Option<Engine>,
+    inputs: Inputs,
+    memory: Memory,
+    pins: Pins,
+    /// Opaque terms of conditions that an exact check decided more easily.
+    stubborn: HashSet<TermId>,
     interrupter: Interrupter,
     time_limit: Option<Duration>,
     statistics: SolverStatistics,
@@ -46,7 +68,7 @@ pub struct Z3Solver {
 impl std::fmt::Debug for Z3Solver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Z3Solver")
-            .field("assumptions", &self.guards.len())
+            .field("assumptions", &self.coarse.assumptions())
             .field("statistics", &self.statistics)
             .finish_non_exhaustive()
     }
@@ -59,39 +81,27 @@ impl Z3Solver {
     ///
     /// The installed Z3 has no solver for bit-vectors.
     pub fn new() -> Result<Self, SolverError> {
-        let solver = Z3::new_for_logic(LOGIC)
-            .ok_or(SolverError::Unavailable { backend: BACKEND, logic: LOGIC })?;
-        // Z3 would take SIGINT away from the process while it checks; it is stopped by `watch`.
-        let mut parameters = Params::new();
-        parameters.set_bool("ctrl_c", false);
-        solver.set_params(&parameters);
         Ok(Z3Solver {
-            solver,
-            translator: Translator::default(),
-            tabled: HashSet::new(),
-            guards: HashMap::new(),
-            guarded: HashMap::new(),
+            coarse: Engine::new(Translator::with_opaque_terms())?,
+            exact: None,
+            inputs: Inputs::default(),
+            memory: Memory::default(),
+            pins: Pins::default(),
+            stubborn: HashSet::new(),
             interrupter: Interrupter::default(),
             time_limit: None,
             statistics: SolverStatistics::default(),
         })
     }
 
-    fn guard(&mut self, pool: &TermPool, term: TermId) -> Bool {
-        if let Some(guard) = self.guards.get(&term) {
-            return guard.clone();
-        }
-        let condition = self.translator.condition(pool, term, &self.solver);
-        let guard = Bool::new_const(format!("g{}", term.index()));
-        self.solver.assert(guard.implies(&condition));
-        self.guards.insert(term, guard.clone());
-        self.guarded.insert(guard.clone(), term);
-        guard
-    }
-
-    fn decide(&mut self, pool: &TermPool, assumptions: &[TermId]) -> Result<Outcome, SolverError> {
+    fn decide(
+        &mut self,
+        pool: &mut TermPool,
+        assumptions: &[TermId],
+    ) -> Result<Outcome, SolverError> {
         let deadline = self.time_limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut active: Vec<(usize, TermId)> = Vec::new();
+        let mut seen: HashSet<TermId> = HashSet::new();
         for (index, &term) in assumptions.iter().enumerate() {
             let width = pool.width(term);
             if width != 1 {
@@ -100,50 +110,171 @@ impl Z3Solver {
             match pool.as_const(term) {
                 Some(0) => return Ok(Outcome::Unsat(vec![index])),
                 Some(_) => {}
-                None => active.push((index, term)),
+                None if seen.insert(term) => active.push((index, term)),
+                None => {}
             }
         }
-        if active.is_empty() {
-            return Ok(Outcome::Sat(Model::new()));
-        }
-        let guards: Vec<Bool> = active.iter().map(|&(_, t)| self.guard(pool, t)).collect();
-        let leaves = self.translator.leaves(pool, active.iter().map(|&(_, t)| t));
+        let interrupter = self.interrupter.clone();
+        let stop = Stop { interrupter: &interrupter, deadline };
+        let terms: Vec<TermId> = active.iter().map(|&(_, term)| term).collect();
+        let outcome = self.decide_groups(pool, &terms, &stop)?;
+        Ok(match outcome {
+            Outcome::Sat(model) => {
+                verify(pool, &model, &active)?;
+                Outcome::Sat(model)
+            }
+            Outcome::Unsat(core) => Outcome::Unsat(core.iter().map(|&n| active[n].0).collect()),
+            unknown @ Outcome::Unknown(_) => unknown,
+        })
+    }
+
+    /// Decides distinct conditions, none of them constant, one independent group after the other.
+    fn decide_groups(
+        &mut self,
+        pool: &mut TermPool,
+        terms: &[TermId],
+        stop: &Stop<'_>,
+    ) -> Result<Outcome, SolverError> {
+        let mut groups = components::split(pool, &mut self.inputs, terms);
+        let mut models: Vec<Model> = Vec::new();
+        let mut undecided: Option<String> = None;
+        let (mut next, mut joined_before) = (0, false);
         loop {
-            let stop = watch::Stop { interrupter: &self.interrupter, deadline };
-            if let Some(reason) = stop.reason() {
-                return Ok(Outcome::Unknown(reason.to_owned()));
-            }
-            match watch::check(&self.solver, &guards, &stop) {
-                SatResult::Unsat => return self.unsat_core(&active),
-                SatResult::Unknown => {
-                    let reason = stop.reason().map(str::to_owned);
-                    let reason = reason.or_else(|| self.solver.get_reason_unknown());
-                    return Ok(Outcome::Unknown(reason.unwrap_or_else(|| "gave up".to_owned())));
-                }
-                SatResult::Sat => {
-                    if let Some(model) = self.consistent_model(pool, &leaves)? {
-                        verify(pool, &model, &active)?;
-                        return Ok(Outcome::Sat(model));
+            // A contradiction in a later group decides the whole, even if an earlier one is open.
+            while next < groups.len() {
+                let part: Vec<TermId> = groups[next].iter().map(|&n| terms[n]).collect();
+                match self.decide_group(pool, &part, stop)? {
+                    Outcome::Sat(model) => models.push(model),
+                    Outcome::Unsat(core) => {
+                        return Ok(Outcome::Unsat(core.iter().map(|&n| groups[next][n]).collect()));
                     }
+                    Outcome::Unknown(why) => {
+                        models.push(Model::new());
+                        undecided.get_or_insert(why);
+                    }
+                }
+                next += 1;
+            }
+            if let Some(why) = undecided {
+                return Ok(Outcome::Unknown(why));
+            }
+            match components::join(&models, joined_before) {
+                Ok(model) => return Ok(Outcome::Sat(model)),
+                Err(disagree) => {
+                    let mut together: Vec<usize> = Vec::new();
+                    for &group in disagree.iter().rev() {
+                        together.extend(groups.remove(group));
+                        models.remove(group);
+                    }
+                    together.sort_unstable();
+                    groups.push(together);
+                    next = models.len();
+                    // One after the other would be asked again with each of the rest.
+                    joined_before = true;
                 }
             }
         }
     }
 
-    fn unsat_core(&self, active: &[(usize, TermId)]) -> Result<Outcome, SolverError> {
-        let mut core: Vec<usize> = Vec::new();
-        for guard in self.solver.get_unsat_core() {
-            let term = self.guarded.get(&guard);
-            let position = active.iter().find(|&&(_, t)| Some(&t) == term);
-            core.extend(position.map(|&(index, _)| index));
+    /// Decides conditions that belong together.
+    fn decide_group(
+        &mut self,
+        pool: &mut TermPool,
+        terms: &[TermId],
+        stop: &Stop<'_>,
+    ) -> Result<Outcome, SolverError> {
+        if let Some(reason) = stop.reason() {
+            return Ok(Outcome::Unknown(reason.to_owned()));
         }
-        if core.is_empty() {
-            // The permanent facts alone are satisfiable, so an empty core must be wrong.
-            return Err(SolverError::Incomplete { backend: BACKEND, missing: "an unsat core" });
+        let inputs = self.inputs.all(pool, terms);
+        let shape = shape::shape(pool, &inputs, terms);
+        if let Some((shape, order)) = &shape {
+            match self.memory.recall(pool, shape, order) {
+                Some(Recalled::Sat(model)) => return Ok(Outcome::Sat(model)),
+                Some(Recalled::Unsat(core)) => return Ok(Outcome::Unsat(core)),
+                None => {}
+            }
         }
-        core.sort_unstable();
-        core.dedup();
-        Ok(Outcome::Unsat(core))
+        let outcome = self.search(pool, terms, stop)?;
+        if let Some((shape, order)) = shape {
+            match &outcome {
+                Outcome::Sat(model) => self.memory.satisfiable(pool, shape, &order, model),
+                Outcome::Unsat(core) => self.memory.unsatisfiable(shape, core),
+                Outcome::Unknown(_) => {}
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Decides conditions with Z3: by turns coarsely, with values put in for what is opaque, and
+    /// exactly, each time with more effort.
+    fn search(
+        &mut self,
+        pool: &mut TermPool,
+        terms: &[TermId],
+        stop: &Stop<'_>,
+    ) -> Result<Outcome, SolverError> {
+        let opaque = self.coarse.translator.opaque(pool, terms);
+        if opaque.is_empty() {
+            self.coarse.set_effort(0);
+            let answer = gradual::satisfy(&mut self.coarse, &mut self.inputs, pool, terms, stop)?;
+            return Ok(decided(answer));
+        }
+        let stubborn = opaque.iter().any(|term| self.stubborn.contains(term));
+        let turns = [(QUICK, 0..1), (LONGER, 1..ROUNDS), (0, 0..0)];
+        for (effort, rounds) in turns {
+            let coarsely = !rounds.is_empty() && !(stubborn && effort == QUICK);
+            if coarsely
+                && let Some(outcome) = self.search_coarsely(pool, terms, effort, rounds, stop)?
+            {
+                return Ok(outcome);
+            }
+            let exact = match &mut self.exact {
+                Some(exact) => exact,
+                None => self.exact.insert(Engine::new(Translator::default())?),
+            };
+            exact.set_effort(effort);
+            let answer = gradual::satisfy(exact, &mut self.inputs, pool, terms, stop)?;
+            if effort == 0 || stop.reason().is_some() || !matches!(answer, Answer::Unknown(_)) {
+                self.stubborn.extend(opaque);
+                return Ok(decided(answer));
+            }
+        }
+        Ok(Outcome::Unknown("gave up".to_owned()))
+    }
+
+    /// What can be told without seeing what opaque terms consist of, or from a few values of that.
+    fn search_coarsely(
+        &mut self,
+        pool: &mut TermPool,
+        terms: &[TermId],
+        effort: u32,
+        rounds: Range<u64>,
+        stop: &Stop<'_>,
+    ) -> Result<Option<Outcome>, SolverError> {
+        let (engine, inputs) = (&mut self.coarse, &mut self.inputs);
+        engine.set_effort(effort);
+        let start = match gradual::satisfy(engine, inputs, pool, terms, stop)? {
+            Answer::Candidate(model, wrong) if wrong.is_empty() => {
+                return Ok(Some(Outcome::Sat(model)));
+            }
+            Answer::Candidate(model, _) => model,
+            Answer::Unsat(core) => return Ok(Some(Outcome::Unsat(core))),
+            Answer::Unknown(_) => return Ok(None),
+        };
+        let mut tools = Tools { engine, inputs, stop };
+        let found = self.pins.model(&mut tools, pool, terms, &start, rounds)?;
+        Ok(found.map(Outcome::Sat))
+    }
+}
+
+/// The answer of an engine that sees everything.
+fn decided(answer: Answer) -> Outcome {
+    match answer {
+        // What is wrong with a model is reported by `verify`.
+        Answer::Candidate(model, _) => Outcome::Sat(model),
+        Answer::Unsat(core) => Outcome::Unsat(core),
+        Answer::Unknown(why) => Outcome::Unknown(why),
     }
 }
 

@@ -5,14 +5,15 @@
 //! - the byte of a table is the one that the table holds at the index;
 //! - numbers of pairs are equal exactly if the pairs are.
 //!
-//! All of this is judged by the values that Z3 chose for the bytes and numbers themselves, whatever
-//! they consist of: then it holds for nested ones too once no place is violated.
+//! All of this is judged by the values that Z3 chose for the bytes, numbers and opaque terms
+//! themselves, whatever they consist of: then it holds for nested ones too once no place is violated.
 
 use std::collections::HashMap;
 
 use ::z3::ast::{BV, Bool};
 
-use super::{BACKEND, Z3Solver};
+use super::BACKEND;
+use super::engine::Engine;
 use crate::error::SolverError;
 use crate::eval::Evaluator;
 use crate::model::Model;
@@ -42,7 +43,7 @@ enum Violation {
     Numbers(Seen, Seen),
 }
 
-impl Z3Solver {
+impl Engine {
     /// Z3's model in terms of the pool, or `None` when bytes or numbers of it contradict each
     /// other; then the facts that exclude this have been added.
     pub(super) fn consistent_model(
@@ -58,6 +59,7 @@ impl Z3Solver {
         let mut model = Model::new();
         let mut bytes: Vec<(ArrayId, Seen)> = Vec::new();
         let mut numbers: Vec<Seen> = Vec::new();
+        let mut opaque: Vec<(TermId, u64)> = Vec::new();
         for &term in leaves {
             let value = self.translator.value(&z3_model, term).ok_or_else(|| missing.clone())?;
             match *pool.node(term) {
@@ -66,13 +68,13 @@ impl Z3Solver {
                     bytes.push((array, Seen { term, operands: [index, index], value }));
                 }
                 Node::Intern(a, b) => numbers.push(Seen { term, operands: [a, b], value }),
-                _ => {}
+                _ => opaque.push((term, value)),
             }
         }
         let mut violations = Vec::new();
         let (places, pairs) = {
             let leaves = bytes.iter().map(|(_, seen)| seen).chain(&numbers);
-            let known = leaves.map(|seen| (seen.term, seen.value));
+            let known = leaves.map(|seen| (seen.term, seen.value)).chain(opaque);
             let mut evaluator = Evaluator::with_values(pool, &model, known);
             let places = check_bytes(pool, &mut evaluator, &bytes, &mut violations);
             (places, check_numbers(&mut evaluator, &numbers, &mut violations))

@@ -3,6 +3,8 @@ use std::time::Duration;
 
 use crate::{Domain, Outcome, Solver, SolverError, TermId, TermPool, Z3Solver, minimise_core};
 
+mod groups;
+mod hashes;
 mod numbers;
 
 fn solver() -> Z3Solver {

@@ -1,0 +1,77 @@
+//! Many conditions on few inputs, a few at a time: most of them follow from, or happen to hold with,
+//! a part of them. Only what a model violates is added.
+//!
+//! Conditions on many inputs are asked for at once: a part of them can be harder than the whole,
+//! because what fixes the lengths and offsets that all others depend on is missing.
+
+use super::engine::{Engine, violated};
+use super::inputs::{Inputs, complete};
+use super::watch::Stop;
+use crate::error::SolverError;
+use crate::model::Model;
+use crate::pool::TermPool;
+use crate::solver::Outcome;
+use crate::term::TermId;
+
+/// Conditions asked for at first.
+const FIRST: usize = 32;
+/// Conditions per input from which on not all are asked for at once.
+const MANY: usize = 4;
+
+/// What an engine makes of conditions.
+pub(super) enum Answer {
+    /// Values for all their inputs, and the positions of the conditions that do not hold with these
+    /// because of terms that are opaque to the engine.
+    Candidate(Model, Vec<usize>),
+    /// These positions cannot hold together.
+    Unsat(Vec<usize>),
+    /// Not decided, and why.
+    Unknown(String),
+}
+
+/// Asks `engine` for all of `terms`, none of them constant.
+pub(super) fn satisfy(
+    engine: &mut Engine,
+    inputs: &mut Inputs,
+    pool: &TermPool,
+    terms: &[TermId],
+    stop: &Stop<'_>,
+) -> Result<Answer, SolverError> {
+    let all = inputs.all(pool, terms);
+    let at_once = terms.len() < (2 * FIRST).max(MANY * all.len());
+    let mut asked = vec![at_once; terms.len()];
+    add(&mut asked, &(0..terms.len()).collect::<Vec<_>>(), FIRST);
+    loop {
+        let chosen: Vec<usize> = (0..terms.len()).filter(|&n| asked[n]).collect();
+        let part: Vec<TermId> = chosen.iter().map(|&n| terms[n]).collect();
+        let model = match engine.check(pool, &part, stop)? {
+            Outcome::Unsat(core) => {
+                return Ok(Answer::Unsat(core.iter().map(|&position| chosen[position]).collect()));
+            }
+            Outcome::Unknown(why) => return Ok(Answer::Unknown(why)),
+            Outcome::Sat(model) => model,
+        };
+        let Some(full) = complete(pool, &model, &all) else {
+            if chosen.len() == terms.len() {
+                // Only behind opaque terms can there be numbers that Z3 did not choose.
+                return Ok(Answer::Candidate(model, (0..terms.len()).collect()));
+            }
+            asked.fill(true);
+            continue;
+        };
+        let wrong = violated(pool, &full, terms);
+        let missing: Vec<usize> = wrong.iter().copied().filter(|&n| !asked[n]).collect();
+        if missing.is_empty() {
+            return Ok(Answer::Candidate(full, wrong));
+        }
+        add(&mut asked, &missing, chosen.len().max(FIRST));
+    }
+}
+
+/// Asks for up to `count` of the conditions at `positions`, spread evenly, the last included.
+fn add(asked: &mut [bool], positions: &[usize], count: usize) {
+    let count = count.min(positions.len());
+    for n in 1..=count {
+        asked[positions[n * positions.len() / count - 1]] = true;
+    }
+}

@@ -1,0 +1,83 @@
+//! What terms depend on: the unknowns, bytes and numbers among their parts, whatever Z3 sees of
+//! them; and models that assign all of these.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use super::translate::is_leaf;
+use crate::eval::Evaluator;
+use crate::model::Model;
+use crate::pool::TermPool;
+use crate::term::{Node, TermId};
+
+/// The inputs of each term, found once.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    of: HashMap<TermId, Rc<[TermId]>>,
+}
+
+impl Inputs {
+    /// The inputs of a term, in order of their ids; a byte's index counts as well.
+    pub(super) fn of(&mut self, pool: &TermPool, term: TermId) -> Rc<[TermId]> {
+        let inputs = self.of.entry(term).or_insert_with(|| {
+            let parts = pool.subterms(&[term]).into_iter();
+            parts.filter(|&part| is_leaf(pool.node(part))).collect()
+        });
+        Rc::clone(inputs)
+    }
+
+    /// The inputs of any of `terms`, in order of their ids.
+    pub(super) fn all(&mut self, pool: &TermPool, terms: &[TermId]) -> Vec<TermId> {
+        let mut all: Vec<TermId> = Vec::new();
+        for &term in terms {
+            all.extend(self.of(pool, term).iter());
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// `model` with a value for each of `inputs` (in order of their ids) and nothing else: what it does
+/// not assign is the least possible. `None` if two different pairs would have the same number.
+pub(super) fn complete(pool: &TermPool, model: &Model, inputs: &[TermId]) -> Option<Model> {
+    let unassigned = inputs.iter().filter_map(|&input| match *pool.node(input) {
+        Node::Var(var) if model.var(var).is_none() => Some((input, pool.domain(input).lo())),
+        _ => None,
+    });
+    let mut evaluator = Evaluator::with_values(pool, model, unassigned);
+    assign(pool, &mut evaluator, inputs)
+}
+
+/// The model in which each of `inputs` (in order of their ids) has its given value. `None` if two
+/// different pairs would have the same number.
+pub(super) fn model_of(pool: &TermPool, values: &BTreeMap<TermId, u64>) -> Option<Model> {
+    let nothing = Model::new();
+    let known = values.iter().map(|(&input, &value)| (input, value));
+    let mut evaluator = Evaluator::with_values(pool, &nothing, known);
+    let inputs: Vec<TermId> = values.keys().copied().collect();
+    assign(pool, &mut evaluator, &inputs)
+}
+
+fn assign(pool: &TermPool, evaluator: &mut Evaluator<'_>, inputs: &[TermId]) -> Option<Model> {
+    let mut model = Model::new();
+    let mut owners: HashMap<u64, (u64, u64)> = HashMap::new();
+    for &input in inputs {
+        let value = evaluator.value(input);
+        match *pool.node(input) {
+            Node::Var(var) => model.set_var(var, value),
+            Node::Select { array, index } if pool.array_content(array).is_none() => {
+                model.set_byte(array, evaluator.value(index), value as u8);
+            }
+            Node::Intern(a, b) => {
+                let pair = (evaluator.value(a), evaluator.value(b));
+                if *owners.entry(value).or_insert(pair) != pair {
+                    return None;
+                }
+                model.set_interned(pair, value as u32);
+            }
+            _ => {}
+        }
+    }
+    Some(model)
+}

@@ -1,0 +1,30 @@
+//! Random values from a fixed sequence, and a look at what they satisfy.
+
+use std::collections::HashMap;
+
+use crate::domain::{Domain, mask};
+use crate::eval::Evaluator;
+use crate::model::{Model, mix};
+use crate::pool::TermPool;
+use crate::term::TermId;
+
+/// Whether all of `terms` hold with these values of their inputs.
+pub(super) fn hold(pool: &TermPool, terms: &[TermId], values: &HashMap<TermId, u64>) -> bool {
+    let nothing = Model::new();
+    let known = values.iter().map(|(&input, &value)| (input, value));
+    let mut evaluator = Evaluator::with_values(pool, &nothing, known);
+    terms.iter().all(|&term| evaluator.value(term) == 1)
+}
+
+/// A member of a domain, the same for the same input and draw. Small ones are more frequent in some
+/// draws than in others: sizes and divisors are small numbers.
+pub(super) fn random(domain: Domain, input: TermId, draw: u64) -> u64 {
+    let seed = mix(mix(draw + 1) ^ input.index() as u64);
+    if seed >> 62 < draw % 4 {
+        return domain.lo();
+    }
+    let size = (domain.hi() - domain.lo()).saturating_add(1);
+    let value = domain.lo() + (seed >> 1) % size;
+    let value = (value & !domain.zeros() | domain.ones()) & mask(domain.width());
+    if domain.contains(value) { value } else { domain.lo() }
+}

@@ -1,0 +1,233 @@
+//! What there is to choose for some conditions, and one try with chosen values.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Tools;
+use super::draw::{hold, random};
+use crate::error::SolverError;
+use crate::eval::Evaluator;
+use crate::model::Model;
+use crate::pool::TermPool;
+use crate::term::{ArrayId, Node, TermId};
+use crate::z3_solver::engine::violated;
+use crate::z3_solver::gradual::{self, Answer};
+use crate::z3_solver::inputs::complete;
+
+/// How often an input that does not fit random values is given up.
+const CORRECTIONS: usize = 6;
+
+/// What there is to choose for some conditions.
+pub(super) struct Plan {
+    /// All inputs of the conditions.
+    inputs: Vec<TermId>,
+    /// Unknowns and bytes at known places that opaque terms consist of.
+    pub(super) fixed: Vec<TermId>,
+    /// Those that something else depends on too.
+    pub(super) shared: HashSet<TermId>,
+    /// Bytes at unknown places that opaque terms consist of.
+    floating: HashSet<TermId>,
+    /// Conditions that depend on nothing but these.
+    determined: Vec<TermId>,
+    /// Conditions without opaque terms that depend on nothing but fixed inputs, by input.
+    limits: HashMap<TermId, Vec<TermId>>,
+    /// Fixed inputs of other conditions without opaque terms.
+    bound: HashSet<TermId>,
+}
+
+impl Plan {
+    pub(super) fn new(tools: &mut Tools<'_>, pool: &TermPool, terms: &[TermId]) -> Self {
+        let visible = tools.engine.translator.leaves(pool, terms.iter().copied());
+        let opaque = tools.engine.translator.opaque(pool, terms);
+        let below = tools.inputs.all(pool, &opaque);
+        let known_place = |input: TermId| match *pool.node(input) {
+            Node::Var(_) => Some(true),
+            Node::Select { index, .. } => Some(pool.as_const(index).is_some()),
+            _ => None,
+        };
+        let with =
+            |place: bool| below.iter().copied().filter(move |&t| known_place(t) == Some(place));
+        let fixed: Vec<TermId> = with(true).collect();
+        let floating = with(false).collect();
+        let known: HashSet<TermId> = fixed.iter().copied().collect();
+        let shared = visible.into_iter().filter(|leaf| known.contains(leaf)).collect();
+        let below: HashSet<TermId> =
+            below.into_iter().filter(|&t| known_place(t).is_some()).collect();
+        let determined = terms
+            .iter()
+            .copied()
+            .filter(|&term| tools.inputs.of(pool, term).iter().all(|input| below.contains(input)));
+        let determined: Vec<TermId> = determined.collect();
+        let (mut limits, mut bound) = (HashMap::<TermId, Vec<TermId>>::new(), HashSet::new());
+        for &term in terms {
+            let leaves = tools.engine.translator.leaves(pool, [term].into_iter());
+            if leaves.iter().all(|leaf| known.contains(leaf)) {
+                leaves.iter().for_each(|&leaf| limits.entry(leaf).or_default().push(term));
+            } else if tools.engine.translator.opaque(pool, &[term]).is_empty() {
+                bound.extend(leaves.into_iter().filter(|leaf| known.contains(leaf)));
+            }
+        }
+        let inputs = tools.inputs.all(pool, terms);
+        Plan { inputs, fixed, shared, floating, determined, limits, bound }
+    }
+
+    /// Draws new values: any for inputs that nothing else depends on, for the others those that
+    /// keep what they have to satisfy, as far as this can be told.
+    pub(super) fn draw(&self, pool: &TermPool, values: &mut HashMap<TermId, u64>, draw: u64) {
+        for &input in self.fixed.iter().filter(|input| !self.bound.contains(input)) {
+            let new = random(pool.domain(input), input, draw);
+            let Some(old) = values.insert(input, new) else { continue };
+            if let Some(limits) = self.limits.get(&input)
+                && !hold(pool, limits, values)
+            {
+                values.insert(input, old);
+            }
+        }
+    }
+
+    /// Whether what depends on these values (and floating bytes of `start`) alone holds.
+    pub(super) fn allows(
+        &self,
+        pool: &TermPool,
+        values: &HashMap<TermId, u64>,
+        start: &Model,
+    ) -> bool {
+        let mut model = start.clone();
+        for (&input, &value) in values {
+            set(pool, &mut model, input, value);
+        }
+        let mut evaluator = Evaluator::new(pool, &model);
+        self.determined.iter().all(|&term| evaluator.value(term) == 1)
+    }
+
+    /// A model of what is not opaque in which shared inputs have random values, as far as they can.
+    pub(super) fn renewed(
+        &self,
+        tools: &mut Tools<'_>,
+        pool: &mut TermPool,
+        terms: &[TermId],
+        round: u64,
+    ) -> Result<Option<Model>, SolverError> {
+        let inputs = self.fixed.iter().filter(|input| self.shared.contains(input));
+        let mut wishes: Vec<TermId> = Vec::new();
+        for &input in inputs {
+            let value = random(pool.domain(input), input, round);
+            wishes.push(equation(pool, input, value));
+        }
+        for _ in 0..CORRECTIONS {
+            let all = [terms, &wishes].concat();
+            match gradual::satisfy(tools.engine, tools.inputs, pool, &all, tools.stop)? {
+                Answer::Candidate(model, _) => return Ok(Some(model)),
+                Answer::Unknown(_) => return Ok(None),
+                Answer::Unsat(core) => {
+                    let dropped: HashSet<TermId> = core.iter().map(|&n| all[n]).collect();
+                    wishes.retain(|wish| !dropped.contains(wish));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// A model of the conditions with the given values of fixed inputs; bytes at other places are
+    /// those of `start` as far as opaque terms depend on them.
+    pub(super) fn ask(
+        &self,
+        tools: &mut Tools<'_>,
+        pool: &mut TermPool,
+        terms: &[TermId],
+        values: &HashMap<TermId, u64>,
+        start: &Model,
+    ) -> Result<Option<Model>, SolverError> {
+        let (left, pinned) = self.put(pool, terms, values, start);
+        let mut asked = Vec::new();
+        for term in left {
+            match pool.as_const(term) {
+                Some(0) => return Ok(None),
+                Some(_) => {}
+                None => asked.push(term),
+            }
+        }
+        asked.extend(self.places(pool, &asked, &pinned));
+        let mut model = Model::new();
+        if !asked.is_empty() {
+            match gradual::satisfy(tools.engine, tools.inputs, pool, &asked, tools.stop)? {
+                Answer::Candidate(found, _) => model = found,
+                Answer::Unsat(_) | Answer::Unknown(_) => return Ok(None),
+            }
+        }
+        model.extend(&pinned);
+        let model = complete(pool, &model, &self.inputs);
+        Ok(model.filter(|model| violated(pool, model, terms).is_empty()))
+    }
+
+    /// The conditions with these values put in, and the values, with those of floating bytes.
+    fn put(
+        &self,
+        pool: &mut TermPool,
+        terms: &[TermId],
+        values: &HashMap<TermId, u64>,
+        start: &Model,
+    ) -> (Vec<TermId>, Model) {
+        let mut pinned = Model::new();
+        let mut images: HashMap<TermId, TermId> = HashMap::new();
+        for &input in &self.fixed {
+            let value = values.get(&input).copied().unwrap_or(0);
+            set(pool, &mut pinned, input, value);
+            let constant = pool.constant(pool.width(input), value);
+            images.insert(input, constant);
+        }
+        // Inner ones first: the index of a byte can consist of other bytes.
+        let mut floating: Vec<TermId> = self.floating.iter().copied().collect();
+        floating.sort_unstable();
+        for input in floating {
+            let Node::Select { array, index } = *pool.node(input) else { continue };
+            let index = pool.substitute(index, &mut images);
+            let Some(place) = pool.as_const(index) else { continue };
+            if pool.array_content(array).is_some() {
+                continue;
+            }
+            let value = pinned.byte(array, place).or(start.byte(array, place)).unwrap_or(0);
+            pinned.set_byte(array, place, value);
+            let constant = pool.constant(8, u64::from(value));
+            images.insert(input, constant);
+        }
+        let left = terms.iter().map(|&term| pool.substitute(term, &mut images)).collect();
+        (left, pinned)
+    }
+
+    /// What was put in for bytes of arrays that the rest reads, where that may be the same place.
+    fn places(&self, pool: &mut TermPool, asked: &[TermId], pinned: &Model) -> Vec<TermId> {
+        let read: HashSet<ArrayId> = pool
+            .subterms(asked)
+            .into_iter()
+            .filter_map(|part| match *pool.node(part) {
+                Node::Select { array, .. } => Some(array),
+                _ => None,
+            })
+            .collect();
+        let mut equations = Vec::new();
+        for (array, place, value) in pinned.bytes().filter(|(array, ..)| read.contains(array)) {
+            let index = pool.constant(pool.array_info(array).1, place);
+            let byte = pool.select(array, index);
+            equations.push(equation(pool, byte, u64::from(value)));
+        }
+        equations
+    }
+}
+
+/// Assigns an unknown, or a byte at a known place.
+fn set(pool: &TermPool, model: &mut Model, input: TermId, value: u64) {
+    match *pool.node(input) {
+        Node::Var(var) => model.set_var(var, value),
+        Node::Select { array, index } => {
+            if let Some(place) = pool.as_const(index) {
+                model.set_byte(array, place, value as u8);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn equation(pool: &mut TermPool, input: TermId, value: u64) -> TermId {
+    let constant = pool.constant(pool.width(input), value);
+    pool.eq(input, constant)
+}

@@ -1,0 +1,152 @@
+//! Answers about hash functions of few inputs are those of trying all inputs. Z3 sees the functions
+//! only if nothing else helps, so this covers what is done before.
+
+mod common;
+
+use proptest::prelude::*;
+use slowpath_smt::{
+    ArrayId, Domain, Evaluator, Model, Node, Outcome, Solver, TermId, TermPool, Z3Solver,
+};
+
+/// Values of one input.
+const VALUES: u64 = 24;
+
+/// Rounds of a hash function: an operator and a number each.
+type Rounds = Vec<(u8, u64)>;
+/// A condition: what about, which comparison, with what number.
+type Condition = (u8, u8, u64);
+
+struct Inputs {
+    x: TermId,
+    y: TermId,
+    map: ArrayId,
+}
+
+fn hash(pool: &mut TermPool, inputs: &Inputs, rounds: &Rounds) -> TermId {
+    let (x, y) = (pool.zext(inputs.x, 16), pool.zext(inputs.y, 16));
+    let factor = pool.constant(16, 0xca6b);
+    let mut state = pool.mul(x, factor);
+    for &(operator, number) in rounds {
+        let constant = pool.constant(16, number | 1);
+        let mixed = if number & 2 == 0 { pool.xor(state, y) } else { pool.add(state, x) };
+        state = match operator % 5 {
+            0 => pool.mul(mixed, constant),
+            1 => {
+                let (high, low) = (pool.extract(mixed, 5, 11), pool.extract(mixed, 0, 5));
+                let rotated = pool.concat(low, high);
+                pool.mul(rotated, factor)
+            }
+            2 => {
+                let divisor = pool.add(y, constant);
+                pool.urem(mixed, divisor)
+            }
+            3 => pool.mul(mixed, state),
+            _ => pool.udiv(mixed, constant),
+        };
+    }
+    state
+}
+
+/// About the hash, about an input, or about an element that one of them chooses.
+fn condition(pool: &mut TermPool, inputs: &Inputs, hash: TermId, c: Condition) -> TermId {
+    let (about, comparison, number) = c;
+    let low = pool.extract(hash, (number % 9) as u8, 8);
+    let subject = match about % 8 {
+        0 | 1 => low,
+        2 => inputs.x,
+        3 => inputs.y,
+        4 | 5 => pool.select(inputs.map, low),
+        6 => pool.select(inputs.map, inputs.x),
+        _ => {
+            let element = pool.select(inputs.map, low);
+            pool.select(inputs.map, element)
+        }
+    };
+    let value = pool.constant(8, number / 16 % 32);
+    match comparison % 4 {
+        0 => pool.eq(subject, value),
+        1 => pool.ult(subject, value),
+        2 => pool.ult(value, subject),
+        _ => {
+            let (bit, other) = (pool.extract(subject, 0, 1), pool.extract(value, 0, 1));
+            pool.eq(bit, other)
+        }
+    }
+}
+
+/// Whether there are inputs for which the conditions can hold, with any content of the map: for
+/// each, the map is asked for by a solver that sees no hash.
+fn possible(pool: &mut TermPool, inputs: &Inputs, conditions: &[TermId]) -> bool {
+    for x in 0..VALUES {
+        for y in 0..VALUES {
+            let values = [(inputs.x, x), (inputs.y, y)];
+            let mut model = Model::new();
+            for (input, value) in values {
+                if let Node::Var(var) = *pool.node(input) {
+                    model.set_var(var, value);
+                }
+            }
+            let plain: Vec<TermId> = conditions
+                .iter()
+                .copied()
+                .filter(|&c| {
+                    !pool
+                        .subterms(&[c])
+                        .iter()
+                        .any(|&t| matches!(pool.node(t), Node::Select { .. }))
+                })
+                .collect();
+            let mut evaluator = Evaluator::new(pool, &model);
+            if plain.iter().any(|&c| evaluator.value(c) == 0) {
+                continue;
+            }
+            let mut images =
+                values.map(|(input, value)| (input, pool.constant(8, value))).into_iter().collect();
+            let left: Vec<TermId> =
+                conditions.iter().map(|&c| pool.substitute(c, &mut images)).collect();
+            let mut solver = Z3Solver::new().expect("Z3");
+            if matches!(solver.check(pool, &left), Ok(Outcome::Sat(_))) {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+proptest! {
+    #![proptest_config(common::config(60))]
+
+    #[test]
+    fn hashes_are_decided_as_by_trying_everything(
+        rounds in prop::collection::vec(any::<(u8, u64)>(), 2..5),
+        wanted in prop::collection::vec(any::<Condition>(), 1..6),
+    ) {
+        let mut pool = TermPool::new();
+        let inputs = Inputs {
+            x: pool.var("x", Domain::range(8, 0, VALUES - 1)),
+            y: pool.var("y", Domain::range(8, 0, VALUES - 1)),
+            map: pool.array("map", 8),
+        };
+        let hash = hash(&mut pool, &inputs, &rounds);
+        let conditions: Vec<TermId> =
+            wanted.iter().map(|&c| condition(&mut pool, &inputs, hash, c)).collect();
+        let mut solver = Z3Solver::new().expect("Z3");
+        // Growing sets, so that what is remembered of earlier ones is used.
+        for count in 1..=conditions.len() {
+            match solver.check(&mut pool, &conditions[..count]).expect("no error") {
+                Outcome::Sat(model) => {
+                    let mut evaluator = Evaluator::new(&pool, &model);
+                    prop_assert!(conditions[..count].iter().all(|&c| evaluator.value(c) == 1));
+                    for input in [inputs.x, inputs.y] {
+                        prop_assert!(evaluator.value(input) < VALUES);
+                    }
+                }
+                Outcome::Unsat(core) => {
+                    let core: Vec<TermId> = core.iter().map(|&n| conditions[n]).collect();
+                    prop_assert!(!possible(&mut pool, &inputs, &core));
+                }
+                Outcome::Unknown(why) => prop_assert!(false, "{why}"),
+            }
+        }
+    }
+}
