@@ -103,7 +103,8 @@ pub fn lift(
     let (blocks, cost_classes) = lifter.finish();
     lifter.assume_distinct_maps();
     let packets = (options.min_packet, options.max_packet);
-    let (mut prologue, packet_length) = lifter.machine.prologue(packets);
+    let metadata = lifter.starts_with_metadata();
+    let (mut prologue, packet_length) = lifter.machine.prologue(packets, metadata);
     content::install(&mut lifter.machine, &object.maps, &lifter.layouts, &options.contents)?;
     prologue.extend(lifter.machine.emit.take_ops());
     let layout = Layout {

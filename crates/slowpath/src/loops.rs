@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::frontend::Lifted;
 use slowpath_bpf::LineInfo;
-use slowpath_ir::{BlockId, FlowGraph, Loop, Target};
+use slowpath_ir::{Block, BlockId, FlowGraph, Loop, Target};
 use slowpath_search::UnrollLimits;
 use std::collections::BTreeSet;
 
@@ -85,9 +85,11 @@ fn at_line(lifted: &Lifted, file: &str, line: u32, piece: &str) -> Result<BTreeS
     };
     let flow = FlowGraph::of(program)
         .map_err(|error| Error::from(slowpath_search::SearchError::Flow(error)))?;
-    let with_code = |inside: &Loop| {
-        inside.blocks.iter().any(|&b| program.block(b).insns.iter().any(|insn| here(insn.0)))
-    };
+    // Loops of helpers have blocks that are steps of the call and no instruction of their own.
+    let in_block =
+        |block: &Block| here(block.first.0) || block.insns.iter().any(|insn| here(insn.0));
+    let with_code =
+        |inside: &Loop| inside.blocks.iter().any(|&block| in_block(program.block(block)));
     let with_code: Vec<bool> = flow.loops.iter().map(with_code).collect();
     let mut innermost = with_code.clone();
     for (index, inside) in flow.loops.iter().enumerate() {

@@ -48,6 +48,10 @@ impl Witness {
             } else if support.inputs.contains(&id) {
                 let value = found.model.var(var).unwrap_or(input.min);
                 environment.inputs.insert(id, value);
+                if let InputKind::BaseAddress(_) = input.kind {
+                    // Regions lie somewhere: no program can tell where.
+                    continue;
+                }
                 notes.push(format!(
                     "the path needs {} = {value:#x} at the start, which no packet determines",
                     input.name

@@ -38,7 +38,9 @@ fn bounds_are_the_numbers_of_rounds() {
         .iter()
         .map(|program| (program["name"].as_str().unwrap_or_default(), rounds(program)))
         .collect();
-    let expected: Vec<(&str, Vec<Option<u64>>)> =
-        ROUNDS.iter().map(|(name, rounds)| (*name, rounds.iter().copied().map(Some).collect())).collect();
+    let expected: Vec<(&str, Vec<Option<u64>>)> = ROUNDS
+        .iter()
+        .map(|(name, rounds)| (*name, rounds.iter().copied().map(Some).collect()))
+        .collect();
     assert_eq!(found, expected);
 }

@@ -99,7 +99,8 @@ fn array(
         let index = u64::from(index_of(&entry.key));
         let EntryValue::Bytes(value) = &entry.value else { continue };
         let start = index << layout.element_bits;
-        if index >= u64::from(def.max_entries) || start >= MAX_ARRAY_BYTES {
+        let beyond = def.max_entries != 0 && index >= u64::from(def.max_entries);
+        if beyond || start >= MAX_ARRAY_BYTES {
             let what = format!("--maps: map {}: index {index} is out of range", def.name);
             let hint = "indices are below `max_entries`, and the known part below 64 MiB";
             return Err(LiftError::program(what, hint));

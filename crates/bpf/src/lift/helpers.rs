@@ -267,10 +267,17 @@ impl Lifter<'_> {
     pub(super) fn uses_metadata(&self) -> bool {
         const ADJUST_META: i32 = 54;
         let call = crate::insn::Insn::Call(crate::insn::Call::Helper(ADJUST_META));
-        self.object
-            .functions
-            .iter()
-            .any(|function| function.code.as_ref().is_ok_and(|code| code.contains(&call)))
+        let made = |function: &crate::object::Function| {
+            function.code.as_ref().is_ok_and(|code| code.contains(&call))
+        };
+        self.starts_with_metadata() || self.object.functions.iter().any(made)
+    }
+
+    /// Whether packets may have metadata when they arrive: another program has run before those
+    /// that run on the way through a cpumap or devmap.
+    pub(super) fn starts_with_metadata(&self) -> bool {
+        let section = &self.units[0].program.section;
+        ["/cpumap", "/devmap", "_cpumap", "_devmap"].iter().any(|kind| section.contains(kind))
     }
 }
 

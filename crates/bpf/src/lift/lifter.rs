@@ -250,7 +250,7 @@ impl<'a> Lifter<'a> {
             (Insn::Call(Call::Helper(_)), Phase::Slot(_) | Phase::Enter(_)) => {
                 self.tail_call_step(at)
             }
-            (Insn::Call(Call::Helper(_)), _) => self.loop_step(at),
+            (Insn::Call(Call::Helper(number)), _) => self.loop_step(at, number),
             (Insn::Call(Call::Subprogram { .. }), _) => {
                 self.cost(at, "call");
                 let function = insn.function_target(at.slot).unwrap_or(usize::MAX);

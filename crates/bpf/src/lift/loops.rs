@@ -9,7 +9,6 @@ use super::frame::{Phase, Place};
 use super::helpers::behind;
 use super::lifter::{Lifter, Next};
 use super::maps::{Class, Element, MapUse};
-use super::memory::map_handle;
 use super::value::Known;
 
 const FOR_EACH_MAP_ELEM: i32 = 164;
@@ -35,6 +34,8 @@ struct Registers {
     error: Reg,
     /// The callback's last argument.
     context: Reg,
+    /// The map that it goes through, if it does.
+    map: Reg,
 }
 
 impl Lifter<'_> {
@@ -47,6 +48,7 @@ impl Lifter<'_> {
             limit: register("limit", 64),
             error: register("error", 64),
             context: register("context", 64),
+            map: register("map", 64),
         }
     }
 
@@ -78,7 +80,8 @@ impl Lifter<'_> {
         emit.copy(registers.limit, limit);
         emit.copy(registers.error, error);
         emit.copy(registers.count, word(0));
-        let context = self.machine.value(3);
+        let (map, context) = (self.machine.value(1), self.machine.value(3));
+        self.machine.emit.copy(registers.map, map);
         self.machine.emit.copy(registers.context, context);
         self.state.regs[1..6].fill(Known::NoStack);
         Ok(Next::To(at.with(Phase::LoopTest)))
@@ -86,10 +89,16 @@ impl Lifter<'_> {
 
     /// How many elements there are: any number, of maps whose elements come and go.
     fn elements(&mut self, map: &MapUse) -> Result<Operand, Cause> {
-        let max_entries = u64::from(map.def.max_entries);
-        match map.class {
-            Class::Array => Ok(word(max_entries)),
-            Class::Hash => Ok(self.machine.emit.unknown(64, max_entries)),
+        match (map.class, map.fixed_size()) {
+            (Class::Array, Some(size)) => Ok(word(size.into())),
+            (Class::Array, None) => {
+                let size = self.size(map);
+                Ok(self.machine.emit.zero_extend(size, 64))
+            }
+            (Class::Hash, size) => {
+                let most = size.unwrap_or(u32::MAX);
+                Ok(self.machine.emit.unknown(64, most.into()))
+            }
             _ => {
                 let what =
                     format!("nothing goes through map {} of type {}", map.def.name, map.def.kind);
@@ -99,8 +108,8 @@ impl Lifter<'_> {
     }
 
     /// The later blocks of the loop.
-    pub(super) fn loop_step(&mut self, at: Place) -> Result<Next, Cause> {
-        let Registers { count, limit, error, context } = self.loop_registers(at);
+    pub(super) fn loop_step(&mut self, at: Place, number: i32) -> Result<Next, Cause> {
+        let Registers { count, limit, error, context, map } = self.loop_registers(at);
         match at.phase {
             Phase::LoopTest => {
                 let more = self.machine.emit.ult(count, limit);
@@ -118,14 +127,12 @@ impl Lifter<'_> {
                 let next = emit.add(round, word(1));
                 emit.copy(count, next);
                 let context = (context.into(), self.state.argument(call, 3));
-                match self.state.argument(call, 1) {
-                    map @ (Known::Map(_) | Known::Inner(_)) => {
-                        self.element_arguments(map, round, context)?;
-                    }
-                    _ => {
-                        self.pass(1, round, Known::NoStack);
-                        self.pass(2, context.0, context.1);
-                    }
+                if number == LOOP {
+                    self.pass(1, round, Known::NoStack);
+                    self.pass(2, context.0, context.1);
+                } else {
+                    self.pass(1, map.into(), self.state.argument(call, 1));
+                    self.element_arguments(round, context)?;
                 }
                 let place = self.enter_function(at, callback, at.with(Phase::LoopNext))?;
                 Ok(Next::To(place))
@@ -152,17 +159,12 @@ impl Lifter<'_> {
         self.state.regs[usize::from(number)] = known;
     }
 
-    /// The arguments for one element of a map: the map, its key and its value.
+    /// The arguments for one element of the map in `r1`, which stays there: its key and its value.
     fn element_arguments(
         &mut self,
-        map: Known,
         round: Operand,
         context: (Operand, Known),
     ) -> Result<(), Cause> {
-        self.state.regs[1] = map;
-        if let Known::Map(number) = map {
-            self.pass(1, word(map_handle(number)), map);
-        }
         let used = self.map_in(1)?;
         let scratch = self.machine.region(&format!("{}.key", used.layout.name), RegionKind::Stack);
         let key = self.machine.base(scratch);

@@ -28,7 +28,8 @@ pub(super) struct Machine {
     /// Depth of the frame that executes.
     depth: usize,
     pub regions: Vec<Region>,
-    by_name: BTreeMap<String, RegionId>,
+    /// By whether they belong to maps, whose names are the program's choice, and name.
+    by_name: BTreeMap<(bool, String), RegionId>,
     pub inputs: Vec<Input>,
     by_input: BTreeMap<String, InputId>,
     /// Registers that hold something else, by name.
@@ -102,15 +103,16 @@ impl Machine {
         }
     }
 
-    /// The region of this name; its base address is in its register.
+    /// The region of this name and kind; its base address is in its register.
     pub fn region(&mut self, name: &str, kind: RegionKind) -> RegionId {
-        if let Some(&region) = self.by_name.get(name) {
+        let key = (kind == RegionKind::Map, name.to_owned());
+        if let Some(&region) = self.by_name.get(&key) {
             return region;
         }
         let base = self.emit.named(format!("{name}.base"), 64);
         let id = RegionId::from(self.regions.len());
         self.regions.push(Region { name: name.to_owned(), kind, base, content: None });
-        self.by_name.insert(name.to_owned(), id);
+        self.by_name.insert(key, id);
         id
     }
 
@@ -159,8 +161,9 @@ impl Machine {
         for index in 0..self.regions.len() {
             let Region { ref name, base, .. } = self.regions[index];
             let kind = InputKind::BaseAddress(RegionId::from(index));
+            let input = InputId::from(self.inputs.len());
             let name = format!("address of {name}");
-            let input = self.input(&name, 64, BASE_MIN, BASE_MAX, kind);
+            self.inputs.push(Input { name, width: 64, min: BASE_MIN, max: BASE_MAX, kind });
             self.emit.push(Op::Input { dst: base, input });
         }
         self.emit.take_ops()

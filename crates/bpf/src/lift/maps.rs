@@ -7,7 +7,7 @@
 //! Whether an element exists is a byte in a second region. What user space may have put into a map
 //! is the unknown initial content of both.
 
-use slowpath_ir::{BinaryOp, Op, Operand, RegionId, RegionKind};
+use slowpath_ir::{BinaryOp, InputKind, Op, Operand, RegionId, RegionKind};
 
 use super::emit::word;
 use super::error::Cause;
@@ -119,6 +119,18 @@ pub(super) struct MapUse {
     which: Option<Operand>,
 }
 
+impl MapUse {
+    /// How many elements it can hold, if the object says that.
+    pub fn fixed_size(&self) -> Option<u32> {
+        /// Flag of arrays that need not be as large as others in the same map of maps
+        /// (`BPF_F_INNER_MAP`).
+        const INNER_MAP: u32 = 1 << 12;
+        let differs = self.class != Class::Array || self.def.flags & INNER_MAP != 0;
+        let open = self.def.max_entries == 0 || (self.which.is_some() && differs);
+        (!open).then_some(self.def.max_entries)
+    }
+}
+
 /// An element of a map.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Element {
@@ -128,12 +140,19 @@ pub(super) struct Element {
     pub number: Operand,
 }
 
+/// Most bytes of a key (`MAX_BPF_STACK`).
+const MAX_KEY_BYTES: u32 = 512;
+
 fn class_of(def: &MapDef) -> Result<Class, Cause> {
     let known = MAP_KINDS.iter().find(|known| known.kind == def.kind);
     let known = known.ok_or_else(|| {
         let hint = "docs/support.md lists the types of maps that are";
         Cause::new(format!("map {} of type {} is not supported", def.name, def.kind), hint)
     })?;
+    if def.key_size > MAX_KEY_BYTES {
+        let what = format!("keys of map {} have {} bytes", def.name, def.key_size);
+        return Err(Cause::new(what, "the kernel takes up to 512"));
+    }
     Ok(known.class)
 }
 
@@ -141,7 +160,7 @@ fn class_of(def: &MapDef) -> Result<Class, Cause> {
 fn element_bits(def: &MapDef, class: Class) -> u8 {
     let bytes = match class {
         Class::Maps | Class::Programs => 8,
-        _ => def.value_size.max(8),
+        _ => u64::from(def.value_size.max(8)),
     };
     bytes.next_power_of_two().trailing_zeros() as u8
 }
@@ -233,12 +252,19 @@ impl Lifter<'_> {
     /// Notes which maps are taken not to be reached through a map of maps as well: the two ways
     /// lead to different memory here.
     pub(super) fn assume_distinct_maps(&mut self) {
-        for inner in self.layouts.values().filter(|map| map.inner) {
-            let shape = |map: &MapLayout| (map.kind, map.key_size, map.value_size);
+        let shape = |map: &MapLayout| (map.kind, map.key_size, map.value_size);
+        let outer = |map: &MapLayout| map.name.trim_end_matches(".inner").to_owned();
+        let mut inners = self.layouts.values().filter(|map| map.inner);
+        while let Some(inner) = inners.next() {
+            for other in inners.clone().filter(|other| shape(other) == shape(inner)) {
+                let sentence =
+                    format!("no map is both in {} and in {}", outer(inner), outer(other));
+                self.assumptions.insert(sentence);
+            }
             let alike = |map: &&MapLayout| !map.inner && shape(map) == shape(inner);
             for map in self.layouts.values().filter(alike) {
-                let outer = inner.name.trim_end_matches(".inner");
-                self.assumptions.insert(format!("map {} is not in {outer} as well", map.name));
+                let sentence = format!("map {} is not in {} as well", map.name, outer(inner));
+                self.assumptions.insert(sentence);
             }
         }
     }
@@ -261,11 +287,11 @@ impl Lifter<'_> {
 
     /// The element with an index of 32 bits, for maps with indices as keys.
     pub(super) fn element_at(&mut self, map: &MapUse, index: Operand) -> Element {
-        let max_entries = map.def.max_entries;
+        let size = self.size(map);
         let emit = &mut self.machine.emit;
-        let in_range = emit.ult(index, Operand::constant(32, max_entries.into()));
+        let in_range = emit.ult(index, size);
         // In range, the bits above are zero.
-        let bits = index_bits(max_entries);
+        let bits = map.fixed_size().map_or(32, index_bits);
         let number = match bits {
             0 => Operand::constant(32, 0),
             _ => {
@@ -281,6 +307,22 @@ impl Lifter<'_> {
             }
         };
         Element { in_range: Some(in_range), number }
+    }
+
+    /// How many elements a map can hold, 32 bits: what its loader chooses, if the object does not
+    /// say it.
+    pub(super) fn size(&mut self, map: &MapUse) -> Operand {
+        const MAX_ENTRIES: u64 = u32::MAX as u64;
+        if let Some(size) = map.fixed_size() {
+            return Operand::constant(32, size.into());
+        }
+        if map.which.is_some() {
+            // Different ones have different sizes.
+            return self.machine.emit.unknown(32, MAX_ENTRIES);
+        }
+        let name = format!("max_entries of {}", map.def.name);
+        let size = self.machine.input(&name, 32, 1, MAX_ENTRIES, InputKind::Unknown);
+        self.machine.emit.unknown_input(size, 32)
     }
 
     /// The element whose key is a number of at most 4 bytes, or an index.

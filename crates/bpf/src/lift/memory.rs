@@ -30,10 +30,11 @@ impl Lifter<'_> {
                 "load"
             }
             Insn::LoadAcquire { size, dst, base, offset } => {
-                let (address, _) = self.address(base, offset, size.bytes())?;
+                let (address, known) = self.address(base, offset, size.bytes())?;
+                let result = self.loaded(known, size.bytes(), false);
                 let value = self.machine.emit.load(address, size.bytes());
                 let value = self.machine.emit.zero_extend(value, 64);
-                self.set(dst, value, Known::NoStack)?;
+                self.set(dst, value, result)?;
                 "atomic"
             }
             Insn::Store { size, base, offset, src } => {

@@ -1,6 +1,6 @@
 //! What holds before the first instruction: the context, the packet, and what helpers count.
 
-use slowpath_ir::{InputId, InputKind, Op, Operand, OriginOp, Reg};
+use slowpath_ir::{BinaryOp, InputId, InputKind, Op, Operand, OriginOp, Reg};
 
 use super::emit::word;
 use super::machine::Machine;
@@ -12,6 +12,8 @@ pub(super) const DATA_META: u64 = 8;
 const INGRESS_IFINDEX: u64 = 12;
 const RX_QUEUE_INDEX: u64 = 16;
 const EGRESS_IFINDEX: u64 = 20;
+/// Longest metadata, in bytes (`xdp_metalen_invalid`).
+pub(super) const METADATA: u64 = 252;
 
 /// What a register holds at the start of a run.
 #[derive(Clone, Copy, Debug)]
@@ -36,9 +38,19 @@ impl Machine {
         reg
     }
 
-    /// The operations before the first instruction; packets have `packets.0` to `packets.1` bytes.
-    /// Returns the packet's length as well.
-    pub fn prologue(&mut self, packets: (u16, u16)) -> (Vec<OriginOp>, InputId) {
+    /// Where the metadata of a packet starts: any number of words in front of it.
+    fn metadata(&mut self, packet: Operand) -> Operand {
+        const MAX_WORDS: u64 = METADATA / 4;
+        let words = self.input("words of metadata", 6, 0, MAX_WORDS, InputKind::Unknown);
+        let words = self.emit.unknown_input(words, 6);
+        let words = self.emit.zero_extend(words, 64);
+        let bytes = self.emit.binary(BinaryOp::Shl, words, word(2));
+        self.emit.sub(packet, bytes)
+    }
+
+    /// The operations before the first instruction; packets have `packets.0` to `packets.1` bytes,
+    /// and may have metadata in front. Returns the packet's length as well.
+    pub fn prologue(&mut self, packets: (u16, u16), metadata: bool) -> (Vec<OriginOp>, InputId) {
         let (min, max) = (u64::from(packets.0), u64::from(packets.1));
         let length = self.input("packet length", 64, min, max, InputKind::PacketLength);
         let fields = [
@@ -55,7 +67,8 @@ impl Machine {
         let bytes = self.emit.unknown_input(length, 64);
         let end = self.emit.add(packet, bytes);
         let context = self.base(self.context);
-        for (offset, pointer) in [(DATA, packet), (DATA_END, end), (DATA_META, packet)] {
+        let meta = if metadata { self.metadata(packet) } else { packet };
+        for (offset, pointer) in [(DATA, packet), (DATA_END, end), (DATA_META, meta)] {
             let low = self.emit.extract(pointer, 0, 32);
             let address = self.emit.add(context, word(offset));
             self.emit.store(address, low);

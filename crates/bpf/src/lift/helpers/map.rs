@@ -1,6 +1,8 @@
 //! Helpers that look into maps and change them (`kernel/bpf/helpers.c`, `arraymap.c`, `hashtab.c`,
 //! `lpm_trie.c`, `queue_stack_maps.c`).
 
+use slowpath_ir::Operand;
+
 use crate::lift::emit::{errno, word};
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
@@ -18,6 +20,20 @@ const EINVAL: i64 = 22;
 /// Flags of updates: only if absent, only if present.
 const BPF_NOEXIST: u64 = 1;
 const BPF_EXIST: u64 = 2;
+
+/// Flag of hash maps that allocate elements when they are inserted (`BPF_F_NO_PREALLOC`).
+const NO_PREALLOC: u32 = 1;
+
+/// Values that are copied have to be small: every 8 bytes of them are an operation.
+fn copied(map: &MapUse) -> Result<(), Cause> {
+    const LARGEST: u32 = 1 << 16;
+    let size = map.def.value_size;
+    if size <= LARGEST {
+        return Ok(());
+    }
+    let what = format!("values of map {} have {size} bytes", map.def.name);
+    Err(Cause::new(what, "up to 65536 can be copied"))
+}
 
 fn cannot(map: &MapUse, what: &str) -> Cause {
     let hint = "docs/support.md lists what is supported";
@@ -61,10 +77,12 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     if !matches!(map.class, Class::Array | Class::Hash) {
         return Err(cannot(&map, "no program can update"));
     }
+    copied(&map)?;
     let (key, value, flags) =
         (lifter.machine.value(2), lifter.machine.value(3), lifter.machine.value(4));
     let element = lifter.element(&map, key);
     let exists = lifter.exists(&map, element);
+    let (flags, unlockable) = locking(lifter, &map, flags);
     let lru = matches!(map.def.kind, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH);
     let emit = &mut lifter.machine.emit;
     let wrong_flags = emit.ult(word(BPF_EXIST), flags);
@@ -77,11 +95,22 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
         // Whether there is room for one more is up to what else is in the map.
         let full = emit.coin();
         let number = if lru { ENOMEM } else { E2BIG };
-        let no_room = emit.select(full, errno(number), word(0));
+        let mut no_room = emit.select(full, errno(number), word(0));
+        let mut replaced = word(0);
+        if map.def.flags & NO_PREALLOC != 0 {
+            let failed = emit.coin();
+            no_room = emit.select(failed, errno(ENOMEM), no_room);
+            // Values of other types are overwritten in place.
+            if map.def.kind == MapKind::HASH {
+                replaced = emit.select(failed, errno(ENOMEM), replaced);
+            }
+        }
         let inserted = emit.select(must_exist, errno(ENOENT), no_room);
-        let replaced = emit.select(must_be_new, errno(EEXIST), word(0));
+        let replaced = emit.select(must_be_new, errno(EEXIST), replaced);
         emit.select(exists, replaced, inserted)
     };
+    let emit = &mut lifter.machine.emit;
+    let wrong_flags = emit.or(wrong_flags, unlockable);
     error = emit.select(wrong_flags, errno(EINVAL), error);
     let done = emit.eq(error, word(0));
     lifter.set_exists(&map, element, done, true);
@@ -89,6 +118,23 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.copy_if(done, address, value, map.def.value_size);
     lifter.result(error, Known::NoStack);
     Ok(())
+}
+
+/// The flags of an update without `BPF_F_LOCK`, and whether it is there for a map whose values have
+/// no lock; whether they have one is open here.
+fn locking(lifter: &mut Lifter<'_>, map: &MapUse, flags: Operand) -> (Operand, Operand) {
+    const LOCK: u64 = 4;
+    let lockable = matches!(map.def.kind, MapKind::ARRAY | MapKind::HASH);
+    let absent = matches!(lifter.state.regs[4], Known::Const(flags) if flags & LOCK == 0);
+    if absent || !lockable {
+        return (flags, Operand::constant(1, 0));
+    }
+    let emit = &mut lifter.machine.emit;
+    let bit = emit.and(flags, word(LOCK));
+    let unlocked = emit.eq(bit, word(0));
+    let locked = emit.not(unlocked);
+    let no_lock = emit.coin();
+    (emit.and(flags, word(!LOCK)), emit.and(locked, no_lock))
 }
 
 /// `bpf_map_delete_elem(map, key)`: 0 or a negative error.
@@ -141,6 +187,7 @@ pub(super) fn pop(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     if map.class != Class::Queue {
         return Err(cannot(&map, "nothing can be popped from"));
     }
+    copied(&map)?;
     let (value, known) = (lifter.machine.value(2), lifter.state.regs[2]);
     lifter.havoc(value, map.def.value_size);
     lifter.state.clobber(known);

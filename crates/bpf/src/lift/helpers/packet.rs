@@ -10,7 +10,7 @@ use crate::lift::error::Cause;
 use crate::lift::frame::Place;
 use crate::lift::lifter::Lifter;
 use crate::lift::maps::chunks;
-use crate::lift::start::{DATA, DATA_END, DATA_META};
+use crate::lift::start::{DATA, DATA_END, DATA_META, METADATA};
 use crate::lift::value::Known;
 
 const EACCES: i64 = 13;
@@ -24,8 +24,6 @@ const HEADROOM: u64 = 256 - 40;
 /// From the first byte of the packet as received to the last that it can be extended to: a page of
 /// 4096 bytes less the head room and `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))`.
 const FRAME_END: u64 = 4096 - 256 - 320;
-/// Longest metadata (`xdp_metalen_invalid`).
-const METADATA: u64 = 252;
 /// Largest offset and length that the kernel looks at (`bpf_xdp_pointer`).
 const OFFSET_MAX: u64 = 0xffff;
 

@@ -1,0 +1,73 @@
+//! No run of an example costs more than what is guaranteed.
+
+mod common;
+#[path = "never_more/environment.rs"]
+mod environment;
+#[path = "never_more/fuzz.rs"]
+mod fuzz;
+#[path = "never_more/random.rs"]
+mod random;
+
+use common::{options, run};
+use fuzz::Fuzzer;
+use serde_json::Value;
+use slowpath::{Options, Request};
+use slowpath_bpf::Object;
+use slowpath_bpf::lift::{LiftOptions, Lifted, lift};
+use std::path::PathBuf;
+
+/// Packets tried for each example.
+const STEPS: u64 = 2_000;
+/// Lengths that target `ebpf` and the default MTU allow.
+const PACKETS: (u16, u16) = (14, 1500);
+
+fn examples() -> Vec<(String, Vec<u8>)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let entries = std::fs::read_dir(folder).expect("the examples are there");
+    let paths = entries.map(|entry| entry.expect("it can be read").path());
+    let mut objects: Vec<_> =
+        paths.filter(|path| path.to_string_lossy().ends_with(".bpf.o")).collect();
+    objects.sort();
+    let read = |path: &PathBuf| (path.display().to_string(), std::fs::read(path).expect("a file"));
+    objects.iter().map(read).collect()
+}
+
+/// The count that is guaranteed, and a witness of the path that sets it.
+fn guaranteed(name: &str, data: &[u8], metric: &str) -> (u64, Value) {
+    let options = Options {
+        target: "ebpf".into(),
+        metric: Some(metric.into()),
+        deadline_seconds: Some(5.0),
+        ..options()
+    };
+    let (file, data) = (name.to_owned(), data.to_vec());
+    let (result, _) = run(Request { file, data, options, ..Request::default() });
+    assert_eq!(result["error"], Value::Null, "{name}");
+    let count = &result["guarantee"]["counts"][metric.replace('-', " ")];
+    (count.as_u64().expect("a count"), result["paths"][0]["witness"].clone())
+}
+
+fn lifted(data: &[u8]) -> Lifted {
+    let object = Object::parse(data).expect("an object");
+    let program = object.link(0, None).expect("it links");
+    let (min_packet, max_packet) = PACKETS;
+    let options = LiftOptions { min_packet, max_packet, ..LiftOptions::default() };
+    lift(&object, &program, &options).expect("it is supported")
+}
+
+#[test]
+fn no_run_costs_more_than_is_guaranteed() {
+    for (name, data) in examples() {
+        let (instructions, slowest) = guaranteed(&name, &data, "instructions");
+        let (accesses, busiest) = guaranteed(&name, &data, "memory-accesses");
+        let lifted = lifted(&data);
+        let seeds = [(&slowest, 0), (&slowest, 0xa5), (&busiest, 0)];
+        let seeds = seeds.map(|(witness, fill)| environment::of_witness(&lifted, witness, fill));
+        let mut fuzzer = Fuzzer::new(&lifted, PACKETS, seeds.to_vec());
+        (0..STEPS).for_each(|_| fuzzer.step());
+        assert!(fuzzer.runs >= STEPS, "{name}: runs must come to an end");
+        let most = fuzzer.most;
+        assert!(most.instructions <= instructions, "{name}: {most:?}, not {instructions}");
+        assert!(most.accesses <= accesses, "{name}: {most:?}, not {accesses}");
+    }
+}
