@@ -1,6 +1,5 @@
 //! No run of an example costs more than what is guaranteed.
 
-mod common;
 #[path = "never_more/environment.rs"]
 mod environment;
 #[path = "never_more/fuzz.rs"]
@@ -8,16 +7,16 @@ mod fuzz;
 #[path = "never_more/random.rs"]
 mod random;
 
-use common::{options, run};
 use fuzz::Fuzzer;
 use serde_json::Value;
-use slowpath::{Options, Request};
+use slowpath::{Analysis, Event, Options, Request, Step};
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::{LiftOptions, Lifted, lift};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Packets tried for each example.
-const STEPS: u64 = 2_000;
+const STEPS: u64 = 1_000;
 /// Lengths that target `ebpf` and the default MTU allow.
 const PACKETS: (u16, u16) = (14, 1500);
 
@@ -32,16 +31,32 @@ fn examples() -> Vec<(String, Vec<u8>)> {
     objects.iter().map(read).collect()
 }
 
+/// The result of an analysis.
+fn analysed(request: Request) -> Value {
+    let analysis = Analysis::start(request);
+    loop {
+        match analysis.next(Duration::from_secs(60)) {
+            Step::Event(Event::Result(report)) => {
+                return serde_json::from_str(&report.json).expect("the result is JSON");
+            }
+            Step::Event(_) => {}
+            Step::Pending | Step::Finished => panic!("the analysis ended without a result"),
+        }
+    }
+}
+
 /// The count that is guaranteed, and a witness of the path that sets it.
 fn guaranteed(name: &str, data: &[u8], metric: &str) -> (u64, Value) {
     let options = Options {
         target: "ebpf".into(),
         metric: Some(metric.into()),
-        deadline_seconds: Some(5.0),
-        ..options()
+        deadline_seconds: Some(2.0),
+        paths: Some(1),
+        mtu: 1500,
+        ..Options::default()
     };
     let (file, data) = (name.to_owned(), data.to_vec());
-    let (result, _) = run(Request { file, data, options, ..Request::default() });
+    let result = analysed(Request { file, data, options, ..Request::default() });
     assert_eq!(result["error"], Value::Null, "{name}");
     let count = &result["guarantee"]["counts"][metric.replace('-', " ")];
     (count.as_u64().expect("a count"), result["paths"][0]["witness"].clone())

@@ -25,7 +25,7 @@ mod tests;
 mod translate;
 mod watch;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -34,7 +34,7 @@ use crate::eval::Evaluator;
 use crate::model::Model;
 use crate::pool::TermPool;
 use crate::solver::{Interrupter, Outcome, Solver, SolverStatistics};
-use crate::term::TermId;
+use crate::term::{ArrayId, TermId};
 use engine::Engine;
 use gradual::Answer;
 use inputs::Inputs;
@@ -56,6 +56,8 @@ pub struct Z3Solver {
     /// Sees everything; made when first needed.
     exact: Option<Engine>,
     inputs: Inputs,
+    /// Arrays of which groups have disagreed about bytes.
+    crowded: BTreeSet<ArrayId>,
     memory: Memory,
     pins: Pins,
     /// Opaque terms of conditions that an exact check decided more easily.
@@ -85,6 +87,7 @@ impl Z3Solver {
             coarse: Engine::new(Translator::with_opaque_terms())?,
             exact: None,
             inputs: Inputs::default(),
+            crowded: BTreeSet::new(),
             memory: Memory::default(),
             pins: Pins::default(),
             stubborn: HashSet::new(),
@@ -135,43 +138,29 @@ impl Z3Solver {
         terms: &[TermId],
         stop: &Stop<'_>,
     ) -> Result<Outcome, SolverError> {
-        let mut groups = components::split(pool, &mut self.inputs, terms);
-        let mut models: Vec<Model> = Vec::new();
-        let mut undecided: Option<String> = None;
-        let (mut next, mut joined_before) = (0, false);
         loop {
-            // A contradiction in a later group decides the whole, even if an earlier one is open.
-            while next < groups.len() {
-                let part: Vec<TermId> = groups[next].iter().map(|&n| terms[n]).collect();
+            let mut models: Vec<Model> = Vec::new();
+            let mut undecided: Option<String> = None;
+            for group in components::split(pool, &mut self.inputs, &self.crowded, terms) {
+                let part: Vec<TermId> = group.iter().map(|&n| terms[n]).collect();
                 match self.decide_group(pool, &part, stop)? {
                     Outcome::Sat(model) => models.push(model),
                     Outcome::Unsat(core) => {
-                        return Ok(Outcome::Unsat(core.iter().map(|&n| groups[next][n]).collect()));
+                        return Ok(Outcome::Unsat(core.iter().map(|&n| group[n]).collect()));
                     }
+                    // A contradiction in a later group decides the whole.
                     Outcome::Unknown(why) => {
-                        models.push(Model::new());
                         undecided.get_or_insert(why);
                     }
                 }
-                next += 1;
             }
             if let Some(why) = undecided {
                 return Ok(Outcome::Unknown(why));
             }
-            match components::join(&models, joined_before) {
+            match components::join(&models) {
                 Ok(model) => return Ok(Outcome::Sat(model)),
-                Err(disagree) => {
-                    let mut together: Vec<usize> = Vec::new();
-                    for &group in disagree.iter().rev() {
-                        together.extend(groups.remove(group));
-                        models.remove(group);
-                    }
-                    together.sort_unstable();
-                    groups.push(together);
-                    next = models.len();
-                    // One after the other would be asked again with each of the rest.
-                    joined_before = true;
-                }
+                // None of them was crowded before, or its bytes would have been in one group.
+                Err(arrays) => self.crowded.extend(arrays),
             }
         }
     }
@@ -223,8 +212,8 @@ impl Z3Solver {
         let stubborn = opaque.iter().any(|term| self.stubborn.contains(term));
         let turns = [(QUICK, 0..1), (LONGER, 1..ROUNDS), (0, 0..0)];
         for (effort, rounds) in turns {
-            let coarsely = !rounds.is_empty() && !(stubborn && effort == QUICK);
-            if coarsely
+            let skipped = rounds.is_empty() || (stubborn && effort == QUICK);
+            if !skipped
                 && let Some(outcome) = self.search_coarsely(pool, terms, effort, rounds, stop)?
             {
                 return Ok(outcome);

@@ -267,10 +267,9 @@ impl Lifter<'_> {
     pub(super) fn uses_metadata(&self) -> bool {
         const ADJUST_META: i32 = 54;
         let call = crate::insn::Insn::Call(crate::insn::Call::Helper(ADJUST_META));
-        let made = |function: &crate::object::Function| {
-            function.code.as_ref().is_ok_and(|code| code.contains(&call))
-        };
-        self.starts_with_metadata() || self.object.functions.iter().any(made)
+        let mut codes = self.object.functions.iter().map(|function| &function.code);
+        self.starts_with_metadata()
+            || codes.any(|code| code.as_ref().is_ok_and(|code| code.contains(&call)))
     }
 
     /// Whether packets may have metadata when they arrive: another program has run before those

@@ -2,7 +2,8 @@
 //! the joining of their models.
 //!
 //! Bytes at unknown indices of one array may turn out to be the same place. Groups ignore this at
-//! first; models that disagree about a place tell which groups belong together.
+//! first; models that disagree about a place tell which arrays are crowded: conditions about these
+//! are in one group from then on.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,22 +12,34 @@ use crate::model::Model;
 use crate::pool::TermPool;
 use crate::term::{ArrayId, Node, TermId};
 
+/// What two conditions can have in common.
+#[derive(PartialEq, Eq, Hash)]
+enum Shared {
+    Input(TermId),
+    Numbers,
+    Array(ArrayId),
+}
+
 /// The positions in `terms` of each group, groups and positions in increasing order. All numbers of
-/// pairs are in one group, since all of them have to differ.
-pub(super) fn split(pool: &TermPool, inputs: &mut Inputs, terms: &[TermId]) -> Vec<Vec<usize>> {
+/// pairs are in one group, since all of them have to differ, and all bytes of a `crowded` array.
+pub(super) fn split(
+    pool: &TermPool,
+    inputs: &mut Inputs,
+    crowded: &BTreeSet<ArrayId>,
+    terms: &[TermId],
+) -> Vec<Vec<usize>> {
     // A forest over the positions: each points to an earlier one of its group or to itself.
     let mut parents: Vec<usize> = Vec::with_capacity(terms.len());
-    let mut owners: HashMap<TermId, usize> = HashMap::new();
-    let mut numbered: Option<usize> = None;
+    let mut owners: HashMap<Shared, usize> = HashMap::new();
     for (position, &term) in terms.iter().enumerate() {
         parents.push(position);
         for &input in inputs.of(pool, term).iter() {
-            let mut owner = *owners.entry(input).or_insert(position);
-            if matches!(pool.node(input), Node::Intern(..)) {
-                let shared = *numbered.get_or_insert(position);
-                unite(&mut parents, owner, shared);
-                owner = shared;
-            }
+            let shared = match *pool.node(input) {
+                Node::Intern(..) => Shared::Numbers,
+                Node::Select { array, .. } if crowded.contains(&array) => Shared::Array(array),
+                _ => Shared::Input(input),
+            };
+            let owner = *owners.entry(shared).or_insert(position);
             unite(&mut parents, owner, position);
         }
     }
@@ -55,28 +68,18 @@ fn unite(parents: &mut [usize], a: usize, b: usize) {
     parents[a.max(b)] = a.min(b);
 }
 
-/// One model of all groups, or the groups (in increasing order) whose models disagree about bytes.
-/// If these are to be told `widely`, all that read the same arrays are among them.
-pub(super) fn join(models: &[Model], widely: bool) -> Result<Model, Vec<usize>> {
-    let mut owners: HashMap<(ArrayId, u64), (u8, usize)> = HashMap::new();
+/// One model of all groups, or the arrays about whose bytes their models disagree.
+pub(super) fn join(models: &[Model]) -> Result<Model, BTreeSet<ArrayId>> {
+    let mut known: HashMap<(ArrayId, u64), u8> = HashMap::new();
     let mut joined = Model::new();
-    let (mut disagree, mut arrays) = (BTreeSet::new(), BTreeSet::new());
-    for (group, model) in models.iter().enumerate() {
+    let mut arrays = BTreeSet::new();
+    for model in models {
         for (array, index, value) in model.bytes() {
-            let (known, owner) = *owners.entry((array, index)).or_insert((value, group));
-            if known != value {
-                disagree.extend([owner, group]);
+            if *known.entry((array, index)).or_insert(value) != value {
                 arrays.insert(array);
             }
         }
         joined.extend(model);
     }
-    if disagree.is_empty() {
-        return Ok(joined);
-    }
-    if widely {
-        let reads = |model: &Model| model.bytes().any(|(array, ..)| arrays.contains(&array));
-        disagree.extend((0..models.len()).filter(|&group| reads(&models[group])));
-    }
-    Err(disagree.into_iter().collect())
+    if arrays.is_empty() { Ok(joined) } else { Err(arrays) }
 }

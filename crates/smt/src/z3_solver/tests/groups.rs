@@ -1,5 +1,7 @@
 //! Independent groups of conditions, the joining of their models, and what is remembered of them.
 
+use std::collections::BTreeSet;
+
 use super::solver;
 use crate::z3_solver::components::{join, split};
 use crate::z3_solver::inputs::Inputs;
@@ -21,9 +23,13 @@ fn conditions_without_a_common_input_are_independent() {
     let mut pool = TermPool::new();
     let packet = pool.array("packet", 16);
     let [a, b, c, d] = [0, 1, 2, 3].map(|place| byte(&mut pool, packet, place));
-    let conditions = [pool.ult(a, b), equals(&mut pool, c, 1), pool.ult(b, d), pool.eq(c, c)];
-    let groups = split(&pool, &mut Inputs::default(), &conditions[..3]);
-    assert_eq!(groups, [vec![0, 2], vec![1]]);
+    let conditions = [pool.ult(a, b), equals(&mut pool, c, 1), pool.ult(b, d)];
+    let mut inputs = Inputs::default();
+    let (mut crowded, mut groups) =
+        (BTreeSet::new(), |pool: &TermPool, crowded: &_, terms: &[_]| {
+            split(pool, &mut inputs, crowded, terms)
+        });
+    assert_eq!(groups(&pool, &crowded, &conditions), [vec![0, 2], vec![1]]);
     // All numbers of pairs have to differ.
     let zero = pool.constant(64, 0);
     let numbers = [a, c].map(|key| {
@@ -32,7 +38,9 @@ fn conditions_without_a_common_input_are_independent() {
     });
     let seven = pool.constant(32, 7);
     let sevens = numbers.map(|number| pool.ult(number, seven));
-    assert_eq!(split(&pool, &mut Inputs::default(), &sevens), [vec![0, 1]]);
+    assert_eq!(groups(&pool, &crowded, &sevens), [vec![0, 1]]);
+    crowded.insert(packet);
+    assert_eq!(groups(&pool, &crowded, &conditions), [vec![0, 1, 2]]);
 }
 
 #[test]
@@ -43,11 +51,10 @@ fn models_join_unless_they_disagree() {
     models[0].set_byte(packet, 3, 7);
     models[1].set_byte(packet, 4, 8);
     models[2].set_byte(packet, 4, 8);
-    let joined = join(&models, false);
+    let joined = join(&models);
     assert!(joined.is_ok_and(|model| model.bytes().count() == 2));
     models[2].set_byte(packet, 3, 9);
-    assert_eq!(join(&models, false), Err(vec![0, 2]));
-    assert_eq!(join(&models, true), Err(vec![0, 1, 2]));
+    assert_eq!(join(&models), Err(BTreeSet::from([packet])));
 }
 
 #[test]
