@@ -73,7 +73,13 @@ impl Witness {
             let info = &program.regions[region.index()];
             let beyond = info.kind == RegionKind::Packet && offset >= u64::from(found.length);
             let private = matches!(info.kind, RegionKind::Stack | RegionKind::Context);
-            if beyond {
+            if beyond && (offset as i64) < 0 {
+                notes.push(format!(
+                    "the path depends on byte {} in front of the packet, which is taken to hold any \
+                     value",
+                    offset.wrapping_neg()
+                ));
+            } else if beyond {
                 notes.push(format!(
                     "the path depends on byte {offset} of the packet buffer, behind the packet's \
                      end, which is taken to hold any value"

@@ -38,8 +38,13 @@ fn analysed(request: Request) -> Value {
 fn bound(program: usize) -> Value {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects/maps.bpf.o");
     let data = std::fs::read(path).expect("the object is there");
-    let options =
-        Options { target: "ebpf".into(), metric: Some("memory-accesses".into()), ..options() };
+    let options = Options {
+        target: "ebpf".into(),
+        metric: Some("memory-accesses".into()),
+        paths: Some(1),
+        mtu: 1500,
+        ..Options::default()
+    };
     analysed(Request { file: "maps.bpf.o".into(), data, program, options, ..Request::default() })
 }
 
