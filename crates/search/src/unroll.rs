@@ -81,8 +81,11 @@ fn per_loop(
     let mut result = vec![limits.every; flow.loops.len()];
     for &(location, limit) in &limits.at {
         // An instruction in a delay slot is part of several blocks.
-        let holds =
-            |block: &&BlockId| program.block(**block).insns.iter().any(|insn| insn.0 == location);
+        let holds = |block: &&BlockId| {
+            // The blocks of a helper's loop have no instructions of their own.
+            let block = program.block(**block);
+            block.first.0 == location || block.insns.iter().any(|insn| insn.0 == location)
+        };
         let mut around = flow.order.iter().filter(holds).map(|b| flow.innermost[b.index()]);
         let Some(inside) = around.find_map(|inside| inside) else {
             return Err(SearchError::NoLoopAt { location });

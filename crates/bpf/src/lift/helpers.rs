@@ -69,7 +69,7 @@ pub(super) const HELPERS: &[Helper] = &[
     Helper { number: 12, lift: Lift::TailCall, note: "slots that are known are followed; else the path may end there, which is listed as an assumption" },
     plain(23, environment::redirect, "exact"),
     plain(25, environment::perf_output, "0 or any error"),
-    plain(28, checksum::diff, "exact, for constant sizes; else any sum or an error"),
+    plain(28, checksum::diff, "exact as of Linux 6.13, which folds the sum to 16 bits, for constant sizes; else any sum or an error"),
     plain(42, environment::numa_node, "any number below 1024, the same in one run"),
     plain(44, packet::adjust_head, "exact, for 256 bytes of head room"),
     plain(51, map::redirect, "exact; whether there is an element is open unless known"),
@@ -115,7 +115,7 @@ pub(super) const HELPERS: &[Helper] = &[
     plain(205, environment::any, "any result"),
     plain(206, environment::zero_or_error, "0 or any error"),
     plain(207, environment::zero_or_error, "0 or any error"),
-    plain(208, environment::clock, "any time, not before the one returned last"),
+    plain(208, environment::any, "any time"),
 ];
 
 /// What to do about something that is not supported.

@@ -37,6 +37,13 @@ impl Lifter<'_> {
             let taken = self.machine.emit.coin();
             return Ok(Next::ExitOr(taken, behind(at)));
         }
+        if !self.options.contents.contains_key(&def.name) {
+            let sentence = format!(
+                "slots of {} that the object does not fill are empty (--maps can say what they hold)",
+                def.name
+            );
+            self.assumptions.insert(sentence);
+        }
         self.state.keep_arguments(at);
         let count = self.machine.start_zero("tail calls", 64);
         let left = self.machine.emit.ult(count, word(MAX_TAIL_CALLS));

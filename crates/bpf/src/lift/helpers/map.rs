@@ -92,6 +92,15 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
         let error = emit.select(must_be_new, errno(EEXIST), word(0));
         emit.select(exists, error, errno(E2BIG))
     } else {
+        if matches!(map.def.kind, MapKind::HASH | MapKind::LRU_HASH) {
+            // The kernel replaces the element; a pointer from before keeps the old value.
+            let sentence = format!(
+                "pointers to values of {} are not used after an update of the same key",
+                map.def.name
+            );
+            lifter.assumptions.insert(sentence);
+        }
+        let emit = &mut lifter.machine.emit;
         // Whether there is room for one more is up to what else is in the map.
         let full = emit.coin();
         let number = if lru { ENOMEM } else { E2BIG };
