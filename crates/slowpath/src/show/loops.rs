@@ -3,7 +3,7 @@
 use crate::frontend::Lifted;
 use crate::loops;
 use serde::Serialize;
-use slowpath_ir::{BlockId, FlowGraph, Program, Target};
+use slowpath_ir::{BlockId, FlowGraph, Program};
 use slowpath_search::{SearchError, UnrollLimits, Unrolled, unroll};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -82,8 +82,8 @@ pub(super) fn of(lifted: &Lifted, seconds: f64, stop: &dyn Fn() -> bool) -> Vec<
     shown.into_values().collect()
 }
 
-/// Counts the rounds of each loop, for one time that the loop is entered: those that get to a block
-/// that leads back. (The test in front of a loop is made once more than there are rounds.)
+/// Counts how often each loop's first block is laid out, for one time that the loop is entered. Loops
+/// of helpers begin with a test, which has no instruction: it is made once more than there are rounds.
 fn count(
     program: &Program,
     flow: &FlowGraph,
@@ -92,26 +92,21 @@ fn count(
 ) {
     for inside in &flow.loops {
         let around = inside.parent.map(|parent| flow.loops[parent.index()].header);
-        let leads_back = |block: BlockId| {
-            let mut edges = program.block(block).terminator.edges();
-            inside.blocks.contains(&block)
-                && edges.any(|edge| edge.target == Target::Block(inside.header))
-        };
-        let (mut most, mut times, mut counted) = (0, 0, false);
+        let header = program.block(inside.header);
+        let (mut most, mut times) = (0u64, 0);
         // Nodes are laid out iteration by iteration.
         for node in &unrolled.dag.nodes {
             if Some(node.block) == around {
                 times = 0;
-            }
-            counted &= node.block != inside.header;
-            if !counted && leads_back(node.block) {
-                (times, counted) = (times + 1, true);
+            } else if node.block == inside.header {
+                times += 1;
                 most = most.max(times);
             }
         }
-        let entry = known.entry(program.block(inside.header).first.0).or_insert(Ok(0));
+        let rounds = most.saturating_sub(u64::from(header.insns.is_empty()));
+        let entry = known.entry(header.first.0).or_insert(Ok(0));
         if let Ok(count) = entry {
-            *count = (*count).max(most);
+            *count = (*count).max(rounds);
         }
     }
 }
