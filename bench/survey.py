@@ -25,7 +25,9 @@ from typing import NamedTuple
 QUICK = 5  # seconds
 OUTCOMES = ["exact", "bounds", "refused", "broken"]
 
-PLACE = re.compile(r"^section .*?, instruction \d+(?: \(.*?:\d+\))?: |^instruction \S+: ")
+PLACE = re.compile(
+    r"^section .*?, instruction \d+(?: \(.*?:\d+\))?: |^(?:\S+:\d+: )?instruction \S+: "
+)
 HINT = re.compile(
     r"; (?:docs/support|\[helper|give the|sizes that|the kernel's verifier|define).*$"
 )
@@ -34,7 +36,12 @@ NAMES = [
     (re.compile(r"^map \S+ of type"), "map of type"),
     (re.compile(r"the maps in \S+ look"), "the maps in a map of maps look"),
     (re.compile(r"`[^`]*`"), "`…`"),
-    (re.compile(r"register \S+"), "register …"),
+    (re.compile(r"register \S+"), "a register"),
+    (re.compile(r"^address: `…` is"), "a value is"),
+    (
+        re.compile(r"^Error: Invalid value for '--section': no program matches.*"),
+        "there is no such program",
+    ),
     (re.compile(r"\d{4,}"), "N"),
 ]
 
