@@ -34,6 +34,11 @@ fn error(data: &[u8], options: Options) -> String {
 }
 
 #[test]
+fn an_empty_file_is_neither_object_nor_listing() {
+    assert!(error(b"", options()).starts_with("the file is empty"));
+}
+
+#[test]
 fn a_loop_without_a_bound_names_itself_and_the_option() {
     let error = error(endless().as_bytes(), options());
     assert!(error.starts_with("line 2: the loop at .1 "), "{error}");

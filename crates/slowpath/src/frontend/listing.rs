@@ -4,6 +4,10 @@ use super::{Lifted, Origins};
 use crate::Error;
 
 pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifted, Error> {
+    if data.is_empty() {
+        let what = "the file is empty; expected is a BPF object or an NFP listing";
+        return Err(Error::Input(what.into()));
+    }
     let listing =
         slowpath_nfp::parse_bytes(data).map_err(|error| Error::Input(error.to_string()))?;
     let options = slowpath_nfp::LiftOptions { min_packet: packets.0, max_packet: packets.1 };
