@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from slowpath.ranges import format_ranges
 from slowpath.report_lines import source_lines
 from slowpath.report_path import (
+    all_paths,
     detail_line,
     labelled,
-    listing_lines,
-    stats_lines,
     witness_lines,
 )
 from slowpath.report_table import failed_row, label_width
@@ -35,19 +34,7 @@ def counts_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[
     yield _naive(result["metric"], guarantee, naive)
     for number, assumption in enumerate(result["assumptions"]):
         yield labelled("" if number else "assuming", f"- {one_line(assumption)}")
-    if not result["paths"]:
-        yield Line("")
-        yield Line("No satisfiable path is known yet: there is no witness.")
-    for index in range(len(result["paths"])):
-        yield Line("")
-        yield from _path(result, index, detail["paths"][index])
-        if verbose:
-            yield from listing_lines(detail["paths"][index])
-    if guarantee["exact"] and guarantee["stopped"] is not None:
-        yield Line("")
-        yield Line(f"There may be more paths; the search stopped: {guarantee['stopped']}")
-    if verbose:
-        yield from stats_lines(result["stats"])
+    yield from all_paths(result, detail, _path, verbose=verbose)
 
 
 def _guarantee(result: Result, guarantee: Bound) -> Iterator[Line]:

@@ -1,10 +1,10 @@
 """The lines about one path that reports of all kinds of targets have."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from slowpath.packet import hex_dump, memory_dump, witness_bytes
-from slowpath.results import PathDetail, PathResult, Stats
+from slowpath.results import Detail, PathDetail, PathResult, Result, Stats
 from slowpath.terminal import Line, one_line
 
 LABEL = 13
@@ -20,6 +20,30 @@ def labelled(label: str, text: str, style: str = "") -> Line:
 def detail_line(label: str, text: str) -> Line:
     """A line about a path."""
     return Line(f"{INDENT}{label:<{LABEL + 1}}{text}")
+
+
+def all_paths(
+    result: Result,
+    detail: Detail,
+    one_path: Callable[[Result, int, PathDetail], Iterator[Line]],
+    *,
+    verbose: bool,
+) -> Iterator[Line]:
+    """The paths of a report, each as `one_path` describes it, and how the search ended."""
+    if not result["paths"]:
+        yield Line("")
+        yield Line("No satisfiable path is known yet: there is no witness.")
+    for index in range(len(result["paths"])):
+        yield Line("")
+        yield from one_path(result, index, detail["paths"][index])
+        if verbose:
+            yield from listing_lines(detail["paths"][index])
+    guarantee = result["guarantee"]
+    if guarantee is not None and guarantee["exact"] and guarantee["stopped"] is not None:
+        yield Line("")
+        yield Line(f"There may be more paths; the search stopped: {guarantee['stopped']}")
+    if verbose:
+        yield from stats_lines(result["stats"])
 
 
 def witness_lines(path: PathResult) -> Iterator[Line]:

@@ -10,11 +10,10 @@ from slowpath.ranges import format_ranges
 from slowpath.rates import Metric, format_improvement, format_packetrate, format_rate
 from slowpath.report_path import (
     LABEL,
+    all_paths,
     count_of,
     detail_line,
     labelled,
-    listing_lines,
-    stats_lines,
     witness_lines,
 )
 from slowpath.results import (
@@ -46,19 +45,7 @@ def full_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Li
     yield from _naive(rate_metric(result), guarantee, naive)
     yield Line("")
     yield from _components(guarantee, result["paths"])
-    if not result["paths"]:
-        yield Line("")
-        yield Line("No satisfiable path is known yet: there is no witness.")
-    for index in range(len(result["paths"])):
-        yield Line("")
-        yield from _path(result, index, detail["paths"][index])
-        if verbose:
-            yield from listing_lines(detail["paths"][index])
-    if guarantee["exact"] and guarantee["stopped"] is not None:
-        yield Line("")
-        yield Line(f"There may be more paths; the search stopped: {guarantee['stopped']}")
-    if verbose:
-        yield from stats_lines(result["stats"])
+    yield from all_paths(result, detail, _path, verbose=verbose)
 
 
 def _guarantee(result: Result, guarantee: Bound) -> Iterator[Line]:
