@@ -6,7 +6,7 @@ mod straight;
 use proptest::prelude::*;
 use slowpath_exec::Machine;
 use slowpath_exec::concrete::{self, Environment};
-use slowpath_ir::{BinaryOp, BlockBuilder, Operand, Program, Reg};
+use slowpath_ir::{BinaryOp, BlockBuilder, Emit, Operand, Program, Reg};
 use slowpath_smt::{Model, Node};
 use straight::{
     COND, HASH, PACKET_REGION, POINT, TABLE, VALUES, element, execute, k, look_up, packet, program,

@@ -3,7 +3,7 @@
 mod straight;
 
 use slowpath_exec::concrete::{self, Environment, Run};
-use slowpath_ir::{BinaryOp, BlockBuilder, InputId, Operand, Reg, RegionId};
+use slowpath_ir::{BinaryOp, BlockBuilder, Emit, InputId, Operand, Reg, RegionId};
 use straight::{CONTENT, HASH_REGION, TABLE, VALUES, element, k, look_up, program};
 
 /// Runs a program that gives the general registers these values.

@@ -3,7 +3,7 @@
 mod straight;
 
 use slowpath_exec::{ExecError, Machine, Resolver};
-use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, Operand, RegionId};
+use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, Emit, Operand, RegionId};
 use slowpath_smt::TermId;
 use std::rc::Rc;
 use straight::{

@@ -17,39 +17,52 @@ impl<'a> BlockBuilder<'a> {
     pub fn new(regs: &'a mut Vec<RegInfo>, ops: &'a mut Vec<OriginOp>, insn: InsnIdx) -> Self {
         BlockBuilder { regs, ops, insn }
     }
+}
 
-    /// Appends an operation.
-    pub fn push(&mut self, op: Op) {
+impl Emit for BlockBuilder<'_> {
+    fn push(&mut self, op: Op) {
         self.ops.push(OriginOp { op, insn: self.insn });
     }
 
-    /// A new register of `width` bits.
-    pub fn temp(&mut self, width: u8) -> Reg {
+    fn temp(&mut self, width: u8) -> Reg {
         let reg = Reg::from(self.regs.len());
         self.regs.push(RegInfo { name: format!("t{}", reg.0), width });
         reg
     }
 
+    fn reg_width(&self, reg: Reg) -> u8 {
+        self.regs[reg.index()].width
+    }
+}
+
+/// Appending micro-operations: what a front end says how to do, and what follows from it.
+///
+/// Widths are the caller's duty; [`Program::validate`](crate::Program::validate) checks them.
+pub trait Emit {
+    /// Appends an operation.
+    fn push(&mut self, op: Op);
+
+    /// A register of `width` bits for a result.
+    fn temp(&mut self, width: u8) -> Reg;
+
+    /// The width of a register in bits.
+    fn reg_width(&self, reg: Reg) -> u8;
+
     /// The width of an operand in bits.
-    pub fn width(&self, operand: Operand) -> u8 {
+    fn width(&self, operand: Operand) -> u8 {
         match operand {
-            Operand::Reg(reg) => self.regs[reg.index()].width,
+            Operand::Reg(reg) => self.reg_width(reg),
             Operand::Const { width, .. } => width,
         }
     }
 
     /// `dst = src`.
-    pub fn copy(&mut self, dst: Reg, src: impl Into<Operand>) {
+    fn copy(&mut self, dst: Reg, src: impl Into<Operand>) {
         self.push(Op::Copy { dst, src: src.into() });
     }
 
     /// A new register with `a op b`.
-    pub fn binary(
-        &mut self,
-        op: BinaryOp,
-        a: impl Into<Operand>,
-        b: impl Into<Operand>,
-    ) -> Operand {
+    fn binary(&mut self, op: BinaryOp, a: impl Into<Operand>, b: impl Into<Operand>) -> Operand {
         let (a, b) = (a.into(), b.into());
         let width = match op {
             BinaryOp::Eq | BinaryOp::Ult | BinaryOp::Slt => 1,
@@ -63,7 +76,7 @@ impl<'a> BlockBuilder<'a> {
     }
 
     /// A new register with `~src`; constants are folded.
-    pub fn not(&mut self, src: impl Into<Operand>) -> Operand {
+    fn not(&mut self, src: impl Into<Operand>) -> Operand {
         let src = src.into();
         if let Operand::Const { value, width } = src {
             return Operand::constant(width, !value & mask(width));
@@ -74,7 +87,7 @@ impl<'a> BlockBuilder<'a> {
     }
 
     /// A new register with bits `lo + width - 1 ..= lo` of `src`; constants are folded.
-    pub fn extract(&mut self, src: impl Into<Operand>, lo: u8, width: u8) -> Operand {
+    fn extract(&mut self, src: impl Into<Operand>, lo: u8, width: u8) -> Operand {
         let src = src.into();
         match src {
             Operand::Const { value, .. } => Operand::constant(width, value >> lo),
@@ -88,7 +101,7 @@ impl<'a> BlockBuilder<'a> {
     }
 
     /// A new register with `src` extended by zeros to `width`; constants are folded.
-    pub fn zero_extend(&mut self, src: impl Into<Operand>, width: u8) -> Operand {
+    fn zero_extend(&mut self, src: impl Into<Operand>, width: u8) -> Operand {
         let src = src.into();
         match src {
             Operand::Const { value, .. } => Operand::constant(width, value),
@@ -102,7 +115,7 @@ impl<'a> BlockBuilder<'a> {
     }
 
     /// A new register with `src` extended by its sign to `width`.
-    pub fn sign_extend(&mut self, src: impl Into<Operand>, width: u8) -> Operand {
+    fn sign_extend(&mut self, src: impl Into<Operand>, width: u8) -> Operand {
         let src = src.into();
         if width == self.width(src) {
             return src;
@@ -113,7 +126,7 @@ impl<'a> BlockBuilder<'a> {
     }
 
     /// A new register with `if cond { then } else { other }`.
-    pub fn select(
+    fn select(
         &mut self,
         cond: impl Into<Operand>,
         then: impl Into<Operand>,
@@ -126,28 +139,28 @@ impl<'a> BlockBuilder<'a> {
     }
 
     /// A new register with an unknown of the environment.
-    pub fn input(&mut self, input: InputId, width: u8) -> Operand {
+    fn input(&mut self, input: InputId, width: u8) -> Operand {
         let dst = self.temp(width);
         self.push(Op::Input { dst, input });
         dst.into()
     }
 
     /// A new register with any value from `min` to `max`, anew each time.
-    pub fn unknown(&mut self, width: u8, min: u64, max: u64) -> Operand {
+    fn unknown(&mut self, width: u8, min: u64, max: u64) -> Operand {
         let dst = self.temp(width);
         self.push(Op::Unknown { dst, min, max });
         dst.into()
     }
 
     /// A new register with `bytes` bytes at `addr`, little-endian.
-    pub fn load(&mut self, addr: impl Into<Operand>, bytes: u8) -> Operand {
+    fn load(&mut self, addr: impl Into<Operand>, bytes: u8) -> Operand {
         let dst = self.temp(8 * bytes);
         self.push(Op::Load { dst, addr: addr.into() });
         dst.into()
     }
 
     /// Stores `value` at `addr`, little-endian.
-    pub fn store(&mut self, addr: impl Into<Operand>, value: impl Into<Operand>) {
+    fn store(&mut self, addr: impl Into<Operand>, value: impl Into<Operand>) {
         self.push(Op::Store { addr: addr.into(), value: value.into() });
     }
 }

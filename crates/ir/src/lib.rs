@@ -17,7 +17,7 @@ mod op;
 mod program;
 mod validate;
 
-pub use build::BlockBuilder;
+pub use build::{BlockBuilder, Emit};
 pub use flow::{FlowError, FlowGraph, Loop};
 pub use index::{BlockId, CostClassId, InputId, InsnIdx, LoopId, Reg, RegionId};
 pub use liveness::{Liveness, eliminate_dead_operations};

@@ -4,7 +4,7 @@ mod common;
 
 use common::{copy, program};
 use slowpath_ir::{
-    BinaryOp, BlockBuilder, BlockId, InsnIdx, Liveness, Op, Operand, OriginOp, Reg,
+    BinaryOp, BlockBuilder, BlockId, Emit, InsnIdx, Liveness, Op, Operand, OriginOp, Reg,
     eliminate_dead_operations,
 };
 

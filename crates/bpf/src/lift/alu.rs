@@ -1,7 +1,7 @@
 //! Arithmetic, moves and byte swaps, as RFC 9669 section 4.1 and the kernel's
 //! `kernel/bpf/core.c` define them.
 
-use slowpath_ir::{BinaryOp, Operand};
+use slowpath_ir::{BinaryOp, Emit, Operand};
 
 use super::emit::Emitter;
 use super::error::{Cause, VERIFIER};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use slowpath_ir::{BinaryOp, Operand};
+use slowpath_ir::{BinaryOp, Emit, Operand};
 
 use super::emit::{Emitter, word};
 use super::error::LiftError;

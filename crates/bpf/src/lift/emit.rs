@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use slowpath_ir::{BinaryOp, InputId, InsnIdx, Op, Operand, OriginOp, Reg, RegInfo};
+use slowpath_ir::{BinaryOp, Emit, InputId, InsnIdx, Op, Operand, OriginOp, Reg, RegInfo};
 
 /// Collects the operations of the current block.
 #[derive(Debug, Default)]
@@ -49,55 +49,11 @@ impl Emitter {
         Reg::from(self.regs.len() - 1)
     }
 
-    fn temporary(&mut self, width: u8) -> Reg {
-        let (pool, used) = self.temporaries.entry(width).or_default();
-        *used += 1;
-        if *used > pool.len() {
-            let reg = Reg::from(self.regs.len());
-            self.regs.push(RegInfo { name: format!("t{}.{width}", pool.len()), width });
-            pool.push(reg);
-        }
-        pool[*used - 1]
-    }
-
-    pub fn width(&self, operand: Operand) -> u8 {
-        match operand {
-            Operand::Reg(reg) => self.regs[reg.index()].width,
-            Operand::Const { width, .. } => width,
-        }
-    }
-
-    pub fn push(&mut self, op: Op) {
-        self.ops.push(OriginOp { op, insn: InsnIdx(self.insn) });
-    }
-
-    pub fn copy(&mut self, dst: Reg, src: impl Into<Operand>) {
-        self.push(Op::Copy { dst, src: src.into() });
-    }
-
     /// A temporary that keeps the value whatever is written to its register later.
     pub fn capture(&mut self, src: Operand) -> Operand {
         let Operand::Reg(_) = src else { return src };
-        let dst = self.temporary(self.width(src));
+        let dst = self.temp(self.width(src));
         self.copy(dst, src);
-        dst.into()
-    }
-
-    pub fn binary(
-        &mut self,
-        op: BinaryOp,
-        a: impl Into<Operand>,
-        b: impl Into<Operand>,
-    ) -> Operand {
-        let (a, b) = (a.into(), b.into());
-        let width = match op {
-            BinaryOp::Eq | BinaryOp::Ult | BinaryOp::Slt => 1,
-            BinaryOp::Concat => self.width(a) + self.width(b),
-            BinaryOp::Intern => 32,
-            _ => self.width(a),
-        };
-        let dst = self.temporary(width);
-        self.push(Op::Binary { op, dst, a, b });
         dst.into()
     }
 
@@ -130,72 +86,6 @@ impl Emitter {
         self.binary(BinaryOp::Or, a, b)
     }
 
-    pub fn not(&mut self, src: impl Into<Operand>) -> Operand {
-        let src = src.into();
-        let dst = self.temporary(self.width(src));
-        self.push(Op::Not { dst, src });
-        dst.into()
-    }
-
-    /// Bits `lo + width - 1 ..= lo`; constants are folded.
-    pub fn extract(&mut self, src: impl Into<Operand>, lo: u8, width: u8) -> Operand {
-        let src = src.into();
-        match src {
-            Operand::Const { value, .. } => Operand::constant(width, value >> lo),
-            _ if lo == 0 && width == self.width(src) => src,
-            _ => {
-                let dst = self.temporary(width);
-                self.push(Op::Extract { dst, src, lo });
-                dst.into()
-            }
-        }
-    }
-
-    pub fn zero_extend(&mut self, src: impl Into<Operand>, width: u8) -> Operand {
-        let src = src.into();
-        match src {
-            Operand::Const { value, .. } => Operand::constant(width, value),
-            _ if width == self.width(src) => src,
-            _ => {
-                let dst = self.temporary(width);
-                self.push(Op::ZeroExtend { dst, src });
-                dst.into()
-            }
-        }
-    }
-
-    pub fn sign_extend(&mut self, src: impl Into<Operand>, width: u8) -> Operand {
-        let src = src.into();
-        if width == self.width(src) {
-            return src;
-        }
-        let dst = self.temporary(width);
-        self.push(Op::SignExtend { dst, src });
-        dst.into()
-    }
-
-    pub fn select(
-        &mut self,
-        cond: impl Into<Operand>,
-        then: impl Into<Operand>,
-        other: impl Into<Operand>,
-    ) -> Operand {
-        let (cond, then, other) = (cond.into(), then.into(), other.into());
-        let dst = self.temporary(self.width(then));
-        self.push(Op::Select { dst, cond, then, other });
-        dst.into()
-    }
-
-    pub fn load(&mut self, addr: impl Into<Operand>, bytes: u8) -> Operand {
-        let dst = self.temporary(8 * bytes);
-        self.push(Op::Load { dst, addr: addr.into() });
-        dst.into()
-    }
-
-    pub fn store(&mut self, addr: impl Into<Operand>, value: impl Into<Operand>) {
-        self.push(Op::Store { addr: addr.into(), value: value.into() });
-    }
-
     /// Stores `value` where `cond` is set, else what is there already.
     pub fn store_if(&mut self, cond: Operand, addr: Operand, value: Operand) {
         let old = self.load(addr, self.width(value) / 8);
@@ -205,14 +95,14 @@ impl Emitter {
 
     /// Anything from 0 to `max`, anew at every execution.
     pub fn unknown(&mut self, width: u8, max: u64) -> Operand {
-        let dst = self.temporary(width);
+        let dst = self.temp(width);
         self.push(Op::Unknown { dst, min: 0, max });
         dst.into()
     }
 
     /// An unknown that is the same throughout a run.
     pub fn unknown_input(&mut self, input: InputId, width: u8) -> Operand {
-        let dst = self.temporary(width);
+        let dst = self.temp(width);
         self.push(Op::Input { dst, input });
         dst.into()
     }
@@ -220,5 +110,26 @@ impl Emitter {
     /// A single bit that can be either.
     pub fn coin(&mut self) -> Operand {
         self.unknown(1, 1)
+    }
+}
+
+impl Emit for Emitter {
+    fn push(&mut self, op: Op) {
+        self.ops.push(OriginOp { op, insn: InsnIdx(self.insn) });
+    }
+
+    fn temp(&mut self, width: u8) -> Reg {
+        let (pool, used) = self.temporaries.entry(width).or_default();
+        *used += 1;
+        if *used > pool.len() {
+            let reg = Reg::from(self.regs.len());
+            self.regs.push(RegInfo { name: format!("t{}.{width}", pool.len()), width });
+            pool.push(reg);
+        }
+        pool[*used - 1]
+    }
+
+    fn reg_width(&self, reg: Reg) -> u8 {
+        self.regs[reg.index()].width
     }
 }

@@ -1,6 +1,6 @@
 //! Conditions of jumps (RFC 9669, section 4.3).
 
-use slowpath_ir::{BinaryOp, Operand};
+use slowpath_ir::{BinaryOp, Emit, Operand};
 
 use super::lifter::Lifter;
 use super::value::Known;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use slowpath_ir::{
-    Block, BlockId, CostClassId, CostEvent, Edge, InsnIdx, Operand, Target, Terminator,
+    Block, BlockId, CostClassId, CostEvent, Edge, Emit, InsnIdx, Operand, Target, Terminator,
 };
 
 use super::LiftOptions;

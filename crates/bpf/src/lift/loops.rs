@@ -1,7 +1,7 @@
 //! Helpers that call back: `bpf_loop` (`kernel/bpf/bpf_iter.c`) and `bpf_for_each_map_elem`
 //! (`kernel/bpf/arraymap.c`, `hashtab.c`). The callback is inlined into a loop.
 
-use slowpath_ir::{Operand, Reg, RegionKind};
+use slowpath_ir::{Emit, Operand, Reg, RegionKind};
 
 use super::emit::{errno, word};
 use super::error::{Cause, VERIFIER};

@@ -2,7 +2,7 @@
 //! the unknowns of the environment. Made when first needed.
 
 use slowpath_ir::{
-    Input, InputId, InputKind, Op, Operand, OriginOp, Reg, Region, RegionId, RegionKind,
+    Emit, Input, InputId, InputKind, Op, Operand, OriginOp, Reg, Region, RegionId, RegionKind,
 };
 use std::collections::BTreeMap;
 

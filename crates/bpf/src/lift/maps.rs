@@ -7,7 +7,7 @@
 //! Whether an element exists is a byte in a second region. What user space may have put into a map
 //! is the unknown initial content of both.
 
-use slowpath_ir::{BinaryOp, InputKind, Op, Operand, RegionId, RegionKind};
+use slowpath_ir::{BinaryOp, Emit, InputKind, Op, Operand, RegionId, RegionKind};
 
 use super::emit::word;
 use super::error::Cause;

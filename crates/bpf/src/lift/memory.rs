@@ -1,6 +1,6 @@
 //! Loads, stores, atomic operations and 64-bit immediates (RFC 9669, sections 5.1 to 5.4).
 
-use slowpath_ir::{BinaryOp, Operand};
+use slowpath_ir::{BinaryOp, Emit, Operand};
 
 use super::emit::word;
 use super::error::{Cause, VERIFIER};

@@ -1,6 +1,6 @@
 //! What holds before the first instruction: the context, the packet, and what helpers count.
 
-use slowpath_ir::{BinaryOp, InputId, InputKind, Op, Operand, OriginOp, Reg};
+use slowpath_ir::{BinaryOp, Emit, InputId, InputKind, Op, Operand, OriginOp, Reg};
 
 use super::emit::word;
 use super::machine::Machine;

@@ -1,7 +1,7 @@
 //! `bpf_tail_call`: jumps to the program in a slot of a program array, or goes on if there is none
 //! (`bpf_tail_call` of `kernel/bpf/core.c`).
 
-use slowpath_ir::Operand;
+use slowpath_ir::{Emit, Operand};
 
 use super::emit::word;
 use super::error::{Cause, VERIFIER};

@@ -1,7 +1,7 @@
 //! Longest-prefix-match tries whose content is known: a look-up compares the key with every entry
 //! (`trie_lookup_elem` of `kernel/bpf/lpm_trie.c`).
 
-use slowpath_ir::{BinaryOp, Operand};
+use slowpath_ir::{BinaryOp, Emit, Operand};
 
 use super::content::{EntryValue, MapContent, MapEntry};
 use super::emit::word;

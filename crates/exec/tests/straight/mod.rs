@@ -6,8 +6,9 @@
 
 use slowpath_exec::{Machine, PointId, Resolver};
 use slowpath_ir::{
-    BinaryOp, Block, BlockBuilder, BlockId, Edge, Input, InputId, InputKind, InsnIdx, Instruction,
-    Op, Operand, OriginOp, Program, Reg, RegInfo, Region, RegionId, RegionKind, Target, Terminator,
+    BinaryOp, Block, BlockBuilder, BlockId, Edge, Emit, Input, InputId, InputKind, InsnIdx,
+    Instruction, Op, Operand, OriginOp, Program, Reg, RegInfo, Region, RegionId, RegionKind,
+    Target, Terminator,
 };
 use slowpath_smt::TermId;
 use std::rc::Rc;

@@ -3,7 +3,7 @@
 //! The compiler does 64-bit arithmetic in two instructions, the second with carry. When both are
 //! in one block, the carry and the sign behind the second come from one 64-bit comparison.
 
-use slowpath_ir::{BinaryOp, Operand as Value};
+use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
 use super::machine::{ArchReg, LowHalf, Machine};
 use crate::{AluOp, Operand};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use slowpath_ir::{BinaryOp, InsnIdx, Op, Operand as Value, OriginOp, Reg, RegInfo};
+use slowpath_ir::{Emit, InsnIdx, Op, Operand as Value, OriginOp, Reg, RegInfo};
 
 use super::known::{self, Known};
 
@@ -54,7 +54,38 @@ impl Emitter {
         Reg::from(self.regs.len() - 1)
     }
 
-    fn temporary(&mut self, width: u8) -> Reg {
+    /// Known bits of a value.
+    pub fn known(&self, value: Value) -> Known {
+        match value {
+            Value::Reg(reg) => self.known.get(&reg).copied().unwrap_or_default(),
+            Value::Const { value, width } => Known::constant(value, width),
+        }
+    }
+
+    /// A temporary that keeps the value whatever is written later.
+    pub fn capture(&mut self, src: Value) -> Value {
+        match src {
+            Value::Const { .. } => src,
+            Value::Reg(_) => {
+                let dst = self.temp(self.width(src));
+                self.copy(dst, src);
+                Value::Reg(dst)
+            }
+        }
+    }
+}
+
+impl Emit for Emitter {
+    fn push(&mut self, op: Op) {
+        if let Some(dst) = op.dst() {
+            let width = self.reg_width(dst);
+            let known = known::result(&op, width, |value| (self.known(value), self.width(value)));
+            self.known.insert(dst, known);
+        }
+        self.ops.push(OriginOp { op, insn: self.insn });
+    }
+
+    fn temp(&mut self, width: u8) -> Reg {
         let (pool, used) = self.temporaries.entry(width).or_default();
         *used += 1;
         if *used > pool.len() {
@@ -65,110 +96,7 @@ impl Emitter {
         pool[*used - 1]
     }
 
-    fn width(&self, value: Value) -> u8 {
-        match value {
-            Value::Reg(reg) => self.regs[reg.index()].width,
-            Value::Const { width, .. } => width,
-        }
-    }
-
-    /// Known bits of a value.
-    pub fn known(&self, value: Value) -> Known {
-        match value {
-            Value::Reg(reg) => self.known.get(&reg).copied().unwrap_or_default(),
-            Value::Const { value, width } => Known::constant(value, width),
-        }
-    }
-
-    pub fn push(&mut self, op: Op) {
-        if let Some(dst) = op.dst() {
-            let width = self.regs[dst.index()].width;
-            let known = known::result(&op, width, |value| (self.known(value), self.width(value)));
-            self.known.insert(dst, known);
-        }
-        self.ops.push(OriginOp { op, insn: self.insn });
-    }
-
-    /// `dst = src`.
-    pub fn copy(&mut self, dst: Reg, src: Value) {
-        self.push(Op::Copy { dst, src });
-    }
-
-    /// A temporary that keeps the value whatever is written later.
-    pub fn capture(&mut self, src: Value) -> Value {
-        match src {
-            Value::Const { .. } => src,
-            Value::Reg(_) => {
-                let dst = self.temporary(self.width(src));
-                self.copy(dst, src);
-                Value::Reg(dst)
-            }
-        }
-    }
-
-    /// `a op b`.
-    pub fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Value {
-        let dst = self.temporary(match op {
-            BinaryOp::Eq | BinaryOp::Ult | BinaryOp::Slt => 1,
-            BinaryOp::Concat => self.width(a) + self.width(b),
-            _ => self.width(a),
-        });
-        self.push(Op::Binary { op, dst, a, b });
-        Value::Reg(dst)
-    }
-
-    /// `~src`.
-    pub fn not(&mut self, src: Value) -> Value {
-        if let Value::Const { value, width } = src {
-            return Value::constant(width, !value);
-        }
-        let dst = self.temporary(self.width(src));
-        self.push(Op::Not { dst, src });
-        Value::Reg(dst)
-    }
-
-    /// Bits `lo + width - 1` down to `lo`.
-    pub fn extract(&mut self, src: Value, lo: u8, width: u8) -> Value {
-        match src {
-            Value::Const { value, .. } => Value::constant(width, value >> lo),
-            _ if lo == 0 && width == self.width(src) => src,
-            _ => {
-                let dst = self.temporary(width);
-                self.push(Op::Extract { dst, src, lo });
-                Value::Reg(dst)
-            }
-        }
-    }
-
-    /// Extension by zeros.
-    pub fn zero_extend(&mut self, src: Value, width: u8) -> Value {
-        match src {
-            Value::Const { value, .. } => Value::constant(width, value),
-            _ if width == self.width(src) => src,
-            _ => {
-                let dst = self.temporary(width);
-                self.push(Op::ZeroExtend { dst, src });
-                Value::Reg(dst)
-            }
-        }
-    }
-
-    /// Extension by the sign.
-    pub fn sign_extend(&mut self, src: Value, width: u8) -> Value {
-        let dst = self.temporary(width);
-        self.push(Op::SignExtend { dst, src });
-        Value::Reg(dst)
-    }
-
-    /// `bytes` bytes at `addr`, little-endian.
-    pub fn load(&mut self, addr: Value, bytes: u8) -> Value {
-        let dst = self.temporary(8 * bytes);
-        self.push(Op::Load { dst, addr });
-        Value::Reg(dst)
-    }
-
-    /// Stores at `addr`, little-endian.
-    pub fn store(&mut self, addr: Value, value: Value) {
-        self.push(Op::Store { addr, value });
+    fn reg_width(&self, reg: Reg) -> u8 {
+        self.regs[reg.index()].width
     }
 }

@@ -1,6 +1,6 @@
 //! Constants and byte fields: `immed`, `immed_w1`, `ld_field`, `ld_field_w_clr`.
 
-use slowpath_ir::{BinaryOp, Operand as Value};
+use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
 use super::machine::Machine;
 use crate::{Operand, Shift, ShiftAmount, ShiftKind};

@@ -4,7 +4,7 @@
 //! the fourth instruction behind the write sees it; a memory command that waits takes at least
 //! three cycles by itself.
 
-use slowpath_ir::{BinaryOp, Operand as Value};
+use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
 use super::machine::{ArchReg, Machine};
 use crate::{LocalAccess, Operand};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use slowpath_ir::{BinaryOp, InputId, Op, Operand as Value, Reg};
+use slowpath_ir::{BinaryOp, Emit, InputId, Op, Operand as Value, Reg};
 
 use super::emit::Emitter;
 use super::local::PendingBase;

@@ -2,7 +2,7 @@
 //!
 //! Addresses: 32 bits in SRAM (the packet), 40 bits in DRAM (the map).
 
-use slowpath_ir::{BinaryOp, Operand as Value};
+use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
 use super::error::LiftCause;
 use super::machine::{ArchReg, Machine};

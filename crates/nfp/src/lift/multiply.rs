@@ -3,7 +3,7 @@
 //! The product is computed from the factors that `start` has seen. A multiplication must be whole
 //! and in order inside one block.
 
-use slowpath_ir::{BinaryOp, Operand as Value};
+use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
 use super::error::LiftCause;
 use super::machine::{ArchReg, Machine};

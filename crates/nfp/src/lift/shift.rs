@@ -1,6 +1,6 @@
 //! Shifts: `alu_shf`, `asr`, `dbl_shf`.
 
-use slowpath_ir::{BinaryOp, Operand as Value};
+use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
 use super::machine::{ArchReg, Machine};
 use crate::{AluOp, Operand, Shift, ShiftAmount, ShiftKind};

@@ -5,7 +5,7 @@
 
 use proptest::prelude::*;
 use slowpath_ir::{
-    BinaryOp, Block, BlockBuilder, BlockId, CostClassId, CostEvent, Edge, Input, InputId,
+    BinaryOp, Block, BlockBuilder, BlockId, CostClassId, CostEvent, Edge, Emit, Input, InputId,
     InputKind, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reg, RegInfo, Region,
     RegionId, RegionKind, Target as Goal, Terminator,
 };

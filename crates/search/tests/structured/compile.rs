@@ -3,7 +3,7 @@
 use super::elements::TABLE;
 use super::{Cond, HANDLES, NESTING, POINTERS, Stmt, VALUES};
 use slowpath_ir::{
-    BinaryOp, Block, BlockBuilder, BlockId, CostClassId, CostEvent, Edge, Input, InputId,
+    BinaryOp, Block, BlockBuilder, BlockId, CostClassId, CostEvent, Edge, Emit, Input, InputId,
     InputKind, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reg, RegInfo, Region,
     RegionId, RegionKind, Target, Terminator,
 };

@@ -1,6 +1,6 @@
 //! `bpf_csum_diff` (`net/core/filter.c`).
 
-use slowpath_ir::{BinaryOp, Operand};
+use slowpath_ir::{BinaryOp, Emit, Operand};
 
 use crate::lift::emit::{Emitter, errno, word};
 use crate::lift::error::Cause;

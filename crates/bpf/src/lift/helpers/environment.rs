@@ -1,7 +1,7 @@
 //! Helpers whose results come from outside: clocks, random numbers, the processor, the routing
 //! table, user space.
 
-use slowpath_ir::{InputKind, Op, Operand};
+use slowpath_ir::{Emit, InputKind, Op, Operand};
 
 use crate::lift::emit::word;
 use crate::lift::error::Cause;

@@ -1,7 +1,7 @@
 //! Helpers that look into maps and change them (`kernel/bpf/helpers.c`, `arraymap.c`, `hashtab.c`,
 //! `lpm_trie.c`, `queue_stack_maps.c`).
 
-use slowpath_ir::Operand;
+use slowpath_ir::{Emit, Operand};
 
 use crate::lift::emit::{errno, word};
 use crate::lift::error::Cause;

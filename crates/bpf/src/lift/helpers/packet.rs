@@ -3,7 +3,7 @@
 //! The packet has the room around it that native XDP guarantees: 256 bytes in front, of which the
 //! kernel keeps `struct xdp_frame`, and the rest of a page behind, less `struct skb_shared_info`.
 
-use slowpath_ir::{BinaryOp, Operand};
+use slowpath_ir::{BinaryOp, Emit, Operand};
 
 use crate::lift::emit::{errno, word};
 use crate::lift::error::Cause;

@@ -1,7 +1,7 @@
 //! Helpers and kernel functions that hand out objects of the kernel to read: sockets, connections,
 //! flows.
 
-use slowpath_ir::{BinaryOp, Operand, RegionKind};
+use slowpath_ir::{BinaryOp, Emit, Operand, RegionKind};
 
 use crate::lift::emit::word;
 use crate::lift::error::Cause;
