@@ -1,5 +1,6 @@
 """What several tests share: running the command, sample results, expected outputs."""
 
+import json
 import os
 import resource
 import signal
@@ -10,7 +11,14 @@ from typing import Any
 
 import pytest
 
-from slowpath.results import Bound, PathResult, Result
+from slowpath.results import (
+    Bound,
+    PathResult,
+    Profile,
+    ProfileInstruction,
+    ProfileLine,
+    Result,
+)
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = ROOT / "tests/golden"
@@ -96,6 +104,38 @@ def make_path(**changes: Any) -> PathResult:
     return path | changes  # type: ignore[return-value]
 
 
+def make_profile(**changes: Any) -> Profile:
+    """Where the cost of a path goes: two lines of one function."""
+    line: ProfileLine = {
+        "file": "./a.c",
+        "line": 7,
+        "text": "    x = *p;",
+        "function": "sample",
+        "runs": 2,
+        "instructions": 4,
+        "cost": {"processing": 500, "dram": 4.052463035},
+    }
+    instruction: ProfileInstruction = {
+        "instruction": 0,
+        "text": "immed[gprA_0, 0x0]",
+        "function": "sample",
+        "line": 0,
+        "runs": 2,
+        "cost": {"processing": 500, "dram": 4.052463035},
+    }
+    other = line | {"line": 8, "text": "    return x;", "cost": {"processing": 66, "dram": 0}}
+    profile: Profile = {
+        "cost": {"processing": 790, "dram": 4.052463035},
+        "overhead": {"processing": 224, "dram": 0},
+        "lines": [line, other],
+        "instructions": [
+            instruction,
+            instruction | {"instruction": 3, "line": 1, "cost": {"processing": 66, "dram": 0}},
+        ],
+    }
+    return profile | changes  # type: ignore[return-value]
+
+
 def make_result(**changes: Any) -> Result:
     """The result of a program with one path."""
     result: Result = {
@@ -108,6 +148,7 @@ def make_result(**changes: Any) -> Result:
         "guarantee": make_bound(),
         "naive": make_bound(bitrate_bps=21e9, packetrate_pps=43e6),
         "paths": [make_path()],
+        "profile": make_profile(),
         "assumptions": [],
         "stats": {
             "seconds": 0.125,
@@ -120,3 +161,19 @@ def make_result(**changes: Any) -> Result:
         "error": None,
     }
     return result | changes  # type: ignore[return-value]
+
+
+def save_results(folder: Path) -> list[str]:
+    """Two files of results: `lost` is gone in the second, `added` is new, `slower` lost 10 %."""
+    slower = make_bound(bitrate_bps=22_237_974_683.5443, packetrate_pps=45_569_620.2531)
+    sides = {
+        "old.json": [make_result(program=name) for name in ("slower", "same", "lost")],
+        "new.json": [
+            make_result(program="slower", guarantee=slower),
+            make_result(program="same"),
+            make_result(program="added"),
+        ],
+    }
+    for name, results in sides.items():
+        (folder / name).write_text(json.dumps({"slowpath": "0", "results": results}))
+    return [str(folder / name) for name in sides]

@@ -1,13 +1,23 @@
 """The documentation agrees with the program."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from subprocess import CompletedProcess
+from textwrap import dedent
 
 from slowpath.report_csv import COLUMNS
-from support import ROOT, check_golden, make_path, make_result, slowpath
+from support import ROOT, check_golden, make_path, make_profile, make_result, slowpath
 
+CI_PAGE = ROOT / "docs/ci.md"
 COMMANDS: tuple[list[str], ...] = (
     [],
     ["bound"],
+    ["annotate"],
+    ["diff"],
     ["show"],
     ["targets"],
     ["targets", "list"],
@@ -36,6 +46,8 @@ def test_every_key_of_a_result_is_documented() -> None:
     page = (ROOT / "docs/json.md").read_text()
     result, path = make_result(), make_path()
     keys = {*result, *result["stats"], *path, *path["witness"]} | set(result["guarantee"] or {})
+    profile = make_profile()
+    keys |= {*profile, *profile["lines"][0], *profile["instructions"][0]}
     assert not {key for key in keys if f"`{key}`" not in page}
 
 
@@ -50,6 +62,63 @@ def test_commands_in_the_readme_are_known() -> None:
     used = set(re.findall(r"^slowpath (\w+)", page, re.MULTILINE))
     assert used
     assert used <= {command[0] for command in COMMANDS if command}
+
+
+def test_commands_of_the_page_about_ci_work(tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    blocks = re.findall(r"^```sh\n(.*?)^```", CI_PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    commands = [line for block in blocks for line in block.splitlines()]
+    assert len(commands) > 5
+    for command in commands:
+        run = shell(command, tmp_path, {})
+        assert (run.returncode, run.stderr) == (0, ""), command
+    assert "### slowpath: 1 better" in (tmp_path / "comment.md").read_text()
+
+
+def workflow() -> tuple[dict[str, str], dict[str, str]]:
+    """The variables of the workflow, and its scripts by the names of the steps."""
+    (text,) = re.findall(r"^```yaml\n(.*?)^```", CI_PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    variables = dict(re.findall(r"^  ([A-Z_]+): (.+)$", text, re.MULTILINE))
+    steps = re.findall(r"- name: (.+)\n(?: {8}if: .+\n)? {8}run: \|\n((?: {10}.+\n)+)", text)
+    return variables, {name: dedent(script) for name, script in steps}
+
+
+STEPS = ("Guarantees of the base branch", "Guarantees of this change", "Compare")
+
+
+def run_workflow(folder: Path, old: str, new: str, **changes: str) -> list[int]:
+    """The exit codes of the steps that run slowpath, with a listing on each side."""
+    variables, scripts = workflow()
+    for place, file in (("base/xdp", old), ("xdp", new)):
+        (folder / place).mkdir(parents=True)
+        shutil.copy(ROOT / "examples" / file, folder / place / "program.asm")
+    summary = {"GITHUB_STEP_SUMMARY": str(folder / "summary.md"), "PROGRAMS": "xdp/*.asm"}
+    assert variables["PROGRAMS"] == "xdp/*.bpf.o"
+    runs = [shell(scripts[name], folder, variables | summary | changes) for name in STEPS]
+    return [run.returncode for run in runs]
+
+
+def shell(script: str, folder: Path, variables: dict[str, str]) -> CompletedProcess[str]:
+    """Runs a script as GitHub does; `slowpath` is the one under test."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+    environment = os.environ | variables | {"PATH": path}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_workflow_passes_a_change_that_costs_nothing(tmp_path: Path) -> None:
+    assert run_workflow(tmp_path, "two_protocols.asm", "two_protocols.asm") == [0, 0, 0]
+    assert "### slowpath: 1 same" in (tmp_path / "summary.md").read_text()
+
+
+def test_the_workflow_stops_a_change_that_is_too_slow(tmp_path: Path) -> None:
+    codes = run_workflow(tmp_path, "two_protocols.asm", "dram_reads.asm", REQUIRE="20Gbit/s")
+    assert codes == [0, 1, 1]
+    summary = (tmp_path / "summary.md").read_text()
+    assert "### slowpath: gate failed, 1 worse" in summary
+    assert "lines that got dearer" in summary
 
 
 def test_local_links_lead_somewhere() -> None:

@@ -42,7 +42,7 @@ class Result(SimpleNamespace):
 
 RESULT = Result(
     json=json.dumps({"file": "x"}),
-    detail=json.dumps({"paths": [], "stopped": None, "usage": False}),
+    detail=json.dumps({"paths": [], "code": [], "stopped": None, "usage": False}),
 )
 Install = Callable[[Callable[["FakeAnalysis"], Iterator[object]]], None]
 
@@ -97,7 +97,7 @@ def test_events_become_progress_and_a_result(install: Install) -> None:
     outcome = analyse("x", b"", OPTIONS, news.append)
     assert news == [Progress(1.0, 3.0, 4, 5, 0), Progress(1.0, 3.0, 4, 5, 1)]
     assert outcome.result["file"] == "x"
-    assert outcome.detail == {"paths": [], "stopped": None, "usage": False}
+    assert outcome.detail == {"paths": [], "code": [], "stopped": None, "usage": False}
     assert not outcome.interrupted
 
 

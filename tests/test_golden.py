@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support import GOLDEN, ROOT, check_golden, slowpath
+from support import GOLDEN, ROOT, check_golden, save_results, slowpath
 
 EXAMPLES = sorted(path.relative_to(ROOT) for path in ROOT.glob("examples/*.asm"))
 
@@ -46,3 +46,55 @@ def test_json(example: Path) -> None:
 
 def test_table() -> None:
     check_golden(GOLDEN / "examples/table.txt", bound(*EXAMPLES))
+
+
+# --- annotate and diff: the two variants of the transcoder ----------------------------------------
+
+PLAIN = "examples/alaw2ulaw.bpf.o"
+OPTIMISED = "examples/alaw2ulaw_opt.bpf.o"
+COUNT = ("--target", "ebpf")
+
+
+def output(*arguments: str) -> str:
+    run = slowpath(*arguments)
+    assert (run.returncode, run.stderr) == (0, "")
+    return run.stdout
+
+
+def indented(text: str) -> str:
+    return json.dumps(json.loads(text), indent=1) + "\n"
+
+
+@pytest.mark.parametrize(("file", "name"), [(PLAIN, "plain"), (OPTIMISED, "optimised")])
+def test_annotated_source(file: str, name: str) -> None:
+    check_golden(GOLDEN / f"annotate/{name}.txt", output("annotate", file, *COUNT))
+    document = output("annotate", file, *COUNT, "--format", "json")
+    check_golden(GOLDEN / f"annotate/{name}.json", indented(document))
+
+
+def test_instructions_below_lines() -> None:
+    text = output("annotate", OPTIMISED, *COUNT, "--instructions")
+    check_golden(GOLDEN / "annotate/instructions.txt", text)
+
+
+def test_annotated_listing() -> None:
+    text = output("annotate", "examples/dram_reads.asm")
+    check_golden(GOLDEN / "annotate/listing.txt", text)
+
+
+@pytest.mark.parametrize(
+    ("form", "extension"), [("table", "txt"), ("csv", "csv"), ("markdown", "md"), ("json", "json")]
+)
+def test_two_variants(form: str, extension: str) -> None:
+    text = output("diff", PLAIN, OPTIMISED, *COUNT, "--format", form, "--lines", "20")
+    check_golden(GOLDEN / f"diff/alaw2ulaw.{extension}", indented(text) if form == "json" else text)
+
+
+@pytest.mark.parametrize(("form", "extension"), [("table", "txt"), ("markdown", "md")])
+def test_several_programs(form: str, extension: str, tmp_path: Path) -> None:
+    gate = ("--fail-on", "bitrate_pct < -5")
+    run = slowpath("diff", *save_results(tmp_path), "--format", form, *gate)
+    assert run.returncode == 1
+    text, errors = (part.replace(str(tmp_path), "FOLDER") for part in (run.stdout, run.stderr))
+    check_golden(GOLDEN / f"diff/several.{extension}", text)
+    check_golden(GOLDEN / "diff/several.stderr", errors)

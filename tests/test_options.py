@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from slowpath import engine
-from slowpath.bound import Job
+from slowpath.analyses import Work
 from slowpath.inputs import InputError
-from slowpath.options import Typed, choose_metric, make_job, parse_paths, parse_unroll
+from slowpath.options import Typed, choose_metric, make_work, parse_paths, parse_unroll
 from slowpath.plan import OptionError, Target
 from slowpath.rates import Rate
 
@@ -25,12 +25,12 @@ PLAIN = Typed(
 )
 
 
-def job(typed: Typed) -> Job:
-    return make_job(["a.asm"], typed, "table", None, verbose=False)
+def work(typed: Typed) -> Work:
+    return make_work(["a.asm"], typed)
 
 
 def test_defaults() -> None:
-    assert job(PLAIN).options == engine.Options(
+    assert work(PLAIN).options == engine.Options(
         target="",
         target_is_text=False,
         metric="",
@@ -103,23 +103,23 @@ def test_metric(asked: str | None, requirement: Rate | None, metric: str | None)
 )
 def test_the_wrong_option_is_named(typed: Typed, option: str) -> None:
     with pytest.raises(OptionError) as caught:
-        job(typed)
+        work(typed)
     assert caught.value.option == option
 
 
 def test_files_that_options_name(tmp_path: Path) -> None:
     text = tmp_path / "mine.toml"
     text.write_text("schema = 1\n")
-    made = job(replace(PLAIN, target=str(text), assume=str(text), maps=str(text)))
+    made = work(replace(PLAIN, target=str(text), assume=str(text), maps=str(text)))
     assert made.wishes.target == Target(str(text), "schema = 1\n", is_text=True)
     assert made.options.assume == made.options.maps == "schema = 1\n"
     assert set(made.option_files) == {"--target", "--assume", "--maps"}
     with pytest.raises(InputError, match="no such file"):
-        job(replace(PLAIN, assume=str(tmp_path / "missing.toml")))
+        work(replace(PLAIN, assume=str(tmp_path / "missing.toml")))
 
 
 def test_reproduction_states_the_defaults() -> None:
-    words = job(replace(PLAIN, require="40Gbit/s", cores=5)).reproduce
+    words = work(replace(PLAIN, require="40Gbit/s", cores=5)).reproduce
     assert words == [
         *("--cores", "5", "--mtu", "1500", "--require", "40Gbit/s"),
     ]

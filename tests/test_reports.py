@@ -21,6 +21,7 @@ DETAIL: Detail = {
             "stretches": [],
         }
     ],
+    "code": [],
     "stopped": None,
     "usage": False,
 }
@@ -72,7 +73,7 @@ def write(form: Format, results: list[Result]) -> str:
             "two-paths",
             text_of(
                 make_result(paths=[make_path()] * 2),
-                {"paths": DETAIL["paths"] * 2, "stopped": None, "usage": False},
+                DETAIL | {"paths": DETAIL["paths"] * 2},
             ),
         ),
         ("incomplete-paths", text_of(make_result(guarantee=make_bound(stopped="deadline")))),

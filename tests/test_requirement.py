@@ -79,7 +79,7 @@ def test_a_rate_that_is_just_reached_is_met() -> None:
 
 @pytest.mark.parametrize("file", ["a.asm", "with blank.asm", "it's.asm", "$(rm).asm", "-v"])
 def test_reproduction_survives_the_shell(file: str) -> None:
-    words = shlex.split(reproduce(file, ["--require", "40 Gbit/s"]))
+    words = shlex.split(reproduce("bound", [file], ["--require", "40 Gbit/s"]))
     assert words[:2] == ["slowpath", "bound"]
     assert words[2].removeprefix("./") == file
     assert words[3:] == ["--require", "40 Gbit/s"]

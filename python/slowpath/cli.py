@@ -10,6 +10,20 @@ from typing import Annotated, Literal
 
 import typer
 
+from slowpath.cli_options import (
+    Assume,
+    Cores,
+    Deadline,
+    KernelTypes,
+    Maps,
+    Metric,
+    Mtu,
+    Names,
+    Sections,
+    Target,
+    Unroll,
+)
+
 app = typer.Typer(
     name="slowpath",
     help="How fast is a packet-processing program guaranteed to run on a device, and which "
@@ -26,26 +40,6 @@ targets_app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(targets_app, name="targets")
-
-
-Sections = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--section", "-s", metavar="GLOB", help="Only programs of objects in such sections."
-    ),
-]
-Names = Annotated[
-    list[str] | None,
-    typer.Option("--prog-name", "-n", metavar="GLOB", help="Only programs of such names."),
-]
-KernelTypes = Annotated[
-    str | None,
-    typer.Option(
-        "--btf",
-        metavar="FILE",
-        help="Types (BTF) of the kernel that objects are for; by default the running one.",
-    ),
-]
 
 
 def _print_version(wanted: bool) -> None:
@@ -77,75 +71,21 @@ def bound(
     ],
     section: Sections = None,
     prog_name: Names = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE.toml",
-            help="Device, a built-in one or a description; by default ebpf for objects, which "
-            "counts instructions, and agilio-cx-2x40 for listings.",
-        ),
-    ] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="What to guarantee: bitrate (the default) or packetrate; with target ebpf, "
-            "instructions (the default) or memory-accesses.",
-        ),
-    ] = None,
-    cores: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=2**32 - 1, metavar="N", help="Cores to use; by default all of the target."
-        ),
-    ] = None,
-    unroll: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|N@LOCATION,...",
-            help="Most iterations of loops (0: no limit), or of the loop at a location: "
-            "FILE:LINE or .INSTRUCTION. Only loops whose limit cannot be derived need one; the "
-            "error names their locations.",
-        ),
-    ] = None,
+    target: Target = None,
+    metric: Metric = None,
+    cores: Cores = None,
+    unroll: Unroll = None,
     paths: Annotated[
         str, typer.Option(metavar="K|all", help="Report the K slowest satisfiable paths.")
     ] = "1",
-    mtu: Annotated[
-        int,
-        typer.Option(
-            min=60,
-            max=16383,
-            metavar="BYTES",
-            help="Longest packet, Ethernet header included, frame check sequence not.",
-        ),
-    ] = 1500,
-    deadline: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            help="Stop the search of each program after this time with the bound reached so far.",
-        ),
-    ] = None,
+    mtu: Mtu = 1500,
+    deadline: Deadline = None,
     require: Annotated[
         str | None,
         typer.Option(metavar="RATE", help="Fail unless this rate is guaranteed: 40Gbit/s, 10Mpps."),
     ] = None,
-    assume: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Assumptions (TOML): prices that the target leaves open, helpers that are not "
-            "supported.",
-        ),
-    ] = None,
-    maps: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Content of maps (TOML or JSON); maps that it does not name may hold anything.",
-        ),
-    ] = None,
+    assume: Assume = None,
+    maps: Maps = None,
     btf: KernelTypes = None,
     form: Annotated[
         Literal["table", "json", "csv"],
@@ -172,22 +112,144 @@ def bound(
     from slowpath.options import Typed, make_job
     from slowpath.selection import Selection
 
+    chosen = Selection(tuple(section or ()), tuple(prog_name or ()))
     typed = Typed(
-        target,
-        metric,
-        cores,
-        unroll,
-        paths,
-        mtu,
-        deadline,
-        require,
-        assume,
-        maps,
-        btf,
-        Selection(tuple(section or ()), tuple(prog_name or ())),
+        target, metric, cores, unroll, paths, mtu, deadline, require, assume, maps, btf, chosen
     )
     with _failures_told(context):
         code = run(make_job(files, typed, form, pcap, verbose=verbose))
+    raise typer.Exit(code)
+
+
+@app.command()
+def annotate(
+    context: typer.Context,
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE", help="BPF objects (*.bpf.o) and NFP listings (*.asm)."),
+    ],
+    section: Sections = None,
+    prog_name: Names = None,
+    target: Target = None,
+    metric: Metric = None,
+    cores: Cores = None,
+    unroll: Unroll = None,
+    mtu: Mtu = 1500,
+    deadline: Deadline = None,
+    assume: Assume = None,
+    maps: Maps = None,
+    btf: KernelTypes = None,
+    instructions: Annotated[
+        bool, typer.Option("--instructions", help="Show the instructions below each source line.")
+    ] = False,
+    form: Annotated[
+        Literal["table", "json"],
+        typer.Option("--format", help="Format of the output; json is stable."),
+    ] = "table",
+) -> None:
+    """Show where the slowest path spends its time: every source line with its cost.
+
+    Of objects with debug information it shows the source, else the instructions. Lines that only
+    the source file has are read from it where it is there, under the name that the object has for
+    it or beside the object, and agrees with the object.
+
+    Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or analysed, 4 stopped before there
+    was a bound.
+    """
+    from slowpath.annotate import Wanted, annotate
+    from slowpath.options import Typed, make_work
+    from slowpath.selection import Selection
+
+    chosen = Selection(tuple(section or ()), tuple(prog_name or ()))
+    typed = Typed(
+        target, metric, cores, unroll, "1", mtu, deadline, None, assume, maps, btf, chosen
+    )
+    with _failures_told(context):
+        code = annotate(make_work(files, typed), Wanted(form, instructions))
+    raise typer.Exit(code)
+
+
+@app.command()
+def diff(
+    context: typer.Context,
+    old: Annotated[
+        str,
+        typer.Argument(
+            metavar="OLD", help="An object, a listing, or the output of bound --format json."
+        ),
+    ],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Another one, to compare with it.")],
+    section: Sections = None,
+    prog_name: Names = None,
+    target: Target = None,
+    metric: Metric = None,
+    cores: Cores = None,
+    unroll: Unroll = None,
+    mtu: Mtu = 1500,
+    deadline: Deadline = None,
+    assume: Assume = None,
+    maps: Maps = None,
+    btf: KernelTypes = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter",
+            "-f",
+            metavar="EXPR",
+            help="Show only programs that one of these fits: 'bitrate_pct < -5', "
+            "'verdict_b == bound', a glob on names such as 'lb_*'; with ! in front, none of them.",
+        ),
+    ] = None,
+    sort: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN,...",
+            help="Order of the programs; ^ behind a column: ascending, v: descending, |COLUMN|: "
+            "by magnitude.",
+        ),
+    ] = None,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-on",
+            metavar="EXPR",
+            help="Exit with 1 if this holds for a program, or cannot be told because a value is "
+            "N/A: 'bitrate_pct < -5'. All programs count, shown or not.",
+        ),
+    ] = None,
+    lines: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="So many lines that got dearer, and cheaper, per program."
+        ),
+    ] = 10,
+    form: Annotated[
+        Literal["table", "json", "csv", "markdown"],
+        typer.Option("--format", help="Format of the output; json and csv are stable."),
+    ] = "table",
+) -> None:
+    """Show what a change did to the guarantees: of every program, and line by line.
+
+    Programs are matched by name; if there is one on either side, these are compared whatever they
+    are called. Columns are named as in veristat's comparisons: _a is OLD, _b is NEW, _diff is
+    b - a, _pct is 100 (b - a) / a; without a suffix, _b is meant. N/A stands for what a side does
+    not have. Saved results are taken as they are: options of the analysis mean nothing to them.
+
+    Exit codes: 0 fine, 1 --fail-on holds, 2 wrong usage, 3 a file cannot be read, or a program of
+    NEW not be analysed, 4 stopped before there was a bound.
+    """
+    from slowpath.diff import Wanted, diff
+    from slowpath.diff_sides import Sides
+    from slowpath.options import Typed
+    from slowpath.selection import Selection
+
+    chosen = Selection(tuple(section or ()), tuple(prog_name or ()))
+    typed = Typed(
+        target, metric, cores, unroll, "1", mtu, deadline, None, assume, maps, btf, chosen
+    )
+    with _failures_told(context):
+        wanted = Wanted.of_words(form, keep or [], sort, fail_on or [], lines)
+        code = diff(Sides(old, new, typed), wanted)
     raise typer.Exit(code)
 
 

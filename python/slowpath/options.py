@@ -1,4 +1,4 @@
-"""Turns the options of `slowpath bound` as typed into a job; says which one is wrong."""
+"""Turns the options of commands that analyse, as typed, into work; says which one is wrong."""
 
 import math
 import re
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from slowpath import engine
+from slowpath.analyses import Work
 from slowpath.bound import Job
 from slowpath.inputs import read_text
 from slowpath.plan import OptionError, Target, Wishes
@@ -15,6 +16,7 @@ from slowpath.rates import METRICS, Metric, Rate, as_metric, parse_rate
 from slowpath.reporters import Format
 from slowpath.selection import Selection
 
+DEFAULT_MTU = 1500
 _UNROLL = re.compile(r"[0-9]+(@[^\s,@]+)?")
 
 
@@ -24,17 +26,17 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class Typed:
-    """The options of `slowpath bound` as the user typed them."""
+    """The options of an analysis as the user typed them."""
 
-    target: str | None
-    metric: str | None
-    cores: int | None
-    unroll: str | None
-    paths: str
-    mtu: int
-    deadline: float | None
-    require: str | None
-    assume: str | None
+    target: str | None = None
+    metric: str | None = None
+    cores: int | None = None
+    unroll: str | None = None
+    paths: str = "1"
+    mtu: int = DEFAULT_MTU
+    deadline: float | None = None
+    require: str | None = None
+    assume: str | None = None
     maps: str | None = None
     btf: str | None = None
     selection: Selection = field(default_factory=Selection)
@@ -137,7 +139,24 @@ def make_job(
         OptionError: when an option makes no sense.
         InputError: when a file that an option names cannot be read.
     """
-    requirement = None if typed.require is None else _read("--require", parse_rate, typed.require)
+    requirement = _requirement(typed)
+    if pcap is not None:
+        _read("--pcap", lambda path: check_not_a_program(path, files), pcap)
+    return Job(make_work(files, typed), requirement, form, pcap, verbose)
+
+
+def _requirement(typed: Typed) -> Rate | None:
+    return None if typed.require is None else _read("--require", parse_rate, typed.require)
+
+
+def make_work(files: Sequence[str], typed: Typed) -> Work:
+    """The analyses that the options describe.
+
+    Raises:
+        OptionError: when an option makes no sense.
+        InputError: when a file that an option names cannot be read.
+    """
+    requirement = _requirement(typed)
     target = _read("--target", choose_target, typed.target)
     asked = _read("--metric", lambda name: check_metric(name, target), typed.metric)
     metric = _read("--require", lambda name: choose_metric(name, requirement), asked)
@@ -154,18 +173,12 @@ def make_job(
         assume=None if typed.assume is None else read_text(typed.assume),
         maps=None if typed.maps is None else read_text(typed.maps),
     )
-    if pcap is not None:
-        _read("--pcap", lambda path: check_not_a_program(path, files), pcap)
-    return Job(
+    return Work(
         files=files,
         wishes=Wishes(typed.selection, target, metric, required, typed.cores),
         options=options,
-        requirement=requirement,
         btf=typed.btf,
-        form=form,
-        pcap=pcap,
-        verbose=verbose,
-        reproduce=_repeat(typed),
+        reproduce=repeat(typed),
         option_files=_option_files(typed, target),
     )
 
@@ -208,7 +221,7 @@ def check_not_a_program(output: Path, files: Sequence[str]) -> None:
             raise ValueError(f"{str(output)!r} is a program to analyse and would be overwritten")
 
 
-def _repeat(typed: Typed) -> list[str]:
+def repeat(typed: Typed) -> list[str]:
     """Options that repeat an analysis, whatever the defaults are by then."""
     values = {
         "--cores": typed.cores,

@@ -10,6 +10,7 @@ from slowpath.ranges import format_ranges
 from slowpath.report_lines import source_lines
 from slowpath.report_path import (
     all_paths,
+    assumption_lines,
     detail_line,
     labelled,
     witness_lines,
@@ -26,18 +27,23 @@ def counts_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[
     guarantee, naive = result["guarantee"], result["naive"]
     if guarantee is None or naive is None:
         return
-    section = "" if result["section"] is None else f" (section {result['section']})"
-    title = f"{result['file']} · {result['program']}{section} · {result['target']}"
-    yield Line(one_line(title), "bold")
+    yield title_line(result)
     yield Line("")
-    yield from _guarantee(result, guarantee)
+    yield from guarantee_lines(result, guarantee)
     yield _naive(result["metric"], guarantee, naive)
-    for number, assumption in enumerate(result["assumptions"]):
-        yield labelled("" if number else "assuming", f"- {one_line(assumption)}")
+    yield from assumption_lines(result)
     yield from all_paths(result, detail, _path, verbose=verbose)
 
 
-def _guarantee(result: Result, guarantee: Bound) -> Iterator[Line]:
+def title_line(result: Result) -> Line:
+    """The program and the target."""
+    section = "" if result["section"] is None else f" (section {result['section']})"
+    title = f"{result['file']} · {result['program']}{section} · {result['target']}"
+    return Line(one_line(title), "bold")
+
+
+def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
+    """The count that is guaranteed, and those beside it."""
     counts = guarantee["counts"] or {}
     name, count = counted(counts, result["metric"])
     if guarantee["exact"]:

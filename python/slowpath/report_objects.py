@@ -1,8 +1,9 @@
 """The text of `slowpath show`: tables of programs and maps, remarks, and listings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from slowpath.grid import grid
 from slowpath.objects import BpfObject, Call, Loop, Map, Program
 from slowpath.terminal import Line, one_line
 
@@ -22,10 +23,11 @@ def object_report(shown: BpfObject, *, listing: bool) -> Iterator[Line]:
     """The lines about one object."""
     license_ = "none" if shown["license"] is None else one_line(shown["license"])
     yield Line(f"{one_line(shown['file'])}  (license: {license_})", "bold")
-    yield from _table(_PROGRAM_COLUMNS, [_program_row(program) for program in shown["programs"]])
+    rows = [_program_row(program) for program in shown["programs"]]
+    yield from grid(_PROGRAM_COLUMNS, rows)
     if shown["maps"]:
         yield Line("")
-        yield from _table(_MAP_COLUMNS, [_map_row(map_) for map_ in shown["maps"]])
+        yield from grid(_MAP_COLUMNS, [_map_row(map_) for map_ in shown["maps"]])
     for program in shown["programs"]:
         remarks = list(_remarks(program))
         if remarks:
@@ -120,11 +122,3 @@ def _listing(program: Program) -> Iterator[Line]:
             yield Line(one_line(f"; {source['text'].strip()} @ {place}"), "dim")
         before = source
         yield Line(f"{number:4}: {one_line(entry['text'])}")
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Line]:
-    cells = [[one_line(cell) for cell in row] for row in (columns, *rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for index, row in enumerate(cells):
-        padded = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
-        yield Line(f"  {'  '.join(padded)}".rstrip(), "" if index else "bold")

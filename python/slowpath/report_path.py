@@ -22,6 +22,12 @@ def detail_line(label: str, text: str) -> Line:
     return Line(f"{INDENT}{label:<{LABEL + 1}}{text}")
 
 
+def assumption_lines(result: Result) -> Iterator[Line]:
+    """What a guarantee depends on."""
+    for number, assumption in enumerate(result["assumptions"]):
+        yield labelled("" if number else "assuming", f"- {one_line(assumption)}")
+
+
 def all_paths(
     result: Result,
     detail: Detail,

@@ -11,6 +11,7 @@ from slowpath.rates import Metric, format_improvement, format_packetrate, format
 from slowpath.report_path import (
     LABEL,
     all_paths,
+    assumption_lines,
     count_of,
     detail_line,
     labelled,
@@ -36,19 +37,24 @@ def full_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Li
     guarantee, naive = result["guarantee"], result["naive"]
     if guarantee is None or naive is None:
         return
-    cores = count_of(result["cores"] or 0, "core")
-    name = one_line(program_label(result))
-    yield Line(f"{name} on {result['target']}, {cores}", "bold")
+    yield title_line(result)
     yield Line("")
-    yield from _guarantee(result, guarantee)
-    yield _bottleneck(result, guarantee)
+    yield from guarantee_lines(result, guarantee)
+    yield bottleneck_line(result, guarantee)
     yield from _naive(rate_metric(result), guarantee, naive)
     yield Line("")
     yield from _components(guarantee, result["paths"])
     yield from all_paths(result, detail, _path, verbose=verbose)
 
 
-def _guarantee(result: Result, guarantee: Bound) -> Iterator[Line]:
+def title_line(result: Result) -> Line:
+    """The program and the device."""
+    cores = count_of(result["cores"] or 0, "core")
+    return Line(f"{one_line(program_label(result))} on {result['target']}, {cores}", "bold")
+
+
+def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
+    """The guaranteed rate, the other one, and what they depend on."""
     metric = rate_metric(result)
     other: Metric = "packetrate" if metric == "bitrate" else "bitrate"
     rate = format_rate(metric_rate(guarantee, metric), metric)
@@ -62,11 +68,11 @@ def _guarantee(result: Result, guarantee: Bound) -> Iterator[Line]:
     if guarantee["exact"] and result["paths"]:
         where += f", packets of {result['paths'][0]['min_packet_size']} bytes"
     yield labelled("", f"{format_rate(metric_rate(guarantee, other), other)} {where}")
-    for number, assumption in enumerate(result["assumptions"]):
-        yield labelled("" if number else "assuming", f"- {one_line(assumption)}")
+    yield from assumption_lines(result)
 
 
-def _bottleneck(result: Result, guarantee: Bound) -> Line:
+def bottleneck_line(result: Result, guarantee: Bound) -> Line:
+    """The component or limit that sets the guarantee."""
     text, own = guarantee["bottleneck"] or "none", own_rate(result)
     if is_capped(result) and own is not None:
         rate = format_rate(own, rate_metric(result))

@@ -1,6 +1,7 @@
 """Holds a result against a required rate (`--require`)."""
 
 import shlex
+from collections.abc import Sequence
 from enum import Enum
 
 from slowpath.exit_codes import ExitCode
@@ -53,7 +54,7 @@ def explain(result: Result, required: Rate, decision: Decision) -> str:
             )
 
 
-def reproduce(file: str, options: list[str]) -> str:
-    """The shell command that analyses one file with the same options."""
-    protected = [f"./{file}" if file.startswith("-") else file]
-    return shlex.join(["slowpath", "bound", *protected, *options])
+def reproduce(command: str, files: Sequence[str], options: Sequence[str]) -> str:
+    """The shell command that runs `command` on the files with the same options."""
+    protected = [f"./{file}" if file.startswith("-") else file for file in files]
+    return shlex.join(["slowpath", command, *protected, *options])

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TypedDict, final
 
+from slowpath.objects import Instruction
 from slowpath.rates import Metric, as_metric
 
 
@@ -77,6 +78,38 @@ class PathResult(TypedDict):
     witness: Witness
 
 
+class ProfileLine(TypedDict):
+    """What a source line costs on a path; lines of different functions are told apart."""
+
+    file: str
+    line: int
+    text: str  # empty: not in the object
+    function: str | None
+    runs: int
+    instructions: int
+    cost: dict[str, float]
+
+
+class ProfileInstruction(TypedDict):
+    """What an instruction costs on a path, all of its runs together."""
+
+    instruction: int
+    text: str
+    function: str | None
+    line: int | None  # index into the lines of the profile; None: not known
+    runs: int
+    cost: dict[str, float]
+
+
+class Profile(TypedDict):
+    """Where the cost of a path goes."""
+
+    cost: dict[str, float]
+    overhead: dict[str, float]
+    lines: list[ProfileLine]
+    instructions: list[ProfileInstruction]
+
+
 class Stats(TypedDict):
     """What the search did."""
 
@@ -100,6 +133,7 @@ class Result(TypedDict):
     guarantee: Bound | None
     naive: Bound | None
     paths: list[PathResult]
+    profile: Profile | None  # of the path behind the guarantee
     assumptions: list[str]
     stats: Stats
     error: str | None
@@ -127,6 +161,7 @@ class Detail(TypedDict):
     """What only the human report says about a program."""
 
     paths: list[PathDetail]
+    code: list[Instruction]  # of the whole program
     stopped: str | None  # why there is no bound at all, when that is for lack of time
     usage: bool  # whether the error is one of the options, whatever the program
 
@@ -155,6 +190,11 @@ def metric_words(metric: str) -> str:
 def is_count(result: Result) -> bool:
     """Whether the result is of a target that counts and has no rates."""
     return as_metric(result["metric"]) is None
+
+
+def cost_words(component: str, metric: str) -> str:
+    """What costs on a component are called in texts: `dram cycles`, or the name of a count."""
+    return component if as_metric(metric) is None else f"{component} cycles"
 
 
 def counted(counts: Mapping[str, float], metric: str) -> tuple[str, int]:
@@ -202,6 +242,7 @@ def failed_result(file: str, target: str, metric: str, error: str) -> Result:
         "guarantee": None,
         "naive": None,
         "paths": [],
+        "profile": None,
         "assumptions": [],
         "stats": {
             "seconds": 0.0,

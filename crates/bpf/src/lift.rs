@@ -8,9 +8,11 @@
 //! table of [`helpers`], a map type into the table of [`maps`].
 
 mod alu;
+mod arrivals;
 mod content;
 mod emit;
 mod error;
+mod explore;
 mod frame;
 mod helpers;
 mod jump;
@@ -21,16 +23,18 @@ mod machine;
 mod maps;
 mod memory;
 mod reach;
+mod registers;
 mod start;
 mod support;
 mod tail_call;
 mod trie;
 mod value;
 
-pub use content::{EntryValue, MapContent, MapEntry};
+pub use content::{EntryValue, MapContent, MapEntry, array_content};
 pub use error::LiftError;
 pub use layout::{Bytes, Element, Interned, Layout};
 pub use maps::{Keying, MapLayout};
+pub use registers::{RegisterValue, Registers, StackOffset};
 pub use support::support_matrix;
 
 use std::collections::BTreeMap;
@@ -86,6 +90,8 @@ pub struct Lifted {
     pub lines: Vec<Option<LineInfo>>,
     /// What its memory means.
     pub layout: Layout,
+    /// How many calls are around each block.
+    pub depths: Vec<u8>,
 }
 
 /// Gives a program its meaning. Instructions that cannot be reached have none.
@@ -107,6 +113,7 @@ pub fn lift(
     let (mut prologue, packet_length) = lifter.machine.prologue(packets, metadata);
     content::install(&mut lifter.machine, &object.maps, &lifter.layouts, &options.contents)?;
     prologue.extend(lifter.machine.emit.take_ops());
+    let depths = std::mem::take(&mut lifter.depths);
     let layout = Layout {
         result: lifter.machine.result,
         packet: lifter.machine.packet,
@@ -141,5 +148,17 @@ pub fn lift(
     };
     eliminate_dead_operations(&mut program);
     debug_assert_eq!(program.validate(), Ok(()));
-    Ok(Lifted { program, lines, layout })
+    Ok(Lifted { program, lines, layout, depths })
+}
+
+/// What is known of the registers of a program before each instruction.
+///
+/// # Errors
+/// [`LiftError`], as [`lift`].
+pub fn registers(
+    object: &Object,
+    program: &BpfProgram,
+    options: &LiftOptions,
+) -> Result<Registers, LiftError> {
+    explore::explore(object, program, options)
 }

@@ -109,6 +109,19 @@ pub fn run(
     environment: &Environment,
     max_blocks: usize,
 ) -> Result<Run, ConcreteError> {
+    run_observed(program, environment, max_blocks, |_, _| {})
+}
+
+/// The same; calls `entered` with every block before its first operation, and with the registers.
+///
+/// # Errors
+/// See [`run`].
+pub fn run_observed(
+    program: &Program,
+    environment: &Environment,
+    max_blocks: usize,
+    mut entered: impl FnMut(BlockId, &[u64]),
+) -> Result<Run, ConcreteError> {
     let mut core = Core {
         program,
         environment,
@@ -135,6 +148,7 @@ pub fn run(
             return Err(ConcreteError::TooLong(max_blocks));
         }
         let block = program.block(block_id);
+        entered(block_id, &core.regs);
         for origin in &block.ops {
             core.step(origin)?;
         }

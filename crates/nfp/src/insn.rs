@@ -3,6 +3,8 @@
 //! Sources: the mnemonics of the public driver (`nfp_asm.h`) in the spelling of the BFD
 //! disassembler.
 
+mod queries;
+
 use crate::operator::spelled;
 use crate::{AluOp, MulStep, Operand, Shift, ShiftAmount};
 
@@ -11,14 +13,34 @@ spelled!(
     MemCommand {
         /// Reads little-endian words into transfer registers.
         Read32Swap = "read32_swap",
+        /// Reads bytes into transfer registers, the first into the highest byte of the first.
+        Read8 = "read8",
         /// Writes bytes from transfer registers, low byte first.
         Write8Swap = "write8_swap",
         /// Writes little-endian words from transfer registers.
         Write32Swap = "write32_swap",
         /// Adds a constant to memory, atomically.
         AddImm = "add_imm",
+        /// Adds transfer registers to memory, atomically: 32 bits with counts up to 4, 64 bits with
+        /// larger ones.
+        Add = "add",
     }
 );
+
+/// How [`MemCommand::Add`] of 64 bits is spelled.
+pub(crate) const ADD_WIDE: &str = "add64";
+/// The largest count of an [`MemCommand::Add`] of 32 bits.
+pub(crate) const ADD_NARROW_COUNTS: u8 = 4;
+
+impl MemCommand {
+    /// The spelling in listings, which depends on the count for additions.
+    pub fn text_with_count(self, count: u8) -> &'static str {
+        match self {
+            MemCommand::Add if count > ADD_NARROW_COUNTS => ADD_WIDE,
+            _ => self.text(),
+        }
+    }
+}
 
 spelled!(
     /// When a branch is taken. Z, N, C and V are the condition codes; C after a subtraction means
@@ -160,6 +182,12 @@ pub enum Insn {
         /// The new base.
         src: Operand,
     },
+    /// `local_csr_rd[register]`: reads a control register; `immed[dst, 0x0]` behind it takes the
+    /// value.
+    LocalCsrRd {
+        /// Byte address of the control register, a multiple of 4.
+        csr: u16,
+    },
     /// `mem[command, $xfer_n, address, count]`
     Mem {
         /// What to do.
@@ -174,6 +202,9 @@ pub enum Insn {
         indirect: bool,
         /// `ctx_swap[sigN]`: waits for this signal.
         signal: Option<u8>,
+        /// `defer[n]`: how many instructions behind it run before it waits, 0 to 2; without a
+        /// signal 0.
+        defer: u8,
     },
     /// `mul_step[a, b], step`; for the last steps, `a` is the destination.
     MulStep {
@@ -197,43 +228,24 @@ pub enum Insn {
         /// `defer[n]`: how many instructions behind it run before it takes effect, 0 to 3.
         defer: u8,
     },
-}
-
-impl Insn {
-    /// Whether control may go elsewhere behind it.
-    pub fn is_branch(&self) -> bool {
-        matches!(self, Insn::Branch { .. })
-    }
-
-    /// Whether it writes the condition codes.
-    pub fn writes_condition_codes(&self) -> bool {
-        match self {
-            Insn::Alu { .. }
-            | Insn::AluShf { .. }
-            | Insn::Asr { .. }
-            | Insn::DblShf { .. }
-            | Insn::LdField { .. } => true,
-            Insn::MulStep { step, .. } => step.delivers(),
-            _ => false,
-        }
-    }
-
-    /// The operands that it names, destinations included, in the order of the listing.
-    pub fn operands(&self) -> impl Iterator<Item = Operand> {
-        let list = match *self {
-            Insn::Alu { dst, a, b, .. }
-            | Insn::AluShf { dst, a, b, .. }
-            | Insn::DblShf { dst, a, b, .. } => [Some(dst), Some(a), Some(b)],
-            Insn::Asr { dst, b, .. } => [Some(dst), Some(b), None],
-            Insn::Immed { dst, .. } | Insn::ImmedW1 { dst, .. } => [Some(dst), None, None],
-            Insn::LdField { dst, src, .. } => [Some(dst), Some(src), None],
-            Insn::LocalCsrWr { src, .. } => [Some(src), None, None],
-            Insn::Mem { address: Address::Sram(x, y) | Address::Dram(x, y), .. } => {
-                [Some(x), Some(y), None]
-            }
-            Insn::MulStep { a, b, .. } => [Some(a), Some(b), None],
-            Insn::Nop | Insn::Branch { .. } => [None; 3],
-        };
-        list.into_iter().flatten()
-    }
+    /// `br_bset[src, bit, .target]` and `br_bclr[…]`: taken when a bit has this value.
+    BranchBit {
+        /// The word that holds the bit.
+        src: Operand,
+        /// Which bit, 0 (the lowest) to 31.
+        bit: u8,
+        /// Taken when it is set, or else when it is clear.
+        set: bool,
+        /// The number of the instruction it leads to.
+        target: u32,
+        /// Delay slots, 0 to 3.
+        defer: u8,
+    },
+    /// `rtn[src]`: goes to the instruction whose number is in a register.
+    Return {
+        /// The number of the instruction.
+        src: Operand,
+        /// Delay slots, 0 to 3.
+        defer: u8,
+    },
 }

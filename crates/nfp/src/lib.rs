@@ -2,14 +2,16 @@
 //! their meaning as [`slowpath_ir::Program`].
 //!
 //! [`parse`] and [`parse_bytes`] read a listing, [`Listing`] prints it back, [`lift`] turns it into
-//! blocks of micro-operations. This crate knows the instruction set and the start state that the
-//! BPF offload driver gives a program; it knows no prices (only names of cost classes), no solver
-//! and no search.
+//! blocks of micro-operations, [`word`] encodes and decodes instruction words. This crate knows
+//! the instruction set and the start state that the BPF offload driver gives a program; it knows
+//! no prices (only names of cost classes), no solver and no search.
 //!
 //! Sources: "Determination of Throughput Guarantees for Processor-based SmartNICs" (CoNEXT '21)
 //! for listings and costs; the public kernel driver (`nfp_asm.h`, `bpf/jit.c`) for what the
 //! compiler emits and expects of each instruction.
 
+mod codegen;
+mod csr;
 mod insn;
 mod lift;
 mod listing;
@@ -17,7 +19,9 @@ mod operand;
 mod operator;
 mod parse;
 mod print;
+pub mod word;
 
+pub use codegen::{CompileError, CompileOptions, Compiled, MapAbi, compile};
 pub use insn::{Address, BranchCondition, Insn, MemCommand};
 pub use lift::{LiftCause, LiftError, LiftOptions, lift};
 pub use listing::{FIRST_EXIT, Listing, Numbered};

@@ -9,11 +9,14 @@
 //! reads it.
 
 mod alu;
+mod block;
+mod control;
 mod cost;
 mod dispatch;
 mod emit;
 mod error;
 mod field;
+mod firmware;
 mod flow;
 mod known;
 mod local;
@@ -26,13 +29,11 @@ mod start;
 pub use error::{LiftCause, LiftError};
 
 use slowpath_ir::{
-    Block, BlockId, CostEvent, Edge, Input, InputId, InputKind, InsnIdx, Instruction, Op, Program,
-    Target, Terminator, eliminate_dead_operations,
+    BlockId, Input, InputId, InputKind, Instruction, Op, Program, eliminate_dead_operations,
 };
 
 use crate::Listing;
-use cost::CostClasses;
-use flow::{BlockPlan, BranchPlan, Goal};
+use block::Lifter;
 use machine::Machine;
 
 /// What the lifter takes as given.
@@ -62,17 +63,9 @@ pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Prog
         return Err(LiftError::PacketLengths { min, max });
     }
     let plans = flow::plan(listing)?;
-    let mut lifter = Lifter {
-        listing,
-        machine: Machine::new(start::FIXED_INPUTS),
-        classes: CostClasses::default(),
-        plans: &plans,
-    };
-    let mut blocks = Vec::with_capacity(plans.len());
-    for plan in &plans {
-        blocks.push(lifter.block(plan)?);
-    }
-    let Lifter { mut machine, classes, .. } = lifter;
+    let mut lifter = Lifter::new(listing, &plans);
+    let blocks = lifter.blocks()?;
+    let Lifter { mut machine, classes, assumptions, .. } = lifter;
     let start = start::Start::new(&mut machine, options);
     let mut inputs = start.inputs;
     inputs.extend(machine.undefined.iter().map(|undefined| Input {
@@ -96,7 +89,7 @@ pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Prog
         blocks,
         entry: BlockId(0),
         packet_length: Some(start::PACKET_LENGTH),
-        assumptions: Vec::new(),
+        assumptions,
     };
     eliminate_dead_operations(&mut program);
     refuse_undefined(listing, &program, &machine)?;
@@ -121,100 +114,4 @@ fn refuse_undefined(
         }
     }
     Ok(())
-}
-
-struct Lifter<'a> {
-    listing: &'a Listing,
-    machine: Machine,
-    classes: CostClasses,
-    plans: &'a [BlockPlan],
-}
-
-impl Lifter<'_> {
-    fn block(&mut self, plan: &BlockPlan) -> Result<Block, LiftError> {
-        self.machine.begin_block();
-        let mut insns = Vec::new();
-        let mut costs = Vec::new();
-        for number in plan.body.clone() {
-            insns.push(InsnIdx::from(number));
-            costs.push(self.insn(number)?);
-        }
-        let terminator = match &plan.branch {
-            None => {
-                Terminator::Jump(Edge { target: self.target(Goal::Insn(plan.next)), costs: vec![] })
-            }
-            Some(branch) => self.branch(plan, branch, &mut insns)?,
-        };
-        self.settle_local_bases(plan)?;
-        let first = InsnIdx::from(plan.body.start);
-        Ok(Block { first, insns, ops: self.machine.emit.take_ops(), costs, terminator })
-    }
-
-    /// Lifts the branch at the end of a block and its delay slots, which run in either direction.
-    fn branch(
-        &mut self,
-        plan: &BlockPlan,
-        branch: &BranchPlan,
-        insns: &mut Vec<InsnIdx>,
-    ) -> Result<Terminator, LiftError> {
-        let insn = InsnIdx::from(branch.number);
-        insns.push(insn);
-        self.machine.begin_insn(branch.number);
-        let cond = self.machine.condition(branch.condition);
-        let mut slots = Vec::new();
-        for number in branch.slots.clone() {
-            insns.push(InsnIdx::from(number));
-            slots.push(self.insn(number)?);
-        }
-        let edge = |lifter: &mut Self, class: &'static str, goal: Goal| {
-            let event = CostEvent { insn, class: lifter.classes.id(class) };
-            let costs = std::iter::once(event).chain(slots.iter().copied()).collect();
-            Edge { target: lifter.target(goal), costs }
-        };
-        Ok(match cond {
-            None => Terminator::Jump(edge(self, cost::BRANCH, branch.goal)),
-            Some(cond) => Terminator::Branch {
-                cond,
-                taken: edge(self, cost::BRANCH_TAKEN, branch.goal),
-                fallthrough: edge(self, cost::BRANCH_NOT_TAKEN, Goal::Insn(plan.next)),
-            },
-        })
-    }
-
-    fn target(&self, goal: Goal) -> Target {
-        match goal {
-            Goal::Exit(number) => Target::Exit(number),
-            // Every instruction that a block leads to starts a block.
-            Goal::Insn(number) => {
-                let index = self.plans.partition_point(|plan| plan.body.start < number);
-                Target::Block(BlockId::from(index))
-            }
-        }
-    }
-
-    /// Lifts an instruction that is no branch.
-    fn insn(&mut self, number: usize) -> Result<CostEvent, LiftError> {
-        let insn = self.listing.numbered()[number].insn;
-        self.machine.begin_insn(number);
-        let result = self.machine.insn(&insn);
-        result.map_err(|cause| LiftError::at(self.listing, number, cause))?;
-        self.machine.end_insn(&insn);
-        let class = self.classes.id(cost::class_of(&insn));
-        Ok(CostEvent { insn: InsnIdx::from(number), class })
-    }
-
-    /// Lets writes of local-memory bases that are still on their way take effect, which is right
-    /// if no instruction uses them before they would.
-    fn settle_local_bases(&mut self, plan: &BlockPlan) -> Result<(), LiftError> {
-        for pending in self.machine.take_pending() {
-            let user = flow::local_user_behind(self.listing, plan, pending.left, pending.index);
-            if let Some(user) = user {
-                let cause =
-                    LiftCause::LocalBaseOnItsWay { index: pending.index, user: user as u32 };
-                return Err(LiftError::at(self.listing, pending.number, cause));
-            }
-            self.machine.set_local_base(pending.index, pending.value);
-        }
-        Ok(())
-    }
 }

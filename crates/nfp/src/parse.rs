@@ -6,6 +6,7 @@
 //! sense is not checked here but in `lift`.
 
 mod attributes;
+mod branches;
 mod cursor;
 mod effects;
 mod error;

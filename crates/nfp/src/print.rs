@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Formatter, Result};
 
+use crate::csr;
 use crate::{
     Address, AluOp, Bank, Insn, Listing, LocalAccess, Operand, Shift, ShiftAmount, ShiftKind,
 };
@@ -61,6 +62,18 @@ impl Display for Tail {
     }
 }
 
+/// Delay slots, if there are any.
+struct Defer(u8);
+
+impl Display for Defer {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self.0 {
+            0 => Ok(()),
+            slots => write!(f, ", defer[{slots}]"),
+        }
+    }
+}
+
 fn right(amount: ShiftAmount) -> Shift {
     Shift { kind: ShiftKind::Right, amount }
 }
@@ -95,8 +108,12 @@ impl Display for Insn {
                 write!(f, "{name}[{dst}, {mask:04b}, {src}{}]{}", Tail(shift), wrboth(both))
             }
             Insn::LocalCsrWr { index, src } => write!(f, "local_csr_wr[ActLMAddr{index}, {src}]"),
-            Insn::Mem { command, xfer, address, count, indirect, signal } => {
-                write!(f, "mem[{}, $xfer_{xfer}, ", command.text())?;
+            Insn::LocalCsrRd { csr } => match csr::name(csr) {
+                Some(name) => write!(f, "local_csr_rd[{name}]"),
+                None => write!(f, "local_csr_rd[{csr:#x}]"),
+            },
+            Insn::Mem { command, xfer, address, count, indirect, signal, defer } => {
+                write!(f, "mem[{}, $xfer_{xfer}, ", command.text_with_count(count))?;
                 match address {
                     Address::Sram(x, y) => write!(f, "{x}, {y}, {count}]")?,
                     Address::Dram(x, y) => write!(f, "{x}, <<8, {y}, {count}]")?,
@@ -104,18 +121,21 @@ impl Display for Insn {
                 if indirect {
                     f.write_str(", indirect_ref")?;
                 }
-                signal.map_or(Ok(()), |signal| write!(f, ", ctx_swap[sig{signal}]"))
+                signal.map_or(Ok(()), |signal| write!(f, ", ctx_swap[sig{signal}]"))?;
+                write!(f, "{}", Defer(defer))
             }
             Insn::MulStep { a, b, step, both } => {
                 write!(f, "mul_step[{a}, {b}], {}{}", step.text(), wrboth(both))
             }
             Insn::Nop => f.write_str("nop"),
-            Insn::Branch { condition, target, defer: 0 } => {
-                write!(f, "{}[.{target}]", condition.text())
-            }
             Insn::Branch { condition, target, defer } => {
-                write!(f, "{}[.{target}], defer[{defer}]", condition.text())
+                write!(f, "{}[.{target}]{}", condition.text(), Defer(defer))
             }
+            Insn::BranchBit { src, bit, set, target, defer } => {
+                let name = if set { "br_bset" } else { "br_bclr" };
+                write!(f, "{name}[{src}, {bit}, .{target}]{}", Defer(defer))
+            }
+            Insn::Return { src, defer } => write!(f, "rtn[{src}]{}", Defer(defer)),
         }
     }
 }

@@ -15,7 +15,7 @@ fn blocks_start_at_targets_and_behind_branches() {
         br[.7], defer[1]
         nop
         nop
-        br[.15002]
+        br[.15005]
         nop",
     )
     .expect("it can be lifted");
@@ -40,12 +40,12 @@ fn ways_out_are_numbered_by_the_target() {
 #[test]
 fn delay_slots_run_in_either_direction_and_after_the_decision() {
     let body = "alu[--, gprA_1, -, 0x1]
-        beq[.15001], defer[2]
+        beq[.15004], defer[2]
         alu[*l$index0, --, B, 0x5]
         alu[--, gprA_1, -, 0x2]
-        beq[.15002]
+        beq[.15005]
         br[.15000]";
-    for (value, exit, count) in [(1, 15_001, 1), (2, 15_002, 2), (3, 15_000, 3)] {
+    for (value, exit, count) in [(1, 15_004, 1), (2, 15_005, 2), (3, 15_000, 3)] {
         let run = run(body, &[("gprA_1", value)]);
         assert_eq!((run.exit, run.stack(0), run.blocks.len()), (exit, 5, count));
     }
@@ -55,7 +55,7 @@ fn delay_slots_run_in_either_direction_and_after_the_decision() {
 fn cost_events_in_order_of_execution() {
     let body = "immed[gprA_1, 0x1]
         alu[--, gprA_2, -, gprA_1]
-        beq[.15001], defer[2]
+        beq[.15004], defer[2]
         mem[read32_swap, $xfer_0, gprA_3, 0x0, 1], ctx_swap[sig1]
         ld_field[gprA_4, 0001, gprB_5]
         immed[gprA_1, 0x880]

@@ -194,18 +194,32 @@ fn a_new_base_across_blocks() {
     let body = body.replace("br[.2]", "br[.3]");
     assert_eq!(run(&body, &[("gprA_1", 0x500), ("Z", 0)]).read(0x500, 4), 7);
     assert_eq!(run(&body, &[("gprA_1", 0x500), ("Z", 1)]).read(0x500, 4), 7);
-    // Too early in the slot, behind the branch taken, and behind the one not taken.
-    for (body, user) in [
-        ("local_csr_wr[ActLMAddr0, gprA_1]\nbr[.3]\nnop\nalu[*l$index0, --, B, 0x7]", ".3"),
-        ("local_csr_wr[ActLMAddr0, gprA_1]\nbeq[.15001]\nalu[*l$index0, --, B, 0x7]\nnop", ".2"),
-        (
-            "local_csr_wr[ActLMAddr0, gprA_1]\nbr[.2]\nbr[.4], defer[1]\nld_field[*l$index0, 0001, 0x0]\nnop",
-            ".3",
-        ),
+    // A branch that is taken takes long enough for writes before it.
+    for body in [
+        "local_csr_wr[ActLMAddr0, gprA_1]\nbr[.3]\nnop\nalu[*l$index0, --, B, 0x7]",
+        "local_csr_wr[ActLMAddr0, gprA_1]\nbr[.3], defer[1]\nnop\nalu[*l$index0, --, B, 0x7]",
+        "local_csr_wr[ActLMAddr0, gprA_1]\nnop\nbeq[.4]\nnop\nalu[*l$index0, --, B, 0x7]",
     ] {
+        let run = run(&format!("{body}\nbr[.15000]"), &[("gprA_1", 0x500), ("Z", 1)]);
+        assert_eq!(run.read(0x500, 4), 7, "{body}");
+    }
+    // In a delay slot it is the old base that is used.
+    let early = "local_csr_wr[ActLMAddr0, gprA_1]
+        br[.3], defer[1]
+        alu[*l$index0, --, B, 0x7]
+        br[.15000]";
+    assert_eq!(run(early, &[("gprA_1", 0x500)]).stack(0), 7);
+    // Too early behind a branch not taken, and behind a write in a delay slot.
+    for (body, writer, user) in [
+        ("WRITE\nbeq[.15004]\nalu[*l$index0, --, B, 0x7]\nnop", 0, 2),
+        ("br[.3], defer[1]\nWRITE\nnop\nalu[*l$index0, --, B, 0x7]", 1, 3),
+        ("WRITE\nbne[.4]\nbr[.4], defer[1]\nld_field[*l$index0, 0001, 0x0]\nnop", 0, 3),
+    ] {
+        let body = body.replace("WRITE", "local_csr_wr[ActLMAddr0, gprA_1]");
         let message = refusal(&format!("{body}\nbr[.15000]"));
-        assert!(message.starts_with("instruction .0 (line 1): ActLMAddr0"), "{message}");
-        assert!(message.contains(&format!("{user} uses *l$index0")), "{message}");
+        let expected = format!("instruction .{writer} (line {}): ActLMAddr0", writer + 1);
+        assert!(message.starts_with(&expected), "{message}");
+        assert!(message.contains(&format!(".{user} uses *l$index0")), "{message}");
     }
 }
 
@@ -220,4 +234,77 @@ fn bases_that_move() {
     let run = run(body, &[]);
     assert_eq!([0, 1, 2].map(|word| run.stack(word)), [1, 2, 3]);
     assert_eq!((run.stack(4), run.stack(8)), (2, 5));
+}
+
+#[test]
+fn read8_puts_the_first_byte_highest() {
+    let body = "mem[read8, $xfer_4, gprA_1, 0x3, 8], ctx_swap[sig1]
+        alu[*l$index0, --, B, $xfer_4]
+        alu[*l$index0[1], --, B, $xfer_5]
+        br[.15000]";
+    let bytes: Vec<u8> = (0..16).collect();
+    let start = [("gprA_1", PACKET as u32)];
+    let result = run_with_memory(body, &start, &[(PACKET, &bytes)]);
+    assert_eq!((result.stack(0), result.stack(1)), (0x0304_0506, 0x0708_090a));
+    assert_eq!(result.costs[0].1, "mem.sram.read8.wait");
+    let message = refusal(&body.replace("0x3, 8", "0x3, 6"));
+    assert!(message.contains("`read8` of 6 bytes: only whole words"), "{message}");
+}
+
+#[test]
+fn additions_take_what_delay_slots_put_into_transfer_registers() {
+    let body = "mem[add64, $xfer_2, gprB_23, <<8, gprA_1, 5], ctx_swap[sig1], defer[2]
+        alu[$xfer_2, --, B, gprA_3]
+        alu[$xfer_3, --, B, gprB_4]
+        br[.15000]";
+    let start = [("gprA_1", 8), ("gprA_3", 0xffff_ffff), ("gprB_4", 7), ("$xfer_2 (write)", 9)];
+    let memory = [2, 0, 0, 0, 1, 0, 0, 0];
+    let added = |body: &str| run_with_memory(body, &start, &[(DRAM_BYTES + 8, &memory)]);
+    let wide = added(body);
+    assert_eq!(wide.read(DRAM_BYTES + 8, 8), 0x9_0000_0001);
+    let classes: Vec<_> = wide.costs.iter().map(|(_, class)| class.as_str()).collect();
+    assert_eq!(classes, ["mem.dram.add_xfer.wait", "insn.cc", "insn.cc", "branch"]);
+    let narrow = body.replace("add64", "add").replace(", 5]", ", 1]");
+    assert_eq!(added(&narrow).read(DRAM_BYTES + 8, 8), 0x1_0000_0001, "32 bits wide");
+    // The address is that of before the delay slots.
+    let moved = narrow.replace("alu[$xfer_3, --, B, gprB_4]", "immed[gprA_1, 0x0]");
+    assert_eq!(added(&moved).read(DRAM_BYTES + 8, 4), 1);
+
+    for other in [
+        narrow.replace(", 1]", ", 2]"),
+        narrow.replace(", ctx_swap[sig1], defer[2]", ""),
+        narrow.replace(", ctx_swap", ", indirect_ref, ctx_swap"),
+    ] {
+        let message = refusal(&other);
+        assert!(message.contains("`add` is supported with counts 1 and 5"), "{message}");
+    }
+}
+
+#[test]
+fn reads_with_delay_slots_arrive_behind_them() {
+    let body = "mem[read32_swap, $xfer_0, gprA_1, 0x0, 1], ctx_swap[sig1], defer[1]
+        alu[*l$index0, --, B, $xfer_0]
+        alu[*l$index0[1], --, B, $xfer_0]
+        br[.15000]";
+    let start = [("gprA_1", PACKET as u32), ("$xfer_0 (read)", 5)];
+    let run = run_with_memory(body, &start, &[(PACKET, &[1, 2, 3, 4])]);
+    assert_eq!((run.stack(0), run.stack(1)), (5, 0x0403_0201));
+
+    let mem = "mem[read32_swap, $xfer_0, gprA_1, 0x0, 1], ctx_swap[sig1]";
+    for (body, message) in [
+        (format!("{mem}, defer[1]\n{mem}"), ".1 (line 2): memory command in a delay slot of .0"),
+        (format!("{mem}, defer[1]\nbr[.0]"), ".1 (line 2): branch in a delay slot of .0"),
+        (format!("{mem}, defer[2]\nnop"), ".2 (line 3): branch in a delay slot of .0"),
+        (
+            format!("br[.3], defer[1]\n{mem}, defer[1]\nnop"),
+            ".1 (line 2): memory command in a delay slot of .0",
+        ),
+        (
+            format!("beq[.2]\n{mem}, defer[1]\nnop"),
+            ".0 (line 1): branch to .2, which is a delay slot of .1",
+        ),
+    ] {
+        let found = refusal(&format!("{body}\nbr[.15000]"));
+        assert!(found.contains(message), "{found}");
+    }
 }

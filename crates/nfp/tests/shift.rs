@@ -120,12 +120,13 @@ fn shifts_clear_carry_and_overflow() {
         ("ld_field_w_clr[gprA_1, 0001, 0x0]", true, false),
     ] {
         let exit = |branch: &str| {
-            run(&format!("{prepare}{shift}\n{branch}[.15001]\nbr[.15000]"), &start).exit - 15_000
+            let body = format!("{prepare}{shift}\n{branch}[.15004]\nbr[.15000]");
+            run(&body, &start).exit == 15_004
         };
-        assert_eq!((exit("bcs"), exit("bvs")), (0, 0), "{shift}");
-        assert_eq!(exit("beq"), u32::from(zero), "{shift}");
-        assert_eq!(exit("bmi"), u32::from(negative), "{shift}");
-        assert_eq!(exit("blt"), u32::from(negative), "{shift}");
+        assert_eq!((exit("bcs"), exit("bvs")), (false, false), "{shift}");
+        assert_eq!(exit("beq"), zero, "{shift}");
+        assert_eq!(exit("bmi"), negative, "{shift}");
+        assert_eq!(exit("blt"), negative, "{shift}");
     }
 }
 

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::frontend::{self, Lifted};
 use crate::loops;
 use crate::options::Request;
-use crate::report::Measure;
+use crate::report::{self, Measure};
 use crate::result::{Bound, Detail, ProgramResult, Stats};
 use crate::witness::Witness;
 use slowpath_search::{Event as Found, Search, SearchError, unroll};
@@ -28,6 +28,7 @@ fn nothing(request: &Request) -> ProgramResult {
         guarantee: None,
         naive: None,
         paths: Vec::new(),
+        profile: None,
         assumptions: Vec::new(),
         stats: Stats::default(),
         error: None,
@@ -63,9 +64,10 @@ pub(crate) fn run(request: &Request, control: &Control) {
         }
         detail.usage = error.is_usage();
         result.error = Some(error.to_string());
-        (result.guarantee, result.naive) = (None, None);
+        (result.guarantee, result.naive, result.profile) = (None, None, None);
         result.paths.clear();
         detail.paths.clear();
+        detail.code.clear();
     }
     result.stats.seconds = started.elapsed().as_secs_f64();
     control.send(Event::Result(Box::new(serialise(&result, &detail))));
@@ -92,17 +94,6 @@ fn located(lifted: &Lifted, error: SearchError) -> Error {
 /// An error of the prices, with the first instruction that has none.
 fn unpriced(lifted: &Lifted, error: TargetError, unused: &[Assumption]) -> Error {
     let mut place = String::new();
-    if let TargetError::Unpriced { target, classes } = &error
-        && lifted.section.is_some()
-        && unused.is_empty()
-    {
-        let classes: Vec<String> = classes.iter().map(|(class, _)| format!("`{class}`")).collect();
-        return Error::Input(format!(
-            "target {target} has no prices for BPF instructions ({}), and BPF code is not compiled \
-             for it yet; count them instead with --target ebpf, or state prices with --assume FILE",
-            classes.join(", ")
-        ));
-    }
     if let TargetError::Unpriced { classes, .. } = &error
         && let Some(insn) = classes.first().and_then(|(class, _)| lifted.first_of_class(class))
     {
@@ -147,6 +138,7 @@ impl Job<'_> {
         let lifted = frontend::lift(self.request, &target, lengths)?;
         let limits = loops::limits(&options.unroll, &lifted)?;
         let program = &lifted.program;
+        detail.code = report::code(&lifted);
         result.program = program.name.clone();
         result.assumptions.extend(program.assumptions.iter().cloned());
         let (used, unused): (Vec<Assumption>, _) =
@@ -234,7 +226,9 @@ impl Job<'_> {
                         if let Some(naive) = &mut result.naive {
                             measure.not_above(naive, &exact);
                         }
-                        result.guarantee = Some(exact);
+                        let (path, cost) = (&found.path, &found.cost);
+                        let profile = measure.profile(lifted, unrolled, model, path, cost)?;
+                        (result.guarantee, result.profile) = (Some(exact), Some(profile));
                     }
                     result.paths.push(path);
                     self.control.send(Event::Path { index: result.paths.len() as u64 });
@@ -257,6 +251,8 @@ impl Job<'_> {
                 "no packet reaches the end of the program (within the limits of --unroll)".into(),
             ));
         };
+        let (path, cost) = (&bound.path, &bound.cost);
+        result.profile = Some(measure.profile(lifted, search.unrolled(), model, path, cost)?);
         let mut bound: Bound = measure.found_bound(search.unrolled(), &bound);
         bound.stopped = Some(stopped.unwrap_or_else(|| "no path was asked for".into()));
         result.naive.get_or_insert_with(|| bound.clone()).stopped = None;

@@ -7,6 +7,7 @@
 mod analysis;
 mod assume;
 mod bound;
+mod compile;
 mod contents;
 mod error;
 mod frontend;
@@ -18,6 +19,7 @@ mod show;
 mod witness;
 
 pub use analysis::{Analysis, Event, Report, Step};
+pub use compile::compile;
 pub use error::Error;
 pub use frontend::{Kernel, ProgramInfo, programs};
 pub use options::{Options, Request};

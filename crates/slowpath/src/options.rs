@@ -45,6 +45,8 @@ pub struct Options {
     pub assume: Option<String>,
     /// Content of maps, as TOML or JSON text.
     pub maps: Option<String>,
+    /// How compiled programs reach maps: `array-pointer` (the default) or `call`.
+    pub map_abi: Option<String>,
 }
 
 impl Options {

@@ -17,6 +17,7 @@ pub(crate) struct ProgramResult {
     pub guarantee: Option<Bound>,
     pub naive: Option<Bound>,
     pub paths: Vec<PathResult>,
+    pub profile: Option<Profile>,
     pub assumptions: Vec<String>,
     pub stats: Stats,
     pub error: Option<String>,
@@ -62,6 +63,50 @@ pub(crate) struct Line {
     pub instructions: u64,
 }
 
+/// Where the cost of the path behind the guarantee goes.
+///
+/// The costs of all `instructions`, and those of all `lines` with those of the instructions without
+/// one, come to `cost` less `overhead`.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Profile {
+    /// Cycles, or counts, by component; per-packet overhead included.
+    pub cost: Map<String, Value>,
+    pub overhead: Map<String, Value>,
+    /// Lines of different functions are told apart, so that inlined code is there once for each.
+    pub lines: Vec<ProfileLine>,
+    /// In the order of the program.
+    pub instructions: Vec<ProfileInsn>,
+}
+
+/// What a source line costs on a path.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ProfileLine {
+    pub file: String,
+    pub line: u32,
+    /// Empty when the object does not have it.
+    pub text: String,
+    pub function: Option<String>,
+    /// How often the path executes the instruction of it that it executes most.
+    pub runs: u64,
+    /// How many instructions of it the path executes.
+    pub instructions: u64,
+    pub cost: Map<String, Value>,
+}
+
+/// What an instruction costs on a path.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ProfileInsn {
+    pub instruction: u32,
+    pub text: String,
+    pub function: Option<String>,
+    /// Index into the lines; null when the line is not known.
+    pub line: Option<usize>,
+    /// How often the path executes it.
+    pub runs: u64,
+    /// Of all its executions together.
+    pub cost: Map<String, Value>,
+}
+
 /// A packet and map content that take a path.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct WitnessResult {
@@ -98,6 +143,8 @@ pub(crate) struct Stats {
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Detail {
     pub paths: Vec<PathDetail>,
+    /// The program's instructions.
+    pub code: Vec<CodeInsn>,
     /// Why there is no bound at all, when that is for lack of time and not an error in the input.
     pub stopped: Option<String>,
     /// Whether the error is one of the options, whatever the program.
@@ -115,6 +162,23 @@ pub(crate) struct PathDetail {
     pub listing: Vec<(u32, String)>,
     /// The path as source lines; empty when none is known.
     pub stretches: Vec<Stretch>,
+}
+
+/// An instruction of the program, on the path or not.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CodeInsn {
+    pub instruction: u32,
+    pub text: String,
+    pub source: Option<CodeLine>,
+}
+
+/// A source line.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CodeLine {
+    pub file: String,
+    pub line: u32,
+    /// Empty when the object does not have it.
+    pub text: String,
 }
 
 /// Instructions of one source line that are executed one after the other.

@@ -9,7 +9,6 @@
 
 mod array;
 mod display;
-mod domain;
 mod error;
 mod eval;
 mod model;
@@ -22,7 +21,9 @@ mod term;
 mod unsat_core;
 mod z3_solver;
 
-pub use crate::domain::Domain;
+use slowpath_domain as domain;
+
+pub use slowpath_domain::Domain;
 pub use crate::error::SolverError;
 pub use crate::eval::Evaluator;
 pub use crate::model::Model;

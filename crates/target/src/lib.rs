@@ -28,4 +28,6 @@ pub use error::TargetError;
 pub use model::{Context, CostModel};
 pub use price::{Cycles, MAX_MARKS};
 pub use rate::{Rate, Slowness};
-pub use target::{Component, ComponentKind, Limit, LimitKind, ResourceRate, Target, TargetKind};
+pub use target::{
+    Component, ComponentKind, InstructionSet, Limit, LimitKind, ResourceRate, Target, TargetKind,
+};

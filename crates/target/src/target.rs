@@ -5,6 +5,15 @@
 use crate::price::{Mark, PriceTable};
 use crate::{CostVector, Cycles, Rate, Slowness, TargetError};
 
+/// The instructions that a target knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstructionSet {
+    /// BPF instructions, as the kernel has them.
+    Bpf,
+    /// Those of the Netronome flow processor, which BPF programs are compiled to.
+    Nfp,
+}
+
 /// What a target says about a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetKind {
@@ -115,6 +124,8 @@ pub struct Target {
     pub description: String,
     /// What it says about programs.
     pub kind: TargetKind,
+    /// The instructions whose work it describes.
+    pub instruction_set: InstructionSet,
     /// How many cores run the program; 0 when the target only counts.
     pub cores: u32,
     /// The parts with costs; at most [`MAX_COMPONENTS`](crate::MAX_COMPONENTS). Exactly one is of

@@ -6,7 +6,7 @@ use slowpath_ir::{BinaryOp, Emit, Operand};
 use super::emit::Emitter;
 use super::error::{Cause, VERIFIER};
 use super::lifter::Lifter;
-use super::value::Known;
+use super::value::{Known, Origin};
 use crate::insn::{AluOp, Insn, Register, Size, Source, SwapKind, Width};
 
 impl Lifter<'_> {
@@ -103,40 +103,27 @@ impl Lifter<'_> {
             Source::Reg(reg) => self.known(reg),
             Source::Imm(value) => Known::Const(i64::from(value) as u64),
         };
+        let constant = || match (a, b) {
+            (Known::Const(a), Known::Const(b)) => fold(width, op, a, b),
+            (_, Known::Const(b)) if op == AluOp::Mov => fold(width, op, 0, b),
+            _ => None,
+        };
         if width == Width::W32 {
-            return match (op, b) {
-                (AluOp::Mov, Known::Const(value)) => Known::Const(value & 0xffff_ffff),
-                _ => match self.folded(op, a, b) {
-                    Some(value) => Known::Const(value & 0xffff_ffff),
-                    None => Known::NoStack,
-                },
-            };
+            return constant().map_or(Known::NoStack, Known::Const);
         }
+        let sum = Origin::Sum(self.at.frame, self.at.slot);
         match (op, a, b) {
             (AluOp::Mov, _, _) => b,
             (AluOp::Add, _, Known::Const(distance)) => a.plus(distance as i64),
             (AluOp::Add, Known::Const(distance), _) => b.plus(distance as i64),
             (AluOp::Sub, _, Known::Const(distance)) => a.plus((distance as i64).wrapping_neg()),
             (AluOp::Add, Known::Nothing, _) | (AluOp::Add, _, Known::Nothing) => Known::Nothing,
-            (AluOp::Add, _, Known::Frame { .. }) => b.moved(),
-            (AluOp::Add | AluOp::Sub, Known::Frame { .. } | Known::Nothing, _) => a.moved(),
-            _ => self.folded(op, a, b).map_or(Known::NoStack, Known::Const),
-        }
-    }
-
-    /// Constants stay constants under the operators that flags and sizes are made with.
-    fn folded(&self, op: AluOp, a: Known, b: Known) -> Option<u64> {
-        let (Known::Const(a), Known::Const(b)) = (a, b) else { return None };
-        match op {
-            AluOp::Add => Some(a.wrapping_add(b)),
-            AluOp::Sub => Some(a.wrapping_sub(b)),
-            AluOp::And => Some(a & b),
-            AluOp::Or => Some(a | b),
-            AluOp::Xor => Some(a ^ b),
-            AluOp::Mul => Some(a.wrapping_mul(b)),
-            // Amounts below 32 mean the same in both widths, but for what is shifted in.
-            AluOp::Lsh if b < 32 => Some(a << b),
-            _ => None,
+            (AluOp::Add, _, _) if b.is_pointer() => b.moved(sum),
+            (AluOp::Sub, Known::Nothing, _) => Known::Nothing,
+            // A distance, not a pointer.
+            (AluOp::Sub, Known::Packet { .. }, _) if b.is_pointer() => Known::NoStack,
+            (AluOp::Add | AluOp::Sub, _, _) if a.is_pointer() => a.moved(sum),
+            _ => constant().map_or(Known::NoStack, Known::Const),
         }
     }
 
@@ -186,6 +173,29 @@ impl Lifter<'_> {
         self.machine.emit.copy(reg, value);
         Ok(())
     }
+}
+
+/// The result of an operation on constants; none for divisions, whose operands are never constant in
+/// compiled programs.
+fn fold(width: Width, op: AluOp, a: u64, b: u64) -> Option<u64> {
+    let mask = u64::MAX >> (64 - u32::from(width.bits()));
+    let (a, b) = (a & mask, b & mask);
+    let amount = (b & u64::from(width.bits() - 1)) as u32;
+    let unused = 64 - u32::from(width.bits());
+    let value = match op {
+        AluOp::Mov => b,
+        AluOp::Add => a.wrapping_add(b),
+        AluOp::Sub => a.wrapping_sub(b),
+        AluOp::Mul => a.wrapping_mul(b),
+        AluOp::And => a & b,
+        AluOp::Or => a | b,
+        AluOp::Xor => a ^ b,
+        AluOp::Lsh => a << amount,
+        AluOp::Rsh => a >> amount,
+        AluOp::Arsh => (((a << unused) as i64 >> unused) >> amount) as u64,
+        AluOp::Div | AluOp::Sdiv | AluOp::Mod | AluOp::Smod => return None,
+    };
+    Some(value & mask)
 }
 
 /// The bytes in the opposite order.

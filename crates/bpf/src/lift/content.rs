@@ -94,6 +94,31 @@ fn array(
     layout: &MapLayout,
     content: &MapContent,
 ) -> Result<(), LiftError> {
+    let bytes = array_bytes(def, layout, content)?;
+    machine.regions[layout.values.index()].content = Some(bytes);
+    Ok(())
+}
+
+/// The memory of an array with this content, from its first element on; zeros follow.
+///
+/// # Errors
+/// [`LiftError`] when keys or values do not fit the map.
+pub fn array_content(
+    def: &MapDef,
+    layout: &MapLayout,
+    content: &MapContent,
+) -> Result<Vec<u8>, LiftError> {
+    for entry in &content.entries {
+        check(def, entry)?;
+    }
+    array_bytes(def, layout, content)
+}
+
+fn array_bytes(
+    def: &MapDef,
+    layout: &MapLayout,
+    content: &MapContent,
+) -> Result<Vec<u8>, LiftError> {
     let mut bytes = Vec::new();
     for entry in &content.entries {
         let index = u64::from(index_of(&entry.key));
@@ -111,8 +136,7 @@ fn array(
         }
         bytes[start..start + value.len()].copy_from_slice(value);
     }
-    machine.regions[layout.values.index()].content = Some(bytes);
-    Ok(())
+    Ok(bytes)
 }
 
 /// The values of a trie's entries, in their order: look-ups say which.

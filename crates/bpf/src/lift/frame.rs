@@ -74,6 +74,11 @@ impl Frames {
         &self.frames[id]
     }
 
+    /// All of them, by their numbers.
+    pub fn all(&self) -> impl Iterator<Item = &Frame> {
+        self.frames.iter()
+    }
+
     pub fn id(&mut self, frame: Frame) -> FrameId {
         let next = self.frames.len();
         let id = *self.known.entry(frame.clone()).or_insert(next);

@@ -2,17 +2,20 @@
 //! block when it is reached, again if less turns out to be known there.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 use slowpath_ir::{
     Block, BlockId, CostClassId, CostEvent, Edge, Emit, InsnIdx, Operand, Target, Terminator,
 };
 
 use super::LiftOptions;
+use super::arrivals::Arrivals;
 use super::error::{Cause, LiftError, VERIFIER};
 use super::frame::{Frame, Frames, Phase, Place, UnitId, leaders};
 use super::machine::Machine;
 use super::maps::MapLayout;
 use super::reach::unreachable;
+use super::registers::Before;
 use super::value::{Known, State};
 use crate::insn::{Call, Insn, POISON};
 use crate::{BpfProgram, Object};
@@ -60,8 +63,17 @@ pub(super) struct Lifter<'a> {
     blocks: Vec<Option<Block>>,
     ids: HashMap<Place, BlockId>,
     states: HashMap<Place, State>,
+    arrivals: HashMap<Place, Arrivals>,
     pending: BTreeSet<(BlockId, Place)>,
     costs: Vec<CostEvent>,
+    /// The instruction being lifted.
+    pub at: Place,
+    /// What is known of `r0` to `r10` before each instruction.
+    pub before: Before,
+    /// Counts the stretches of instructions that are entered at their start only.
+    pub stretch: u32,
+    /// How many frames are around each block.
+    pub depths: Vec<u8>,
 }
 
 impl<'a> Lifter<'a> {
@@ -80,8 +92,13 @@ impl<'a> Lifter<'a> {
             blocks: Vec::new(),
             ids: HashMap::new(),
             states: HashMap::new(),
+            arrivals: HashMap::new(),
             pending: BTreeSet::new(),
             costs: Vec::new(),
+            at: Place { frame: 0, slot: 0, phase: Phase::Start },
+            before: Before::new(),
+            stretch: 0,
+            depths: Vec::new(),
         };
         lifter.add_unit(program.clone());
         lifter
@@ -113,8 +130,8 @@ impl<'a> Lifter<'a> {
     pub fn run(&mut self) -> Result<(), LiftError> {
         let frame = self.frames.id(Frame { unit: 0, function: 0, depth: 0, ret: None });
         let start = Place { frame, slot: 0, phase: Phase::Start };
-        let state = self.state.clone();
-        self.reach(start, &state)?;
+        let state = Rc::new(self.state.clone());
+        self.reach(start, None, &state)?;
         while let Some((id, place)) = self.pending.pop_first() {
             self.state = self.states[&place].clone();
             let block = self.block(place)?;
@@ -139,19 +156,29 @@ impl<'a> Lifter<'a> {
         (blocks, classes)
     }
 
-    /// The block at a place that is reached in a state.
-    fn reach(&mut self, place: Place, state: &State) -> Result<BlockId, LiftError> {
+    /// The block at a place that is reached in a state, from the end of the block at `from`.
+    fn reach(
+        &mut self,
+        place: Place,
+        from: Option<Place>,
+        state: &Rc<State>,
+    ) -> Result<BlockId, LiftError> {
         let next = BlockId::from(self.ids.len());
         let id = *self.ids.entry(place).or_insert(next);
-        let changed = match self.states.get_mut(&place) {
-            Some(known) => known.join(state),
-            None => {
-                self.states.insert(place, state.clone());
-                self.blocks.push(None);
-                true
+        let arrivals = self.arrivals.entry(place).or_default();
+        if self.states.contains_key(&place) {
+            if arrivals.add(from, state) {
+                let joined = arrivals.joined((place.frame, place.slot), self.states.get(&place));
+                if self.states.get(&place) != Some(&joined) {
+                    self.states.insert(place, joined);
+                    self.pending.insert((id, place));
+                }
             }
-        };
-        if changed {
+        } else {
+            arrivals.add(from, state);
+            self.states.insert(place, State::clone(state));
+            self.blocks.push(None);
+            self.depths.push(self.frames.get(place.frame).depth);
             self.pending.insert((id, place));
         }
         if self.blocks.len() > MAX_BLOCKS {
@@ -163,30 +190,42 @@ impl<'a> Lifter<'a> {
     }
 
     fn block(&mut self, place: Place) -> Result<Block, LiftError> {
+        let (insns, next) = self.body(place)?;
+        let unit = self.frames.get(place.frame).unit;
+        let first = self.number(unit, place.slot);
+        let terminator = self.terminator(place, next)?;
+        let costs = std::mem::take(&mut self.costs);
+        Ok(Block { first, insns, ops: self.machine.emit.take_ops(), costs, terminator })
+    }
+
+    /// Lifts the instructions of a block, from what is known at its start; returns their numbers and
+    /// how control goes on.
+    pub fn body(&mut self, place: Place) -> Result<(Vec<InsnIdx>, Next), LiftError> {
         self.machine.emit.begin_block();
         self.costs.clear();
         let mut insns = Vec::new();
         let unit = self.frames.get(place.frame).unit;
         let mut at = place;
-        let next = loop {
+        loop {
             let insn = self.number(unit, at.slot);
             self.machine.emit.begin_insn(insn.index());
             if at.phase == Phase::Start {
                 insns.push(insn);
+                if unit == 0 {
+                    let key = (at.frame, self.stretch, at.slot);
+                    self.before.insert(key, self.state.regs);
+                }
             }
+            self.at = at;
             let step = self.step(at);
             let next = step.map_err(|c| LiftError::at(&self.units[unit].program, at.slot, c))?;
-            let Next::On = next else { break next };
+            let Next::On = next else { return Ok((insns, next)) };
             let slots = self.units[unit].program.insns[at.slot].slots().max(1);
             at = Place { slot: at.slot + slots, phase: Phase::Start, ..at };
             if self.units[unit].leaders.contains(&at.slot) {
-                break Next::To(at);
+                return Ok((insns, Next::To(at)));
             }
-        };
-        let first = self.number(unit, place.slot);
-        let terminator = self.terminator(next)?;
-        let costs = std::mem::take(&mut self.costs);
-        Ok(Block { first, insns, ops: self.machine.emit.take_ops(), costs, terminator })
+        }
     }
 
     /// The number of an instruction in the lifted program.
@@ -194,25 +233,26 @@ impl<'a> Lifter<'a> {
         InsnIdx::from(self.units[unit].first_insn + slot)
     }
 
-    fn terminator(&mut self, next: Next) -> Result<Terminator, LiftError> {
-        let state = self.state.clone();
+    fn terminator(&mut self, at: Place, next: Next) -> Result<Terminator, LiftError> {
+        let state = Rc::new(self.state.clone());
+        let from = Some(at);
         let edge = |target| Edge { target, costs: Vec::new() };
         let exit = || edge(Target::Exit(0));
         Ok(match next {
             Next::On | Next::Exit => Terminator::Jump(exit()),
-            Next::To(place) => Terminator::Jump(edge(Target::Block(self.reach(place, &state)?))),
+            Next::To(place) => Terminator::Jump(edge(Target::Block(self.reach(place, from, &state)?))),
             Next::ExitOr(cond, place) => Terminator::Branch {
                 cond: self.machine.condition(cond),
                 taken: exit(),
-                fallthrough: edge(Target::Block(self.reach(place, &state)?)),
+                fallthrough: edge(Target::Block(self.reach(place, from, &state)?)),
             },
             Next::Either(_, yes, no) if yes == no => {
-                Terminator::Jump(edge(Target::Block(self.reach(yes, &state)?)))
+                Terminator::Jump(edge(Target::Block(self.reach(yes, from, &state)?)))
             }
             Next::Either(cond, yes, no) => Terminator::Branch {
                 cond: self.machine.condition(cond),
-                taken: edge(Target::Block(self.reach(yes, &state)?)),
-                fallthrough: edge(Target::Block(self.reach(no, &state)?)),
+                taken: edge(Target::Block(self.reach(yes, from, &state)?)),
+                fallthrough: edge(Target::Block(self.reach(no, from, &state)?)),
             },
         })
     }

@@ -7,8 +7,12 @@ use super::error::{Cause, VERIFIER};
 use super::frame::Place;
 use super::lifter::Lifter;
 use super::machine::STACK_BYTES;
-use super::value::Known;
+use super::value::{Known, Origin};
 use crate::insn::{AtomicOp, Imm64, Insn, Register, Width};
+
+/// Offsets of the packet's ends in the context, in bytes.
+const DATA: i64 = super::start::DATA as i64;
+const DATA_END: i64 = super::start::DATA_END as i64;
 
 impl Lifter<'_> {
     /// Lifts an instruction that is no jump, call or exit.
@@ -99,6 +103,13 @@ impl Lifter<'_> {
 
     /// What a load yields: spilled registers and read-only data are known.
     fn loaded(&self, address: Known, bytes: u8, signed: bool) -> Known {
+        match address {
+            Known::Context { offset: DATA } if bytes == 4 => {
+                return Known::Packet { origin: Origin::First, offset: 0 };
+            }
+            Known::Context { offset: DATA_END } if bytes == 4 => return Known::PacketEnd,
+            _ => {}
+        }
         let Known::Data { map, offset } = address else {
             return match self.state.load(address, bytes) {
                 Known::Const(value) if signed && bytes < 8 => Known::Const(value),

@@ -1,18 +1,31 @@
-//! What is known about values while lifting: constants, which map, which stack slot.
+//! What is known about values while lifting: constants, which map, which stack slot, which kind of
+//! pointer.
 //!
 //! Just enough to know the map and the constant sizes at every call, to follow function pointers,
-//! and to leave out code behind constant conditions (read-only variables, absent CO-RE fields), as
-//! the kernel's verifier does. Everything else is the engine's business.
+//! to leave out code behind constant conditions (read-only variables, absent CO-RE fields), as the
+//! kernel's verifier does, and to tell code generators what pointers point to. Everything else is
+//! the engine's business.
+
+mod origin;
 
 use std::collections::BTreeMap;
 
-use super::frame::Place;
+pub(super) use origin::{Holder, Origin};
+
+use super::frame::{FrameId, Place};
+
+/// A place where ways meet: a frame and a slot.
+type Meeting = (FrameId, usize);
 
 /// What holds for both of two tables.
-fn join_tables<K: Ord>(table: &mut BTreeMap<K, Known>, other: &BTreeMap<K, Known>) {
-    table.retain(|key, known| match other.get(key) {
+fn join_tables<K: Ord + Copy>(
+    table: &mut BTreeMap<K, Known>,
+    other: &BTreeMap<K, Known>,
+    origin: impl Fn(K) -> Origin,
+) {
+    table.retain(|&key, known| match other.get(&key) {
         Some(other) => {
-            *known = known.join(*other);
+            *known = known.join(*other, origin(key));
             true
         }
         None => false,
@@ -54,19 +67,45 @@ pub(super) enum Known {
         /// Offset in bytes.
         offset: i64,
     },
-    /// The program's context.
-    Context,
+    /// An address in the program's context.
+    Context {
+        /// Offset in bytes.
+        offset: i64,
+    },
+    /// An address in the packet.
+    Packet {
+        /// The pointer that it was made from.
+        origin: Origin,
+        /// Bytes behind that pointer.
+        offset: i64,
+    },
+    /// The end of the packet.
+    PacketEnd,
+    /// An address in an element of a map, or null.
+    MapValue {
+        /// The map.
+        map: u32,
+        /// Offset in bytes, if known.
+        offset: Option<i64>,
+    },
 }
 
 impl Known {
-    /// What holds for both.
-    fn join(self, other: Known) -> Known {
+    /// What holds for both. `origin` names a pointer into the packet that is one of several.
+    fn join(self, other: Known, origin: Origin) -> Known {
         let stack = |known| matches!(known, Known::Nothing | Known::Frame { .. });
         match (self, other) {
             _ if self == other => self,
             (Known::Frame { depth, .. }, Known::Frame { depth: same, .. }) if depth == same => {
                 Known::Frame { depth, offset: None }
             }
+            (Known::Packet { .. }, Known::Packet { .. }) => Known::Packet { origin, offset: 0 },
+            (Known::MapValue { map, .. }, Known::MapValue { map: same, .. }) if map == same => {
+                Known::MapValue { map, offset: None }
+            }
+            // Null beside an element: accesses are behind a check.
+            (value @ Known::MapValue { .. }, Known::Const(0))
+            | (Known::Const(0), value @ Known::MapValue { .. }) => value,
             // No call takes null for a map: the verifier has seen that it is none.
             _ if let (Some(maps), Some(others)) = (self.maps(), other.maps()) => {
                 Known::Maps(maps | others)
@@ -109,16 +148,34 @@ impl Known {
                 Some(offset) => Known::Data { map, offset },
                 None => Known::NoStack,
             },
+            Known::Context { offset } => match offset.checked_add(distance) {
+                Some(offset) => Known::Context { offset },
+                None => Known::NoStack,
+            },
+            Known::Packet { origin, offset } => match offset.checked_add(distance) {
+                Some(offset) => Known::Packet { origin, offset },
+                None => Known::NoStack,
+            },
+            Known::MapValue { map, offset } => {
+                Known::MapValue { map, offset: offset.and_then(|o| o.checked_add(distance)) }
+            }
             _ if distance == 0 => self,
             Known::Nothing => Known::Nothing,
             _ => Known::NoStack,
         }
     }
 
-    /// What remains of a pointer after adding something unknown.
-    pub fn moved(self) -> Known {
+    /// Whether it is an address that keeps its kind when something is added.
+    pub fn is_pointer(self) -> bool {
+        matches!(self, Known::Frame { .. } | Known::Packet { .. } | Known::MapValue { .. })
+    }
+
+    /// What remains of a pointer after adding something unknown. `origin` names the sum.
+    pub fn moved(self, origin: Origin) -> Known {
         match self {
             Known::Frame { depth, .. } => Known::Frame { depth, offset: None },
+            Known::Packet { .. } => Known::Packet { origin, offset: 0 },
+            Known::MapValue { map, .. } => Known::MapValue { map, offset: None },
             Known::Nothing => Known::Nothing,
             _ => Known::NoStack,
         }
@@ -142,25 +199,48 @@ impl State {
     /// At the start of a program: the context in `r1`.
     pub fn start() -> Self {
         let mut regs = [Known::Nothing; 11];
-        regs[1] = Known::Context;
+        regs[1] = Known::Context { offset: 0 };
         regs[10] = Known::Frame { depth: 0, offset: Some(0) };
         State { regs, saved: Vec::new(), spilled: BTreeMap::new(), arguments: BTreeMap::new() }
     }
 
-    /// Adds what holds on another way to the same place; says whether that changed anything.
-    pub fn join(&mut self, other: &State) -> bool {
+    /// Adds what holds on another way to the same place, `here`; says whether that changed anything.
+    pub fn join(&mut self, other: &State, here: Meeting) -> bool {
         let before = self.clone();
-        for (known, other) in self.regs.iter_mut().zip(other.regs) {
-            *known = known.join(other);
+        let joined = |holder| Origin::Joined(here, holder);
+        for (number, (known, other)) in self.regs.iter_mut().zip(other.regs).enumerate() {
+            *known = known.join(other, joined(Holder::Register(number)));
         }
-        for (saved, others) in self.saved.iter_mut().zip(&other.saved) {
-            for (known, other) in saved.iter_mut().zip(others) {
-                *known = known.join(*other);
+        for (depth, (saved, others)) in self.saved.iter_mut().zip(&other.saved).enumerate() {
+            for (number, (known, other)) in saved.iter_mut().zip(others).enumerate() {
+                *known = known.join(*other, joined(Holder::Saved(depth, number)));
             }
         }
-        join_tables(&mut self.spilled, &other.spilled);
-        join_tables(&mut self.arguments, &other.arguments);
+        join_tables(&mut self.spilled, &other.spilled, |(depth, offset)| {
+            joined(Holder::Spilled(depth, offset))
+        });
+        join_tables(&mut self.arguments, &other.arguments, |(call, number)| {
+            joined(Holder::Argument(call.slot, number))
+        });
         *self != before
+    }
+
+    /// Whether the same is known of everything but the current frame's registers.
+    pub fn agrees_beyond_registers(&self, other: &State) -> bool {
+        (&self.saved, &self.spilled, &self.arguments)
+            == (&other.saved, &other.spilled, &other.arguments)
+    }
+
+    /// Forgets all pointers into the packet: its ends have moved (`clear_all_pkt_pointers` of the
+    /// kernel's verifier).
+    pub fn forget_packet(&mut self) {
+        let saved = self.saved.iter_mut().flatten();
+        let tables = self.spilled.values_mut().chain(self.arguments.values_mut());
+        for known in self.regs.iter_mut().chain(saved).chain(tables) {
+            if let Known::Packet { .. } | Known::PacketEnd = known {
+                *known = Known::NoStack;
+            }
+        }
     }
 
     /// Keeps what is known about `r1` to `r5` for the later blocks of a call.

@@ -4,15 +4,17 @@ use slowpath_ir::CostClassId;
 
 use crate::{Address, Insn, MemCommand};
 
+/// Branches that are always taken, and those taken that depend on no condition codes: the price of
+/// waiting for these is not theirs, but no price for less is known.
 pub(super) const BRANCH: &str = "branch";
 pub(super) const BRANCH_TAKEN: &str = "branch.taken";
 pub(super) const BRANCH_NOT_TAKEN: &str = "branch.not_taken";
 
 /// The class of an instruction; conditional branches count as taken.
 pub(super) fn class_of(insn: &Insn) -> &'static str {
-    use MemCommand::{AddImm, Read32Swap, Write8Swap, Write32Swap};
+    use MemCommand::{Add, AddImm, Read8, Read32Swap, Write8Swap, Write32Swap};
     match *insn {
-        Insn::Branch { .. } => BRANCH,
+        Insn::Branch { .. } | Insn::BranchBit { .. } | Insn::Return { .. } => BRANCH,
         Insn::Mem { command, address: Address::Sram(..), signal, .. } => {
             match (command, signal.is_some()) {
                 (Read32Swap, true) => "mem.sram.read32.wait",
@@ -21,8 +23,12 @@ pub(super) fn class_of(insn: &Insn) -> &'static str {
                 (Write8Swap, false) => "mem.sram.write8.post",
                 (Write32Swap, true) => "mem.sram.write32.wait",
                 (Write32Swap, false) => "mem.sram.write32.post",
+                (Read8, true) => "mem.sram.read8.wait",
+                (Read8, false) => "mem.sram.read8.post",
                 (AddImm, true) => "mem.sram.add.wait",
                 (AddImm, false) => "mem.sram.add.post",
+                (Add, true) => "mem.sram.add_xfer.wait",
+                (Add, false) => "mem.sram.add_xfer.post",
             }
         }
         Insn::Mem { command, address: Address::Dram(..), signal, .. } => {
@@ -33,8 +39,12 @@ pub(super) fn class_of(insn: &Insn) -> &'static str {
                 (Write8Swap, false) => "mem.dram.write8.post",
                 (Write32Swap, true) => "mem.dram.write32.wait",
                 (Write32Swap, false) => "mem.dram.write32.post",
+                (Read8, true) => "mem.dram.read8.wait",
+                (Read8, false) => "mem.dram.read8.post",
                 (AddImm, true) => "mem.dram.add.wait",
                 (AddImm, false) => "mem.dram.add.post",
+                (Add, true) => "mem.dram.add_xfer.wait",
+                (Add, false) => "mem.dram.add_xfer.post",
             }
         }
         _ if insn.writes_condition_codes() => "insn.cc",

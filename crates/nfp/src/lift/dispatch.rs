@@ -1,14 +1,17 @@
 //! From an instruction to the function that knows its meaning; conditions of branches.
 
-use slowpath_ir::Reg;
+use slowpath_ir::{Emit, Operand as Value, Reg};
 
 use super::error::LiftCause;
 use super::machine::{ArchReg, Machine};
-use crate::{BranchCondition, Insn};
+use crate::{BranchCondition, Insn, Operand};
 
 impl Machine {
     /// Appends the meaning of an instruction that is no branch.
     pub(super) fn insn(&mut self, insn: &Insn) -> Result<(), LiftCause> {
+        if self.take_csr_value(insn)? {
+            return Ok(());
+        }
         match *insn {
             Insn::Alu { dst, a, op, b, both } => self.alu(dst, a, op, b, both),
             Insn::AluShf { dst, a, op, b, shift, both } => {
@@ -24,14 +27,30 @@ impl Machine {
                 self.ld_field(dst, mask, (src, shift), clear, both);
             }
             Insn::LocalCsrWr { index, src } => self.local_csr_wr(index, src),
-            Insn::Mem { command, xfer, address, count, indirect, signal } => {
+            Insn::LocalCsrRd { csr } => return self.local_csr_rd(csr),
+            Insn::Mem { command, xfer, address, count, indirect, signal, defer } => {
                 let count = if indirect { None } else { Some(count) };
-                return self.mem(command, xfer, address, count, signal.is_some());
+                return self.mem(command, (xfer, count), address, signal.is_some(), defer);
             }
             Insn::MulStep { a, b, step, both } => return self.mul_step(a, b, step, both),
-            Insn::Nop | Insn::Branch { .. } => {}
+            Insn::Nop | Insn::Branch { .. } | Insn::BranchBit { .. } | Insn::Return { .. } => {}
         }
         Ok(())
+    }
+
+    /// A register that says whether a bit has a value.
+    pub(super) fn bit_condition(&mut self, src: Operand, bit: u8, set: bool) -> Reg {
+        let word = self.source(src);
+        let value = self.emit.extract(word, bit, 1);
+        let value = if set { value } else { self.emit.not(value) };
+        self.captured(value)
+    }
+
+    /// A register that keeps a value whatever is written later.
+    pub(super) fn captured(&mut self, value: Value) -> Reg {
+        let dst = self.emit.temp(self.emit.width(value));
+        self.emit.copy(dst, value);
+        dst
     }
 
     /// A register that says whether the branch is taken; none for an unconditional one.

@@ -121,6 +121,51 @@ pub enum LiftCause {
         /// The step.
         step: &'static str,
     },
+    /// A memory command that has delay slots, or waits, in a delay slot.
+    #[error("memory command in a delay slot of .{owner}")]
+    MemoryInDelaySlot {
+        /// The instruction that the delay slot belongs to.
+        owner: u32,
+    },
+    /// `rtn` that no call leads to.
+    #[error("no call leads to this `rtn`")]
+    ReturnWithoutCall,
+    /// A call inside itself.
+    #[error("the call that returns to .{back} can happen again before it has returned")]
+    Recursion {
+        /// Where it returns to.
+        back: u32,
+    },
+    /// Too many chains of calls.
+    #[error("functions are called in too many ways for each to be looked at by itself")]
+    TooManyCopies,
+    /// A call of the firmware that depends on something.
+    #[error("a conditional branch to the firmware's {name} is not supported")]
+    ConditionalCall {
+        /// The function.
+        name: &'static str,
+    },
+    /// A call of the firmware that does not say where to return to.
+    #[error("a call of the firmware whose delay slots load no return address into gprB_0")]
+    NoReturnAddress,
+    /// A control register whose content is not known.
+    #[error("reading the control register {name} is not supported")]
+    ControlRegister {
+        /// Its name or address.
+        name: String,
+    },
+    /// The value of a control register goes nowhere.
+    #[error("`local_csr_rd` is not followed by an `immed` of zero, which takes the value")]
+    ValueNotTaken,
+    /// `read8` of a part of a word.
+    #[error("`read8` of {count} bytes: only whole words are supported")]
+    PartOfWord {
+        /// How many bytes.
+        count: u8,
+    },
+    /// `add` that is not 32 or 64 bits, or that nothing waits for.
+    #[error("`add` is supported with counts 1 and 5 and with ctx_swap, without indirect_ref")]
+    AddForm,
     /// An instruction leaves something undefined that is read later.
     #[error("it leaves {what} undefined, and something behind it depends on that")]
     Undefined {
@@ -149,6 +194,10 @@ impl LiftCause {
             LiftCause::UnknownLength { .. } => {
                 "set it by immed, immed_w1 or ld_field in the same block"
             }
+            LiftCause::ReturnWithoutCall => {
+                "calls load the address to return to into gprA_21 in a delay slot of `br`"
+            }
+            LiftCause::Recursion { .. } => "recursive functions are not supported",
             LiftCause::DirectAddImm => "the compiler emits add_imm with indirect_ref only",
             LiftCause::MulOrder { .. } => {
                 "a multiplication is start, step1, step2 and so on, last, in one block"

@@ -1,21 +1,49 @@
 //! Control flow: which instructions form a block, which blocks can be reached, and control flow
 //! that the device does not have.
+//!
+//! Functions are inlined: their blocks exist once for each way of calls that leads to them
+//! ([`calls::Context`]), so that no path returns to a caller it has not come from.
 
-use std::collections::BTreeSet;
+pub(super) mod calls;
+mod leaders;
+mod local;
+
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::listing::FIRST_EXIT;
-use crate::{BranchCondition, Insn, Listing};
+use crate::{BranchCondition, Insn, Listing, Operand};
 
 use super::error::{LiftCause, LiftError};
+use calls::{ContextId, Contexts, Firmware};
+use leaders::leaders;
+pub(super) use local::local_user_behind;
+
+/// Most blocks of a program, copies for different calls included.
+const MAX_BLOCKS: usize = 50_000;
+
+/// A block: its first instruction, in the context of the calls that lead to it.
+pub(super) type Place = (ContextId, usize);
 
 /// Where a branch leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
-    /// To an instruction.
-    Insn(usize),
+    /// To a block.
+    Block(Place),
     /// Out of the program.
     Exit(u32),
+}
+
+/// When the branch at the end of a block is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// Always.
+    Always,
+    /// When condition codes say so.
+    Codes(BranchCondition),
+    /// When a bit of an operand has a value.
+    Bit(Operand, u8, bool),
+    /// Always, to the address in a register, which must be the number of the goal.
+    Return(Operand, usize),
 }
 
 /// The branch that ends a block.
@@ -24,11 +52,13 @@ pub(super) struct BranchPlan {
     /// Its number.
     pub number: usize,
     /// When it is taken.
-    pub condition: BranchCondition,
+    pub decision: Decision,
     /// Its delay slots.
     pub slots: Range<usize>,
-    /// Where it leads.
+    /// Where it leads, after the firmware's function if it calls one.
     pub goal: Goal,
+    /// The function of the firmware that it calls.
+    pub firmware: Option<Firmware>,
 }
 
 /// A basic block that can be reached.
@@ -40,130 +70,113 @@ pub(super) struct BlockPlan {
     /// The branch at its end.
     pub branch: Option<BranchPlan>,
     /// Where control goes when the branch is not taken.
-    pub next: usize,
+    pub next: Place,
 }
 
 impl BlockPlan {
-    /// The instructions that may come next.
-    fn successors(&self) -> impl Iterator<Item = usize> {
-        let taken = self.branch.as_ref().and_then(|branch| match branch.goal {
-            Goal::Insn(number) => Some(number),
+    /// Where control goes when the branch is not taken, if that can be.
+    fn falls_to(&self) -> Option<Place> {
+        let falls =
+            |branch: &BranchPlan| matches!(branch.decision, Decision::Codes(_) | Decision::Bit(..));
+        self.branch.as_ref().is_none_or(falls).then_some(self.next)
+    }
+
+    /// Where control goes when the branch is taken, if that is in the program.
+    fn taken_to(&self) -> Option<Place> {
+        match self.branch.as_ref()?.goal {
+            Goal::Block(place) => Some(place),
             Goal::Exit(_) => None,
-        });
-        let falls = self.branch.as_ref().is_none_or(|b| b.condition != BranchCondition::Always);
-        taken.into_iter().chain(falls.then_some(self.next))
+        }
     }
 }
 
-/// Divides a listing into blocks, in ascending order; the first starts at `.0`.
-pub(super) fn plan(listing: &Listing) -> Result<Vec<BlockPlan>, LiftError> {
+/// Divides a listing into blocks, those without a call around them first, in ascending order; the
+/// first starts at `.0`.
+pub(super) fn plan(listing: &Listing) -> Result<Vec<(Place, BlockPlan)>, LiftError> {
     if listing.is_empty() {
         return Err(LiftError::Empty);
     }
-    let leaders = leaders(listing)?;
-    let mut plans: Vec<Option<BlockPlan>> = vec![None; listing.len()];
-    let mut work = vec![0];
-    while let Some(first) = work.pop() {
-        if plans[first].is_some() {
+    let calls = calls::has_returns(listing);
+    let leaders = leaders(listing, calls)?;
+    let mut contexts = Contexts::new(calls);
+    let mut plans: BTreeMap<Place, BlockPlan> = BTreeMap::new();
+    let mut work = vec![(ContextId::MAIN, 0)];
+    while let Some(place) = work.pop() {
+        if plans.contains_key(&place) {
             continue;
         }
-        let plan = block_from(listing, &leaders, first)?;
-        for next in plan.successors() {
-            if next >= listing.len() {
-                return Err(LiftError::at(listing, listing.len() - 1, LiftCause::FallsOffEnd));
+        let (context, first) = place;
+        let end = block_end(listing, |number| leaders.contains(&number), first);
+        let plan = match end.filter(|&end| listing.numbered()[end].insn.is_branch()) {
+            Some(number) => {
+                let branch = branch_at(listing, &mut contexts, context, number)?;
+                let next = (context, branch.slots.end);
+                BlockPlan { body: first..number, branch: Some(branch), next }
             }
-            work.push(next);
+            None => {
+                let after = end.map_or(listing.len(), |end| end + 1);
+                BlockPlan { body: first..after, branch: None, next: (context, after) }
+            }
+        };
+        if plan.falls_to().is_some_and(|(_, next)| next >= listing.len()) {
+            return Err(LiftError::at(listing, listing.len() - 1, LiftCause::FallsOffEnd));
         }
-        plans[first] = Some(plan);
+        if plans.len() >= MAX_BLOCKS {
+            return Err(LiftError::at(listing, first, LiftCause::TooManyCopies));
+        }
+        work.extend(plan.taken_to().into_iter().chain(plan.falls_to()));
+        plans.insert(place, plan);
     }
-    Ok(plans.into_iter().flatten().collect())
+    Ok(plans.into_iter().collect())
 }
 
-/// Checks all branches and finds the instructions that start a block.
-fn leaders(listing: &Listing) -> Result<BTreeSet<usize>, LiftError> {
-    let last = listing.len() - 1;
-    let mut slot_of = vec![None; listing.len()];
-    for (number, insn) in listing.insns().enumerate() {
-        let Insn::Branch { target, defer, .. } = *insn else { continue };
-        let fail = |cause| Err(LiftError::at(listing, number, cause));
-        if let Some(owner) = slot_of[number] {
-            return fail(LiftCause::BranchInDelaySlot { owner });
-        }
-        if number + usize::from(defer) > last {
-            return fail(LiftCause::DelaySlotsBeyondEnd { defer, last: last as u32 });
-        }
-        slot_of[number + 1..=number + usize::from(defer)].fill(Some(number as u32));
-        if target as usize > last && target < FIRST_EXIT {
-            return fail(LiftCause::TargetBeyondEnd { target, last: last as u32 });
-        }
-    }
-    let mut leaders = BTreeSet::from([0]);
-    for (number, insn) in listing.insns().enumerate() {
-        let Insn::Branch { target, defer, .. } = *insn else { continue };
-        leaders.insert(number + 1 + usize::from(defer));
-        if target as usize > last {
-            continue;
-        }
-        if let Some(owner) = slot_of[target as usize] {
-            let cause = LiftCause::TargetInDelaySlot { target, owner };
-            return Err(LiftError::at(listing, number, cause));
-        }
-        leaders.insert(target as usize);
-    }
-    Ok(leaders)
+/// The last instruction of the block that starts at `first`: a branch, or the one before a leader.
+fn block_end(listing: &Listing, is_leader: impl Fn(usize) -> bool, first: usize) -> Option<usize> {
+    let ends =
+        |&number: &usize| listing.numbered()[number].insn.is_branch() || is_leader(number + 1);
+    (first..listing.len()).find(ends)
 }
 
-fn block_from(
+/// The branch at an instruction, in a context.
+fn branch_at(
     listing: &Listing,
-    leaders: &BTreeSet<usize>,
-    first: usize,
-) -> Result<BlockPlan, LiftError> {
-    for number in first..listing.len() {
-        if let Insn::Branch { condition, target, defer } = listing.numbered()[number].insn {
-            let next = number + 1 + usize::from(defer);
-            let goal = match target as usize {
-                target if target < listing.len() => Goal::Insn(target),
-                _ => Goal::Exit(target),
-            };
-            let branch = BranchPlan { number, condition, slots: number + 1..next, goal };
-            return Ok(BlockPlan { body: first..number, branch: Some(branch), next });
-        }
-        if leaders.contains(&(number + 1)) {
-            return Ok(BlockPlan { body: first..number + 1, branch: None, next: number + 1 });
-        }
-    }
-    Err(LiftError::at(listing, listing.len() - 1, LiftCause::FallsOffEnd))
-}
-
-/// The first instruction among the `count` that run behind a block which uses local memory
-/// through base register `index`, on whatever way.
-pub(super) fn local_user_behind(
-    listing: &Listing,
-    plan: &BlockPlan,
-    count: usize,
-    index: u8,
-) -> Option<usize> {
-    plan.successors().find_map(|next| local_user(listing, next, count, index))
-}
-
-/// Likewise for the `count` instructions from `number` on. `count` is at most three.
-fn local_user(listing: &Listing, number: usize, count: usize, index: u8) -> Option<usize> {
-    let insn = listing.numbered().get(number).filter(|_| count > 0)?.insn;
-    if insn.operands().any(|operand| operand.local_index() == Some(index)) {
-        return Some(number);
-    }
-    let Insn::Branch { condition, target, defer } = insn else {
-        return local_user(listing, number + 1, count - 1, index);
+    contexts: &mut Contexts,
+    context: ContextId,
+    number: usize,
+) -> Result<BranchPlan, LiftError> {
+    let fail = |cause| LiftError::at(listing, number, cause);
+    let insn = listing.numbered()[number].insn;
+    let slots = number + 1..number + 1 + usize::from(insn.delay_slots());
+    let to = |target: u32, context| match target as usize {
+        target if target < listing.len() => Goal::Block((context, target)),
+        _ => Goal::Exit(target),
     };
-    let defer = usize::from(defer);
-    let in_slots = (number + 1..=number + defer)
-        .take(count - 1)
-        .find(|&slot| local_user(listing, slot, 1, index).is_some());
-    let rest = (count - 1).saturating_sub(defer);
-    let taken = || local_user(listing, target as usize, rest, index);
-    let falls = || match condition {
-        BranchCondition::Always => None,
-        _ => local_user(listing, number + 1 + defer, rest, index),
+    let mut firmware = None;
+    let (decision, goal) = match insn {
+        Insn::Branch { condition: BranchCondition::Always, target, .. } => {
+            firmware = Firmware::at(target);
+            if firmware.is_some() {
+                let back = calls::firmware_returns_to(listing, number).map_err(fail)?;
+                (Decision::Always, Goal::Block((context, back)))
+            } else {
+                let callee = contexts.called(listing, context, slots.clone()).map_err(fail)?;
+                (Decision::Always, to(target, callee))
+            }
+        }
+        Insn::Branch { condition, target, .. } => (Decision::Codes(condition), to(target, context)),
+        Insn::BranchBit { src, bit, set, target, .. } => {
+            (Decision::Bit(src, bit, set), to(target, context))
+        }
+        Insn::Return { src, .. } => {
+            let (caller, back) = contexts.returned(context, src).map_err(fail)?;
+            if back >= listing.len() {
+                let last = listing.len() as u32 - 1;
+                return Err(fail(LiftCause::TargetBeyondEnd { target: back as u32, last }));
+            }
+            (Decision::Return(src, back), Goal::Block((caller, back)))
+        }
+        // The caller has found a branch here.
+        _ => (Decision::Always, Goal::Block((context, slots.end))),
     };
-    in_slots.or_else(taken).or_else(falls)
+    Ok(BranchPlan { number, decision, slots, goal, firmware })
 }

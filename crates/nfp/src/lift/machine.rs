@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use slowpath_ir::{BinaryOp, Emit, InputId, Op, Operand as Value, Reg};
 
 use super::emit::Emitter;
+use super::error::LiftCause;
 use super::local::PendingBase;
+use super::memory::Deferred;
 use super::multiply::Multiplication;
 use crate::{Bank, Insn, Operand};
 
@@ -99,6 +101,10 @@ pub(super) struct Machine {
     pub pending: Vec<PendingBase>,
     /// The current instruction.
     pub number: usize,
+    /// Whether the next instruction takes the value of a control register.
+    pub csr_value_due: bool,
+    /// The memory command whose delay slots are running.
+    pub deferred: Option<Deferred>,
 }
 
 impl Machine {
@@ -112,6 +118,8 @@ impl Machine {
             multiplication: None,
             pending: Vec::new(),
             number: 0,
+            csr_value_due: false,
+            deferred: None,
         }
     }
 
@@ -119,6 +127,8 @@ impl Machine {
         self.emit.begin_block();
         self.low_half = None;
         self.multiplication = None;
+        self.csr_value_due = false;
+        self.deferred = None;
     }
 
     pub fn begin_insn(&mut self, number: usize) {
@@ -128,8 +138,20 @@ impl Machine {
     }
 
     pub fn end_insn(&mut self, insn: &Insn) {
-        if matches!(insn, Insn::Mem { signal: Some(_), .. }) {
+        if matches!(insn, Insn::Mem { signal: Some(_), defer: 0, .. }) {
             self.hasten_pending();
+        }
+        self.step_deferred();
+    }
+
+    /// Checks that nothing is left undone at the end of a block.
+    pub fn check_block_end(&mut self) -> Result<(), LiftCause> {
+        if let Some(deferred) = self.deferred.take() {
+            return Err(LiftCause::MemoryInDelaySlot { owner: deferred.number() });
+        }
+        match std::mem::take(&mut self.csr_value_due) {
+            true => Err(LiftCause::ValueNotTaken),
+            false => Ok(()),
         }
     }
 

@@ -1,4 +1,5 @@
-//! Memory commands. Reads and writes are little-endian; words go through transfer registers.
+//! Memory commands. Reads and writes are little-endian, but for `read8`, whose first byte is the
+//! highest; words go through transfer registers.
 //!
 //! Addresses: 32 bits in SRAM (the packet), 40 bits in DRAM (the map).
 
@@ -6,8 +7,13 @@ use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
 use super::error::LiftCause;
 use super::machine::{ArchReg, Machine};
+use crate::insn::ADD_NARROW_COUNTS;
 use crate::{Address, MemCommand, Operand};
 
+/// Bytes of a word.
+const WORD: u8 = 4;
+/// The count of an addition of 64 bits; that of 32 bits is 1.
+const ADD_WIDE_COUNT: u8 = ADD_NARROW_COUNTS + 1;
 /// Transfer registers of one file.
 const XFERS: u8 = 32;
 /// Where the length is in the previous ALU result that `indirect_ref` refers to, and its width.
@@ -15,21 +21,55 @@ const LENGTH_FIELD: (u8, u8) = (8, 5);
 /// The bit of it that makes an atomic addition 64 bits wide.
 const WIDE_ADD_BIT: u8 = LENGTH_FIELD.0 + 2;
 
+/// A memory command as it is issued: what it does does not depend on registers that are written
+/// later, but for the transfer registers.
+#[derive(Clone, Copy, Debug)]
+struct Issued {
+    command: MemCommand,
+    xfer: u8,
+    /// Where it starts, and the width of addresses in bits.
+    start: (Value, u8),
+    /// Words or bytes.
+    count: u8,
+    waits: bool,
+    /// The instruction.
+    number: usize,
+}
+
+/// A memory command whose delay slots are running.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deferred {
+    issued: Issued,
+    /// Delay slots that have not run yet, and the command itself.
+    left: u8,
+}
+
+impl Deferred {
+    /// The instruction.
+    pub fn number(&self) -> u32 {
+        self.issued.number as u32
+    }
+}
+
 impl Machine {
-    /// `mem[…]`; no `count` stands for `indirect_ref`, `waits` for `ctx_swap`.
+    /// `mem[…]`; no `count` stands for `indirect_ref`, `waits` for `ctx_swap`. With delay slots, it
+    /// is done behind them: they may still write the transfer registers that it takes.
     pub(super) fn mem(
         &mut self,
         command: MemCommand,
-        xfer: u8,
+        (xfer, count): (u8, Option<u8>),
         address: Address,
-        count: Option<u8>,
         waits: bool,
+        defer: u8,
     ) -> Result<(), LiftCause> {
         if command == MemCommand::AddImm {
-            if count.is_some() {
+            if count.is_some() || defer > 0 {
                 return Err(LiftCause::DirectAddImm);
             }
             return self.add_imm(address);
+        }
+        if command == MemCommand::Add && !(waits && matches!(count, Some(1 | ADD_WIDE_COUNT))) {
+            return Err(LiftCause::AddForm);
         }
         let count = match count {
             Some(count) => count,
@@ -38,40 +78,105 @@ impl Machine {
                 field.ok_or(LiftCause::UnknownLength { what: "length" })? + 1
             }
         };
-        let xfers = if command == MemCommand::Write8Swap { count.div_ceil(4) } else { count };
+        let xfers = match command {
+            MemCommand::Write8Swap | MemCommand::Read8 => count.div_ceil(WORD),
+            MemCommand::Add => count.div_ceil(ADD_WIDE_COUNT - 1),
+            _ => count,
+        };
         if u16::from(xfer) + u16::from(xfers) > XFERS.into() {
             return Err(LiftCause::TooManyXfers { first: xfer, count: xfers });
         }
-        let (start, width) = self.address(address);
-        for index in 0..xfers {
-            let offset = Value::constant(width, 4 * u64::from(index));
+        if command == MemCommand::Read8 && !count.is_multiple_of(WORD) {
+            return Err(LiftCause::PartOfWord { count });
+        }
+        let start = self.address(address);
+        let number = self.number;
+        let mut issued = Issued { command, xfer, start, count, waits, number };
+        if defer > 0 {
+            issued.start.0 = self.emit.capture(start.0);
+            self.deferred = Some(Deferred { issued, left: defer + 1 });
+            return Ok(());
+        }
+        self.perform(issued);
+        Ok(())
+    }
+
+    /// Counts an instruction that has run, and does a memory command whose delay slots are over.
+    pub(super) fn step_deferred(&mut self) {
+        let Some(deferred) = &mut self.deferred else { return };
+        deferred.left -= 1;
+        if deferred.left > 0 {
+            return;
+        }
+        let issued = deferred.issued;
+        self.deferred = None;
+        self.emit.begin_insn(issued.number);
+        self.perform(issued);
+        self.hasten_pending();
+    }
+
+    fn perform(&mut self, issued: Issued) {
+        let Issued { command, xfer, start: (start, width), count, waits, .. } = issued;
+        if command == MemCommand::Add {
+            return self.add(xfer, start, count);
+        }
+        let bytes = match command {
+            MemCommand::Write8Swap | MemCommand::Read8 => count,
+            _ => count.saturating_mul(WORD),
+        };
+        for index in 0..bytes.div_ceil(WORD) {
+            let offset = Value::constant(width, u64::from(WORD * index));
             let at = match index {
                 0 => start,
                 _ => self.emit.binary(BinaryOp::Add, start, offset),
             };
-            if command == MemCommand::Read32Swap {
-                self.read_word(xfer + index, at, waits);
-                continue;
+            match command {
+                MemCommand::Read32Swap => self.read_word(xfer + index, at, waits, false),
+                MemCommand::Read8 => self.read_word(xfer + index, at, waits, true),
+                _ => {
+                    let bytes = (bytes - WORD * index).min(WORD);
+                    let word = self.get(ArchReg::XferOut(xfer + index));
+                    let value = self.emit.extract(word, 0, 8 * bytes);
+                    self.emit.store(at, value);
+                }
             }
-            let bytes = match command {
-                MemCommand::Write8Swap => (count - 4 * index).min(4),
-                _ => 4,
-            };
-            let word = self.get(ArchReg::XferOut(xfer + index));
-            let value = self.emit.extract(word, 0, 8 * bytes);
-            self.emit.store(at, value);
         }
-        Ok(())
     }
 
     /// Without a wait, nobody knows when the word arrives.
-    fn read_word(&mut self, xfer: u8, at: Value, waits: bool) {
+    fn read_word(&mut self, xfer: u8, at: Value, waits: bool, first_is_high: bool) {
         if waits {
-            let word = self.emit.load(at, 4);
+            let mut word = self.emit.load(at, WORD);
+            if first_is_high {
+                word = self.bytes_reversed(word);
+            }
             self.set(ArchReg::XferIn(xfer), word);
         } else {
             self.undefine(ArchReg::XferIn(xfer), "a transfer register (no ctx_swap waits for it)");
         }
+    }
+
+    fn bytes_reversed(&mut self, word: Value) -> Value {
+        let mut result = self.emit.extract(word, 0, 8);
+        for byte in 1..WORD {
+            let next = self.emit.extract(word, 8 * byte, 8);
+            result = self.emit.binary(BinaryOp::Concat, result, next);
+        }
+        result
+    }
+
+    /// `mem[add, …]` or `mem[add64, …]`: adds one transfer register or two, the low word first.
+    fn add(&mut self, xfer: u8, at: Value, count: u8) {
+        let low = self.get(ArchReg::XferOut(xfer));
+        let (data, bytes) = if count == ADD_WIDE_COUNT {
+            let high = self.get(ArchReg::XferOut(xfer + 1));
+            (self.emit.binary(BinaryOp::Concat, high, low), 2 * WORD)
+        } else {
+            (low, WORD)
+        };
+        let old = self.emit.load(at, bytes);
+        let sum = self.emit.binary(BinaryOp::Add, old, data);
+        self.emit.store(at, sum);
     }
 
     /// `mem[add_imm, …], indirect_ref`: adds the upper half of the previous ALU result.

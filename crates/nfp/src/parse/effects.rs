@@ -1,12 +1,13 @@
-//! Reading instructions with effects outside the ALU: memory, local memory bases,
-//! multiplications, branches.
+//! Reading instructions with effects outside the ALU: memory, control registers, multiplications.
 
 use super::attributes::{Attributes, attributes};
 use super::cursor::Cursor;
 use super::error::{ParseCause, ParseError};
-use super::operands::{REGISTERS, Role, number, operand, out_of_range, source};
+use super::operands::{REGISTERS, Role, hexadecimal, number, operand, out_of_range, source};
 use super::suggest::suggest;
-use crate::{Address, BranchCondition, Insn, MemCommand, MulStep, Operand};
+use crate::csr;
+use crate::insn::{ADD_NARROW_COUNTS, ADD_WIDE};
+use crate::{Address, Insn, MemCommand, MulStep, Operand};
 
 pub(super) fn local_csr_wr(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     const NAMES: [&str; 4] = ["ActLMAddr0", "ActLMAddr1", "ActLMAddr2", "ActLMAddr3"];
@@ -26,13 +27,43 @@ pub(super) fn local_csr_wr(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     Ok(Insn::LocalCsrWr { index: index as u8, src })
 }
 
+/// The highest byte address of a control register.
+const LAST_CSR: u32 = 0x1ffc;
+
+pub(super) fn local_csr_rd(cursor: &mut Cursor) -> Result<Insn, ParseError> {
+    cursor.expect('[')?;
+    cursor.skip_space();
+    let column = cursor.column();
+    let csr = if cursor.rest().starts_with("0x") {
+        let address = hexadecimal(cursor)?;
+        if address > LAST_CSR || !address.is_multiple_of(4) {
+            let range = format!("a multiple of 4 up to {LAST_CSR:#x}");
+            return Err(out_of_range(column, "control register", format!("{address:#x}"), range));
+        }
+        address as u16
+    } else {
+        let word = cursor.word();
+        csr::address(word).ok_or_else(|| {
+            let hint = suggest(word, csr::names()).unwrap_or_else(|| {
+                format!("known are {}", csr::names().collect::<Vec<_>>().join(", "))
+            });
+            let cause = ParseCause::Unknown { what: "control register", found: word.to_owned() };
+            ParseError::at_column(column, cause).with_hint(hint)
+        })?
+    };
+    cursor.expect(']')?;
+    attributes(cursor, "local_csr_rd", &[])?;
+    Ok(Insn::LocalCsrRd { csr })
+}
+
 pub(super) fn mem(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     cursor.expect('[')?;
     cursor.skip_space();
     let column = cursor.column();
     let word = cursor.word();
-    let Some(command) = MemCommand::from_text(word) else {
-        let names = MemCommand::ALL.iter().map(|command| command.text());
+    let wide = (word == ADD_WIDE).then_some(MemCommand::Add);
+    let Some(command) = wide.or_else(|| MemCommand::from_text(word)) else {
+        let names = MemCommand::ALL.iter().map(|command| command.text()).chain([ADD_WIDE]);
         let hint = suggest(word, names.clone()).unwrap_or_else(|| {
             format!("supported commands are {}", names.collect::<Vec<_>>().join(", "))
         });
@@ -59,12 +90,24 @@ pub(super) fn mem(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     let y = operand(cursor, Role::Address)?;
     cursor.expect(',')?;
     cursor.skip_space();
-    let count = number(cursor, "count", 1..=31)?;
+    let counts = match (command, wide) {
+        (_, Some(_)) => ADD_NARROW_COUNTS + 1..=31,
+        (MemCommand::Add, None) => 1..=ADD_NARROW_COUNTS,
+        _ => 1..=31,
+    };
+    let count = number(cursor, "count", counts)?;
     cursor.expect(']')?;
-    let Attributes { indirect, signal, .. } =
-        attributes(cursor, "mem", &["indirect_ref", "ctx_swap"])?;
+    let Attributes { indirect, signal, defer, .. } =
+        attributes(cursor, "mem", &["indirect_ref", "ctx_swap", "defer"])?;
+    if defer > 0 && signal.is_none() {
+        return Err(cursor.expected("ctx_swap[sigN], which `defer` puts off"));
+    }
+    if defer > 2 {
+        let slots = defer.to_string();
+        return Err(out_of_range(cursor.column(), "number of delay slots", slots, "1 to 2"));
+    }
     let address = if dram { Address::Dram(x, y) } else { Address::Sram(x, y) };
-    Ok(Insn::Mem { command, xfer, address, count, indirect, signal })
+    Ok(Insn::Mem { command, xfer, address, count, indirect, signal, defer })
 }
 
 pub(super) fn mul_step(cursor: &mut Cursor) -> Result<Insn, ParseError> {
@@ -102,27 +145,4 @@ pub(super) fn mul_step(cursor: &mut Cursor) -> Result<Insn, ParseError> {
         return Err(ParseError::at_column(cursor.column(), cause));
     }
     Ok(Insn::MulStep { a, b, step, both })
-}
-
-pub(super) fn branch(
-    cursor: &mut Cursor,
-    mnemonic: &str,
-    condition: BranchCondition,
-) -> Result<Insn, ParseError> {
-    cursor.expect('[')?;
-    cursor.skip_space();
-    let column = cursor.column();
-    if !cursor.eat('.') {
-        return Err(cursor.expected("a branch target such as .12"));
-    }
-    let digits = cursor.clone().take_while(|c| c.is_ascii_digit());
-    if digits.is_empty() {
-        return Err(cursor.expected("a branch target such as .12"));
-    }
-    let Some(target) = cursor.decimal().and_then(|target| u32::try_from(target).ok()) else {
-        return Err(out_of_range(column, "branch target", format!(".{digits}"), "of 32 bits"));
-    };
-    cursor.expect(']')?;
-    let Attributes { defer, .. } = attributes(cursor, mnemonic, &["defer"])?;
-    Ok(Insn::Branch { condition, target, defer })
 }

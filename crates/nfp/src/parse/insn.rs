@@ -1,26 +1,31 @@
 //! Reading one instruction: mnemonic, operands, attributes.
 
 use super::attributes::attributes;
+use super::branches::{branch, branch_bit, rtn};
 use super::cursor::Cursor;
-use super::effects::{branch, local_csr_wr, mem, mul_step};
+use super::effects::{local_csr_rd, local_csr_wr, mem, mul_step};
 use super::error::{ParseCause, ParseError};
 use super::operands::{Role, hexadecimal, operand, out_of_range, shift, source};
 use super::suggest::suggest;
 use crate::{AluOp, BranchCondition, Insn, Operand, Shift, ShiftAmount, ShiftKind};
 
-const MNEMONICS: [&str; 12] = [
+const MNEMONICS: [&str; 16] = [
     "alu",
     "alu_shf",
     "asr",
+    "br_bclr",
+    "br_bset",
     "dbl_shf",
     "immed",
     "immed_w1",
     "ld_field",
     "ld_field_w_clr",
+    "local_csr_rd",
     "local_csr_wr",
     "mem",
     "mul_step",
     "nop",
+    "rtn",
 ];
 
 /// Reads the part of a line behind the instruction's number.
@@ -35,15 +40,19 @@ pub(super) fn parse_insn(cursor: &mut Cursor) -> Result<Insn, ParseError> {
         "alu" => alu(cursor),
         "alu_shf" => alu_shf(cursor),
         "asr" => asr(cursor),
+        "br_bclr" => branch_bit(cursor, mnemonic, false),
+        "br_bset" => branch_bit(cursor, mnemonic, true),
         "dbl_shf" => dbl_shf(cursor),
         "immed" => immed(cursor),
         "immed_w1" => immed_w1(cursor),
         "ld_field" => ld_field(cursor, false),
         "ld_field_w_clr" => ld_field(cursor, true),
+        "local_csr_rd" => local_csr_rd(cursor),
         "local_csr_wr" => local_csr_wr(cursor),
         "mem" => mem(cursor),
         "mul_step" => mul_step(cursor),
         "nop" => attributes(cursor, "nop", &[]).map(|_| Insn::Nop),
+        "rtn" => rtn(cursor),
         "" => Err(ParseError::at_column(column, ParseCause::NoMnemonic)),
         _ => {
             let branches = BranchCondition::ALL.iter().map(|condition| condition.text());

@@ -14,5 +14,6 @@ pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifte
     let program = slowpath_nfp::lift(&listing, name, &options)
         .map_err(|error| Error::Input(error.to_string()))?;
     let lines = listing.numbered().iter().map(|numbered| numbered.line).collect();
-    Ok(Lifted { program, section: None, layout: None, origins: Origins::Listing(lines) })
+    let origins = Origins::Listing(lines);
+    Ok(Lifted { program, layout: None, origins, functions: Vec::new() })
 }

@@ -1,9 +1,10 @@
 //! Which front end reads a file, and what all of them deliver.
 
+mod compiled;
 mod listing;
 mod object;
 
-pub(crate) use object::lift as lift_object;
+pub(crate) use object::{lift as lift_object, link as link_object, parse as parse_object};
 pub use object::{Kernel, ProgramInfo, programs};
 
 use crate::Error;
@@ -11,7 +12,7 @@ use crate::options::Request;
 use slowpath_bpf::LineInfo;
 use slowpath_bpf::lift::Layout;
 use slowpath_ir::Program;
-use slowpath_target::Target;
+use slowpath_target::{InstructionSet, Target};
 
 /// Where instructions come from, by their numbers.
 enum Origins {
@@ -24,12 +25,15 @@ enum Origins {
 /// A program and where its instructions come from.
 pub(crate) struct Lifted {
     pub program: Program,
-    /// Section of the object.
-    pub section: Option<String>,
     /// What memory means in terms of maps.
     pub layout: Option<Layout>,
     origins: Origins,
+    functions: Functions,
 }
+
+/// The functions of a program: the number of the first instruction of each, in order, and its name.
+/// What follows the last one whose name is known has none.
+type Functions = Vec<(u32, Option<String>)>;
 
 /// What is known of a program before it is analysed.
 pub(crate) struct Named {
@@ -57,6 +61,12 @@ impl Lifted {
             Origins::Listing(_) => None,
             Origins::Source(lines) => lines.get(insn as usize)?.as_ref(),
         }
+    }
+
+    /// The name of the function that an instruction is part of, where programs have functions.
+    pub fn function(&self, insn: u32) -> Option<&str> {
+        let behind = self.functions.partition_point(|(first, _)| *first <= insn);
+        self.functions.get(behind.checked_sub(1)?)?.1.as_deref()
     }
 
     /// The first instruction that does work of a class.
@@ -93,15 +103,20 @@ pub(crate) fn lift(
     target: &Target,
     packets: (u16, u16),
 ) -> Result<Lifted, Error> {
-    if is_object(&request.data) {
-        return object::lift(request, &object::parse(&request.data)?, packets);
-    }
-    if target.name == "ebpf" {
-        return Err(Error::Input(
-            "this is no BPF object, so that there are no BPF instructions to count; listings are \
-             analysed with --target agilio-cx-2x40"
-                .into(),
-        ));
+    match (is_object(&request.data), target.instruction_set) {
+        (true, InstructionSet::Bpf) => {
+            return object::lift(request, &object::parse(&request.data)?, packets);
+        }
+        (true, InstructionSet::Nfp) => return compiled::lift(request, packets),
+        (false, InstructionSet::Nfp) => {}
+        (false, InstructionSet::Bpf) => {
+            let what = format!(
+                "this is no BPF object, and target {} has no prices but for BPF instructions; \
+                 listings are analysed with --target agilio-cx-2x40",
+                target.name
+            );
+            return Err(Error::Input(what));
+        }
     }
     if request.options.maps.is_some() {
         return Err(Error::Input(

@@ -1,10 +1,10 @@
 //! BPF objects: which programs there are, and lifting one of them.
 
-use super::{Lifted, Origins};
+use super::{Functions, Lifted, Origins};
 use crate::options::Request;
 use crate::{Error, assume, contents};
 use slowpath_bpf::lift::{self, LiftOptions};
-use slowpath_bpf::{Btf, Object, ProgramEntry, ProgramKind};
+use slowpath_bpf::{BpfProgram, Btf, Object, ProgramEntry, ProgramKind};
 
 /// A program of an object, for choosing.
 #[derive(Clone, Debug)]
@@ -64,30 +64,39 @@ pub(super) fn entry(data: &[u8], program: usize) -> Result<ProgramEntry, Error> 
     object.programs.get(program).cloned().ok_or_else(|| missing(program))
 }
 
+/// The program of `object` that a request is about, with everything resolved.
+pub(crate) fn link(request: &Request, object: &Object) -> Result<BpfProgram, Error> {
+    let kind = object.programs.get(request.program).ok_or_else(|| missing(request.program))?.kind;
+    if !matches!(kind, ProgramKind::Xdp | ProgramKind::Unknown) {
+        let what = format!("a program of type {kind}; only XDP programs are analysed");
+        return Err(Error::Input(what));
+    }
+    let kernel = request.kernel.as_deref().map(Kernel::btf);
+    object.link(request.program, kernel).map_err(|error| Error::Input(error.to_string()))
+}
+
 /// Lifts the program of `object` that a request is about.
 pub(crate) fn lift(
     request: &Request,
     object: &Object,
     packets: (u16, u16),
 ) -> Result<Lifted, Error> {
-    let kind = object.programs.get(request.program).ok_or_else(|| missing(request.program))?.kind;
-    if !matches!(kind, ProgramKind::Xdp | ProgramKind::Unknown) {
-        let what = format!("a program of type {kind}; only XDP programs are analysed");
-        return Err(Error::Input(what));
-    }
+    let linked = link(request, object)?;
     let options = options(request, object, packets)?;
-    let kernel = request.kernel.as_deref().map(Kernel::btf);
-    let linked =
-        object.link(request.program, kernel).map_err(|error| Error::Input(error.to_string()))?;
-    let section = linked.section.clone();
     let lifted =
         lift::lift(object, &linked, &options).map_err(|error| Error::Input(error.to_string()))?;
     Ok(Lifted {
         program: lifted.program,
-        section: Some(section),
         layout: Some(lifted.layout),
         origins: Origins::Source(lifted.lines),
+        functions: functions(&linked),
     })
+}
+
+/// The functions of a program; those of programs that tail calls lead to stay unnamed.
+fn functions(linked: &BpfProgram) -> Functions {
+    let named = linked.subprograms.iter().map(|s| (s.first as u32, Some(s.name.clone())));
+    named.chain([(linked.insns.len() as u32, None)]).collect()
 }
 
 /// What the front end is told besides the object.
@@ -109,7 +118,7 @@ fn options(request: &Request, object: &Object, packets: (u16, u16)) -> Result<Li
     })
 }
 
-pub(super) fn parse(data: &[u8]) -> Result<Object, Error> {
+pub(crate) fn parse(data: &[u8]) -> Result<Object, Error> {
     Object::parse(data).map_err(|error| Error::Input(error.to_string()))
 }
 

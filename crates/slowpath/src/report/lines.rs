@@ -18,7 +18,7 @@ pub(super) fn of_path(
     let mut lines: Vec<Line> = Vec::new();
     let mut known: HashMap<(&str, u32), usize> = HashMap::new();
     let mut stretches: Vec<Stretch> = Vec::new();
-    for event in events(unrolled, found) {
+    for event in events(unrolled, &found.path) {
         let insn = event.insn.0;
         let line = lifted.line(insn).map(|info| {
             let index = *known.entry((&info.file, info.line)).or_insert_with(|| {
@@ -49,9 +49,12 @@ pub(super) fn of_path(
 }
 
 /// The work of a path in order: one event for each instruction executed.
-fn events<'a>(unrolled: &'a Unrolled, found: &'a FoundPath) -> impl Iterator<Item = &'a CostEvent> {
+pub(super) fn events<'a>(
+    unrolled: &'a Unrolled,
+    path: &'a [u32],
+) -> impl Iterator<Item = &'a CostEvent> {
     let program = unrolled.machine.program();
-    found.path.iter().flat_map(move |&arc| {
+    path.iter().flat_map(move |&arc| {
         let arc = &unrolled.dag.arcs[arc as usize];
         let block = program.block(unrolled.dag.nodes[arc.tail as usize].block);
         let edge = block.terminator.edges().nth(arc.edge);

@@ -1,14 +1,16 @@
 //! From what the search found to what is reported.
 
 mod lines;
+mod profile;
 mod rates;
 
+use crate::Error;
 use crate::frontend::Lifted;
-use crate::result::{Bound, PathDetail, PathResult, WitnessResult};
+use crate::result::{Bound, CodeInsn, PathDetail, PathResult, Profile, WitnessResult};
 use serde_json::{Map, Value, json};
 use slowpath_ir::Terminator;
 use slowpath_search::{Bound as Found, FoundPath, Head, Metric, Unrolled};
-use slowpath_target::{CostVector, Target, TargetKind};
+use slowpath_target::{CostModel, CostVector, Target, TargetKind};
 
 /// What results are measured by.
 #[derive(Clone, Copy)]
@@ -70,6 +72,21 @@ impl Measure<'_> {
         }
     }
 
+    /// Where the cost of a path goes, instruction by instruction and line by line.
+    ///
+    /// # Errors
+    /// When the parts do not add up to `cost`, which is a defect.
+    pub fn profile(
+        &self,
+        lifted: &Lifted,
+        unrolled: &Unrolled,
+        model: &CostModel,
+        path: &[u32],
+        cost: &CostVector,
+    ) -> Result<Profile, Error> {
+        profile::of_path(self, lifted, unrolled, model, path, cost)
+    }
+
     /// A satisfiable path for the report.
     pub fn path(
         &self,
@@ -113,6 +130,11 @@ impl Measure<'_> {
         };
         (path, PathDetail { stretches, ..detail(unrolled, found) })
     }
+}
+
+/// All instructions of the program with their source lines.
+pub(crate) fn code(lifted: &Lifted) -> Vec<CodeInsn> {
+    profile::code(lifted)
 }
 
 /// Cycles, or counts, by component.

@@ -1,7 +1,7 @@
 //! Linear arithmetic: a term as a sum of multiples plus a constant. This is what makes pointer
 //! comparisons cheap: two offsets from one unknown base differ by something without the base.
 
-use crate::domain::{Domain, mask, sign_extend, transfer};
+use crate::domain::{Domain, mask, sign_extend};
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
@@ -332,8 +332,7 @@ impl TermPool {
             if n == last
                 && let Some((lo, hi)) = linear.range(self)
             {
-                let (lo, hi) = transfer::wrapped(width, lo, hi);
-                domain = domain.meet(&Domain::range(width, lo, hi)).unwrap_or(domain);
+                domain = domain.meet(&Domain::arc(width, lo, hi)).unwrap_or(domain);
             }
             total = self.store(node, domain);
         }

@@ -242,5 +242,14 @@ fn domain_facts(unknown: &BV, domain: Domain) -> Vec<Bool> {
     if domain.hi() < from_bits.hi().min(mask(domain.width())) {
         facts.push(unknown.bvule(literal(domain.hi())));
     }
+    if domain.sign().is_none() {
+        let ((lo, hi), (least, greatest)) = (domain.signed_range(), from_bits.signed_range());
+        if lo > least {
+            facts.push(unknown.bvsge(literal(lo as u64 & mask(domain.width()))));
+        }
+        if hi < greatest {
+            facts.push(unknown.bvsle(literal(hi as u64)));
+        }
+    }
     facts
 }

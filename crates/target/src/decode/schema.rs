@@ -7,7 +7,7 @@ use super::table::Table;
 use crate::price::{ClassPrice, Mark, PriceTable};
 use crate::{
     Component, ComponentKind, Cycles, Limit, LimitKind, MAX_COMPONENTS, MAX_MARKS, Target,
-    TargetKind,
+    InstructionSet, TargetKind,
 };
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -37,14 +37,17 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     let description = root.string("description", problems);
     let sources = Sources::read(&mut root, problems);
     let packet = read_packet(&mut root, &sources, problems);
-    if read_kind(&mut root, problems)? == TargetKind::Counts {
+    let kind = read_kind(&mut root, problems)?;
+    let instruction_set = read_instruction_set(&mut root, kind, problems)?;
+    if kind == TargetKind::Counts {
         let components = counters::read(&mut root, problems);
         root.finish(problems);
         let (min_packet, max_packet) = packet?;
         return Some(Target {
             name: name?.to_owned(),
             description: description?.to_owned(),
-            kind: TargetKind::Counts,
+            kind,
+            instruction_set,
             cores: 0,
             components,
             limits: Vec::new(),
@@ -64,7 +67,8 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     Some(Target {
         name: name?.to_owned(),
         description: description?.to_owned(),
-        kind: TargetKind::Rates,
+        kind,
+        instruction_set,
         cores: cores?,
         components,
         limits,
@@ -136,6 +140,31 @@ fn read_kind(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<Target
         other => {
             let at = root.optional("kind").map_or(0..0, toml::Spanned::span);
             problems.error(at, format!("`kind` must be \"rates\" or \"counts\", not {other:?}"));
+            None
+        }
+    }
+}
+
+/// The instructions that the target knows: where it says nothing, a device is taken for a flow
+/// processor, and counts are of BPF instructions.
+fn read_instruction_set(
+    root: &mut Table<'_>,
+    kind: TargetKind,
+    problems: &mut Problems<'_>,
+) -> Option<InstructionSet> {
+    if root.optional("instruction_set").is_none() {
+        return Some(match kind {
+            TargetKind::Rates => InstructionSet::Nfp,
+            TargetKind::Counts => InstructionSet::Bpf,
+        });
+    }
+    match root.string("instruction_set", problems)? {
+        "bpf" => Some(InstructionSet::Bpf),
+        "nfp" => Some(InstructionSet::Nfp),
+        other => {
+            let at = root.optional("instruction_set").map_or(0..0, toml::Spanned::span);
+            let what = format!("`instruction_set` must be \"bpf\" or \"nfp\", not {other:?}");
+            problems.error(at, what);
             None
         }
     }

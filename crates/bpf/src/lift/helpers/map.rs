@@ -47,6 +47,10 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     let key = lifter.machine.value(2);
     let known = match (map.class, lifter.state.regs[1]) {
         (Class::Maps, Known::Map(outer)) => Known::Inner(outer),
+        (
+            Class::Array | Class::Hash | Class::Trie | Class::Places | Class::PlacesByKey,
+            Known::Map(map),
+        ) => Known::MapValue { map, offset: Some(0) },
         (Class::Array | Class::Hash | Class::Trie | Class::Places | Class::PlacesByKey, _) => {
             Known::NoStack
         }

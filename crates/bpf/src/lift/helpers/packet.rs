@@ -119,6 +119,7 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
     let meta = meta_moved;
     lifter.set_context_pointer(DATA, data);
     lifter.set_context_pointer(DATA_META, meta);
+    lifter.state.forget_packet();
     lifter.error_unless(ok, EINVAL);
     Ok(())
 }
@@ -170,6 +171,7 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
     }
     let end = lifter.machine.emit.select(ok, moved, end);
     lifter.set_context_pointer(DATA_END, end);
+    lifter.state.forget_packet();
     lifter.error_unless(ok, EINVAL);
     Ok(())
 }
@@ -197,6 +199,7 @@ pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
     lifter.set_context_pointer(DATA_META, meta);
     let error = lifter.machine.emit.select(inside, errno(EACCES), errno(EINVAL));
     let result = lifter.machine.emit.select(ok, word(0), error);
+    lifter.state.forget_packet();
     lifter.result(result, Known::NoStack);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What is known after joins, moves, spills and calls.
 
-use super::{Known, State};
+use super::{Holder, Known, Origin, State};
 
 fn frame(offset: i64) -> Known {
     Known::Frame { depth: 0, offset: Some(offset) }
@@ -24,8 +24,8 @@ fn joins_keep_only_what_holds_on_both_ways() {
         (Known::Inner(1), Known::Map(0), Known::Maps(1 | 1 << 65)),
     ];
     for (a, b, both) in cases {
-        assert_eq!(a.join(b), both, "{a:?} and {b:?}");
-        assert_eq!(b.join(a), both, "{b:?} and {a:?}");
+        assert_eq!(a.join(b, Origin::First), both, "{a:?} and {b:?}");
+        assert_eq!(b.join(a, Origin::First), both, "{b:?} and {a:?}");
     }
 }
 
@@ -42,7 +42,7 @@ fn constants_move_pointers() {
     assert_eq!(Known::Const(u64::MAX).plus(1), Known::Const(0));
     assert_eq!(Known::Map(1).plus(0), Known::Map(1));
     assert_eq!(Known::Map(1).plus(8), Known::NoStack);
-    assert_eq!(frame(-8).moved(), Known::Frame { depth: 0, offset: None });
+    assert_eq!(frame(-8).moved(Origin::First), Known::Frame { depth: 0, offset: None });
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn spilled_values_come_back_until_something_may_have_written_there() {
     // Somewhere else than the stack, then somewhere in it.
     state.store(Known::NoStack, 8, Known::Const(1));
     assert_eq!(state.load(frame(-24), 8), Known::Const(7));
-    state.store(frame(-100).moved(), 8, Known::Const(1));
+    state.store(frame(-100).moved(Origin::First), 8, Known::Const(1));
     assert_eq!(state.load(frame(-24), 8), Known::Nothing);
 }
 
@@ -87,10 +87,10 @@ fn joining_says_whether_less_is_known_than_before() {
     let mut state = State::start();
     state.store(frame(-8), 8, Known::Const(1));
     let same = state.clone();
-    assert!(!state.join(&same));
+    assert!(!state.join(&same, (0, 0)));
     let mut other = State::start();
-    assert!(state.join(&other));
+    assert!(state.join(&other, (0, 0)));
     assert_eq!(state.load(frame(-8), 8), Known::Nothing);
     other.store(frame(-8), 8, Known::Const(2));
-    assert!(!state.join(&other), "nothing was known there");
+    assert!(!state.join(&other, (0, 0)), "nothing was known there");
 }

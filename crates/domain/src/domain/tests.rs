@@ -1,5 +1,5 @@
-use super::transfer;
 use super::{Domain, mask};
+use crate::transfer;
 
 /// Every distinct domain of a small width that an interval or known bits can describe.
 fn domains(width: u8) -> Vec<Domain> {
@@ -16,7 +16,12 @@ fn domains(width: u8) -> Vec<Domain> {
             }
         }
     }
-    all.sort_by_key(|d| (d.lo(), d.hi(), d.zeros(), d.ones()));
+    let ranges: Vec<Domain> = all.clone();
+    for (at, a) in ranges.iter().enumerate() {
+        all.extend(ranges[..at].iter().step_by(7).filter_map(|b| a.meet(b)));
+        all.extend(ranges[..at].iter().step_by(5).map(|b| a.join(b)));
+    }
+    all.sort_by_key(|d| (d.lo(), d.hi(), d.zeros(), d.ones(), d.signed_range()));
     all.dedup();
     all
 }
@@ -80,6 +85,7 @@ fn transfer_functions_are_sound_on_three_bits() {
         ("or", transfer::or, |a, b, _| a | b),
         ("xor", transfer::xor, |a, b, _| a ^ b),
         ("add", transfer::add, |a, b, _| a + b),
+        ("sub", transfer::sub, |a, b, _| a.wrapping_sub(b)),
         ("mul", transfer::mul, |a, b, _| a * b),
         ("udiv", transfer::udiv, |a, b, _| a.checked_div(b).unwrap_or(u64::MAX)),
         ("urem", transfer::urem, |a, b, _| a.checked_rem(b).unwrap_or(a)),

@@ -1,0 +1,95 @@
+//! What is known of registers along single ways through a program, as the kernel's verifier follows
+//! them: where ways meet with different constants, each is followed on.
+//!
+//! Where there are too many ways, what is known on them is joined, as it is for lifting.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::LiftOptions;
+use super::error::LiftError;
+use super::frame::{Frame, Phase, Place};
+use super::lifter::{Lifter, Next};
+use super::registers::{Before, Registers};
+use super::value::{Known, State};
+use crate::{BpfProgram, Object};
+
+/// How many ways to one block are told apart.
+const WAYS: usize = 64;
+/// After so many blocks, no more ways are told apart.
+const BLOCKS: usize = 20_000;
+
+/// What is known of registers before each instruction.
+///
+/// # Errors
+/// [`LiftError`], as for lifting the program.
+pub(super) fn explore(
+    object: &Object,
+    program: &BpfProgram,
+    options: &LiftOptions,
+) -> Result<Registers, LiftError> {
+    let mut lifter = Lifter::new(object, program, options);
+    let targets: HashSet<usize> =
+        program.insns.iter().enumerate().filter_map(|(at, insn)| insn.jump_target(at)).collect();
+    let frame = lifter.frames.id(Frame { unit: 0, function: 0, depth: 0, ret: None });
+    let start = Place { frame, slot: 0, phase: Phase::Start };
+    let mut seen: HashMap<Place, Vec<Rc<State>>> = HashMap::new();
+    let mut pending = vec![(start, Rc::new(State::start()), 0)];
+    let (mut stretches, mut blocks) = (0, 0);
+    while let Some((place, state, stretch)) = pending.pop() {
+        let known = seen.entry(place).or_default();
+        if known.iter().any(|known| covers(known, &state)) {
+            continue;
+        }
+        let few = known.len() < WAYS && blocks < BLOCKS;
+        let state = match known.last() {
+            Some(last) if !few => {
+                let mut joined = State::clone(last);
+                if !joined.join(&state, (place.frame, place.slot)) {
+                    continue;
+                }
+                Rc::new(joined)
+            }
+            _ => state,
+        };
+        known.push(Rc::clone(&state));
+        blocks += 1;
+        // A new stretch begins where something jumps to, and behind calls.
+        let inside = !targets.contains(&place.slot) && place.phase == Phase::Start;
+        if !inside || stretch == 0 {
+            stretches += 1;
+        }
+        lifter.stretch = if inside && stretch > 0 { stretch } else { stretches };
+        lifter.state = State::clone(&state);
+        let (_, next) = lifter.body(place)?;
+        let state = Rc::new(lifter.state.clone());
+        let on = lifter.stretch;
+        match next {
+            Next::On | Next::Exit => {}
+            Next::To(to) | Next::ExitOr(_, to) => {
+                let stretch = if to.frame == place.frame { on } else { 0 };
+                pending.push((to, state, stretch));
+            }
+            // What is not jumped to is followed first, as the verifier does.
+            Next::Either(_, yes, no) => {
+                pending.push((yes, Rc::clone(&state), 0));
+                pending.push((no, state, on));
+            }
+        }
+    }
+    let before: Before = std::mem::take(&mut lifter.before);
+    Ok(Registers::new(&before, &lifter.frames))
+}
+
+/// Whether everything that holds in `known` holds in `state`.
+fn covers(known: &State, state: &State) -> bool {
+    let covered = |(known, new): (&Known, &Known)| {
+        known == new
+            || match known {
+                Known::Nothing => true,
+                Known::NoStack => !matches!(new, Known::Nothing | Known::Frame { .. }),
+                _ => false,
+            }
+    };
+    known.regs.iter().zip(&state.regs).all(covered) && known.agrees_beyond_registers(state)
+}

@@ -1,0 +1,203 @@
+//! What the lifter knows of registers before each instruction, for code generators: kinds of
+//! pointers, which a device driver learns from the kernel's verifier.
+//!
+//! An instruction that several calls reach has a value for each of them; [`Registers::before`] says
+//! what holds for all. Ranges of numbers are not known here.
+
+use std::collections::BTreeMap;
+
+use super::frame::{FrameId, Frames};
+use super::value::Known;
+
+/// What is known of `r0` to `r10` before instructions, by frame, stretch and slot. A stretch is a
+/// piece of one way through the program that nothing jumps into: what is known in one stretch holds
+/// together.
+pub(super) type Before = BTreeMap<(FrameId, u32, usize), [Known; 11]>;
+
+/// What is known before one instruction in one stretch.
+#[derive(Clone, Debug)]
+struct Instance {
+    frame: FrameId,
+    stretch: u32,
+    /// How many frames are around.
+    depth: u8,
+    known: [Known; 11],
+}
+
+/// Where in a stack frame a pointer points, in bytes from the frame pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackOffset {
+    /// Always here.
+    Constant(i64),
+    /// At several constant places, of which this is one.
+    OneOf(i64),
+    /// Anywhere.
+    Unknown,
+}
+
+/// What is known of a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegisterValue {
+    /// Nothing that can be told in one word: a number, a pointer that nobody may follow, or
+    /// different kinds of things on different ways.
+    Other,
+    /// This number.
+    Constant(u64),
+    /// An address in the context.
+    Context {
+        /// Offset in bytes.
+        offset: i64,
+    },
+    /// An address in the packet.
+    Packet,
+    /// The packet's end.
+    PacketEnd,
+    /// A map, by its number in [`crate::Object::maps`].
+    Map(u32),
+    /// An address in an element of a map, or null.
+    MapValue {
+        /// The map's number.
+        map: u32,
+        /// Offset in bytes, if it is constant.
+        offset: Option<i64>,
+    },
+    /// An address in the object's global data.
+    Data {
+        /// The map's number.
+        map: u32,
+    },
+    /// An address in a stack frame.
+    Stack {
+        /// Whether it is the frame of a caller.
+        caller: bool,
+        /// Where in it.
+        offset: StackOffset,
+    },
+}
+
+impl RegisterValue {
+    fn of(known: Known, depth: u8) -> Self {
+        match known {
+            Known::Const(value) => RegisterValue::Constant(value),
+            Known::Context { offset } => RegisterValue::Context { offset },
+            Known::Packet { .. } => RegisterValue::Packet,
+            Known::PacketEnd => RegisterValue::PacketEnd,
+            Known::Map(map) => RegisterValue::Map(map),
+            Known::MapValue { map, offset } => RegisterValue::MapValue { map, offset },
+            Known::Data { map, .. } => RegisterValue::Data { map },
+            Known::Frame { depth: of, offset } => RegisterValue::Stack {
+                caller: of != depth,
+                offset: offset.map_or(StackOffset::Unknown, StackOffset::Constant),
+            },
+            Known::Nothing
+            | Known::NoStack
+            | Known::Maps(_)
+            | Known::Inner(_)
+            | Known::Function(_) => RegisterValue::Other,
+        }
+    }
+
+    fn join(self, other: Self) -> Self {
+        use RegisterValue::{MapValue, Stack};
+        use StackOffset::{Constant, OneOf, Unknown};
+        match (self, other) {
+            _ if self == other => self,
+            (MapValue { map, .. }, MapValue { map: same, .. }) if map == same => {
+                MapValue { map, offset: None }
+            }
+            (Stack { caller, offset }, Stack { caller: other_caller, offset: other }) => {
+                let offset = match (offset, other) {
+                    (Unknown, _) | (_, Unknown) => Unknown,
+                    (Constant(a), Constant(b)) if a == b => Constant(a),
+                    (_, Constant(b) | OneOf(b)) => OneOf(b),
+                };
+                Stack { caller: caller || other_caller, offset }
+            }
+            _ => RegisterValue::Other,
+        }
+    }
+}
+
+/// What is known of the registers of a program before each of its instructions; instructions that
+/// cannot be reached have none.
+#[derive(Clone, Debug, Default)]
+pub struct Registers {
+    /// By slot.
+    slots: BTreeMap<usize, Vec<Instance>>,
+    /// First slots of the functions that call a function, by depth of the stack that they reach.
+    frames: Vec<(usize, Option<FrameId>)>,
+}
+
+impl Registers {
+    pub(super) fn new(before: &Before, frames: &Frames) -> Self {
+        let mut slots: BTreeMap<usize, Vec<Instance>> = BTreeMap::new();
+        for (&(frame, stretch, slot), &known) in before {
+            let depth = frames.get(frame).depth;
+            slots.entry(slot).or_default().push(Instance { frame, stretch, depth, known });
+        }
+        let frames = frames.all().map(|f| (f.function, f.ret.map(|ret| ret.frame))).collect();
+        Registers { slots, frames }
+    }
+
+    /// Whether the instruction at a slot can be reached.
+    pub fn is_reached(&self, slot: usize) -> bool {
+        self.slots.contains_key(&slot)
+    }
+
+    /// What is known of a register, `r0` to `r10`, before the instruction at a slot.
+    pub fn before(&self, slot: usize, register: u8) -> RegisterValue {
+        let Some(instances) = self.slots.get(&slot) else { return RegisterValue::Other };
+        let values = instances.iter().map(|instance| {
+            let known = instance.known.get(usize::from(register)).copied();
+            RegisterValue::of(known.unwrap_or(Known::Nothing), instance.depth)
+        });
+        values.reduce(RegisterValue::join).unwrap_or(RegisterValue::Other)
+    }
+
+    /// The distance in bytes from the first to the second of two pointers into the packet, each a
+    /// slot and a register before it, if it is the same constant in all stretches with both.
+    pub fn packet_distance(&self, first: (usize, u8), second: (usize, u8)) -> Option<i64> {
+        let (a, b) = (self.slots.get(&first.0)?, self.slots.get(&second.0)?);
+        let packet = |known: &[Known; 11], register: u8| match known.get(usize::from(register)) {
+            Some(&Known::Packet { origin, offset }) => Some((origin, offset)),
+            _ => None,
+        };
+        let distances = a.iter().filter_map(|first_at| {
+            let together = |other: &&Instance| {
+                (other.frame, other.stretch) == (first_at.frame, first_at.stretch)
+            };
+            let second_at = b.iter().find(together)?;
+            let distance = || {
+                let (origin, from) = packet(&first_at.known, first.1)?;
+                let (same, to) = packet(&second_at.known, second.1)?;
+                (origin == same).then(|| to.checked_sub(from)).flatten()
+            };
+            Some(distance())
+        });
+        let mut distances = distances.collect::<Option<Vec<i64>>>()?;
+        distances.dedup();
+        match distances[..] {
+            [distance] => Some(distance),
+            _ => None,
+        }
+    }
+
+    /// The first slots of the functions whose stack frames a pointer before an instruction may point
+    /// into, with the offset in bytes from that frame's pointer where it is constant.
+    pub fn stack_frames(&self, slot: usize, register: u8) -> Vec<(usize, Option<i64>)> {
+        let instances = self.slots.get(&slot).map_or(&[][..], Vec::as_slice);
+        let place = |instance: &Instance| {
+            let known = instance.known.get(usize::from(register));
+            let Some(&Known::Frame { depth: of, offset }) = known else { return None };
+            let mut frame = instance.frame;
+            for _ in of..instance.depth {
+                frame = self.frames.get(frame)?.1?;
+            }
+            Some((self.frames.get(frame)?.0, offset))
+        };
+        instances.iter().filter_map(place).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,225 @@
+//! The lattice: known bits, an unsigned and a signed interval of one value, each sharpened by the
+//! others.
+//!
+//! How operators act on it is in [`transfer`](crate::transfer), how it is combined in `lattice`.
+//!
+//! An unsigned and a signed interval together are two intervals, one among the values whose sign
+//! bit is zero and one among those whose sign bit is one: [`Half`]. Bounds of halves are members,
+//! so what the interval knows and what the bits know never has to be reduced again.
+
+mod half;
+mod lattice;
+#[cfg(test)]
+mod tests;
+
+use half::Half;
+
+/// The mask of the low `width` bits.
+pub fn mask(width: u8) -> u64 {
+    if width >= 64 { u64::MAX } else { (1u64 << width) - 1 }
+}
+
+/// `value` of `width` bits as a signed number.
+pub fn sign_extend(value: u64, width: u8) -> i64 {
+    let shift = 64 - u32::from(width);
+    ((value << shift) as i64) >> shift
+}
+
+/// A set of values of one width, never empty: every member has the known bits and lies in the
+/// closed unsigned and in the closed signed interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Domain {
+    width: u8,
+    zeros: u64,
+    ones: u64,
+    lo: u64,
+    hi: u64,
+    /// The greatest member without sign bit; `hi` when all members have the same sign.
+    below: u64,
+    /// The least member with sign bit; `lo` when all members have the same sign.
+    above: u64,
+}
+
+impl Domain {
+    /// All values of `width` bits.
+    pub fn full(width: u8) -> Self {
+        let top = 1u64 << (width - 1);
+        Domain { width, zeros: 0, ones: 0, lo: 0, hi: mask(width), below: top - 1, above: top }
+    }
+
+    /// One value; bits above `width` are dropped.
+    pub fn constant(width: u8, value: u64) -> Self {
+        let value = value & mask(width);
+        let zeros = !value & mask(width);
+        Domain { width, zeros, ones: value, lo: value, hi: value, below: value, above: value }
+    }
+
+    /// The values from `lo` to `hi`, both included. An empty request (`lo` above `hi` or above the
+    /// width) gives all values: a domain is never empty, and too large is always sound.
+    pub fn range(width: u8, lo: u64, hi: u64) -> Self {
+        Self::reduced(width, 0, 0, lo, hi.min(mask(width))).unwrap_or(Self::full(width))
+    }
+
+    /// The values from `lo` to `hi` as signed numbers, both included; an empty request gives all.
+    pub fn signed(width: u8, lo: i64, hi: i64) -> Self {
+        let (least, greatest) = (sign_extend(1 << (width - 1), width), (mask(width) >> 1) as i64);
+        if lo > hi || lo > greatest || hi < least {
+            return Self::full(width);
+        }
+        Self::arc(width, lo.max(least).into(), hi.min(greatest).into())
+    }
+
+    /// The values with these bits known to be zero and one. Contradicting bits give all values.
+    pub fn from_bits(width: u8, zeros: u64, ones: u64) -> Self {
+        let m = mask(width);
+        Self::reduced(width, zeros & m, ones & m, 0, m).unwrap_or(Self::full(width))
+    }
+
+    /// The values with known bits between two bounds; `None` when there are none.
+    pub fn reduced(width: u8, zeros: u64, ones: u64, lo: u64, hi: u64) -> Option<Self> {
+        let top = 1u64 << (width - 1);
+        let positive = Half::new(lo, hi.min(top - 1));
+        let negative = Half::new(lo.max(top), hi.min(mask(width)));
+        Self::assembled(width, zeros, ones, positive, negative)
+    }
+
+    /// The values that the integers from `lo` to `hi` have modulo 2^width; an empty request gives
+    /// all.
+    pub fn arc(width: u8, lo: i128, hi: i128) -> Self {
+        let m = mask(width);
+        let top = 1u64 << (width - 1);
+        let (first, last) = (lo as u64 & m, hi as u64 & m);
+        if lo > hi || hi - lo > i128::from(m) {
+            return Self::full(width);
+        }
+        if first <= last {
+            return Self::range(width, first, last);
+        }
+        if first < top || last >= top {
+            return Self::full(width);
+        }
+        Self::assembled(width, 0, 0, Half::new(0, last), Half::new(first, m))
+            .unwrap_or(Self::full(width))
+    }
+
+    /// The values of two halves that have the known bits; `None` when there are none.
+    fn assembled(
+        width: u8,
+        zeros: u64,
+        ones: u64,
+        positive: Option<Half>,
+        negative: Option<Half>,
+    ) -> Option<Self> {
+        let m = mask(width);
+        let top = 1u64 << (width - 1);
+        if zeros & ones != 0 {
+            return None;
+        }
+        let positive = positive.filter(|_| ones & top == 0);
+        let positive = positive.and_then(|half| half.with_bits(zeros | top, ones, m));
+        let negative = negative.filter(|_| zeros & top == 0);
+        let negative = negative.and_then(|half| half.with_bits(zeros, ones | top, m));
+        Some(match (positive, negative) {
+            (Some(only), None) | (None, Some(only)) => {
+                let common = only.common(m);
+                Domain {
+                    width,
+                    zeros: zeros | (!only.lo & common),
+                    ones: ones | (only.lo & common),
+                    lo: only.lo,
+                    hi: only.hi,
+                    below: only.hi,
+                    above: only.lo,
+                }
+            }
+            (Some(positive), Some(negative)) => {
+                // A bit that both halves fix in the same way.
+                let common = positive.common(m) & negative.common(m) & !(positive.lo ^ negative.lo);
+                Domain {
+                    width,
+                    zeros: zeros | (!positive.lo & common),
+                    ones: ones | (positive.lo & common),
+                    lo: positive.lo,
+                    hi: negative.hi,
+                    below: positive.hi,
+                    above: negative.lo,
+                }
+            }
+            (None, None) => return None,
+        })
+    }
+
+    /// The members without and those with sign bit, as intervals.
+    fn halves(&self) -> (Option<Half>, Option<Half>) {
+        match self.sign() {
+            Some(false) => (Half::new(self.lo, self.hi), None),
+            Some(true) => (None, Half::new(self.lo, self.hi)),
+            None => (Half::new(self.lo, self.below), Half::new(self.above, self.hi)),
+        }
+    }
+
+    /// The value, when only one is left.
+    pub fn as_constant(&self) -> Option<u64> {
+        (self.lo == self.hi).then_some(self.lo)
+    }
+
+    /// Whether `value` may be a member.
+    pub fn contains(&self, value: u64) -> bool {
+        value & !mask(self.width) == 0
+            && value & self.zeros == 0
+            && value & self.ones == self.ones
+            && (self.lo..=self.hi).contains(&value)
+            && (value <= self.below || value >= self.above)
+    }
+
+    /// Whether nothing is known.
+    pub fn is_full(&self) -> bool {
+        *self == Self::full(self.width)
+    }
+
+    /// Width in bits.
+    pub fn width(&self) -> u8 {
+        self.width
+    }
+
+    /// The least member.
+    pub fn lo(&self) -> u64 {
+        self.lo
+    }
+
+    /// The greatest member.
+    pub fn hi(&self) -> u64 {
+        self.hi
+    }
+
+    /// Bits that are zero in every member.
+    pub fn zeros(&self) -> u64 {
+        self.zeros
+    }
+
+    /// Bits that are one in every member.
+    pub fn ones(&self) -> u64 {
+        self.ones
+    }
+
+    /// Bits that are not known: zero in some members, as far as is known, and one in others.
+    pub fn unknown_bits(&self) -> u64 {
+        !(self.zeros | self.ones) & mask(self.width)
+    }
+
+    /// The sign bit of every member, when it is the same.
+    pub fn sign(&self) -> Option<bool> {
+        let top = 1u64 << (self.width - 1);
+        let (least, greatest) = (self.lo & top != 0, self.hi & top != 0);
+        (least == greatest).then_some(least)
+    }
+
+    /// The least and the greatest member as signed numbers.
+    pub fn signed_range(&self) -> (i64, i64) {
+        let (lo, hi) = match self.sign() {
+            Some(_) => (self.lo, self.hi),
+            None => (self.above, self.below),
+        };
+        (sign_extend(lo, self.width), sign_extend(hi, self.width))
+    }
+}

@@ -1,0 +1,75 @@
+//! An interval of values of the same sign.
+
+/// The values from `lo` to `hi`, never none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Half {
+    pub lo: u64,
+    pub hi: u64,
+}
+
+impl Half {
+    /// The values between two bounds, both included, if there are any.
+    pub fn new(lo: u64, hi: u64) -> Option<Self> {
+        (lo <= hi).then_some(Half { lo, hi })
+    }
+
+    /// The least interval around the members with these bits, if there are any. Both bounds are
+    /// such members.
+    pub fn with_bits(self, zeros: u64, ones: u64, mask: u64) -> Option<Self> {
+        if zeros & ones != 0 {
+            return None;
+        }
+        let lo = least_at_or_above(self.lo, zeros, ones, mask)?;
+        // Complementing turns the greatest value below into the least value above.
+        let hi = !least_at_or_above(!self.hi & mask, ones, zeros, mask)? & mask;
+        Half::new(lo, hi)
+    }
+
+    /// The bits that all members have in common: those above the highest in which the bounds
+    /// differ.
+    pub fn common(self, mask: u64) -> u64 {
+        match self.lo ^ self.hi {
+            0 => mask,
+            differing => mask & !(u64::MAX >> differing.leading_zeros()),
+        }
+    }
+
+    /// The least interval around both.
+    pub fn hull(a: Option<Self>, b: Option<Self>) -> Option<Self> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(Half { lo: a.lo.min(b.lo), hi: a.hi.max(b.hi) }),
+            (one, None) | (None, one) => one,
+        }
+    }
+
+    /// The values in both.
+    pub fn common_values(a: Option<Self>, b: Option<Self>) -> Option<Self> {
+        let (a, b) = (a?, b?);
+        Half::new(a.lo.max(b.lo), a.hi.min(b.hi))
+    }
+}
+
+/// The least value at or above `lo` that has the known bits.
+fn least_at_or_above(lo: u64, zeros: u64, ones: u64, mask: u64) -> Option<u64> {
+    if lo & !mask != 0 {
+        return None;
+    }
+    let conflict = (lo & zeros) | (!lo & ones);
+    if conflict == 0 {
+        return Some(lo);
+    }
+    let highest = 1u64 << (63 - conflict.leading_zeros());
+    // The bit to raise from 0 to 1: the conflicting one itself, or, when that must fall to 0, the
+    // next higher one that is free.
+    let raised = if ones & highest != 0 {
+        highest
+    } else {
+        let candidates = !lo & !zeros & mask & !(highest | (highest - 1));
+        candidates & candidates.wrapping_neg()
+    };
+    if raised == 0 {
+        return None;
+    }
+    let below = raised - 1;
+    Some((lo & !below) | raised | (ones & below))
+}

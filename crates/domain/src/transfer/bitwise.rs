@@ -1,0 +1,94 @@
+//! And, or, exclusive or, complement.
+
+use super::{Signed, both, by_signs};
+use crate::{Domain, mask};
+
+/// `~a`.
+pub fn not(a: Domain) -> Domain {
+    let ones = Domain::constant(a.width(), u64::MAX);
+    both(Domain::from_bits(a.width(), a.ones(), a.zeros()), super::sub(ones, a))
+}
+
+/// `a & b`.
+pub fn and(a: Domain, b: Domain) -> Domain {
+    by_parts(a, b, |a, b| {
+        let m = mask(a.width());
+        let bits = Domain::from_bits(a.width(), a.zeros() | b.zeros(), a.ones() & b.ones());
+        // The greatest conjunction is the complement of the least disjunction of the complements.
+        let (x, y) = ((!a.hi() & m, !a.lo() & m), (!b.hi() & m, !b.lo() & m));
+        let (lo, hi) = (!greatest_or(x, y) & m, !least_or(x, y) & m);
+        both(bits, Domain::range(a.width(), lo, hi))
+    })
+}
+
+/// `a | b`.
+pub fn or(a: Domain, b: Domain) -> Domain {
+    by_parts(a, b, |a, b| {
+        let bits = Domain::from_bits(a.width(), a.zeros() & b.zeros(), a.ones() | b.ones());
+        let (x, y) = ((a.lo(), a.hi()), (b.lo(), b.hi()));
+        both(bits, Domain::range(a.width(), least_or(x, y), greatest_or(x, y)))
+    })
+}
+
+/// `a ^ b`.
+pub fn xor(a: Domain, b: Domain) -> Domain {
+    by_parts(a, b, |a, b| {
+        let ones = (a.ones() & b.zeros()) | (a.zeros() & b.ones());
+        let zeros = (a.ones() & b.ones()) | (a.zeros() & b.zeros());
+        let bits = Domain::from_bits(a.width(), zeros, ones);
+        // What one has and not both.
+        let (any, common) = (or(a, b), and(a, b));
+        let lo = any.lo().saturating_sub(common.hi());
+        both(bits, Domain::range(a.width(), lo, any.hi() - common.lo()))
+    })
+}
+
+/// The union of what `of` gives for the members of each sign; for constants and for what only bits
+/// describe, one application is as good.
+fn by_parts(a: Domain, b: Domain, of: impl Fn(Domain, Domain) -> Domain) -> Domain {
+    let simple =
+        |d: Domain| d.sign().is_some() || Domain::from_bits(d.width(), d.zeros(), d.ones()) == d;
+    if simple(a) && simple(b) {
+        return of(a, b);
+    }
+    let part = |part: Signed| Domain::range(part.width, part.lo, part.hi);
+    let within = |d: Domain, part: Domain| d.meet(&part).unwrap_or(part);
+    by_signs(a, b, |x, y| of(within(a, part(x)), within(b, part(y))))
+}
+
+/// The least `x | y` of two intervals (Warren, "Hacker's Delight", section 4-3).
+fn least_or(mut a: (u64, u64), mut b: (u64, u64)) -> u64 {
+    let mut differing = a.0 ^ b.0;
+    while differing != 0 {
+        let bit = 1u64 << (63 - differing.leading_zeros());
+        differing &= !bit;
+        // Raising the bound that lacks the bit to the next value with it costs nothing above.
+        let lower = if a.0 & bit == 0 { &mut a } else { &mut b };
+        let raised = (lower.0 | bit) & bit.wrapping_neg();
+        if raised <= lower.1 {
+            lower.0 = raised;
+            break;
+        }
+    }
+    a.0 | b.0
+}
+
+/// The greatest `x | y` of two intervals (the same source).
+fn greatest_or(mut a: (u64, u64), mut b: (u64, u64)) -> u64 {
+    let mut common = a.1 & b.1;
+    while common != 0 {
+        let bit = 1u64 << (63 - common.leading_zeros());
+        common &= !bit;
+        // One of the two suffices for the bit; the other may have all the lower ones.
+        let with_all_below = |range: (u64, u64)| (range.1 & !bit) | (bit - 1);
+        if with_all_below(a) >= a.0 {
+            a.1 = with_all_below(a);
+            break;
+        }
+        if with_all_below(b) >= b.0 {
+            b.1 = with_all_below(b);
+            break;
+        }
+    }
+    a.1 | b.1
+}

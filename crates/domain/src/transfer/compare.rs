@@ -1,0 +1,56 @@
+//! Comparisons: one bit, known when the domains decide it.
+
+use crate::Domain;
+
+/// A truth value, if decided.
+fn truth(value: Option<bool>) -> Domain {
+    value.map_or(Domain::full(1), |v| Domain::constant(1, u64::from(v)))
+}
+
+/// Whether `a == b`, when the domains decide it.
+pub fn decide_eq(a: Domain, b: Domain) -> Option<bool> {
+    match (a.as_constant(), b.as_constant()) {
+        (Some(x), Some(y)) => Some(x == y),
+        _ if a.meet(&b).is_none() => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether `a < b` without sign, when the domains decide it.
+pub fn decide_ult(a: Domain, b: Domain) -> Option<bool> {
+    if a.hi() < b.lo() {
+        Some(true)
+    } else if a.lo() >= b.hi() {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// Whether `a < b` with sign, when the domains decide it.
+pub fn decide_slt(a: Domain, b: Domain) -> Option<bool> {
+    let (a_lo, a_hi) = a.signed_range();
+    let (b_lo, b_hi) = b.signed_range();
+    if a_hi < b_lo {
+        Some(true)
+    } else if a_lo >= b_hi {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// `a == b`.
+pub fn eq(a: Domain, b: Domain) -> Domain {
+    truth(decide_eq(a, b))
+}
+
+/// `a < b`, unsigned.
+pub fn ult(a: Domain, b: Domain) -> Domain {
+    truth(decide_ult(a, b))
+}
+
+/// `a < b`, signed.
+pub fn slt(a: Domain, b: Domain) -> Domain {
+    truth(decide_slt(a, b))
+}

@@ -1,0 +1,154 @@
+//! Random domains of all widths: what operators yield for members is a member of what they yield
+//! for the domains, and the lattice operations keep members.
+
+use proptest::prelude::*;
+use slowpath_domain::{Domain, mask, sign_extend, transfer};
+
+/// A value and a domain that contains it.
+fn member(width: u8) -> impl Strategy<Value = (u64, Domain)> {
+    let value = prop_oneof![
+        any::<u64>(),
+        (0u64..20),
+        (0u64..20).prop_map(|v| v.wrapping_neg()),
+        (0u32..64, 0u64..3).prop_map(|(at, by)| (1u64 << at).wrapping_sub(by)),
+    ];
+    let spread = prop_oneof![Just(0u64), 0u64..300, any::<u64>()];
+    (value, spread.clone(), spread, any::<u64>(), 0u8..8).prop_map(
+        move |(value, below, above, unknown, kinds)| {
+            let value = value & mask(width);
+            let mut domain = Domain::full(width);
+            let mut restrict = |to: Domain| {
+                domain = domain.meet(&to).unwrap_or_else(|| panic!("{domain:?} {to:?} {value}"));
+            };
+            if kinds & 1 != 0 {
+                let lo = value.saturating_sub(below);
+                let hi = value.saturating_add(above).min(mask(width));
+                restrict(Domain::range(width, lo, hi));
+            }
+            if kinds & 2 != 0 {
+                let signed = sign_extend(value, width);
+                let (least, greatest) = Domain::full(width).signed_range();
+                let lo = signed.saturating_sub_unsigned(below).max(least);
+                let hi = signed.saturating_add_unsigned(above).min(greatest);
+                restrict(Domain::signed(width, lo, hi));
+            }
+            if kinds & 4 != 0 {
+                restrict(Domain::from_bits(width, !value & !unknown, value & !unknown));
+            }
+            (value, domain)
+        },
+    )
+}
+
+type Members = (u8, (u64, Domain), (u64, Domain));
+
+fn two_members() -> impl Strategy<Value = Members> {
+    let width = prop_oneof![Just(64u8), Just(32), 1u8..=64];
+    width.prop_flat_map(|width| (Just(width), member(width), member(width)))
+}
+
+fn signed(value: u64, width: u8) -> i128 {
+    sign_extend(value, width).into()
+}
+
+type Binary = (&'static str, fn(Domain, Domain) -> Domain, fn(u64, u64, u8) -> u64);
+
+fn by_zero(a: u64, width: u8) -> i128 {
+    if signed(a, width) < 0 { 1 } else { -1 }
+}
+
+const BINARY: &[Binary] = &[
+    ("and", transfer::and, |a, b, _| a & b),
+    ("or", transfer::or, |a, b, _| a | b),
+    ("xor", transfer::xor, |a, b, _| a ^ b),
+    ("add", transfer::add, |a, b, _| a.wrapping_add(b)),
+    ("sub", transfer::sub, |a, b, _| a.wrapping_sub(b)),
+    ("mul", transfer::mul, |a, b, _| a.wrapping_mul(b)),
+    ("udiv", transfer::udiv, |a, b, _| a.checked_div(b).unwrap_or(u64::MAX)),
+    ("urem", transfer::urem, |a, b, _| a.checked_rem(b).unwrap_or(a)),
+    ("sdiv", transfer::sdiv, |a, b, w| {
+        signed(a, w).checked_div(signed(b, w)).unwrap_or(by_zero(a, w)) as u64
+    }),
+    ("srem", transfer::srem, |a, b, w| {
+        signed(a, w).checked_rem(signed(b, w)).unwrap_or(signed(a, w)) as u64
+    }),
+    ("shl", transfer::shl, |a, b, w| if b >= w.into() { 0 } else { a << b }),
+    ("lshr", transfer::lshr, |a, b, w| if b >= w.into() { 0 } else { a >> b }),
+    ("ashr", transfer::ashr, |a, b, w| (signed(a, w) >> b.min(127)) as u64),
+    ("eq", transfer::eq, |a, b, _| u64::from(a == b)),
+    ("ult", transfer::ult, |a, b, _| u64::from(a < b)),
+    ("slt", transfer::slt, |a, b, w| u64::from(signed(a, w) < signed(b, w))),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn results_of_members_are_members((width, (x, a), (y, b)) in two_members()) {
+        for (name, of_domains, of_values) in BINARY {
+            let result = of_domains(a, b);
+            let value = of_values(x, y, width) & mask(result.width());
+            prop_assert!(result.contains(value), "{name} {x:#x} {a:?} {y:#x} {b:?}: {result:?}");
+        }
+        prop_assert!(transfer::not(a).contains(!x & mask(width)));
+        prop_assert!(transfer::neg(a).contains(x.wrapping_neg() & mask(width)));
+    }
+
+    #[test]
+    fn slices_of_members_are_members((width, (x, a), (y, b)) in two_members(), to in 0u8..64) {
+        let lo = to % width;
+        let slice = transfer::extract(a, lo, width - lo);
+        prop_assert!(slice.contains(x >> lo));
+        let slice = transfer::extract(a, 0, lo + 1);
+        prop_assert!(slice.contains(x & mask(lo + 1)), "{a:?} {slice:?}");
+        let wider = width + to % (65 - width);
+        prop_assert!(transfer::zext(a, wider).contains(x));
+        prop_assert!(transfer::sext(a, wider).contains(sign_extend(x, width) as u64 & mask(wider)));
+        if width <= 32 {
+            prop_assert!(transfer::concat(a, b).contains(x << width | y));
+        }
+    }
+
+    #[test]
+    fn the_lattice_keeps_members((_, (x, a), (y, b)) in two_members(), limits: [u64; 3]) {
+        let join = a.join(&b);
+        prop_assert!(join.contains(x) && join.contains(y));
+        prop_assert_eq!(join, b.join(&a));
+        prop_assert_eq!(a.join(&a), a);
+        prop_assert_eq!(join.join(&a), join);
+        prop_assert_eq!(a.meet(&join), Some(a));
+        let meet = a.meet(&b);
+        prop_assert_eq!(meet, b.meet(&a));
+        prop_assert!(!b.contains(x) || meet.is_some_and(|meet| meet.contains(x)));
+        let mut limits = limits;
+        limits.sort_unstable();
+        let wide = a.widen(&b, &limits);
+        prop_assert!(wide.contains(x) && wide.contains(y));
+        prop_assert_eq!(wide.join(&join), wide);
+        prop_assert!(a.without(y).is_none_or(|rest| x == y || rest.contains(x)));
+        prop_assert!(a.without(y).is_some() || a.as_constant() == Some(y));
+    }
+
+    #[test]
+    fn bounds_are_members((width, (x, a), _) in two_members()) {
+        let (lo, hi) = a.signed_range();
+        prop_assert!(a.contains(x) && a.contains(a.lo()) && a.contains(a.hi()));
+        prop_assert!(a.contains(lo as u64 & mask(width)) && a.contains(hi as u64 & mask(width)));
+        prop_assert!((lo..=hi).contains(&sign_extend(x, width)) && (a.lo()..=a.hi()).contains(&x));
+        prop_assert_eq!(a.unknown_bits() & (a.zeros() | a.ones()), 0);
+        prop_assert_eq!(x & !a.unknown_bits(), a.ones());
+    }
+
+    #[test]
+    fn widening_ends((_, (_, first), _) in two_members(), next in prop::collection::vec(any::<u64>(), 90)) {
+        let mut domain = first;
+        let mut changes = 0;
+        for value in next {
+            let wider = domain.widen(&Domain::constant(first.width(), value), &[17, 1 << 20]);
+            changes += usize::from(wider != domain);
+            domain = wider;
+        }
+        // Two halves with two bounds and two thresholds each, and 64 bits.
+        prop_assert!(changes <= 64 + 12, "{changes}");
+    }
+}

@@ -1,0 +1,167 @@
+//! Branches and loops.
+
+use slowpath_bpf::insn::{AluOp, Condition, Insn, Register, Source, Width};
+
+use super::{Emitter, pick, reg};
+use crate::state::{Kind, Range, State};
+use crate::statement::{Stmt, Test};
+
+/// How often the state at a loop's head is tried to be found.
+const ATTEMPTS: usize = 8;
+
+impl Emitter<'_> {
+    /// A conditional jump; its place.
+    pub(super) fn conditional(&mut self, test: &Test) -> Option<usize> {
+        let dst = self.scalar(test.left)?;
+        let src = self.source_beside(dst, test.right)?;
+        let width = match test.width {
+            Width::W32 if self.features.jump32 => Width::W32,
+            Width::W64 if !self.features.wide && self.features.jump32 => Width::W32,
+            _ => Width::W64,
+        };
+        let cond = test.condition;
+        Some(self.jump(Insn::Branch { width, cond, dst, src, offset: 0 }))
+    }
+
+    pub(super) fn branches(&mut self, test: &Test, taken: &[Stmt], other: &[Stmt]) -> Option<()> {
+        let at = self.conditional(test)?;
+        let mut states = [self.state.clone(), self.state.clone()];
+        if let Some(&Insn::Branch { width: Width::W64, cond, dst, src: Source::Imm(value), .. }) =
+            self.code.last()
+            && let Some(range) = self.state.range(dst)
+            && self.features.refined_ranges
+        {
+            for (state, holds) in states.iter_mut().zip([true, false]) {
+                if let Some(range) = refine(range, cond, value, holds) {
+                    state.set(dst, Kind::Scalar(range));
+                }
+            }
+        }
+        let [if_taken, if_not] = states;
+        self.two_ways(at, (if_taken, taken), (if_not, other))
+    }
+
+    /// The two ways on behind a conditional jump at a place: what it jumps to, and what follows.
+    pub(super) fn two_ways(
+        &mut self,
+        at: usize,
+        (if_taken, taken): (State, &[Stmt]),
+        (if_not, other): (State, &[Stmt]),
+    ) -> Option<()> {
+        self.state = if_not;
+        self.block(other);
+        let after_other = self.state.clone();
+        let over = Insn::Jump { offset: 0, long: false };
+        let over = (after_other.paths > 0).then(|| self.jump(over));
+        self.land(at);
+        let start = self.code.len();
+        self.state = if_taken;
+        self.block(taken);
+        if self.code.len() == start {
+            // Nothing to jump over.
+            if over.is_some() {
+                self.code.pop();
+            }
+            self.land(at);
+            if self.code.len() == at + 1 {
+                return None;
+            }
+        } else if let Some(over) = over {
+            self.land(over);
+        }
+        self.state = self.state.join(&after_other);
+        Some(())
+    }
+
+    pub(super) fn rounds(&mut self, rounds: u8, up: bool, body: &[Stmt]) -> Option<()> {
+        let rounds = rounds.max(1);
+        if !self.features.loops {
+            return None;
+        }
+        let saved = [reg(6), reg(7), reg(8), reg(9)];
+        let usable: Vec<Register> =
+            saved.into_iter().filter(|register| !self.reserved.contains(register)).collect();
+        // The last is left to the body.
+        let counter = pick(&usable, 0).filter(|_| usable.len() > 1)?;
+        self.set(counter, if up { 0 } else { rounds.into() });
+        let counts = Kind::Scalar(Range { min: 0, max: rounds.into() });
+        self.state.set(counter, counts);
+        self.reserved.push(counter);
+        let (paths, ended) = (self.state.paths, self.ended);
+        let mut head = self.state.clone();
+        head.paths = 1;
+        for _ in 0..ATTEMPTS {
+            let mut attempt = self.clone();
+            attempt.state = head.clone();
+            attempt.ended = 0;
+            attempt.breaks = Some(Vec::new());
+            attempt.block(body);
+            if attempt.state.paths == 0 || attempt.code.len() == self.code.len() {
+                return None;
+            }
+            let next = head.widen(&attempt.state);
+            if next == head {
+                attempt.back(counter, up.then_some(rounds), self.code.len());
+                let breaks = std::mem::replace(&mut attempt.breaks, self.breaks.clone());
+                let broken = breaks.iter().flatten().map(|(_, state)| state.paths);
+                let broken = broken.fold(0, u64::saturating_add);
+                let (through, out) = (attempt.state.paths, attempt.ended);
+                let (mut here, mut behind, mut left) = (paths, 0u64, ended);
+                for _ in 0..rounds {
+                    left = left.saturating_add(here.saturating_mul(out));
+                    behind = behind.saturating_add(here.saturating_mul(broken));
+                    here = here.saturating_mul(through);
+                }
+                for (at, state) in breaks.iter().flatten() {
+                    attempt.land(*at);
+                    attempt.state = attempt.state.join(state);
+                }
+                attempt.state.paths = here.saturating_add(behind);
+                attempt.ended = left;
+                attempt.reserved.pop();
+                *self = attempt;
+                return Some(());
+            }
+            head = next;
+        }
+        None
+    }
+
+    pub(super) fn leave_loop(&mut self, test: &Test) -> Option<()> {
+        self.breaks.as_ref()?;
+        let at = self.conditional(test)?;
+        let state = self.state.clone();
+        self.breaks.as_mut()?.push((at, state));
+        Some(())
+    }
+
+    /// The end of a loop whose body starts at `head`.
+    fn back(&mut self, counter: Register, limit: Option<u8>, head: usize) {
+        let (step, cond, bound) = match limit {
+            Some(limit) => (1, Condition::Lt, i32::from(limit)),
+            None => (-1, Condition::Ne, 0),
+        };
+        let counts = self.state.get(counter);
+        self.alu(AluOp::Add, Width::W64, counter, Source::Imm(step));
+        self.state.set(counter, counts);
+        let offset = head as i16 - self.code.len() as i16 - 1;
+        let src = Source::Imm(bound);
+        self.code.push(Insn::Branch { width: Width::W64, cond, dst: counter, src, offset });
+    }
+}
+
+/// The range of a 64-bit number that was compared with an immediate; `None` if it cannot be.
+fn refine(range: Range, condition: Condition, value: i32, holds: bool) -> Option<Range> {
+    let Ok(value) = u64::try_from(value) else { return Some(range) };
+    let least = |min| Some(Range { min, max: u64::MAX });
+    let most = |max| Some(Range { min: 0, max });
+    let by = match (condition, holds) {
+        (Condition::Eq, true) | (Condition::Ne, false) => Some(Range::exactly(value)),
+        (Condition::Gt, true) | (Condition::Le, false) => least(value + 1),
+        (Condition::Ge, true) | (Condition::Lt, false) => least(value),
+        (Condition::Lt, true) | (Condition::Ge, false) => most(value.checked_sub(1)?),
+        (Condition::Le, true) | (Condition::Gt, false) => most(value),
+        _ => None,
+    };
+    by.map_or(Some(range), |by| range.meet(by))
+}

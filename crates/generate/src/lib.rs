@@ -1,0 +1,69 @@
+//! Random XDP programs for tests: the kernel's verifier accepts them, and the SmartNIC's driver
+//! would offload them.
+//!
+//! [`programs`] is a proptest strategy whose programs shrink to smaller ones of the same kind;
+//! [`from_seed`] gives the program of a number. A program is a list of statements without
+//! invariants; the instructions that stand for it are valid by construction. What
+//! programs mean is not known here.
+//!
+//! ```
+//! use slowpath_generate::{Features, from_seed};
+//!
+//! let program = from_seed(7, &Features { loops: false, ..Features::default() }, 10);
+//! let object = slowpath_bpf::Object::parse(&program.object()).unwrap();
+//! assert_eq!(object.programs[0].name, "generated");
+//! ```
+//!
+//! Sources: the rules of the kernel's `kernel/bpf/verifier.c`, and the restrictions that the
+//! driver's `src/bpf/verifier.c` adds.
+
+mod emit;
+mod features;
+mod generated;
+mod object;
+mod state;
+mod statement;
+mod strategy;
+
+pub use features::Features;
+pub use generated::Generated;
+pub use statement::MapShape;
+
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+/// Programs with these features and about `size` statements on the outermost level.
+pub fn programs(features: Features, size: usize) -> impl Strategy<Value = Generated> {
+    let statements = strategy::program(&features, size);
+    statements.prop_map(move |program| Generated::new(program, &features))
+}
+
+/// The program of a number: the same for the same arguments.
+pub fn from_seed(seed: u64, features: &Features, size: usize) -> Generated {
+    let programs = Programs::new(features.clone(), size);
+    programs.of_seed(seed)
+}
+
+/// Programs by number, for tests that want thousands.
+pub struct Programs {
+    features: Features,
+    statements: proptest::strategy::BoxedStrategy<statement::Program>,
+}
+
+impl Programs {
+    /// Programs with these features and about `size` statements on the outermost level.
+    pub fn new(features: Features, size: usize) -> Self {
+        let statements = strategy::program(&features, size);
+        Programs { features, statements }
+    }
+
+    /// The program of a number, as [`from_seed`] gives it.
+    pub fn of_seed(&self, seed: u64) -> Generated {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+        let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+        let tree = self.statements.new_tree(&mut runner).expect("nothing is filtered");
+        Generated::new(tree.current(), &self.features)
+    }
+}

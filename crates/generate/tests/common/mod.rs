@@ -1,0 +1,56 @@
+//! What the tests of generated programs share.
+
+// Each test file uses a part of this.
+#![allow(dead_code)]
+
+use std::collections::BTreeSet;
+
+use slowpath_bpf::Object;
+use slowpath_bpf::insn::{Call, Insn, encode};
+use slowpath_bpf::lift::{LiftOptions, Lifted, lift};
+use slowpath_generate::{Features, Generated, Programs};
+
+/// The programs of so many numbers.
+pub fn generated(features: &Features, size: usize, count: u64) -> Vec<Generated> {
+    let programs = Programs::new(features.clone(), size);
+    (0..count).map(|seed| programs.of_seed(seed)).collect()
+}
+
+/// The program as users of objects get it.
+pub fn lifted(program: &Generated) -> Lifted {
+    let object = Object::parse(&program.object()).unwrap_or_else(|e| panic!("{e}\n{program}"));
+    assert_eq!(object.programs.len(), 1);
+    let linked = object.link(0, None).unwrap_or_else(|e| panic!("{e}\n{program}"));
+    assert_eq!(linked.insns.len(), program.slots(), "{program}");
+    let lifted = lift(&object, &linked, &LiftOptions::default());
+    lifted.unwrap_or_else(|e| panic!("{e}\n{program}"))
+}
+
+/// All instructions of a program.
+pub fn insns(program: &Generated) -> impl Iterator<Item = &Insn> {
+    program.functions().iter().flatten()
+}
+
+/// The opcodes of programs, with the width of byte swaps in the upper half.
+pub fn opcodes(programs: &[Generated]) -> BTreeSet<u16> {
+    let mut found = BTreeSet::new();
+    for insn in programs.iter().flat_map(insns) {
+        let bytes = encode(&[*insn]);
+        let Some(&opcode) = bytes.first() else { continue };
+        let width = if matches!(insn, Insn::Swap { .. }) { bytes[4] } else { 0 };
+        found.insert(u16::from(width) << 8 | u16::from(opcode));
+    }
+    found
+}
+
+/// Whether a program calls this helper.
+pub fn calls(program: &Generated, helper: i32) -> bool {
+    insns(program).any(|insn| *insn == Insn::Call(Call::Helper(helper)))
+}
+
+/// Jumps with their slots and targets, of the entry function.
+pub fn jumps(program: &Generated) -> Vec<(usize, usize)> {
+    let entry = &program.functions()[0];
+    let targets = entry.iter().enumerate();
+    targets.filter_map(|(slot, insn)| Some((slot, insn.jump_target(slot)?))).collect()
+}

@@ -1,0 +1,168 @@
+//! Moves and arithmetic: two words for 64 bits, one for 32 (`wrp_alu_imm`, `wrp_alu64_*`,
+//! `wrp_alu32_*`, `end_reg32` of the driver).
+
+use slowpath_bpf::insn::{AluOp as BpfOp, Register, Size, Source, Width};
+
+use super::assembler::{Assembler, Dst, IMM_A, IMM_B, STACK, a, b, imm};
+use super::step::{Step, pair};
+use super::{divide, multiply, shift};
+use crate::{AluOp, Operand, Shift, ShiftAmount, ShiftKind};
+
+/// An instruction of RFC 9669, section 4.1. `depth` is where the frame pointer is, in bytes from the
+/// first of the frame.
+pub(super) fn alu(
+    asm: &mut Assembler,
+    step: &Step,
+    (width, op, dst, src): (Width, BpfOp, Register, Source),
+    depth: u32,
+) {
+    let number = pair(dst);
+    match op {
+        BpfOp::Mov => mov(asm, width, dst, src, depth),
+        BpfOp::Mul => multiply::multiply(asm, step, width, dst, src),
+        BpfOp::Div => {
+            let divisor = match src {
+                Source::Reg(_) => step.bounds.src().0 as u32,
+                Source::Imm(value) => value as u32,
+            };
+            divide::divide(asm, number, divisor);
+        }
+        BpfOp::Lsh | BpfOp::Rsh | BpfOp::Arsh => shift::shift(asm, step, width, op, dst, src),
+        _ => {
+            let (low, high) = words(op);
+            match (width, src) {
+                (Width::W64, Source::Reg(src)) => {
+                    with_register(asm, number, low, pair(src));
+                    with_register(asm, number + 1, high, pair(src) + 1);
+                }
+                (Width::W64, Source::Imm(value)) => {
+                    let value = i64::from(value);
+                    with_constant(asm, number, low, value as u32);
+                    with_constant(asm, number + 1, high, (value >> 32) as u32);
+                }
+                (Width::W32, Source::Reg(src)) => with_register(asm, number, low, pair(src)),
+                (Width::W32, Source::Imm(value)) => with_constant(asm, number, low, value as u32),
+            }
+            if width == Width::W32 {
+                zero_extend(asm, step, number);
+            }
+        }
+    }
+}
+
+/// The operations on the low and the high word.
+fn words(op: BpfOp) -> (AluOp, AluOp) {
+    match op {
+        BpfOp::Add => (AluOp::Add, AluOp::AddCarry),
+        BpfOp::Sub => (AluOp::Sub, AluOp::SubCarry),
+        BpfOp::And => (AluOp::And, AluOp::And),
+        BpfOp::Or => (AluOp::Or, AluOp::Or),
+        _ => (AluOp::Xor, AluOp::Xor),
+    }
+}
+
+fn with_register(asm: &mut Assembler, dst: u8, op: AluOp, src: u8) {
+    asm.alu(Dst::Both(dst), a(dst), op, b(src));
+}
+
+/// Bitwise operations with all zeros or ones need no operand, or nothing at all.
+fn with_constant(asm: &mut Assembler, dst: u8, op: AluOp, value: u32) {
+    let both = Dst::Both(dst);
+    match (op, value) {
+        (AluOp::And, 0) => asm.constant(both, 0),
+        (AluOp::Or, u32::MAX) => asm.constant(both, u32::MAX),
+        (AluOp::Xor, u32::MAX) => asm.alu(both, Operand::None, AluOp::NotB, b(dst)),
+        (AluOp::And, u32::MAX) | (AluOp::Or | AluOp::Xor, 0) => {}
+        _ => {
+            let value = asm.operand(value, IMM_B);
+            asm.alu(both, a(dst), op, value);
+        }
+    }
+}
+
+/// Zeros above a 32-bit result, where something reads them.
+pub(super) fn zero_extend(asm: &mut Assembler, step: &Step, number: u8) {
+    if step.zero_extends {
+        asm.constant(Dst::Both(number + 1), 0);
+    }
+}
+
+fn mov(asm: &mut Assembler, width: Width, dst: Register, src: Source, depth: u32) {
+    let number = pair(dst);
+    match (width, src) {
+        (Width::W64, Source::Reg(Register::FRAME)) => {
+            let depth = asm.operand(depth, IMM_B);
+            asm.alu(Dst::Both(number), STACK, AluOp::Add, depth);
+            asm.constant(Dst::Both(number + 1), 0);
+        }
+        (Width::W64, Source::Reg(src)) => {
+            asm.mov_reg(number, pair(src));
+            asm.mov_reg(number + 1, pair(src) + 1);
+        }
+        (Width::W64, Source::Imm(value)) => {
+            asm.constant(Dst::Both(number), value as u32);
+            asm.constant(Dst::Both(number + 1), (i64::from(value) >> 32) as u32);
+        }
+        (Width::W32, Source::Reg(src)) => {
+            asm.mov_reg(number, pair(src));
+            asm.constant(Dst::Both(number + 1), 0);
+        }
+        (Width::W32, Source::Imm(value)) => {
+            asm.constant(Dst::Both(number), value as u32);
+            asm.constant(Dst::Both(number + 1), 0);
+        }
+    }
+}
+
+/// `dst = -dst`.
+pub(super) fn negate(asm: &mut Assembler, step: &Step, width: Width, dst: Register) {
+    let number = pair(dst);
+    asm.alu(Dst::Both(number), imm(0), AluOp::Sub, b(number));
+    match width {
+        Width::W64 => asm.alu(Dst::Both(number + 1), imm(0), AluOp::SubCarry, b(number + 1)),
+        Width::W32 => zero_extend(asm, step, number),
+    }
+}
+
+/// A 64-bit constant: its high word is copied from the low one if they are equal.
+pub(super) fn constant64(asm: &mut Assembler, dst: Register, value: u64) {
+    let (number, low, high) = (pair(dst), value as u32, (value >> 32) as u32);
+    asm.constant(Dst::Both(number), low);
+    if high == low {
+        asm.mov(Dst::Both(number + 1), a(number));
+    } else {
+        asm.constant(Dst::Both(number + 1), high);
+    }
+}
+
+/// Bytes of a word in the opposite order.
+fn swap_word(asm: &mut Assembler, src: Operand, dst: u8) {
+    asm.field(Dst::Both(dst), 0b1111, src, rotated(8));
+    asm.field(Dst::Both(dst), 0b0101, a(dst), rotated(16));
+}
+
+fn rotated(bits: u8) -> Option<Shift> {
+    Some(Shift { kind: ShiftKind::RotateRight, amount: ShiftAmount::Bits(bits) })
+}
+
+/// Host order to network order.
+pub(super) fn to_network_order(asm: &mut Assembler, size: Size, dst: Register) {
+    let number = pair(dst);
+    match size {
+        Size::H => {
+            asm.field(Dst::Both(number), 0b1001, b(number), rotated(8));
+            let down = Some(Shift { kind: ShiftKind::Right, amount: ShiftAmount::Bits(16) });
+            asm.field(Dst::Both(number), 0b1110, a(number), down);
+            asm.constant(Dst::Both(number + 1), 0);
+        }
+        Size::DW => {
+            asm.mov(IMM_A, b(number + 1));
+            swap_word(asm, a(number), number + 1);
+            swap_word(asm, IMM_A, number);
+        }
+        _ => {
+            swap_word(asm, a(number), number);
+            asm.constant(Dst::Both(number + 1), 0);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What the operands of instructions can be, from the range analysis of the lifted program: what
+//! the kernel's verifier tells the driver (`umin_src`, `umax_src`, `umin_dst`, `umax_dst` of
+//! `struct nfp_insn_meta`, and the known bits of what is added to counters).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::{Insn, Register, Source};
+use slowpath_bpf::lift::Lifted;
+use slowpath_ir::{BlockId, Reg};
+use slowpath_ranges::{Domain, Ranges, analyze};
+
+/// What the two operands of an instruction can be, over all ways to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Bounds {
+    /// The left operand, which is also the destination.
+    pub dst: Option<Domain>,
+    /// The right operand.
+    pub src: Option<Domain>,
+}
+
+impl Bounds {
+    /// The largest value of the left operand.
+    pub fn dst_max(&self) -> u64 {
+        self.dst.map_or(u64::MAX, |dst| dst.hi())
+    }
+
+    /// The smallest and the largest value of the right operand.
+    pub fn src(&self) -> (u64, u64) {
+        self.src.map_or((0, u64::MAX), |src| (src.lo(), src.hi()))
+    }
+}
+
+/// What the range analysis says about a program.
+pub(super) struct Facts {
+    /// The slots that can be reached.
+    pub live: BTreeSet<usize>,
+    /// The bounds of all instructions that need them, by slot.
+    pub bounds: BTreeMap<usize, Bounds>,
+}
+
+impl Facts {
+    pub fn of(program: &BpfProgram, lifted: &Lifted) -> Self {
+        let ranges = analyze(&lifted.program);
+        let mut live = BTreeSet::new();
+        for block in (0..lifted.program.blocks.len()).map(BlockId::from) {
+            if ranges.is_reachable(block) {
+                for slot in lifted.program.block(block).insns.iter().map(|insn| insn.index()) {
+                    live.extend(slot..slot + program.insns.get(slot).map_or(0, Insn::slots));
+                }
+            }
+        }
+        Facts { live, bounds: bounds(program, lifted, &ranges) }
+    }
+}
+
+fn bounds(program: &BpfProgram, lifted: &Lifted, ranges: &Ranges) -> BTreeMap<usize, Bounds> {
+    let names = Names::new(lifted);
+    let mut found: BTreeMap<usize, Bounds> = BTreeMap::new();
+    for block in (0..lifted.program.blocks.len()).map(BlockId::from) {
+        if !ranges.is_reachable(block) {
+            continue;
+        }
+        let depth = lifted.depths.get(block.index()).copied().unwrap_or(0);
+        ranges.walk(&lifted.program, block, |insn, state| {
+            let slot = insn.index();
+            let Some((dst, src)) = program.insns.get(slot).and_then(operands) else { return };
+            let value = |register| names.get(depth, register).map(|reg| state.value(reg));
+            let dst = value(dst);
+            let src = match src {
+                Source::Reg(register) => value(register),
+                Source::Imm(value) => Some(Domain::constant(64, i64::from(value) as u64)),
+            };
+            let join = |known: Option<Domain>, new: Option<Domain>| Some(known?.join(&new?));
+            let new = Bounds { dst, src };
+            let joined = found.get(&slot).map_or(new, |known| Bounds {
+                dst: join(known.dst, dst),
+                src: join(known.src, src),
+            });
+            found.insert(slot, joined);
+        });
+    }
+    found
+}
+
+/// The operands whose bounds matter.
+fn operands(insn: &Insn) -> Option<(Register, Source)> {
+    match *insn {
+        Insn::Alu { dst, src, .. } => Some((dst, src)),
+        Insn::Atomic { base, src, .. } => Some((base, Source::Reg(src))),
+        _ => None,
+    }
+}
+
+/// The registers of the lifted program that hold `r0` to `r9`, by how many calls are around.
+struct Names {
+    regs: BTreeMap<String, Reg>,
+}
+
+impl Names {
+    fn new(lifted: &Lifted) -> Self {
+        let named = lifted.program.regs.iter().enumerate();
+        Names { regs: named.map(|(at, reg)| (reg.name.clone(), Reg::from(at))).collect() }
+    }
+
+    fn get(&self, depth: u8, register: Register) -> Option<Reg> {
+        let number = register.number();
+        let name = match (depth, number) {
+            (0, _) | (_, 0..=5) => format!("r{number}"),
+            _ => format!("r{number}.{depth}"),
+        };
+        self.regs.get(&name).copied()
+    }
+}

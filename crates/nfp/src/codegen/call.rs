@@ -1,0 +1,55 @@
+//! Calls of functions of the program (`bpf_to_bpf_call`, `nfp_subprog_epilogue` of the driver): the
+//! frame pointer moves, the return address goes through a register to the callee's frame, and a
+//! subroutine saves `r6` to `r9` if the callee changes them.
+
+use super::assembler::{Assembler, Goal, IMM_B, RETURN, STACK, local};
+use super::step::Function;
+use crate::{AluOp, BranchCondition, Insn};
+
+/// Frames start at multiples of this, in bytes (`STACK_FRAME_ALIGN`).
+const ALIGN: u32 = 64;
+
+/// A call from a frame of `depth` bytes.
+pub(super) fn call(asm: &mut Assembler, depth: u32, callee: Function) {
+    let depth = depth.next_multiple_of(ALIGN);
+    let to = Goal::Slot(callee.first);
+    move_frame(asm, depth, AluOp::Add);
+    if callee.saves_registers {
+        asm.branch(BranchCondition::Always, Goal::Push, 2);
+        asm.address_of(IMM_B, to);
+    } else {
+        asm.branch(BranchCondition::Always, to, 1);
+    }
+    let behind = asm.here() + 1;
+    asm.address_of(RETURN, Goal::Number(behind));
+    if move_frame(asm, depth, AluOp::Sub) {
+        asm.nops(3);
+    }
+}
+
+/// Moves the stack pointer; says whether it did.
+fn move_frame(asm: &mut Assembler, depth: u32, direction: AluOp) -> bool {
+    if depth == 0 {
+        return false;
+    }
+    let depth = asm.operand(depth, IMM_B);
+    asm.alu(STACK, STACK, direction, depth);
+    asm.local_base(0, STACK);
+    true
+}
+
+/// The start of a function: it keeps its return address at the start of its frame.
+pub(super) fn enter(asm: &mut Assembler) {
+    asm.mov(local(0, 0), RETURN);
+}
+
+/// The end of a function.
+pub(super) fn leave(asm: &mut Assembler, function: Function) {
+    if function.saves_registers {
+        asm.branch(BranchCondition::Always, Goal::Pop, 1);
+        asm.mov(RETURN, local(0, 0));
+    } else {
+        asm.mov(RETURN, local(0, 0));
+        asm.push(Insn::Return { src: RETURN, defer: 0 });
+    }
+}

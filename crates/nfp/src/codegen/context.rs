@@ -1,0 +1,40 @@
+//! Fields of the program's context (`mem_ldx_xdp`, `nfp_queue_select` of the driver).
+
+use slowpath_bpf::insn::Register;
+
+use super::assembler::{
+    Assembler, Dst, Goal, LENGTH, VECTOR_POINTER, VECTOR_QUEUE, VECTOR_QUEUE_SET, a, b, imm,
+};
+use super::step::pair;
+use crate::{AluOp, BranchCondition, ShiftAmount, ShiftKind};
+
+/// The largest queue that has a number in the firmware's field.
+const QUEUES: u32 = 0xff;
+/// What the field gets for others (`NFP_NET_RXR_MAX`).
+const NO_QUEUE: u32 = 64;
+/// The bit that says that a queue is selected.
+const SELECTED: u8 = 4;
+
+/// The packet's first byte, or its end.
+pub(super) fn load(asm: &mut Assembler, dst: Register, end: bool) {
+    let number = pair(dst);
+    if end {
+        asm.alu(Dst::Both(number), LENGTH, AluOp::Add, VECTOR_POINTER);
+    } else {
+        asm.mov(Dst::Both(number), VECTOR_POINTER);
+    }
+    asm.constant(Dst::Both(number + 1), 0);
+}
+
+/// A store to `rx_queue_index` selects the queue of the host that gets the packet.
+pub(super) fn select_queue(asm: &mut Assembler, src: Register) {
+    let number = pair(src);
+    let behind = asm.here() + 5;
+    asm.alu(Dst::None, a(number), AluOp::AndNot, imm(QUEUES));
+    asm.branch(BranchCondition::Equal, Goal::Number(behind), 2);
+    let bit = ShiftAmount::Bits(SELECTED);
+    asm.shift(VECTOR_QUEUE_SET, VECTOR_QUEUE_SET, AluOp::Or, imm(1), ShiftKind::Left, bit);
+    asm.field(VECTOR_QUEUE, 0b0001, b(number), None);
+    // Jumped over if the number fits.
+    asm.field(VECTOR_QUEUE, 0b0001, imm(NO_QUEUE), None);
+}

@@ -1,0 +1,86 @@
+//! What surrounds a program: its start, its results as the firmware takes them, the subroutines
+//! that save registers around calls (`nfp_intro`, `nfp_outro_xdp`, `nfp_push_callee_registers`,
+//! `nfp_pop_callee_registers` of the driver).
+
+use super::assembler::{
+    Assembler, Dst, Goal, IMM_B, LENGTH, RETURN, VECTOR_LENGTH, a, b, imm, local,
+};
+use crate::{AluOp, BranchCondition, FIRST_EXIT, Insn, Operand, Shift, ShiftAmount, ShiftKind};
+
+/// Bits of the packet's length in word 0 of what the firmware hands over.
+const LENGTH_MASK: u32 = 0x3fff;
+/// What the firmware does with a packet, and which statistic it counts (`nfp_outro_xdp`): a byte for
+/// each of XDP_ABORTED, XDP_DROP, XDP_PASS and XDP_TX.
+const RESULTS: u32 = 0x4411_2282;
+const ABORTED: u32 = 0x82;
+/// The greatest result that has a byte.
+const XDP_TX: u32 = 3;
+/// Instructions that the card fetches ahead (`NFP_USTORE_PREFETCH_WINDOW`).
+const PREFETCHED: usize = 8;
+
+/// Branches out of the program, to its end and to the next packet: the driver fills them in when it
+/// loads the program.
+pub(super) fn leave(asm: &mut Assembler, defer: u8) {
+    asm.leave(BranchCondition::Always, FIRST_EXIT, defer);
+}
+
+/// The packet's length, without the bits above it.
+pub(super) fn start(asm: &mut Assembler) {
+    asm.constant(LENGTH, LENGTH_MASK);
+    asm.alu(LENGTH, LENGTH, AluOp::And, VECTOR_LENGTH);
+}
+
+/// From `r0` to what the firmware expects in `gprA_0`; other results count as aborted.
+pub(super) fn end(asm: &mut Assembler) {
+    let upper_half = Some(Shift { kind: ShiftKind::Left, amount: ShiftAmount::Bits(16) });
+    let aborted = asm.here();
+    leave(asm, 2);
+    asm.mov(a(0), imm(0));
+    asm.field(a(0), 0b1100, imm(ABORTED), upper_half);
+
+    asm.alu(Dst::None, imm(XDP_TX), AluOp::Sub, b(0));
+    asm.branch(BranchCondition::CarryClear, Goal::Number(aborted), 0);
+    asm.constant(b(2), RESULTS);
+    let eight_times = ShiftAmount::Bits(3);
+    asm.shift(a(1), Operand::None, AluOp::B, b(0), ShiftKind::Left, eight_times);
+    asm.shift_by(a(1));
+    asm.shift(b(2), imm(0xff), AluOp::And, b(2), ShiftKind::Right, ShiftAmount::Indirect);
+    leave(asm, 2);
+    asm.mov(a(0), imm(0));
+    asm.field(a(0), 0b1100, b(2), upper_half);
+}
+
+/// Saves `r6` to `r9` behind the return address, then goes to the address in the scratch register.
+/// Returns its first instruction.
+pub(super) fn push_registers(asm: &mut Assembler) -> usize {
+    let first = asm.here();
+    for (word, number) in (1..).zip(12..20) {
+        asm.mov(local(0, word), b(number));
+        return_after(asm, number, IMM_B);
+    }
+    first
+}
+
+/// Restores `r6` to `r9`, then returns to the caller. Returns its first instruction.
+pub(super) fn pop_registers(asm: &mut Assembler) -> usize {
+    let first = asm.here();
+    for (word, number) in (1..).zip(12..20) {
+        asm.mov(Dst::Both(number), local(0, word));
+        return_after(asm, number, RETURN);
+    }
+    first
+}
+
+/// The return stands before the last three instructions, which fill its delay slots.
+fn return_after(asm: &mut Assembler, number: u8, address: Operand) {
+    /// Low word of `r8`.
+    const LAST_BEFORE: u8 = 16;
+    if number == LAST_BEFORE {
+        asm.push(Insn::Return { src: address, defer: 3 });
+    }
+}
+
+/// What the card fetches behind the program.
+pub(super) fn padding(asm: &mut Assembler) {
+    asm.nops(PREFETCHED);
+}

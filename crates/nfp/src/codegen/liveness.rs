@@ -1,0 +1,69 @@
+//! Whether a register is read before it is written again.
+
+use std::collections::BTreeSet;
+
+use slowpath_bpf::insn::{Call, Insn, Register, Source};
+
+use super::step::Plan;
+
+/// Whether something that is executed behind `slot` may read what `register` holds there. Functions
+/// may read all their arguments; what a caller does behind a call is not looked at, but for the
+/// result.
+pub(super) fn is_read(plan: &Plan<'_>, slot: usize, register: Register) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut pending = vec![slot];
+    while let Some(slot) = pending.pop() {
+        if !plan.is_live(slot) || !seen.insert(slot) {
+            continue;
+        }
+        let insn = plan.program.insns[slot];
+        if reads(insn, register) {
+            return true;
+        }
+        if writes(insn, register) {
+            continue;
+        }
+        match insn {
+            Insn::Exit => {}
+            Insn::Jump { .. } => pending.extend(insn.jump_target(slot)),
+            Insn::Branch { .. } => {
+                pending.extend(insn.jump_target(slot));
+                pending.push(slot + 1);
+            }
+            _ => pending.push(slot + insn.slots().max(1)),
+        }
+    }
+    false
+}
+
+fn is(source: Source, register: Register) -> bool {
+    source == Source::Reg(register)
+}
+
+fn reads(insn: Insn, register: Register) -> bool {
+    use slowpath_bpf::insn::AluOp::Mov;
+    match insn {
+        Insn::Alu { op, dst, src, .. } => (op != Mov && dst == register) || is(src, register),
+        Insn::Neg { dst, .. } | Insn::Swap { dst, .. } => dst == register,
+        Insn::Load { base, .. } => base == register,
+        Insn::Store { base, src, .. } => base == register || is(src, register),
+        Insn::Atomic { base, src, .. } => base == register || src == register,
+        Insn::Branch { dst, src, .. } => dst == register || is(src, register),
+        Insn::Call(Call::Helper(number)) => {
+            (1..=super::helper::arguments(number)).contains(&register.number())
+        }
+        Insn::Call(_) => (1..=5).contains(&register.number()),
+        Insn::Exit => register == Register::R0,
+        _ => false,
+    }
+}
+
+fn writes(insn: Insn, register: Register) -> bool {
+    match insn {
+        Insn::Alu { dst, .. } | Insn::LoadImm64 { dst, .. } | Insn::Load { dst, .. } => {
+            dst == register
+        }
+        Insn::Call(_) => register.number() <= 5,
+        _ => false,
+    }
+}

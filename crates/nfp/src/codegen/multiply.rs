@@ -1,0 +1,58 @@
+//! Multiplication in steps, of 16 or of 32 bits (`wrp_mul_u16`, `wrp_mul_u32` of the driver).
+
+use slowpath_bpf::insn::{Register, Source, Width};
+
+use super::assembler::{Assembler, Dst, IMM_B, a, b};
+use super::step::{Step, pair};
+use crate::{MulStep, Operand};
+
+/// `dst *= src`; both factors have at most 32 bits.
+pub(super) fn multiply(asm: &mut Assembler, step: &Step, width: Width, dst: Register, src: Source) {
+    const HALF: u64 = u16::MAX as u64;
+    let number = pair(dst);
+    let (factor, largest) = match src {
+        Source::Reg(src) => (b(pair(src)), step.bounds.src().1),
+        Source::Imm(value) => {
+            let value = value as u32;
+            (asm.operand(value, IMM_B), u64::from(value))
+        }
+    };
+    let (high, low) = (Dst::Both(number + 1), Dst::Both(number));
+    if step.bounds.dst_max() > HALF || largest > HALF {
+        let high_word = (width == Width::W64).then_some(high);
+        words(asm, high_word, low, a(number), factor);
+        if width == Width::W32 {
+            asm.constant(high, 0);
+        }
+    } else {
+        half_words(asm, low, a(number), factor);
+    }
+}
+
+/// The product of two words; its high word too if there is a place for it.
+pub(super) fn words(
+    asm: &mut Assembler,
+    high: Option<Dst>,
+    low: Dst,
+    left: Operand,
+    right: Operand,
+) {
+    use MulStep::{Step32x32First, Step32x32Fourth, Step32x32Second, Step32x32Third};
+    let steps = [MulStep::Start, Step32x32First, Step32x32Second, Step32x32Third, Step32x32Fourth];
+    for step in steps {
+        asm.mul_step(left, right, step);
+    }
+    asm.mul_step(low, Operand::None, MulStep::Last32x32);
+    if let Some(high) = high {
+        asm.mul_step(high, Operand::None, MulStep::Last32x32High);
+    }
+}
+
+/// The product of two half words, a word. The register of the high word stays as it is: it is zero,
+/// as the factor is known to have 16 bits.
+fn half_words(asm: &mut Assembler, low: Dst, left: Operand, right: Operand) {
+    for step in [MulStep::Start, MulStep::Step16x16First, MulStep::Step16x16Second] {
+        asm.mul_step(left, right, step);
+    }
+    asm.mul_step(low, Operand::None, MulStep::Last16x16);
+}

@@ -1,0 +1,83 @@
+//! One read of the packet for several loads near each other (`nfp_bpf_opt_pkt_cache`): the first
+//! fetches all their bytes into transfer registers, at most 64.
+
+use slowpath_bpf::insn::{Call, Insn};
+
+use crate::codegen::step::{PacketCache, Plan};
+
+/// Bytes that one read may fetch.
+const LARGEST: i16 = 64;
+
+/// A group of loads.
+struct Group {
+    /// The slot of the first.
+    first: usize,
+    start: i16,
+    end: i16,
+}
+
+pub(super) fn share(plan: &mut Plan<'_>) {
+    let mut groups: Vec<Group> = Vec::new();
+    // Whether the transfer registers still hold what the last group has fetched.
+    let mut available = false;
+    for slot in 0..plan.steps.len() {
+        let step = &plan.steps[slot];
+        available &= !step.is_target;
+        if step.skipped {
+            continue;
+        }
+        let (size, offset) = match step.insn {
+            Insn::Store { .. } if plan.accesses_packet(slot) => {
+                available = false;
+                continue;
+            }
+            Insn::Call(Call::Helper(_) | Call::Subprogram { .. } | Call::Kfunc { .. }) => {
+                available = false;
+                continue;
+            }
+            Insn::Load { size, offset, signed: false, .. } => (i16::from(size.bytes()), offset),
+            _ => continue,
+        };
+        if !plan.accesses_packet(slot) || step.copy.is_some() {
+            available = false;
+            continue;
+        }
+        let end = offset.saturating_add(size);
+        if available
+            && let Some(group) = groups.last_mut()
+            && same_base(plan, group.first, slot)
+        {
+            let (start, end) = (group.start.min(offset), group.end.max(end));
+            if (start, end) == (group.start, group.end) || end - start <= LARGEST {
+                (group.start, group.end) = (start, end);
+                continue;
+            }
+        }
+        available = true;
+        groups.push(Group { first: slot, start: offset, end });
+    }
+    let mut groups = groups.into_iter().peekable();
+    let mut current: Option<Group> = None;
+    for slot in 0..plan.steps.len() {
+        if let Some(group) = groups.next_if(|group| group.first == slot) {
+            current = Some(group);
+        }
+        let step = &plan.steps[slot];
+        let load = matches!(step.insn, Insn::Load { .. }) && !step.skipped && step.copy.is_none();
+        if load
+            && plan.accesses_packet(slot)
+            && let Some(Group { first, start, end }) = current
+        {
+            plan.steps[slot].cache = Some(PacketCache { start, end, fetches: first == slot });
+        }
+    }
+}
+
+/// Whether two loads have base registers of the same value.
+fn same_base(plan: &Plan<'_>, first: usize, second: usize) -> bool {
+    let base = |slot: usize| match plan.steps[slot].insn {
+        Insn::Load { base, .. } => (slot, base.number()),
+        _ => (slot, 10),
+    };
+    plan.registers.packet_distance(base(first), base(second)) == Some(0)
+}

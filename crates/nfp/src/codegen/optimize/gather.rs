@@ -1,0 +1,147 @@
+//! Memory copies: pairs of a load and a store of the same register at consecutive offsets become one
+//! read and one write of many bytes (`nfp_bpf_opt_ldst_gather`).
+
+use slowpath_bpf::insn::{Insn, Register, Size, Source};
+use slowpath_bpf::lift::RegisterValue;
+
+use crate::codegen::step::{Copy, Plan};
+
+/// Bytes that one command can transfer.
+const LARGEST: i32 = 128;
+
+/// A load and the store behind it.
+#[derive(Clone, Copy)]
+struct Pair {
+    /// Slot of the load.
+    load: usize,
+    size: Size,
+    register: Register,
+    from: Register,
+    to: Register,
+    from_offset: i32,
+    to_offset: i32,
+}
+
+/// Pairs that continue each other.
+struct Chain {
+    head: Pair,
+    last: Pair,
+    pairs: usize,
+    length: i32,
+}
+
+pub(super) fn gather(plan: &mut Plan<'_>) {
+    let mut chain: Option<Chain> = None;
+    let mut slot = 0;
+    while slot < plan.steps.len() {
+        let pair = pair(plan, slot);
+        let continues = match (&mut chain, pair) {
+            (Some(chain), Some(pair)) if continues(plan, chain, &pair) => {
+                chain.last = pair;
+                chain.pairs += 1;
+                chain.length += i32::from(pair.size.bytes());
+                true
+            }
+            _ => false,
+        };
+        if !continues {
+            if let Some(chain) = chain.take() {
+                finish(plan, &chain);
+            }
+            chain = pair.map(|pair| Chain {
+                head: pair,
+                last: pair,
+                pairs: 1,
+                length: pair.size.bytes().into(),
+            });
+        }
+        slot += if pair.is_some() { 2 } else { 1 };
+    }
+    if let Some(chain) = chain {
+        finish(plan, &chain);
+    }
+}
+
+/// The pair that starts at a slot, if one does.
+fn pair(plan: &Plan<'_>, slot: usize) -> Option<Pair> {
+    let (first, second) = (plan.steps.get(slot)?, plan.steps.get(slot + 1)?);
+    let Insn::Load { size, signed: false, dst, base: from, offset: from_offset } = first.insn
+    else {
+        return None;
+    };
+    let Insn::Store { size: stored, base: to, offset: to_offset, src: Source::Reg(src) } =
+        second.insn
+    else {
+        return None;
+    };
+    let source = plan.is_live(slot).then(|| plan.value(slot, from))?;
+    let readable = matches!(source, RegisterValue::Packet | RegisterValue::MapValue { .. });
+    let writable = plan.is_live(slot + 1) && plan.accesses_packet(slot + 1);
+    let same = size == stored && dst == src;
+    (readable && writable && same && !second.is_target).then_some(Pair {
+        load: slot,
+        size,
+        register: dst,
+        from,
+        to,
+        from_offset: from_offset.into(),
+        to_offset: to_offset.into(),
+    })
+}
+
+fn continues(plan: &Plan<'_>, chain: &Chain, pair: &Pair) -> bool {
+    let last = &chain.last;
+    let size = i32::from(pair.size.bytes());
+    let same = (pair.register, pair.from, pair.to, pair.size)
+        == (last.register, last.from, last.to, last.size);
+    let ascending =
+        last.from_offset + size == pair.from_offset && last.to_offset + size == pair.to_offset;
+    let descending =
+        pair.from_offset + size == last.from_offset && pair.to_offset + size == last.to_offset;
+    same && !plan.steps[pair.load].is_target
+        && (ascending || descending)
+        && !overlaps(plan, &chain.head, pair)
+        && chain.length < LARGEST
+}
+
+/// Whether a load may read what an earlier pair has written (`cross_mem_access`).
+fn overlaps(plan: &Plan<'_>, head: &Pair, pair: &Pair) -> bool {
+    if plan.value(head.load, head.from) != RegisterValue::Packet {
+        return false;
+    }
+    let from = (head.load, head.from.number());
+    let to = (head.load + 1, head.to.number());
+    let Some(distance) = plan.registers.packet_distance(from, to) else { return true };
+    // Everything relative to the register that is read from.
+    let Ok(written) = i32::try_from(i64::from(head.to_offset) + distance) else { return true };
+    let (first, read) = (head.from_offset, pair.from_offset);
+    let ascending = read > first && first < written && read >= written;
+    let descending = read < first && first > written && read <= written;
+    ascending || descending
+}
+
+/// Turns a chain of more than one pair into a copy.
+fn finish(plan: &mut Plan<'_>, chain: &Chain) {
+    if chain.pairs < 2 {
+        return;
+    }
+    let Chain { head, last, .. } = chain;
+    let descending = last.from_offset < head.from_offset;
+    let lowest = if descending { last } else { head };
+    let first = head.load.min(last.load);
+    let end = head.load.max(last.load) + 2;
+    for slot in first..end {
+        plan.steps[slot].skipped |= slot != head.load;
+    }
+    let step = &mut plan.steps[head.load];
+    if let Insn::Load { offset, .. } = &mut step.insn {
+        *offset = lowest.from_offset as i16;
+    }
+    step.copy = Some(Copy {
+        // At most 128: chains of less than that are continued by at most 8, and sizes are equal.
+        length: u8::try_from(chain.length).unwrap_or(u8::MAX),
+        descending,
+        to: head.to,
+        to_offset: lowest.to_offset as i16,
+    });
+}

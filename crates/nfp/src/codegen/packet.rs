@@ -1,0 +1,230 @@
+//! Loads and stores of packet bytes, and loads of map elements (`mem_ldx_data*`, `mem_ldx_emem`,
+//! `data_ld_host_order*`, `data_st*_host_order` of the driver). Commands deliver little-endian words.
+
+use slowpath_bpf::insn::{Register, Size, Source};
+
+use super::alu::zero_extend;
+use super::assembler::{ADDRESS_A, Assembler, Dst, IMM_A, IMM_B, a, b, imm, xfer};
+use super::step::{PacketCache, Step, pair};
+use crate::{Address, AluOp, MemCommand, Operand};
+
+/// Bytes of a word.
+const WORD: u8 = 4;
+/// Words that a command can transfer without a length from elsewhere.
+const DIRECT_WORDS: u8 = 8;
+
+/// The previous ALU result that sets the length of the next command: bit 7 says so, bits 8 to 12 are
+/// the count less one (`CMD_OVE_LEN`, `CMD_OV_LEN`).
+pub(super) fn length_override(count: u8) -> u32 {
+    1 << 7 | u32::from(count.wrapping_sub(1) & 0x1f) << 8
+}
+
+/// A load from the packet.
+pub(super) fn load(
+    asm: &mut Assembler,
+    step: &Step,
+    size: Size,
+    dst: Register,
+    base: Register,
+    offset: i16,
+) {
+    match step.cache {
+        // A range that ends where the base register points is not cached.
+        Some(cache) if cache.end != 0 => {
+            if cache.fetches {
+                fetch(asm, base, cache);
+            }
+            cached(asm, step, size, dst, offset.wrapping_sub(cache.start) as u8);
+        }
+        _ => {
+            let offset = asm.restricted(i32::from(offset) as u32, IMM_B);
+            let address = Address::Sram(a(pair(base)), offset);
+            host_order(asm, step, size, dst, address);
+        }
+    }
+}
+
+/// A load from an element of a map.
+pub(super) fn load_element(
+    asm: &mut Assembler,
+    step: &Step,
+    size: Size,
+    dst: Register,
+    base: Register,
+    offset: i16,
+) {
+    let offset = asm.restricted(i32::from(offset) as u32, IMM_B);
+    let address = element(asm, base, offset);
+    host_order(asm, step, size, dst, address);
+}
+
+/// The 40-bit address of an element plus an offset (`addr40_offset`).
+pub(super) fn element(asm: &mut Assembler, base: Register, offset: Operand) -> Address {
+    let low = pair(base);
+    if offset == imm(0) {
+        return Address::Dram(b(low + 1), a(low));
+    }
+    asm.alu(IMM_A, a(low), AluOp::Add, offset);
+    asm.alu(IMM_B, b(low + 1), AluOp::AddCarry, imm(0));
+    Address::Dram(IMM_B, IMM_A)
+}
+
+fn host_order(asm: &mut Assembler, step: &Step, size: Size, dst: Register, address: Address) {
+    let (number, count) = (pair(dst), size.bytes());
+    asm.mem(MemCommand::Read32Swap, 0, address, count.div_ceil(WORD), false);
+    match size {
+        Size::DW => {
+            asm.mov(Dst::Both(number), xfer(0));
+            asm.mov(Dst::Both(number + 1), xfer(1));
+            return;
+        }
+        Size::W => asm.mov(Dst::Both(number), xfer(0)),
+        _ => asm.subpart(Dst::Both(number), xfer(0), count, 0),
+    }
+    zero_extend(asm, step, number);
+}
+
+/// Reads everything that a group of loads needs.
+fn fetch(asm: &mut Assembler, base: Register, cache: PacketCache) {
+    let offset = asm.restricted(i32::from(cache.start) as u32, IMM_B);
+    let length = cache.end.wrapping_sub(cache.start) as u8;
+    let words = length.div_ceil(WORD);
+    let indirect = length > DIRECT_WORDS * WORD;
+    if indirect {
+        asm.constant(Dst::None, length_override(words));
+    }
+    let address = Address::Sram(a(pair(base)), offset);
+    asm.mem(MemCommand::Read32Swap, 0, address, words, indirect);
+}
+
+/// A load of bytes that are in transfer registers, from this one of them on.
+fn cached(asm: &mut Assembler, step: &Step, size: Size, dst: Register, from: u8) {
+    let (low, high) = (Dst::Both(pair(dst)), Dst::Both(pair(dst) + 1));
+    let (count, first, skipped) = (size.bytes(), from / WORD, from % WORD);
+    let word = |number: u8| xfer(first + number);
+    if skipped == 0 {
+        match size {
+            Size::DW => {
+                asm.mov(low, word(0));
+                asm.mov(high, word(1));
+                return;
+            }
+            Size::W => asm.mov(low, word(0)),
+            _ => asm.subpart(low, word(0), count, 0),
+        }
+        zero_extend(asm, step, pair(dst));
+        return;
+    }
+    // Up to three words: the rest of the first, the second, the beginning of the third.
+    let in_first = count.min(WORD - skipped);
+    asm.subpart(low, word(0), in_first, skipped);
+    if count <= WORD {
+        if count > in_first {
+            asm.or_subpart(low, word(1), count - in_first, in_first);
+        }
+        zero_extend(asm, step, pair(dst));
+        return;
+    }
+    let rest = WORD - in_first;
+    asm.or_subpart(low, word(1), rest, in_first);
+    asm.subpart(high, word(1), in_first, rest);
+    asm.or_subpart(high, word(2), rest, in_first);
+}
+
+/// A store to the packet.
+pub(super) fn store(asm: &mut Assembler, size: Size, base: Register, offset: i16, src: Source) {
+    let offset = asm.restricted(i32::from(offset) as u32, IMM_B);
+    let words = size.bytes().div_ceil(WORD);
+    for word in 0..words {
+        match src {
+            Source::Reg(src) => asm.mov(xfer(word), a(pair(src) + word)),
+            Source::Imm(value) => {
+                let value = (i64::from(value) >> (32 * u32::from(word))) as u32;
+                asm.constant(xfer(word), value);
+            }
+        }
+    }
+    let address = Address::Sram(a(pair(base)), offset);
+    asm.mem(MemCommand::Write8Swap, 0, address, size.bytes(), false);
+}
+
+/// An atomic addition to a word of an element, of a constant of 16 bits if the value is known to
+/// fit, of what transfer registers hold if not, or a choice at run time (`mem_xadd`).
+pub(super) fn add(
+    asm: &mut Assembler,
+    step: &Step,
+    size: Size,
+    base: Register,
+    offset: i16,
+    src: Register,
+) {
+    use super::assembler::{ADDRESS_B, Goal};
+    use crate::{BranchCondition, Insn};
+    const HALF: u64 = 0xffff;
+    /// Bits 3 to 5 of the previous ALU result: the data is in the upper half.
+    const DATA: u32 = 2 << 3;
+    /// Count less one of an addition of 4 or 8 bytes.
+    const COUNT_4: u32 = 8;
+    let double = size == Size::DW;
+    let (value, unknown) = step.bounds.src.map_or((0, u64::MAX), |src| {
+        let known = src.zeros() | src.ones();
+        (src.ones(), !known)
+    });
+    let over = value > HALF || unknown > HALF;
+    let maybe = value <= HALF;
+    let (base, src) = (pair(base), pair(src));
+    let offset_value = i32::from(offset) as u32;
+    let offset_operand = asm.operand(offset_value, IMM_B);
+    let with_offset = |asm: &mut Assembler| {
+        if offset == 0 {
+            return Address::Dram(b(base + 1), a(base));
+        }
+        asm.alu(ADDRESS_A, a(base), AluOp::Add, offset_operand);
+        asm.alu(ADDRESS_B, a(base + 1), AluOp::AddCarry, imm(0));
+        Address::Dram(ADDRESS_B, ADDRESS_A)
+    };
+    let address_insns = if offset == 0 { 0 } else { 2 };
+    let words = if double { 2 } else { 1 };
+    // The choice, the address, then what adds 16 bits and the branch over what adds more.
+    let full = asm.here() + 4 + address_insns + 4;
+    let behind = full + 1 + words;
+    if maybe && over {
+        asm.constant(IMM_A, HALF as u32);
+        asm.alu(Dst::None, IMM_A, AluOp::Sub, b(src));
+        asm.alu(Dst::None, imm(0), AluOp::SubCarry, b(src + 1));
+        let defer = address_insns as u8;
+        asm.branch(BranchCondition::CarryClear, Goal::Number(full), defer);
+    }
+    let address = with_offset(asm);
+    if maybe {
+        let count = COUNT_4 | u32::from(double) << 2;
+        asm.constant(IMM_A, DATA | 1 << 7 | count << 8);
+        asm.or_subpart(IMM_A, b(src), 2, 2);
+        asm.push(Insn::Mem {
+            command: MemCommand::AddImm,
+            xfer: 0,
+            address,
+            count: 1,
+            indirect: true,
+            signal: None,
+            defer: 0,
+        });
+        if over {
+            asm.branch(BranchCondition::Always, Goal::Number(behind), 0);
+        }
+    }
+    if over {
+        asm.push(Insn::Mem {
+            command: MemCommand::Add,
+            xfer: 0,
+            address,
+            count: if double { 5 } else { 1 },
+            indirect: false,
+            signal: Some(1),
+            defer: words as u8,
+        });
+        for word in 0..words as u8 {
+            asm.mov(xfer(word), a(src + word));
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Shifts of two words, by a constant or by a register, for the part of the range that the amount
+//! can be in (`shl_reg64`, `shr_reg64`, `ashr_reg64` of the driver and what they call).
+
+use slowpath_bpf::insn::{AluOp as BpfOp, Register, Source, Width};
+
+use super::alu::zero_extend;
+use super::assembler::{Assembler, Dst, Goal, IMM_A, IMM_BOTH, a, b, imm};
+use super::step::{Step, pair};
+use crate::{AluOp, BranchCondition, ShiftAmount, ShiftKind};
+
+use ShiftAmount::Indirect;
+
+/// The bit of an amount that says 32 or more.
+const WORD_BIT: u8 = 5;
+
+/// `dst <<= src`, `dst >>= src`, or `dst s>>= src`.
+pub(super) fn shift(
+    asm: &mut Assembler,
+    step: &Step,
+    width: Width,
+    op: BpfOp,
+    dst: Register,
+    src: Source,
+) {
+    let number = pair(dst);
+    let (least, most) = step.bounds.src();
+    match (src, width) {
+        (Source::Imm(amount), _) => by_constant(asm, step, width, op, number, amount as u8),
+        (Source::Reg(_), _) if least == most => {
+            by_constant(asm, step, width, op, number, least as u8);
+        }
+        (Source::Reg(src), Width::W32) => {
+            word_by_register(asm, op, number, pair(src));
+            zero_extend(asm, step, number);
+        }
+        (Source::Reg(src), Width::W64) => {
+            let src = pair(src);
+            if most < 32 {
+                first_below(asm, op, number, src);
+                second_below(asm, op, number, src);
+            } else if least >= 32 {
+                above(asm, op, number, src);
+            } else {
+                either(asm, op, number, src);
+            }
+        }
+    }
+}
+
+fn by_constant(asm: &mut Assembler, step: &Step, width: Width, op: BpfOp, number: u8, amount: u8) {
+    match (width, op) {
+        (Width::W64, _) if amount == 0 => {}
+        (Width::W64, BpfOp::Lsh) => left(asm, number, amount),
+        (Width::W64, BpfOp::Rsh) => right(asm, number, amount),
+        (Width::W64, _) => right_signed(asm, number, amount),
+        (Width::W32, _) => {
+            let bits = ShiftAmount::Bits(amount);
+            match op {
+                _ if amount == 0 => {}
+                BpfOp::Lsh => asm.shifted(number, number, ShiftKind::Left, bits),
+                BpfOp::Rsh => asm.shifted(number, number, ShiftKind::Right, bits),
+                _ => {
+                    asm.shift_by(a(number));
+                    asm.arithmetic_shift(number, number, bits);
+                }
+            }
+            zero_extend(asm, step, number);
+        }
+    }
+}
+
+fn left(asm: &mut Assembler, low: u8, amount: u8) {
+    let high = low + 1;
+    if amount < 32 {
+        asm.double_shift(high, high, low, ShiftAmount::Bits(32 - amount));
+        asm.shifted(low, low, ShiftKind::Left, ShiftAmount::Bits(amount));
+        return;
+    }
+    move_shifted(asm, high, low, ShiftKind::Left, amount - 32);
+    asm.constant(Dst::Both(low), 0);
+}
+
+fn right(asm: &mut Assembler, low: u8, amount: u8) {
+    let high = low + 1;
+    if amount < 32 {
+        asm.double_shift(low, high, low, ShiftAmount::Bits(amount));
+        asm.shifted(high, high, ShiftKind::Right, ShiftAmount::Bits(amount));
+        return;
+    }
+    move_shifted(asm, low, high, ShiftKind::Right, amount - 32);
+    asm.constant(Dst::Both(high), 0);
+}
+
+fn move_shifted(asm: &mut Assembler, dst: u8, src: u8, kind: ShiftKind, amount: u8) {
+    if amount == 0 {
+        asm.mov_reg(dst, src);
+    } else {
+        asm.shifted(dst, src, kind, ShiftAmount::Bits(amount));
+    }
+}
+
+/// The sign that comes in is that of the previous ALU result.
+fn right_signed(asm: &mut Assembler, low: u8, amount: u8) {
+    let high = low + 1;
+    let all = ShiftAmount::Bits(31);
+    if amount < 32 {
+        asm.double_shift(low, high, low, ShiftAmount::Bits(amount));
+        asm.shift_by(a(high));
+        asm.arithmetic_shift(high, high, ShiftAmount::Bits(amount));
+    } else if amount == 32 {
+        asm.mov_reg(low, high);
+        asm.arithmetic_shift(high, high, all);
+    } else {
+        asm.shift_by(a(high));
+        asm.arithmetic_shift(low, high, ShiftAmount::Bits(amount - 32));
+        asm.arithmetic_shift(high, high, all);
+    }
+}
+
+fn word_by_register(asm: &mut Assembler, op: BpfOp, number: u8, src: u8) {
+    match op {
+        BpfOp::Lsh => {
+            asm.shift_by(a(src));
+            asm.shifted(number, number, ShiftKind::Left, Indirect);
+        }
+        BpfOp::Rsh => {
+            asm.shift_by(a(src));
+            asm.shifted(number, number, ShiftKind::Right, Indirect);
+        }
+        _ => {
+            // Both the amount and the sign.
+            asm.alu(Dst::None, a(src), AluOp::Or, b(number));
+            asm.arithmetic_shift(number, number, Indirect);
+        }
+    }
+}
+
+/// The word that needs bits of the other, for amounts below 32: before the other is changed.
+fn first_below(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
+    let high = low + 1;
+    if op == BpfOp::Lsh {
+        asm.alu(IMM_BOTH, imm(32), AluOp::Sub, b(src));
+        asm.shift_by(IMM_A);
+        asm.double_shift(high, high, low, Indirect);
+    } else {
+        asm.shift_by(a(src));
+        asm.double_shift(low, high, low, Indirect);
+    }
+}
+
+/// The other word, for amounts below 32.
+fn second_below(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
+    let word = if op == BpfOp::Lsh { low } else { low + 1 };
+    word_by_register(asm, op, word, src);
+}
+
+/// Both words, for amounts from 32 on.
+fn above(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
+    let high = low + 1;
+    match op {
+        BpfOp::Lsh => {
+            asm.shift_by(a(src));
+            asm.shifted(high, low, ShiftKind::Left, Indirect);
+            asm.constant(Dst::Both(low), 0);
+        }
+        BpfOp::Rsh => {
+            asm.shift_by(a(src));
+            asm.shifted(low, high, ShiftKind::Right, Indirect);
+            asm.constant(Dst::Both(high), 0);
+        }
+        _ => {
+            asm.alu(Dst::None, a(src), AluOp::Or, b(high));
+            asm.arithmetic_shift(low, high, Indirect);
+            asm.arithmetic_shift(high, high, ShiftAmount::Bits(31));
+        }
+    }
+}
+
+/// A choice at run time.
+fn either(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
+    // The branch, the first word, a branch with two delay slots that hold the second word.
+    let first = if op == BpfOp::Lsh { 3 } else { 2 };
+    let from_32 = asm.here() + 1 + first + 3;
+    let behind = from_32 + 3;
+    asm.branch_if_bit(a(src), WORD_BIT, Goal::Number(from_32));
+    first_below(asm, op, low, src);
+    asm.branch(BranchCondition::Always, Goal::Number(behind), 2);
+    second_below(asm, op, low, src);
+    above(asm, op, low, src);
+}

@@ -1,0 +1,217 @@
+//! Loads and stores of stack variables, which are in local memory: words behind base register 0,
+//! which points to the frame, or behind base register 3, which is set for the access
+//! (`mem_op_stack`, `wrp_lmem_load`, `wrp_lmem_store` of the driver).
+
+use super::alu::zero_extend;
+use super::assembler::{Assembler, Dst, IMM_A, IMM_B, LOCAL_INCREMENT, STACK, a, b, local};
+use super::error::Cause;
+use super::step::Step;
+use crate::{AluOp, Operand, Shift, ShiftAmount, ShiftKind};
+
+/// Greatest word that instructions other than `alu` can name.
+const RESTRICTED_WORD: u8 = 7;
+/// Bytes that are reached behind base register 0.
+const NEAR: i64 = 64;
+/// Bytes of a window behind base register 3: the word is put into the low bits of its address.
+const WINDOW: i64 = 32;
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    Load,
+    Store,
+}
+
+/// An access.
+pub(super) struct Access {
+    pub direction: Direction,
+    /// In bytes.
+    pub size: u8,
+    /// The register pair's low number.
+    pub register: u8,
+    /// From the first byte of the frame, in bytes.
+    pub place: i64,
+    /// A pair that holds an address, and the instruction's offset from it, where the place differs
+    /// between ways or is in another frame.
+    pub through: Option<(u8, i16)>,
+}
+
+/// A piece of an access: bytes of one word and of one register.
+struct Piece {
+    register: u8,
+    /// First byte in the register.
+    byte: u8,
+    /// From where the base register points, in bytes.
+    place: i64,
+    size: u8,
+    first: bool,
+    new_register: bool,
+    last: bool,
+}
+
+/// How the words are named.
+#[derive(Clone, Copy)]
+struct Words {
+    /// The base register of local memory, 0 or 3.
+    base: u8,
+    /// Whether it advances from word to word.
+    advances: bool,
+}
+
+pub(super) fn access(asm: &mut Assembler, step: &Step, access: &Access) -> Result<(), Cause> {
+    let Access { direction, size, register, mut place, through } = *access;
+    let bytes = i64::from(size);
+    let words = if let Some((pointer, offset)) = through {
+        let offset = asm.operand(i32::from(offset) as u32, IMM_B);
+        asm.alu(IMM_B, a(pointer), AluOp::Add, offset);
+        Words { base: 3, advances: true }
+    } else if place + bytes <= NEAR {
+        Words { base: 0, advances: false }
+    } else {
+        let same_window = place.div_euclid(WINDOW) == (place + bytes - 1).div_euclid(WINDOW);
+        let step = if same_window { WINDOW } else { 4 };
+        let start = asm.operand((place - place.rem_euclid(step)) as u32, IMM_B);
+        asm.alu(IMM_B, STACK, AluOp::Add, start);
+        if same_window {
+            place = place.rem_euclid(WINDOW);
+        }
+        Words { base: 3, advances: !same_window }
+    };
+    let narrow = direction == Direction::Load && size < 8;
+    if words.base == 3 {
+        asm.local_base(3, IMM_B);
+        asm.nops(if narrow && step.zero_extends { 2 } else { 3 });
+    }
+    if narrow {
+        zero_extend(asm, step, register);
+    }
+    pieces(asm, (register, size), place, words, direction)
+}
+
+fn pieces(
+    asm: &mut Assembler,
+    (mut register, mut size): (u8, u8),
+    mut place: i64,
+    words: Words,
+    direction: Direction,
+) -> Result<(), Cause> {
+    let (mut byte, mut previous, mut first) = (0, None, true);
+    while size > 0 {
+        let in_word = 4 - place.rem_euclid(4);
+        let count = i64::from(size.min(4 - byte)).min(in_word) as u8;
+        let last = count == size;
+        if words.advances {
+            place = place.rem_euclid(4);
+        }
+        let new_register = previous != Some(register);
+        let piece = Piece { register, byte, place, size: count, first, new_register, last };
+        match direction {
+            Direction::Load => load(asm, &piece, words)?,
+            Direction::Store => store(asm, &piece, words)?,
+        }
+        previous = Some(register);
+        first = false;
+        byte += count;
+        if byte >= 4 {
+            byte -= 4;
+            register += 1;
+        }
+        size -= count;
+        place += i64::from(count);
+    }
+    Ok(())
+}
+
+/// The word of a piece.
+fn word(piece: &Piece) -> Result<u8, Cause> {
+    let word = u8::try_from(piece.place / 4).ok().filter(|word| *word <= 15);
+    word.ok_or_else(|| {
+        let what = "a stack access that the driver cannot compile: its place in the caller's frame";
+        Cause::new(what, "pass the value instead of its address")
+    })
+}
+
+/// Base register 3 advances behind the last piece of a word.
+fn advances(piece: &Piece, words: Words) -> bool {
+    words.advances && piece.new_register && !piece.last
+}
+
+fn whole_word(piece: &Piece, words: Words) -> Result<Operand, Cause> {
+    if advances(piece, words) {
+        return Ok(LOCAL_INCREMENT);
+    }
+    Ok(local(words.base, word(piece)?))
+}
+
+/// The mask of `size` bytes from `byte` on.
+fn mask(piece: &Piece, byte: u8) -> u8 {
+    ((1 << piece.size) - 1) << byte
+}
+
+/// The shift that takes byte `from` to byte `to`.
+fn aligned(from: u8, to: u8) -> Option<Shift> {
+    let (kind, distance) =
+        if from < to { (ShiftKind::Left, to - from) } else { (ShiftKind::Right, from - to) };
+    (distance > 0).then_some(Shift { kind, amount: ShiftAmount::Bits(8 * distance) })
+}
+
+fn load(asm: &mut Assembler, piece: &Piece, words: Words) -> Result<(), Cause> {
+    let dst = Dst::Both(piece.register);
+    if piece.size == 4 {
+        let src = whole_word(piece, words)?;
+        asm.mov(dst, src);
+        return Ok(());
+    }
+    let number = word(piece)?;
+    let src = if number <= RESTRICTED_WORD {
+        local(words.base, number)
+    } else {
+        // A word that continues in a new register is there already.
+        if piece.first || !piece.new_register {
+            asm.mov(IMM_A, local(0, number));
+        }
+        IMM_A
+    };
+    let shift = aligned(piece.place.rem_euclid(4) as u8, piece.byte);
+    let mask = mask(piece, piece.byte);
+    if piece.new_register {
+        asm.field_clear(dst, mask, src, shift);
+    } else {
+        asm.field(dst, mask, src, shift);
+    }
+    if advances(piece, words) {
+        asm.mov(Dst::None, LOCAL_INCREMENT);
+    }
+    Ok(())
+}
+
+fn store(asm: &mut Assembler, piece: &Piece, words: Words) -> Result<(), Cause> {
+    let src = b(piece.register);
+    if piece.size == 4 {
+        let dst = whole_word(piece, words)?;
+        asm.mov(dst, src);
+        return Ok(());
+    }
+    let number = word(piece)?;
+    let near = number <= RESTRICTED_WORD;
+    let dst = if near {
+        local(words.base, number)
+    } else {
+        // Words in the middle are overwritten whole.
+        if piece.first || piece.last {
+            asm.mov(IMM_A, local(0, number));
+        }
+        IMM_A
+    };
+    let byte = piece.place.rem_euclid(4) as u8;
+    asm.field(dst, mask(piece, byte), src, aligned(piece.byte, byte));
+    if piece.new_register || piece.last {
+        if !near {
+            asm.mov(local(0, number), IMM_A);
+        }
+        if advances(piece, words) {
+            asm.mov(Dst::None, LOCAL_INCREMENT);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,374 @@
+//! What the card can run: the checks that the driver makes while the kernel's verifier visits an
+//! instruction (`nfp_verify_insn`, `bpf/verifier.c`), and those of its table of instructions.
+
+use std::collections::BTreeMap;
+
+use slowpath_bpf::MapDef;
+use slowpath_bpf::insn::{
+    AluOp, AtomicOp, Call, Imm64, Insn, Register, Size, Source, SwapKind, Width,
+};
+use slowpath_bpf::lift::{RegisterValue, StackOffset};
+
+use super::error::{Cause, CompileError};
+use super::step::{Plan, constant_offset};
+use super::{MapAbi, helper};
+
+/// Offsets of the fields of `struct xdp_md` that the card has, in bytes.
+pub(super) const DATA: i64 = 0;
+pub(super) const DATA_END: i64 = 4;
+pub(super) const RX_QUEUE_INDEX: i64 = 16;
+
+const CARD: &str = "the card cannot run it; --target ebpf counts instructions instead";
+
+/// How a word of a map's value is used: the card keeps counters in another byte order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    Read,
+    Atomic,
+}
+
+/// The use of each word of map values, by map and word.
+type Uses = BTreeMap<(u32, i64), Use>;
+
+/// Refuses a program that the card cannot run, with the first instruction that it cannot run.
+///
+/// # Errors
+/// [`CompileError`] with the instruction, its source line and what the card lacks.
+pub(super) fn check(plan: &Plan<'_>, abi: MapAbi) -> Result<(), CompileError> {
+    let mut uses = Uses::new();
+    for slot in (0..plan.steps.len()).filter(|&slot| plan.is_live(slot)) {
+        let checked = instruction(plan, slot, abi, &mut uses);
+        checked.map_err(|cause| CompileError::at(plan.program, slot, cause))?;
+    }
+    stack(plan)
+}
+
+fn unsupported(what: impl Into<String>) -> Cause {
+    Cause::new(what, CARD)
+}
+
+fn instruction(plan: &Plan<'_>, slot: usize, abi: MapAbi, uses: &mut Uses) -> Result<(), Cause> {
+    match plan.steps[slot].insn {
+        Insn::Alu { width, op, dst, src } => alu(plan, slot, (width, op, dst, src)),
+        Insn::Neg { .. } | Insn::SecondSlot | Insn::Exit | Insn::Jump { long: false, .. } => Ok(()),
+        Insn::Jump { long: true, .. } => Err(unsupported("a jump with a 32-bit offset")),
+        Insn::MayGoto { .. } => Err(unsupported("may_goto")),
+        Insn::MoveSigned { .. } => Err(unsupported("a move with sign extension (cpu=v4)")),
+        Insn::Swap { kind: SwapKind::Be, .. } => Ok(()),
+        Insn::Swap { kind: SwapKind::Le, .. } => Err(unsupported("a conversion to little-endian")),
+        Insn::Swap { kind: SwapKind::Always, .. } => {
+            Err(unsupported("an unconditional byte swap (cpu=v4)"))
+        }
+        Insn::LoadImm64 { value, .. } => match value {
+            Imm64::Value(_) => Ok(()),
+            Imm64::Map(map) => map_supported(plan, map, abi),
+            Imm64::MapValue { .. } => Err(Cause::new(
+                "a global variable: the card has no global data",
+                "make it a constant or an element of an array map",
+            )),
+            _ => Err(unsupported("the address of something other than a map")),
+        },
+        Insn::Load { signed: true, .. } => Err(unsupported("a load with sign extension (cpu=v4)")),
+        Insn::Load { size, base, offset, .. } => load(plan, slot, size, base, offset, uses),
+        Insn::Store { size, base, offset, src } => store(plan, slot, (size, base, offset, src)),
+        Insn::Atomic { op, width, base, offset, src } => {
+            atomic(plan, slot, (op, width, base, offset, src), uses)
+        }
+        Insn::LoadAcquire { .. } | Insn::StoreRelease { .. } => {
+            Err(unsupported("a load or store with memory order"))
+        }
+        Insn::LoadPacket { .. } => Err(unsupported("packet access of classic BPF")),
+        Insn::Branch { .. } => Ok(()),
+        Insn::Call(Call::Subprogram { .. }) => Ok(()),
+        Insn::Call(Call::Helper(number)) => helper::check(plan, slot, number, abi),
+        Insn::Call(Call::Kfunc { .. }) => Err(unsupported("a call of a kernel function")),
+    }
+}
+
+fn alu(
+    plan: &Plan<'_>,
+    slot: usize,
+    (width, op, _, src): (Width, AluOp, Register, Source),
+) -> Result<(), Cause> {
+    const LARGEST: u64 = u32::MAX as u64;
+    let bounds = &plan.steps[slot].bounds;
+    let (least, most) = bounds.src();
+    let hint = "mask or compare it first, so that its range is known";
+    match op {
+        AluOp::Mod | AluOp::Smod => {
+            Err(unsupported("a remainder: the card has no instruction for it"))
+        }
+        AluOp::Sdiv => Err(unsupported("a signed division")),
+        AluOp::Mul if bounds.dst_max() > LARGEST => {
+            Err(Cause::new("a factor that may need more than 32 bits", hint))
+        }
+        AluOp::Mul => match src {
+            Source::Reg(_) if most > LARGEST => {
+                Err(Cause::new("a factor that may need more than 32 bits", hint))
+            }
+            Source::Imm(value) if width == Width::W64 && value < 0 => {
+                Err(unsupported("a multiplication by a negative constant"))
+            }
+            _ => Ok(()),
+        },
+        AluOp::Div if bounds.dst_max() > LARGEST => {
+            Err(Cause::new("a dividend that may need more than 32 bits", hint))
+        }
+        AluOp::Div => {
+            let divisor = match src {
+                Source::Reg(_) if least != most => {
+                    return Err(unsupported("a division by something that is no constant"));
+                }
+                Source::Reg(_) => least,
+                Source::Imm(value) if value < 0 => {
+                    return Err(unsupported("a division by a negative constant"));
+                }
+                Source::Imm(value) => u64::from(value.unsigned_abs()),
+            };
+            match divisor {
+                0 => Err(unsupported("a division by zero")),
+                1.. if divisor > LARGEST => Err(unsupported("a divisor of more than 32 bits")),
+                _ => super::divide::check(divisor as u32),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+fn load(
+    plan: &Plan<'_>,
+    slot: usize,
+    size: Size,
+    base: Register,
+    offset: i16,
+    uses: &mut Uses,
+) -> Result<(), Cause> {
+    match plan.value(slot, base) {
+        RegisterValue::Context { offset: from } => match from + i64::from(offset) {
+            DATA | DATA_END if size == Size::W => Ok(()),
+            _ => Err(Cause::new(
+                "a field of struct xdp_md that the card does not have",
+                "it has data and data_end",
+            )),
+        },
+        RegisterValue::MapValue { map, offset: from } => {
+            mark(plan, map, (from, offset, size.bytes()), Use::Read, uses)
+        }
+        value => pointer(value),
+    }
+}
+
+/// Pointers that memory can be accessed through.
+fn pointer(value: RegisterValue) -> Result<(), Cause> {
+    match value {
+        RegisterValue::Packet => Ok(()),
+        RegisterValue::Stack { offset, .. } => stack_access(offset),
+        RegisterValue::Data { .. } => Err(unsupported("a global variable")),
+        RegisterValue::Other => Err(Cause::new(
+            "a pointer whose kind is not the same on all ways to the instruction",
+            "give each kind of pointer its own access",
+        )),
+        _ => Err(unsupported("a kind of pointer that the card does not know")),
+    }
+}
+
+fn stack_access(offset: StackOffset) -> Result<(), Cause> {
+    let hint = "stack variables are accessed at constant places";
+    match offset {
+        StackOffset::Unknown => Err(Cause::new("a stack access at a variable place", hint)),
+        StackOffset::Constant(_) | StackOffset::OneOf(_) => Ok(()),
+    }
+}
+
+fn store(
+    plan: &Plan<'_>,
+    slot: usize,
+    (size, base, offset, src): (Size, Register, i16, Source),
+) -> Result<(), Cause> {
+    match (plan.value(slot, base), src) {
+        (RegisterValue::Context { offset: from }, Source::Reg(_))
+            if from + i64::from(offset) == RX_QUEUE_INDEX && size == Size::W =>
+        {
+            Ok(())
+        }
+        (RegisterValue::Context { .. }, _) => Err(Cause::new(
+            "a store to a field of struct xdp_md",
+            "only rx_queue_index can be written",
+        )),
+        (RegisterValue::MapValue { .. }, _) => Err(Cause::new(
+            "a write to an element of a map",
+            "the card only reads elements and adds to them with __sync_fetch_and_add",
+        )),
+        (RegisterValue::Stack { .. }, Source::Imm(_)) => Err(Cause::new(
+            "a store of a constant to the stack",
+            "compilers before cpu=v4 store registers",
+        )),
+        (value, _) => pointer(value),
+    }
+}
+
+fn atomic(
+    plan: &Plan<'_>,
+    slot: usize,
+    (op, width, base, offset, src): (AtomicOp, Width, Register, i16, Register),
+    uses: &mut Uses,
+) -> Result<(), Cause> {
+    if op != (AtomicOp::Add { fetch: false }) {
+        let hint = "the card knows __sync_fetch_and_add whose result is not used";
+        return Err(Cause::new("an atomic operation that is no plain addition", hint));
+    }
+    let RegisterValue::MapValue { map, offset: from } = plan.value(slot, base) else {
+        return Err(unsupported("an atomic addition to something other than a map's element"));
+    };
+    match plan.value(slot, src) {
+        RegisterValue::Other | RegisterValue::Constant(_) => {}
+        _ => return Err(unsupported("an atomic addition of a pointer")),
+    }
+    mark(plan, map, (from, offset, width.bits() / 8), Use::Atomic, uses)
+}
+
+/// Notes how words of a map's value are used (`nfp_bpf_map_mark_used`).
+fn mark(
+    plan: &Plan<'_>,
+    map: u32,
+    (from, offset, bytes): (Option<i64>, i16, u8),
+    use_: Use,
+    uses: &mut Uses,
+) -> Result<(), Cause> {
+    let Some(from) = from else {
+        let hint = "elements are accessed at constant offsets";
+        return Err(Cause::new("an access to a map's element at a variable offset", hint));
+    };
+    let first = from + i64::from(offset);
+    let end = first + i64::from(bytes);
+    let size = plan.map(map).map_or(0, |def| i64::from(def.value_size));
+    if first < 0 || end > size {
+        let what = format!("an access behind the {size} bytes of a map's element");
+        return Err(Cause::new(what, "the kernel's verifier refuses such a program"));
+    }
+    for word in first / 4..=(end - 1) / 4 {
+        if *uses.entry((map, word)).or_insert(use_) != use_ {
+            let offset = 4 * word;
+            let what =
+                format!("the word at offset {offset} of a map's element is read and added to");
+            let hint = "the card keeps counters in another byte order than other values";
+            return Err(Cause::new(what, hint));
+        }
+    }
+    Ok(())
+}
+
+/// Maps that the firmware has.
+fn map_supported(plan: &Plan<'_>, number: u32, abi: MapAbi) -> Result<(), Cause> {
+    let Some(map) = plan.map(number) else { return Ok(()) };
+    match abi {
+        MapAbi::ArrayPointer => array(plan, number, map),
+        MapAbi::Call => call_map(map),
+    }
+}
+
+/// The one array map of the paper's firmware (`nfp_bpf_map_alloc` of its driver).
+fn array(plan: &Plan<'_>, number: u32, map: &MapDef) -> Result<(), Cause> {
+    use slowpath_bpf::MapKind;
+    /// Bytes of the array.
+    const LARGEST: u64 = 1 << 30;
+    let MapDef { name, kind, key_size, value_size, max_entries, flags, .. } = map;
+    let stock =
+        "--map-abi call compiles it for the stock firmware, whose map costs are not published";
+    if *kind != MapKind::ARRAY {
+        let what = format!("map {name} is of type {kind}; the firmware has one array");
+        return Err(Cause::new(what, stock));
+    }
+    let other =
+        (0..plan.steps.len()).filter(|&slot| plan.is_live(slot)).find_map(|slot| {
+            match plan.steps[slot].insn {
+                Insn::LoadImm64 { value: Imm64::Map(other), .. } if other != number => {
+                    plan.map(other)
+                }
+                _ => None,
+            }
+        });
+    if let Some(other) = other {
+        let what = format!("maps {name} and {}; the firmware has one array", other.name);
+        return Err(Cause::new(what, stock));
+    }
+    let rounded = u64::from(*value_size).next_power_of_two();
+    let limit = |what: String, hint: &str| Err(Cause::new(what, hint.to_owned()));
+    if *flags != 0 {
+        limit(format!("map {name} has flags {flags:#x}"), "the card's maps have none")
+    } else if *key_size != 4 {
+        limit(format!("the keys of map {name} have {key_size} bytes"), "an array's have 4")
+    } else if !max_entries.is_power_of_two() {
+        let what = format!("map {name} has {max_entries} elements");
+        limit(what, "the firmware's array has a power of two")
+    } else if value_size % 4 != 0 {
+        let what = format!("the values of map {name} have {value_size} bytes");
+        limit(what, "the firmware's array has values of whole 4-byte words")
+    } else if rounded * u64::from(*max_entries) > LARGEST {
+        limit(format!("map {name} has more than 1 GiB"), "that is the size of the firmware's array")
+    } else {
+        Ok(())
+    }
+}
+
+/// Maps of the stock firmware.
+fn call_map(map: &MapDef) -> Result<(), Cause> {
+    use slowpath_bpf::MapKind;
+    let known = [MapKind::HASH, MapKind::ARRAY, MapKind::PERF_EVENT_ARRAY];
+    if !known.contains(&map.kind) {
+        let what = format!("map {} is of type {}", map.name, map.kind);
+        return Err(Cause::new(what, "the card has hash maps, arrays and perf event arrays"));
+    }
+    if map.flags != 0 && map.kind != MapKind::PERF_EVENT_ARRAY {
+        let what = format!("map {} has flags {:#x}", map.name, map.flags);
+        return Err(Cause::new(what, "the card's maps have none"));
+    }
+    Ok(())
+}
+
+/// The stack of a program and of all functions that it calls (`nfp_bpf_get_stack_usage`).
+fn stack(plan: &Plan<'_>) -> Result<(), CompileError> {
+    /// Bytes that the firmware has for each thread (`NFD_BPF_STACK_SZ` of the public firmware).
+    const LARGEST: u32 = 512;
+    let used = deepest(plan, 0, 0);
+    if used <= LARGEST {
+        return Ok(());
+    }
+    let what =
+        format!("{used} bytes of stack with the functions it calls; the firmware has {LARGEST}");
+    Err(CompileError::program(what, "use fewer or smaller variables, or fewer nested calls"))
+}
+
+/// Bytes of stack that a function and those it calls use.
+fn deepest(plan: &Plan<'_>, first: usize, nested: usize) -> u32 {
+    /// Frames start at multiples of this (`STACK_FRAME_ALIGN`).
+    const ALIGN: u32 = 64;
+    /// `MAX_CALL_FRAMES` of the kernel; deeper ones have been refused before.
+    const DEEPEST: usize = 8;
+    let own = plan.function_of(first).stack.next_multiple_of(ALIGN);
+    if nested >= DEEPEST {
+        return own;
+    }
+    let calls = (0..plan.steps.len()).filter(|&slot| plan.function_of(slot).first == first);
+    let called = calls.filter_map(|slot| match plan.steps[slot].insn {
+        Insn::Call(Call::Subprogram { .. }) => plan.steps[slot].target,
+        _ => None,
+    });
+    own + called.map(|function| deepest(plan, function, nested + 1)).max().unwrap_or(0)
+}
+
+/// A stack pointer that a helper is given (`nfp_bpf_stack_arg_ok`): the offset in its frame.
+pub(super) fn stack_argument(name: &str, value: RegisterValue) -> Result<i64, Cause> {
+    let hint = "the card's helpers take addresses of variables on the stack";
+    let RegisterValue::Stack { offset, .. } = value else {
+        return Err(Cause::new(format!("{name} with a pointer that is not into the stack"), hint));
+    };
+    let Some(offset) = constant_offset(offset) else {
+        return Err(Cause::new(format!("{name} with a variable place in the stack"), hint));
+    };
+    if offset % 4 != 0 {
+        let what = format!("{name} with a stack variable at {offset}, no multiple of 4");
+        return Err(Cause::new(what, "give the variable an alignment of 4 bytes"));
+    }
+    Ok(offset)
+}

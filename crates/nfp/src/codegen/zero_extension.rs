@@ -1,0 +1,219 @@
+//! Which 32-bit results need zeros in their upper half: those that something reads as 64 bits.
+//!
+//! The kernel's verifier tells the driver (`zext_dst`); the rules for what counts as a read of 64
+//! bits are its `is_reg64`. Reaching definitions over the linked program; a function's `r6` to `r9`
+//! are its caller's again behind a call.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::{AluOp, Call, Insn, Register, Size, Source, Width};
+use slowpath_bpf::lift::{RegisterValue, Registers};
+
+/// For `r0` to `r9`: the slots of the 32-bit results that it may hold.
+type Definitions = [BTreeSet<usize>; 10];
+
+/// The slots whose result is read as 64 bits although it was computed as 32.
+pub(super) fn needed(
+    program: &BpfProgram,
+    registers: &Registers,
+    live: &BTreeSet<usize>,
+) -> BTreeSet<usize> {
+    let mut analysis =
+        Analysis { program, registers, live, entering: BTreeMap::new(), needed: BTreeSet::new() };
+    let mut pending = BTreeSet::from([0]);
+    analysis.entering.insert(0, Definitions::default());
+    while let Some(slot) = pending.pop_first() {
+        pending.extend(analysis.step(slot));
+    }
+    analysis.needed
+}
+
+struct Analysis<'a> {
+    program: &'a BpfProgram,
+    registers: &'a Registers,
+    live: &'a BTreeSet<usize>,
+    entering: BTreeMap<usize, Definitions>,
+    needed: BTreeSet<usize>,
+}
+
+impl Analysis<'_> {
+    /// Executes the instruction at a slot; returns the slots where more is known than before.
+    fn step(&mut self, slot: usize) -> Vec<usize> {
+        let (Some(&insn), Some(mut state)) =
+            (self.program.insns.get(slot), self.entering.get(&slot).cloned())
+        else {
+            return Vec::new();
+        };
+        for (register, width) in self.reads(slot, insn) {
+            if width == Width::W64
+                && let Some(definitions) = state.get(usize::from(register.number()))
+            {
+                self.needed.extend(definitions);
+            }
+        }
+        if let Some((register, width)) = self.writes(slot, insn)
+            && let Some(definitions) = state.get_mut(usize::from(register.number()))
+        {
+            definitions.clear();
+            if width == Width::W32 {
+                definitions.insert(slot);
+            }
+        }
+        let next = slot + insn.slots().max(1);
+        let mut goals = Vec::new();
+        match insn {
+            Insn::Exit => goals.extend(self.leave(slot, &state)),
+            Insn::Jump { .. } => goals.extend(insn.jump_target(slot).map(|to| (to, state))),
+            Insn::Branch { .. } | Insn::MayGoto { .. } => {
+                goals.extend(insn.jump_target(slot).map(|to| (to, state.clone())));
+                goals.push((next, state));
+            }
+            Insn::Call(Call::Subprogram { .. }) => {
+                if let Some(function) = insn.function_target(slot) {
+                    let mut callee = Definitions::default();
+                    callee[1..6].clone_from_slice(&state[1..6]);
+                    goals.push((function, callee));
+                }
+                // What the function has returned so far; its exits add the rest.
+                goals.extend(self.returned(slot, insn));
+            }
+            _ => goals.push((next, state)),
+        }
+        goals.into_iter().filter_map(|(to, state)| self.enter(to, state)).collect()
+    }
+
+    /// Adds what holds on a way to a slot.
+    fn enter(&mut self, slot: usize, state: Definitions) -> Option<usize> {
+        if !self.live.contains(&slot) {
+            return None;
+        }
+        let Some(known) = self.entering.get_mut(&slot) else {
+            self.entering.insert(slot, state);
+            return Some(slot);
+        };
+        let before: usize = known.iter().map(BTreeSet::len).sum();
+        for (known, new) in known.iter_mut().zip(state) {
+            known.extend(new);
+        }
+        let after: usize = known.iter().map(BTreeSet::len).sum();
+        (after > before).then_some(slot)
+    }
+
+    /// The first slot of the function that a slot belongs to.
+    fn function(&self, slot: usize) -> usize {
+        self.program.function_of(slot).map_or(0, |function| function.first)
+    }
+
+    /// The slots behind the calls of the function that an exit leaves.
+    fn leave(&self, exit: usize, state: &Definitions) -> Vec<(usize, Definitions)> {
+        let function = self.function(exit);
+        let calls = self.program.insns.iter().enumerate().filter(|(at, insn)| {
+            matches!(insn, Insn::Call(Call::Subprogram { .. }))
+                && insn.function_target(*at) == Some(function)
+        });
+        let behind = |(call, _): (usize, &Insn)| {
+            let mut after = self.kept(call)?;
+            after[0].clone_from(&state[0]);
+            Some((call + 1, after))
+        };
+        calls.filter_map(behind).collect()
+    }
+
+    /// What is known behind a call from the exits of the function that have been reached.
+    fn returned(&self, call: usize, insn: Insn) -> Option<(usize, Definitions)> {
+        let function = insn.function_target(call)?;
+        let mut after = self.kept(call)?;
+        let mut returns = false;
+        for (slot, insn) in self.program.insns.iter().enumerate() {
+            if *insn == Insn::Exit
+                && self.function(slot) == function
+                && let Some(state) = self.entering.get(&slot)
+            {
+                returns = true;
+                after[0].extend(&state[0]);
+            }
+        }
+        returns.then_some((call + 1, after))
+    }
+
+    /// What a caller's registers hold behind a call, without the result.
+    fn kept(&self, call: usize) -> Option<Definitions> {
+        let mut state = self.entering.get(&call)?.clone();
+        state[0..6].iter_mut().for_each(BTreeSet::clear);
+        Some(state)
+    }
+
+    fn reads(&self, slot: usize, insn: Insn) -> Vec<(Register, Width)> {
+        let reg = |source: Source, width| match source {
+            Source::Reg(reg) => Some((reg, width)),
+            Source::Imm(_) => None,
+        };
+        match insn {
+            Insn::Alu { width, op, dst, src } => {
+                let left = (op != AluOp::Mov).then_some((dst, width));
+                left.into_iter().chain(reg(src, width)).collect()
+            }
+            Insn::Neg { width, dst } => vec![(dst, width)],
+            Insn::MoveSigned { width, src, .. } => vec![(src, width)],
+            Insn::Swap { size, dst, .. } => vec![(dst, swap_width(size))],
+            Insn::Load { base, .. } | Insn::LoadAcquire { base, .. } => vec![(base, Width::W64)],
+            Insn::Store { size, base, src, .. } => {
+                let width = self.stored_width(slot, size, src);
+                let value = reg(src, width);
+                std::iter::once((base, Width::W64)).chain(value).collect()
+            }
+            Insn::StoreRelease { size, base, src, .. } => {
+                vec![(base, Width::W64), (src, self.stored_width(slot, size, Source::Reg(src)))]
+            }
+            Insn::Atomic { width, base, src, .. } => vec![(base, Width::W64), (src, width)],
+            Insn::LoadPacket { index, .. } => {
+                index.map(|index| (index, Width::W64)).into_iter().collect()
+            }
+            Insn::Branch { width, dst, src, .. } => {
+                std::iter::once((dst, width)).chain(reg(src, width)).collect()
+            }
+            Insn::Call(Call::Helper(number)) => {
+                let arguments = 1..=super::helper::arguments(number);
+                arguments.filter_map(Register::new).map(|reg| (reg, Width::W64)).collect()
+            }
+            // The result of a function is its caller's business.
+            Insn::Exit if self.function(slot) == 0 => vec![(Register::R0, Width::W64)],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Pointers are stored whole.
+    fn stored_width(&self, slot: usize, size: Size, src: Source) -> Width {
+        let Source::Reg(src) = src else { return Width::W64 };
+        let value = self.registers.before(slot, src.number());
+        let number = matches!(value, RegisterValue::Other | RegisterValue::Constant(_));
+        if size == Size::DW || !number { Width::W64 } else { Width::W32 }
+    }
+
+    fn writes(&self, slot: usize, insn: Insn) -> Option<(Register, Width)> {
+        match insn {
+            Insn::Alu { width, dst, .. }
+            | Insn::Neg { width, dst }
+            | Insn::MoveSigned { width, dst, .. } => Some((dst, width)),
+            Insn::Swap { size, dst, .. } => Some((dst, swap_width(size))),
+            Insn::LoadImm64 { dst, .. } => Some((dst, Width::W64)),
+            Insn::Load { size, dst, base, .. } | Insn::LoadAcquire { size, dst, base, .. } => {
+                // What the context holds are pointers.
+                let context = matches!(
+                    self.registers.before(slot, base.number()),
+                    RegisterValue::Context { .. }
+                );
+                let whole = size == Size::DW || context;
+                Some((dst, if whole { Width::W64 } else { Width::W32 }))
+            }
+            Insn::LoadPacket { .. } => Some((Register::R0, Width::W32)),
+            Insn::Call(Call::Helper(_) | Call::Kfunc { .. }) => Some((Register::R0, Width::W64)),
+            _ => None,
+        }
+    }
+}
+
+fn swap_width(size: Size) -> Width {
+    if size == Size::DW { Width::W64 } else { Width::W32 }
+}

@@ -1,0 +1,78 @@
+//! What can be said of an instruction without its meaning: operands, branches, delay slots,
+//! condition codes.
+
+use crate::{Address, BranchCondition, Insn, Operand};
+
+impl Insn {
+    /// Whether control may go elsewhere behind it.
+    pub fn is_branch(&self) -> bool {
+        matches!(self, Insn::Branch { .. } | Insn::BranchBit { .. } | Insn::Return { .. })
+    }
+
+    /// Whether control always goes elsewhere behind it.
+    pub fn is_unconditional(&self) -> bool {
+        let always = BranchCondition::Always;
+        matches!(self, Insn::Return { .. })
+            || matches!(*self, Insn::Branch { condition, .. } if condition == always)
+    }
+
+    /// How many instructions behind it run before it takes effect.
+    pub fn delay_slots(&self) -> u8 {
+        match *self {
+            Insn::Branch { defer, .. }
+            | Insn::BranchBit { defer, .. }
+            | Insn::Return { defer, .. }
+            | Insn::Mem { defer, .. } => defer,
+            _ => 0,
+        }
+    }
+
+    /// The destination of its result, and whether that goes to both banks.
+    pub fn destination(&self) -> Option<(Operand, bool)> {
+        match *self {
+            Insn::Alu { dst, both, .. }
+            | Insn::AluShf { dst, both, .. }
+            | Insn::Asr { dst, both, .. }
+            | Insn::DblShf { dst, both, .. }
+            | Insn::Immed { dst, both, .. }
+            | Insn::ImmedW1 { dst, both, .. }
+            | Insn::LdField { dst, both, .. } => Some((dst, both)),
+            Insn::MulStep { a, step, both, .. } if step.delivers() => Some((a, both)),
+            _ => None,
+        }
+    }
+
+    /// Whether it writes the condition codes.
+    pub fn writes_condition_codes(&self) -> bool {
+        match self {
+            Insn::Alu { .. }
+            | Insn::AluShf { .. }
+            | Insn::Asr { .. }
+            | Insn::DblShf { .. }
+            | Insn::LdField { .. } => true,
+            Insn::MulStep { step, .. } => step.delivers(),
+            _ => false,
+        }
+    }
+
+    /// The operands that it names, destinations included, in the order of the listing.
+    pub fn operands(&self) -> impl Iterator<Item = Operand> {
+        let list = match *self {
+            Insn::Alu { dst, a, b, .. }
+            | Insn::AluShf { dst, a, b, .. }
+            | Insn::DblShf { dst, a, b, .. } => [Some(dst), Some(a), Some(b)],
+            Insn::Asr { dst, b, .. } => [Some(dst), Some(b), None],
+            Insn::Immed { dst, .. } | Insn::ImmedW1 { dst, .. } => [Some(dst), None, None],
+            Insn::LdField { dst, src, .. } => [Some(dst), Some(src), None],
+            Insn::LocalCsrWr { src, .. }
+            | Insn::BranchBit { src, .. }
+            | Insn::Return { src, .. } => [Some(src), None, None],
+            Insn::Mem { address: Address::Sram(x, y) | Address::Dram(x, y), .. } => {
+                [Some(x), Some(y), None]
+            }
+            Insn::MulStep { a, b, .. } => [Some(a), Some(b), None],
+            Insn::LocalCsrRd { .. } | Insn::Nop | Insn::Branch { .. } => [None; 3],
+        };
+        list.into_iter().flatten()
+    }
+}

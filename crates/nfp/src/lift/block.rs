@@ -1,0 +1,188 @@
+//! From a planned block to a block of the program: its instructions, its branch, its costs.
+
+use slowpath_ir::{
+    BinaryOp, Block, BlockId, CostEvent, Edge, Emit, InsnIdx, Operand as Value, Reg, Target,
+    Terminator,
+};
+
+use super::cost::{self, CostClasses};
+use super::error::LiftError;
+use super::flow::{self, BlockPlan, BranchPlan, Decision, Goal, Place};
+use super::machine::Machine;
+use super::start;
+use crate::Listing;
+use crate::listing::FIRST_EXIT;
+
+/// Turns planned blocks into blocks of the program.
+pub(super) struct Lifter<'a> {
+    listing: &'a Listing,
+    pub machine: Machine,
+    pub classes: CostClasses,
+    /// What has been taken for granted, a sentence each.
+    pub assumptions: Vec<String>,
+    plans: &'a [(Place, BlockPlan)],
+    /// Blocks behind the planned ones: where returns to other places than expected lead.
+    elsewhere: Vec<Block>,
+}
+
+impl<'a> Lifter<'a> {
+    pub fn new(listing: &'a Listing, plans: &'a [(Place, BlockPlan)]) -> Self {
+        Lifter {
+            listing,
+            machine: Machine::new(start::FIXED_INPUTS),
+            classes: CostClasses::default(),
+            assumptions: Vec::new(),
+            plans,
+            elsewhere: Vec::new(),
+        }
+    }
+
+    /// All blocks, in the order of the plans.
+    pub fn blocks(&mut self) -> Result<Vec<Block>, LiftError> {
+        let mut blocks = Vec::with_capacity(self.plans.len());
+        for (_, plan) in self.plans {
+            blocks.push(self.block(plan)?);
+        }
+        blocks.append(&mut self.elsewhere);
+        Ok(blocks)
+    }
+
+    fn block(&mut self, plan: &BlockPlan) -> Result<Block, LiftError> {
+        self.machine.begin_block();
+        let mut insns = Vec::new();
+        let mut costs = Vec::new();
+        for number in plan.body.clone() {
+            insns.push(InsnIdx::from(number));
+            costs.push(self.insn(number)?);
+        }
+        let terminator = match &plan.branch {
+            None => {
+                let target = self.target(Goal::Block(plan.next));
+                Terminator::Jump(Edge { target, costs: vec![] })
+            }
+            Some(branch) => self.branch(plan, branch, &mut insns)?,
+        };
+        let last = insns.last().map_or(plan.body.start, |insn| insn.index());
+        self.machine.check_block_end().map_err(|cause| LiftError::at(self.listing, last, cause))?;
+        self.settle_local_bases(plan)?;
+        let first = InsnIdx::from(plan.body.start);
+        Ok(Block { first, insns, ops: self.machine.emit.take_ops(), costs, terminator })
+    }
+
+    /// Lifts the branch at the end of a block and its delay slots, which run in either direction.
+    fn branch(
+        &mut self,
+        plan: &BlockPlan,
+        branch: &BranchPlan,
+        insns: &mut Vec<InsnIdx>,
+    ) -> Result<Terminator, LiftError> {
+        let insn = InsnIdx::from(branch.number);
+        insns.push(insn);
+        self.machine.begin_insn(branch.number);
+        let refused = |cause| LiftError::at(self.listing, branch.number, cause);
+        self.machine.check_block_end().map_err(refused)?;
+        // Delay slots may write what decides: the branch has seen the old values.
+        let decided: Option<Reg> = match branch.decision {
+            Decision::Always => None,
+            Decision::Codes(condition) => self.machine.condition(condition),
+            Decision::Bit(src, bit, set) => Some(self.machine.bit_condition(src, bit, set)),
+            Decision::Return(src, back) => {
+                let address = self.machine.source(src);
+                let expected = Value::constant(32, back as u64);
+                let arrives = self.machine.emit.binary(BinaryOp::Eq, address, expected);
+                Some(self.machine.captured(arrives))
+            }
+        };
+        let mut slots = Vec::new();
+        for number in branch.slots.clone() {
+            insns.push(InsnIdx::from(number));
+            slots.push(self.insn(number)?);
+        }
+        let mut class = |name| CostEvent { insn, class: self.classes.id(name) };
+        let (taken, work) = match branch.decision {
+            Decision::Codes(_) if decided.is_some() => (cost::BRANCH_TAKEN, None),
+            _ => (cost::BRANCH, branch.firmware.map(|called| class(called.cost_class()))),
+        };
+        if let Some(called) = branch.firmware {
+            self.machine.begin_insn(branch.number);
+            self.machine.call_firmware();
+            self.assumptions.push(format!(
+                "the firmware's {} (.{}) returns any value and changes no memory that the program \
+                 reads otherwise",
+                called.name(),
+                branch.number
+            ));
+        }
+        let mut edge = |class: &'static str, target: Target| {
+            let event = CostEvent { insn, class: self.classes.id(class) };
+            let slots = slots.iter().copied();
+            Edge { target, costs: std::iter::once(event).chain(slots).chain(work).collect() }
+        };
+        Ok(match (decided, branch.decision) {
+            (None, _) => Terminator::Jump(edge(taken, target_of(self.plans, branch.goal))),
+            (Some(cond), Decision::Return(_, back)) => {
+                let taken = edge(taken, target_of(self.plans, branch.goal));
+                let number = self.plans.len() + self.elsewhere.len();
+                let fallthrough = edge(cost::BRANCH, Target::Block(BlockId::from(number)));
+                self.elsewhere.push(elsewhere(&mut self.machine, insn, back));
+                Terminator::Branch { cond, taken, fallthrough }
+            }
+            (Some(cond), _) => {
+                let taken = edge(taken, target_of(self.plans, branch.goal));
+                let next = target_of(self.plans, Goal::Block(plan.next));
+                let fallthrough = edge(cost::BRANCH_NOT_TAKEN, next);
+                Terminator::Branch { cond, taken, fallthrough }
+            }
+        })
+    }
+
+    fn target(&self, goal: Goal) -> Target {
+        target_of(self.plans, goal)
+    }
+
+    /// Lifts an instruction that is no branch.
+    fn insn(&mut self, number: usize) -> Result<CostEvent, LiftError> {
+        let insn = self.listing.numbered()[number].insn;
+        self.machine.begin_insn(number);
+        let result = self.machine.insn(&insn);
+        result.map_err(|cause| LiftError::at(self.listing, number, cause))?;
+        self.machine.end_insn(&insn);
+        let class = self.classes.id(cost::class_of(&insn));
+        Ok(CostEvent { insn: InsnIdx::from(number), class })
+    }
+
+    /// Lets writes of local-memory bases that are still on their way take effect, which is right
+    /// if no instruction uses them before they would.
+    fn settle_local_bases(&mut self, plan: &BlockPlan) -> Result<(), LiftError> {
+        for pending in self.machine.take_pending() {
+            let user = flow::local_user_behind(self.listing, plan, pending);
+            if let Some(user) = user {
+                let cause =
+                    super::LiftCause::LocalBaseOnItsWay { index: pending.index, user: user as u32 };
+                return Err(LiftError::at(self.listing, pending.number, cause));
+            }
+            self.machine.set_local_base(pending.index, pending.value);
+        }
+        Ok(())
+    }
+}
+
+fn target_of(plans: &[(Place, BlockPlan)], goal: Goal) -> Target {
+    match goal {
+        Goal::Exit(number) => Target::Exit(number),
+        // Every instruction that a block leads to starts a block.
+        Goal::Block(place) => {
+            Target::Block(BlockId::from(plans.partition_point(|&(known, _)| known < place)))
+        }
+    }
+}
+
+/// A block without meaning: it decides by a register that nothing writes, so that a program for
+/// which it cannot be excluded is refused, whatever other paths cost.
+fn elsewhere(machine: &mut Machine, insn: InsnIdx, back: usize) -> Block {
+    let name = format!("for return addresses other than .{back}");
+    let cond = machine.emit.named(name, 1);
+    let exit = || Edge { target: Target::Exit(FIRST_EXIT), costs: Vec::new() };
+    let terminator = Terminator::Branch { cond, taken: exit(), fallthrough: exit() };
+    Block { first: insn, insns: Vec::new(), ops: Vec::new(), costs: Vec::new(), terminator }
+}

@@ -1,0 +1,33 @@
+//! Reading control registers: the value comes by the `immed` behind the read.
+
+use super::error::LiftCause;
+use super::machine::{ArchReg, Machine};
+use crate::Insn;
+use crate::csr::{PSEUDO_RANDOM, name};
+
+impl Machine {
+    /// `local_csr_rd[register]`
+    pub(super) fn local_csr_rd(&mut self, csr: u16) -> Result<(), LiftCause> {
+        if csr != PSEUDO_RANDOM {
+            let name = name(csr).map_or_else(|| format!("{csr:#x}"), str::to_owned);
+            return Err(LiftCause::ControlRegister { name });
+        }
+        self.csr_value_due = true;
+        Ok(())
+    }
+
+    /// Lets an instruction take the value of a control register that has just been read; tells
+    /// whether there was one. Pseudo-random numbers are any numbers.
+    pub(super) fn take_csr_value(&mut self, insn: &Insn) -> Result<bool, LiftCause> {
+        if !std::mem::take(&mut self.csr_value_due) {
+            return Ok(false);
+        }
+        let Insn::Immed { dst, value: 0, shift: 0, both } = *insn else {
+            return Err(LiftCause::ValueNotTaken);
+        };
+        let number = self.any_word();
+        self.deliver(dst, number, both);
+        self.undefine(ArchReg::Previous, "the previous ALU result");
+        Ok(true)
+    }
+}

@@ -1,0 +1,57 @@
+//! Calls of the firmware: what a program may rely on behind them.
+//!
+//! The result is any value. Registers that calls of BPF helpers do not preserve have no value, nor
+//! have condition codes, transfer registers and the bases of local memory that the compiler sets
+//! anew; what reads them is refused.
+
+use slowpath_ir::{Emit, Op, Operand as Value};
+
+use super::machine::{ArchReg, Machine};
+use crate::Bank;
+
+/// The words of R0.
+const RESULT: [u8; 2] = [0, 1];
+/// The words of R1 to R5, and the compiler's scratch registers.
+const SCRATCH: [u8; 12] = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 20, 21];
+const XFERS: u8 = 32;
+
+impl Machine {
+    /// What is left behind a call of the firmware.
+    pub(super) fn call_firmware(&mut self) {
+        for number in RESULT {
+            let word = self.any_word();
+            self.set(ArchReg::Gpr(Bank::A, number), word);
+            self.set(ArchReg::Gpr(Bank::B, number), word);
+        }
+        for number in SCRATCH {
+            for bank in [Bank::A, Bank::B] {
+                self.undefine(
+                    ArchReg::Gpr(bank, number),
+                    "a register behind a call of the firmware",
+                );
+            }
+        }
+        for number in 0..XFERS {
+            let what = "a transfer register behind a call of the firmware";
+            self.undefine(ArchReg::XferIn(number), what);
+            self.undefine(ArchReg::XferOut(number), what);
+        }
+        for index in [2, 3] {
+            let what = "a base of local memory behind a call of the firmware";
+            self.undefine(ArchReg::LocalBase(index), what);
+        }
+        use ArchReg::{Carry, Less, Negative, Overflow, Previous, ShiftAmount, Zero};
+        for state in [Zero, Negative, Carry, Overflow, Less, Previous, ShiftAmount] {
+            self.undefine(state, "the state of the ALU behind a call of the firmware");
+        }
+        self.low_half = None;
+        self.multiplication = None;
+    }
+
+    /// Any value of 32 bits, anew each time.
+    pub(super) fn any_word(&mut self) -> Value {
+        let dst = self.emit.temp(32);
+        self.emit.push(Op::Unknown { dst, min: 0, max: u32::MAX.into() });
+        Value::Reg(dst)
+    }
+}

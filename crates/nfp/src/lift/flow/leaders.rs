@@ -1,0 +1,85 @@
+//! The instructions that start a block, and checks of branches and delay slots.
+
+use std::collections::BTreeSet;
+
+use super::calls::{Firmware, firmware_returns_to, links};
+use crate::lift::error::{LiftCause, LiftError};
+use crate::listing::FIRST_EXIT;
+use crate::{BranchCondition, Insn, Listing};
+
+/// Checks all branches and finds the instructions that start a block; `calls` says whether
+/// functions are called.
+pub(super) fn leaders(listing: &Listing, calls: bool) -> Result<BTreeSet<usize>, LiftError> {
+    let slot_of = slots(listing)?;
+    let mut leaders = BTreeSet::from([0]);
+    for (number, insn) in listing.insns().enumerate().filter(|(_, insn)| insn.is_branch()) {
+        leaders.insert(number + 1 + usize::from(insn.delay_slots()));
+        for target in targets(listing, number, insn, calls)? {
+            if let Some(owner) = slot_of[target] {
+                let cause = LiftCause::TargetInDelaySlot { target: target as u32, owner };
+                return Err(LiftError::at(listing, number, cause));
+            }
+            leaders.insert(target);
+        }
+    }
+    Ok(leaders)
+}
+
+/// The instructions in the listing to which control may come from a branch, sooner or later.
+fn targets(
+    listing: &Listing,
+    number: usize,
+    insn: &Insn,
+    calls: bool,
+) -> Result<Vec<usize>, LiftError> {
+    let last = listing.len() as u32 - 1;
+    let fail = |cause| Err(LiftError::at(listing, number, cause));
+    let slots = number + 1..number + 1 + usize::from(insn.delay_slots());
+    let (target, always) = match *insn {
+        Insn::Branch { condition, target, .. } => (target, condition == BranchCondition::Always),
+        Insn::BranchBit { target, .. } => (target, false),
+        _ => return Ok(Vec::new()),
+    };
+    if target > last && target < FIRST_EXIT {
+        return fail(LiftCause::TargetBeyondEnd { target, last });
+    }
+    if let Some(firmware) = Firmware::at(target) {
+        if !always {
+            return fail(LiftCause::ConditionalCall { name: firmware.name() });
+        }
+        let back = firmware_returns_to(listing, number);
+        return Ok(vec![back.map_err(|cause| LiftError::at(listing, number, cause))?]);
+    }
+    let mut found: Vec<u32> = if target <= last { vec![target] } else { Vec::new() };
+    if always && calls {
+        found.extend(links(listing, slots));
+    }
+    if let Some(&target) = found.iter().find(|&&target| target > last) {
+        return fail(LiftCause::TargetBeyondEnd { target, last });
+    }
+    Ok(found.into_iter().map(|target| target as usize).collect())
+}
+
+/// For each instruction the one whose delay slot it is.
+fn slots(listing: &Listing) -> Result<Vec<Option<u32>>, LiftError> {
+    let last = listing.len() - 1;
+    let mut slot_of = vec![None; listing.len()];
+    for (number, insn) in listing.insns().enumerate() {
+        let fail = |cause| Err(LiftError::at(listing, number, cause));
+        let defer = insn.delay_slots();
+        if let Some(owner) = slot_of[number] {
+            if insn.is_branch() {
+                return fail(LiftCause::BranchInDelaySlot { owner });
+            }
+            let of_memory = matches!(listing.numbered()[owner as usize].insn, Insn::Mem { .. });
+            if matches!(insn, Insn::Mem { .. }) && (of_memory || defer > 0) {
+                return fail(LiftCause::MemoryInDelaySlot { owner });
+            }
+        }
+        if number + usize::from(defer) > last {
+            return fail(LiftCause::DelaySlotsBeyondEnd { defer, last: last as u32 });
+        }
+        slot_of[number + 1..=number + usize::from(defer)].fill(Some(number as u32));
+    }
+    Ok(slot_of)
+}

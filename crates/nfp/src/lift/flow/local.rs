@@ -1,0 +1,52 @@
+//! Uses of local memory soon behind a block, where a base register may still be on its way.
+//!
+//! A base register has its new value three cycles after the instruction that writes it. A branch
+//! that is taken takes at least three cycles itself: where it leads, all writes before it have
+//! taken effect. The compiler relies on that when it calls functions.
+
+use std::ops::Range;
+
+use super::BlockPlan;
+use crate::lift::local::PendingBase;
+use crate::{Insn, Listing};
+
+/// The first instruction behind a block which uses local memory through a base register that is
+/// on its way at the end of the block, on whatever way.
+pub(in crate::lift) fn local_user_behind(
+    listing: &Listing,
+    plan: &BlockPlan,
+    pending: PendingBase,
+) -> Option<usize> {
+    let PendingBase { index, left, number, .. } = pending;
+    let in_slots = plan.branch.as_ref().is_some_and(|branch| number > branch.number);
+    let falls = plan.falls_to();
+    let taken = plan.taken_to().filter(|_| in_slots);
+    let ways = falls.into_iter().chain(taken);
+    ways.map(|(_, next)| next).find_map(|next| local_user(listing, next, left, index))
+}
+
+/// Likewise for the `count` instructions from `number` on. `count` is at most three.
+fn local_user(listing: &Listing, number: usize, count: usize, index: u8) -> Option<usize> {
+    let insn = listing.numbered().get(number).filter(|_| count > 0)?.insn;
+    if uses(&insn, index) {
+        return Some(number);
+    }
+    if !insn.is_branch() {
+        return local_user(listing, number + 1, count - 1, index);
+    }
+    let next = number + 1 + usize::from(insn.delay_slots());
+    let run: Range<usize> = number + 1..next.min(number + count);
+    let in_slots = run
+        .clone()
+        .find(|&slot| listing.numbered().get(slot).is_some_and(|s| uses(&s.insn, index)));
+    let rest = (count - 1).saturating_sub(run.len());
+    let falls = || match insn {
+        _ if insn.is_unconditional() => None,
+        _ => local_user(listing, next, rest, index),
+    };
+    in_slots.or_else(falls)
+}
+
+fn uses(insn: &Insn, index: u8) -> bool {
+    insn.operands().any(|operand| operand.local_index() == Some(index))
+}

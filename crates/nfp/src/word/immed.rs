@@ -1,0 +1,86 @@
+//! Words of `immed`, `immed_w1` and `nop`: sixteen bits in two pieces, the lower one a constant
+//! source beside the destination.
+
+use super::error::{WordError, in_range};
+use super::field::{Class, common, immed, wide};
+use super::operand::{Form, present};
+use crate::{Bank, Insn, Operand};
+
+const FORM: Form = Form::Unrestricted;
+/// All bytes are written.
+const WIDTH_ALL: u64 = 0;
+/// A half word is written.
+const WIDTH_HALF: u64 = 2;
+
+/// `nop` is `immed` of zero to nowhere.
+pub(super) fn nop() -> u64 {
+    Class::Immed.bits() | wide::A.put(FORM.zero()) | wide::B.put(FORM.zero())
+}
+
+/// `immed[dst, value, <<shift]`
+pub(super) fn encode(
+    (dst, both): (Operand, bool),
+    value: u32,
+    shift: u8,
+) -> Result<u64, WordError> {
+    let (constant, inverted) = match (u16::try_from(value), u16::try_from(!value)) {
+        (Ok(constant), _) => (constant, false),
+        (_, Ok(complement)) => (complement, true),
+        _ => return Err(WordError::Immed { value }),
+    };
+    if !matches!(shift, 0 | 8 | 16) {
+        let value = shift.into();
+        return Err(WordError::OutOfRange { what: "shift by (8 and 16)", value, min: 0, max: 16 });
+    }
+    if dst == Operand::None && constant == 0 {
+        return Err(WordError::ReadsAs { other: "nop" });
+    }
+    let word = immed::INVERTED.flag(inverted) | immed::SHIFT.put(u64::from(shift / 8));
+    Ok(word | parts((dst, both), constant)?)
+}
+
+/// `immed_w1[dst, value]`
+pub(super) fn encode_w1((dst, both): (Operand, bool), value: u16) -> Result<u64, WordError> {
+    // The half word to replace is told by the shift.
+    let word = immed::WIDTH.put(WIDTH_HALF) | immed::SHIFT.put(2);
+    Ok(word | parts((present(dst)?, both), value)?)
+}
+
+fn parts((dst, both): (Operand, bool), constant: u16) -> Result<u64, WordError> {
+    let result = FORM.destination(dst, both)?;
+    let [low, high] = constant.to_le_bytes();
+    let sources = FORM.sources(dst, Operand::Immediate(low.into()))?;
+    let a = if dst == Operand::None { result.code } else { sources.a };
+    Ok(Class::Immed.bits()
+        | wide::A.put(a)
+        | wide::B.put(sources.b)
+        | immed::HIGH.put(high.into())
+        | common::BOTH.flag(both)
+        | common::SOURCE_LOCAL_HIGH.flag(sources.local_high)
+        | common::RESULT_LOCAL_HIGH.flag(result.local_high))
+}
+
+pub(super) fn read(word: u64) -> Option<Insn> {
+    if word == nop() {
+        return Some(Insn::Nop);
+    }
+    let local_high = common::RESULT_LOCAL_HIGH.is_set(word);
+    let a = FORM.read(wide::A.get(word), Bank::A, local_high, false)?;
+    let b = FORM.read(wide::B.get(word), Bank::B, local_high, false)?;
+    let (dst, low) = match (a, b) {
+        (Operand::Immediate(_), Operand::Immediate(low)) => (Operand::None, low),
+        (dst, Operand::Immediate(low)) | (Operand::Immediate(low), dst) => (dst, low),
+        _ => return None,
+    };
+    let constant = low | (immed::HIGH.get(word) as u32) << 8;
+    let both = common::BOTH.is_set(word);
+    match immed::WIDTH.get(word) {
+        WIDTH_ALL => {
+            let value = if immed::INVERTED.is_set(word) { !constant } else { constant };
+            let shift = in_range("shift by", immed::SHIFT.get(word) as u8, 0, 2).ok()?;
+            Some(Insn::Immed { dst, value, shift: 8 * shift as u8, both })
+        }
+        WIDTH_HALF => Some(Insn::ImmedW1 { dst, value: constant as u16, both }),
+        _ => None,
+    }
+}

@@ -1,0 +1,250 @@
+//! Operands in words. Unrestricted ones have ten bits; restricted ones have eight and fewer words
+//! of local memory and smaller constants.
+//!
+//! A word has one source from bank A and one from bank B, or a constant, transfer register or word
+//! of local memory in the place of one of them. Where the first source comes from bank B or the
+//! second from bank A, the word has them swapped.
+
+use super::error::WordError;
+use crate::{Bank, LocalAccess, Operand};
+
+/// How operands are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Ten bits.
+    Unrestricted,
+    /// Eight bits.
+    Restricted,
+    /// Eight bits, and one for constants above 0x7f.
+    RestrictedByte,
+}
+
+/// No source.
+const NO_SOURCE: u64 = 0;
+const LAST_REGISTER: u8 = 31;
+
+// Unrestricted operands: what the bits above the value say.
+const WIDE_XFER: u64 = 0x180;
+const WIDE_LOCAL: u64 = 0x200;
+const WIDE_LOCAL_INDEX: u64 = 0x20;
+const WIDE_LOCAL_MOVES: u64 = 0x10;
+const WIDE_CONSTANT: u64 = 0x300;
+
+// Restricted operands.
+const NARROW_XFER: u64 = 0x80;
+const NARROW_LOCAL: u64 = 0x50;
+const NARROW_LOCAL_INDEX: u64 = 0x08;
+const NARROW_CONSTANT: u64 = 0x20;
+
+/// Two sources as a word has them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sources {
+    /// In the place of bank A.
+    pub a: u64,
+    /// In the place of bank B.
+    pub b: u64,
+    /// Whether the first source is in the place of bank B.
+    pub swap: bool,
+    /// Whether local memory is used through base register 2 or 3.
+    pub local_high: bool,
+    /// Bit 7 of a restricted constant.
+    pub constant_high: bool,
+}
+
+/// A destination as a word has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Destination {
+    /// Its code.
+    pub code: u64,
+    /// Whether it is in bank B.
+    pub in_b: bool,
+    /// Whether local memory is used through base register 2 or 3.
+    pub local_high: bool,
+}
+
+impl Form {
+    /// The code of no destination.
+    fn no_destination(self) -> u64 {
+        if self == Form::Unrestricted { WIDE_CONSTANT } else { NARROW_CONSTANT }
+    }
+
+    /// The code of a constant of zero.
+    pub fn zero(self) -> u64 {
+        self.no_destination()
+    }
+
+    fn last_word(self) -> u8 {
+        if self == Form::Unrestricted { 15 } else { 7 }
+    }
+
+    fn last_constant(self) -> u32 {
+        if self == Form::Restricted { 0x7f } else { 0xff }
+    }
+
+    /// The code of a source; bit 7 of a restricted constant is not part of it.
+    fn code(self, operand: Operand) -> Result<u64, WordError> {
+        let wide = self == Form::Unrestricted;
+        let misplaced = |place| WordError::Misplaced { operand, place };
+        match operand {
+            Operand::None => Ok(NO_SOURCE),
+            Operand::Gpr(_, number) if number <= LAST_REGISTER => Ok(number.into()),
+            Operand::Xfer(number) if number <= LAST_REGISTER => {
+                Ok(if wide { WIDE_XFER } else { NARROW_XFER } | u64::from(number))
+            }
+            Operand::Gpr(..) | Operand::Xfer(_) => Err(misplaced("a register: they end at 31")),
+            Operand::Local { index: 4.., .. } => {
+                Err(misplaced("local memory: there are four base registers"))
+            }
+            Operand::Local { index, access: LocalAccess::Word(word) } => {
+                if word > self.last_word() {
+                    let place = match wide {
+                        true => "local memory: words end at 15",
+                        false => "an operand of this instruction: words end at 7",
+                    };
+                    return Err(misplaced(place));
+                }
+                let (base, index_bit) = match wide {
+                    true => (WIDE_LOCAL, WIDE_LOCAL_INDEX),
+                    false => (NARROW_LOCAL, NARROW_LOCAL_INDEX),
+                };
+                Ok(base | (u64::from(index & 1) * index_bit) | u64::from(word))
+            }
+            Operand::Local { index, access } => {
+                if !wide {
+                    return Err(misplaced("an operand of this instruction: ++ and -- need `alu`"));
+                }
+                let back = u64::from(access == LocalAccess::Decrement);
+                let index = u64::from(index & 1) * WIDE_LOCAL_INDEX;
+                Ok(WIDE_LOCAL | WIDE_LOCAL_MOVES | index | back)
+            }
+            Operand::Immediate(value) => {
+                let max = self.last_constant();
+                if value > max {
+                    return Err(WordError::Constant { value, max });
+                }
+                let value = u64::from(value);
+                Ok(match wide {
+                    true => WIDE_CONSTANT | value,
+                    false => NARROW_CONSTANT | value & 0x1f | (value & 0x60) << 1,
+                })
+            }
+        }
+    }
+
+    /// Two sources in one word.
+    pub fn sources(self, first: Operand, second: Operand) -> Result<Sources, WordError> {
+        if let Some(what) = way(first).filter(|_| way(first) == way(second)) {
+            return Err(WordError::Together { first, second, what });
+        }
+        let swap = is_in(first, Bank::B) || is_in(second, Bank::A);
+        let (a, b) = if swap { (second, first) } else { (first, second) };
+        let high = |operand| matches!(operand, Operand::Immediate(value) if value & 0x80 != 0);
+        Ok(Sources {
+            a: self.code(a)?,
+            b: self.code(b)?,
+            swap,
+            local_high: is_local_high(a) || is_local_high(b),
+            constant_high: self == Form::RestrictedByte && (high(a) || high(b)),
+        })
+    }
+
+    /// A destination; `both` for `gpr_wrboth`.
+    pub fn destination(self, operand: Operand, both: bool) -> Result<Destination, WordError> {
+        check_both(operand, both)?;
+        let code = match operand {
+            Operand::None => self.no_destination(),
+            Operand::Immediate(_) => {
+                return Err(WordError::Misplaced { operand, place: "a destination" });
+            }
+            _ => self.code(operand)?,
+        };
+        let in_b = is_in(operand, Bank::B);
+        Ok(Destination { code, in_b, local_high: is_local_high(operand) })
+    }
+
+    /// The source with a code, in the place of a bank.
+    pub fn read(self, code: u64, bank: Bank, local_high: bool, high: bool) -> Option<Operand> {
+        let local = |index_set: bool, access| {
+            let index = u8::from(index_set) + 2 * u8::from(local_high);
+            Operand::Local { index, access }
+        };
+        let word = |bits: u64| LocalAccess::Word(bits as u8);
+        let low = (code & 0x1f) as u8;
+        Some(match (self, code) {
+            (_, 0..=0x1f) => Operand::Gpr(bank, low),
+            (Form::Unrestricted, WIDE_XFER..0x1a0) => Operand::Xfer(low),
+            (Form::Unrestricted, WIDE_LOCAL..0x240) => {
+                let access = match (code & WIDE_LOCAL_MOVES != 0, code & 0xf) {
+                    (false, bits) => word(bits),
+                    (true, 0) => LocalAccess::Increment,
+                    (true, 1) => LocalAccess::Decrement,
+                    _ => return None,
+                };
+                local(code & WIDE_LOCAL_INDEX != 0, access)
+            }
+            (Form::Unrestricted, WIDE_CONSTANT..) => Operand::Immediate((code & 0xff) as u32),
+            (Form::Unrestricted, _) => return None,
+            (_, NARROW_XFER..0xa0) => Operand::Xfer(low),
+            (_, NARROW_LOCAL..0x60) => local(code & NARROW_LOCAL_INDEX != 0, word(code & 0x7)),
+            (_, _) if code & NARROW_CONSTANT != 0 => {
+                let bits = (code & 0xc0) >> 1 | code & 0x1f | u64::from(high) << 7;
+                Operand::Immediate(bits as u32)
+            }
+            _ => return None,
+        })
+    }
+
+    /// Both sources of a word, the first one first.
+    pub fn read_sources(self, from: Sources) -> Option<(Operand, Operand)> {
+        let Sources { a, b, swap, local_high, constant_high } = from;
+        let a = self.read(a, Bank::A, local_high, constant_high)?;
+        let b = self.read(b, Bank::B, local_high, constant_high)?;
+        Some(if swap { (b, a) } else { (a, b) })
+    }
+
+    /// The destination of a word.
+    pub fn read_destination(self, from: Destination) -> Option<Operand> {
+        if from.code == self.no_destination() {
+            return Some(Operand::None);
+        }
+        let bank = if from.in_b { Bank::B } else { Bank::A };
+        self.read(from.code, bank, from.local_high, false)
+    }
+}
+
+/// The way on which a source comes; a word has one source for each.
+fn way(operand: Operand) -> Option<&'static str> {
+    Some(match operand {
+        Operand::None => return None,
+        Operand::Gpr(Bank::A, _) => "in bank A",
+        Operand::Gpr(Bank::B, _) => "in bank B",
+        Operand::Xfer(_) => "transfer registers",
+        Operand::Local { .. } => "in local memory",
+        Operand::Immediate(_) => "constants",
+    })
+}
+
+fn is_in(operand: Operand, wanted: Bank) -> bool {
+    matches!(operand, Operand::Gpr(bank, _) if bank == wanted)
+}
+
+fn is_local_high(operand: Operand) -> bool {
+    operand.local_index().is_some_and(|index| index & 2 != 0)
+}
+
+/// Checks that a result that goes to both banks names a register of one.
+pub(super) fn check_both(operand: Operand, both: bool) -> Result<(), WordError> {
+    match operand {
+        Operand::Gpr(..) => Ok(()),
+        _ if both => Err(WordError::Both { operand }),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that a source is there.
+pub(super) fn present(operand: Operand) -> Result<Operand, WordError> {
+    match operand {
+        Operand::None => Err(WordError::Misplaced { operand, place: "a source here" }),
+        _ => Ok(operand),
+    }
+}

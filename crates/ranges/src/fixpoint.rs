@@ -1,0 +1,233 @@
+//! The analysis proper: states of blocks until nothing changes.
+//!
+//! Blocks are taken in reverse postorder. A block's state is computed anew from the states of all
+//! edges into it, except at targets of backward edges, where it only grows: joined for a few
+//! visits, then widened. Every cycle has such a target, so that this ends. Afterwards passes
+//! without widening make the states smaller again: what holds on all edges into a block holds in
+//! it, whatever the state was before.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use slowpath_domain::Domain;
+use slowpath_ir::{BlockId, Liveness, Program, Reg, Target, Terminator};
+
+use crate::class::{Class, ClassId};
+use crate::entry::Entry;
+use crate::graph::{Graph, successors};
+use crate::loops::Loop;
+use crate::options::{Options, Setting};
+use crate::refine;
+use crate::state::State;
+
+/// Visits of a loop's head before bounds are widened to constants that the loop compares with.
+const JOINED: u32 = 3;
+/// Visits after which bounds that still move are given up.
+const WIDENED: u32 = 24;
+/// Visits after which it is no longer used that a loop does not write a register. With this, values
+/// could become smaller again; without it they only grow, so that there is an end in any case.
+const GIVEN_UP: u32 = 200;
+/// Passes that undo what widening lost.
+const NARROWING: usize = 3;
+
+/// States by block.
+pub(crate) struct Solution {
+    pub entries: Vec<Option<Arc<Entry>>>,
+    pub edges: Vec<[bool; 2]>,
+    /// Registers whose values are kept at the start of each block, ascending.
+    pub kept: Vec<Vec<Reg>>,
+}
+
+struct Fixpoint<'a> {
+    program: &'a Program,
+    setting: Setting<'a>,
+    kept: Vec<Vec<Reg>>,
+    graph: Graph,
+    /// By head.
+    loops: BTreeMap<usize, Loop>,
+    start: Arc<Entry>,
+    entries: Vec<Option<Arc<Entry>>>,
+    edges: Vec<[Option<Arc<Entry>>; 2]>,
+    visits: Vec<u32>,
+}
+
+/// Solves the data-flow equations.
+pub(crate) fn solve(program: &Program, options: &Options) -> Solution {
+    let mut fixpoint = Fixpoint::new(program, options);
+    fixpoint.ascend();
+    for _ in 0..NARROWING {
+        if !fixpoint.descend() {
+            break;
+        }
+    }
+    let edges = fixpoint.edges.iter().map(|edges| [edges[0].is_some(), edges[1].is_some()]);
+    Solution { edges: edges.collect(), entries: fixpoint.entries, kept: fixpoint.kept }
+}
+
+impl<'a> Fixpoint<'a> {
+    fn new(program: &'a Program, options: &Options) -> Self {
+        let setting = Setting { program, memory: options.memory };
+        let blocks = program.blocks.len();
+        let liveness = Liveness::of(program);
+        let mut wanted = vec![false; program.regs.len()];
+        options.keep.iter().for_each(|reg| wanted[reg.index()] = true);
+        let kept: Vec<Vec<Reg>> = (0..blocks)
+            .map(|block| {
+                let mut kept = wanted.clone();
+                for reg in liveness.live_in(BlockId::from(block)) {
+                    kept[reg.index()] = true;
+                }
+                (0..kept.len()).filter(|&r| kept[r]).map(Reg::from).collect()
+            })
+            .collect();
+        let graph = Graph::of(program);
+        let heads = (0..blocks).filter(|&block| graph.heads[block]);
+        let loops = heads.map(|head| (head, Loop::of(program, &graph, head))).collect();
+        let mut state = State::unknown(program);
+        program.prologue.iter().for_each(|origin| state.step(&setting, &origin.op));
+        let start = Entry::of(&state, &state.classes, &kept[program.entry.index()]);
+        Fixpoint {
+            program,
+            setting,
+            kept,
+            graph,
+            loops,
+            start: Arc::new(start),
+            entries: vec![None; blocks],
+            edges: vec![[None, None]; blocks],
+            visits: vec![0; blocks],
+        }
+    }
+
+    /// Until nothing changes.
+    fn ascend(&mut self) {
+        let mut waiting = BTreeSet::from([self.graph.position[self.program.entry.index()]]);
+        while let Some(at) = waiting.pop_first() {
+            let block = self.graph.order[at];
+            let Some(incoming) = self.incoming(block) else { continue };
+            let entry = match &self.entries[block] {
+                Some(old) if self.graph.heads[block] => {
+                    self.with_constants(block, Arc::new(self.grown(block, old, &incoming)))
+                }
+                _ => incoming,
+            };
+            if self.entries[block].as_ref() == Some(&entry) {
+                continue;
+            }
+            self.visits[block] = self.visits[block].saturating_add(1);
+            self.entries[block] = Some(entry);
+            for next in self.execute(block) {
+                waiting.insert(self.graph.position[next]);
+            }
+        }
+    }
+
+    /// One pass without widening; whether anything changed.
+    fn descend(&mut self) -> bool {
+        let mut changed = vec![false; self.program.blocks.len()];
+        let mut any = false;
+        for block in self.graph.order.clone() {
+            let fresh = self.graph.heads[block];
+            if !fresh && !self.graph.incoming[block].iter().any(|&(from, _)| changed[from]) {
+                continue;
+            }
+            let entry = self.incoming(block).map(|entry| self.with_constants(block, entry));
+            if self.entries[block] == entry {
+                continue;
+            }
+            (changed[block], any) = (true, true);
+            self.entries[block] = entry;
+            self.execute(block);
+        }
+        any
+    }
+
+    /// What holds on all edges into a block that can be taken.
+    fn incoming(&self, block: usize) -> Option<Arc<Entry>> {
+        self.joined(block, |_| true)
+    }
+
+    /// What holds on those edges that come from certain blocks.
+    fn joined(&self, block: usize, from: impl Fn(usize) -> bool) -> Option<Arc<Entry>> {
+        let start = (block == self.program.entry.index()).then(|| self.start.clone());
+        let edges = self.graph.incoming[block].iter().filter(|&&(other, _)| from(other));
+        let states = edges.filter_map(|&(other, index)| self.edges[other][index].clone());
+        start.into_iter().chain(states).reduce(|all, next| {
+            if Arc::ptr_eq(&all, &next) { all } else { Arc::new(all.join(&next, None)) }
+        })
+    }
+
+    /// The state of a loop's head that includes a new one.
+    fn grown(&self, block: usize, old: &Entry, new: &Entry) -> Entry {
+        let thresholds = self.loops.get(&block).map_or(&[][..], |l| &l.thresholds);
+        match self.visits[block] {
+            0..JOINED => old.join(new, None),
+            JOINED..WIDENED => old.join(new, Some(thresholds)),
+            _ => old.join(new, Some(&[])),
+        }
+    }
+
+    /// The state of a loop's head, with what the loop leaves as it was before.
+    fn with_constants(&self, block: usize, entry: Arc<Entry>) -> Arc<Entry> {
+        let Some(around) = self.loops.get(&block).filter(|_| self.visits[block] < GIVEN_UP) else {
+            return entry;
+        };
+        let Some(written) = &around.written else { return entry };
+        let Some(before) = self.joined(block, |from| !around.contains(from)) else { return entry };
+        let mut entry = Arc::unwrap_or_clone(entry);
+        entry.restrict(&before, |reg| !written[reg.index()]);
+        Arc::new(entry)
+    }
+
+    /// Computes the states of a block's edges; the blocks whose edges have changed.
+    fn execute(&mut self, block: usize) -> Vec<usize> {
+        let program = self.program;
+        let mut edges = [None, None];
+        if let Some(entry) = &self.entries[block] {
+            let mut state = entry.state(program);
+            for origin in &program.blocks[block].ops {
+                state.step(&self.setting, &origin.op);
+            }
+            edges = self.leave(block, &mut state);
+        }
+        let mut changed = Vec::new();
+        for (index, next) in successors(program, block) {
+            if self.edges[block][index] != edges[index] {
+                changed.push(next);
+            }
+        }
+        self.edges[block] = edges;
+        changed
+    }
+
+    fn leave(&self, block: usize, state: &mut State) -> [Option<Arc<Entry>>; 2] {
+        let kept = |target: &Target| match target {
+            Target::Block(next) => self.kept[next.index()].as_slice(),
+            Target::Exit(_) => &[],
+        };
+        let entry = |state: &State, classes: &[Class], target| {
+            Some(Arc::new(Entry::of(state, classes, kept(target))))
+        };
+        match &self.program.blocks[block].terminator {
+            Terminator::Jump(edge) => [entry(state, &state.classes, &edge.target), None],
+            Terminator::Branch { cond, taken, fallthrough } => {
+                let cond = state.class_of(*cond);
+                let side = |value: u64, target| {
+                    let classes = refined(state, cond, value)?;
+                    entry(state, &classes, target)
+                };
+                [side(1, &taken.target), side(0, &fallthrough.target)]
+            }
+        }
+    }
+}
+
+/// The classes of a state, when a condition has a value; `None` when it cannot have it.
+fn refined(state: &State, cond: ClassId, value: u64) -> Option<Vec<Class>> {
+    if !state.classes[cond as usize].value.domain.contains(value) {
+        return None;
+    }
+    let mut classes = state.classes.clone();
+    refine::assume(&mut classes, cond, Domain::constant(1, value)).ok()?;
+    Some(classes)
+}

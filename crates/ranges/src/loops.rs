@@ -1,0 +1,71 @@
+//! What is known about a loop before it is analysed: the registers that it leaves alone, and where
+//! its counters may end.
+
+use std::collections::BTreeSet;
+
+use slowpath_domain::mask;
+use slowpath_ir::{BinaryOp, Op, Operand, Program};
+
+use crate::graph::Graph;
+
+/// A loop, by its head.
+#[derive(Debug)]
+pub(crate) struct Loop {
+    /// Its blocks, sorted.
+    blocks: Vec<usize>,
+    /// By register: whether the loop writes it. Only for loops whose head is their only entry.
+    pub written: Option<Vec<bool>>,
+    /// Where bounds may settle: the constants that the loop compares with and their neighbours,
+    /// sorted. A difference or a sum may be compared with zero.
+    pub thresholds: Vec<u64>,
+}
+
+impl Loop {
+    pub fn of(program: &Program, graph: &Graph, head: usize) -> Self {
+        let mut blocks = graph.blocks_of_loop(head);
+        blocks.sort_unstable();
+        let inside = |block: usize| blocks.binary_search(&block).is_ok();
+        let entered_at_head = blocks.iter().filter(|&&block| block != head).all(|&block| {
+            let start = program.entry.index() == block;
+            !start && graph.incoming[block].iter().all(|&(from, _)| inside(from))
+        });
+        let ops = || blocks.iter().flat_map(|&block| &program.blocks[block].ops);
+        let mut written = vec![false; program.regs.len()];
+        ops().filter_map(|origin| origin.op.dst()).for_each(|reg| written[reg.index()] = true);
+        let mut thresholds: BTreeSet<u64> = BTreeSet::from([0xff, 0xffff, 0xffff_ffff]);
+        for origin in ops() {
+            for at in compared(&origin.op) {
+                thresholds.extend([at.wrapping_sub(1), at, at.wrapping_add(1)]);
+            }
+        }
+        Loop {
+            blocks,
+            written: entered_at_head.then_some(written),
+            thresholds: thresholds.into_iter().collect(),
+        }
+    }
+
+    pub fn contains(&self, block: usize) -> bool {
+        self.blocks.binary_search(&block).is_ok()
+    }
+}
+
+/// The constants that an operation compares with.
+fn compared(op: &Op) -> impl Iterator<Item = u64> + use<> {
+    let of = |op, operand| match (op, operand) {
+        (_, Operand::Reg(_)) => None,
+        (
+            BinaryOp::Eq | BinaryOp::Ult | BinaryOp::Slt | BinaryOp::Sub,
+            Operand::Const { value, .. },
+        ) => Some(value),
+        (BinaryOp::Add, Operand::Const { value, width }) => {
+            Some(value.wrapping_neg() & mask(width)).filter(|&negated| negated < value)
+        }
+        _ => None,
+    };
+    let constants = match *op {
+        Op::Binary { op, a, b, .. } => [of(op, a), of(op, b)],
+        _ => [None, None],
+    };
+    constants.into_iter().flatten()
+}

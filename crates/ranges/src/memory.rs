@@ -1,0 +1,175 @@
+//! Loads and stores: bytes at known distances from the base of a region have a class.
+
+use slowpath_domain::sign_extend;
+use slowpath_ir::{BinaryOp, RegionId, RegionKind};
+
+use crate::class::{Arg, ClassId, Def};
+use crate::options::{Memory, Setting};
+use crate::state::{Cell, State};
+use crate::value::Value;
+
+/// Farthest distance from a region's base that is followed, in bytes.
+const REACH: i64 = 1 << 28;
+
+/// Most places that are followed at a time.
+const PLACES: usize = 512;
+
+impl State {
+    /// The region of an address and the least and greatest signed offset.
+    fn place(&self, addr: Arg) -> Option<(RegionId, i64, i64)> {
+        let origin = self.value_of(addr).address()?;
+        let (lo, hi) = origin.offset.signed_range();
+        Some((origin.region, lo, hi))
+    }
+
+    /// The class of `bytes` bytes at an address.
+    pub(crate) fn load(&mut self, setting: &Setting, addr: Arg, bytes: u8) -> ClassId {
+        let width = 8 * bytes;
+        let place = self.place(addr).filter(|&(_, lo, hi)| lo == hi && near(lo));
+        let Some((region, offset, _)) = place else {
+            return self.fresh(Value::full(width));
+        };
+        let pieces = self.pieces(region, offset, bytes);
+        if pieces.iter().map(|piece| piece.bytes).sum::<u8>() == bytes {
+            return self.assembled(setting, region, &pieces, width);
+        }
+        let class = self.fresh(Value::full(width));
+        let cell = Cell { region, offset, bytes, class };
+        if pieces.is_empty() && self.follows(setting, &cell) {
+            self.remember(cell);
+        }
+        class
+    }
+
+    /// The followed bytes among these, by offset.
+    fn pieces(&self, region: RegionId, offset: i64, bytes: u8) -> Vec<Piece> {
+        let end = offset + i64::from(bytes);
+        let cells = self
+            .cells
+            .iter()
+            .filter(|cell| cell.region == region && cell.offset < end && cell.end() > offset);
+        let pieces = cells.map(|cell| {
+            let first = offset.max(cell.offset);
+            Piece {
+                cell: *cell,
+                first: (first - cell.offset) as u8,
+                bytes: (end.min(cell.end()) - first) as u8,
+            }
+        });
+        pieces.collect()
+    }
+
+    /// The value whose bytes are these.
+    fn assembled(
+        &mut self,
+        setting: &Setting,
+        region: RegionId,
+        pieces: &[Piece],
+        width: u8,
+    ) -> ClassId {
+        let whole = pieces.len() == 1 && pieces[0].bytes == pieces[0].cell.bytes;
+        let slots = setting.memory == Memory::Slots
+            && setting.program.regions[region.index()].kind == RegionKind::Stack;
+        let zero = pieces.iter().all(|piece| self.is_zero(piece.cell.class));
+        if slots && !whole && !zero {
+            return self.fresh(Value::full(width));
+        }
+        let mut value: Option<(ClassId, u8)> = None;
+        for piece in pieces {
+            let class = self.bytes_of(piece.cell.class, piece.first, piece.bytes);
+            value = Some(match value {
+                None => (class, piece.bytes),
+                Some((low, bytes)) => {
+                    let def = Def::Binary(BinaryOp::Concat, Arg::Class(class), Arg::Class(low));
+                    let bytes = bytes + piece.bytes;
+                    (self.define(def, 8 * bytes), bytes)
+                }
+            });
+        }
+        value.map_or_else(|| self.fresh(Value::full(width)), |(class, _)| class)
+    }
+
+    /// The class of some bytes of a value.
+    fn bytes_of(&mut self, class: ClassId, first: u8, bytes: u8) -> ClassId {
+        self.define(Def::Extract(Arg::Class(class), 8 * first), 8 * bytes)
+    }
+
+    fn is_zero(&self, class: ClassId) -> bool {
+        self.classes[class as usize].value.domain.as_constant() == Some(0)
+    }
+
+    /// The bytes at an address become a value.
+    pub(crate) fn store(&mut self, setting: &Setting, addr: Arg, value: ClassId) {
+        let bytes = self.classes[value as usize].value.domain.width() / 8;
+        let Some((region, lo, hi)) = self.place(addr) else {
+            self.cells.clear();
+            return;
+        };
+        let end = i128::from(hi) + i128::from(bytes);
+        let (kept, hit): (Vec<Cell>, Vec<Cell>) = self.cells.iter().partition(|cell| {
+            cell.region != region
+                || i128::from(cell.end()) <= lo.into()
+                || i128::from(cell.offset) >= end
+        });
+        self.cells = kept;
+        if lo != hi || !near(lo) {
+            return;
+        }
+        let end = lo + i64::from(bytes);
+        for cell in hit {
+            // What the store leaves of bytes that it overlaps.
+            for (from, to) in [(cell.offset, lo), (end, cell.end())] {
+                if from < to {
+                    let (first, bytes) = ((from - cell.offset) as u8, (to - from) as u8);
+                    let class = self.bytes_of(cell.class, first, bytes);
+                    self.remember_if(setting, Cell { region, offset: from, bytes, class });
+                }
+            }
+        }
+        self.remember_if(setting, Cell { region, offset: lo, bytes, class: value });
+    }
+
+    fn remember_if(&mut self, setting: &Setting, cell: Cell) {
+        if self.follows(setting, &cell) {
+            self.remember(cell);
+        }
+    }
+
+    fn remember(&mut self, cell: Cell) {
+        if self.cells.len() < PLACES {
+            let at = self.cells.partition_point(|other| other.place() < cell.place());
+            self.cells.insert(at, cell);
+        }
+    }
+
+    /// Whether the value of these bytes is followed.
+    fn follows(&self, setting: &Setting, cell: &Cell) -> bool {
+        match (setting.program.regions[cell.region.index()].kind, setting.memory) {
+            // What other cores may change has no value of its own.
+            (RegionKind::Map, _) => false,
+            (RegionKind::Context, _) | (_, Memory::Every) => true,
+            (RegionKind::Stack, Memory::Slots) => {
+                cell.bytes == 8 && cell.offset % 8 == 0 || self.is_zero(cell.class)
+            }
+            (RegionKind::Packet, Memory::Slots) => false,
+        }
+    }
+}
+
+/// Bytes of a cell.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    cell: Cell,
+    /// The first of them.
+    first: u8,
+    bytes: u8,
+}
+
+fn near(offset: i64) -> bool {
+    (-REACH..=REACH).contains(&offset)
+}
+
+/// Whether offsets of this width can be followed: they must not wrap within reach.
+pub(crate) fn followed(width: u8) -> bool {
+    sign_extend(1u64 << (width - 1), width) <= -4 * REACH
+}

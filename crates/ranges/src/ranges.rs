@@ -1,0 +1,115 @@
+//! Answers.
+
+use std::sync::Arc;
+
+use slowpath_domain::Domain;
+use slowpath_ir::{BlockId, InsnIdx, Operand, Program, Reg, Target, Terminator};
+
+use crate::entry::Entry;
+use crate::fixpoint::solve;
+use crate::options::{Memory, Options, Setting};
+use crate::state::State;
+
+/// What is known at every block of a program.
+#[derive(Clone, Debug)]
+pub struct Ranges {
+    entries: Vec<Option<Arc<Entry>>>,
+    edges: Vec<[bool; 2]>,
+    kept: Vec<Vec<Reg>>,
+    widths: Vec<u8>,
+    /// Registers followed whether or not they are read.
+    wanted: Vec<bool>,
+    memory: Memory,
+}
+
+/// Analyses a program that is well formed ([`Program::validate`]): all that can be known about
+/// registers as long as something reads them.
+pub fn analyze(program: &Program) -> Ranges {
+    analyze_with(program, &Options::default())
+}
+
+/// The same, with a choice of what is followed.
+pub fn analyze_with(program: &Program, options: &Options) -> Ranges {
+    let solution = solve(program, options);
+    let mut wanted = vec![false; program.regs.len()];
+    options.keep.iter().for_each(|reg| wanted[reg.index()] = true);
+    Ranges {
+        entries: solution.entries,
+        edges: solution.edges,
+        kept: solution.kept,
+        widths: program.regs.iter().map(|info| info.width).collect(),
+        wanted,
+        memory: options.memory,
+    }
+}
+
+impl Ranges {
+    /// Whether any run may get to the block.
+    pub fn is_reachable(&self, block: BlockId) -> bool {
+        self.entries[block.index()].is_some()
+    }
+
+    /// Whether an edge of the block may be taken, by its index in [`Terminator::edges`].
+    pub fn edge_reachable(&self, block: BlockId, edge: usize) -> bool {
+        self.edges[block.index()].get(edge).copied().unwrap_or(false)
+    }
+
+    /// The numbers that a register may hold when the block is entered; `None` when it never is.
+    pub fn on_entry(&self, block: BlockId, reg: Reg) -> Option<Domain> {
+        let entry = self.entries[block.index()].as_ref()?;
+        let place = entry.regs.binary_search_by_key(&reg, |&(reg, _)| reg);
+        Some(match place {
+            Ok(place) => entry.classes[entry.regs[place].1 as usize].value.domain,
+            Err(_) => Domain::full(self.widths[reg.index()]),
+        })
+    }
+
+    /// Calls `f` with every instruction of the block that has operations, in order, and the state
+    /// before the first of them. A block that cannot be reached has no states.
+    ///
+    /// `program` is the one that was analysed.
+    pub fn walk(&self, program: &Program, block: BlockId, mut f: impl FnMut(InsnIdx, &State)) {
+        let Some(entry) = &self.entries[block.index()] else { return };
+        let ops = &program.block(block).ops;
+        let dead = self.dead_before(program, block);
+        let mut state = entry.state(program);
+        let setting = Setting { program, memory: self.memory };
+        for (place, origin) in ops.iter().enumerate() {
+            if place == 0 || ops[place - 1].insn != origin.insn {
+                state.dead.clone_from(&dead[place]);
+                f(origin.insn, &state);
+            }
+            state.step(&setting, &origin.op);
+        }
+    }
+
+    /// By operation of the block: the registers whose values nothing reads from there on. Only
+    /// filled where instructions begin.
+    fn dead_before(&self, program: &Program, block: BlockId) -> Vec<Vec<bool>> {
+        let block = program.block(block);
+        let mut dead: Vec<bool> = self.wanted.iter().map(|wanted| !wanted).collect();
+        for edge in block.terminator.edges() {
+            if let Target::Block(next) = edge.target {
+                self.kept[next.index()].iter().for_each(|reg| dead[reg.index()] = false);
+            }
+        }
+        if let Terminator::Branch { cond, .. } = block.terminator {
+            dead[cond.index()] = false;
+        }
+        let mut before = vec![Vec::new(); block.ops.len()];
+        for (place, origin) in block.ops.iter().enumerate().rev() {
+            if let Some(dst) = origin.op.dst() {
+                dead[dst.index()] = !self.wanted[dst.index()];
+            }
+            for operand in origin.op.operands() {
+                if let Operand::Reg(reg) = operand {
+                    dead[reg.index()] = false;
+                }
+            }
+            if place == 0 || block.ops[place - 1].insn != origin.insn {
+                before[place] = dead.clone();
+            }
+        }
+        before
+    }
+}

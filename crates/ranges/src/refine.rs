@@ -1,0 +1,310 @@
+//! What follows from a value being smaller than thought: for the values that it was computed from,
+//! and for those computed from it.
+
+use slowpath_domain::{Domain, mask, sign_extend, transfer};
+use slowpath_ir::BinaryOp;
+
+use crate::class::{Arg, Class, ClassId, Def};
+use crate::evaluate::{evaluate, value_of};
+use crate::value::Value;
+
+/// Passes up and down the table.
+const ROUNDS: usize = 3;
+
+/// A contradiction: no run gets here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Impossible;
+
+/// Restricts a class to `domain`, and all others accordingly.
+pub(crate) fn assume(
+    classes: &mut [Class],
+    class: ClassId,
+    domain: Domain,
+) -> Result<(), Impossible> {
+    let touched = vec![false; classes.len()];
+    let mut table = Table { classes, touched, changed: false };
+    table.restrict(Arg::Class(class), Value::number(domain))?;
+    for _ in 0..ROUNDS {
+        table.changed = false;
+        for id in (0..table.classes.len()).rev() {
+            if table.touched[id] || table.operand_touched(id) {
+                table.backward(id)?;
+            }
+        }
+        for id in 0..table.classes.len() {
+            if table.operand_touched(id) {
+                table.forward(id)?;
+            }
+        }
+        if !table.changed {
+            break;
+        }
+    }
+    Ok(())
+}
+
+struct Table<'a> {
+    classes: &'a mut [Class],
+    /// Classes whose value became smaller.
+    touched: Vec<bool>,
+    /// Whether one did in this round.
+    changed: bool,
+}
+
+impl Table<'_> {
+    fn operand_touched(&self, id: usize) -> bool {
+        self.classes[id].def.args().any(|arg| match arg {
+            Arg::Class(operand) => self.touched[operand as usize],
+            Arg::Const(..) => false,
+        })
+    }
+
+    fn domain(&self, arg: Arg) -> Domain {
+        value_of(self.classes, arg).domain
+    }
+
+    /// Restricts an operand.
+    fn restrict(&mut self, arg: Arg, to: Value) -> Result<(), Impossible> {
+        match arg {
+            Arg::Const(value, _) => {
+                if to.domain.contains(value) {
+                    Ok(())
+                } else {
+                    Err(Impossible)
+                }
+            }
+            Arg::Class(id) => {
+                let value = &mut self.classes[id as usize].value;
+                let met = value.meet(&to).ok_or(Impossible)?;
+                if met != *value {
+                    *value = met;
+                    self.touched[id as usize] = true;
+                    self.changed = true;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn number(&mut self, arg: Arg, to: Domain) -> Result<(), Impossible> {
+        self.restrict(arg, Value::number(to))
+    }
+
+    fn bits(&mut self, arg: Arg, zeros: u64, ones: u64) -> Result<(), Impossible> {
+        if zeros & ones != 0 {
+            return Err(Impossible);
+        }
+        let width = self.domain(arg).width();
+        self.number(arg, Domain::from_bits(width, zeros, ones))
+    }
+
+    /// From operands to result.
+    fn forward(&mut self, id: usize) -> Result<(), Impossible> {
+        let Class { value, def } = self.classes[id];
+        if def == Def::Unknown {
+            return Ok(());
+        }
+        let new = evaluate(self.classes, &def, value.domain.width());
+        self.restrict(Arg::Class(id as ClassId), new)
+    }
+
+    /// From result to operands.
+    fn backward(&mut self, id: usize) -> Result<(), Impossible> {
+        let Class { value, def } = self.classes[id];
+        let result = value.domain;
+        match def {
+            Def::Unknown => Ok(()),
+            Def::Not(a) => self.number(a, transfer::not(result)),
+            Def::Extract(a, lo) => self.extracted(a, lo, result),
+            Def::ZeroExtend(a) => {
+                let width = self.domain(a).width();
+                if result.lo() > mask(width) {
+                    return Err(Impossible);
+                }
+                let fitting = Domain::range(result.width(), 0, mask(width)).meet(&result);
+                self.number(a, transfer::extract(fitting.ok_or(Impossible)?, 0, width))
+            }
+            Def::SignExtend(a) => {
+                let width = self.domain(a).width();
+                let (least, greatest) = Domain::full(width).signed_range();
+                let fitting = Domain::signed(result.width(), least, greatest).meet(&result);
+                self.number(a, transfer::extract(fitting.ok_or(Impossible)?, 0, width))
+            }
+            Def::Select(c, a, b) => self.selected(c, a, b, value),
+            Def::Binary(op, a, b) => self.operands(op, a, b, result),
+        }
+    }
+
+    fn extracted(&mut self, a: Arg, lo: u8, result: Domain) -> Result<(), Impossible> {
+        self.bits(a, result.zeros() << lo, result.ones() << lo)?;
+        let whole = self.domain(a);
+        let end = lo + result.width();
+        // With the bits above known, bounds of the slice are bounds of the whole.
+        let above = mask(whole.width()) & !mask(end);
+        if above & whole.unknown_bits() != 0 {
+            return Ok(());
+        }
+        let base = whole.ones() & above;
+        let (least, greatest) = (base | result.lo() << lo, base | result.hi() << lo | mask(lo));
+        self.number(a, Domain::range(whole.width(), least, greatest))?;
+        if lo == 0 && result.sign().is_none() && above == 0 {
+            let (least, greatest) = result.signed_range();
+            self.number(a, Domain::signed(whole.width(), least, greatest))?;
+        }
+        Ok(())
+    }
+
+    fn selected(&mut self, c: Arg, a: Arg, b: Arg, value: Value) -> Result<(), Impossible> {
+        match self.domain(c).as_constant() {
+            Some(0) => self.restrict(b, value),
+            Some(_) => self.restrict(a, value),
+            None => {
+                let possible = |arg| value_of(self.classes, arg).meet(&value).is_some();
+                match (possible(a), possible(b)) {
+                    (false, false) => Err(Impossible),
+                    (true, false) => self.number(c, Domain::constant(1, 1)),
+                    (false, true) => self.number(c, Domain::constant(1, 0)),
+                    (true, true) => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn operands(&mut self, op: BinaryOp, a: Arg, b: Arg, result: Domain) -> Result<(), Impossible> {
+        let (x, y) = (self.domain(a), self.domain(b));
+        let m = mask(x.width());
+        match op {
+            BinaryOp::Add => {
+                self.number(a, transfer::sub(result, y))?;
+                self.number(b, transfer::sub(result, self.domain(a)))
+            }
+            BinaryOp::Sub => {
+                self.number(a, transfer::add(result, y))?;
+                self.number(b, transfer::sub(self.domain(a), result))
+            }
+            BinaryOp::Xor => {
+                self.number(a, transfer::xor(result, y))?;
+                self.number(b, transfer::xor(result, self.domain(a)))
+            }
+            BinaryOp::And => {
+                self.bits(a, result.zeros() & y.ones(), result.ones())?;
+                self.bits(b, result.zeros() & x.ones(), result.ones())?;
+                self.number(a, Domain::range(x.width(), result.lo(), m))?;
+                self.number(b, Domain::range(x.width(), result.lo(), m))
+            }
+            BinaryOp::Or => {
+                self.bits(a, result.zeros(), result.ones() & y.zeros())?;
+                self.bits(b, result.zeros(), result.ones() & x.zeros())?;
+                self.number(a, Domain::range(x.width(), 0, result.hi()))?;
+                self.number(b, Domain::range(x.width(), 0, result.hi()))
+            }
+            BinaryOp::Concat => {
+                let (high, low) = (x.width(), y.width());
+                self.number(a, transfer::extract(result, low, high))?;
+                self.number(b, transfer::extract(result, 0, low))
+            }
+            BinaryOp::Shl => match y.as_constant() {
+                Some(by) if by < u64::from(x.width()) => {
+                    self.bits(a, result.zeros() >> by, result.ones() >> by)?;
+                    if x.hi() <= m >> by {
+                        let (least, greatest) = (result.lo() >> by, result.hi() >> by);
+                        self.number(a, Domain::range(x.width(), least, greatest))?;
+                    }
+                    Ok(())
+                }
+                _ => Ok(()),
+            },
+            BinaryOp::Lshr => match y.as_constant() {
+                Some(by) if by < u64::from(x.width()) => {
+                    let bits = (result.zeros() << by, result.ones() << by);
+                    self.bits(a, bits.0 & m, bits.1 & m)?;
+                    let greatest = (result.hi() << by | mask(by as u8)) & m;
+                    self.number(a, Domain::range(x.width(), (result.lo() << by) & m, greatest))
+                }
+                _ => Ok(()),
+            },
+            BinaryOp::Udiv => match y.as_constant() {
+                Some(by) if by > 0 => {
+                    let least = result.lo().checked_mul(by).filter(|&v| v <= m);
+                    let least = least.ok_or(Impossible)?;
+                    let greatest = result.hi().saturating_mul(by).saturating_add(by - 1).min(m);
+                    self.number(a, Domain::range(x.width(), least, greatest))
+                }
+                _ => Ok(()),
+            },
+            BinaryOp::Eq => self.equality(a, b, result),
+            BinaryOp::Ult => self.unsigned_order(a, b, result),
+            BinaryOp::Slt => self.signed_order(a, b, result),
+            BinaryOp::Mul
+            | BinaryOp::Urem
+            | BinaryOp::Sdiv
+            | BinaryOp::Srem
+            | BinaryOp::Ashr
+            | BinaryOp::Intern => Ok(()),
+        }
+    }
+
+    fn equality(&mut self, a: Arg, b: Arg, result: Domain) -> Result<(), Impossible> {
+        match result.as_constant() {
+            Some(1) => {
+                let (x, y) = (value_of(self.classes, a), value_of(self.classes, b));
+                self.number(a, y.domain)?;
+                self.number(b, x.domain)
+            }
+            Some(_) => {
+                self.excluded(a, b)?;
+                self.excluded(b, a)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// `a` is not `b`: tells something where `b` is a bound of `a`.
+    fn excluded(&mut self, a: Arg, b: Arg) -> Result<(), Impossible> {
+        let (x, Some(value)) = (self.domain(a), self.domain(b).as_constant()) else {
+            return Ok(());
+        };
+        let rest = x.without(value).ok_or(Impossible)?;
+        self.number(a, rest)
+    }
+
+    fn unsigned_order(&mut self, a: Arg, b: Arg, result: Domain) -> Result<(), Impossible> {
+        let (x, y) = (self.domain(a), self.domain(b));
+        let (width, m) = (x.width(), mask(x.width()));
+        match result.as_constant() {
+            Some(1) => {
+                if y.hi() == 0 || x.lo() == m {
+                    return Err(Impossible);
+                }
+                self.number(a, Domain::range(width, 0, y.hi() - 1))?;
+                self.number(b, Domain::range(width, x.lo() + 1, m))
+            }
+            Some(_) => {
+                self.number(a, Domain::range(width, y.lo(), m))?;
+                self.number(b, Domain::range(width, 0, x.hi()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn signed_order(&mut self, a: Arg, b: Arg, result: Domain) -> Result<(), Impossible> {
+        let (x, y) = (self.domain(a).signed_range(), self.domain(b).signed_range());
+        let width = self.domain(a).width();
+        let least = sign_extend(1 << (width - 1), width);
+        let greatest = (mask(width) >> 1) as i64;
+        match result.as_constant() {
+            Some(1) => {
+                if y.1 == least || x.0 == greatest {
+                    return Err(Impossible);
+                }
+                self.number(a, Domain::signed(width, least, y.1 - 1))?;
+                self.number(b, Domain::signed(width, x.0 + 1, greatest))
+            }
+            Some(_) => {
+                self.number(a, Domain::signed(width, y.0, greatest))?;
+                self.number(b, Domain::signed(width, least, x.1))
+            }
+            None => Ok(()),
+        }
+    }
+}

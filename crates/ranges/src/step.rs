@@ -1,0 +1,95 @@
+//! The effect of one operation on a state.
+
+use slowpath_domain::Domain;
+use slowpath_ir::{InputKind, Op, Operand};
+
+use crate::class::{Arg, ClassId, Def};
+use crate::memory::followed;
+use crate::options::Setting;
+use crate::state::State;
+use crate::value::{Origin, Value};
+
+impl State {
+    fn arg(&mut self, operand: Operand) -> Arg {
+        match operand {
+            Operand::Const { value, width } => Arg::Const(value, width),
+            Operand::Reg(reg) => {
+                let class = self.class_of(reg);
+                match self.classes[class as usize].value {
+                    Value { domain, origin: None } if domain.as_constant().is_some() => {
+                        Arg::Const(domain.lo(), domain.width())
+                    }
+                    _ => Arg::Class(class),
+                }
+            }
+        }
+    }
+
+    /// Executes an operation.
+    pub(crate) fn step(&mut self, setting: &Setting, op: &Op) {
+        if let Op::Store { addr, value } = *op {
+            let (addr, value) = (self.arg(addr), self.operand_class(value));
+            self.store(setting, addr, value);
+            return;
+        }
+        let Some(dst) = op.dst() else { return };
+        let width = setting.program.width(dst);
+        let class = self.result(setting, op, width);
+        self.regs[dst.index()] = Some(class);
+    }
+
+    fn operand_class(&mut self, operand: Operand) -> ClassId {
+        match operand {
+            Operand::Reg(reg) => self.class_of(reg),
+            Operand::Const { value, width } => self.class_of_arg(Arg::Const(value, width)),
+        }
+    }
+
+    fn result(&mut self, setting: &Setting, op: &Op, width: u8) -> ClassId {
+        match *op {
+            Op::Copy { src, .. } => self.operand_class(src),
+            Op::Binary { op, a, b, .. } => {
+                let (a, b) = (self.arg(a), self.arg(b));
+                self.define(Def::Binary(op, a, b), width)
+            }
+            Op::Not { src, .. } => {
+                let src = self.arg(src);
+                self.define(Def::Not(src), width)
+            }
+            Op::Extract { src, lo, .. } => {
+                let src = self.arg(src);
+                self.define(Def::Extract(src, lo), width)
+            }
+            Op::ZeroExtend { src, .. } => {
+                let src = self.arg(src);
+                self.define(Def::ZeroExtend(src), width)
+            }
+            Op::SignExtend { src, .. } => {
+                let src = self.arg(src);
+                self.define(Def::SignExtend(src), width)
+            }
+            Op::Select { cond, then, other, .. } => {
+                let (cond, then, other) = (self.arg(cond), self.arg(then), self.arg(other));
+                self.define(Def::Select(cond, then, other), width)
+            }
+            Op::Input { input, .. } => {
+                let info = &setting.program.inputs[input.index()];
+                let origin = match info.kind {
+                    InputKind::BaseAddress(region) if followed(width) => {
+                        Some(Origin { region, offset: Domain::constant(width, 0), or_null: false })
+                    }
+                    _ => None,
+                };
+                self.fresh(Value { domain: Domain::range(width, info.min, info.max), origin })
+            }
+            Op::Unknown { min, max, .. } => {
+                self.fresh(Value::number(Domain::range(width, min, max)))
+            }
+            Op::Load { addr, .. } => {
+                let addr = self.arg(addr);
+                self.load(setting, addr, width / 8)
+            }
+            Op::Store { .. } => self.fresh(Value::full(width)),
+        }
+    }
+}

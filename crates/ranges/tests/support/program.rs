@@ -1,0 +1,122 @@
+//! Programs written by hand.
+
+use slowpath_ir::{
+    Block, BlockBuilder, BlockId, Edge, Emit, Input, InputId, InputKind, InsnIdx, Op, Operand,
+    OriginOp, Program, Reg, RegInfo, Region, RegionId, RegionKind, Target, Terminator,
+};
+
+/// A program in the making; its blocks are numbered in order.
+pub struct Builder {
+    pub program: Program,
+}
+
+impl Builder {
+    pub fn new() -> Self {
+        Builder {
+            program: Program {
+                name: "test".into(),
+                insns: Vec::new(),
+                regs: Vec::new(),
+                inputs: Vec::new(),
+                regions: Vec::new(),
+                cost_classes: Vec::new(),
+                prologue: Vec::new(),
+                blocks: Vec::new(),
+                entry: BlockId(0),
+                packet_length: None,
+                assumptions: Vec::new(),
+            },
+        }
+    }
+
+    pub fn reg(&mut self, width: u8) -> Reg {
+        let reg = Reg::from(self.program.regs.len());
+        self.program.regs.push(RegInfo { name: format!("v{}", reg.0), width });
+        reg
+    }
+
+    /// A register that is anything from `min` to `max` at the start.
+    pub fn between(&mut self, width: u8, min: u64, max: u64) -> Reg {
+        self.input(width, min, max, InputKind::Unknown)
+    }
+
+    /// A register that is anything at the start.
+    pub fn any(&mut self, width: u8) -> Reg {
+        let max = if width == 64 { u64::MAX } else { (1 << width) - 1 };
+        self.between(width, 0, max)
+    }
+
+    /// The base of a region.
+    pub fn region(&mut self, kind: RegionKind) -> Reg {
+        let region = RegionId::from(self.program.regions.len());
+        let base = self.input(64, 1 << 16, (1 << 31) - 1, InputKind::BaseAddress(region));
+        self.program.regions.push(Region { name: format!("{kind:?}"), kind, base, content: None });
+        base
+    }
+
+    fn input(&mut self, width: u8, min: u64, max: u64, kind: InputKind) -> Reg {
+        let reg = self.reg(width);
+        let input = InputId::from(self.program.inputs.len());
+        self.program.inputs.push(Input { name: format!("i{}", input.0), width, min, max, kind });
+        let op = Op::Input { dst: reg, input };
+        self.program.prologue.push(OriginOp { op, insn: InsnIdx(0) });
+        reg
+    }
+
+    fn block(
+        &mut self,
+        of: impl FnOnce(&mut BlockBuilder<'_>) -> Option<Operand>,
+        targets: [Option<u32>; 2],
+    ) {
+        let insn = InsnIdx::from(self.program.blocks.len());
+        let mut ops = Vec::new();
+        let mut builder = BlockBuilder::new(&mut self.program.regs, &mut ops, insn);
+        let cond = of(&mut builder);
+        let target = |to: Option<u32>| to.map_or(Target::Exit(0), |to| Target::Block(BlockId(to)));
+        let [taken, fallthrough] = targets.map(|to| Edge { target: target(to), costs: Vec::new() });
+        let terminator = match cond {
+            Some(Operand::Reg(cond)) => Terminator::Branch { cond, taken, fallthrough },
+            _ => Terminator::Jump(taken),
+        };
+        let (insns, costs) = (vec![insn], Vec::new());
+        self.program.blocks.push(Block { first: insn, insns, ops, costs, terminator });
+    }
+
+    /// A block that goes on to another one, or leaves.
+    pub fn jump(&mut self, of: impl FnOnce(&mut BlockBuilder<'_>), to: Option<u32>) {
+        self.block(
+            |b| {
+                of(b);
+                None
+            },
+            [to, None],
+        );
+    }
+
+    /// A block with two ways on, by the bit that `of` computes.
+    pub fn branch(
+        &mut self,
+        of: impl FnOnce(&mut BlockBuilder<'_>) -> Operand,
+        yes: Option<u32>,
+        no: Option<u32>,
+    ) {
+        self.block(|b| Some(of(b)), [yes, no]);
+    }
+
+    /// A last block that reads these registers.
+    pub fn end(&mut self, reads: &[Reg]) {
+        self.jump(
+            |b| {
+                for &reg in reads {
+                    b.not(reg);
+                }
+            },
+            None,
+        );
+    }
+}
+
+/// A constant of 64 bits.
+pub fn k(value: u64) -> Operand {
+    Operand::constant(64, value)
+}

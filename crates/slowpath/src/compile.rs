@@ -1,0 +1,125 @@
+//! Programs of BPF objects as the SmartNIC runs them, for the analysis and for people.
+//!
+//! The format of [`compile`] is documented in `docs/json.md`.
+
+use crate::Error;
+use crate::frontend::{link_object, parse_object};
+use crate::options::Request;
+use serde::Serialize;
+use slowpath_bpf::insn::Insn;
+use slowpath_bpf::{BpfProgram, Object};
+use slowpath_nfp::{CompileError, CompileOptions, Compiled, MapAbi};
+
+/// A compiled program with what it was compiled from.
+pub(crate) struct Compilation {
+    pub linked: BpfProgram,
+    pub compiled: Compiled,
+    pub abi: MapAbi,
+}
+
+impl Compilation {
+    /// Compiles the program of `object` that a request is about.
+    pub fn of(request: &Request, object: &Object) -> Result<Self, Error> {
+        let abi = map_abi(&request.options.map_abi)?;
+        let linked = link_object(request, object)?;
+        let options = CompileOptions { map_abi: abi };
+        let compiled = slowpath_nfp::compile(object, &linked, &options).map_err(refused)?;
+        Ok(Compilation { linked, compiled, abi })
+    }
+}
+
+fn refused(error: CompileError) -> Error {
+    let way_out = "--target ebpf counts its instructions";
+    let text = error.to_string();
+    if text.contains("--target ebpf") {
+        return Error::Input(text);
+    }
+    Error::Input(format!("{text} (the card cannot run this program; {way_out})"))
+}
+
+fn map_abi(name: &Option<String>) -> Result<MapAbi, Error> {
+    match name.as_deref() {
+        None | Some("array-pointer") => Ok(MapAbi::ArrayPointer),
+        Some("call") => Ok(MapAbi::Call),
+        Some(other) => Err(Error::Option(format!(
+            "unknown map ABI {other}: it is array-pointer or call"
+        ))),
+    }
+}
+
+/// A program for the card and where each instruction comes from.
+#[derive(Serialize)]
+struct Shown {
+    file: String,
+    section: String,
+    program: String,
+    map_abi: &'static str,
+    /// As `bound` reads it.
+    listing: String,
+    instructions: Vec<ShownInsn>,
+    bpf: Vec<ShownBpf>,
+}
+
+/// An instruction for the card.
+#[derive(Serialize)]
+struct ShownInsn {
+    /// As the card has it, without error correction, in hexadecimal.
+    word: String,
+    text: String,
+    /// The slot of the BPF instruction that it is for.
+    bpf: Option<usize>,
+}
+
+/// A BPF instruction.
+#[derive(Serialize)]
+struct ShownBpf {
+    slot: usize,
+    text: String,
+    source: Option<ShownLine>,
+}
+
+#[derive(Serialize)]
+struct ShownLine {
+    file: String,
+    line: u32,
+    text: String,
+}
+
+/// Compiles the program that a request is about; the result is JSON.
+///
+/// # Errors
+/// When the object cannot be read, or the card cannot run the program.
+pub fn compile(request: &Request) -> Result<String, Error> {
+    let object = parse_object(&request.data)?;
+    let Compilation { linked, compiled, abi } = Compilation::of(request, &object)?;
+    let instruction = |(insn, origin): (&slowpath_nfp::Insn, &Option<usize>)| {
+        let word = slowpath_nfp::word::encode(insn);
+        let word = word.map_err(|error| Error::Input(format!("{insn}: {error}")))?;
+        Ok(ShownInsn { word: format!("{word:012x}"), text: insn.to_string(), bpf: *origin })
+    };
+    let instructions = compiled.listing.insns().zip(&compiled.origins).map(instruction);
+    let instructions = instructions.collect::<Result<Vec<ShownInsn>, Error>>()?;
+    let bpf = (0..linked.insns.len()).filter(|&slot| linked.insns[slot] != Insn::SecondSlot);
+    let bpf = bpf.map(|slot| ShownBpf {
+        slot,
+        text: linked.disassemble(&object, slot),
+        source: linked.lines.get(slot).cloned().flatten().map(|line| ShownLine {
+            file: line.file.to_string(),
+            line: line.line,
+            text: line.text.to_string(),
+        }),
+    });
+    let shown = Shown {
+        file: request.file.clone(),
+        section: linked.section.clone(),
+        program: linked.name.clone(),
+        map_abi: match abi {
+            MapAbi::ArrayPointer => "array-pointer",
+            MapAbi::Call => "call",
+        },
+        listing: compiled.listing.to_string(),
+        instructions,
+        bpf: bpf.collect(),
+    };
+    serde_json::to_string(&shown).map_err(|error| Error::Input(error.to_string()))
+}

@@ -1,0 +1,101 @@
+//! BPF objects on a SmartNIC: compiled for it, and the listing lifted. Instructions of the listing
+//! keep the source lines of those that they are for.
+
+use super::{Functions, Lifted, Origins, object};
+use crate::Error;
+use crate::compile::Compilation;
+use crate::options::Request;
+use slowpath_bpf::lift::{Keying, Layout, MapLayout};
+use slowpath_bpf::insn::{Imm64, Insn};
+use slowpath_bpf::{BpfProgram, LineInfo, MapDef, Object};
+use slowpath_ir::{Program, RegionId, RegionKind, SourceLocation};
+use slowpath_nfp::MapAbi;
+
+/// Compiles and lifts the program that a request is about.
+pub(super) fn lift(request: &Request, packets: (u16, u16)) -> Result<Lifted, Error> {
+    let object = object::parse(&request.data)?;
+    let Compilation { linked, compiled, abi } = Compilation::of(request, &object)?;
+    let options = slowpath_nfp::LiftOptions { min_packet: packets.0, max_packet: packets.1 };
+    let mut program = slowpath_nfp::lift(&compiled.listing, &linked.name, &options)
+        .map_err(|error| Error::Input(error.to_string()))?;
+    let line = |slot: &Option<usize>| linked.lines.get((*slot)?).cloned().flatten();
+    let lines: Vec<Option<LineInfo>> = compiled.origins.iter().map(line).collect();
+    for (insn, line) in program.insns.iter_mut().zip(&lines) {
+        insn.source = line
+            .as_ref()
+            .map(|line| SourceLocation { file: line.file.to_string(), line: line.line });
+    }
+    let layout = layout(&object, &linked, &program, abi);
+    if let Some(text) = &request.options.maps {
+        content(text, &object, &layout, &mut program)?;
+    }
+    let functions = functions(&linked, &compiled.origins);
+    Ok(Lifted { program, layout: Some(layout), origins: Origins::Source(lines), functions })
+}
+
+/// The functions of the program; what the driver puts around it has no name.
+fn functions(linked: &BpfProgram, origins: &[Option<usize>]) -> Functions {
+    let mut functions: Functions = vec![(0, None)];
+    for (number, slot) in (0u32..).zip(origins) {
+        let function = slot.and_then(|slot| linked.function_of(slot));
+        let name = function.map(|function| function.name.clone());
+        if functions.last().is_none_or(|(_, last)| *last != name) {
+            functions.push((number, name));
+        }
+    }
+    functions
+}
+
+/// The array that the card's memory holds; none where the firmware keeps maps elsewhere.
+fn layout(
+    object: &Object,
+    linked: &BpfProgram,
+    program: &Program,
+    abi: MapAbi,
+) -> Layout {
+    let of_kind = |kind| {
+        let found = program.regions.iter().position(|region| region.kind == kind);
+        found.map_or(RegionId(0), RegionId::from)
+    };
+    let array = |def: &MapDef| MapLayout {
+        name: def.name.clone(),
+        kind: def.kind,
+        key_size: def.key_size,
+        value_size: def.value_size,
+        keying: Keying::Index,
+        values: of_kind(RegionKind::Map),
+        element_bits: def.value_size.next_power_of_two().trailing_zeros() as u8,
+        present: None,
+        identity: None,
+        inner: false,
+    };
+    let used = linked.insns.iter().find_map(|insn| match insn {
+        Insn::LoadImm64 { value: Imm64::Map(map), .. } => object.maps.get(*map as usize),
+        _ => None,
+    });
+    Layout {
+        // Results stay in a register.
+        result: of_kind(RegionKind::Context),
+        packet: of_kind(RegionKind::Packet),
+        context: of_kind(RegionKind::Context),
+        maps: used.filter(|_| abi == MapAbi::ArrayPointer).map(array).into_iter().collect(),
+    }
+}
+
+/// Puts known content of the array into the card's memory.
+fn content(
+    text: &str,
+    object: &Object,
+    layout: &Layout,
+    program: &mut Program,
+) -> Result<(), Error> {
+    let contents = crate::contents::read(text, object)?;
+    for map in &layout.maps {
+        let Some(content) = contents.get(&map.name) else { continue };
+        let Some(def) = object.maps.iter().find(|def| def.name == map.name) else { continue };
+        let bytes = slowpath_bpf::lift::array_content(def, map, content)
+            .map_err(|error| Error::Input(error.to_string()))?;
+        program.regions[map.values.index()].content = Some(bytes);
+    }
+    Ok(())
+}

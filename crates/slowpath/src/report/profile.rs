@@ -1,0 +1,124 @@
+//! Where the cost of a path goes: what each instruction of it costs, and each source line.
+//!
+//! Prices come from the cost automaton, event by event in the order of the path, so that an
+//! instruction is charged what it costs where it stands: a branch that waits for condition codes, a
+//! memory access that waits for the one before. Waiting is charged to the instruction that waits.
+//! The parts add up to the path's cost; if they do not, it is an error and no result.
+
+use super::{Measure, costs, lines};
+use crate::Error;
+use crate::frontend::Lifted;
+use crate::result::{CodeInsn, CodeLine, Profile, ProfileInsn, ProfileLine};
+use slowpath_search::Unrolled;
+use slowpath_target::{CostModel, CostVector};
+use std::collections::{BTreeMap, HashMap};
+
+/// What instructions or lines cost together.
+#[derive(Clone)]
+struct Share {
+    runs: u64,
+    cost: CostVector,
+}
+
+/// How much of `total`, the cost of `path`, every instruction and every source line has.
+pub(super) fn of_path(
+    measure: &Measure<'_>,
+    lifted: &Lifted,
+    unrolled: &Unrolled,
+    model: &CostModel,
+    path: &[u32],
+    total: &CostVector,
+) -> Result<Profile, Error> {
+    let mut shares: BTreeMap<u32, Share> = BTreeMap::new();
+    let mut context = model.start();
+    let mut sum = model.overhead();
+    for event in lines::events(unrolled, path) {
+        let mut price = model.zero();
+        context = model.step(context, event.class.0, &mut price);
+        sum += price;
+        let new = || Share { runs: 0, cost: model.zero() };
+        let share = shares.entry(event.insn.0).or_insert_with(new);
+        share.runs += 1;
+        share.cost += price;
+    }
+    if sum != *total {
+        return Err(Error::Replay("the costs of its instructions do not add up".into()));
+    }
+    let mut table = Table { measure, lifted, lines: Vec::new(), known: HashMap::new() };
+    let mut instructions = Vec::with_capacity(shares.len());
+    for (&insn, share) in &shares {
+        instructions.push(ProfileInsn {
+            instruction: insn,
+            text: unrolled.machine.program().insns[insn as usize].text.clone(),
+            function: lifted.function(insn).map(str::to_owned),
+            line: table.add(insn, share),
+            runs: share.runs,
+            cost: costs(measure.target, &share.cost),
+        });
+    }
+    Ok(Profile {
+        cost: costs(measure.target, total),
+        overhead: costs(measure.target, &model.overhead()),
+        lines: table.finish(),
+        instructions,
+    })
+}
+
+/// A source line of a function.
+type Place<'a> = (Option<&'a str>, &'a str, u32);
+
+/// The source lines met so far, in the order of their first instructions.
+struct Table<'a> {
+    measure: &'a Measure<'a>,
+    lifted: &'a Lifted,
+    lines: Vec<(ProfileLine, CostVector)>,
+    known: HashMap<Place<'a>, usize>,
+}
+
+impl Table<'_> {
+    /// Charges an instruction to its line; the line's index, if it is known.
+    fn add(&mut self, insn: u32, share: &Share) -> Option<usize> {
+        let info = self.lifted.line(insn)?;
+        let function = self.lifted.function(insn);
+        let index = *self.known.entry((function, &info.file, info.line)).or_insert_with(|| {
+            let line = ProfileLine {
+                file: info.file.to_string(),
+                line: info.line,
+                text: info.text.to_string(),
+                function: function.map(str::to_owned),
+                runs: 0,
+                instructions: 0,
+                cost: Default::default(),
+            };
+            self.lines.push((line, CostVector::zero(share.cost.len())));
+            self.lines.len() - 1
+        });
+        let (line, cost) = &mut self.lines[index];
+        line.runs = line.runs.max(share.runs);
+        line.instructions += share.runs;
+        *cost += share.cost;
+        Some(index)
+    }
+
+    fn finish(self) -> Vec<ProfileLine> {
+        let target = self.measure.target;
+        let priced = |(line, cost)| ProfileLine { cost: costs(target, &cost), ..line };
+        self.lines.into_iter().map(priced).collect()
+    }
+}
+
+/// All instructions of the program, on the path or not, with their source lines.
+pub(super) fn code(lifted: &Lifted) -> Vec<CodeInsn> {
+    let insns = lifted.program.insns.iter().enumerate();
+    let written = insns.filter(|(_, insn)| !insn.text.is_empty());
+    let code = written.map(|(number, insn)| CodeInsn {
+        instruction: number as u32,
+        text: insn.text.clone(),
+        source: lifted.line(number as u32).map(|info| CodeLine {
+            file: info.file.to_string(),
+            line: info.line,
+            text: info.text.to_string(),
+        }),
+    });
+    code.collect()
+}

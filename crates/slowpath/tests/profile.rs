@@ -1,0 +1,136 @@
+//! Where the cost of the slowest path goes: the parts are priced in context and add up to it.
+
+mod common;
+
+use common::{analyse, options, run};
+use serde_json::Value;
+use slowpath::{Options, Request};
+use std::path::{Path, PathBuf};
+
+fn examples(extension: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let entries = std::fs::read_dir(folder).expect("the examples exist");
+    let mut files: Vec<PathBuf> = entries.map(|e| e.expect("an entry").path()).collect();
+    files.retain(|file| file.to_string_lossy().ends_with(extension));
+    files.sort();
+    assert!(!files.is_empty());
+    files
+}
+
+/// A cost in billionths of a cycle, the finest that the engine counts: sums of these are exact.
+fn ticks(cost: &Value, component: &str) -> u64 {
+    let cycles = cost[component].as_f64().expect("a cost");
+    (cycles * 1e9).round() as u64
+}
+
+fn list<'a>(profile: &'a Value, key: &str) -> &'a Vec<Value> {
+    profile[key].as_array().expect("a list")
+}
+
+/// Instructions, and lines with the instructions that have none, both add up to the whole.
+fn check_sums(result: &Value, name: &str) {
+    let profile = &result["profile"];
+    let components = profile["cost"].as_object().expect("costs").keys();
+    for component in components {
+        let of = |value: &Value| ticks(&value["cost"], component);
+        let whole = of(profile);
+        let overhead = ticks(&profile["overhead"], component);
+        let instructions = list(profile, "instructions");
+        let sum: u64 = instructions.iter().map(of).sum();
+        assert_eq!(overhead + sum, whole, "{name}: instructions, {component}");
+        let lines: u64 = list(profile, "lines").iter().map(of).sum();
+        let lost = instructions.iter().filter(|insn| insn["line"].is_null());
+        let lost: u64 = lost.map(of).sum();
+        assert_eq!(overhead + lines + lost, whole, "{name}: lines, {component}");
+    }
+    if let Some(path) = list(result, "paths").first() {
+        assert_eq!(path["cost"], profile["cost"], "{name}");
+    }
+}
+
+#[test]
+fn the_costs_of_listings_add_up() {
+    for file in examples(".asm") {
+        let data = std::fs::read(&file).expect("the example");
+        for metric in ["bitrate", "packetrate"] {
+            let options = Options { metric: Some(metric.into()), ..options() };
+            let (result, _) = analyse(&data, options);
+            check_sums(&result, &file.to_string_lossy());
+        }
+    }
+}
+
+fn count(file: &Path) -> Value {
+    let data = std::fs::read(file).expect("the example");
+    let options = Options { target: "ebpf".into(), ..options() };
+    let file = file.to_string_lossy().into_owned();
+    run(Request { file, data, options, ..Request::default() }).0
+}
+
+#[test]
+fn the_costs_of_source_lines_add_up() {
+    for name in ["alaw2ulaw.bpf.o", "ddos_filter.bpf.o", "firewall.bpf.o", "tunnel.bpf.o"] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
+        let result = count(&file);
+        assert_eq!(result["error"], Value::Null, "{name}");
+        check_sums(&result, name);
+        let lines = list(&result["profile"], "lines");
+        assert!(lines.iter().all(|line| line["function"].is_string()), "{name}");
+        let executed = |line: &Value| line["instructions"].as_u64() >= line["runs"].as_u64();
+        assert!(lines.iter().all(executed), "{name}");
+    }
+}
+
+/// `.N`: runs and processing cycles.
+fn instruction(profile: &Value, number: u64) -> (u64, u64) {
+    let found = list(profile, "instructions").iter().find(|i| i["instruction"] == number);
+    let found = found.unwrap_or_else(|| panic!("instruction {number} is on the path"));
+    let cycles = found["cost"]["processing"].as_u64().expect("whole cycles");
+    (found["runs"].as_u64().expect("a count"), cycles)
+}
+
+/// The loop's head runs 13 times: 12 times it is not taken, and the last time it is, right behind
+/// the instruction that sets the condition codes. The branch at its end is always taken.
+#[test]
+fn a_branch_costs_what_it_costs_where_it_stands() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/counter_loop.asm");
+    let (result, _) = analyse(&std::fs::read(file).expect("the example"), options());
+    assert_eq!(instruction(&result["profile"], 14), (13, 12 + 4));
+    assert_eq!(instruction(&result["profile"], 21), (12, 12 * 4));
+}
+
+/// Accesses that follow each other closely wait; the wait is the second one's.
+#[test]
+fn waiting_is_charged_to_the_instruction_that_waits() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/dram_reads.asm");
+    let (result, _) = analyse(&std::fs::read(file).expect("the example"), options());
+    let profile = &result["profile"];
+    // 25 cycles from one read to the next, of which the loop's other instructions fill some: less
+    // than that is left to wait, more than the 3 that a read takes by itself.
+    let (runs, cycles) = instruction(profile, 21);
+    assert_eq!(runs, 8);
+    assert!(cycles > 3 * 8 && cycles < 25 * 8, "{cycles}");
+    let others = list(profile, "instructions").iter().filter(|i| i["instruction"] != 21);
+    let dram: u64 = others.map(|i| ticks(&i["cost"], "dram")).sum();
+    assert_eq!(dram, 0, "only the reads load the DRAM engine");
+}
+
+#[test]
+fn a_bound_that_is_not_exact_has_costs_as_well() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/impossible_pair.asm");
+    let data = std::fs::read(file).expect("the example");
+    let (result, _) = analyse(&data, Options { paths: Some(0), ..options() });
+    assert_eq!(result["guarantee"]["exact"], false);
+    assert!(list(&result, "paths").is_empty());
+    check_sums(&result, "impossible_pair");
+    let rate = result["guarantee"]["components"]["processing"].as_f64().expect("a rate");
+    let cycles = result["profile"]["cost"]["processing"].as_f64().expect("cycles");
+    assert!((rate * cycles - 50.0 * 800e6).abs() < 1e3, "{rate} packets/s of {cycles} cycles");
+}
+
+#[test]
+fn a_program_without_guarantee_has_no_costs() {
+    let (failed, _) = analyse(b"nonsense", options());
+    assert!(failed["error"].is_string());
+    assert_eq!(failed["profile"], Value::Null);
+}

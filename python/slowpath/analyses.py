@@ -1,0 +1,122 @@
+"""Analyses programs one after the other, whatever is then done with the results.
+
+It knows what a result is and who is to blame for a failure; the commands know what to do with it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from slowpath import engine
+from slowpath.exit_codes import ExitCode
+from slowpath.kernels import Kernels
+from slowpath.plan import Plan, Task, Wishes
+from slowpath.progress import live_line
+from slowpath.results import Detail, Result, failed_result
+from slowpath.terminal import error, note
+
+_NO_DETAIL: Detail = {"paths": [], "code": [], "stopped": None, "usage": False}
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is to be analysed, and how."""
+
+    files: Sequence[str]
+    wishes: Wishes
+    options: engine.Options  # but for target and metric, which every program has its own
+    btf: str | None
+    reproduce: list[str]  # options that repeat this work, target and metric left out
+    option_files: Mapping[str, str]  # options that name a file, such as --assume, and its name
+
+
+class Analysed(NamedTuple):
+    """A program and what is known of it now."""
+
+    task: Task
+    result: Result
+    detail: Detail
+    interrupted: bool  # the user wants no more
+
+
+def note_remarks(plan: Plan) -> None:
+    """Says on standard error which programs are left out."""
+    for file, remark in plan.remarks:
+        note(f"note: {file}: {remark}")
+
+
+def analyse_all(
+    work: Work, tasks: Sequence[Task], kernels: Kernels, *, interrupted: bool = False
+) -> Iterator[Analysed]:
+    """Analyses every program; a failure does not stop the rest, an interrupt does."""
+    for task in tasks:
+        if interrupted:
+            result = _failure(task, "interrupted before it was analysed")
+            yield Analysed(task, result, _NO_DETAIL | {"stopped": "interrupted"}, interrupted)
+            continue
+        result, detail, interrupted = _analyse(work, task, kernels)
+        yield Analysed(task, result, detail, interrupted)
+
+
+def _analyse(work: Work, task: Task, kernels: Kernels) -> tuple[Result, Detail, bool]:
+    """The result, its details, and whether the user wants no more."""
+    if task.error is not None:
+        return _failure(task, task.error), _NO_DETAIL, False
+    choice = engine.Choice(0, None)
+    if task.program is not None:
+        kernel = kernels.for_program(needed=task.program.needs_kernel)
+        choice = engine.Choice(task.program.number, kernel)
+    target = task.target
+    options = replace(
+        work.options, target=target.text, target_is_text=target.is_text, metric=task.metric
+    )
+    try:
+        with live_line(task.label, task.metric) as show:
+            return engine.analyse(task.file, task.data, options, show, choice)
+    except engine.EngineError as defect:
+        message = f"internal error: {defect}; please report it"
+        return _failure(task, message), _NO_DETAIL, False
+
+
+def _failure(task: Task, message: str) -> Result:
+    result = failed_result(task.file, task.target.name, task.metric, message)
+    if task.program is not None:
+        result["section"], result["program"] = task.program.section, task.program.name
+    return result
+
+
+def judge(analysed: Analysed) -> ExitCode:
+    """What the exit code says of an analysis by itself."""
+    if analysed.detail["usage"]:
+        return ExitCode.USAGE
+    if analysed.result["error"] is None:
+        return ExitCode.FINE
+    return ExitCode.INPUT if analysed.detail["stopped"] is None else ExitCode.UNDECIDED
+
+
+class Complaints:
+    """Says on standard error why programs could not be analysed."""
+
+    def __init__(self, work: Work, say: Callable[[str, str], None] = error) -> None:
+        """Has `say` say it: of which file, and what."""
+        self._work = work
+        self._say = say
+        self._said = set[tuple[str, str]]()
+
+    def add(self, analysed: Analysed) -> None:
+        """Says it once, where several programs fail for the same reason: a file of an option."""
+        if analysed.result["error"] is None:
+            return
+        complaint = self._blamed(analysed.task, analysed.result["error"])
+        if complaint not in self._said:
+            self._say(*complaint)
+        self._said.add(complaint)
+
+    def _blamed(self, task: Task, message: str) -> tuple[str, str]:
+        """The file to blame and the message; the engine knows files of options by the option."""
+        for option, name in self._work.option_files.items():
+            if message.startswith(f"{option}:"):
+                return name, name + message.removeprefix(option)
+        if task.program is None:
+            return task.file, message
+        return task.file, f"{task.program.name}: {message}"

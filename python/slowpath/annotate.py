@@ -1,0 +1,74 @@
+"""The command `slowpath annotate`: the code of programs with what each line costs at worst."""
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+from slowpath import engine
+from slowpath.analyses import Analysed, Complaints, Work, analyse_all, judge, note_remarks
+from slowpath.annotate_report import annotation_report, headline
+from slowpath.annotate_rows import Annotation, annotation
+from slowpath.annotate_sources import Source, find_source
+from slowpath.exit_codes import ExitCode, worst
+from slowpath.kernels import Kernels
+from slowpath.plan import make_plan
+from slowpath.terminal import note, out
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How programs are to be shown."""
+
+    form: Literal["table", "json"]
+    instructions: bool  # below each source line
+
+
+def annotate(work: Work, wanted: Wanted) -> ExitCode:
+    """Annotates every program; a failure does not stop the rest.
+
+    Raises:
+        OptionError: when an option makes no sense for what the files are.
+        InputError: when a kernel's types cannot be read.
+    """
+    kernels = Kernels(work.btf)
+    plan = make_plan(work.files, work.wishes)
+    note_remarks(plan)
+    complaints = Complaints(work)
+    codes = list[ExitCode]()
+    if wanted.form == "json":
+        out(f'{{"slowpath": {json.dumps(engine.version())}, "annotations": [')
+    for number, analysed in enumerate(analyse_all(work, plan.tasks, kernels)):
+        annotated = annotation(analysed.result, analysed.detail)
+        if wanted.form == "json":
+            out(("," if number else "") + json.dumps(annotated))
+        elif annotated["error"] is None:
+            if ExitCode.FINE in codes:
+                out("")
+            _report(analysed, annotated, wanted)
+        complaints.add(analysed)
+        codes.append(judge(analysed))
+    if wanted.form == "json":
+        out("]}")
+    return worst(codes)
+
+
+def _report(analysed: Analysed, annotated: Annotation, wanted: Wanted) -> None:
+    for line in headline(analysed.result):
+        out(line)
+    out("")
+    sources = _sources(annotated)
+    for line in annotation_report(annotated, sources, instructions=wanted.instructions):
+        out(line)
+
+
+def _sources(annotated: Annotation) -> dict[str, Source]:
+    """The source files of a program, as far as they are there and the same."""
+    known = dict[str, dict[int, str]]()
+    for line in annotated["lines"]:
+        known.setdefault(line["file"], {})[line["line"]] = line["text"]
+    sources = {}
+    for file, lines in known.items():
+        sources[file] = find_source(file, annotated["file"], lines)
+        if sources[file].remark is not None:
+            note(f"note: {annotated['file']}: {sources[file].remark}")
+    return sources

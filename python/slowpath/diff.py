@@ -1,0 +1,127 @@
+"""The command `slowpath diff`: what a change did to the guarantees of programs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
+
+from slowpath.diff_columns import Row, make_row
+from slowpath.diff_filters import (
+    Comparison,
+    Filter,
+    Order,
+    check_column,
+    keep_rows,
+    parse_comparison,
+    parse_filter,
+    parse_sort,
+    sort_rows,
+)
+from slowpath.diff_gates import Failure, Gate, failures
+from slowpath.diff_lines import changed_lines
+from slowpath.diff_output import csv_lines, json_lines
+from slowpath.diff_pairs import Pair, match_programs
+from slowpath.diff_report import Report, markdown, table
+from slowpath.diff_sides import Side, Sides, load_sides
+from slowpath.exit_codes import ExitCode, worst
+from slowpath.options import repeat
+from slowpath.plan import OptionError
+from slowpath.requirement import reproduce
+from slowpath.selection import Selection
+from slowpath.terminal import error, note, out
+
+Format = Literal["table", "json", "csv", "markdown"]
+_FORMATS = {"table": table, "json": json_lines, "csv": csv_lines, "markdown": markdown}
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be shown of a comparison, and what must not be."""
+
+    form: Format
+    filters: Sequence[Filter]
+    orders: Sequence[Order]
+    gates: Sequence[Gate]
+    lines: int  # that got dearer, and cheaper, of each program
+
+    @staticmethod
+    def of_words(
+        form: Format, keep: Sequence[str], sort: str | None, fail_on: Sequence[str], lines: int
+    ) -> "Wanted":
+        """What the options say.
+
+        Raises:
+            OptionError: when one makes no sense.
+        """
+        filters = [_read("--filter", parse_filter, text) for text in keep]
+        orders = [] if sort is None else _read("--sort", parse_sort, sort)
+        gates = [Gate(text, _read("--fail-on", parse_comparison, text)) for text in fail_on]
+        return Wanted(form, filters, orders, gates, lines)
+
+
+def _read(option: str, read: Callable[[str], T], text: str) -> T:
+    try:
+        return read(text)
+    except ValueError as problem:
+        raise OptionError(option, str(problem)) from None
+
+
+def diff(sides: Sides, wanted: Wanted) -> ExitCode:
+    """Compares two files and writes what is different.
+
+    Raises:
+        OptionError: when an option makes no sense for the files.
+        InputError: when a file cannot be read, or the results cannot be compared.
+    """
+    old, new = load_sides(sides)
+    rows = [make_row(pair) for pair in match_programs(old.results, new.results)]
+    _check_columns(wanted, rows)
+    stopped = failures(rows, wanted.gates)
+    commands = [_reproduce(sides, old, new, failure) for failure in stopped]
+    shown = sort_rows(keep_rows(rows, wanted.filters), wanted.orders)
+    changes = [changed_lines(row.pair) for row in shown]
+    report = Report(old.file, new.file, shown, changes, stopped, commands, wanted.lines)
+    for line in _FORMATS[wanted.form](report):
+        out(line)
+    for failure, command in zip(stopped, commands, strict=True):
+        error(failure.row.pair.label, failure.reason)
+        note(f"reproduce: {command}")
+    undecided = old.undecided + new.undecided
+    failed = [f for f in stopped if not (f.unknown and any(r in undecided for r in f.row.pair))]
+    codes = [*old.codes, *new.codes, ExitCode.FAILED if failed else ExitCode.FINE]
+    return worst(codes)
+
+
+def _check_columns(wanted: Wanted, rows: Sequence[Row]) -> None:
+    """Every column that an option names has to exist.
+
+    Raises:
+        OptionError: naming the option.
+    """
+    conditions = [one.condition for one in wanted.filters]
+    named = [("--filter", c.column) for c in conditions if isinstance(c, Comparison)]
+    named += [("--sort", order.column) for order in wanted.orders]
+    named += [("--fail-on", gate.condition.column) for gate in wanted.gates]
+    for option, column in named:
+        try:
+            check_column(column, rows)
+        except ValueError as problem:
+            raise OptionError(option, str(problem)) from None
+
+
+def _reproduce(sides: Sides, old: Side, new: Side, failure: Failure) -> str:
+    """The shell command that shows one failure again."""
+    pair, options = failure.row.pair, list[str]()
+    typed = replace(sides.typed, selection=_only(pair, sides.typed.selection))
+    if old.saved and new.saved:
+        options += typed.selection.words()
+    else:
+        target = pair.measured["target"] if typed.target is None else typed.target
+        options += ["--target", target, "--metric", pair.measured["metric"], *repeat(typed)]
+    return reproduce("diff", [old.file, new.file], [*options, "--fail-on", failure.gate.text])
+
+
+def _only(pair: Pair, selection: Selection) -> Selection:
+    """A selection of one pair where a name tells it apart, else the one that found it."""
+    plain = len(pair.names) == 1 and pair.names[0].isidentifier()
+    return Selection(names=tuple(pair.names)) if plain else selection

@@ -1,0 +1,267 @@
+"""`slowpath diff` as users run it."""
+
+import csv
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slowpath import engine
+from slowpath.diff_output import CSV_COLUMNS
+from slowpath.diff_sides import Sides, load_sides
+from slowpath.exit_codes import ExitCode
+from slowpath.options import Typed
+from support import ROOT, make_bound, make_result, save_results, slowpath
+
+PLAIN = "examples/alaw2ulaw.bpf.o"
+OPTIMISED = "examples/alaw2ulaw_opt.bpf.o"
+COUNT = ("--target", "ebpf")
+
+
+def diff(*arguments: str | Path, code: int = 0) -> str:
+    run = slowpath("diff", *arguments)
+    assert (run.returncode, run.stderr) == (code, "")
+    return run.stdout
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> list[str]:
+    return save_results(tmp_path)
+
+
+def test_csv(saved: list[str]) -> None:
+    rows = list(csv.DictReader(diff(*saved, "--format", "csv").splitlines()))
+    assert tuple(rows[0]) == CSV_COLUMNS
+    assert [row["program"] for row in rows] == ["slower", "same", "lost", "added"]
+    assert [row["change"] for row in rows] == ["worse", "same", "gone", "new"]
+    assert float(rows[0]["bitrate_pct"]) == pytest.approx(-10)
+    assert (rows[2]["bitrate_b"], rows[2]["bitrate_diff"], rows[2]["verdict_b"]) == ("N/A",) * 3
+    assert float(rows[3]["bitrate_b"]) == make_bound()["bitrate_bps"]
+    assert rows[3]["bitrate_a"] == rows[3]["instructions_b"] == "N/A"
+
+
+def test_the_changes_of_lines_are_the_change_of_the_path() -> None:
+    arguments = (PLAIN, OPTIMISED, *COUNT, "--format", "json")
+    (program,) = json.loads(diff(*arguments))["programs"]
+    assert program["component"] == "instructions"
+    total = sum(line["cost_diff"] for line in program["lines"])
+    assert total == program["values"]["instructions_diff"] == 6464 - 8544
+
+
+def test_saved_results_are_as_good_as_programs(tmp_path: Path) -> None:
+    for file, name in ((PLAIN, "old.json"), (OPTIMISED, "new.json")):
+        run = slowpath("bound", file, *COUNT, "--format", "json")
+        (tmp_path / name).write_text(run.stdout)
+    from_files = diff(PLAIN, OPTIMISED, *COUNT)
+    old, new = str(tmp_path / "old.json"), str(tmp_path / "new.json")
+    assert from_files.splitlines()[1:] == diff(old, new).splitlines()[1:]
+    assert from_files.splitlines()[1:] == diff(old, OPTIMISED, *COUNT).splitlines()[1:]
+
+
+def test_the_same_program_is_the_same() -> None:
+    text = diff(PLAIN, PLAIN, *COUNT, "--fail-on", "instructions_diff != 0")
+    assert ": 1 same\n" in text
+    assert "lines that got" not in text
+
+
+def test_listings() -> None:
+    text = diff("examples/two_protocols.asm", "examples/size_classes.asm", "--cores", "5")
+    assert "1 worse" in text
+    assert re.search(r"-9\.29 % +worse", text)
+    assert "mem[read32_swap, $xfer_0, gprA_2, 0xe, 5]" in text
+
+
+# --- gates ----------------------------------------------------------------------------------------
+
+
+def test_a_gate_names_the_program_and_how_to_see_it_again(saved: list[str]) -> None:
+    run = slowpath("diff", *saved, "-n", "s*", "--fail-on", "bitrate_pct < -5")
+    assert run.returncode == 1
+    error, command = run.stderr.splitlines()
+    assert error.startswith("error: sample.asm: bitrate_pct is -10.00 %")
+    assert command.startswith("reproduce: slowpath diff ")
+    assert "--prog-name slower" in command
+    again = slowpath(*shlex.split(command)[2:])
+    assert (again.returncode, again.stderr) == (1, run.stderr)
+
+
+def test_reproduction_of_an_analysis() -> None:
+    gate = ("--fail-on", "instructions_b > 6000", "--fail-on", "instructions_b > 7000")
+    run = slowpath("diff", PLAIN, OPTIMISED, *gate, *COUNT, "--mtu", "1200")
+    assert run.returncode == 1
+    assert run.stderr.count("error: ") == run.stderr.count("reproduce: ") == 1
+    command = run.stderr.splitlines()[1].removeprefix("reproduce: ")
+    assert "--target ebpf --metric instructions --mtu 1200" in command
+    assert slowpath(*shlex.split(command)[1:]).returncode == 1
+
+
+def test_what_is_not_available_does_not_pass(saved: list[str]) -> None:
+    for name, reason in (("lost", "NEW has no such program"), ("added", "OLD has no such program")):
+        run = slowpath("diff", *saved, "-n", name, "--fail-on", "bitrate_pct < -5")
+        assert run.returncode == 1
+        assert f"bitrate_pct is N/A ({reason})" in run.stderr
+    # What such a program has can be asked for.
+    assert diff(*saved, "-n", "added", "--fail-on", "bitrate_b < 1Gbit/s")
+    run = slowpath("diff", *saved, "-n", "same", "--fail-on", "instructions_pct > 5")
+    assert run.returncode == 1
+    assert "instructions_pct is N/A" in run.stderr
+
+
+def test_filters_do_not_hide_from_gates(saved: list[str]) -> None:
+    run = slowpath("diff", *saved, "-f", "same", "--fail-on", "bitrate_pct < -5")
+    assert run.returncode == 1
+    assert "slower" not in run.stdout
+    assert "slower" in run.stderr
+
+
+def test_filter_and_sort(saved: list[str]) -> None:
+    def programs(*options: str) -> list[str]:
+        text = diff(*saved, "--format", "csv", *options)
+        return [row["program"] for row in csv.DictReader(text.splitlines())]
+
+    assert programs("--filter", "bitrate_pct < -5") == ["slower"]
+    assert programs("-f", "bitrate_pct == N/A") == ["lost", "added"]
+    assert programs("-f", "!s*", "-f", "!lost") == []  # the file is called sample.asm
+    assert programs("-f", "*/s*") == ["slower", "same"]
+    assert programs("--sort", "program") == ["added", "lost", "same", "slower"]
+    assert programs("--sort", "bitrate_pct^") == ["slower", "same", "lost", "added"]
+    assert programs("--sort", "bitrate_pct") == ["same", "slower", "lost", "added"]
+
+
+# --- exit codes and messages ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((PLAIN,), "Missing argument"),
+        ((PLAIN, PLAIN, "--fail-on", "x*"), "'--fail-on': 'x*' is no comparison"),
+        ((PLAIN, PLAIN, "--fail-on", "speed_pct < 5", *COUNT), "there is no column 'speed_pct'"),
+        ((PLAIN, PLAIN, "--sort", "%"), "'--sort': '%' is no column"),
+        ((PLAIN, PLAIN, "--sort", "speed", *COUNT), "there is no column 'speed'"),
+        ((PLAIN, PLAIN, "--filter", "bitrate_pct < x"), "'--filter': 'bitrate_pct < x': < needs"),
+        ((PLAIN, PLAIN, "-n", "unheard-of"), "no program matches --prog-name 'unheard-of'"),
+        ((PLAIN, PLAIN, "--metric", "bitrate", *COUNT), "there is no bitrate"),
+    ],
+)
+def test_wrong_usage(arguments: tuple[str, ...], message: str) -> None:
+    run = slowpath("diff", *arguments)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert message in run.stderr
+
+
+def test_options_of_analyses_mean_nothing_to_saved_results(saved: list[str]) -> None:
+    run = slowpath("diff", *saved, "--deadline", "5")
+    assert run.returncode == 2
+    assert "'--deadline': OLD and NEW are saved results, nothing is analysed" in run.stderr
+
+
+def test_unreadable_input(tmp_path: Path) -> None:
+    for content in ("{", "[]", '{"results": 5}', '{"results": [{}]}', '{"objects": []}'):
+        file = tmp_path / "bad"
+        file.write_text(content)
+        run = slowpath("diff", PLAIN, file)
+        assert (run.returncode, run.stdout) == (3, ""), content
+        assert run.stderr.startswith(f"error: {file}: "), content
+        assert run.stderr.count("\n") == 1
+    run = slowpath("diff", tmp_path / "missing", PLAIN)
+    assert (run.returncode, run.stderr) == (3, f"error: {tmp_path / 'missing'}: no such file\n")
+
+
+def test_a_program_that_cannot_be_analysed(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.asm"
+    bad.write_text("nonsense")
+    run = slowpath("diff", PLAIN, bad)
+    assert run.returncode == 3
+    assert run.stderr.startswith("error: ")
+    assert run.stderr.count("\n") == 1
+    assert "1 unknown" in run.stdout
+
+
+def test_what_could_not_be_analysed_before_is_no_fault_of_the_change(tmp_path: Path) -> None:
+    bad, saved = tmp_path / "bad.asm", tmp_path / "saved.json"
+    bad.write_text("nonsense")
+    saved.write_text(slowpath("bound", bad, "--format", "json").stdout)
+    for old in (bad, saved):
+        run = slowpath("diff", old, PLAIN, *COUNT)
+        assert run.returncode == 0
+        assert run.stderr.startswith(f"note: {old}: ")
+        assert run.stderr.count("\n") == 1
+        assert "bad -> alaw2ulaw N/A 8544 N/A N/A unknown" in " ".join(run.stdout.split())
+        gate = ("--fail-on", "instructions_pct > 5")
+        assert slowpath("diff", old, PLAIN, *COUNT, *gate).returncode == 1
+
+
+def test_a_file_that_was_not_there_before_had_no_programs(tmp_path: Path) -> None:
+    saved = tmp_path / "saved.json"
+    saved.write_text(slowpath("bound", tmp_path / "none.o", "--format", "json").stdout)
+    run = slowpath("diff", saved, PLAIN, *COUNT)
+    assert run.returncode == 0
+    assert "1 new" in run.stdout
+    assert "no such file" in run.stderr
+    assert slowpath("diff", PLAIN, saved, *COUNT).returncode == 3
+
+
+def test_an_interrupt_ends_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first Ctrl-C stops the analysis of OLD; that of NEW is not begun."""
+    analysed = []
+
+    def interrupted(file: str, *_: object) -> engine.Outcome:
+        analysed.append(file)
+        stopped = make_result(guarantee=make_bound(exact=False, stopped="interrupted"), paths=[])
+        return engine.Outcome(
+            stopped, {"paths": [], "code": [], "stopped": None, "usage": False}, True
+        )
+
+    monkeypatch.setattr(engine, "analyse", interrupted)
+    files = [str(ROOT / file) for file in (PLAIN, OPTIMISED)]
+    old, new = load_sides(Sides(files[0], files[1], Typed(target="ebpf")))
+    assert analysed == files[:1]
+    assert [result["error"] for result in old.results] == [None]
+    assert [result["error"] for result in new.results] == ["interrupted before it was analysed"]
+    assert new.codes == [ExitCode.UNDECIDED]
+
+
+def test_what_was_not_analysed_alike_is_not_compared(saved: list[str]) -> None:
+    run = slowpath("diff", saved[0], PLAIN, *COUNT, "-n", "*")
+    assert run.returncode == 0  # no program in common
+    single = Path(saved[0]).with_name("single.json")
+    single.write_text(json.dumps({"results": [make_result(program="alaw2ulaw")]}))
+    run = slowpath("diff", single, PLAIN, *COUNT)
+    assert (run.returncode, run.stdout) == (3, "")
+    assert "analysed for target ebpf, metric instructions, the old one for target" in run.stderr
+
+
+def test_one_side_without_the_program(tmp_path: Path) -> None:
+    shutil.copy(ROOT / PLAIN, tmp_path / "a.o")
+    text = diff(tmp_path / "a.o", OPTIMISED, "-n", "alaw2ulaw_opt", *COUNT)
+    assert "1 new" in text
+
+
+def test_an_analysis_that_was_stopped_is_undecided() -> None:
+    run = slowpath("diff", PLAIN, OPTIMISED, *COUNT, "--deadline", "1e-9")
+    assert run.returncode == 4
+    gate = ("--fail-on", "instructions_pct > 5")
+    run = slowpath("diff", PLAIN, OPTIMISED, *COUNT, "--deadline", "1e-9", *gate)
+    assert run.returncode == 4
+    assert "instructions_pct is N/A" in run.stderr
+
+
+def test_every_key_is_documented(saved: list[str]) -> None:
+    page = (ROOT / "docs/json.md").read_text()
+    documents: list[Any] = [
+        json.loads(slowpath("diff", *sides, "--format", "json", *gate).stdout)
+        for sides, gate in (
+            (saved, ("--fail-on", "bitrate_pct < -5")),
+            ((PLAIN, OPTIMISED, *COUNT), ()),
+        )
+    ]
+    assert documents[0].pop("slowpath")
+    keys = {*documents[0], *documents[0]["failures"][0], *documents[0]["programs"][0]}
+    keys |= {re.sub("_[ab]$", "", key) for key in documents[1]["programs"][0]["lines"][0]}
+    keys |= {re.sub("_(a|b|diff|pct)$", "", key) for key in documents[0]["programs"][0]["values"]}
+    assert not {key for key in keys if f"`{key}`" not in page}

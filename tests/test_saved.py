@@ -1,0 +1,127 @@
+"""Saved results: read back as they were written, and refused when they are something else."""
+
+import copy
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slowpath.diff_columns import make_row
+from slowpath.diff_filters import parse_comparison
+from slowpath.diff_gates import Gate, failures
+from slowpath.diff_lines import changed_lines
+from slowpath.diff_output import csv_lines, json_lines
+from slowpath.diff_pairs import match_programs
+from slowpath.diff_report import Report, markdown, table
+from slowpath.inputs import InputError
+from slowpath.results import Result
+from slowpath.saved import looks_saved, read_saved
+from slowpath.shapes import ShapeError, check_shape
+from support import make_bound, make_result, slowpath
+
+GOOD = {"slowpath": "0", "results": [make_result(), make_result(guarantee=None, error="no")]}
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=10,
+)
+
+
+def read(document: object) -> list[Result]:
+    return read_saved("saved.json", json.dumps(document).encode())
+
+
+def test_what_was_written_is_read() -> None:
+    assert read(GOOD) == json.loads(json.dumps(GOOD))["results"]
+    for file in ("examples/tunnel.bpf.o", "examples/dram_reads.asm", "examples/none.asm"):
+        run = slowpath("bound", file, "--format", "json")
+        results = read_saved("saved.json", run.stdout.encode())
+        assert results == json.loads(run.stdout)["results"]
+
+
+def test_newer_and_older_versions() -> None:
+    newer = copy.deepcopy(GOOD)
+    newer["results"][0]["more"] = 5  # type: ignore[index]
+    assert read(newer)[0]["program"] == "sample"
+    older: Any = copy.deepcopy(GOOD)
+    del older["results"][0]["profile"]
+    assert read(older)[0]["profile"] is None
+
+
+@settings(deadline=None)
+@given(JSON)
+def test_other_json_is_refused(document: object) -> None:
+    with pytest.raises(InputError, match=r"is no output of slowpath bound|no JSON"):
+        read({"results": [document]})
+
+
+def places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """All places in a document."""
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value if isinstance(value, list) else ())
+    )
+    found = [path] if path else []
+    for key, inner in items:
+        found += places(inner, (*path, key))
+    return found
+
+
+RESULT = json.loads(json.dumps(make_result()))
+PLACES = places(RESULT)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(PLACES), JSON)
+def test_damage_is_refused_or_harmless(place: tuple[Any, ...], value: object) -> None:
+    damaged = copy.deepcopy(RESULT)
+    inner = damaged
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    with suppress(InputError):
+        (pair,) = match_programs(read({"results": [damaged]}), [make_result()])
+        row, changes = make_row(pair), changed_lines(pair)
+        gate = Gate("bitrate_pct < -5", parse_comparison("bitrate_pct < -5"))
+        stopped = failures([row], [gate])
+        report = Report("a", "b", [row], [changes], stopped, ["again"] * len(stopped), 10)
+        for writer in (table, markdown, json_lines, csv_lines):
+            assert all("\n" not in line.text or writer is csv_lines for line in writer(report))
+
+
+def test_the_place_of_the_damage_is_named() -> None:
+    damaged = json.loads(json.dumps(GOOD))
+    damaged["results"][1]["stats"]["sat"] = "many"
+    with pytest.raises(InputError, match=r"results\[1\]\.stats\.sat: should be a whole number"):
+        read(damaged)
+    damaged = json.loads(json.dumps(GOOD))
+    del damaged["results"][0]["paths"][0]["witness"]["maps"]
+    with pytest.raises(InputError, match=r"paths\[0\]\.witness: lacks 'maps'"):
+        read(damaged)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 10**400, True, "5"])
+def test_numbers_are_numbers(number: object) -> None:
+    with pytest.raises(ShapeError, match="bitrate_bps"):
+        check_shape([make_result(guarantee=make_bound(bitrate_bps=number))], list[Result], "r")
+
+
+def test_no_results_are_no_comparison() -> None:
+    with pytest.raises(InputError, match="it has no results"):
+        read({"slowpath": "0", "results": []})
+
+
+def test_programs_are_no_json() -> None:
+    assert looks_saved(b' \n{"results": []}')
+    assert not looks_saved(b"\x7fELF")
+    assert not looks_saved(b"; a listing {")
+    assert not looks_saved(b"")
+
+
+def test_deep_nesting_is_an_error() -> None:
+    with pytest.raises(InputError, match="no JSON"):
+        read_saved("saved.json", b'{"results": ' + b"[" * 100_000)
