@@ -59,11 +59,22 @@ def ticks(cost: float) -> int:
     return round(cost * 10**9)
 
 
+CARD = ("--target", "agilio-cx-2x40")
+
+
 @pytest.mark.parametrize(
-    "file", [PLAIN, "examples/tunnel.bpf.o", "examples/dram_reads.asm", "examples/counter_loop.asm"]
+    ("file", "target"),
+    [
+        (PLAIN, COUNT),
+        ("examples/tunnel.bpf.o", COUNT),
+        (PLAIN, CARD),
+        ("examples/count_min.4.bpf.o", CARD),
+        ("examples/dram_reads.asm", CARD),
+        ("examples/counter_loop.asm", CARD),
+    ],
 )
-def test_all_lines_and_the_overhead_are_the_whole(file: str) -> None:
-    (found,) = annotations(file)
+def test_all_lines_and_the_overhead_are_the_whole(file: str, target: tuple[str, ...]) -> None:
+    (found,) = annotations(file, *target)
     for component, whole in found["cost"].items():
         rows = [found["overhead"], *(entry["cost"] for entry in found["instructions"])]
         assert sum(ticks(row[component]) for row in rows) == ticks(whole)

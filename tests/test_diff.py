@@ -52,6 +52,18 @@ def test_the_changes_of_lines_are_the_change_of_the_path() -> None:
     assert total == program["values"]["instructions_diff"] == 6464 - 8544
 
 
+def test_rates_of_compiled_programs() -> None:
+    arguments = (PLAIN, OPTIMISED, "--target", "agilio-cx-2x40", "--format", "json")
+    (program,) = json.loads(diff(*arguments))["programs"]
+    values = program["values"]
+    assert program["change"] == "better"
+    assert values["bitrate_pct"] > 20
+    assert program["component"] == "processing"
+    total = sum(line["cost_diff"] for line in program["lines"])
+    assert total == values["processing_cycles_diff"] < 0
+    assert any(line["file_a"] == "./alaw2ulaw.bpf.c" for line in program["lines"])
+
+
 def test_saved_results_are_as_good_as_programs(tmp_path: Path) -> None:
     for file, name in ((PLAIN, "old.json"), (OPTIMISED, "new.json")):
         run = slowpath("bound", file, *COUNT, "--format", "json")

@@ -25,6 +25,7 @@ OPTIONS = Options(
     deadline_seconds=None,
     assume=None,
     maps=None,
+    map_abi=None,
 )
 
 

@@ -108,10 +108,10 @@ def test_unknown_types_only_when_asked_for() -> None:
     assert [r["program"] for r in analyse(legacy, "-s", "7/*")] == ["tail"]
 
 
-def test_another_target_has_no_prices() -> None:
+def test_what_the_card_cannot_run_says_so() -> None:
     run = slowpath("bound", FILTER, "--target", "agilio-cx-2x40")
     assert run.returncode == 3
-    assert "has no prices for BPF instructions" in run.stderr
+    assert "the card cannot run this program" in run.stderr
     assert "--target ebpf" in run.stderr
     assert run.stderr.count("\n") == 1
 

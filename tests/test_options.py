@@ -41,6 +41,7 @@ def test_defaults() -> None:
         deadline_seconds=None,
         assume=None,
         maps=None,
+        map_abi=None,
     )
 
 

@@ -15,6 +15,7 @@ from slowpath.cli_options import (
     Cores,
     Deadline,
     KernelTypes,
+    MapAbi,
     Maps,
     Metric,
     Mtu,
@@ -86,6 +87,7 @@ def bound(
     ] = None,
     assume: Assume = None,
     maps: Maps = None,
+    map_abi: MapAbi = None,
     btf: KernelTypes = None,
     form: Annotated[
         Literal["table", "json", "csv"],
@@ -114,7 +116,19 @@ def bound(
 
     chosen = Selection(tuple(section or ()), tuple(prog_name or ()))
     typed = Typed(
-        target, metric, cores, unroll, paths, mtu, deadline, require, assume, maps, btf, chosen
+        target,
+        metric,
+        cores,
+        unroll,
+        paths,
+        mtu,
+        deadline,
+        require,
+        assume,
+        maps,
+        map_abi,
+        btf,
+        chosen,
     )
     with _failures_told(context):
         code = run(make_job(files, typed, form, pcap, verbose=verbose))
@@ -138,6 +152,7 @@ def annotate(
     deadline: Deadline = None,
     assume: Assume = None,
     maps: Maps = None,
+    map_abi: MapAbi = None,
     btf: KernelTypes = None,
     instructions: Annotated[
         bool, typer.Option("--instructions", help="Show the instructions below each source line.")
@@ -162,7 +177,17 @@ def annotate(
 
     chosen = Selection(tuple(section or ()), tuple(prog_name or ()))
     typed = Typed(
-        target, metric, cores, unroll, "1", mtu, deadline, None, assume, maps, btf, chosen
+        target=target,
+        metric=metric,
+        cores=cores,
+        unroll=unroll,
+        mtu=mtu,
+        deadline=deadline,
+        assume=assume,
+        maps=maps,
+        map_abi=map_abi,
+        btf=btf,
+        selection=chosen,
     )
     with _failures_told(context):
         code = annotate(make_work(files, typed), Wanted(form, instructions))
@@ -189,6 +214,7 @@ def diff(
     deadline: Deadline = None,
     assume: Assume = None,
     maps: Maps = None,
+    map_abi: MapAbi = None,
     btf: KernelTypes = None,
     keep: Annotated[
         list[str] | None,
@@ -245,7 +271,17 @@ def diff(
 
     chosen = Selection(tuple(section or ()), tuple(prog_name or ()))
     typed = Typed(
-        target, metric, cores, unroll, "1", mtu, deadline, None, assume, maps, btf, chosen
+        target=target,
+        metric=metric,
+        cores=cores,
+        unroll=unroll,
+        mtu=mtu,
+        deadline=deadline,
+        assume=assume,
+        maps=maps,
+        map_abi=map_abi,
+        btf=btf,
+        selection=chosen,
     )
     with _failures_told(context):
         wanted = Wanted.of_words(form, keep or [], sort, fail_on or [], lines)

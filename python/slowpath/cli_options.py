@@ -87,6 +87,15 @@ Maps = Annotated[
         help="Content of maps (TOML or JSON); maps that it does not name may hold anything.",
     ),
 ]
+MapAbi = Annotated[
+    str | None,
+    typer.Option(
+        "--map-abi",
+        metavar="NAME",
+        help="How programs that are compiled for a device reach maps: array-pointer (the default), "
+        "or call, as its stock firmware has it.",
+    ),
+]
 KernelTypes = Annotated[
     str | None,
     typer.Option(

@@ -131,5 +131,6 @@ def _refuse_options(typed: Typed) -> None:
     for field in fields(typed):
         if field.name != "selection" and getattr(typed, field.name) != field.default:
             raise OptionError(
-                f"--{field.name}", "OLD and NEW are saved results, nothing is analysed"
+                f"--{field.name.replace('_', '-')}",
+                "OLD and NEW are saved results, nothing is analysed",
             )

@@ -36,6 +36,7 @@ class Options:
     deadline_seconds: float | None
     assume: str | None  # TOML text
     maps: str | None  # TOML or JSON text
+    map_abi: str | None  # how compiled programs reach maps; None: the default
 
 
 class Progress(NamedTuple):
@@ -193,6 +194,7 @@ def analyse(
         deadline_seconds=options.deadline_seconds,
         assume=options.assume,
         maps=options.maps,
+        map_abi=options.map_abi,
     )
     news = Progress(0.0, 0.0, 0, 0, 0)
     with _interrupts_call(analysis.stop) as interrupted:

@@ -38,6 +38,7 @@ class Typed:
     require: str | None = None
     assume: str | None = None
     maps: str | None = None
+    map_abi: str | None = None
     btf: str | None = None
     selection: Selection = field(default_factory=Selection)
 
@@ -172,6 +173,7 @@ def make_work(files: Sequence[str], typed: Typed) -> Work:
         deadline_seconds=_read("--deadline", check_deadline, typed.deadline),
         assume=None if typed.assume is None else read_text(typed.assume),
         maps=None if typed.maps is None else read_text(typed.maps),
+        map_abi=typed.map_abi,
     )
     return Work(
         files=files,
@@ -231,6 +233,7 @@ def repeat(typed: Typed) -> list[str]:
         "--deadline": typed.deadline,
         "--assume": typed.assume,
         "--maps": typed.maps,
+        "--map-abi": typed.map_abi,
         "--btf": typed.btf,
         "--require": typed.require,
     }

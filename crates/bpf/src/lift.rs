@@ -45,6 +45,25 @@ use crate::line_info::LineInfo;
 use crate::{BpfProgram, Btf, Object};
 use lifter::Lifter;
 
+/// How far the ends of a packet can be moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes in front of the packet as received.
+    pub before: u64,
+    /// How many bytes of the packet as received can be cut off its head, if that is limited.
+    pub cut: Option<u64>,
+    /// Bytes behind the packet's start as received that the packet can extend to; none if its tail
+    /// can only be cut, by at least one byte.
+    pub tail: Option<u64>,
+}
+
+impl Room {
+    /// What native XDP guarantees: `XDP_PACKET_HEADROOM` less `sizeof(struct xdp_frame)`, and a page
+    /// of 4096 bytes less the head room and `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))`.
+    pub const KERNEL: Room =
+        Room { before: 256 - 40, cut: None, tail: Some(4096 - 256 - 320) };
+}
+
 /// What the lifter takes as given.
 #[derive(Clone, Debug)]
 pub struct LiftOptions {
@@ -58,6 +77,11 @@ pub struct LiftOptions {
     pub assumed_helpers: BTreeMap<String, String>,
     /// The types of the kernel, for programs that tail calls lead to.
     pub kernel: Option<Btf>,
+    /// Whether operations stay whose results nothing uses, so that every value of every register can
+    /// be asked for.
+    pub keeps_dead_operations: bool,
+    /// How far helpers can move the ends of the packet.
+    pub room: Room,
 }
 
 impl Default for LiftOptions {
@@ -69,6 +93,8 @@ impl Default for LiftOptions {
             contents: BTreeMap::new(),
             assumed_helpers: BTreeMap::new(),
             kernel: None,
+            keeps_dead_operations: false,
+            room: Room::KERNEL,
         }
     }
 }
@@ -146,7 +172,9 @@ pub fn lift(
         packet_length: Some(packet_length),
         assumptions: lifter.assumptions.into_iter().collect(),
     };
-    eliminate_dead_operations(&mut program);
+    if !options.keeps_dead_operations {
+        eliminate_dead_operations(&mut program);
+    }
     debug_assert_eq!(program.validate(), Ok(()));
     Ok(Lifted { program, lines, layout, depths })
 }

@@ -7,15 +7,19 @@
 pub mod concrete;
 mod error;
 mod facts;
+mod inspect;
 mod load;
 mod locate;
 mod machine;
 mod memory;
 mod resolve;
+mod start;
 mod written;
 
 pub use error::ExecError;
 pub use facts::{Contradiction, Facts, Reasons};
+pub use inspect::Stored;
 pub use machine::{ArcId, Machine, PointId, State};
 pub use memory::{Location, MemId};
 pub use resolve::Resolver;
+pub use start::{InitialByte, Start};

@@ -189,7 +189,10 @@ impl Machine {
 
     /// The byte that a region held when the program started.
     pub(crate) fn initial(&mut self, region: RegionId, offset: TermId) -> TermId {
-        self.pool.select(self.arrays[region.index()], offset)
+        match &self.given[region.index()] {
+            Some(given) => given(&mut self.pool, offset),
+            None => self.pool.select(self.arrays[region.index()], offset),
+        }
     }
 
     /// The bytes that a region held when the program started, as one value.

@@ -12,13 +12,15 @@ use crate::ExecError;
 use crate::facts::Facts;
 use crate::load::{Missing, Read};
 use crate::memory::{Location, MemId, MemPool};
+use crate::start::{InitialByte, Start};
 use crate::written::Written;
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_ir::{
-    BinaryOp, BlockId, InputKind, InsnIdx, Liveness, Op, Operand, OriginOp, Program, Reg, RegionId,
+    BinaryOp, BlockId, InputId, InputKind, InsnIdx, Liveness, Op, Operand, OriginOp, Program, Reg, RegionId,
     Target, Terminator,
 };
 use slowpath_smt::{ArrayId, Domain, Node, TermId, TermPool, VarId};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// A place in the unrolled graph where states meet; the owner of the graph numbers them.
@@ -69,6 +71,8 @@ pub struct Machine {
     /// The address of each region's first byte.
     pub(crate) bases: Vec<Option<TermId>>,
     pub(crate) arrays: Vec<ArrayId>,
+    /// What regions hold at the start, where that is given.
+    pub(crate) given: Vec<Option<InitialByte>>,
     /// What has been read before.
     pub(crate) reads: HashMap<(MemId, Location, Read), Result<TermId, Missing>>,
     /// Where accesses have been found to go.
@@ -80,10 +84,12 @@ pub struct Machine {
     drawn: HashMap<PointId, Vec<TermId>>,
     /// The values drawn in what is being executed.
     draws: Vec<TermId>,
+    /// Values to be drawn next.
+    pub(crate) expected: VecDeque<TermId>,
     inputs: Vec<TermId>,
     live_in: Vec<Vec<Reg>>,
     /// Registers of the block being executed.
-    regs: Vec<Option<TermId>>,
+    pub(crate) regs: Vec<Option<TermId>>,
 }
 
 impl Machine {
@@ -92,11 +98,26 @@ impl Machine {
     /// # Errors
     /// See [`ExecError`].
     pub fn new(program: Rc<Program>) -> Result<(Self, State), ExecError> {
-        let mut pool = TermPool::new();
+        Machine::from_start(program, Start::default())
+    }
+
+    /// The same with what some inputs and regions hold.
+    ///
+    /// # Errors
+    /// See [`ExecError`].
+    pub fn from_start(
+        program: Rc<Program>,
+        start: Start,
+    ) -> Result<(Self, State), ExecError> {
+        let Start { mut pool, inputs: known, initial } = start;
         let mut inputs = Vec::with_capacity(program.inputs.len());
-        for input in &program.inputs {
-            inputs.push(pool.var(&input.name, Domain::range(input.width, input.min, input.max)));
+        for (index, input) in program.inputs.iter().enumerate() {
+            let domain = Domain::range(input.width, input.min, input.max);
+            let given = known.get(&InputId::from(index)).copied();
+            inputs.push(given.unwrap_or_else(|| pool.var(&input.name, domain)));
         }
+        let regions = (0..program.regions.len()).map(RegionId::from);
+        let given = regions.map(|region| initial.get(&region).cloned()).collect();
         let liveness = Liveness::of(&program);
         let blocks = (0..program.blocks.len()).map(BlockId::from);
         let live_in = blocks.map(|block| liveness.live_in(block).collect()).collect();
@@ -106,12 +127,14 @@ impl Machine {
             leaves: HashMap::default(),
             bases: vec![None; program.regions.len()],
             arrays: Vec::new(),
+            given,
             reads: HashMap::default(),
             located: HashMap::default(),
             insn: 0,
             drawn_first: Vec::new(),
             drawn: HashMap::default(),
             draws: Vec::new(),
+            expected: VecDeque::new(),
             inputs,
             live_in,
             regs: vec![None; program.regs.len()],
@@ -364,8 +387,7 @@ impl Machine {
             }
             Op::Input { input, .. } => self.inputs[input.index()],
             Op::Unknown { min, max, .. } => {
-                let name = format!("unknown{insn}.{}", self.pool.var_count());
-                let drawn = self.pool.var(&name, Domain::range(width, min, max));
+                let drawn = self.draw(Domain::range(width, min, max));
                 self.draws.push(drawn);
                 drawn
             }
@@ -395,6 +417,19 @@ impl Machine {
             self.regs[dst.index()] = Some(value);
         }
         Ok(())
+    }
+
+    /// The next value that was announced, if it fits; else a new unknown.
+    fn draw(&mut self, domain: Domain) -> TermId {
+        if let Some(next) = self.expected.pop_front()
+            && self.pool.width(next) == domain.width()
+            && self.pool.domain(next).lo() >= domain.lo()
+            && self.pool.domain(next).hi() <= domain.hi()
+        {
+            return next;
+        }
+        let name = format!("unknown{}.{}", self.insn, self.pool.var_count());
+        self.pool.var(&name, domain)
     }
 
     fn binary(&mut self, op: BinaryOp, a: TermId, b: TermId) -> TermId {

@@ -25,6 +25,8 @@ pub struct Features {
     pub refined_ranges: bool,
     /// Stores to the packet.
     pub packet_writes: bool,
+    /// Stores of constants; else they are stored from registers. The driver does not take them.
+    pub store_constants: bool,
     /// Packet accesses at variable offsets.
     pub variable_offsets: bool,
     /// Copies from packet to packet of many bytes.
@@ -37,6 +39,8 @@ pub struct Features {
     pub loops: bool,
     /// Look-ups in an array map, and loads from its elements.
     pub maps: bool,
+    /// Look-ups of elements that the map does not have.
+    pub missing_elements: bool,
     /// Atomic adds to map elements; needs `maps`.
     pub atomics: bool,
     /// `bpf_xdp_adjust_head` and `bpf_xdp_adjust_tail`.
@@ -69,12 +73,14 @@ impl Default for Features {
             jump32: true,
             refined_ranges: true,
             packet_writes: true,
+            store_constants: false,
             variable_offsets: true,
             copies: true,
             overlapping_copies: true,
             stack: true,
             loops: true,
             maps: true,
+            missing_elements: true,
             atomics: true,
             helpers: true,
             random: false,
@@ -104,6 +110,6 @@ impl Features {
 
     /// Everything, with what the driver does not take.
     pub fn all() -> Self {
-        Features { little_endian: true, random: true, ..Features::default() }
+        Features { little_endian: true, random: true, store_constants: true, ..Features::default() }
     }
 }

@@ -15,6 +15,7 @@ mod bounds;
 mod call;
 mod context;
 mod copy;
+mod deviation;
 mod divide;
 mod error;
 mod frame;
@@ -32,6 +33,7 @@ mod translate;
 mod zero_extension;
 
 pub use error::CompileError;
+pub use helper::ROOM;
 
 use slowpath_bpf::lift::{LiftOptions, lift, registers};
 use slowpath_bpf::{BpfProgram, Object};
@@ -82,6 +84,8 @@ pub struct Compiled {
     /// The slot of the BPF program that each instruction is for; `None` for what the driver puts
     /// around the program.
     pub origins: Vec<Option<usize>>,
+    /// Where the card does something else than the kernel, one sentence each.
+    pub deviations: Vec<String>,
 }
 
 /// Compiles a program for the card.
@@ -93,18 +97,22 @@ pub fn compile(
     program: &BpfProgram,
     options: &CompileOptions,
 ) -> Result<Compiled, CompileError> {
-    let given = LiftOptions::default();
+    let given = LiftOptions {
+        keeps_dead_operations: true,
+        room: ROOM,
+        ..LiftOptions::default()
+    };
     let lifted = lift(object, program, &given)?;
     let registers = registers(object, program, &given)?;
     let mut plan = step::Plan::new(object, program, &lifted, &registers);
     subset::check(&plan, options.map_abi)?;
     optimize::optimize(&mut plan);
-    copy::check(&plan)?;
     let asm = translate::translate(&plan, options.map_abi)?;
     let (length, room) = (asm.insns.len(), options.map_abi.firmware().instructions);
     if length > room {
         let what = format!("{length} instructions for the card; its firmware has room for {room}");
         return Err(CompileError::program(what, "make the program smaller"));
     }
-    Ok(Compiled { listing: Listing::new(asm.insns), origins: asm.origins })
+    let deviations = deviation::deviations(&plan);
+    Ok(Compiled { listing: Listing::new(asm.insns), origins: asm.origins, deviations })
 }

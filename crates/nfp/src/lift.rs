@@ -23,6 +23,7 @@ mod local;
 mod machine;
 mod memory;
 mod multiply;
+mod result;
 mod shift;
 mod start;
 
@@ -43,12 +44,15 @@ pub struct LiftOptions {
     pub min_packet: u16,
     /// Length of the longest packet in bytes, without frame check sequence; at most 16383.
     pub max_packet: u16,
+    /// Whether the program's result, `r0`, is kept in a region of its own, `result`, for comparing it
+    /// with another program's: nothing else reads it.
+    pub keeps_result: bool,
 }
 
 impl Default for LiftOptions {
     /// From the minimum of Ethernet, 60 bytes, to the usual MTU, 1500 bytes.
     fn default() -> Self {
-        LiftOptions { min_packet: 60, max_packet: 1500 }
+        LiftOptions { min_packet: 60, max_packet: 1500, keeps_result: false }
     }
 }
 
@@ -59,13 +63,14 @@ impl Default for LiftOptions {
 /// not known, and for options that no packet fits.
 pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Program, LiftError> {
     if options.min_packet > options.max_packet || options.max_packet > start::MAX_PACKET_LENGTH {
-        let LiftOptions { min_packet: min, max_packet: max } = *options;
+        let LiftOptions { min_packet: min, max_packet: max, .. } = *options;
         return Err(LiftError::PacketLengths { min, max });
     }
     let plans = flow::plan(listing)?;
     let mut lifter = Lifter::new(listing, &plans);
-    let blocks = lifter.blocks()?;
+    let mut blocks = lifter.blocks()?;
     let Lifter { mut machine, classes, assumptions, .. } = lifter;
+    let result = options.keeps_result.then(|| result::keep(&mut machine, &mut blocks));
     let start = start::Start::new(&mut machine, options);
     let mut inputs = start.inputs;
     inputs.extend(machine.undefined.iter().map(|undefined| Input {
@@ -95,6 +100,9 @@ pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Prog
     refuse_undefined(listing, &program, &machine)?;
     program.inputs.truncate(start::FIXED_INPUTS);
     start::prologue(&mut program, machine, &start.bases);
+    if let Some(base) = result {
+        result::add_region(&mut program, base);
+    }
     debug_assert_eq!(program.validate(), Ok(()));
     Ok(program)
 }

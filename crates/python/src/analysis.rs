@@ -23,7 +23,7 @@ impl Analysis {
     #[new]
     #[pyo3(signature = (
         file, data, program, kernel, *, target, target_is_text, metric, cores, unroll, paths, mtu,
-        deadline_seconds, assume, maps
+        deadline_seconds, assume, maps, map_abi
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python constructor")]
     fn new(
@@ -41,6 +41,7 @@ impl Analysis {
         deadline_seconds: Option<f64>,
         assume: Option<String>,
         maps: Option<String>,
+        map_abi: Option<String>,
     ) -> Self {
         let options = Options {
             target,
@@ -53,6 +54,7 @@ impl Analysis {
             deadline_seconds,
             assume,
             maps,
+            map_abi,
         };
         let kernel = kernel.map(Kernel::shared);
         let request = Request { file, data: data.to_vec(), program, kernel, options };

@@ -16,6 +16,7 @@ mod options;
 mod report;
 mod result;
 mod show;
+mod verify;
 mod witness;
 
 pub use analysis::{Analysis, Event, Report, Step};
@@ -24,6 +25,7 @@ pub use error::Error;
 pub use frontend::{Kernel, ProgramInfo, programs};
 pub use options::{Options, Request};
 pub use show::{ShowRequest, show};
+pub use verify::{Counterexample, ElementByte, Left, Verification, verify, verify_listing};
 
 /// The version of this library.
 pub fn version() -> &'static str {

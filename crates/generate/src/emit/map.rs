@@ -54,10 +54,11 @@ impl Emitter<'_> {
     /// Puts the key on the stack.
     fn key(&mut self, element: &Element, depth: u16) -> Option<()> {
         let last = (1i32 << self.map.log_entries) - 1;
+        let masked = element.mask || !self.features.missing_elements;
         let key = match element.key {
-            Operand::Constant(key) if element.mask => Source::Imm(key & last),
+            Operand::Constant(key) if masked => Source::Imm(key & last),
             Operand::Constant(key) => Source::Imm(key),
-            Operand::Register(choice) if element.mask => {
+            Operand::Register(choice) if masked => {
                 let index = self.scalar(choice)?;
                 let dst = self.target(choice, &[index])?;
                 self.copy_register(dst, index);
@@ -66,6 +67,7 @@ impl Emitter<'_> {
             }
             Operand::Register(choice) => Source::Reg(self.scalar(choice)?),
         };
+        let key = self.stored(key, element.slot)?;
         self.push_at(Size::W, depth, key);
         Some(())
     }

@@ -151,8 +151,9 @@ impl Emitter<'_> {
         if !self.features.packet_writes {
             return None;
         }
-        let (base, offset) = self.place(size.bytes().into(), to, at)?;
         let src = self.source(value)?;
+        let src = self.stored(src, at)?;
+        let (base, offset) = self.place(size.bytes().into(), to, at)?;
         self.code.push(Insn::Store { size, base, offset, src });
         Some(())
     }

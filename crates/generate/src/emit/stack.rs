@@ -10,8 +10,21 @@ impl Emitter<'_> {
     pub(super) fn push(&mut self, size: Size, slot: Pick, value: Operand) -> Option<()> {
         let depth = self.depth(size, slot)?;
         let src = self.source(value)?;
+        let src = self.stored(src, slot)?;
         self.push_at(size, depth, src);
         Some(())
+    }
+
+    /// What is stored: constants go through a register where stores do not take them.
+    pub(super) fn stored(&mut self, src: Source, choice: Pick) -> Option<Source> {
+        match src {
+            Source::Imm(value) if !self.features.store_constants => {
+                let register = self.target(choice, &[])?;
+                self.set(register, value);
+                Some(Source::Reg(register))
+            }
+            _ => Some(src),
+        }
     }
 
     /// Stores a number so many bytes below the frame pointer.

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{Insn, Register, Source};
-use slowpath_bpf::lift::Lifted;
+use slowpath_bpf::lift::{Lifted, RegisterValue, Registers};
 use slowpath_ir::{BlockId, Reg};
-use slowpath_ranges::{Domain, Ranges, analyze};
+use slowpath_ranges::{Domain, Memory, Options, Ranges, analyze_with};
 
 /// What the two operands of an instruction can be, over all ways to it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,22 +40,31 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub fn of(program: &BpfProgram, lifted: &Lifted) -> Self {
-        let ranges = analyze(&lifted.program);
+    pub fn of(program: &BpfProgram, lifted: &Lifted, registers: &Registers) -> Self {
+        let names = Names::new(lifted);
+        let keep: Vec<Reg> = names.regs.values().copied().collect();
+        let options = Options { memory: Memory::Slots, keep: &keep };
+        let ranges = analyze_with(&lifted.program, &options);
         let mut live = BTreeSet::new();
         for block in (0..lifted.program.blocks.len()).map(BlockId::from) {
             if ranges.is_reachable(block) {
-                for slot in lifted.program.block(block).insns.iter().map(|insn| insn.index()) {
+                let slots = lifted.program.block(block).insns.iter().map(|insn| insn.index());
+                for slot in slots.filter(|&slot| registers.is_reached(slot)) {
                     live.extend(slot..slot + program.insns.get(slot).map_or(0, Insn::slots));
                 }
             }
         }
-        Facts { live, bounds: bounds(program, lifted, &ranges) }
+        Facts { live, bounds: bounds(program, lifted, registers, &ranges, &names) }
     }
 }
 
-fn bounds(program: &BpfProgram, lifted: &Lifted, ranges: &Ranges) -> BTreeMap<usize, Bounds> {
-    let names = Names::new(lifted);
+fn bounds(
+    program: &BpfProgram,
+    lifted: &Lifted,
+    registers: &Registers,
+    ranges: &Ranges,
+    names: &Names,
+) -> BTreeMap<usize, Bounds> {
     let mut found: BTreeMap<usize, Bounds> = BTreeMap::new();
     for block in (0..lifted.program.blocks.len()).map(BlockId::from) {
         if !ranges.is_reachable(block) {
@@ -65,7 +74,11 @@ fn bounds(program: &BpfProgram, lifted: &Lifted, ranges: &Ranges) -> BTreeMap<us
         ranges.walk(&lifted.program, block, |insn, state| {
             let slot = insn.index();
             let Some((dst, src)) = program.insns.get(slot).and_then(operands) else { return };
-            let value = |register| names.get(depth, register).map(|reg| state.value(reg));
+            let value = |register: Register| match registers.before(slot, register.number()) {
+                // What is constant has no data flow in the lifted program.
+                RegisterValue::Constant(value) => Some(Domain::constant(64, value)),
+                _ => names.get(depth, register).map(|reg| state.value(reg)),
+            };
             let dst = value(dst);
             let src = match src {
                 Source::Reg(register) => value(register),
@@ -99,7 +112,12 @@ struct Names {
 
 impl Names {
     fn new(lifted: &Lifted) -> Self {
+        let numbered = |name: &str| {
+            let number = name.strip_prefix('r').and_then(|rest| rest.chars().next());
+            number.is_some_and(|digit| digit.is_ascii_digit())
+        };
         let named = lifted.program.regs.iter().enumerate();
+        let named = named.filter(|(_, reg)| numbered(&reg.name));
         Names { regs: named.map(|(at, reg)| (reg.name.clone(), Reg::from(at))).collect() }
     }
 

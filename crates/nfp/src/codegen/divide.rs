@@ -3,7 +3,6 @@
 //! "Division by Invariant Integers using Multiplication", section 4).
 
 use super::assembler::{Assembler, Dst, IMM_A, IMM_B, IMM_BOTH, a, imm};
-use super::error::Cause;
 use super::multiply;
 use crate::{AluOp, ShiftAmount, ShiftKind};
 
@@ -49,32 +48,26 @@ fn chosen(divisor: u32) -> (Reciprocal, u8) {
     }
 }
 
-/// Refuses the divisors that the driver compiles wrongly: a shift by zero bits means one by the
-/// operand of the operation before.
-pub(super) fn check(divisor: u32) -> Result<(), Cause> {
+/// Whether the driver compiles a division by this constant wrongly: a shift by zero bits means one by
+/// the operand of the operation before.
+pub(super) fn is_wrong(divisor: u32) -> bool {
     if divisor > 1 << 31 {
-        return Ok(());
+        return false;
     }
-    let (reciprocal, _) = chosen(divisor);
-    let power = divisor == 1 << chosen_exponent(divisor);
-    let amount = match (power, reciprocal.wide) {
-        (true, _) => chosen_exponent(divisor),
-        (false, true) => reciprocal.shift.wrapping_sub(1),
-        (false, false) => reciprocal.shift,
-    };
-    if amount == 0 {
-        let what = format!("a division by {divisor}, which the driver compiles wrongly");
-        return Err(Cause::new(what, "it would shift by an unrelated number of bits"));
+    let (Reciprocal { shift, wide, .. }, _) = chosen(divisor);
+    let exponent = chosen_exponent(divisor);
+    match (divisor == 1 << exponent, wide) {
+        (true, _) => exponent == 0,
+        (false, true) => shift == 1,
+        (false, false) => shift == 0,
     }
-    Ok(())
 }
 
 fn chosen_exponent(divisor: u32) -> u8 {
     reciprocal(divisor, 32).exponent
 }
 
-/// The register pair's low word divided by a constant that [`check`] accepts. The high word stays:
-/// it is zero.
+/// The register pair's low word divided by a constant. The high word stays: it is zero.
 pub(super) fn divide(asm: &mut Assembler, number: u8, divisor: u32) {
     let (dst, word) = (Dst::Both(number), a(number));
     if divisor > 1 << 31 {

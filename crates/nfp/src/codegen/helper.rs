@@ -3,7 +3,7 @@
 //! `map_call_stack_common`, `nfp_get_prandom_u32`, `nfp_perf_event_output` of the driver).
 
 use slowpath_bpf::insn::{Call, Insn as BpfInsn, helper_name};
-use slowpath_bpf::lift::{RegisterValue, StackOffset};
+use slowpath_bpf::lift::{RegisterValue, Room, StackOffset};
 
 use super::MapAbi;
 use super::assembler::{
@@ -20,7 +20,7 @@ const MAP_UPDATE: i32 = 2;
 const MAP_DELETE: i32 = 3;
 const RANDOM: i32 = 7;
 const PERF_OUTPUT: i32 = 25;
-const ADJUST_HEAD: i32 = 44;
+pub(super) const ADJUST_HEAD: i32 = 44;
 const ADJUST_TAIL: i32 = 65;
 
 /// `-EINVAL`, as a word.
@@ -36,6 +36,16 @@ const HEAD_FIRST: u32 = 44;
 const HEAD_LAST: u32 = 248;
 const HEAD_DOWN: i32 = 84;
 const HEAD_UP: i32 = 112;
+/// Where the firmware puts packets, in bytes from the start of their buffer: as far from the bounds
+/// as it guarantees.
+const HEAD_START: u32 = HEAD_FIRST + HEAD_DOWN as u32;
+
+/// How far the card's helpers can move the ends of a packet.
+pub const ROOM: Room = Room {
+    before: HEAD_DOWN as u64,
+    cut: Some((HEAD_LAST - HEAD_START) as u64),
+    tail: None,
+};
 /// Shortest frame without check sequence, less an Ethernet header: what can be cut off every packet.
 const ALWAYS_THERE: i32 = 60 - 14;
 
@@ -123,7 +133,7 @@ pub(super) fn call(
 
 /// Whether the program moves the packet's head in one place, by a constant that every packet has
 /// room for (`nfp_record_adjust_head`).
-fn always_succeeds(plan: &Plan<'_>, slot: usize) -> bool {
+pub(super) fn always_succeeds(plan: &Plan<'_>, slot: usize) -> bool {
     let calls = (0..plan.steps.len()).filter(|&slot| {
         plan.is_live(slot) && plan.steps[slot].insn == BpfInsn::Call(Call::Helper(ADJUST_HEAD))
     });
@@ -131,6 +141,12 @@ fn always_succeeds(plan: &Plan<'_>, slot: usize) -> bool {
     let distance = distance as i32;
     let possible = distance <= ALWAYS_THERE && (-HEAD_DOWN..=HEAD_UP).contains(&distance);
     calls.count() == 1 && possible
+}
+
+/// Whether the program may make packets shorter than they were received at their end.
+pub(super) fn cuts_tail(plan: &Plan<'_>) -> bool {
+    let call = BpfInsn::Call(Call::Helper(ADJUST_TAIL));
+    (0..plan.steps.len()).any(|slot| plan.is_live(slot) && plan.steps[slot].insn == call)
 }
 
 /// Low word of the distance argument, `r2`.

@@ -1,4 +1,4 @@
-//! Whether a register is read before it is written again.
+//! What may be executed behind an instruction: reads of a register, the instruction itself.
 
 use std::collections::BTreeSet;
 
@@ -23,17 +23,35 @@ pub(super) fn is_read(plan: &Plan<'_>, slot: usize, register: Register) -> bool 
         if writes(insn, register) {
             continue;
         }
-        match insn {
-            Insn::Exit => {}
-            Insn::Jump { .. } => pending.extend(insn.jump_target(slot)),
-            Insn::Branch { .. } => {
-                pending.extend(insn.jump_target(slot));
-                pending.push(slot + 1);
-            }
-            _ => pending.push(slot + insn.slots().max(1)),
+        pending.extend(successors(insn, slot));
+    }
+    false
+}
+
+/// Whether an instruction may be executed again in the same call of its function.
+pub(super) fn repeats(plan: &Plan<'_>, slot: usize) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut pending: Vec<usize> = successors(plan.program.insns[slot], slot).collect();
+    while let Some(next) = pending.pop() {
+        if next == slot {
+            return true;
+        }
+        if plan.is_live(next) && seen.insert(next) {
+            pending.extend(successors(plan.program.insns[next], next));
         }
     }
     false
+}
+
+/// The slots that control goes to behind an instruction, in the same function.
+fn successors(insn: Insn, slot: usize) -> impl Iterator<Item = usize> {
+    let (jump, next) = match insn {
+        Insn::Exit => (None, None),
+        Insn::Jump { .. } => (insn.jump_target(slot), None),
+        Insn::Branch { .. } => (insn.jump_target(slot), Some(slot + 1)),
+        _ => (None, Some(slot + insn.slots().max(1))),
+    };
+    jump.into_iter().chain(next)
 }
 
 fn is(source: Source, register: Register) -> bool {

@@ -6,19 +6,25 @@ use super::assembler::{Assembler, Dst, IMM_B, a, b};
 use super::step::{Step, pair};
 use crate::{MulStep, Operand};
 
+/// Whether both factors have at most 16 bits.
+pub(super) fn is_narrow(step: &Step, src: Source) -> bool {
+    const HALF: u64 = u16::MAX as u64;
+    let largest = match src {
+        Source::Reg(_) => step.bounds.src().1,
+        Source::Imm(value) => u64::from(value as u32),
+    };
+    step.bounds.dst_max() <= HALF && largest <= HALF
+}
+
 /// `dst *= src`; both factors have at most 32 bits.
 pub(super) fn multiply(asm: &mut Assembler, step: &Step, width: Width, dst: Register, src: Source) {
-    const HALF: u64 = u16::MAX as u64;
     let number = pair(dst);
-    let (factor, largest) = match src {
-        Source::Reg(src) => (b(pair(src)), step.bounds.src().1),
-        Source::Imm(value) => {
-            let value = value as u32;
-            (asm.operand(value, IMM_B), u64::from(value))
-        }
+    let factor = match src {
+        Source::Reg(src) => b(pair(src)),
+        Source::Imm(value) => asm.operand(value as u32, IMM_B),
     };
     let (high, low) = (Dst::Both(number + 1), Dst::Both(number));
-    if step.bounds.dst_max() > HALF || largest > HALF {
+    if !is_narrow(step, src) {
         let high_word = (width == Width::W64).then_some(high);
         words(asm, high_word, low, a(number), factor);
         if width == Width::W32 {

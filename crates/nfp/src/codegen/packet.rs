@@ -1,7 +1,7 @@
 //! Loads and stores of packet bytes, and loads of map elements (`mem_ldx_data*`, `mem_ldx_emem`,
 //! `data_ld_host_order*`, `data_st*_host_order` of the driver). Commands deliver little-endian words.
 
-use slowpath_bpf::insn::{Register, Size, Source};
+use slowpath_bpf::insn::{Register, Size};
 
 use super::alu::zero_extend;
 use super::assembler::{ADDRESS_A, Assembler, Dst, IMM_A, IMM_B, a, b, imm, xfer};
@@ -132,17 +132,11 @@ fn cached(asm: &mut Assembler, step: &Step, size: Size, dst: Register, from: u8)
 }
 
 /// A store to the packet.
-pub(super) fn store(asm: &mut Assembler, size: Size, base: Register, offset: i16, src: Source) {
+pub(super) fn store(asm: &mut Assembler, size: Size, base: Register, offset: i16, src: Register) {
     let offset = asm.restricted(i32::from(offset) as u32, IMM_B);
     let words = size.bytes().div_ceil(WORD);
     for word in 0..words {
-        match src {
-            Source::Reg(src) => asm.mov(xfer(word), a(pair(src) + word)),
-            Source::Imm(value) => {
-                let value = (i64::from(value) >> (32 * u32::from(word))) as u32;
-                asm.constant(xfer(word), value);
-            }
-        }
+        asm.mov(xfer(word), a(pair(src) + word));
     }
     let address = Address::Sram(a(pair(base)), offset);
     asm.mem(MemCommand::Write8Swap, 0, address, size.bytes(), false);

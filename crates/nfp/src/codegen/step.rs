@@ -47,6 +47,8 @@ pub(super) struct Step {
     pub is_target: bool,
     /// Whether zeros are needed above its 32-bit result.
     pub zero_extends: bool,
+    /// Whether there may be anything above a 32-bit result in its destination, before it.
+    pub unextended: bool,
     /// What its operands can be.
     pub bounds: Bounds,
     /// Whether the immediate of a jump has been negated.
@@ -86,16 +88,17 @@ impl<'a> Plan<'a> {
         lifted: &Lifted,
         registers: &'a Registers,
     ) -> Self {
-        let Facts { live, bounds } = Facts::of(program, lifted);
+        let Facts { live, bounds } = Facts::of(program, lifted, registers);
         let targets: BTreeSet<usize> =
             program.insns.iter().enumerate().filter_map(|(at, insn)| target(at, insn)).collect();
-        let zero_extended = zero_extension::needed(program, registers, &live);
+        let extension = zero_extension::analyze(program, registers, &live);
         let steps = program.insns.iter().enumerate().map(|(slot, &insn)| Step {
             insn,
             skipped: !live.contains(&slot),
             target: target(slot, &insn),
             is_target: targets.contains(&slot),
-            zero_extends: zero_extended.contains(&slot),
+            zero_extends: extension.needed.contains(&slot),
+            unextended: extension.unextended.contains(&slot),
             bounds: bounds.get(&slot).copied().unwrap_or_default(),
             negated: false,
             copy: None,

@@ -128,7 +128,7 @@ fn alu(
             match divisor {
                 0 => Err(unsupported("a division by zero")),
                 1.. if divisor > LARGEST => Err(unsupported("a divisor of more than 32 bits")),
-                _ => super::divide::check(divisor as u32),
+                _ => Ok(()),
             }
         }
         _ => Ok(()),
@@ -185,6 +185,11 @@ fn store(
     slot: usize,
     (size, base, offset, src): (Size, Register, i16, Source),
 ) -> Result<(), Cause> {
+    // The driver learns no pointer's kind from them, and then does not know what to emit.
+    if let Source::Imm(_) = src {
+        let hint = "compilers make it with cpu=v4 only; -mcpu=v3 stores registers";
+        return Err(Cause::new("a store of a constant", hint));
+    }
     match (plan.value(slot, base), src) {
         (RegisterValue::Context { offset: from }, Source::Reg(_))
             if from + i64::from(offset) == RX_QUEUE_INDEX && size == Size::W =>
@@ -198,10 +203,6 @@ fn store(
         (RegisterValue::MapValue { .. }, _) => Err(Cause::new(
             "a write to an element of a map",
             "the card only reads elements and adds to them with __sync_fetch_and_add",
-        )),
-        (RegisterValue::Stack { .. }, Source::Imm(_)) => Err(Cause::new(
-            "a store of a constant to the stack",
-            "compilers before cpu=v4 store registers",
         )),
         (value, _) => pointer(value),
     }

@@ -170,10 +170,11 @@ impl Translation<'_> {
             (RegisterValue::Stack { .. }, Source::Reg(src)) => {
                 self.stack(slot, Direction::Store, (size, src), (base, offset))
             }
-            _ => {
+            (_, Source::Reg(src)) => {
                 packet::store(&mut self.asm, size, base, offset, src);
                 Ok(())
             }
+            (_, Source::Imm(_)) => Err(Cause::new("a store of a constant", "store a register")),
         }
     }
 

@@ -13,12 +13,20 @@ use slowpath_bpf::lift::{RegisterValue, Registers};
 /// For `r0` to `r9`: the slots of the 32-bit results that it may hold.
 type Definitions = [BTreeSet<usize>; 10];
 
-/// The slots whose result is read as 64 bits although it was computed as 32.
-pub(super) fn needed(
+/// What is known of the upper halves of 32-bit results.
+pub(super) struct ZeroExtension {
+    /// The slots whose result is read as 64 bits although it was computed as 32.
+    pub needed: BTreeSet<usize>,
+    /// The slots before which the destination may hold a 32-bit result with anything above it.
+    pub unextended: BTreeSet<usize>,
+}
+
+/// Where zeros are needed, and where they are missing.
+pub(super) fn analyze(
     program: &BpfProgram,
     registers: &Registers,
     live: &BTreeSet<usize>,
-) -> BTreeSet<usize> {
+) -> ZeroExtension {
     let mut analysis =
         Analysis { program, registers, live, entering: BTreeMap::new(), needed: BTreeSet::new() };
     let mut pending = BTreeSet::from([0]);
@@ -26,7 +34,8 @@ pub(super) fn needed(
     while let Some(slot) = pending.pop_first() {
         pending.extend(analysis.step(slot));
     }
-    analysis.needed
+    let unextended = analysis.unextended();
+    ZeroExtension { needed: analysis.needed, unextended }
 }
 
 struct Analysis<'a> {
@@ -38,6 +47,26 @@ struct Analysis<'a> {
 }
 
 impl Analysis<'_> {
+    fn unextended(&self) -> BTreeSet<usize> {
+        let before = |(&slot, state): (&usize, &Definitions)| {
+            let Some(Insn::Alu { dst, .. }) = self.program.insns.get(slot) else { return None };
+            let definitions = state.get(usize::from(dst.number()))?;
+            let bare = |definition: &usize| {
+                !self.needed.contains(definition) && !self.clears(*definition)
+            };
+            definitions.iter().any(bare).then_some(slot)
+        };
+        self.entering.iter().filter_map(before).collect()
+    }
+
+    /// Whether the driver clears the upper half in any case.
+    fn clears(&self, slot: usize) -> bool {
+        matches!(
+            self.program.insns.get(slot),
+            Some(Insn::Alu { op: AluOp::Mov, .. } | Insn::Swap { .. })
+        )
+    }
+
     /// Executes the instruction at a slot; returns the slots where more is known than before.
     fn step(&mut self, slot: usize) -> Vec<usize> {
         let (Some(&insn), Some(mut state)) =

@@ -4,8 +4,8 @@ use slowpath_ir::CostClassId;
 
 use crate::{Address, Insn, MemCommand};
 
-/// Branches that are always taken, and those taken that depend on no condition codes: the price of
-/// waiting for these is not theirs, but no price for less is known.
+/// Branches that are always taken, `rtn` among them. Taken branches on bits count as such too: what
+/// they cost is not published, and this is the class of the dearest branches.
 pub(super) const BRANCH: &str = "branch";
 pub(super) const BRANCH_TAKEN: &str = "branch.taken";
 pub(super) const BRANCH_NOT_TAKEN: &str = "branch.not_taken";

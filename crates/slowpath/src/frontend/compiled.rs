@@ -15,7 +15,11 @@ use slowpath_nfp::MapAbi;
 pub(super) fn lift(request: &Request, packets: (u16, u16)) -> Result<Lifted, Error> {
     let object = object::parse(&request.data)?;
     let Compilation { linked, compiled, abi } = Compilation::of(request, &object)?;
-    let options = slowpath_nfp::LiftOptions { min_packet: packets.0, max_packet: packets.1 };
+    let options = slowpath_nfp::LiftOptions {
+        min_packet: packets.0,
+        max_packet: packets.1,
+        ..Default::default()
+    };
     let mut program = slowpath_nfp::lift(&compiled.listing, &linked.name, &options)
         .map_err(|error| Error::Input(error.to_string()))?;
     let line = |slot: &Option<usize>| linked.lines.get((*slot)?).cloned().flatten();

@@ -10,7 +10,11 @@ pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifte
     }
     let listing =
         slowpath_nfp::parse_bytes(data).map_err(|error| Error::Input(error.to_string()))?;
-    let options = slowpath_nfp::LiftOptions { min_packet: packets.0, max_packet: packets.1 };
+    let options = slowpath_nfp::LiftOptions {
+        min_packet: packets.0,
+        max_packet: packets.1,
+        ..Default::default()
+    };
     let program = slowpath_nfp::lift(&listing, name, &options)
         .map_err(|error| Error::Input(error.to_string()))?;
     let lines = listing.numbered().iter().map(|numbered| numbered.line).collect();

@@ -115,6 +115,7 @@ fn options(request: &Request, object: &Object, packets: (u16, u16)) -> Result<Li
         contents,
         assumed_helpers,
         kernel: request.kernel.as_deref().map(|kernel| kernel.btf().clone()),
+        ..LiftOptions::default()
     })
 }
 

@@ -1,7 +1,6 @@
 //! Helpers that move the ends of the packet and copy its bytes (`net/core/filter.c`).
 //!
-//! The packet has the room around it that native XDP guarantees: 256 bytes in front, of which the
-//! kernel keeps `struct xdp_frame`, and the rest of a page behind, less `struct skb_shared_info`.
+//! How much room there is around the packet is an option, see [`crate::lift::Room`].
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
@@ -19,11 +18,6 @@ const EINVAL: i64 = 22;
 
 /// Bytes of an Ethernet header: no packet gets shorter.
 const ETH_HLEN: u64 = 14;
-/// `XDP_PACKET_HEADROOM` less `sizeof(struct xdp_frame)`.
-const HEADROOM: u64 = 256 - 40;
-/// From the first byte of the packet as received to the last that it can be extended to: a page of
-/// 4096 bytes less the head room and `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))`.
-const FRAME_END: u64 = 4096 - 256 - 320;
 /// Largest offset and length that the kernel looks at (`bpf_xdp_pointer`).
 const OFFSET_MAX: u64 = 0xffff;
 
@@ -98,17 +92,23 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
     let end = lifter.context_pointer(DATA_END);
     let packet = lifter.machine.base(lifter.machine.packet);
     let moved = lifter.machine.emit.add(data, value);
-    let mut first = lifter.machine.emit.sub(packet, word(HEADROOM));
+    let room = lifter.options.room;
+    let mut first = lifter.machine.emit.sub(packet, word(room.before));
     let meta = lifter.context_pointer(DATA_META);
     let length = lifter.machine.emit.sub(data, meta);
     if lifter.uses_metadata() {
         first = lifter.machine.emit.add(first, length);
     }
-    let room = lifter.at_most(first, moved);
+    let inside = lifter.at_most(first, moved);
     let last = lifter.machine.emit.sub(end, word(ETH_HLEN));
     let rest = lifter.at_most(moved, last);
-    let ok = lifter.machine.emit.and(room, rest);
-    let ok = lifter.machine.emit.and(ok, small);
+    let ok = lifter.machine.emit.and(inside, rest);
+    let mut ok = lifter.machine.emit.and(ok, small);
+    if let Some(cut) = room.cut {
+        let farthest = lifter.machine.emit.add(packet, word(cut));
+        let near = lifter.at_most(moved, farthest);
+        ok = lifter.machine.emit.and(ok, near);
+    }
     // A choice of two addresses, each of which is seen to be one.
     let meta_moved = lifter.machine.emit.add(meta, value);
     let meta_moved = lifter.machine.emit.select(ok, meta_moved, meta);
@@ -145,7 +145,9 @@ fn move_metadata(lifter: &mut Lifter<'_>, meta: Operand, length: Operand, to: Op
 /// `bpf_xdp_adjust_tail(ctx, delta)`. Bytes that the packet grows by are zero.
 pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.call_cost(at, None);
+    let frame_end = lifter.options.room.tail.unwrap_or(0);
     let grows = match lifter.state.regs[2] {
+        _ if lifter.options.room.tail.is_none() => 0,
         Known::Const(value) => u32::try_from(value as u32 as i32).unwrap_or(0),
         _ => {
             let sentence = "bytes that bpf_xdp_adjust_tail appends are taken to be what was there \
@@ -159,13 +161,18 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
     let end = lifter.context_pointer(DATA_END);
     let packet = lifter.machine.base(lifter.machine.packet);
     let moved = lifter.machine.emit.add(end, value);
-    let last = lifter.machine.emit.add(packet, word(FRAME_END));
-    let room = lifter.at_most(moved, last);
+    let room = match lifter.options.room.tail {
+        Some(tail) => {
+            let last = lifter.machine.emit.add(packet, word(tail));
+            lifter.at_most(moved, last)
+        }
+        None => lifter.machine.emit.ult(moved, end),
+    };
     let least = lifter.machine.emit.add(data, word(ETH_HLEN));
     let rest = lifter.at_most(least, moved);
     let ok = lifter.machine.emit.and(room, rest);
     let ok = lifter.machine.emit.and(ok, small);
-    for (offset, bytes) in chunks(grows.min(FRAME_END as u32)) {
+    for (offset, bytes) in chunks(grows.min(frame_end as u32)) {
         let address = lifter.machine.emit.add(end, word(offset));
         lifter.machine.emit.store_if(ok, address, Operand::constant(8 * bytes, 0));
     }
@@ -184,7 +191,7 @@ pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
     let meta = lifter.context_pointer(DATA_META);
     let packet = lifter.machine.base(lifter.machine.packet);
     let moved = lifter.machine.emit.add(meta, value);
-    let first = lifter.machine.emit.sub(packet, word(HEADROOM));
+    let first = lifter.machine.emit.sub(packet, word(lifter.options.room.before));
     let room = lifter.at_most(first, moved);
     let before = lifter.at_most(moved, data);
     let inside = lifter.machine.emit.and(room, before);

@@ -1,0 +1,75 @@
+//! What is known behind a stretch of a path: values of registers, what was stored, what memory
+//! holds. For states whose history has no merges.
+
+use crate::machine::{Machine, State};
+use crate::memory::{Location, MemNode};
+use slowpath_ir::{Reg, RegionId};
+use slowpath_smt::TermId;
+use std::collections::VecDeque;
+
+/// A store on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Where it went; `None` if the address does not show it.
+    pub location: Option<Location>,
+    /// How many bytes it wrote.
+    pub bytes: u8,
+    /// The instruction.
+    pub insn: u32,
+}
+
+impl Machine {
+    /// The value of a register behind the operations that were executed last: all of the prologue,
+    /// or a whole block.
+    pub fn register(&self, reg: Reg) -> Option<TermId> {
+        self.regs[reg.index()]
+    }
+
+    /// The address of a region's first byte.
+    pub fn base(&self, region: RegionId) -> Option<TermId> {
+        self.bases[region.index()]
+    }
+
+    /// Where an address points, if the term shows it. Null does not count among choices.
+    pub fn location(&mut self, address: TermId) -> Option<Location> {
+        self.locate_access(address)
+    }
+
+    /// The stores on the way to a state, oldest first; `None` if several ways lead there.
+    pub fn stores(&self, state: &State) -> Option<Vec<Stored>> {
+        let mut stores = Vec::new();
+        let mut memory = state.memory;
+        loop {
+            match *self.memory.node(memory) {
+                MemNode::Initial => break,
+                MemNode::Store { prev, location, value, insn, .. } => {
+                    stores.push(Stored { location, bytes: self.pool.width(value) / 8, insn });
+                    memory = prev;
+                }
+                MemNode::Merge { .. } => return None,
+            }
+        }
+        stores.reverse();
+        Some(stores)
+    }
+
+    /// The value of `bytes` bytes of a region, little-endian, 1 to 8, as a term that may have to be
+    /// resolved ([`crate::Resolver`]); `None` if the region has no address.
+    pub fn content(
+        &mut self,
+        state: &State,
+        region: RegionId,
+        offset: TermId,
+        bytes: u8,
+    ) -> Option<TermId> {
+        let base = self.bases[region.index()]?;
+        let address = self.pool.add(base, offset);
+        Some(self.load(state.memory, address, bytes))
+    }
+
+    /// What the next blocks draw ([`slowpath_ir::Op::Unknown`]), in order, instead of new unknowns,
+    /// as far as it fits what is drawn.
+    pub fn expect_draws(&mut self, terms: impl IntoIterator<Item = TermId>) {
+        self.expected = terms.into_iter().collect::<VecDeque<TermId>>();
+    }
+}

@@ -1,0 +1,45 @@
+//! The program's result as memory: `r0`, the low word of bank B, when the program leaves.
+//!
+//! The firmware takes it from there (the end of every compiled program does); listings branch away
+//! before, so that nothing in them reads it.
+
+use slowpath_ir::{
+    Block, Input, InputId, InputKind, InsnIdx, Op, Operand as Value, OriginOp, Program, Reg, Region,
+    RegionId, RegionKind, Target, Terminator,
+};
+
+use super::machine::{ArchReg, Machine};
+use crate::Bank;
+
+/// Stores the result at the end of every block that leaves the program; returns the register for the
+/// address of its region.
+pub(super) fn keep(machine: &mut Machine, blocks: &mut [Block]) -> Reg {
+    let base = machine.emit.named("address of result".into(), 32);
+    let value = Value::Reg(machine.reg(ArchReg::Gpr(Bank::B, 0)));
+    for block in blocks {
+        let leaves = |edge: &slowpath_ir::Edge| matches!(edge.target, Target::Exit(_));
+        if matches!(&block.terminator, Terminator::Jump(edge) if leaves(edge)) {
+            let insn = block.insns.last().copied().unwrap_or(InsnIdx(0));
+            block.ops.push(OriginOp { op: Op::Store { addr: Value::Reg(base), value }, insn });
+        }
+    }
+    base
+}
+
+/// The region that the result is stored to.
+pub(super) fn add_region(program: &mut Program, base: Reg) {
+    let region = RegionId::from(program.regions.len());
+    let input = InputId::from(program.inputs.len());
+    program.inputs.push(Input {
+        name: "address of result".into(),
+        width: 32,
+        min: 0x1_0000,
+        max: 0x2000_0000,
+        kind: InputKind::BaseAddress(region),
+    });
+    let kind = RegionKind::Context;
+    program.regions.push(Region { name: "result".into(), kind, base, content: None });
+    program
+        .prologue
+        .insert(0, OriginOp { op: Op::Input { dst: base, input }, insn: InsnIdx(0) });
+}

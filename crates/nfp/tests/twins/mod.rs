@@ -1,0 +1,185 @@
+//! A program twice: its BPF instructions and what they are compiled to, in the concrete interpreter,
+//! on the same packets, map contents and random numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use slowpath_bpf::Object;
+use slowpath_bpf::lift::{self, Lifted, MapLayout};
+use slowpath_exec::concrete::{self, Environment, Run};
+use slowpath_ir::{InputId, InputKind, Program, RegionId};
+use slowpath_nfp::{CompileOptions, Compiled, LiftOptions, ROOM, compile};
+
+/// More blocks than any program here executes.
+const MAX_BLOCKS: usize = 100_000;
+/// Where the firmware puts packets in their buffer, in bytes (as far from its ends as it
+/// guarantees).
+const IN_BUFFER: u64 = 128;
+/// Address of the packet on the card.
+const ADDRESS: u64 = 0x0100_0000 + IN_BUFFER;
+
+/// What a run starts from.
+#[derive(Clone, Debug)]
+pub struct Start {
+    pub packet: Vec<u8>,
+    /// Bytes of the map's elements, by index and offset.
+    pub elements: BTreeMap<(u64, u64), u8>,
+    /// Every other byte of memory.
+    pub fill: u8,
+    pub random: Vec<u64>,
+}
+
+/// What a run leaves.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub result: u32,
+    /// Where the packet starts, from where it did.
+    pub start: i64,
+    pub packet: Vec<u8>,
+    /// Bytes of the map's elements that were written.
+    pub elements: BTreeMap<(u64, u64), u8>,
+}
+
+/// The two programs.
+pub struct Pair {
+    bpf: Lifted,
+    card: Program,
+    pub compiled: Compiled,
+}
+
+impl Pair {
+    /// Links, lifts and compiles the first program of an object.
+    pub fn new(data: &[u8]) -> Result<Pair, String> {
+        let object = Object::parse(data).map_err(|e| e.to_string())?;
+        let linked = object.link(0, None).map_err(|e| e.to_string())?;
+        let lifted = lift::lift(&object, &linked, &lift::LiftOptions { room: ROOM, ..Default::default() });
+        let bpf = lifted.map_err(|e| e.to_string())?;
+        let compiled = compile(&object, &linked, &CompileOptions::default());
+        let compiled = compiled.map_err(|e| e.to_string())?;
+        let options = LiftOptions { keeps_result: true, ..LiftOptions::default() };
+        let card = slowpath_nfp::lift(&compiled.listing, "card", &options);
+        let card = card.map_err(|e| format!("{e}\n{}", compiled.listing))?;
+        Ok(Pair { bpf, card, compiled })
+    }
+
+    fn map(&self) -> Option<&MapLayout> {
+        self.bpf.layout.maps.first()
+    }
+
+    /// What each of the two leaves, BPF first.
+    pub fn run(&self, start: &Start) -> Result<(Outcome, Outcome), String> {
+        Ok((self.run_bpf(start)?, self.run_card(start)?))
+    }
+
+    fn run_bpf(&self, start: &Start) -> Result<Outcome, String> {
+        let Lifted { program, layout, .. } = &self.bpf;
+        let mut environment = environment(program, layout.packet, start);
+        if let Some(map) = self.map() {
+            for (&(index, offset), &byte) in &start.elements {
+                let place = (index << map.element_bits) + offset;
+                environment.memory.insert((map.values, place), byte);
+            }
+        }
+        let run = concrete::run(program, &environment, MAX_BLOCKS).map_err(|e| e.to_string())?;
+        let memory = Memory { program, run: &run, environment: &environment };
+        let base = base(program, &environment, layout.packet);
+        let data = memory.word(layout.context, 0);
+        let end = memory.word(layout.context, 4);
+        let elements = self.map().map(|map| memory.elements(map.values, map.element_bits));
+        Ok(Outcome {
+            result: memory.word(layout.result, 0) as u32,
+            start: data as i64 - base as i64,
+            packet: memory.bytes(layout.packet, data.wrapping_sub(base), end.wrapping_sub(data)),
+            elements: elements.unwrap_or_default(),
+        })
+    }
+
+    fn run_card(&self, start: &Start) -> Result<Outcome, String> {
+        let program = &self.card;
+        let region = |name: &str| {
+            let found = program.regions.iter().position(|region| region.name == name);
+            RegionId::from(found.expect("the region exists"))
+        };
+        let packet = region("packet");
+        let mut environment = environment(program, packet, start);
+        let bits = self.map().map_or(0, |map| {
+            map.value_size.next_power_of_two().trailing_zeros()
+        }) as u8;
+        for (&(index, offset), &byte) in &start.elements {
+            environment.memory.insert((region("dram"), (index << bits) + offset), byte);
+        }
+        let packet_base = program.inputs.iter().position(|input| {
+            input.kind == InputKind::BaseAddress(packet)
+        });
+        let packet_base = InputId::from(packet_base.expect("the packet has an address"));
+        environment.inputs.insert(packet_base, ADDRESS);
+        let run = concrete::run(program, &environment, MAX_BLOCKS).map_err(|e| e.to_string())?;
+        let memory = Memory { program, run: &run, environment: &environment };
+        let length = memory.word(region("context"), 0) & 0x3fff;
+        let address = memory.word(region("context"), 8);
+        Ok(Outcome {
+            result: memory.word(region("result"), 0) as u32,
+            start: address as i64 - ADDRESS as i64,
+            packet: memory.bytes(packet, address.wrapping_sub(ADDRESS), length),
+            elements: memory.elements(region("dram"), bits),
+        })
+    }
+}
+
+fn environment(program: &Program, packet: RegionId, start: &Start) -> Environment {
+    let mut environment = Environment::with_fill(program, start.fill);
+    environment.unknowns.clone_from(&start.random);
+    if let Some(length) = program.packet_length {
+        environment.inputs.insert(length, start.packet.len() as u64);
+    }
+    for (offset, &byte) in (0..).zip(&start.packet) {
+        environment.memory.insert((packet, offset), byte);
+    }
+    environment
+}
+
+/// The address of a region's first byte.
+fn base(program: &Program, environment: &Environment, region: RegionId) -> u64 {
+    let input =
+        program.inputs.iter().position(|input| input.kind == InputKind::BaseAddress(region));
+    input.map_or(0, |input| environment.inputs[&InputId::from(input)])
+}
+
+/// Memory at the end of a run.
+struct Memory<'a> {
+    program: &'a Program,
+    run: &'a Run,
+    environment: &'a Environment,
+}
+
+impl Memory<'_> {
+    fn byte(&self, region: RegionId, offset: u64) -> u8 {
+        // Offsets are modulo the width of addresses.
+        let width = self.program.width(self.program.regions[region.index()].base);
+        let offset = offset & (u64::MAX >> (64 - u32::from(width)));
+        let initial = || self.environment.memory.get(&(region, offset)).copied();
+        let written = self.run.written.get(&(region, offset)).copied();
+        written.or_else(initial).unwrap_or(self.environment.fill)
+    }
+
+    /// Four bytes.
+    fn word(&self, region: RegionId, offset: u64) -> u64 {
+        (0..4).rev().fold(0, |word, n| word << 8 | u64::from(self.byte(region, offset + n)))
+    }
+
+    fn bytes(&self, region: RegionId, from: u64, length: u64) -> Vec<u8> {
+        (0..length.min(1 << 14)).map(|n| self.byte(region, from.wrapping_add(n))).collect()
+    }
+
+    /// The bytes of elements that differ from before.
+    fn elements(&self, region: RegionId, bits: u8) -> BTreeMap<(u64, u64), u8> {
+        let written: BTreeSet<u64> =
+            self.run.written.keys().filter(|(of, _)| *of == region).map(|(_, at)| *at).collect();
+        let before = |at: u64| {
+            let known = self.environment.memory.get(&(region, at)).copied();
+            known.unwrap_or(self.environment.fill)
+        };
+        let changed = written.into_iter().filter(|&at| self.byte(region, at) != before(at));
+        let place = |at: u64| (at >> bits, at & ((1 << bits) - 1));
+        changed.map(|at| (place(at), self.byte(region, at))).collect()
+    }
+}

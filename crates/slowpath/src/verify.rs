@@ -1,0 +1,264 @@
+//! Translation validation of one program: does what runs on the card do what the BPF program does?
+//!
+//! Path by path: for every satisfiable path of the BPF program, and every path of the compiled one
+//! that some packet of it takes, the solver shows that the result, the packet and the maps are the
+//! same at the end, for all packets and all contents of maps. What cannot be shown is listed; a
+//! difference is a result only after both programs have been run on it (`replay`).
+//!
+//! Both programs are executed over the same terms (`twins`): what they compute alike is the same
+//! term, and most paths need no solver but for the question which of them there are (`walk`).
+//! No costs here, and no search order.
+//!
+//! After Pnueli, Siegel and Singerman, "Translation validation" (TACAS 1998).
+
+mod ask;
+mod compare;
+mod limits;
+mod replay;
+mod twins;
+mod walk;
+
+use crate::Error;
+use crate::compile::Compilation;
+use crate::frontend::parse_object;
+use crate::options::Request;
+use ask::{Answer, Ask};
+use limits::Limits;
+use serde::Serialize;
+use slowpath_nfp::{Listing, MapAbi};
+use std::collections::BTreeSet;
+use std::time::Instant;
+use twins::Twins;
+use walk::{Step, Walk};
+
+pub use replay::{Counterexample, ElementByte, Left};
+
+/// Most sentences about what could not be decided.
+const MAX_REASONS: usize = 20;
+/// Shortest packet in bytes, without frame check sequence.
+const SHORTEST: u16 = 60;
+
+/// What is known about the equivalence of a BPF program and the one for the card.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Verification {
+    /// Whether all paths are proved, under the assumptions.
+    pub proved: bool,
+    /// How many paths of the BPF program are proved.
+    pub paths_proved: u64,
+    /// How many paths it has; `None` if they were not all found.
+    pub paths_total: Option<u64>,
+    /// How many pairs of a BPF path and one for the card some packet takes.
+    pub pairs: u64,
+    /// A packet, with the contents of maps, on which the programs differ.
+    pub counterexample: Option<Counterexample>,
+    /// Why there are paths that are not proved, one sentence each.
+    pub undecided: Vec<String>,
+    /// Where card and kernel differ whatever the program: cases that are left out.
+    pub assumptions: Vec<String>,
+    /// Questions to the solver.
+    pub checks: u64,
+    /// Wall-clock time in seconds.
+    pub seconds: f64,
+}
+
+/// Compiles the program that a request is about for the card, and verifies the result. `stop` is
+/// polled; the deadline is that of the options.
+///
+/// # Errors
+/// When the object cannot be read, or the card cannot run the program.
+pub fn verify(request: &Request, stop: &dyn Fn() -> bool) -> Result<Verification, Error> {
+    let object = parse_object(&request.data)?;
+    let compilation = Compilation::of(request, &object)?;
+    Job::new(request, stop).run(&object, &compilation, &compilation.compiled.listing)
+}
+
+/// Verifies another listing than the one that is compiled here, such as one that a driver dumped.
+///
+/// # Errors
+/// As [`verify`], and when the listing cannot be read.
+pub fn verify_listing(
+    request: &Request,
+    listing: &[u8],
+    stop: &dyn Fn() -> bool,
+) -> Result<Verification, Error> {
+    let object = parse_object(&request.data)?;
+    let compilation = Compilation::of(request, &object)?;
+    let listing =
+        slowpath_nfp::parse_bytes(listing).map_err(|error| Error::Input(error.to_string()))?;
+    Job::new(request, stop).run(&object, &compilation, &listing)
+}
+
+struct Job<'a> {
+    request: &'a Request,
+    ask: Result<Ask<'a>, Error>,
+    started: Instant,
+    found: Verification,
+}
+
+impl<'a> Job<'a> {
+    fn new(request: &'a Request, stop: &'a dyn Fn() -> bool) -> Self {
+        let started = Instant::now();
+        let ask = Ask::new(stop, request.options.deadline_seconds, started);
+        Job { request, ask, started, found: Verification::default() }
+    }
+
+    fn run(
+        mut self,
+        object: &slowpath_bpf::Object,
+        compilation: &Compilation,
+        listing: &Listing,
+    ) -> Result<Verification, Error> {
+        if compilation.abi == MapAbi::Call
+            && compilation.linked.insns.iter().any(limits::uses_firmware)
+        {
+            self.gap("the program calls the firmware, whose code is not known here".into());
+            return Ok(self.found);
+        }
+        let mtu = self.request.options.mtu;
+        let packets = (SHORTEST, if mtu == 0 { 1500 } else { mtu });
+        let mut twins = Twins::new(object, &compilation.linked, listing, packets)?;
+        let mut ask = std::mem::replace(&mut self.ask, Err(Error::Stopped("done")))?;
+        let mut limits = Limits::of(&compilation.linked, &twins);
+        let complete = self.paths(&mut twins, &mut limits, &mut ask)?;
+        let undecided = !self.found.undecided.is_empty();
+        self.found.proved = complete && !undecided && self.found.counterexample.is_none();
+        self.found.assumptions = limits.excluded.into_iter().collect();
+        self.found.checks = ask.checks();
+        self.found.seconds = self.started.elapsed().as_secs_f64();
+        Ok(self.found)
+    }
+
+    /// Goes through the paths of the BPF program; returns whether these were all.
+    fn paths(
+        &mut self,
+        twins: &mut Twins,
+        limits: &mut Limits,
+        ask: &mut Ask<'_>,
+    ) -> Result<bool, Error> {
+        let mut walk = Walk::new(&twins.bpf, twins.inputs());
+        let (mut total, mut complete) = (0, true);
+        loop {
+            match walk.next(&mut twins.bpf, Some(&mut *limits), ask)? {
+                Step::Done => break,
+                Step::Gap(why) => {
+                    complete = false;
+                    self.gap(why);
+                }
+                Step::Stopped(why) => {
+                    self.gap(why.to_owned());
+                    return Ok(false);
+                }
+                Step::Path(path) => {
+                    total += 1;
+                    match self.path(twins, &path, ask)? {
+                        Verdict::Proved => self.found.paths_proved += 1,
+                        Verdict::Undecided => {}
+                        Verdict::Differs => return Ok(false),
+                        Verdict::Stopped => return Ok(false),
+                    }
+                }
+            }
+        }
+        if complete {
+            self.found.paths_total = Some(total);
+        }
+        Ok(complete)
+    }
+
+    /// One path of the BPF program against all of the card's that its packets take.
+    fn path(
+        &mut self,
+        twins: &mut Twins,
+        path: &walk::Path,
+        ask: &mut Ask<'_>,
+    ) -> Result<Verdict, Error> {
+        let expected = match compare::bpf_outcome(twins, path) {
+            Ok(outcome) => outcome,
+            Err(why) => {
+                self.gap(why);
+                return Ok(Verdict::Undecided);
+            }
+        };
+        let mut walk = twins.follow(path);
+        let mut verdict = Verdict::Proved;
+        loop {
+            twins.swap_terms();
+            let step = walk.next(&mut twins.card, None, ask);
+            twins.swap_terms();
+            let other = match step? {
+                Step::Done => return Ok(verdict),
+                Step::Gap(why) => {
+                    self.gap(format!("on the card: {why}"));
+                    verdict = Verdict::Undecided;
+                    continue;
+                }
+                Step::Stopped(why) => {
+                    self.gap(why.to_owned());
+                    return Ok(Verdict::Stopped);
+                }
+                Step::Path(other) => other,
+            };
+            self.found.pairs += 1;
+            match self.pair(twins, path, &other, &expected, ask)? {
+                Verdict::Proved => {}
+                Verdict::Undecided => verdict = Verdict::Undecided,
+                end => return Ok(end),
+            }
+        }
+    }
+
+    fn pair(
+        &mut self,
+        twins: &mut Twins,
+        path: &walk::Path,
+        other: &walk::Path,
+        expected: &compare::Outcome,
+        ask: &mut Ask<'_>,
+    ) -> Result<Verdict, Error> {
+        let differences = match compare::differences(twins, expected, path, other) {
+            Ok(differences) => differences,
+            Err(why) => {
+                self.gap(why);
+                return Ok(Verdict::Undecided);
+            }
+        };
+        let mut verdict = Verdict::Proved;
+        for (what, differs) in differences {
+            let mut conditions = other.conditions.clone();
+            conditions.push(differs);
+            match ask.ask(&mut twins.bpf.machine.pool, &conditions)? {
+                Answer::No => {}
+                Answer::Unknown(why) => {
+                    self.gap(format!("the solver cannot tell whether {what} differs: {why}"));
+                    verdict = Verdict::Undecided;
+                }
+                Answer::Yes(model) => match replay::confirm(twins, path, other, &model) {
+                    Ok(counterexample) => {
+                        self.found.counterexample = Some(counterexample);
+                        return Ok(Verdict::Differs);
+                    }
+                    Err(why) => {
+                        self.gap(format!("the solver says that {what} differs, but {why}"));
+                        verdict = Verdict::Undecided;
+                    }
+                },
+            }
+        }
+        Ok(verdict)
+    }
+
+    fn gap(&mut self, why: String) {
+        let reasons = &mut self.found.undecided;
+        let known: BTreeSet<&String> = reasons.iter().collect();
+        if reasons.len() < MAX_REASONS && !known.contains(&why) {
+            reasons.push(why);
+        }
+    }
+}
+
+enum Verdict {
+    Proved,
+    Undecided,
+    Differs,
+    Stopped,
+}

@@ -1,0 +1,71 @@
+//! Questions to the solver, within the time that there is.
+
+use crate::Error;
+use slowpath_smt::{Model, Outcome, Solver, TermId, TermPool, Z3Solver};
+use std::time::{Duration, Instant};
+
+/// Longest time for one question; of what is left, at most a quarter.
+const LONGEST: Duration = Duration::from_secs(10);
+/// No question gets less, unless it is the last.
+const LEAST: Duration = Duration::from_millis(200);
+
+/// Whether conditions can hold together.
+pub(super) enum Answer {
+    Yes(Model),
+    No,
+    /// Not decided, and why.
+    Unknown(String),
+}
+
+/// The solver and its limits.
+pub(super) struct Ask<'a> {
+    solver: Z3Solver,
+    stop: &'a dyn Fn() -> bool,
+    deadline: Option<Instant>,
+}
+
+impl<'a> Ask<'a> {
+    pub fn new(
+        stop: &'a dyn Fn() -> bool,
+        seconds: Option<f64>,
+        started: Instant,
+    ) -> Result<Self, Error> {
+        let limit = seconds.map(|s| Duration::try_from_secs_f64(s.max(0.0)));
+        let deadline = limit.and_then(|limit| started.checked_add(limit.ok()?));
+        Ok(Ask { solver: Z3Solver::new()?, stop, deadline })
+    }
+
+    /// Why the work has to end now, if it has to.
+    pub fn over(&self) -> Option<&'static str> {
+        if (self.stop)() {
+            Some("interrupted")
+        } else if self.left().is_some_and(|left| left.is_zero()) {
+            Some("the deadline is over")
+        } else {
+            None
+        }
+    }
+
+    /// Whether all conditions can hold.
+    ///
+    /// # Errors
+    /// A solver that contradicts itself.
+    pub fn ask(&mut self, pool: &mut TermPool, conditions: &[TermId]) -> Result<Answer, Error> {
+        let limit = self.left().map_or(LONGEST, |left| (left / 4).max(LEAST).min(left));
+        self.solver.set_time_limit(Some(limit.min(LONGEST)));
+        Ok(match self.solver.check(pool, conditions)? {
+            Outcome::Sat(model) => Answer::Yes(model),
+            Outcome::Unsat(_) => Answer::No,
+            Outcome::Unknown(why) => Answer::Unknown(why),
+        })
+    }
+
+    /// How many questions were asked.
+    pub fn checks(&self) -> u64 {
+        self.solver.statistics().checks
+    }
+
+    fn left(&self) -> Option<Duration> {
+        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+}

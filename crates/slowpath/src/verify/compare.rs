@@ -1,0 +1,211 @@
+//! What both programs leave behind, and where that can differ.
+
+use super::twins::{Area, Side, Twins};
+use super::walk::Path;
+use slowpath_exec::Location;
+use slowpath_ir::{RegionId, RegionKind};
+use slowpath_smt::TermId;
+use std::collections::BTreeSet;
+
+/// Offsets in `struct xdp_md`.
+const DATA: u64 = 0;
+const DATA_END: u64 = 4;
+/// Offset of the packet's address in what the firmware hands over, and the width of its length
+/// there in bits.
+const ADDRESS: u64 = 8;
+const LENGTH_BITS: u8 = 14;
+
+/// What a path of the BPF program leaves.
+pub(super) struct Outcome {
+    /// 32 bits each: the result, how far the packet's start was moved, the packet's length.
+    values: [TermId; 3],
+    stores: Vec<Place>,
+}
+
+const VALUES: [&str; 3] = ["the result", "where the packet starts", "the length of the packet"];
+
+/// Bytes that a path has written.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    area: Area,
+    /// As the BPF program sees it, 64 bits.
+    offset: TermId,
+    bytes: u8,
+}
+
+/// What a region holds at the end, in bytes.
+fn read(
+    side: &mut Side,
+    path: &Path,
+    region: RegionId,
+    offset: TermId,
+    bytes: u8,
+) -> Result<TermId, String> {
+    let content = side.machine.content(&path.state, region, offset, bytes);
+    let content = content.ok_or_else(|| "a memory region has no address".to_owned())?;
+    side.resolver.resolve(&mut side.machine, content).map_err(|error| error.to_string())
+}
+
+/// The same at a constant offset.
+fn read_at(
+    side: &mut Side,
+    path: &Path,
+    region: RegionId,
+    offset: u64,
+    bytes: u8,
+) -> Result<TermId, String> {
+    let base = side.machine.program().regions[region.index()].base;
+    let width = side.machine.program().width(base);
+    let offset = side.machine.pool.constant(width, offset);
+    read(side, path, region, offset, bytes)
+}
+
+/// Where a path writes, in the regions that count.
+fn stores(
+    side: &mut Side,
+    path: &Path,
+    area: impl Fn(RegionId) -> Option<Area>,
+) -> Result<Vec<(Area, TermId, u8)>, String> {
+    let stores = side.machine.stores(&path.state).ok_or("a path has merges")?;
+    let mut found = Vec::new();
+    for store in stores {
+        let Some(Location { region, offset }) = store.location else {
+            let insn = store.insn;
+            return Err(format!("instruction .{insn} stores to a region that is not known"));
+        };
+        let info = &side.machine.program().regions[region.index()];
+        match area(region) {
+            Some(area) => found.push((area, offset, store.bytes)),
+            None if info.kind == RegionKind::Map => {
+                return Err(format!("the program writes to {}", info.name));
+            }
+            None => {}
+        }
+    }
+    Ok(found)
+}
+
+/// What a path of the BPF program leaves.
+///
+/// # Errors
+/// What cannot be told, in words.
+pub(super) fn bpf_outcome(twins: &mut Twins, path: &Path) -> Result<Outcome, String> {
+    let (packet, context, result) =
+        (twins.layout.packet, twins.layout.context, twins.layout.result);
+    let values = twins.values();
+    let side = &mut twins.bpf;
+    let result = read_at(side, path, result, 0, 8)?;
+    let result = side.machine.pool.extract(result, 0, 32);
+    let data = read_at(side, path, context, DATA, 4)?;
+    let end = read_at(side, path, context, DATA_END, 4)?;
+    let base = side.machine.base(packet).ok_or("the packet has no address")?;
+    let pool = &mut side.machine.pool;
+    let base = pool.extract(base, 0, 32);
+    let start = pool.sub(data, base);
+    let length = pool.sub(end, data);
+    let area = |region| match region {
+        region if region == packet => Some(Area::Packet),
+        region if Some(region) == values => Some(Area::Array),
+        _ => None,
+    };
+    let stores = stores(side, path, area)?;
+    let place = |&(area, offset, bytes): &(Area, TermId, u8)| Place { area, offset, bytes };
+    Ok(Outcome { values: [result, start, length], stores: stores.iter().map(place).collect() })
+}
+
+/// The same three values of a path of the card.
+fn card_values(twins: &mut Twins, path: &Path) -> Result<[TermId; 3], String> {
+    let regions = twins.regions;
+    let side = &mut twins.card;
+    let stores = side.machine.stores(&path.state).ok_or("a path has merges")?;
+    let keeps = |store: &slowpath_exec::Stored| {
+        store.location.is_some_and(|location| location.region == regions.result)
+    };
+    if !stores.iter().any(keeps) {
+        return Err("the card's program leaves by a conditional branch".into());
+    }
+    let result = read_at(side, path, regions.result, 0, 4)?;
+    let word = read_at(side, path, regions.context, 0, 4)?;
+    let address = read_at(side, path, regions.context, ADDRESS, 4)?;
+    let base = side.machine.base(regions.packet).ok_or("the packet has no address")?;
+    let pool = &mut side.machine.pool;
+    let start = pool.sub(address, base);
+    let length = pool.extract(word, 0, LENGTH_BITS);
+    Ok([result, start, pool.zext(length, 32)])
+}
+
+/// Where the two paths can leave something different: what it is, and the condition for it.
+///
+/// # Errors
+/// What cannot be told, in words.
+pub(super) fn differences(
+    twins: &mut Twins,
+    expected: &Outcome,
+    path: &Path,
+    other: &Path,
+) -> Result<Vec<(String, TermId)>, String> {
+    let regions = twins.regions;
+    let area = |region| match region {
+        region if region == regions.packet => Some(Area::Packet),
+        region if region == regions.array => Some(Area::Array),
+        _ => None,
+    };
+    twins.swap_terms();
+    let values = card_values(twins, other);
+    let written = stores(&mut twins.card, other, area);
+    twins.swap_terms();
+    let (values, written) = (values?, written?);
+    let mut places = expected.stores.clone();
+    for (area, offset, bytes) in written {
+        places.push(Place { area, offset: twins.widen(area, offset), bytes });
+    }
+    let mut differences = Vec::new();
+    let pool = &mut twins.bpf.machine.pool;
+    for ((what, a), b) in VALUES.iter().zip(expected.values).zip(values) {
+        let same = pool.eq(a, b);
+        differences.push(((*what).to_owned(), pool.not(same)));
+    }
+    let mut seen = BTreeSet::new();
+    for place in places {
+        let mut new = false;
+        for byte in 0..u64::from(place.bytes) {
+            let pool = &mut twins.bpf.machine.pool;
+            let byte = pool.constant(64, byte);
+            let at = pool.add(place.offset, byte);
+            new |= seen.insert((place.area, at));
+        }
+        if new {
+            differences.push(memory(twins, place, path, other)?);
+        }
+    }
+    let pool = &twins.bpf.machine.pool;
+    differences.retain(|&(_, differs)| pool.as_const(differs) != Some(0));
+    Ok(differences)
+}
+
+/// Whether bytes that were written can differ.
+fn memory(
+    twins: &mut Twins,
+    place: Place,
+    path: &Path,
+    other: &Path,
+) -> Result<(String, TermId), String> {
+    let Place { area, offset, bytes } = place;
+    let on_card = twins.narrow(area, offset);
+    let (region, card_region, name) = match area {
+        Area::Packet => (Some(twins.layout.packet), twins.regions.packet, "the packet"),
+        Area::Array => (twins.values(), twins.regions.array, "the array"),
+    };
+    let region = region.ok_or("the card writes to an array that the program does not have")?;
+    let a = read(&mut twins.bpf, path, region, offset, bytes)?;
+    twins.swap_terms();
+    let b = read(&mut twins.card, other, card_region, on_card, bytes);
+    twins.swap_terms();
+    let pool = &mut twins.bpf.machine.pool;
+    let same = pool.eq(a, b?);
+    let what = match pool.as_const(offset) {
+        Some(offset) => format!("byte {} of {name}", offset as i64),
+        None => format!("a byte of {name}"),
+    };
+    Ok((what, pool.not(same)))
+}

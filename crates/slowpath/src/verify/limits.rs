@@ -1,0 +1,132 @@
+//! Where the card differs from the kernel whatever the program, so that compiling is not to blame:
+//! cases that are left out of the proof, and named if some packet gets there.
+//!
+//! The BPF program says where it decides: its front end chooses between what a helper does and what
+//! it leaves alone. The card's limits: it masks the index of an array's element where the kernel
+//! compares it; packets start at a fixed place in their buffer, in which they can be moved less far
+//! than the kernel allows (`apps/nic/ebpf.uc` of the public firmware); a packet's tail can only be
+//! cut (`adjust_tail` of the driver).
+
+use super::twins::Twins;
+use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::{Call, Insn};
+use slowpath_exec::Machine;
+use slowpath_ir::{BlockId, Op, Operand, RegionId};
+use slowpath_smt::TermId;
+use std::collections::BTreeSet;
+
+const MAP_LOOKUP: i32 = 1;
+const ADJUST_HEAD: i32 = 44;
+const ADJUST_TAIL: i32 = 65;
+
+/// Where the firmware puts packets in their buffer, in bytes, and where they may start.
+pub(super) const IN_BUFFER: u64 = 128;
+const HEAD_FIRST: u64 = 44;
+const HEAD_LAST: u64 = 248;
+
+/// What has to hold for card and kernel to agree on what a helper does.
+pub(super) struct Limit {
+    pub term: TermId,
+    sentence: &'static str,
+}
+
+const INDEX: &str = "indices of array elements are in range (beyond it, the kernel finds nothing, \
+                     the card another element)";
+const HEAD: &str = "the packet's start is moved from 84 bytes before to 120 bytes behind where it \
+                    was, if at all (the card has no more room; the kernel has)";
+const TAIL: &str = "bpf_xdp_adjust_tail shortens the packet (the card refuses what does not; the \
+                    kernel does not)";
+
+/// The limits of one program.
+pub(super) struct Limits {
+    /// The helper that each slot calls.
+    helpers: Vec<Option<i32>>,
+    packet: RegionId,
+    values: Option<RegionId>,
+    /// What is left out and would happen.
+    pub excluded: BTreeSet<String>,
+}
+
+/// Whether an instruction is a call that the stock firmware does.
+pub(super) fn uses_firmware(insn: &Insn) -> bool {
+    const OWN: [i32; 3] = [7, ADJUST_HEAD, ADJUST_TAIL];
+    matches!(insn, Insn::Call(Call::Helper(number)) if !OWN.contains(number))
+}
+
+/// Whether a program moves the start of packets.
+pub(super) fn moves_head(linked: &BpfProgram) -> bool {
+    linked.insns.iter().any(|insn| matches!(insn, Insn::Call(Call::Helper(ADJUST_HEAD))))
+}
+
+impl Limits {
+    pub fn of(linked: &BpfProgram, twins: &Twins) -> Self {
+        let helper = |insn: &Insn| match insn {
+            Insn::Call(Call::Helper(number)) => Some(*number),
+            _ => None,
+        };
+        Limits {
+            helpers: linked.insns.iter().map(helper).collect(),
+            packet: twins.layout.packet,
+            values: twins.values(),
+            excluded: BTreeSet::new(),
+        }
+    }
+
+    /// Notes that a case is left out.
+    pub fn exclude(&mut self, limit: &Limit) {
+        self.excluded.insert(limit.sentence.to_owned());
+    }
+
+    /// Whether a case is left out already.
+    pub fn is_excluded(&self, limit: &Limit) -> bool {
+        self.excluded.contains(limit.sentence)
+    }
+
+    /// What has to hold in the block that was executed last.
+    pub fn of_block(&self, machine: &mut Machine, block: BlockId) -> Vec<Limit> {
+        let mut limits = Vec::new();
+        let mut choices = Vec::new();
+        for origin in &machine.program().block(block).ops {
+            let helper = self.helpers.get(origin.insn.index()).copied().flatten();
+            if let (Op::Select { cond, then, other, .. }, Some(helper)) = (origin.op, helper) {
+                choices.push((cond, then, other, helper));
+            }
+        }
+        for (cond, then, other, helper) in choices {
+            let mut value = |operand: Operand| match operand {
+                Operand::Const { value, width } => Some(machine.pool.constant(width, value)),
+                Operand::Reg(reg) => machine.register(reg),
+            };
+            let (Some(cond), Some(then), Some(other)) = (value(cond), value(then), value(other))
+            else {
+                continue;
+            };
+            let region = |machine: &mut Machine, term| machine.location(term);
+            let Some(place) = region(machine, then) else { continue };
+            let term = match helper {
+                MAP_LOOKUP if Some(place.region) == self.values => {
+                    limits.push(Limit { term: cond, sentence: INDEX });
+                    continue;
+                }
+                ADJUST_HEAD if place.region == self.packet => {
+                    let pool = &mut machine.pool;
+                    let before = pool.constant(64, IN_BUFFER - HEAD_FIRST);
+                    let above = pool.add(place.offset, before);
+                    let range = pool.constant(64, HEAD_LAST - HEAD_FIRST);
+                    pool.ule(above, range)
+                }
+                ADJUST_TAIL if place.region == self.packet => {
+                    let Some(end) = region(machine, other) else { continue };
+                    machine.pool.slt(place.offset, end.offset)
+                }
+                _ => continue,
+            };
+            let pool = &mut machine.pool;
+            let refused = pool.not(cond);
+            let term = pool.or(refused, term);
+            let sentence = if helper == ADJUST_HEAD { HEAD } else { TAIL };
+            limits.push(Limit { term, sentence });
+        }
+        limits
+    }
+}

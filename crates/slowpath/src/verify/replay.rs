@@ -1,0 +1,230 @@
+//! Counterexamples: both programs run on what the solver found, in the concrete interpreter, which
+//! shares no code with what found it.
+
+use super::limits::IN_BUFFER;
+use super::twins::{Side, Twins};
+use super::walk::Path;
+use serde::Serialize;
+use slowpath_exec::concrete::{self, Environment, Run};
+use slowpath_ir::{InputId, InputKind, RegionId};
+use slowpath_smt::{Evaluator, Model};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// More blocks than any path here.
+const MAX_BLOCKS: usize = 200_000;
+/// Where the packet is on the card.
+const CARD_ADDRESS: u64 = 0x0100_0000 + IN_BUFFER;
+
+/// A packet and map contents on which the two programs differ, and what each leaves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Counterexample {
+    /// Two hexadecimal digits a byte.
+    pub packet: String,
+    /// Bytes of the array at the start; all others are zero.
+    pub array: Vec<ElementByte>,
+    /// What the program draws (`bpf_get_prandom_u32`), in order.
+    pub drawn: Vec<u64>,
+    /// What the BPF program leaves.
+    pub bpf: Left,
+    /// What the program for the card leaves.
+    pub card: Left,
+}
+
+/// A byte of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ElementByte {
+    /// The element.
+    pub index: u64,
+    /// The place in its value, in bytes.
+    pub offset: u64,
+    /// What is there.
+    pub byte: u8,
+}
+
+/// What a run leaves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Left {
+    /// The return value, 32 bits.
+    pub result: u32,
+    /// How far the packet's start was moved, in bytes.
+    pub start: i64,
+    /// Two hexadecimal digits a byte.
+    pub packet: String,
+    /// Bytes of the array that changed.
+    pub array: Vec<ElementByte>,
+}
+
+/// Runs both programs on the values of a model.
+///
+/// # Errors
+/// Why that shows no difference, in words.
+pub(super) fn confirm(
+    twins: &Twins,
+    path: &Path,
+    other: &Path,
+    model: &Model,
+) -> Result<Counterexample, String> {
+    let mut evaluator = Evaluator::new(&twins.bpf.machine.pool, model);
+    let mut values = |terms: &[slowpath_smt::TermId]| -> Vec<u64> {
+        terms.iter().map(|&term| evaluator.value(term)).collect()
+    };
+    let bpf_inputs = values(twins.bpf.machine.inputs());
+    let card_inputs = values(twins.card.machine.inputs());
+    let (drawn, card_drawn) = (values(&path.draws), values(&other.draws));
+    let mut bpf = environment(&twins.bpf, &bpf_inputs, drawn.clone());
+    let mut card = environment(&twins.card, &card_inputs, card_drawn);
+    for (index, input) in twins.card.machine.program().inputs.iter().enumerate() {
+        if input.kind == InputKind::BaseAddress(twins.regions.packet) {
+            card.inputs.insert(InputId::from(index), CARD_ADDRESS);
+        }
+    }
+    memory(twins, model, &mut bpf, &mut card);
+    let length = twins.bpf.machine.program().packet_length;
+    let length = length.and_then(|input| bpf.inputs.get(&input).copied()).unwrap_or(0);
+    let run = |side: &Side, environment: &Environment| {
+        let program = side.machine.program();
+        let run = concrete::run(program, environment, MAX_BLOCKS);
+        run.map_err(|error| format!("a run cannot be completed: {error}"))
+    };
+    let (bpf_run, card_run) = (run(&twins.bpf, &bpf)?, run(&twins.card, &card)?);
+    let before = End { run: &Run::default(), environment: &bpf, reach: u64::MAX };
+    let packet = before.hex(twins.layout.packet, 0, length);
+    let array = array(twins, &bpf);
+    let bpf = bpf_left(twins, &End { run: &bpf_run, environment: &bpf, reach: u64::MAX });
+    let card = card_left(twins, &End { run: &card_run, environment: &card, reach: u32::MAX.into() });
+    if bpf == card {
+        return Err("the two programs do the same when they are run".into());
+    }
+    Ok(Counterexample { packet, array, drawn, bpf, card })
+}
+
+/// Inputs as the model has them, but for addresses: no program depends on these.
+fn environment(side: &Side, values: &[u64], unknowns: Vec<u64>) -> Environment {
+    let program = side.machine.program();
+    let mut environment = Environment::with_fill(program, 0);
+    for (index, (input, &value)) in program.inputs.iter().zip(values).enumerate() {
+        if !matches!(input.kind, InputKind::BaseAddress(_)) {
+            let value = value.clamp(input.min, input.max);
+            environment.inputs.insert(InputId::from(index), value);
+        }
+    }
+    environment.unknowns = unknowns;
+    environment
+}
+
+/// Puts the bytes of the model into the memory of both.
+fn memory(twins: &Twins, model: &Model, bpf: &mut Environment, card: &mut Environment) {
+    let regions = |side: &Side| (0..side.machine.program().regions.len()).map(RegionId::from);
+    for (array, index, byte) in model.bytes() {
+        for region in regions(&twins.bpf).filter(|&r| twins.bpf.machine.array(r) == array) {
+            bpf.memory.insert((region, index), byte);
+            if region == twins.layout.packet {
+                let offset = index & u64::from(u32::MAX);
+                card.memory.insert((twins.regions.packet, offset), byte);
+            } else if Some(region) == twins.values()
+                && let Some(spacing) = twins.spacing
+            {
+                let offset = spacing.narrow_number(index);
+                card.memory.insert((twins.regions.array, offset), byte);
+            }
+        }
+        for region in regions(&twins.card).filter(|&r| twins.card.machine.array(r) == array) {
+            card.memory.insert((region, index), byte);
+        }
+    }
+}
+
+/// The bytes of the array at the start.
+fn array(twins: &Twins, bpf: &Environment) -> Vec<ElementByte> {
+    let (Some(values), Some(spacing)) = (twins.values(), twins.spacing) else { return Vec::new() };
+    let of_array = bpf.memory.iter().filter(|((region, _), _)| *region == values);
+    let mut bytes: Vec<ElementByte> =
+        of_array.map(|(&(_, at), &byte)| element(at, spacing.bpf, byte)).collect();
+    bytes.sort_unstable();
+    bytes
+}
+
+fn element(at: u64, bits: u8, byte: u8) -> ElementByte {
+    ElementByte { index: at >> bits, offset: at & ((1 << bits) - 1), byte }
+}
+
+fn bpf_left(twins: &Twins, end: &End<'_>) -> Left {
+    let layout = &twins.layout;
+    let data = end.word(layout.context, 0);
+    let length = end.word(layout.context, 4).wrapping_sub(data);
+    let base = base(&twins.bpf, end.environment, layout.packet);
+    let bits = twins.spacing.map_or(0, |spacing| spacing.bpf);
+    Left {
+        result: end.word(layout.result, 0) as u32,
+        start: moved(data.wrapping_sub(base)),
+        packet: end.hex(layout.packet, data.wrapping_sub(base), length),
+        array: twins.values().map_or_else(Vec::new, |values| end.changed(values, bits)),
+    }
+}
+
+fn card_left(twins: &Twins, end: &End<'_>) -> Left {
+    let regions = &twins.regions;
+    let length = end.word(regions.context, 0) & 0x3fff;
+    let start = end.word(regions.context, 8).wrapping_sub(CARD_ADDRESS);
+    let bits = twins.spacing.map_or(0, |spacing| spacing.card);
+    let packet = end.hex(regions.packet, start, length);
+    Left {
+        result: end.word(regions.result, 0) as u32,
+        start: moved(start),
+        packet,
+        array: end.changed(regions.array, bits),
+    }
+}
+
+/// A distance between addresses of 32 bits.
+fn moved(distance: u64) -> i64 {
+    i64::from(distance as u32 as i32)
+}
+
+/// The address of a region's first byte.
+fn base(side: &Side, environment: &Environment, region: RegionId) -> u64 {
+    let inputs = &side.machine.program().inputs;
+    let input = inputs.iter().position(|input| input.kind == InputKind::BaseAddress(region));
+    input.and_then(|input| environment.inputs.get(&InputId::from(input)).copied()).unwrap_or(0)
+}
+
+/// Memory behind a run.
+struct End<'a> {
+    run: &'a Run,
+    environment: &'a Environment,
+    /// What offsets in the packet are modulo.
+    reach: u64,
+}
+
+impl End<'_> {
+    fn before(&self, region: RegionId, offset: u64) -> u8 {
+        self.environment.memory.get(&(region, offset)).copied().unwrap_or(self.environment.fill)
+    }
+
+    fn byte(&self, region: RegionId, offset: u64) -> u8 {
+        let written = self.run.written.get(&(region, offset)).copied();
+        written.unwrap_or_else(|| self.before(region, offset))
+    }
+
+    /// Four bytes.
+    fn word(&self, region: RegionId, offset: u64) -> u64 {
+        (0..4).rev().fold(0, |word, n| word << 8 | u64::from(self.byte(region, offset + n)))
+    }
+
+    fn hex(&self, region: RegionId, from: u64, length: u64) -> String {
+        /// No packet is longer.
+        const LONGEST: u64 = 1 << 14;
+        let byte = |n| format!("{:02x}", self.byte(region, from.wrapping_add(n) & self.reach));
+        (0..length.min(LONGEST)).map(byte).collect()
+    }
+
+    /// The bytes of a region's elements that differ from before.
+    fn changed(&self, region: RegionId, bits: u8) -> Vec<ElementByte> {
+        let keys = self.run.written.keys().filter(|(of, _)| *of == region);
+        let places: BTreeSet<u64> = keys.map(|&(_, at)| at).collect();
+        let now: BTreeMap<u64, u8> =
+            places.into_iter().map(|at| (at, self.byte(region, at))).collect();
+        let changed = now.into_iter().filter(|&(at, byte)| byte != self.before(region, at));
+        changed.map(|(at, byte)| element(at, bits, byte)).collect()
+    }
+}

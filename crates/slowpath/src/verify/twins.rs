@@ -1,0 +1,237 @@
+//! The two programs, executed over the same terms: the same packet, the same contents of maps.
+//!
+//! A program for the card sees a packet through 32-bit addresses and elements of the array through
+//! 40-bit ones, and its elements may be closer together (`MapLayout::element_bits`); addresses of
+//! memory are any on both sides, independently.
+
+use super::walk::{Path, Walk};
+use crate::Error;
+use slowpath_bpf::lift::{self, Keying, Layout, MapLayout};
+use slowpath_bpf::{BpfProgram, Object};
+use slowpath_exec::{InitialByte, Machine, Resolver, Start, State};
+use slowpath_ir::{Program, RegionId};
+use slowpath_nfp::Listing;
+use slowpath_smt::{ArrayId, TermId, TermPool};
+use std::rc::Rc;
+
+/// Width of the card's addresses of the array, in bits.
+const DRAM_WIDTH: u8 = 40;
+
+/// A program and its execution.
+pub(super) struct Side {
+    pub machine: Machine,
+    pub start: State,
+    pub resolver: Resolver,
+    /// How many block instances were executed.
+    pub points: u32,
+}
+
+impl Side {
+    fn new(program: Program, start: Start) -> Result<Self, Error> {
+        let executed = Machine::from_start(Rc::new(program), start);
+        let (machine, start) = executed.map_err(|error| Error::Input(error.to_string()))?;
+        Ok(Side { machine, start, resolver: Resolver::new(), points: 0 })
+    }
+}
+
+/// Where the card has what.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CardRegions {
+    pub packet: RegionId,
+    pub context: RegionId,
+    pub result: RegionId,
+    pub array: RegionId,
+}
+
+/// How far elements of the map are apart, as powers of two.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spacing {
+    /// In the BPF program.
+    pub bpf: u8,
+    /// On the card; not more.
+    pub card: u8,
+}
+
+impl Spacing {
+    fn of(map: &MapLayout) -> Self {
+        let card = map.value_size.next_power_of_two().trailing_zeros() as u8;
+        Spacing { bpf: map.element_bits.max(card), card }
+    }
+
+    /// An offset on the card as one in the BPF program.
+    fn widen(self, pool: &mut TermPool, offset: TermId) -> TermId {
+        let number = pool.extract(offset, self.card, DRAM_WIDTH - self.card);
+        let number = gap(pool, number, self.bpf - self.card);
+        let place = below(pool, number, offset, self.card);
+        pool.zext(place, 64)
+    }
+
+    /// The other way round.
+    fn narrow(self, pool: &mut TermPool, offset: TermId) -> TermId {
+        let number = pool.extract(offset, self.bpf, DRAM_WIDTH - self.card);
+        below(pool, number, offset, self.card)
+    }
+
+    /// As [`narrow`](Self::narrow), of a number.
+    pub fn narrow_number(self, offset: u64) -> u64 {
+        let inside = offset & ((1 << self.card) - 1);
+        (offset >> self.bpf) << self.card | inside
+    }
+}
+
+/// `high` with so many zeros below it.
+fn gap(pool: &mut TermPool, high: TermId, zeros: u8) -> TermId {
+    if zeros == 0 {
+        return high;
+    }
+    let zeros = pool.constant(zeros, 0);
+    pool.concat(high, zeros)
+}
+
+/// `high` with the low `bits` of `low` below it.
+fn below(pool: &mut TermPool, high: TermId, low: TermId, bits: u8) -> TermId {
+    if bits == 0 {
+        return high;
+    }
+    let low = pool.extract(low, 0, bits);
+    pool.concat(high, low)
+}
+
+/// Memory that both programs can change for others to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Area {
+    Packet,
+    Array,
+}
+
+/// The two programs. The terms are with the BPF program, but for the time that the card's executes
+/// ([`swap_terms`](Twins::swap_terms)).
+pub(super) struct Twins {
+    pub bpf: Side,
+    pub card: Side,
+    pub layout: Layout,
+    pub regions: CardRegions,
+    pub spacing: Option<Spacing>,
+}
+
+impl Twins {
+    pub fn new(
+        object: &Object,
+        linked: &BpfProgram,
+        listing: &Listing,
+        packets: (u16, u16),
+    ) -> Result<Self, Error> {
+        let refused = |error: &dyn std::fmt::Display| Error::Input(error.to_string());
+        let options = lift::LiftOptions {
+            min_packet: packets.0,
+            max_packet: packets.1,
+            ..Default::default()
+        };
+        let lifted = lift::lift(object, linked, &options).map_err(|e| refused(&e))?;
+        let options = slowpath_nfp::LiftOptions {
+            min_packet: packets.0,
+            max_packet: packets.1,
+            keeps_result: true,
+        };
+        let card = slowpath_nfp::lift(listing, &linked.name, &options).map_err(|e| refused(&e))?;
+        let layout = lifted.layout;
+        let map = match &layout.maps[..] {
+            [] => None,
+            [map] if map.keying == Keying::Index && map.present.is_none() => Some(map),
+            _ => return Err(Error::Input("only programs with one array are verified".into())),
+        };
+        let spacing = map.map(Spacing::of);
+        let regions = regions(&card)?;
+        let mut bpf = Side::new(lifted.program, Start::default())?;
+        let mut start = Start { pool: std::mem::take(&mut bpf.machine.pool), ..Start::default() };
+        if let (Some(length), Some(input)) = (bpf.machine.packet_length(), card.packet_length) {
+            let width = card.inputs[input.index()].width;
+            let length = start.pool.extract(length, 0, width);
+            start.inputs.insert(input, length);
+        }
+        let packet = bpf.machine.array(layout.packet);
+        start.initial.insert(regions.packet, packet_byte(packet));
+        if let (Some(map), Some(spacing)) = (map, spacing) {
+            let values = bpf.machine.array(map.values);
+            start.initial.insert(regions.array, array_byte(values, spacing));
+        }
+        let mut card = Side::new(card, start)?;
+        std::mem::swap(&mut bpf.machine.pool, &mut card.machine.pool);
+        Ok(Twins { bpf, card, layout, regions, spacing })
+    }
+
+    /// Hands the terms to the other program.
+    pub fn swap_terms(&mut self) {
+        std::mem::swap(&mut self.bpf.machine.pool, &mut self.card.machine.pool);
+    }
+
+    /// The inputs of both.
+    pub fn inputs(&self) -> Vec<TermId> {
+        self.bpf.machine.inputs().iter().chain(self.card.machine.inputs()).copied().collect()
+    }
+
+    /// The paths of the card for the packets of a path of the BPF program.
+    pub fn follow(&mut self, path: &Path) -> Walk {
+        let pool = &mut self.bpf.machine.pool;
+        // The card draws 32 bits at a time.
+        let draws = path.draws.iter().map(|&drawn| {
+            if pool.width(drawn) > 32 { pool.extract(drawn, 0, 32) } else { drawn }
+        });
+        let draws = draws.collect();
+        self.swap_terms();
+        let walk = Walk::along(&self.card, self.inputs(), path, draws);
+        self.swap_terms();
+        walk
+    }
+
+    /// The array of the BPF program.
+    pub fn values(&self) -> Option<RegionId> {
+        self.layout.maps.first().map(|map| map.values)
+    }
+
+    /// An offset on the card as one in the BPF program.
+    pub fn widen(&mut self, area: Area, offset: TermId) -> TermId {
+        let pool = &mut self.bpf.machine.pool;
+        match (area, self.spacing) {
+            (Area::Array, Some(spacing)) => spacing.widen(pool, offset),
+            _ => pool.sext(offset, 64),
+        }
+    }
+
+    /// An offset in the BPF program as one on the card.
+    pub fn narrow(&mut self, area: Area, offset: TermId) -> TermId {
+        let pool = &mut self.bpf.machine.pool;
+        match (area, self.spacing) {
+            (Area::Array, Some(spacing)) => spacing.narrow(pool, offset),
+            _ => pool.extract(offset, 0, 32),
+        }
+    }
+}
+
+fn packet_byte(packet: ArrayId) -> InitialByte {
+    Rc::new(move |pool, offset| {
+        let offset = pool.sext(offset, 64);
+        pool.select(packet, offset)
+    })
+}
+
+fn array_byte(values: ArrayId, spacing: Spacing) -> InitialByte {
+    Rc::new(move |pool, offset| {
+        let offset = spacing.widen(pool, offset);
+        pool.select(values, offset)
+    })
+}
+
+fn regions(card: &Program) -> Result<CardRegions, Error> {
+    let region = |name: &str| {
+        let found = card.regions.iter().position(|region| region.name == name);
+        let found = found.map(RegionId::from);
+        found.ok_or_else(|| Error::Panic(format!("a program for the card has no {name}")))
+    };
+    Ok(CardRegions {
+        packet: region("packet")?,
+        context: region("context")?,
+        result: region("result")?,
+        array: region("dram")?,
+    })
+}
