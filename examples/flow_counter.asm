@@ -27,7 +27,7 @@
   88:	 .17  bne[.53]
 ; hash of addresses and ports
   90:	 .18  immed[gprA_8, 0x0], gpr_wrboth
-  98:	 .19  alu_shf[gprA_8, gprA_8, XOR, $xfer_3, >>16], gpr_wrboth
+  98:	 .19  alu_shf[gprA_8, gprA_8, OR, $xfer_3, >>16], gpr_wrboth
   a0:	 .20  alu[gprA_8, gprA_8, XOR, $xfer_4], gpr_wrboth
   a8:	 .21  alu[gprA_8, gprA_8, XOR, $xfer_5], gpr_wrboth
 ; TCP has flags: they need another check, and a SYN is hashed once more
@@ -43,9 +43,9 @@
   f8:	 .31  ld_field_w_clr[gprA_6, 0001, $xfer_8, >>8], gpr_wrboth
  100:	 .32  alu[gprA_6, gprA_6, AND, 0x2], gpr_wrboth
  108:	 .33  beq[.40]
- 110:	 .34  alu_shf[gprA_8, gprA_8, XOR, gprB_8, >>16], gpr_wrboth
- 118:	 .35  alu_shf[gprA_8, gprA_8, XOR, gprB_8, <<5], gpr_wrboth
- 120:	 .36  alu_shf[gprA_8, gprA_8, XOR, gprB_8, >>7], gpr_wrboth
+ 110:	 .34  alu_shf[gprA_8, gprA_8, OR, gprB_8, >>16], gpr_wrboth
+ 118:	 .35  alu_shf[gprA_8, gprA_8, OR, gprB_8, <<5], gpr_wrboth
+ 120:	 .36  alu_shf[gprA_8, gprA_8, OR, gprB_8, >>7], gpr_wrboth
  128:	 .37  br[.40]
  130:	 .38  alu[--, gprA_10, XOR, 0x11]
  138:	 .39  bne[.53]

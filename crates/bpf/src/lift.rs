@@ -60,8 +60,7 @@ pub struct Room {
 impl Room {
     /// What native XDP guarantees: `XDP_PACKET_HEADROOM` less `sizeof(struct xdp_frame)`, and a page
     /// of 4096 bytes less the head room and `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))`.
-    pub const KERNEL: Room =
-        Room { before: 256 - 40, cut: None, tail: Some(4096 - 256 - 320) };
+    pub const KERNEL: Room = Room { before: 256 - 40, cut: None, tail: Some(4096 - 256 - 320) };
 }
 
 /// What the lifter takes as given.

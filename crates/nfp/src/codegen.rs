@@ -97,11 +97,7 @@ pub fn compile(
     program: &BpfProgram,
     options: &CompileOptions,
 ) -> Result<Compiled, CompileError> {
-    let given = LiftOptions {
-        keeps_dead_operations: true,
-        room: ROOM,
-        ..LiftOptions::default()
-    };
+    let given = LiftOptions { keeps_dead_operations: true, room: ROOM, ..LiftOptions::default() };
     let lifted = lift(object, program, &given)?;
     let registers = registers(object, program, &given)?;
     let mut plan = step::Plan::new(object, program, &lifted, &registers);

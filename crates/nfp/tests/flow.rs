@@ -163,7 +163,11 @@ fn lines_of_errors_count_comments() {
 fn options_and_listings_that_make_no_sense() {
     let listing = parse("0: .0 br[.15000]").expect("it is a listing");
     for (min_packet, max_packet) in [(100, 99), (60, 16_384)] {
-        let error = lift(&listing, "test", &LiftOptions { min_packet, max_packet, ..LiftOptions::default() });
+        let error = lift(
+            &listing,
+            "test",
+            &LiftOptions { min_packet, max_packet, ..LiftOptions::default() },
+        );
         assert_eq!(error, Err(LiftError::PacketLengths { min: min_packet, max: max_packet }));
     }
     let empty = lift(&Listing::default(), "test", &LiftOptions::default());

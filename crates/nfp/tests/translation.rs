@@ -89,7 +89,10 @@ fn random_programs_do_the_same() {
         Ok(())
     });
     let (all, packets) = (programs_compared.get(), compared.get());
-    eprintln!("{all} programs, {packets} packets; with other results by intent {:?}", refused.borrow());
+    eprintln!(
+        "{all} programs, {packets} packets; with other results by intent {:?}",
+        refused.borrow()
+    );
     if let Err(error) = outcome {
         panic!("{error}");
     }

@@ -5,8 +5,10 @@
 //! `python/slowpath/_core.pyi`.
 
 mod analysis;
+mod compile;
 mod events;
 mod objects;
+mod worker;
 
 use pyo3::prelude::*;
 
@@ -34,6 +36,12 @@ fn target_counters(target: &str, is_text: bool) -> Option<Vec<String>> {
     slowpath::target_counters(target, is_text)
 }
 
+/// Whether programs of BPF objects are compiled for a target.
+#[pyfunction]
+fn target_compiles(target: &str, is_text: bool) -> bool {
+    slowpath::target_compiles(target, is_text)
+}
+
 /// What is wrong with a target description; empty when nothing is.
 #[pyfunction]
 fn check_target(text: &str) -> Vec<String> {
@@ -45,9 +53,15 @@ mod _core {
     #[pymodule_export]
     use super::analysis::Analysis;
     #[pymodule_export]
+    use super::compile::{compile, verify};
+    #[pymodule_export]
     use super::events::{Bound, Path, Result};
     #[pymodule_export]
     use super::objects::{Kernel, Program, programs, show};
     #[pymodule_export]
-    use super::{check_target, target_counters, target_names, target_text, version};
+    use super::worker::Stop;
+    #[pymodule_export]
+    use super::{
+        check_target, target_compiles, target_counters, target_names, target_text, version,
+    };
 }

@@ -1,19 +1,9 @@
 //! BPF objects: their programs, what they contain, and the types of the kernel they are for.
 
-use pyo3::exceptions::PyValueError;
+use crate::worker::{self, as_value_error};
 use pyo3::prelude::*;
 use slowpath::ShowRequest;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::Duration;
-
-/// How long to wait for the engine before looking for a pending signal.
-const SLICE: Duration = Duration::from_millis(50);
-
-/// Stack of the worker: long chains of merged states are followed recursively.
-const STACK_BYTES: usize = 512 << 20;
+use std::sync::Arc;
 
 /// Types (BTF) of the kernel that programs are for. Raises `ValueError` when they cannot be read.
 #[pyclass(frozen, module = "slowpath._core")]
@@ -78,33 +68,6 @@ pub fn show(
 ) -> PyResult<String> {
     let kernel = kernel.map(Kernel::shared);
     let request = ShowRequest { file, data, programs, kernel, listing, deadline_seconds };
-    let stopped = Arc::new(AtomicBool::new(false));
-    let (sender, receiver) = channel();
-    let seen = Arc::clone(&stopped);
-    thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
-        // Nobody listens any more after an interrupt.
-        let _ = sender.send(slowpath::show(&request, &|| seen.load(Ordering::Relaxed)));
-    })?;
-    let receiver = Mutex::new(receiver);
-    loop {
-        if let Err(interrupt) = py.check_signals() {
-            stopped.store(true, Ordering::Relaxed);
-            return Err(interrupt);
-        }
-        let waited = py.detach(|| match receiver.lock() {
-            Ok(receiver) => receiver.recv_timeout(SLICE),
-            Err(_) => Err(RecvTimeoutError::Disconnected),
-        });
-        match waited {
-            Ok(shown) => return shown.map_err(as_value_error),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(PyValueError::new_err("internal error: the engine failed"));
-            }
-        }
-    }
-}
-
-fn as_value_error(error: slowpath::Error) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    let shown = worker::run(py, worker::Stop::new(), move |stop| slowpath::show(&request, stop))?;
+    shown.map_err(as_value_error)
 }

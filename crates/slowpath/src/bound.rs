@@ -99,9 +99,15 @@ fn unpriced(lifted: &Lifted, error: TargetError, unused: &[Assumption]) -> Error
     {
         place = format!("{}instruction .{insn}: ", lifted.place(insn));
     }
-    let hint = unused.first().map_or_else(String::new, |assumption| {
+    let mut hint = unused.first().map_or_else(String::new, |assumption| {
         format!(" (--assume prices `{}`, which the program does not use)", assumption.class)
     });
+    if let TargetError::Unpriced { classes, .. } = &error
+        && classes.iter().any(|(class, _)| class.starts_with("helper."))
+    {
+        hint += " (the costs of calls of the stock firmware are not published; --map-abi \
+                 array-pointer compiles for the firmware whose costs are)";
+    }
     Error::Target { place, error, hint }
 }
 

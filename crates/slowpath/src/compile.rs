@@ -41,9 +41,9 @@ fn map_abi(name: &Option<String>) -> Result<MapAbi, Error> {
     match name.as_deref() {
         None | Some("array-pointer") => Ok(MapAbi::ArrayPointer),
         Some("call") => Ok(MapAbi::Call),
-        Some(other) => Err(Error::Option(format!(
-            "unknown map ABI {other}: it is array-pointer or call"
-        ))),
+        Some(other) => {
+            Err(Error::Option(format!("unknown map ABI {other}: it is array-pointer or call")))
+        }
     }
 }
 
@@ -58,6 +58,8 @@ struct Shown {
     listing: String,
     instructions: Vec<ShownInsn>,
     bpf: Vec<ShownBpf>,
+    /// Where the card does something else than the kernel, one sentence each.
+    deviations: Vec<String>,
 }
 
 /// An instruction for the card.
@@ -120,6 +122,7 @@ pub fn compile(request: &Request) -> Result<String, Error> {
         listing: compiled.listing.to_string(),
         instructions,
         bpf: bpf.collect(),
+        deviations: compiled.deviations.clone(),
     };
     serde_json::to_string(&shown).map_err(|error| Error::Input(error.to_string()))
 }

@@ -50,6 +50,14 @@ pub fn target_counters(target: &str, is_text: bool) -> Option<Vec<String>> {
     slowpath_target::Target::parse(text, "--target").ok()?.metrics()
 }
 
+/// Whether programs are compiled for a target; not for one that has the instructions of BPF objects,
+/// nor for what is no valid target. `target` is as for [`target_counters`].
+pub fn target_compiles(target: &str, is_text: bool) -> bool {
+    let text = if is_text { Some(target) } else { target_text(target) };
+    let parsed = text.and_then(|text| slowpath_target::Target::parse(text, "--target").ok());
+    parsed.is_some_and(|t| t.instruction_set == slowpath_target::InstructionSet::Nfp)
+}
+
 /// Everything that is wrong with a target description; empty when it is fine.
 pub fn check_target(text: &str) -> Vec<String> {
     slowpath_target::check(text)

@@ -33,13 +33,23 @@ fn objects_and_their_listings_have_the_same_guarantee() {
     for file in &files {
         let name = file.file_name().expect("a name").to_string_lossy();
         let data = std::fs::read(file).expect("the example");
-        let options = Options { target: CARD.into(), unroll: vec!["200".into()], deadline_seconds: Some(20.0), ..options() };
+        let options = Options {
+            target: CARD.into(),
+            unroll: vec!["200".into()],
+            deadline_seconds: Some(20.0),
+            ..options()
+        };
         match listing(&data, &options) {
             Err(why) => eprintln!("{name}: {why}"),
             Ok(listing) => {
                 let (object, _) = analyse(&data, options.clone());
                 let (compiled, _) = analyse(listing.as_bytes(), options);
-                eprintln!("{name}: {} {} {}", listing.lines().count(), object["guarantee"], object["error"]);
+                eprintln!(
+                    "{name}: {} {} {}",
+                    listing.lines().count(),
+                    object["guarantee"],
+                    object["error"]
+                );
                 assert_eq!(object["guarantee"], compiled["guarantee"], "{name}");
             }
         }

@@ -28,27 +28,47 @@ fn survey() {
     let count: u64 = std::env::var("COUNT").ok().and_then(|s| s.parse().ok()).unwrap_or(40);
     let first: u64 = std::env::var("FIRST").ok().and_then(|s| s.parse().ok()).unwrap_or(0);
     let helpers = std::env::var("HELPERS").is_ok();
-    let features = Features { helpers, random: helpers, ..Features::default() };
+    let features = Features {
+        helpers,
+        random: helpers,
+        overlapping_copies: std::env::var("OVERLAP").is_ok(),
+        ..Features::default()
+    };
     let (mut proved, mut all) = (0, 0);
     for seed in first..first + count {
         let program = from_seed(seed, &features, 10);
         match verify(&request(program.object(), seconds), &never) {
             Err(error) => eprintln!("{seed}: {error}"),
-            Ok(Verification { proved: true, pairs, seconds, checks, paths_proved, assumptions, .. }) => {
-                eprintln!("{seed}: proved {paths_proved} paths {pairs} pairs {checks} checks {seconds:.2}s {assumptions:?}");
+            Ok(Verification {
+                proved: true,
+                pairs,
+                seconds,
+                checks,
+                paths_proved,
+                assumptions,
+                ..
+            }) => {
+                eprintln!(
+                    "{seed}: proved {paths_proved} paths {pairs} pairs {checks} checks {seconds:.2}s {assumptions:?}"
+                );
                 proved += 1;
                 all += 1;
             }
             Ok(other) => {
                 all += 1;
                 eprintln!("{seed}: {other:?}");
-                if std::env::var("SHOW").is_ok() { eprintln!("{program}"); }
+                if std::env::var("SHOW").is_ok() {
+                    eprintln!("{program}");
+                }
             }
         }
     }
     eprintln!("{proved} of {all}");
     for name in ["count_min.1", "count_min.4", "count_min.8", "alaw2ulaw_opt", "alaw2ulaw"] {
-        eprintln!("{name} {:?}", verify(&request(example(&format!("{name}.bpf.o")), seconds), &never));
+        eprintln!(
+            "{name} {:?}",
+            verify(&request(example(&format!("{name}.bpf.o")), seconds), &never)
+        );
     }
 }
 

@@ -13,5 +13,5 @@
   60:	.12  alu[--, gprA_6, -carry, *l$index2++]
   68:	.13  blt[.0], defer[1]
   70:	.14  ld_field[gprB_3, 0101, gprA_2, >>rot16], gpr_wrboth
-  78:	.15  bvs[.15001]
+  78:	.15  bvs[.15004]
   80:	.16  br[.15000]

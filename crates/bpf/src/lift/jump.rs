@@ -55,7 +55,8 @@ impl Lifter<'_> {
         let a = self.known(dst);
         // No frame, map or context lies at address zero.
         if let (Condition::Eq | Condition::Ne, Known::Const(0), Width::W64) = (cond, b, width)
-            && let Known::Frame { .. } | Known::Map(_) | Known::Data { .. } | Known::Context { .. } = a
+            && let Known::Frame { .. } | Known::Map(_) | Known::Data { .. } | Known::Context { .. } =
+                a
         {
             return Some(cond == Condition::Ne);
         }

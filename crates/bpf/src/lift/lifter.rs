@@ -240,7 +240,9 @@ impl<'a> Lifter<'a> {
         let exit = || edge(Target::Exit(0));
         Ok(match next {
             Next::On | Next::Exit => Terminator::Jump(exit()),
-            Next::To(place) => Terminator::Jump(edge(Target::Block(self.reach(place, from, &state)?))),
+            Next::To(place) => {
+                Terminator::Jump(edge(Target::Block(self.reach(place, from, &state)?)))
+            }
             Next::ExitOr(cond, place) => Terminator::Branch {
                 cond: self.machine.condition(cond),
                 taken: exit(),

@@ -101,3 +101,6 @@ pub(super) fn divide(asm: &mut Assembler, number: u8, divisor: u32) {
         right(asm, shift);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,11 +41,8 @@ const HEAD_UP: i32 = 112;
 const HEAD_START: u32 = HEAD_FIRST + HEAD_DOWN as u32;
 
 /// How far the card's helpers can move the ends of a packet.
-pub const ROOM: Room = Room {
-    before: HEAD_DOWN as u64,
-    cut: Some((HEAD_LAST - HEAD_START) as u64),
-    tail: None,
-};
+pub const ROOM: Room =
+    Room { before: HEAD_DOWN as u64, cut: Some((HEAD_LAST - HEAD_START) as u64), tail: None };
 /// Shortest frame without check sequence, less an Ethernet header: what can be cut off every packet.
 const ALWAYS_THERE: i32 = 60 - 14;
 

@@ -51,9 +51,8 @@ impl Analysis<'_> {
         let before = |(&slot, state): (&usize, &Definitions)| {
             let Some(Insn::Alu { dst, .. }) = self.program.insns.get(slot) else { return None };
             let definitions = state.get(usize::from(dst.number()))?;
-            let bare = |definition: &usize| {
-                !self.needed.contains(definition) && !self.clears(*definition)
-            };
+            let bare =
+                |definition: &usize| !self.needed.contains(definition) && !self.clears(*definition);
             definitions.iter().any(bare).then_some(slot)
         };
         self.entering.iter().filter_map(before).collect()

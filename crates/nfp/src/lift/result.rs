@@ -4,8 +4,8 @@
 //! before, so that nothing in them reads it.
 
 use slowpath_ir::{
-    Block, Input, InputId, InputKind, InsnIdx, Op, Operand as Value, OriginOp, Program, Reg, Region,
-    RegionId, RegionKind, Target, Terminator,
+    Block, Input, InputId, InputKind, InsnIdx, Op, Operand as Value, OriginOp, Program, Reg,
+    Region, RegionId, RegionKind, Target, Terminator,
 };
 
 use super::machine::{ArchReg, Machine};
@@ -39,7 +39,5 @@ pub(super) fn add_region(program: &mut Program, base: Reg) {
     });
     let kind = RegionKind::Context;
     program.regions.push(Region { name: "result".into(), kind, base, content: None });
-    program
-        .prologue
-        .insert(0, OriginOp { op: Op::Input { dst: base, input }, insn: InsnIdx(0) });
+    program.prologue.insert(0, OriginOp { op: Op::Input { dst: base, input }, insn: InsnIdx(0) });
 }

@@ -7,7 +7,7 @@ use slowpath_bpf::Object;
 use slowpath_bpf::lift::{self, Lifted, MapLayout};
 use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
-use slowpath_nfp::{CompileOptions, Compiled, LiftOptions, ROOM, compile};
+use slowpath_nfp::{CompileOptions, Compiled, LiftOptions, ROOM, compile, word};
 
 /// More blocks than any program here executes.
 const MAX_BLOCKS: usize = 100_000;
@@ -51,10 +51,18 @@ impl Pair {
     pub fn new(data: &[u8]) -> Result<Pair, String> {
         let object = Object::parse(data).map_err(|e| e.to_string())?;
         let linked = object.link(0, None).map_err(|e| e.to_string())?;
-        let lifted = lift::lift(&object, &linked, &lift::LiftOptions { room: ROOM, ..Default::default() });
+        let lifted =
+            lift::lift(&object, &linked, &lift::LiftOptions { room: ROOM, ..Default::default() });
         let bpf = lifted.map_err(|e| e.to_string())?;
         let compiled = compile(&object, &linked, &CompileOptions::default());
         let compiled = compiled.map_err(|e| e.to_string())?;
+        for insn in compiled.listing.insns() {
+            let word = word::encode(insn).map_err(|e| format!("{insn}: {e}"))?;
+            let back = word::decode(word).map_err(|e| format!("{insn}: {e}"))?;
+            if back != *insn {
+                return Err(format!("{insn} is {back} as a word"));
+            }
+        }
         let options = LiftOptions { keeps_result: true, ..LiftOptions::default() };
         let card = slowpath_nfp::lift(&compiled.listing, "card", &options);
         let card = card.map_err(|e| format!("{e}\n{}", compiled.listing))?;
@@ -101,15 +109,13 @@ impl Pair {
         };
         let packet = region("packet");
         let mut environment = environment(program, packet, start);
-        let bits = self.map().map_or(0, |map| {
-            map.value_size.next_power_of_two().trailing_zeros()
-        }) as u8;
+        let bits =
+            self.map().map_or(0, |map| map.value_size.next_power_of_two().trailing_zeros()) as u8;
         for (&(index, offset), &byte) in &start.elements {
             environment.memory.insert((region("dram"), (index << bits) + offset), byte);
         }
-        let packet_base = program.inputs.iter().position(|input| {
-            input.kind == InputKind::BaseAddress(packet)
-        });
+        let packet_base =
+            program.inputs.iter().position(|input| input.kind == InputKind::BaseAddress(packet));
         let packet_base = InputId::from(packet_base.expect("the packet has an address"));
         environment.inputs.insert(packet_base, ADDRESS);
         let run = concrete::run(program, &environment, MAX_BLOCKS).map_err(|e| e.to_string())?;

@@ -5,8 +5,8 @@ use super::{Functions, Lifted, Origins, object};
 use crate::Error;
 use crate::compile::Compilation;
 use crate::options::Request;
-use slowpath_bpf::lift::{Keying, Layout, MapLayout};
 use slowpath_bpf::insn::{Imm64, Insn};
+use slowpath_bpf::lift::{Keying, Layout, MapLayout};
 use slowpath_bpf::{BpfProgram, LineInfo, MapDef, Object};
 use slowpath_ir::{Program, RegionId, RegionKind, SourceLocation};
 use slowpath_nfp::MapAbi;
@@ -29,6 +29,7 @@ pub(super) fn lift(request: &Request, packets: (u16, u16)) -> Result<Lifted, Err
             .as_ref()
             .map(|line| SourceLocation { file: line.file.to_string(), line: line.line });
     }
+    program.assumptions.extend(compiled.deviations.iter().cloned());
     let layout = layout(&object, &linked, &program, abi);
     if let Some(text) = &request.options.maps {
         content(text, &object, &layout, &mut program)?;
@@ -51,12 +52,7 @@ fn functions(linked: &BpfProgram, origins: &[Option<usize>]) -> Functions {
 }
 
 /// The array that the card's memory holds; none where the firmware keeps maps elsewhere.
-fn layout(
-    object: &Object,
-    linked: &BpfProgram,
-    program: &Program,
-    abi: MapAbi,
-) -> Layout {
+fn layout(object: &Object, linked: &BpfProgram, program: &Program, abi: MapAbi) -> Layout {
     let of_kind = |kind| {
         let found = program.regions.iter().position(|region| region.kind == kind);
         found.map_or(RegionId(0), RegionId::from)

@@ -4,8 +4,8 @@ mod compiled;
 mod listing;
 mod object;
 
-pub(crate) use object::{lift as lift_object, link as link_object, parse as parse_object};
 pub use object::{Kernel, ProgramInfo, programs};
+pub(crate) use object::{lift as lift_object, link as link_object, parse as parse_object};
 
 use crate::Error;
 use crate::options::Request;

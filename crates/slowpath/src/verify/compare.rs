@@ -4,7 +4,7 @@ use super::twins::{Area, Side, Twins};
 use super::walk::Path;
 use slowpath_exec::Location;
 use slowpath_ir::{RegionId, RegionKind};
-use slowpath_smt::TermId;
+use slowpath_smt::{TermId, TermPool};
 use std::collections::BTreeSet;
 
 /// Offsets in `struct xdp_md`.
@@ -20,6 +20,8 @@ pub(super) struct Outcome {
     /// 32 bits each: the result, how far the packet's start was moved, the packet's length.
     values: [TermId; 3],
     stores: Vec<Place>,
+    /// Whether an end of the packet may have been moved: what is written need not be part of it.
+    moved: bool,
 }
 
 const VALUES: [&str; 3] = ["the result", "where the packet starts", "the length of the packet"];
@@ -99,10 +101,13 @@ pub(super) fn bpf_outcome(twins: &mut Twins, path: &Path) -> Result<Outcome, Str
     let data = read_at(side, path, context, DATA, 4)?;
     let end = read_at(side, path, context, DATA_END, 4)?;
     let base = side.machine.base(packet).ok_or("the packet has no address")?;
+    let received = side.machine.packet_length();
     let pool = &mut side.machine.pool;
     let base = pool.extract(base, 0, 32);
     let start = pool.sub(data, base);
     let length = pool.sub(end, data);
+    let unmoved = received.map(|length| pool.extract(length, 0, 32));
+    let moved = pool.as_const(start) != Some(0) || unmoved != Some(length);
     let area = |region| match region {
         region if region == packet => Some(Area::Packet),
         region if Some(region) == values => Some(Area::Array),
@@ -110,7 +115,8 @@ pub(super) fn bpf_outcome(twins: &mut Twins, path: &Path) -> Result<Outcome, Str
     };
     let stores = stores(side, path, area)?;
     let place = |&(area, offset, bytes): &(Area, TermId, u8)| Place { area, offset, bytes };
-    Ok(Outcome { values: [result, start, length], stores: stores.iter().map(place).collect() })
+    let stores = stores.iter().map(place).collect();
+    Ok(Outcome { values: [result, start, length], stores, moved })
 }
 
 /// The same three values of a path of the card.
@@ -175,7 +181,7 @@ pub(super) fn differences(
             new |= seen.insert((place.area, at));
         }
         if new {
-            differences.push(memory(twins, place, path, other)?);
+            differences.push(memory(twins, expected, place, path, other)?);
         }
     }
     let pool = &twins.bpf.machine.pool;
@@ -186,6 +192,7 @@ pub(super) fn differences(
 /// Whether bytes that were written can differ.
 fn memory(
     twins: &mut Twins,
+    expected: &Outcome,
     place: Place,
     path: &Path,
     other: &Path,
@@ -202,10 +209,38 @@ fn memory(
     let b = read(&mut twins.card, other, card_region, on_card, bytes);
     twins.swap_terms();
     let pool = &mut twins.bpf.machine.pool;
-    let same = pool.eq(a, b?);
+    let b = b?;
     let what = match pool.as_const(offset) {
         Some(offset) => format!("byte {} of {name}", offset as i64),
         None => format!("a byte of {name}"),
     };
+    if area == Area::Packet && expected.moved {
+        return Ok((what, inside(pool, expected, place, (a, b))));
+    }
+    let same = pool.eq(a, b);
     Ok((what, pool.not(same)))
+}
+
+/// Whether a byte of two values for the same place differs that is part of the packet at the end.
+fn inside(
+    pool: &mut TermPool,
+    expected: &Outcome,
+    place: Place,
+    (a, b): (TermId, TermId),
+) -> TermId {
+    let [_, start, length] = expected.values;
+    let (start, length) = (pool.sext(start, 64), pool.zext(length, 64));
+    let mut any = pool.bool(false);
+    for byte in 0..place.bytes {
+        let (a, b) = (pool.extract(a, 8 * byte, 8), pool.extract(b, 8 * byte, 8));
+        let same = pool.eq(a, b);
+        let differs = pool.not(same);
+        let distance = pool.constant(64, byte.into());
+        let at = pool.add(place.offset, distance);
+        let at = pool.sub(at, start);
+        let within = pool.ult(at, length);
+        let seen = pool.and(within, differs);
+        any = pool.or(any, seen);
+    }
+    any
 }

@@ -34,6 +34,7 @@ const INDEX: &str = "indices of array elements are in range (beyond it, the kern
                      the card another element)";
 const HEAD: &str = "the packet's start is moved from 84 bytes before to 120 bytes behind where it \
                     was, if at all (the card has no more room; the kernel has)";
+const BUFFER: &str = "the firmware puts packets 128 bytes into their buffers";
 const TAIL: &str = "bpf_xdp_adjust_tail shortens the packet (the card refuses what does not; the \
                     kernel does not)";
 
@@ -64,11 +65,12 @@ impl Limits {
             Insn::Call(Call::Helper(number)) => Some(*number),
             _ => None,
         };
+        let buffer = moves_head(linked).then(|| BUFFER.to_owned());
         Limits {
             helpers: linked.insns.iter().map(helper).collect(),
             packet: twins.layout.packet,
             values: twins.values(),
-            excluded: BTreeSet::new(),
+            excluded: buffer.into_iter().collect(),
         }
     }
 

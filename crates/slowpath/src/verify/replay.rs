@@ -1,8 +1,7 @@
 //! Counterexamples: both programs run on what the solver found, in the concrete interpreter, which
 //! shares no code with what found it.
 
-use super::limits::IN_BUFFER;
-use super::twins::{Side, Twins};
+use super::twins::{CARD_ADDRESS, Side, Twins};
 use super::walk::Path;
 use serde::Serialize;
 use slowpath_exec::concrete::{self, Environment, Run};
@@ -12,8 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// More blocks than any path here.
 const MAX_BLOCKS: usize = 200_000;
-/// Where the packet is on the card.
-const CARD_ADDRESS: u64 = 0x0100_0000 + IN_BUFFER;
 
 /// A packet and map contents on which the two programs differ, and what each leaves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -91,7 +88,8 @@ pub(super) fn confirm(
     let packet = before.hex(twins.layout.packet, 0, length);
     let array = array(twins, &bpf);
     let bpf = bpf_left(twins, &End { run: &bpf_run, environment: &bpf, reach: u64::MAX });
-    let card = card_left(twins, &End { run: &card_run, environment: &card, reach: u32::MAX.into() });
+    let card =
+        card_left(twins, &End { run: &card_run, environment: &card, reach: u32::MAX.into() });
     if bpf == card {
         return Err("the two programs do the same when they are run".into());
     }

@@ -4,6 +4,7 @@
 //! 40-bit ones, and its elements may be closer together (`MapLayout::element_bits`); addresses of
 //! memory are any on both sides, independently.
 
+use super::limits::{self, IN_BUFFER};
 use super::walk::{Path, Walk};
 use crate::Error;
 use slowpath_bpf::lift::{self, Keying, Layout, MapLayout};
@@ -11,9 +12,11 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_exec::{InitialByte, Machine, Resolver, Start, State};
 use slowpath_ir::{Program, RegionId};
 use slowpath_nfp::Listing;
-use slowpath_smt::{ArrayId, TermId, TermPool};
+use slowpath_smt::{ArrayId, Node, TermId, TermPool};
 use std::rc::Rc;
 
+/// Where the packet is on the card in runs, and in proofs if its start can be moved.
+pub(super) const CARD_ADDRESS: u64 = 0x0100_0000 + IN_BUFFER;
 /// Width of the card's addresses of the array, in bits.
 const DRAM_WIDTH: u8 = 40;
 
@@ -112,6 +115,8 @@ pub(super) struct Twins {
     pub layout: Layout,
     pub regions: CardRegions,
     pub spacing: Option<Spacing>,
+    /// Whether the program can move the packet's start, so that it matters where that is.
+    moves_head: bool,
 }
 
 impl Twins {
@@ -157,7 +162,8 @@ impl Twins {
         }
         let mut card = Side::new(card, start)?;
         std::mem::swap(&mut bpf.machine.pool, &mut card.machine.pool);
-        Ok(Twins { bpf, card, layout, regions, spacing })
+        let moves_head = limits::moves_head(linked);
+        Ok(Twins { bpf, card, layout, regions, spacing, moves_head })
     }
 
     /// Hands the terms to the other program.
@@ -174,12 +180,23 @@ impl Twins {
     pub fn follow(&mut self, path: &Path) -> Walk {
         let pool = &mut self.bpf.machine.pool;
         // The card draws 32 bits at a time.
-        let draws = path.draws.iter().map(|&drawn| {
-            if pool.width(drawn) > 32 { pool.extract(drawn, 0, 32) } else { drawn }
-        });
+        let draws = path
+            .draws
+            .iter()
+            .map(|&drawn| if pool.width(drawn) > 32 { pool.extract(drawn, 0, 32) } else { drawn });
         let draws = draws.collect();
+        let (mut conditions, mut model) = (path.conditions.clone(), path.model.clone());
+        if self.moves_head
+            && let Some(base) = self.card.machine.base_input(self.regions.packet)
+            && let Node::Var(var) = *pool.node(base)
+        {
+            let place = pool.extract(base, 0, 16);
+            let expected = pool.constant(16, IN_BUFFER);
+            conditions.push(pool.eq(place, expected));
+            model.set_var(var, CARD_ADDRESS);
+        }
         self.swap_terms();
-        let walk = Walk::along(&self.card, self.inputs(), path, draws);
+        let walk = Walk::along(&self.card, self.inputs(), conditions, model, draws);
         self.swap_terms();
         walk
     }

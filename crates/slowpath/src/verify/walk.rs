@@ -79,10 +79,16 @@ impl Walk {
         Walk { work: vec![first], inputs, draws: Vec::new() }
     }
 
-    /// The paths for what takes a path of another program, which draws the same values.
-    pub fn along(side: &Side, inputs: Vec<TermId>, path: &Path, draws: Vec<TermId>) -> Self {
+    /// The paths under some conditions, of which there is a model; `draws` is what is drawn.
+    pub fn along(
+        side: &Side,
+        inputs: Vec<TermId>,
+        conditions: Vec<TermId>,
+        model: Model,
+        draws: Vec<TermId>,
+    ) -> Self {
         let mut state = side.start.clone();
-        for &condition in &path.conditions {
+        for &condition in &conditions {
             if let Some(next) = side.machine.assume(&state, condition, true) {
                 state = next;
             }
@@ -90,9 +96,9 @@ impl Walk {
         let first = Pending {
             next: Target::Block(side.machine.program().entry),
             state,
-            conditions: path.conditions.clone(),
+            conditions,
             draws: Vec::new(),
-            model: Some(path.model.clone()),
+            model: Some(model),
             blocks: 0,
         };
         Walk { work: vec![first], inputs, draws }

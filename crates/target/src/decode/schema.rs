@@ -6,8 +6,8 @@ use super::problem::Problems;
 use super::table::Table;
 use crate::price::{ClassPrice, Mark, PriceTable};
 use crate::{
-    Component, ComponentKind, Cycles, Limit, LimitKind, MAX_COMPONENTS, MAX_MARKS, Target,
-    InstructionSet, TargetKind,
+    Component, ComponentKind, Cycles, InstructionSet, Limit, LimitKind, MAX_COMPONENTS, MAX_MARKS,
+    Target, TargetKind,
 };
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;

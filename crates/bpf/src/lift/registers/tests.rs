@@ -1,0 +1,158 @@
+//! Kinds of pointers along single ways through small programs.
+
+use super::{RegisterValue, Registers, StackOffset};
+use crate::insn::{AluOp, Call, Condition, Insn, Register, Size, Source, Width};
+use crate::lift::{LiftOptions, registers};
+use crate::{BpfProgram, Object};
+
+const ADJUST_HEAD: i32 = 44;
+
+fn r(number: u8) -> Register {
+    Register::new(number).expect("a register")
+}
+
+fn alu(op: AluOp, dst: u8, src: Source) -> Insn {
+    Insn::Alu { width: Width::W64, op, dst: r(dst), src }
+}
+
+fn reg(op: AluOp, dst: u8, src: u8) -> Insn {
+    alu(op, dst, Source::Reg(r(src)))
+}
+
+fn imm(op: AluOp, dst: u8, value: i32) -> Insn {
+    alu(op, dst, Source::Imm(value))
+}
+
+fn load(size: Size, dst: u8, base: u8, offset: i16) -> Insn {
+    Insn::Load { size, signed: false, dst: r(dst), base: r(base), offset }
+}
+
+/// Instructions before the body: `r9` is the context, `r6` the packet, `r7` its end, and at least 60
+/// bytes are there.
+const START: usize = 6;
+
+/// What is known of the registers of a program with this body.
+fn of(body: &[Insn]) -> Registers {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/alaw2ulaw.bpf.o");
+    let object = Object::parse(&std::fs::read(path).expect("the example")).expect("an object");
+    let mut program: BpfProgram = object.link(0, None).expect("it links");
+    program.insns = vec![
+        reg(AluOp::Mov, 9, 1),
+        load(Size::W, 6, 1, 0),
+        load(Size::W, 7, 1, 4),
+        reg(AluOp::Mov, 8, 6),
+        imm(AluOp::Add, 8, 60),
+        jump_if(Condition::Gt, 8, Source::Reg(r(7)), body.len() as i16 + 1),
+    ];
+    program.insns.extend(body);
+    program.insns.push(imm(AluOp::Mov, 0, 1));
+    // Where shorter packets go.
+    program.insns.extend([imm(AluOp::Mov, 0, 2), Insn::Exit]);
+    program.lines = vec![None; program.insns.len()];
+    program.subprograms.truncate(1);
+    registers(&object, &program, &LiftOptions::default()).expect("it can be followed")
+}
+
+fn jump_if(cond: Condition, dst: u8, src: Source, offset: i16) -> Insn {
+    Insn::Branch { width: Width::W64, cond, dst: r(dst), src, offset }
+}
+
+#[test]
+fn kinds_of_pointers_are_told_apart() {
+    let known = of(&[
+        reg(AluOp::Mov, 1, 10),
+        imm(AluOp::Add, 1, -8),
+        load(Size::B, 2, 6, 0),
+        imm(AluOp::And, 2, 7),
+        reg(AluOp::Mov, 3, 6),
+        reg(AluOp::Add, 3, 2),
+        imm(AluOp::Mov, 4, 5),
+    ]);
+    let at = START + 7;
+    assert_eq!(known.before(at, 9), RegisterValue::Context { offset: 0 });
+    assert_eq!(known.before(at, 6), RegisterValue::Packet);
+    assert_eq!(known.before(at, 7), RegisterValue::PacketEnd);
+    let stack = RegisterValue::Stack { caller: false, offset: StackOffset::Constant(-8) };
+    assert_eq!(known.before(at, 1), stack);
+    assert_eq!(known.stack_frames(at, 1), [(0, Some(-8))]);
+    assert_eq!(known.before(at, 2), RegisterValue::Other, "a number");
+    assert_eq!(known.before(at, 3), RegisterValue::Packet);
+    assert_eq!(known.before(at, 4), RegisterValue::Constant(5));
+    assert!(known.is_reached(at + 2) && !known.is_reached(at + 3));
+}
+
+#[test]
+fn distances_are_known_between_pointers_of_one_origin() {
+    let known = of(&[
+        reg(AluOp::Mov, 1, 6),
+        imm(AluOp::Add, 1, 14),
+        load(Size::B, 2, 6, 0),
+        reg(AluOp::Mov, 3, 6),
+        reg(AluOp::Add, 3, 2),
+        reg(AluOp::Mov, 4, 3),
+        imm(AluOp::Add, 4, -2),
+        reg(AluOp::Mov, 5, 6),
+        reg(AluOp::Add, 5, 2),
+    ]);
+    let at = START + 9;
+    assert_eq!(known.packet_distance((at, 6), (at, 1)), Some(14));
+    assert_eq!(known.packet_distance((at, 3), (at, 4)), Some(-2));
+    assert_eq!(known.packet_distance((at, 6), (at, 3)), None);
+    assert_eq!(known.packet_distance((at, 3), (at, 5)), None, "the verifier does not see it");
+    assert_eq!(known.packet_distance((at, 2), (at, 5)), None, "a number");
+}
+
+#[test]
+fn constants_of_different_ways_are_followed_on() {
+    let known = of(&[
+        load(Size::B, 2, 6, 0),
+        imm(AluOp::Mov, 3, 112),
+        jump_if(Condition::Eq, 2, Source::Imm(0), 1),
+        imm(AluOp::Mov, 3, 272),
+        // Where the ways meet.
+        reg(AluOp::Mov, 4, 3),
+        imm(AluOp::Rsh, 4, 3),
+        reg(AluOp::Mov, 1, 6),
+        reg(AluOp::Add, 1, 4),
+        imm(AluOp::Add, 3, 2),
+        imm(AluOp::Rsh, 3, 3),
+        reg(AluOp::Mov, 5, 6),
+        reg(AluOp::Add, 5, 3),
+    ]);
+    let at = START + 12;
+    assert_eq!(known.before(at, 3), RegisterValue::Other, "14 or 34");
+    assert_eq!(known.packet_distance((at, 1), (at, 5)), Some(0), "the same on either way");
+    assert_eq!(known.packet_distance((at, 6), (at, 1)), None, "another on each way");
+}
+
+#[test]
+fn moving_the_packets_head_forgets_pointers() {
+    let known = of(&[
+        imm(AluOp::Mov, 2, 4),
+        reg(AluOp::Mov, 1, 9),
+        Insn::Call(Call::Helper(ADJUST_HEAD)),
+        load(Size::W, 8, 9, 0),
+    ]);
+    let at = START + 4;
+    assert_eq!(known.before(at, 6), RegisterValue::Other);
+    assert_eq!(known.before(at, 7), RegisterValue::Other);
+    assert_eq!(known.before(at, 8), RegisterValue::Packet);
+}
+
+#[test]
+fn stack_pointers_of_different_ways_are_one_of_several() {
+    let known = of(&[
+        load(Size::B, 2, 6, 0),
+        reg(AluOp::Mov, 1, 10),
+        imm(AluOp::Add, 1, -8),
+        jump_if(Condition::Eq, 2, Source::Imm(0), 1),
+        imm(AluOp::Add, 1, -8),
+        reg(AluOp::Mov, 3, 1),
+    ]);
+    let RegisterValue::Stack { caller: false, offset: StackOffset::OneOf(offset) } =
+        known.before(START + 6, 3)
+    else {
+        panic!("{:?}", known.before(START + 6, 3));
+    };
+    assert!([-8, -16].contains(&offset));
+}

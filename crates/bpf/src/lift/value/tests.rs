@@ -1,6 +1,6 @@
 //! What is known after joins, moves, spills and calls.
 
-use super::{Holder, Known, Origin, State};
+use super::{Known, Origin, State};
 
 fn frame(offset: i64) -> Known {
     Known::Frame { depth: 0, offset: Some(offset) }

@@ -1,0 +1,263 @@
+//! What the card cannot run is refused with the instruction and the reason.
+
+use slowpath_bpf::insn::{
+    AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, SwapKind, Width,
+};
+use slowpath_bpf::{BpfProgram, MapDef, MapKind, Object};
+use slowpath_nfp::{CompileError, CompileOptions, Compiled, MapAbi, compile};
+
+const HELPER_LOOKUP: i32 = 1;
+const HELPER_UPDATE: i32 = 2;
+const HELPER_TIME: i32 = 5;
+
+fn r(number: u8) -> Register {
+    Register::new(number).expect("a register")
+}
+
+fn alu(op: AluOp, dst: u8, src: Source) -> Insn {
+    Insn::Alu { width: Width::W64, op, dst: r(dst), src }
+}
+
+fn imm(op: AluOp, dst: u8, value: i32) -> Insn {
+    alu(op, dst, Source::Imm(value))
+}
+
+fn load(size: Size, dst: u8, base: u8, offset: i16) -> Insn {
+    Insn::Load { size, signed: false, dst: r(dst), base: r(base), offset }
+}
+
+fn store(size: Size, base: u8, offset: i16, src: u8) -> Insn {
+    Insn::Store { size, base: r(base), offset, src: Source::Reg(r(src)) }
+}
+
+/// An object with one array of 16 elements of 8 bytes.
+fn object() -> Object {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/count_min.1.bpf.o");
+    let mut object = Object::parse(&std::fs::read(path).expect("the example")).expect("an object");
+    object.maps.truncate(1);
+    let map = &mut object.maps[0];
+    (map.kind, map.key_size, map.value_size, map.max_entries) = (MapKind::ARRAY, 4, 8, 16);
+    map.flags = 0;
+    object
+}
+
+/// Compiles instructions behind a check that 34 bytes of the packet are at `r6`; the end is added.
+fn compiled(object: &Object, body: &[Insn], map_abi: MapAbi) -> Result<Compiled, CompileError> {
+    let mut program: BpfProgram = object.link(0, None).expect("it links");
+    program.insns = vec![
+        alu(AluOp::Mov, 9, Source::Reg(r(1))),
+        load(Size::W, 6, 1, 0),
+        load(Size::W, 7, 1, 4),
+        alu(AluOp::Mov, 8, Source::Reg(r(6))),
+        imm(AluOp::Add, 8, 34),
+        Insn::Branch {
+            width: Width::W64,
+            cond: Condition::Gt,
+            dst: r(8),
+            src: Source::Reg(r(7)),
+            offset: body.len() as i16,
+        },
+    ];
+    program.insns.extend(body);
+    program.insns.extend([imm(AluOp::Mov, 0, 2), Insn::Exit]);
+    program.lines = vec![None; program.insns.len()];
+    program.subprograms.truncate(1);
+    compile(object, &program, &CompileOptions { map_abi })
+}
+
+/// The reason why the card cannot run instructions.
+fn refusal(object: &Object, body: &[Insn], abi: MapAbi) -> String {
+    match compiled(object, body, abi) {
+        Ok(compiled) => format!("compiled:\n{}", compiled.listing),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// `r0` = the element with key 0 of the first map, checked.
+fn element() -> Vec<Insn> {
+    vec![
+        imm(AluOp::Mov, 2, 0),
+        store(Size::W, 10, -4, 2),
+        alu(AluOp::Mov, 2, Source::Reg(Register::FRAME)),
+        imm(AluOp::Add, 2, -4),
+        Insn::LoadImm64 { dst: r(1), value: Imm64::Map(0) },
+        Insn::SecondSlot,
+        Insn::Call(Call::Helper(HELPER_LOOKUP)),
+    ]
+}
+
+fn behind_element(more: &[Insn]) -> Vec<Insn> {
+    let mut body = element();
+    body.push(Insn::Branch {
+        width: Width::W64,
+        cond: Condition::Eq,
+        dst: r(0),
+        src: Source::Imm(0),
+        offset: more.len() as i16,
+    });
+    body.extend(more);
+    body
+}
+
+#[test]
+fn instructions_are_refused_with_a_reason() {
+    let number = load(Size::DW, 3, 6, 0);
+    let half = load(Size::H, 4, 6, 8);
+    let cases: Vec<(Vec<Insn>, &str)> = vec![
+        (vec![number, imm(AluOp::Mod, 3, 7)], "a remainder"),
+        (vec![number, imm(AluOp::Sdiv, 3, 7)], "a signed division"),
+        (vec![number, imm(AluOp::Div, 3, 7)], "a dividend that may need more than 32 bits"),
+        (vec![number, imm(AluOp::Mul, 3, 7)], "a factor that may need more than 32 bits"),
+        (
+            vec![half, load(Size::DW, 3, 6, 0), alu(AluOp::Mul, 4, Source::Reg(r(3)))],
+            "a factor that may need more than 32 bits",
+        ),
+        (vec![half, imm(AluOp::Mul, 4, -7)], "a multiplication by a negative constant"),
+        (vec![half, imm(AluOp::Div, 4, -7)], "a division by a negative constant"),
+        (
+            vec![half, load(Size::B, 3, 6, 0), alu(AluOp::Div, 4, Source::Reg(r(3)))],
+            "a division by something that is no constant",
+        ),
+        (
+            vec![half, Insn::Swap { kind: SwapKind::Le, size: Size::H, dst: r(4) }],
+            "a conversion to little-endian",
+        ),
+        (
+            vec![half, Insn::Swap { kind: SwapKind::Always, size: Size::H, dst: r(4) }],
+            "an unconditional byte swap",
+        ),
+        (
+            vec![Insn::MoveSigned { width: Width::W64, from: Size::B, dst: r(3), src: r(6) }],
+            "a move with sign extension",
+        ),
+        (
+            vec![Insn::Load { size: Size::B, signed: true, dst: r(3), base: r(6), offset: 0 }],
+            "a load with sign extension",
+        ),
+        (
+            vec![Insn::Store { size: Size::B, base: r(6), offset: 0, src: Source::Imm(1) }],
+            "a store of a constant",
+        ),
+        (vec![load(Size::W, 3, 9, 12)], "a field of struct xdp_md that the card does not have"),
+        (
+            vec![imm(AluOp::Mov, 3, 1), store(Size::W, 9, 0, 3)],
+            "a store to a field of struct xdp_md",
+        ),
+        (
+            vec![
+                half,
+                imm(AluOp::And, 4, 8),
+                alu(AluOp::Mov, 3, Source::Reg(Register::FRAME)),
+                alu(AluOp::Sub, 3, Source::Reg(r(4))),
+                store(Size::B, 3, -8, 6),
+            ],
+            "a stack access at a variable place",
+        ),
+        (vec![Insn::Call(Call::Helper(HELPER_TIME))], "bpf_ktime_get_ns"),
+        (behind_element(&[half, store(Size::W, 0, 0, 4)]), "a write to an element of a map"),
+        (
+            behind_element(&[
+                half,
+                load(Size::W, 3, 0, 0),
+                Insn::Atomic {
+                    op: AtomicOp::Add { fetch: false },
+                    width: Width::W32,
+                    base: r(0),
+                    offset: 0,
+                    src: r(4),
+                },
+            ]),
+            "the word at offset 0 of a map's element is read and added to",
+        ),
+        (
+            behind_element(&[
+                half,
+                Insn::Atomic {
+                    op: AtomicOp::Xchg,
+                    width: Width::W32,
+                    base: r(0),
+                    offset: 0,
+                    src: r(4),
+                },
+            ]),
+            "an atomic operation that is no plain addition",
+        ),
+        (
+            behind_element(&[
+                half,
+                imm(AluOp::And, 4, 4),
+                alu(AluOp::Add, 0, Source::Reg(r(4))),
+                load(Size::W, 3, 0, 0),
+            ]),
+            "at a variable offset",
+        ),
+    ];
+    let object = object();
+    for (body, expected) in cases {
+        let found = refusal(&object, &body, MapAbi::ArrayPointer);
+        assert!(found.contains(expected), "{expected}: {found}");
+        assert!(found.starts_with("section xdp, instruction "), "{found}");
+    }
+}
+
+#[test]
+fn maps_that_the_firmware_has_not_are_refused() {
+    let cases: [(fn(&mut MapDef), &str); 6] = [
+        (|map| map.kind = MapKind::HASH, "is of type hash; the firmware has one array"),
+        (|map| map.max_entries = 17, "has 17 elements"),
+        (|map| map.flags = 1, "has flags 0x1"),
+        (|map| map.value_size = 6, "have 6 bytes"),
+        (|map| (map.max_entries, map.value_size) = (1 << 28, 64), "more than 1 GiB"),
+        (|map| map.kind = MapKind::PERCPU_ARRAY, "is of type percpu_array"),
+    ];
+    for (change, expected) in cases {
+        let mut object = object();
+        change(&mut object.maps[0]);
+        let found = refusal(&object, &element(), MapAbi::ArrayPointer);
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
+    let mut object = object();
+    let mut second = object.maps[0].clone();
+    second.name = "second".into();
+    object.maps.push(second);
+    let mut body = element();
+    body.extend(element());
+    if let Some(Insn::LoadImm64 { value, .. }) = body.get_mut(11) {
+        *value = Imm64::Map(1);
+    }
+    let found = refusal(&object, &body, MapAbi::ArrayPointer);
+    assert!(found.contains("the firmware has one array"), "{found}");
+}
+
+#[test]
+fn updates_are_calls_of_the_stock_firmware() {
+    let mut body = element();
+    let last = body.len() - 1;
+    body.splice(
+        last..,
+        [
+            alu(AluOp::Mov, 3, Source::Reg(Register::FRAME)),
+            imm(AluOp::Add, 3, -16),
+            imm(AluOp::Mov, 4, 0),
+            store(Size::DW, 10, -16, 4),
+            Insn::Call(Call::Helper(HELPER_UPDATE)),
+        ],
+    );
+    let object = object();
+    let found = refusal(&object, &body, MapAbi::ArrayPointer);
+    assert!(found.contains("bpf_map_update_elem"), "{found}");
+    let listing = compiled(&object, &body, MapAbi::Call).expect("it compiles").listing.to_string();
+    assert!(listing.contains("br[.15002], defer[2]"), "{listing}");
+    assert!(listing.contains("local_csr_wr[ActLMAddr2, gprB_6]"), "{listing}");
+}
+
+#[test]
+fn programs_that_do_not_fit_are_refused() {
+    let object = object();
+    // Two instructions each.
+    let body: Vec<Insn> = (0..1300).map(|n| imm(AluOp::Add, 3, n)).collect();
+    let mut start = vec![load(Size::W, 3, 6, 0)];
+    start.extend(body);
+    let found = refusal(&object, &start, MapAbi::ArrayPointer);
+    assert!(found.contains("its firmware has room for 2560"), "{found}");
+}

@@ -1,0 +1,74 @@
+//! Work of the engine that Python waits for: on a thread of its own, with the interpreter lock
+//! released, and stopped by signals.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// How long to wait for the engine before looking for a pending signal.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// Stack of the worker: long chains of merged states are followed recursively.
+const STACK_BYTES: usize = 512 << 20;
+
+/// Asks work to stop with what it has.
+#[pyclass(frozen, module = "slowpath._core")]
+#[derive(Clone)]
+pub struct Stop {
+    asked: Arc<AtomicBool>,
+}
+
+#[pymethods]
+impl Stop {
+    #[new]
+    pub fn new() -> Self {
+        Stop { asked: Arc::new(AtomicBool::new(false)) }
+    }
+
+    /// Asks; the work ends soon.
+    fn set(&self) {
+        self.asked.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Does `work`, which polls whether it has to stop, and waits for it. A signal whose handler raises
+/// ends the waiting, and stops the work.
+pub fn run<T: Send + 'static>(
+    py: Python<'_>,
+    stop: Stop,
+    work: impl FnOnce(&dyn Fn() -> bool) -> T + Send + 'static,
+) -> PyResult<T> {
+    let (sender, receiver) = channel();
+    let asked = Arc::clone(&stop.asked);
+    thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
+        // Nobody listens any more after an interrupt.
+        let _ = sender.send(work(&|| asked.load(Ordering::Relaxed)));
+    })?;
+    let receiver = Mutex::new(receiver);
+    loop {
+        if let Err(interrupt) = py.check_signals() {
+            stop.set();
+            return Err(interrupt);
+        }
+        let waited = py.detach(|| match receiver.lock() {
+            Ok(receiver) => receiver.recv_timeout(SLICE),
+            Err(_) => Err(RecvTimeoutError::Disconnected),
+        });
+        match waited {
+            Ok(done) => return Ok(done),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(PyValueError::new_err("internal error: the engine failed"));
+            }
+        }
+    }
+}
+
+/// What the user can mend is a `ValueError`.
+pub fn as_value_error(error: slowpath::Error) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
