@@ -18,6 +18,7 @@ COMMANDS: tuple[list[str], ...] = (
     ["bound"],
     ["annotate"],
     ["diff"],
+    ["compile"],
     ["show"],
     ["targets"],
     ["targets", "list"],

@@ -67,14 +67,19 @@ def indented(text: str) -> str:
 
 @pytest.mark.parametrize(("file", "name"), [(PLAIN, "plain"), (OPTIMISED, "optimised")])
 def test_annotated_source(file: str, name: str) -> None:
-    check_golden(GOLDEN / f"annotate/{name}.txt", output("annotate", file, *COUNT))
-    document = output("annotate", file, *COUNT, "--format", "json")
+    check_golden(GOLDEN / f"annotate/{name}.txt", output("annotate", file))
+    document = output("annotate", file, "--format", "json")
     check_golden(GOLDEN / f"annotate/{name}.json", indented(document))
 
 
 def test_instructions_below_lines() -> None:
-    text = output("annotate", OPTIMISED, *COUNT, "--instructions")
+    text = output("annotate", OPTIMISED, "--instructions")
     check_golden(GOLDEN / "annotate/instructions.txt", text)
+
+
+def test_counted_source() -> None:
+    text = output("annotate", OPTIMISED, *COUNT, "--instructions")
+    check_golden(GOLDEN / "annotate/counts.txt", text)
 
 
 def test_annotated_listing() -> None:
@@ -86,8 +91,13 @@ def test_annotated_listing() -> None:
     ("form", "extension"), [("table", "txt"), ("csv", "csv"), ("markdown", "md"), ("json", "json")]
 )
 def test_two_variants(form: str, extension: str) -> None:
-    text = output("diff", PLAIN, OPTIMISED, *COUNT, "--format", form, "--lines", "20")
+    text = output("diff", PLAIN, OPTIMISED, "--format", form, "--lines", "20")
     check_golden(GOLDEN / f"diff/alaw2ulaw.{extension}", indented(text) if form == "json" else text)
+
+
+def test_two_variants_counted() -> None:
+    text = output("diff", PLAIN, OPTIMISED, *COUNT)
+    check_golden(GOLDEN / "diff/counts.txt", text)
 
 
 @pytest.mark.parametrize(("form", "extension"), [("table", "txt"), ("markdown", "md")])

@@ -92,7 +92,7 @@ def test_metric(asked: str | None, requirement: Rate | None, metric: str | None)
     ("typed", "option"),
     [
         (replace(PLAIN, metric="bitrate", require="1pps"), "--require"),
-        (replace(PLAIN, metric="instructions", require="1pps"), "--require"),
+        (replace(PLAIN, target="ebpf", metric="instructions", require="1pps"), "--require"),
         (replace(PLAIN, metric="speed"), "--metric"),
         (replace(PLAIN, require="fast"), "--require"),
         (replace(PLAIN, unroll="x"), "--unroll"),

@@ -1,7 +1,8 @@
 //! Programs of real objects with changed instructions: every input is exactly one of
 //!
 //! - an object each of whose programs is lifted to a well-formed program whose layout names its
-//!   regions, or is refused with a message of one line;
+//!   regions, or is refused with a message of one line; and is compiled for the card to instructions
+//!   that have words and a meaning, or is refused in the same way;
 //! - an error of one line.
 //!
 //! The first byte of the input chooses the object, each eight bytes behind it change an instruction;
@@ -13,6 +14,7 @@ use libfuzzer_sys::fuzz_target;
 use object::{Object as _, ObjectSection, SectionKind};
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::{LiftOptions, Lifted, lift};
+use slowpath_nfp::{CompileOptions, Compiled, MapAbi, compile, word};
 
 const OBJECTS: [&[u8]; 14] = [
     include_bytes!("../../crates/bpf/tests/data/features.bpf.o"),
@@ -53,8 +55,28 @@ fuzz_target!(|input: &[u8]| {
             Ok(lifted) => check(&lifted),
             Err(error) => one_line(&error),
         }
+        for map_abi in [MapAbi::ArrayPointer, MapAbi::Call] {
+            match compile(&object, &program, &CompileOptions { map_abi }) {
+                Ok(compiled) => check_compiled(&compiled),
+                Err(error) => one_line(&error),
+            }
+        }
     }
 });
+
+fn check_compiled(compiled: &Compiled) {
+    let text = compiled.listing.to_string();
+    let parsed = slowpath_nfp::parse(&text).expect("the listing can be read");
+    assert!(parsed == compiled.listing, "{text}");
+    assert_eq!(compiled.origins.len(), compiled.listing.len());
+    for insn in compiled.listing.insns() {
+        let encoded = word::encode(insn).map(word::decode);
+        assert!(matches!(encoded, Ok(Ok(back)) if back == *insn), "{insn}: {encoded:?}");
+    }
+    if let Err(error) = slowpath_nfp::lift(&compiled.listing, "fuzzed", &Default::default()) {
+        one_line(&error);
+    }
+}
 
 /// An object with changed instructions.
 fn changed(object: &[u8], changes: &[u8]) -> Vec<u8> {

@@ -3,13 +3,13 @@
 Nothing heavy is imported before a command runs, so that `--help` is quick.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from slowpath.cli_failures import failures_told
+from slowpath.cli_objects import compile_object, show_objects
 from slowpath.cli_options import (
     Assume,
     Cores,
@@ -24,6 +24,7 @@ from slowpath.cli_options import (
     Target,
     Unroll,
 )
+from slowpath.cli_targets import targets_app
 
 app = typer.Typer(
     name="slowpath",
@@ -35,12 +36,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-targets_app = typer.Typer(
-    help="Describe the devices that programs can be analysed for.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-app.add_typer(targets_app, name="targets")
 
 
 def _print_version(wanted: bool) -> None:
@@ -130,7 +125,7 @@ def bound(
         btf,
         chosen,
     )
-    with _failures_told(context):
+    with failures_told(context):
         code = run(make_job(files, typed, form, pcap, verbose=verbose))
     raise typer.Exit(code)
 
@@ -189,7 +184,7 @@ def annotate(
         btf=btf,
         selection=chosen,
     )
-    with _failures_told(context):
+    with failures_told(context):
         code = annotate(make_work(files, typed), Wanted(form, instructions))
     raise typer.Exit(code)
 
@@ -283,98 +278,12 @@ def diff(
         btf=btf,
         selection=chosen,
     )
-    with _failures_told(context):
+    with failures_told(context):
         wanted = Wanted.of_words(form, keep or [], sort, fail_on or [], lines)
         code = diff(Sides(old, new, typed), wanted)
     raise typer.Exit(code)
 
 
-@app.command("show")
-def show_objects(
-    context: typer.Context,
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="BPF objects (*.bpf.o).")],
-    section: Sections = None,
-    prog_name: Names = None,
-    btf: KernelTypes = None,
-    deadline: Annotated[
-        float,
-        typer.Option(
-            min=0, metavar="SECONDS", help="Time for finding the loop bounds of each program."
-        ),
-    ] = 5,
-    listing: Annotated[
-        bool, typer.Option("--listing", help="Add the instructions, with their source lines.")
-    ] = False,
-    form: Annotated[
-        Literal["table", "json"],
-        typer.Option("--format", help="Format of the output; json is stable."),
-    ] = "table",
-) -> None:
-    """Show what BPF objects contain: programs, maps, helpers, loops, and what is not supported.
-
-    Exit code 3 when a file cannot be read, or a program of it cannot be linked; the others are
-    shown.
-    """
-    from slowpath.selection import Selection
-    from slowpath.show import Wanted, show_objects
-
-    selection = Selection(tuple(section or ()), tuple(prog_name or ()))
-    with _failures_told(context):
-        code = show_objects(files, Wanted(selection, form, listing, deadline), btf)
-    raise typer.Exit(code)
-
-
-@targets_app.command("list")
-def list_(context: typer.Context) -> None:
-    """List the built-in targets."""
-    from slowpath.targets import list_targets
-
-    with _failures_told(context):
-        code = list_targets()
-    raise typer.Exit(code)
-
-
-@targets_app.command()
-def show(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A built-in target.")],
-) -> None:
-    """Print the description of a built-in target, a starting point for your own."""
-    from slowpath.targets import show_target
-
-    with _failures_told(context):
-        code = show_target(name)
-    raise typer.Exit(code)
-
-
-@targets_app.command()
-def check(
-    context: typer.Context,
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE", help="Target descriptions (*.toml).")
-    ],
-) -> None:
-    """Check target descriptions. Exit code 3 when one is not valid."""
-    from slowpath.targets import check_targets
-
-    with _failures_told(context):
-        code = check_targets(files)
-    raise typer.Exit(code)
-
-
-@contextmanager
-def _failures_told(context: typer.Context) -> Iterator[None]:
-    """Turns what the user can mend into a message and an exit code."""
-    from slowpath.exit_codes import ExitCode
-    from slowpath.inputs import InputError
-    from slowpath.plan import OptionError
-    from slowpath.terminal import error
-
-    try:
-        yield
-    except OptionError as problem:
-        hint = f"'{problem.option}'"
-        raise typer.BadParameter(problem.reason, ctx=context, param_hint=hint) from None
-    except InputError as problem:
-        error(problem.file, problem.reason)
-        raise typer.Exit(ExitCode.INPUT) from None
+app.command("compile")(compile_object)
+app.command("show")(show_objects)
+app.add_typer(targets_app, name="targets")

@@ -1,6 +1,6 @@
 """The options that several commands have, with their help texts."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -19,8 +19,8 @@ Target = Annotated[
     typer.Option(
         "--target",
         metavar="NAME|FILE.toml",
-        help="Device, a built-in one or a description; by default ebpf for objects, which "
-        "counts instructions, and agilio-cx-2x40 for listings.",
+        help="Device, a built-in one or a description; by default agilio-cx-2x40, which objects "
+        "are compiled for. ebpf counts the instructions of objects.",
     ),
 ]
 Metric = Annotated[
@@ -88,12 +88,12 @@ Maps = Annotated[
     ),
 ]
 MapAbi = Annotated[
-    str | None,
+    Literal["array-pointer", "call"] | None,
     typer.Option(
         "--map-abi",
-        metavar="NAME",
         help="How programs that are compiled for a device reach maps: array-pointer (the default), "
-        "or call, as its stock firmware has it.",
+        "as the firmware of the published measurements has it, or call, as the stock firmware has "
+        "it.",
     ),
 ]
 KernelTypes = Annotated[

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import NamedTuple, Protocol
 
 from slowpath import _core
+from slowpath.compile_result import Compiled, Verification
 from slowpath.inputs import InputError
 from slowpath.objects import BpfObject
 from slowpath.results import Detail, Result
@@ -105,6 +106,11 @@ def target_counters(target: str, *, is_text: bool) -> list[str] | None:
     return _core.target_counters(target, is_text)
 
 
+def target_compiles(target: str, *, is_text: bool) -> bool:
+    """Whether programs of objects are compiled for a target; False for what is none."""
+    return _core.target_compiles(target, is_text)
+
+
 def check_target(text: str) -> list[str]:
     """What is wrong with a target description; empty when nothing is."""
     return _core.check_target(text)
@@ -162,6 +168,59 @@ def show(
         raise InputError(file, str(problem)) from None
     shown: BpfObject = json.loads(text)
     return shown
+
+
+def compile_program(file: str, data: bytes, choice: Choice, map_abi: str | None) -> Compiled:
+    """A program of the BPF object in `data` as the card runs it; `file` names the object.
+
+    Raises:
+        InputError: when the object cannot be read, or the card cannot run the program.
+    """
+    try:
+        text = _core.compile_program(
+            _as_text(file), data, choice.program, _as_core(choice.kernel), map_abi=map_abi
+        )
+    except ValueError as problem:
+        raise InputError(file, str(problem)) from None
+    compiled: Compiled = json.loads(text)
+    return compiled
+
+
+class Effort(NamedTuple):
+    """How far a verification goes."""
+
+    mtu: int  # longest packet in bytes, Ethernet header included
+    deadline_seconds: float | None
+
+
+def verify_program(
+    file: str, data: bytes, choice: Choice, map_abi: str | None, effort: Effort
+) -> Verification:
+    """Whether a program of the BPF object in `data` does the same on the card.
+
+    An interrupt (Ctrl-C) ends it with what is known by then; a second one raises
+    `KeyboardInterrupt`.
+
+    Raises:
+        InputError: as `compile_program`.
+    """
+    stop = _core.Stop()
+    try:
+        with _interrupts_call(stop.set):
+            text = _core.verify_program(
+                _as_text(file),
+                data,
+                choice.program,
+                _as_core(choice.kernel),
+                stop,
+                mtu=effort.mtu,
+                deadline_seconds=effort.deadline_seconds,
+                map_abi=map_abi,
+            )
+    except ValueError as problem:
+        raise InputError(file, str(problem)) from None
+    verification: Verification = json.loads(text)
+    return verification
 
 
 def analyse(

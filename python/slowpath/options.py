@@ -16,6 +16,7 @@ from slowpath.rates import METRICS, Metric, Rate, as_metric, parse_rate
 from slowpath.reporters import Format
 from slowpath.selection import Selection
 
+DEFAULT_TARGET = "agilio-cx-2x40"
 DEFAULT_MTU = 1500
 _UNROLL = re.compile(r"[0-9]+(@[^\s,@]+)?")
 
@@ -94,33 +95,33 @@ def _words(metric: Metric | None) -> str | None:
     return {"bitrate": "bit rate", "packetrate": "packet rate", None: None}[metric]
 
 
-def check_metric(metric: str | None, target: Target | None) -> str | None:
-    """A metric that the target has or, when none is named, one of the built-in targets.
+def check_metric(metric: str | None, target: Target) -> str | None:
+    """A metric that there is on a target, or a rate, None or not.
 
     Raises:
         ValueError: when there is no such metric.
     """
-    names = engine.target_names() if target is None else [target.name]
-    known = list[str](METRICS)
-    if target is None:
-        for name in names:
-            known += engine.target_counters(name, is_text=False) or []
-    else:
-        known += engine.target_counters(target.text, is_text=target.is_text) or []
+    counters = engine.target_counters(target.text, is_text=target.is_text)
+    known = [*METRICS, *(counters or [])]
     if metric is None or metric in known:
         return metric
-    raise ValueError(f"{metric!r} is not a metric; known are {', '.join(known)}")
+    named = engine.target_names()
+    others = [n for n in named if metric in (engine.target_counters(n, is_text=False) or [])]
+    hint = f"; --target {others[0]} has it" if others else ""
+    raise ValueError(
+        f"{metric!r} is no metric of target {target.name}; it has {', '.join(counters or METRICS)}"
+        + hint
+    )
 
 
-def choose_target(name: str | None) -> Target | None:
-    """A built-in target by its name, or the description in a file; None when none is named.
+def choose_target(name: str | None) -> Target:
+    """A built-in target by its name, or the description in a file; None is the default target.
 
     Raises:
         ValueError: when it is neither a known name nor looks like a file.
         InputError: when the file cannot be read.
     """
-    if name is None:
-        return None
+    name = DEFAULT_TARGET if name is None else name
     names = engine.target_names()
     if name in names:
         return Target(name, name, is_text=False)
@@ -142,12 +143,12 @@ def make_job(
     """
     requirement = _requirement(typed)
     if pcap is not None:
-        _read("--pcap", lambda path: check_not_a_program(path, files), pcap)
+        read_option("--pcap", lambda path: check_not_a_program(path, files), pcap)
     return Job(make_work(files, typed), requirement, form, pcap, verbose)
 
 
 def _requirement(typed: Typed) -> Rate | None:
-    return None if typed.require is None else _read("--require", parse_rate, typed.require)
+    return None if typed.require is None else read_option("--require", parse_rate, typed.require)
 
 
 def make_work(files: Sequence[str], typed: Typed) -> Work:
@@ -158,19 +159,19 @@ def make_work(files: Sequence[str], typed: Typed) -> Work:
         InputError: when a file that an option names cannot be read.
     """
     requirement = _requirement(typed)
-    target = _read("--target", choose_target, typed.target)
-    asked = _read("--metric", lambda name: check_metric(name, target), typed.metric)
-    metric = _read("--require", lambda name: choose_metric(name, requirement), asked)
+    target = read_option("--target", choose_target, typed.target)
+    asked = read_option("--metric", lambda name: check_metric(name, target), typed.metric)
+    metric = read_option("--require", lambda name: choose_metric(name, requirement), asked)
     required = None if requirement is None else requirement.metric
     options = engine.Options(
         target="",
         target_is_text=False,
         metric="",
         cores=typed.cores,
-        unroll=[] if typed.unroll is None else _read("--unroll", parse_unroll, typed.unroll),
-        paths=_read("--paths", parse_paths, typed.paths),
+        unroll=[] if typed.unroll is None else read_option("--unroll", parse_unroll, typed.unroll),
+        paths=read_option("--paths", parse_paths, typed.paths),
         mtu=typed.mtu,
-        deadline_seconds=_read("--deadline", check_deadline, typed.deadline),
+        deadline_seconds=read_option("--deadline", check_deadline, typed.deadline),
         assume=None if typed.assume is None else read_text(typed.assume),
         maps=None if typed.maps is None else read_text(typed.maps),
         map_abi=typed.map_abi,
@@ -185,16 +186,21 @@ def make_work(files: Sequence[str], typed: Typed) -> Work:
     )
 
 
-def _option_files(typed: Typed, target: Target | None) -> dict[str, str]:
+def _option_files(typed: Typed, target: Target) -> dict[str, str]:
     files = {
-        "--target": target.name if target is not None and target.is_text else None,
+        "--target": target.name if target.is_text else None,
         "--assume": typed.assume,
         "--maps": typed.maps,
     }
     return {option: name for option, name in files.items() if name is not None}
 
 
-def _read(option: str, read: Callable[[V], T], value: V) -> T:
+def read_option(option: str, read: Callable[[V], T], value: V) -> T:
+    """The value of an option.
+
+    Raises:
+        OptionError: when `read` refuses what was typed.
+    """
     try:
         return read(value)
     except ValueError as problem:
@@ -220,7 +226,7 @@ def check_not_a_program(output: Path, files: Sequence[str]) -> None:
     """
     for file in files:
         if output.exists() and Path(file).exists() and output.samefile(file):
-            raise ValueError(f"{str(output)!r} is a program to analyse and would be overwritten")
+            raise ValueError(f"{str(output)!r} is a program and would be overwritten")
 
 
 def repeat(typed: Typed) -> list[str]:

@@ -1,7 +1,4 @@
-"""What there is to analyse: the programs in the files, each with its target and metric.
-
-Files are read here, because what they are decides which target they have by default.
-"""
+"""What there is to analyse: the programs in the files, each with its target and metric."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,9 +9,6 @@ from slowpath import engine
 from slowpath.inputs import InputError, read_program
 from slowpath.rates import METRICS, Metric
 from slowpath.selection import Selection, choose, list_programs
-
-LISTING_TARGET = "agilio-cx-2x40"
-OBJECT_TARGET = "ebpf"
 
 
 class OptionError(Exception):
@@ -55,7 +49,7 @@ class Wishes(NamedTuple):
     """What options say about the choice of targets and metrics."""
 
     selection: Selection
-    target: Target | None  # None: as the file needs it
+    target: Target
     metric: str | None
     required: Metric | None  # the rate that is required
     cores: int | None
@@ -117,29 +111,21 @@ def _tasks(
 
 
 def _task(file: str, data: bytes, program: engine.ProgramInfo | None, wishes: Wishes) -> Task:
-    default = LISTING_TARGET if program is None else OBJECT_TARGET
-    target = wishes.target or Target(default, default, is_text=False)
+    target = wishes.target
     counters = engine.target_counters(target.text, is_text=target.is_text)
-    _check(file, target, counters, wishes)
-    metrics = METRICS if counters is None else tuple(counters)
-    metric = wishes.metric or metrics[0]
-    if metric not in metrics:
-        reason = f"{metric!r} is no metric of target {target.name}; it has {', '.join(metrics)}"
-        raise OptionError("--metric", f"{file}: {reason}" if wishes.target is None else reason)
-    return Task(file, data, program, target, metric, None)
+    if counters is not None:
+        _check_count(target, counters, wishes)
+    metrics = METRICS if counters is None else counters
+    return Task(file, data, program, target, wishes.metric or metrics[0], None)
 
 
-def _check(file: str, target: Target, counters: list[str] | None, wishes: Wishes) -> None:
+def _check_count(target: Target, counters: list[str], wishes: Wishes) -> None:
     """Refuses what has no meaning on a target that counts.
 
     Raises:
         OptionError: naming the option.
     """
-    if counters is None:
-        return
     what = f"target {target.name} counts {' and '.join(counters)}"
-    if wishes.target is None:
-        what = f"{file} is a BPF object: {what}"
     if wishes.required is not None:
         raise OptionError("--require", f"{what}, there is no rate to require")
     if wishes.cores is not None:
@@ -149,11 +135,8 @@ def _check(file: str, target: Target, counters: list[str] | None, wishes: Wishes
 
 
 def _failed(file: str, wishes: Wishes, reason: str) -> Task:
-    """A file without a program. What it would have been is told by its name."""
-    is_object = file.endswith(".o")
-    default = OBJECT_TARGET if is_object else LISTING_TARGET
-    target = wishes.target or Target(default, default, is_text=False)
+    """A file without a program."""
+    target = wishes.target
     counters = engine.target_counters(target.text, is_text=target.is_text)
-    metrics = METRICS if counters is None else tuple(counters)
-    metric = wishes.metric if wishes.metric in metrics else metrics[0]
-    return Task(file, b"", None, target, metric or metrics[0], reason)
+    metrics = METRICS if counters is None else counters
+    return Task(file, b"", None, target, wishes.metric or metrics[0], reason)

@@ -34,7 +34,7 @@ pub use content::{EntryValue, MapContent, MapEntry, array_content};
 pub use error::LiftError;
 pub use layout::{Bytes, Element, Interned, Layout};
 pub use maps::{Keying, MapLayout};
-pub use registers::{RegisterValue, Registers, StackOffset};
+pub use registers::{Offset, RegisterValue, Registers};
 pub use support::support_matrix;
 
 use std::collections::BTreeMap;

@@ -16,8 +16,8 @@ use crate::start::{InitialByte, Start};
 use crate::written::Written;
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_ir::{
-    BinaryOp, BlockId, InputId, InputKind, InsnIdx, Liveness, Op, Operand, OriginOp, Program, Reg, RegionId,
-    Target, Terminator,
+    BinaryOp, BlockId, InputId, InputKind, InsnIdx, Liveness, Op, Operand, OriginOp, Program, Reg,
+    RegionId, Target, Terminator,
 };
 use slowpath_smt::{ArrayId, Domain, Node, TermId, TermPool, VarId};
 use std::collections::VecDeque;
@@ -105,10 +105,7 @@ impl Machine {
     ///
     /// # Errors
     /// See [`ExecError`].
-    pub fn from_start(
-        program: Rc<Program>,
-        start: Start,
-    ) -> Result<(Self, State), ExecError> {
+    pub fn from_start(program: Rc<Program>, start: Start) -> Result<(Self, State), ExecError> {
         let Start { mut pool, inputs: known, initial } = start;
         let mut inputs = Vec::with_capacity(program.inputs.len());
         for (index, input) in program.inputs.iter().enumerate() {

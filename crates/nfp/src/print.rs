@@ -124,6 +124,10 @@ impl Display for Insn {
                 signal.map_or(Ok(()), |signal| write!(f, ", ctx_swap[sig{signal}]"))?;
                 write!(f, "{}", Defer(defer))
             }
+            // Where there is no result, the disassembler sees the code of a constant.
+            Insn::MulStep { a: Operand::None, b, step, both } if step.delivers() => {
+                write!(f, "mul_step[0x0, {b}], {}{}", step.text(), wrboth(both))
+            }
             Insn::MulStep { a, b, step, both } => {
                 write!(f, "mul_step[{a}, {b}], {}{}", step.text(), wrboth(both))
             }

@@ -10,7 +10,7 @@ use slowpath::{Options, Request};
 /// or the device cannot run the program.
 #[pyfunction]
 #[pyo3(signature = (file, data, program, kernel, *, map_abi))]
-pub fn compile(
+pub fn compile_program(
     py: Python<'_>,
     file: String,
     data: Vec<u8>,
@@ -25,11 +25,11 @@ pub fn compile(
 }
 
 /// Whether the compiled program does what the BPF program does, as JSON text. Raises `ValueError`
-/// as `compile` does. `stop` ends it with what is known by then.
+/// as `compile_program` does. `stop` ends it with what is known by then.
 #[pyfunction]
 #[pyo3(signature = (file, data, program, kernel, stop, *, mtu, deadline_seconds, map_abi))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python function")]
-pub fn verify(
+pub fn verify_program(
     py: Python<'_>,
     file: String,
     data: Vec<u8>,

@@ -53,7 +53,7 @@ mod _core {
     #[pymodule_export]
     use super::analysis::Analysis;
     #[pymodule_export]
-    use super::compile::{compile, verify};
+    use super::compile::{compile_program, verify_program};
     #[pymodule_export]
     use super::events::{Bound, Path, Result};
     #[pymodule_export]

@@ -28,13 +28,14 @@ impl Compilation {
     }
 }
 
+/// What may help a program that the card cannot run; not one that nothing here understands.
 fn refused(error: CompileError) -> Error {
-    let way_out = "--target ebpf counts its instructions";
     let text = error.to_string();
-    if text.contains("--target ebpf") {
+    if matches!(error, CompileError::Lift(_)) || text.contains("--target ebpf") {
         return Error::Input(text);
     }
-    Error::Input(format!("{text} (the card cannot run this program; {way_out})"))
+    let way_out = "the card cannot run this program; --target ebpf counts its instructions";
+    Error::Input(format!("{text} ({way_out})"))
 }
 
 fn map_abi(name: &Option<String>) -> Result<MapAbi, Error> {

@@ -14,6 +14,7 @@
 mod ask;
 mod compare;
 mod limits;
+mod products;
 mod replay;
 mod twins;
 mod walk;

@@ -4,7 +4,7 @@
 //! An instruction that several calls reach has a value for each of them; [`Registers::before`] says
 //! what holds for all. Ranges of numbers are not known here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::frame::{FrameId, Frames};
 use super::value::Known;
@@ -24,15 +24,30 @@ struct Instance {
     known: [Known; 11],
 }
 
-/// Where in a stack frame a pointer points, in bytes from the frame pointer.
+/// Where a pointer points, in bytes from the start of an element or from the frame pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StackOffset {
+pub enum Offset {
     /// Always here.
     Constant(i64),
     /// At several constant places, of which this is one.
     OneOf(i64),
     /// Anywhere.
     Unknown,
+}
+
+impl Offset {
+    fn of(offset: Option<i64>) -> Self {
+        offset.map_or(Offset::Unknown, Offset::Constant)
+    }
+
+    fn join(self, other: Self) -> Self {
+        use Offset::{Constant, OneOf, Unknown};
+        match (self, other) {
+            (Unknown, _) | (_, Unknown) => Unknown,
+            (Constant(a), Constant(b)) if a == b => Constant(a),
+            (_, Constant(b) | OneOf(b)) => OneOf(b),
+        }
+    }
 }
 
 /// What is known of a register.
@@ -58,8 +73,8 @@ pub enum RegisterValue {
     MapValue {
         /// The map's number.
         map: u32,
-        /// Offset in bytes, if it is constant.
-        offset: Option<i64>,
+        /// Where in it.
+        offset: Offset,
     },
     /// An address in the object's global data.
     Data {
@@ -71,7 +86,7 @@ pub enum RegisterValue {
         /// Whether it is the frame of a caller.
         caller: bool,
         /// Where in it.
-        offset: StackOffset,
+        offset: Offset,
     },
 }
 
@@ -83,12 +98,13 @@ impl RegisterValue {
             Known::Packet { .. } => RegisterValue::Packet,
             Known::PacketEnd => RegisterValue::PacketEnd,
             Known::Map(map) => RegisterValue::Map(map),
-            Known::MapValue { map, offset } => RegisterValue::MapValue { map, offset },
+            Known::MapValue { map, offset } => {
+                RegisterValue::MapValue { map, offset: Offset::of(offset) }
+            }
             Known::Data { map, .. } => RegisterValue::Data { map },
-            Known::Frame { depth: of, offset } => RegisterValue::Stack {
-                caller: of != depth,
-                offset: offset.map_or(StackOffset::Unknown, StackOffset::Constant),
-            },
+            Known::Frame { depth: of, offset } => {
+                RegisterValue::Stack { caller: of != depth, offset: Offset::of(offset) }
+            }
             Known::Nothing
             | Known::NoStack
             | Known::Maps(_)
@@ -99,19 +115,13 @@ impl RegisterValue {
 
     fn join(self, other: Self) -> Self {
         use RegisterValue::{MapValue, Stack};
-        use StackOffset::{Constant, OneOf, Unknown};
         match (self, other) {
             _ if self == other => self,
-            (MapValue { map, .. }, MapValue { map: same, .. }) if map == same => {
-                MapValue { map, offset: None }
+            (MapValue { map, offset }, MapValue { map: same, offset: other }) if map == same => {
+                MapValue { map, offset: offset.join(other) }
             }
             (Stack { caller, offset }, Stack { caller: other_caller, offset: other }) => {
-                let offset = match (offset, other) {
-                    (Unknown, _) | (_, Unknown) => Unknown,
-                    (Constant(a), Constant(b)) if a == b => Constant(a),
-                    (_, Constant(b) | OneOf(b)) => OneOf(b),
-                };
-                Stack { caller: caller || other_caller, offset }
+                Stack { caller: caller || other_caller, offset: offset.join(other) }
             }
             _ => RegisterValue::Other,
         }
@@ -152,6 +162,17 @@ impl Registers {
             RegisterValue::of(known.unwrap_or(Known::Nothing), instance.depth)
         });
         values.reduce(RegisterValue::join).unwrap_or(RegisterValue::Other)
+    }
+
+    /// All places in an element that a register may point to, in bytes; none if one of them is not
+    /// constant.
+    pub fn element_offsets(&self, slot: usize, register: u8) -> Option<BTreeSet<i64>> {
+        let instances = self.slots.get(&slot)?.iter();
+        let offset = |instance: &Instance| match instance.known.get(usize::from(register)) {
+            Some(&Known::MapValue { offset, .. }) => offset,
+            _ => None,
+        };
+        instances.map(offset).collect()
     }
 
     /// The distance in bytes from the first to the second of two pointers into the packet, each a

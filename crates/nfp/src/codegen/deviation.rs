@@ -9,7 +9,7 @@ use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{AluOp, Call, Insn, Source, Width};
 
 use super::step::{Plan, Step};
-use super::{copy, divide, helper, liveness, multiply};
+use super::{copy, helper, liveness, multiply};
 
 const LEAST: Source = Source::Imm(i32::MIN);
 
@@ -45,14 +45,6 @@ fn deviation(plan: &Plan<'_>, slot: usize, step: &Step) -> Option<&'static str> 
                 && (op == AluOp::Div || multiply::is_narrow(step, src)) =>
         {
             Some("the card leaves what was above a 32-bit result, which is read as 64 bits")
-        }
-        Insn::Alu { op: AluOp::Div, src, .. } => {
-            let divisor = match src {
-                Source::Reg(_) => step.bounds.src().0 as u32,
-                Source::Imm(value) => value as u32,
-            };
-            let wrong = divide::is_wrong(divisor);
-            wrong.then_some("a division by this constant yields another value on the card")
         }
         Insn::Call(Call::Helper(helper::ADJUST_HEAD))
             if helper::always_succeeds(plan, slot)

@@ -67,7 +67,8 @@ fn chosen_exponent(divisor: u32) -> u8 {
     reciprocal(divisor, 32).exponent
 }
 
-/// The register pair's low word divided by a constant. The high word stays: it is zero.
+/// The register pair's low word divided by a constant that is not [`is_wrong`]. The high word stays:
+/// it is zero.
 pub(super) fn divide(asm: &mut Assembler, number: u8, divisor: u32) {
     let (dst, word) = (Dst::Both(number), a(number));
     if divisor > 1 << 31 {

@@ -3,7 +3,7 @@
 //! `map_call_stack_common`, `nfp_get_prandom_u32`, `nfp_perf_event_output` of the driver).
 
 use slowpath_bpf::insn::{Call, Insn as BpfInsn, helper_name};
-use slowpath_bpf::lift::{RegisterValue, Room, StackOffset};
+use slowpath_bpf::lift::{Offset, RegisterValue, Room};
 
 use super::MapAbi;
 use super::assembler::{
@@ -209,7 +209,7 @@ fn key_elsewhere(plan: &Plan<'_>, slot: usize, depth: u32) -> bool {
     match plan.registers.before(slot, 2) {
         RegisterValue::Stack { offset, .. } => {
             let place = constant_offset(offset).map(|offset| offset + i64::from(depth));
-            !matches!(offset, StackOffset::Constant(_)) || place != Some(0)
+            !matches!(offset, Offset::Constant(_)) || place != Some(0)
         }
         _ => true,
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use slowpath_bpf::insn::{Call, Insn, Register};
-use slowpath_bpf::lift::{Lifted, RegisterValue, Registers, StackOffset};
+use slowpath_bpf::lift::{Lifted, Offset, RegisterValue, Registers};
 use slowpath_bpf::{BpfProgram, MapDef, Object};
 
 use super::bounds::{Bounds, Facts};
@@ -266,9 +266,9 @@ pub(super) fn pair(register: Register) -> u8 {
 }
 
 /// The offset of a stack pointer, if it is one of constants.
-pub(super) fn constant_offset(offset: StackOffset) -> Option<i64> {
+pub(super) fn constant_offset(offset: Offset) -> Option<i64> {
     match offset {
-        StackOffset::Constant(offset) | StackOffset::OneOf(offset) => Some(offset),
-        StackOffset::Unknown => None,
+        Offset::Constant(offset) | Offset::OneOf(offset) => Some(offset),
+        Offset::Unknown => None,
     }
 }

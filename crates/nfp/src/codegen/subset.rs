@@ -1,13 +1,13 @@
 //! What the card can run: the checks that the driver makes while the kernel's verifier visits an
 //! instruction (`nfp_verify_insn`, `bpf/verifier.c`), and those of its table of instructions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_bpf::MapDef;
 use slowpath_bpf::insn::{
     AluOp, AtomicOp, Call, Imm64, Insn, Register, Size, Source, SwapKind, Width,
 };
-use slowpath_bpf::lift::{RegisterValue, StackOffset};
+use slowpath_bpf::lift::RegisterValue;
 
 use super::error::{Cause, CompileError};
 use super::step::{Plan, constant_offset};
@@ -128,6 +128,11 @@ fn alu(
             match divisor {
                 0 => Err(unsupported("a division by zero")),
                 1.. if divisor > LARGEST => Err(unsupported("a divisor of more than 32 bits")),
+                _ if super::divide::is_wrong(divisor as u32) => {
+                    let what =
+                        format!("a division by {divisor}, which the driver compiles wrongly");
+                    Err(Cause::new(what, "it shifts by an undefined number of bits then"))
+                }
                 _ => Ok(()),
             }
         }
@@ -151,18 +156,24 @@ fn load(
                 "it has data and data_end",
             )),
         },
-        RegisterValue::MapValue { map, offset: from } => {
-            mark(plan, map, (from, offset, size.bytes()), Use::Read, uses)
+        RegisterValue::MapValue { map, .. } => {
+            let offsets = plan.registers.element_offsets(slot, base.number());
+            mark(plan, map, (offsets, offset, size.bytes()), Use::Read, uses)
         }
-        value => pointer(value),
+        value => pointer(plan, slot, base, value),
     }
 }
 
 /// Pointers that memory can be accessed through.
-fn pointer(value: RegisterValue) -> Result<(), Cause> {
+fn pointer(
+    plan: &Plan<'_>,
+    slot: usize,
+    base: Register,
+    value: RegisterValue,
+) -> Result<(), Cause> {
     match value {
         RegisterValue::Packet => Ok(()),
-        RegisterValue::Stack { offset, .. } => stack_access(offset),
+        RegisterValue::Stack { .. } => stack_access(plan, slot, base),
         RegisterValue::Data { .. } => Err(unsupported("a global variable")),
         RegisterValue::Other => Err(Cause::new(
             "a pointer whose kind is not the same on all ways to the instruction",
@@ -172,11 +183,18 @@ fn pointer(value: RegisterValue) -> Result<(), Cause> {
     }
 }
 
-fn stack_access(offset: StackOffset) -> Result<(), Cause> {
+fn stack_access(plan: &Plan<'_>, slot: usize, base: Register) -> Result<(), Cause> {
+    let places = plan.registers.stack_frames(slot, base.number());
+    let offsets: Option<BTreeSet<i64>> =
+        places.iter().map(|(_, offset)| offset.map(|offset| offset.rem_euclid(4))).collect();
     let hint = "stack variables are accessed at constant places";
-    match offset {
-        StackOffset::Unknown => Err(Cause::new("a stack access at a variable place", hint)),
-        StackOffset::Constant(_) | StackOffset::OneOf(_) => Ok(()),
+    match offsets {
+        None => Err(Cause::new("a stack access at a variable place", hint)),
+        Some(offsets) if offsets.len() > 1 => {
+            let what = "a stack access at places that differ in their alignment to 4 bytes";
+            Err(Cause::new(what, "give the variables an alignment of 4 bytes"))
+        }
+        Some(_) => Ok(()),
     }
 }
 
@@ -204,7 +222,7 @@ fn store(
             "a write to an element of a map",
             "the card only reads elements and adds to them with __sync_fetch_and_add",
         )),
-        (value, _) => pointer(value),
+        (value, _) => pointer(plan, slot, base, value),
     }
 }
 
@@ -218,42 +236,45 @@ fn atomic(
         let hint = "the card knows __sync_fetch_and_add whose result is not used";
         return Err(Cause::new("an atomic operation that is no plain addition", hint));
     }
-    let RegisterValue::MapValue { map, offset: from } = plan.value(slot, base) else {
+    let RegisterValue::MapValue { map, .. } = plan.value(slot, base) else {
         return Err(unsupported("an atomic addition to something other than a map's element"));
     };
     match plan.value(slot, src) {
         RegisterValue::Other | RegisterValue::Constant(_) => {}
         _ => return Err(unsupported("an atomic addition of a pointer")),
     }
-    mark(plan, map, (from, offset, width.bits() / 8), Use::Atomic, uses)
+    let offsets = plan.registers.element_offsets(slot, base.number());
+    mark(plan, map, (offsets, offset, width.bits() / 8), Use::Atomic, uses)
 }
 
 /// Notes how words of a map's value are used (`nfp_bpf_map_mark_used`).
 fn mark(
     plan: &Plan<'_>,
     map: u32,
-    (from, offset, bytes): (Option<i64>, i16, u8),
+    (offsets, offset, bytes): (Option<BTreeSet<i64>>, i16, u8),
     use_: Use,
     uses: &mut Uses,
 ) -> Result<(), Cause> {
-    let Some(from) = from else {
+    let Some(offsets) = offsets else {
         let hint = "elements are accessed at constant offsets";
         return Err(Cause::new("an access to a map's element at a variable offset", hint));
     };
-    let first = from + i64::from(offset);
-    let end = first + i64::from(bytes);
     let size = plan.map(map).map_or(0, |def| i64::from(def.value_size));
-    if first < 0 || end > size {
-        let what = format!("an access behind the {size} bytes of a map's element");
-        return Err(Cause::new(what, "the kernel's verifier refuses such a program"));
-    }
-    for word in first / 4..=(end - 1) / 4 {
-        if *uses.entry((map, word)).or_insert(use_) != use_ {
-            let offset = 4 * word;
-            let what =
-                format!("the word at offset {offset} of a map's element is read and added to");
-            let hint = "the card keeps counters in another byte order than other values";
-            return Err(Cause::new(what, hint));
+    for from in offsets {
+        let first = from + i64::from(offset);
+        let end = first + i64::from(bytes);
+        if first < 0 || end > size {
+            let what = format!("an access behind the {size} bytes of a map's element");
+            return Err(Cause::new(what, "the kernel's verifier refuses such a program"));
+        }
+        for word in first / 4..=(end - 1) / 4 {
+            if *uses.entry((map, word)).or_insert(use_) != use_ {
+                let offset = 4 * word;
+                let what =
+                    format!("the word at offset {offset} of a map's element is read and added to");
+                let hint = "the card keeps counters in another byte order than other values";
+                return Err(Cause::new(what, hint));
+            }
         }
     }
     Ok(())

@@ -185,11 +185,11 @@ impl Translation<'_> {
         (size, register): (Size, Register),
         (base, offset): (Register, i16),
     ) -> Result<(), Cause> {
-        use slowpath_bpf::lift::StackOffset;
+        use slowpath_bpf::lift::Offset;
         let RegisterValue::Stack { caller, offset: from } = self.plan.value(slot, base) else {
             return Ok(());
         };
-        let varies = caller || !matches!(from, StackOffset::Constant(_));
+        let varies = caller || !matches!(from, Offset::Constant(_));
         let from = constant_offset(from).unwrap_or(0);
         let access = Access {
             direction,

@@ -114,7 +114,7 @@ pub(super) fn mul_step(cursor: &mut Cursor) -> Result<Insn, ParseError> {
     cursor.expect('[')?;
     // Which of the operands are sources depends on the step behind them.
     let before_a = cursor.clone();
-    let a = operand(cursor, Role::OptionalSource)?;
+    let mut a = operand(cursor, Role::OptionalSource)?;
     cursor.expect(',')?;
     let before_b = cursor.clone();
     let b = operand(cursor, Role::OptionalSource)?;
@@ -126,7 +126,12 @@ pub(super) fn mul_step(cursor: &mut Cursor) -> Result<Insn, ParseError> {
         return Err(error.with_hint(format!("steps are {}", names.join(", "))));
     };
     if step.delivers() {
-        operand(&mut before_a.clone(), Role::Destination)?;
+        // How the disassembler prints that there is no result.
+        if a == Operand::Immediate(0) {
+            a = Operand::None;
+        } else {
+            operand(&mut before_a.clone(), Role::Destination)?;
+        }
         if b != Operand::None {
             let mut at = before_b;
             at.skip_space();

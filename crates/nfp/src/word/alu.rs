@@ -121,10 +121,6 @@ pub(super) fn encode_mul_step(
         let place = "a source of a last step, which has none";
         return Err(WordError::Misplaced { operand: b, place });
     }
-    // The result is in the place of the first source, where no code means none.
-    if a == Operand::None {
-        return Err(WordError::Misplaced { operand: a, place: "the result of a multiplication" });
-    }
     let result = FORM.destination(a, both)?;
     let sources = Sources { a: result.code, ..FORM.sources(Operand::None, Operand::None)? };
     Ok(word | mul::RESULT_IN_B.flag(result.in_b) | shared(sources, result, both))

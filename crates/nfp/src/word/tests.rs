@@ -46,7 +46,6 @@ fn instructions_without_a_word() {
         ("ld_field[gprA_0, 0001, gprB_1, >>rot0]", "(leave it out)"),
         ("immed[--, 0x0]", "its word is that of `nop`"),
         ("immed[--, 0xffffffff]", "its word is that of `nop`"),
-        ("mul_step[--, --], 32x32_last", "`--` cannot be the result of a multiplication"),
         ("local_csr_rd[0xc0]", "the control register at 0xc0 is not supported"),
         ("br[.16384]", "branch target 16384 is not 0 to 16383"),
         ("br[.1], defer[3]", "number of delay slots 3 is not 0 to 2"),

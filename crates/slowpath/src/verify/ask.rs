@@ -1,5 +1,6 @@
 //! Questions to the solver, within the time that there is.
 
+use super::products::Products;
 use crate::Error;
 use slowpath_smt::{Model, Outcome, Solver, TermId, TermPool, Z3Solver};
 use std::time::{Duration, Instant};
@@ -22,6 +23,7 @@ pub(super) struct Ask<'a> {
     solver: Z3Solver,
     stop: &'a dyn Fn() -> bool,
     deadline: Option<Instant>,
+    products: Products,
 }
 
 impl<'a> Ask<'a> {
@@ -32,7 +34,7 @@ impl<'a> Ask<'a> {
     ) -> Result<Self, Error> {
         let limit = seconds.map(|s| Duration::try_from_secs_f64(s.max(0.0)));
         let deadline = limit.and_then(|limit| started.checked_add(limit.ok()?));
-        Ok(Ask { solver: Z3Solver::new()?, stop, deadline })
+        Ok(Ask { solver: Z3Solver::new()?, stop, deadline, products: Products::default() })
     }
 
     /// Why the work has to end now, if it has to.
@@ -53,7 +55,13 @@ impl<'a> Ask<'a> {
     pub fn ask(&mut self, pool: &mut TermPool, conditions: &[TermId]) -> Result<Answer, Error> {
         let limit = self.left().map_or(LONGEST, |left| (left / 4).max(LEAST).min(left));
         self.solver.set_time_limit(Some(limit.min(LONGEST)));
-        Ok(match self.solver.check(pool, conditions)? {
+        let conditions = self.products.quotients(pool, conditions);
+        if let Some(fewer) = self.products.unknowns(pool, &conditions)
+            && let Outcome::Unsat(_) = self.solver.check(pool, &fewer)?
+        {
+            return Ok(Answer::No);
+        }
+        Ok(match self.solver.check(pool, &conditions)? {
             Outcome::Sat(model) => Answer::Yes(model),
             Outcome::Unsat(_) => Answer::No,
             Outcome::Unknown(why) => Answer::Unknown(why),

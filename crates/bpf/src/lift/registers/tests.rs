@@ -1,6 +1,6 @@
 //! Kinds of pointers along single ways through small programs.
 
-use super::{RegisterValue, Registers, StackOffset};
+use super::{Offset, RegisterValue, Registers};
 use crate::insn::{AluOp, Call, Condition, Insn, Register, Size, Source, Width};
 use crate::lift::{LiftOptions, registers};
 use crate::{BpfProgram, Object};
@@ -72,7 +72,7 @@ fn kinds_of_pointers_are_told_apart() {
     assert_eq!(known.before(at, 9), RegisterValue::Context { offset: 0 });
     assert_eq!(known.before(at, 6), RegisterValue::Packet);
     assert_eq!(known.before(at, 7), RegisterValue::PacketEnd);
-    let stack = RegisterValue::Stack { caller: false, offset: StackOffset::Constant(-8) };
+    let stack = RegisterValue::Stack { caller: false, offset: Offset::Constant(-8) };
     assert_eq!(known.before(at, 1), stack);
     assert_eq!(known.stack_frames(at, 1), [(0, Some(-8))]);
     assert_eq!(known.before(at, 2), RegisterValue::Other, "a number");
@@ -149,7 +149,7 @@ fn stack_pointers_of_different_ways_are_one_of_several() {
         imm(AluOp::Add, 1, -8),
         reg(AluOp::Mov, 3, 1),
     ]);
-    let RegisterValue::Stack { caller: false, offset: StackOffset::OneOf(offset) } =
+    let RegisterValue::Stack { caller: false, offset: Offset::OneOf(offset) } =
         known.before(START + 6, 3)
     else {
         panic!("{:?}", known.before(START + 6, 3));

@@ -1,0 +1,160 @@
+"""The command `slowpath compile`: a program of a BPF object as the card runs it."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from slowpath import engine
+from slowpath.compile_report import interleaved
+from slowpath.compile_result import Compiled, Verification
+from slowpath.compile_verdict import judge, verdict
+from slowpath.exit_codes import ExitCode
+from slowpath.inputs import InputError, read_program, write_error
+from slowpath.kernels import Kernels
+from slowpath.plan import OptionError, Target
+from slowpath.selection import Selection, choose, list_programs
+from slowpath.terminal import note, out
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the command line asks for."""
+
+    file: str
+    selection: Selection
+    target: Target
+    map_abi: str | None
+    btf: str | None
+    output: Path | None
+    form: Literal["listing", "json"]
+    source: bool
+    verify: engine.Effort | None
+
+
+def compile_object(job: Job) -> ExitCode:
+    """Compiles one program, and verifies it if asked for.
+
+    Raises:
+        OptionError: when an option makes no sense, or does not choose one program.
+        InputError: when the object cannot be read, the card cannot run the program, or the output
+            cannot be written.
+    """
+    _check_target(job.target)
+    kernels = Kernels(job.btf)
+    data = read_program(job.file)
+    program = _one_program(job, data)
+    choice = engine.Choice(program.number, kernels.for_program(needed=program.needs_kernel))
+    compiled = engine.compile_program(job.file, data, choice, job.map_abi)
+    if job.form == "listing":
+        _deliver(job, _text(compiled, source=job.source))
+    for deviation in compiled["deviations"]:
+        note(f"note: {deviation}")
+    verification = None
+    if job.verify is not None:
+        verification = engine.verify_program(job.file, data, choice, job.map_abi, job.verify)
+    if job.form == "json":
+        _deliver(job, [_document(job, compiled, verification)])
+    if verification is None:
+        return ExitCode.FINE
+    for line in verdict(verification):
+        note(line)
+    return judge(verification)
+
+
+def _check_target(target: Target) -> None:
+    """Refuses targets that nothing is compiled for.
+
+    Raises:
+        OptionError: for another device than the card.
+        InputError: when the description is not valid.
+    """
+    if target.is_text:
+        for problem in engine.check_target(target.text):
+            raise InputError(target.name, problem)
+    if engine.target_compiles(target.text, is_text=target.is_text):
+        return
+    able = [n for n in engine.target_names() if engine.target_compiles(n, is_text=False)]
+    reason = f"target {target.name} takes BPF instructions as they are: there is nothing to compile"
+    raise OptionError("--target", f"{reason}; programs are compiled for {', '.join(able)}")
+
+
+def _one_program(job: Job, data: bytes) -> engine.ProgramInfo:
+    """The program that is meant.
+
+    Raises:
+        OptionError: when that is none or several.
+        InputError: when the file is no object, or has no program.
+    """
+    programs = engine.programs(job.file, data)
+    if programs is None:
+        raise InputError(job.file, "not an ELF file; pass a file of clang -target bpf -c")
+    chosen, others = choose(programs, job.selection)
+    if len(chosen) == 1:
+        return chosen[0]
+    option = "--section" if job.selection.sections else "--prog-name"
+    if chosen:
+        there_are = f"{job.file} has several programs: {list_programs(chosen)}"
+        raise OptionError(option, f"{there_are}; --prog-name NAME chooses one")
+    if job.selection:
+        there_are = list_programs(programs)
+        raise OptionError(option, f"no program matches {job.selection}; there are {there_are}")
+    there_are = f"there are {list_programs(others, kinds=True)}" if others else "there is none"
+    raise InputError(job.file, f"no XDP program in the object; {there_are}")
+
+
+def _text(compiled: Compiled, *, source: bool) -> Iterator[str]:
+    yield from interleaved(compiled) if source else compiled["listing"].splitlines()
+
+
+def _document(job: Job, compiled: Compiled, verification: Verification | None) -> str:
+    document = {
+        "slowpath": engine.version(),
+        "target": job.target.name,
+        **compiled,
+        "verification": verification,
+    }
+    return json.dumps(document)
+
+
+def _deliver(job: Job, lines: Iterator[str] | list[str]) -> None:
+    """Writes the result to where it belongs.
+
+    Raises:
+        InputError: when it cannot be written.
+    """
+    if job.output is None:
+        for line in lines:
+            out(line)
+        return
+    try:
+        _write(job.output, "".join(f"{line}\n" for line in lines))
+    except OSError as problem:
+        raise write_error(str(job.output), problem) from None
+
+
+def _write(path: Path, text: str) -> None:
+    """Writes all of a file or nothing; devices and pipes are written to as they are."""
+    if path.exists() and not path.is_file():
+        path.write_text(text)
+        return
+    path = path.resolve()
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w") as stream:
+            stream.write(text)
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,53 @@
+"""Turns the options of `slowpath compile`, as typed, into a job; says which one is wrong."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from slowpath import engine
+from slowpath.compile import Job
+from slowpath.options import check_deadline, check_not_a_program, choose_target, read_option
+from slowpath.plan import OptionError
+from slowpath.selection import Selection
+
+
+@dataclass(frozen=True)
+class Typed:
+    """The options as the user typed them."""
+
+    selection: Selection
+    target: str | None
+    map_abi: str | None
+    btf: str | None
+    output: Path | None
+    form: Literal["listing", "json"]
+    source: bool
+    verify: bool
+    mtu: int
+    deadline: float | None
+
+
+def make_job(file: str, typed: Typed) -> Job:
+    """The job that the options describe.
+
+    Raises:
+        OptionError: when an option makes no sense.
+        InputError: when a file that an option names cannot be read.
+    """
+    output = typed.output
+    if output is not None:
+        read_option("--output", lambda path: check_not_a_program(path, [file]), output)
+    if typed.source and typed.form == "json":
+        raise OptionError("--source", "--format json has the source lines anyway")
+    deadline = read_option("--deadline", check_deadline, typed.deadline)
+    return Job(
+        file=file,
+        selection=typed.selection,
+        target=read_option("--target", choose_target, typed.target),
+        map_abi=typed.map_abi,
+        btf=typed.btf,
+        output=output,
+        form=typed.form,
+        source=typed.source,
+        verify=engine.Effort(typed.mtu, deadline) if typed.verify else None,
+    )
