@@ -1,6 +1,6 @@
 # One command per chore. Every set-up step is a file: what is done is not done again.
 #
-#   make demo    set up, build, and print the bound of an example
+#   make demo    set up, build, and print guarantees of examples
 #   make test    set up, lint, run all tests
 #   make lint    formatters and linters, changing nothing
 #   make fmt     format everything
@@ -34,8 +34,8 @@ SOURCES := $(shell find crates targets -type f \( -name '*.rs' -o -name '*.toml'
 .PHONY: demo test lint lint-rust lint-python test-rust test-python fmt bench bless setup system clean
 
 demo: setup
-	$(BIN)/slowpath bound examples/two_protocols.asm
-	$(BIN)/slowpath bound examples/ddos_filter.bpf.o
+	$(BIN)/slowpath bound examples/count_min.8.bpf.o
+	$(BIN)/slowpath diff examples/alaw2ulaw.bpf.o examples/alaw2ulaw_opt.bpf.o --lines 5
 
 test: lint test-rust test-python
 
@@ -121,7 +121,7 @@ bench: | system
 
 bless: setup
 	SLOWPATH_BLESS=1 cargo test --locked --quiet -p slowpath-bpf --test support
-	SLOWPATH_BLESS=1 $(BIN)/pytest tests/test_golden.py tests/test_docs.py tests/test_reports.py tests/test_show.py tests/test_objects.py
+	SLOWPATH_BLESS=1 $(BIN)/pytest tests/test_golden.py tests/test_docs.py tests/test_reports.py tests/test_show.py tests/test_objects.py tests/test_compile.py
 
 clean:
 	rm -rf $(VENV) python/slowpath/_core*.so

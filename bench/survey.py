@@ -64,7 +64,8 @@ def classify(error: str) -> str:
 
 def ask(slowpath: str, entry: dict, deadline: float) -> Answer:
     """Runs one program."""
-    command = [slowpath, "bound", entry["object"], "--format", "json", "--deadline", str(deadline)]
+    command = [slowpath, "bound", entry["object"], "--target", "ebpf", "--format", "json"]
+    command += ["--deadline", str(deadline)]
     command += ["-n", entry["program"], "-s", entry["section"]]
     started = time.monotonic()
     try:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,7 @@ def test_every_bpf_instruction_is_shown_once() -> None:
     document = json.loads(compiled(TRANSCODER, "--format", "json"))
     slots = [insn["slot"] for insn in document["bpf"]]
     text = compiled(TRANSCODER, "--source")
-    shown = [line for line in text.splitlines() if line.startswith("; ") and ".c:" not in line]
-    numbers = [int(line[1:].split(":")[0]) for line in shown if line[1:].split(":")[0].strip().isdigit()]
+    numbers = [int(number) for number in re.findall(r"^; +(\d+): ", text, re.MULTILINE)]
     assert sorted(set(numbers)) == slots
 
 
@@ -67,7 +67,7 @@ def test_json() -> None:
     assert (document["section"], document["program"]) == ("xdp", "count_min")
     assert (document["target"], document["map_abi"]) == ("agilio-cx-2x40", "array-pointer")
     assert document["verification"] is None
-    texts = [line.split("  ", 2)[-1] for line in document["listing"].splitlines()]
+    texts = [line.split("  ")[-1] for line in document["listing"].splitlines()]
     assert [insn["text"] for insn in document["instructions"]] == texts
     slots = {insn["slot"] for insn in document["bpf"]}
     assert {insn["bpf"] for insn in document["instructions"]} - {None} <= slots

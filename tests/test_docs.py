@@ -76,6 +76,28 @@ def test_commands_of_the_page_about_ci_work(tmp_path: Path) -> None:
     assert "### slowpath: 1 better" in (tmp_path / "comment.md").read_text()
 
 
+EXCERPT = re.compile(r"^```sh\n(slowpath .*)\n```\n+```\n([^`]*)^```", re.MULTILINE)
+
+
+def test_the_page_about_compiling_shows_real_output() -> None:
+    shown = EXCERPT.findall((ROOT / "docs/compile.md").read_text())
+    assert len(shown) == 3
+    for command, excerpt in shown:
+        assert_shows(command, excerpt)
+
+
+def test_the_readme_shows_real_output() -> None:
+    page = (ROOT / "README.md").read_text()
+    ((command, excerpt),) = re.findall(r"^\$ (slowpath .*)\n([^`]*)^```", page, re.MULTILINE)
+    assert_shows(command, excerpt)
+
+
+def assert_shows(command: str, excerpt: str) -> None:
+    run = slowpath(*command.split()[1:])
+    assert (run.returncode, run.stderr) == (0, ""), command
+    assert excerpt in run.stdout, command
+
+
 def workflow() -> tuple[dict[str, str], dict[str, str]]:
     """The variables of the workflow, and its scripts by the names of the steps."""
     (text,) = re.findall(r"^```yaml\n(.*?)^```", CI_PAGE.read_text(), re.MULTILINE | re.DOTALL)

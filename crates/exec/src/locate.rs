@@ -32,12 +32,19 @@ impl Machine {
                 let offset = self.pool.sub(address, base);
                 return Some(Location { region, offset });
             }
-            // A base of the form (b, 0...0): its low bits and the offset may have been joined.
+            // A base of the form (b, constant): its low bits and the offset may have been joined.
             if let (Node::Concat(base_high, base_low), Node::Concat(high, low)) =
                 (*self.pool.node(base), *self.pool.node(address))
-                && self.pool.as_const(base_low) == Some(0)
+                && let Some(known) = self.pool.as_const(base_low)
                 && self.pool.width(base_low) == self.pool.width(low)
+                && (known == 0 || base_high == high)
             {
+                if known != 0 {
+                    let width = self.pool.width(address);
+                    let known = self.pool.constant(width, known);
+                    let place = self.pool.zext(low, width);
+                    return Some(Location { region, offset: self.pool.sub(place, known) });
+                }
                 let sum = self.pool.split_sum(high);
                 if base_high == high || sum.addends.contains(&base_high) {
                     let offset = self.pool.sub(high, base_high);

@@ -202,7 +202,8 @@ fn instructions_are_refused_with_a_reason() {
 
 #[test]
 fn maps_that_the_firmware_has_not_are_refused() {
-    let cases: [(fn(&mut MapDef), &str); 6] = [
+    type Change = fn(&mut MapDef);
+    let cases: [(Change, &str); 6] = [
         (|map| map.kind = MapKind::HASH, "is of type hash; the firmware has one array"),
         (|map| map.max_entries = 17, "has 17 elements"),
         (|map| map.flags = 1, "has flags 0x1"),

@@ -56,6 +56,9 @@ pub struct Verification {
     pub undecided: Vec<String>,
     /// Where card and kernel differ whatever the program: cases that are left out.
     pub assumptions: Vec<String>,
+    /// Where the card's compiler is known to be wrong about this program: what explains a
+    /// counterexample.
+    pub deviations: Vec<String>,
     /// Questions to the solver.
     pub checks: u64,
     /// Wall-clock time in seconds.
@@ -109,6 +112,7 @@ impl<'a> Job<'a> {
         compilation: &Compilation,
         listing: &Listing,
     ) -> Result<Verification, Error> {
+        self.found.deviations.clone_from(&compilation.compiled.deviations);
         if compilation.abi == MapAbi::Call
             && compilation.linked.insns.iter().any(limits::uses_firmware)
         {

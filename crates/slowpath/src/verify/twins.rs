@@ -10,9 +10,9 @@ use crate::Error;
 use slowpath_bpf::lift::{self, Keying, Layout, MapLayout};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_exec::{InitialByte, Machine, Resolver, Start, State};
-use slowpath_ir::{Program, RegionId};
+use slowpath_ir::{InputId, InputKind, Program, RegionId};
 use slowpath_nfp::Listing;
-use slowpath_smt::{ArrayId, Node, TermId, TermPool};
+use slowpath_smt::{ArrayId, Domain, TermId, TermPool};
 use std::rc::Rc;
 
 /// Where the packet is on the card in runs, and in proofs if its start can be moved.
@@ -115,8 +115,6 @@ pub(super) struct Twins {
     pub layout: Layout,
     pub regions: CardRegions,
     pub spacing: Option<Spacing>,
-    /// Whether the program can move the packet's start, so that it matters where that is.
-    moves_head: bool,
 }
 
 impl Twins {
@@ -154,6 +152,9 @@ impl Twins {
             let length = start.pool.extract(length, 0, width);
             start.inputs.insert(input, length);
         }
+        if limits::moves_head(linked) {
+            place_in_buffer(&card, regions.packet, &mut start);
+        }
         let packet = bpf.machine.array(layout.packet);
         start.initial.insert(regions.packet, packet_byte(packet));
         if let (Some(map), Some(spacing)) = (map, spacing) {
@@ -162,8 +163,7 @@ impl Twins {
         }
         let mut card = Side::new(card, start)?;
         std::mem::swap(&mut bpf.machine.pool, &mut card.machine.pool);
-        let moves_head = limits::moves_head(linked);
-        Ok(Twins { bpf, card, layout, regions, spacing, moves_head })
+        Ok(Twins { bpf, card, layout, regions, spacing })
     }
 
     /// Hands the terms to the other program.
@@ -185,16 +185,7 @@ impl Twins {
             .iter()
             .map(|&drawn| if pool.width(drawn) > 32 { pool.extract(drawn, 0, 32) } else { drawn });
         let draws = draws.collect();
-        let (mut conditions, mut model) = (path.conditions.clone(), path.model.clone());
-        if self.moves_head
-            && let Some(base) = self.card.machine.base_input(self.regions.packet)
-            && let Node::Var(var) = *pool.node(base)
-        {
-            let place = pool.extract(base, 0, 16);
-            let expected = pool.constant(16, IN_BUFFER);
-            conditions.push(pool.eq(place, expected));
-            model.set_var(var, CARD_ADDRESS);
-        }
+        let (conditions, model) = (path.conditions.clone(), path.model.clone());
         self.swap_terms();
         let walk = Walk::along(&self.card, self.inputs(), conditions, model, draws);
         self.swap_terms();
@@ -223,6 +214,19 @@ impl Twins {
             _ => pool.extract(offset, 0, 32),
         }
     }
+}
+
+/// The packet's address on the card, if it matters where in its buffer that is: the low half is
+/// known.
+fn place_in_buffer(card: &Program, packet: RegionId, start: &mut Start) {
+    let inputs = card.inputs.iter();
+    let found = inputs.enumerate().find(|(_, i)| i.kind == InputKind::BaseAddress(packet));
+    let Some((index, input)) = found else { return };
+    let (least, greatest) = (input.min >> 16, (input.max >> 16).saturating_sub(1));
+    let buffer = start.pool.var("buffer of the packet", Domain::range(16, least, greatest));
+    let place = start.pool.constant(16, IN_BUFFER);
+    let address = start.pool.concat(buffer, place);
+    start.inputs.insert(InputId::from(index), address);
 }
 
 fn packet_byte(packet: ArrayId) -> InitialByte {

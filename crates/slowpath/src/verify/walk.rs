@@ -277,7 +277,7 @@ impl Walk {
 
 /// Gives variables without a value the least that they can have.
 fn complete(pool: &TermPool, model: &mut Model, terms: &[TermId]) {
-    for &term in terms {
+    for term in pool.subterms(terms) {
         if let Node::Var(var) = *pool.node(term)
             && model.var(var).is_none()
         {
