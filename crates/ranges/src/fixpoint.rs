@@ -41,6 +41,8 @@ pub(crate) struct Solution {
 struct Fixpoint<'a> {
     program: &'a Program,
     setting: Setting<'a>,
+    /// By block.
+    undecided: Vec<bool>,
     kept: Vec<Vec<Reg>>,
     graph: Graph,
     /// By head.
@@ -71,6 +73,8 @@ impl<'a> Fixpoint<'a> {
         let liveness = Liveness::of(program);
         let mut wanted = vec![false; program.regs.len()];
         options.keep.iter().for_each(|reg| wanted[reg.index()] = true);
+        let mut undecided = vec![false; blocks];
+        options.undecided.iter().for_each(|block| undecided[block.index()] = true);
         let kept: Vec<Vec<Reg>> = (0..blocks)
             .map(|block| {
                 let mut kept = wanted.clone();
@@ -89,6 +93,7 @@ impl<'a> Fixpoint<'a> {
         Fixpoint {
             program,
             setting,
+            undecided,
             kept,
             graph,
             loops,
@@ -212,9 +217,10 @@ impl<'a> Fixpoint<'a> {
             Terminator::Jump(edge) => [entry(state, &state.classes, &edge.target), None],
             Terminator::Branch { cond, taken, fallthrough } => {
                 let cond = state.class_of(*cond);
-                let side = |value: u64, target| {
-                    let classes = refined(state, cond, value)?;
-                    entry(state, &classes, target)
+                let side = |value: u64, target| match refined(state, cond, value) {
+                    Some(classes) => entry(state, &classes, target),
+                    None if self.undecided[block] => entry(state, &state.classes, target),
+                    None => None,
                 };
                 [side(1, &taken.target), side(0, &fallthrough.target)]
             }

@@ -1,6 +1,6 @@
 //! What an analysis follows.
 
-use slowpath_ir::{Program, Reg};
+use slowpath_ir::{BlockId, Program, Reg};
 
 /// Which bytes of memory have values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,9 @@ pub struct Options<'a> {
     /// Only for programs from which dead operations have *not* been removed: in others, a register
     /// that nothing reads may hold an older value than the original machine's.
     pub keep: &'a [Reg],
+    /// Blocks both of whose ways on are followed, even where their condition is known: for facts that
+    /// must not depend on more than someone else knows.
+    pub undecided: &'a [BlockId],
 }
 
 /// What every step has to know.

@@ -3,7 +3,7 @@
 mod support;
 
 use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, Emit, Op, Operand, Reg};
-use slowpath_ranges::{Domain, Ranges, analyze};
+use slowpath_ranges::{Domain, Options, Ranges, analyze, analyze_with};
 use support::program::{Builder, k};
 
 const YES: BlockId = BlockId(1);
@@ -160,6 +160,11 @@ fn refuted_edges_are_not_taken_and_what_is_behind_them_is_dead() {
     assert!(!ranges.edge_reachable(BlockId(1), 0));
     assert_eq!(ranges.on_entry(BlockId(1), x), None);
     assert_eq!(bounds(&ranges, BlockId(3), y), (7, 7));
+    // The same program, where someone does not know that.
+    let options = Options { undecided: &[BlockId(0)], ..Options::default() };
+    let ranges = analyze_with(&program.program, &options);
+    assert!(ranges.edge_reachable(BlockId(0), 0) && ranges.edge_reachable(BlockId(0), 1));
+    assert_eq!(bounds(&ranges, BlockId(3), y), (1, 7));
 }
 
 #[test]

@@ -43,19 +43,58 @@ impl Facts {
     pub fn of(program: &BpfProgram, lifted: &Lifted, registers: &Registers) -> Self {
         let names = Names::new(lifted);
         let keep: Vec<Reg> = names.regs.values().copied().collect();
-        let options = Options { memory: Memory::Slots, keep: &keep };
+        let undecided = pointer_comparisons(program, lifted, registers);
+        let options = Options { memory: Memory::Slots, keep: &keep, undecided: &undecided };
         let ranges = analyze_with(&lifted.program, &options);
-        let mut live = BTreeSet::new();
-        for block in (0..lifted.program.blocks.len()).map(BlockId::from) {
-            if ranges.is_reachable(block) {
-                let slots = lifted.program.block(block).insns.iter().map(|insn| insn.index());
-                for slot in slots.filter(|&slot| registers.is_reached(slot)) {
-                    live.extend(slot..slot + program.insns.get(slot).map_or(0, Insn::slots));
-                }
-            }
-        }
+        let live = live(program, lifted, registers, &ranges);
         Facts { live, bounds: bounds(program, lifted, registers, &ranges, &names) }
     }
+}
+
+/// The slots that the verifier visits.
+fn live(
+    program: &BpfProgram,
+    lifted: &Lifted,
+    registers: &Registers,
+    ranges: &Ranges,
+) -> BTreeSet<usize> {
+    let mut live = BTreeSet::new();
+    for block in (0..lifted.program.blocks.len()).map(BlockId::from) {
+        if ranges.is_reachable(block) {
+            let slots = lifted.program.block(block).insns.iter().map(|insn| insn.index());
+            for slot in slots.filter(|&slot| registers.is_reached(slot)) {
+                live.extend(slot..slot + program.insns.get(slot).map_or(0, Insn::slots));
+            }
+        }
+    }
+    live
+}
+
+/// The blocks that end in a comparison of pointers. The verifier decides none of these; the range
+/// analysis knows that pointers are not null.
+fn pointer_comparisons(
+    program: &BpfProgram,
+    lifted: &Lifted,
+    registers: &Registers,
+) -> Vec<BlockId> {
+    let blocks = lifted.program.blocks.iter().enumerate();
+    let of_pointers = blocks.filter(|(_, block)| {
+        let last = block.insns.last().map_or(0, |insn| insn.index());
+        compares_pointers(program, registers, last)
+    });
+    of_pointers.map(|(number, _)| BlockId::from(number)).collect()
+}
+
+/// Whether the instruction compares something that is not known to be a number.
+fn compares_pointers(program: &BpfProgram, registers: &Registers, slot: usize) -> bool {
+    let Some(&Insn::Branch { dst, src, .. }) = program.insns.get(slot) else { return false };
+    let pointer = |register: Register| {
+        !matches!(
+            registers.before(slot, register.number()),
+            RegisterValue::Other | RegisterValue::Constant(_)
+        )
+    };
+    pointer(dst) || matches!(src, Source::Reg(src) if pointer(src))
 }
 
 fn bounds(
