@@ -5,6 +5,7 @@
 use crate::Error;
 use crate::frontend::{link_object, parse_object};
 use crate::options::Request;
+use crate::show::ShownLine;
 use serde::Serialize;
 use slowpath_bpf::insn::Insn;
 use slowpath_bpf::{BpfProgram, Object};
@@ -81,13 +82,6 @@ struct ShownBpf {
     source: Option<ShownLine>,
 }
 
-#[derive(Serialize)]
-struct ShownLine {
-    file: String,
-    line: u32,
-    text: String,
-}
-
 /// Compiles the program that a request is about; the result is JSON.
 ///
 /// # Errors
@@ -106,11 +100,7 @@ pub fn compile(request: &Request) -> Result<String, Error> {
     let bpf = bpf.map(|slot| ShownBpf {
         slot,
         text: linked.disassemble(&object, slot),
-        source: linked.lines.get(slot).cloned().flatten().map(|line| ShownLine {
-            file: line.file.to_string(),
-            line: line.line,
-            text: line.text.to_string(),
-        }),
+        source: ShownLine::of(&linked, slot),
     });
     let shown = Shown {
         file: request.file.clone(),

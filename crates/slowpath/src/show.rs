@@ -69,11 +69,21 @@ struct ShownInsn {
     source: Option<ShownLine>,
 }
 
+/// A source line.
 #[derive(Serialize)]
-struct ShownLine {
+pub(crate) struct ShownLine {
     file: String,
     line: u32,
     text: String,
+}
+
+impl ShownLine {
+    /// The line of the instruction at a slot, as far as known.
+    pub fn of(program: &BpfProgram, slot: usize) -> Option<Self> {
+        let line = program.lines.get(slot)?.as_ref()?;
+        let (file, text) = (line.file.to_string(), line.text.to_string());
+        Some(ShownLine { file, line: line.line, text })
+    }
 }
 
 #[derive(Serialize)]
@@ -198,11 +208,7 @@ fn listing(object: &Object, program: &BpfProgram) -> Vec<ShownInsn> {
     let shown = |(slot, _): (usize, &Insn)| ShownInsn {
         instruction: slot,
         text: program.disassemble(object, slot),
-        source: program.lines.get(slot).and_then(Option::as_ref).map(|line| ShownLine {
-            file: line.file.to_string(),
-            line: line.line,
-            text: line.text.to_string(),
-        }),
+        source: ShownLine::of(program, slot),
     };
     slots.map(shown).collect()
 }

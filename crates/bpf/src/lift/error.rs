@@ -25,14 +25,7 @@ impl LiftError {
 
     /// An error at a slot of a program.
     pub(super) fn at(program: &BpfProgram, slot: usize, cause: Cause) -> Self {
-        let mut place = match program.place(slot) {
-            Some((section, slot)) => format!("section {section}, instruction {slot}"),
-            None => format!("instruction {slot}"),
-        };
-        if let Some(Some(line)) = program.lines.get(slot) {
-            place.push_str(&format!(" ({}:{})", line.file, line.line));
-        }
-        place.push_str(": ");
+        let place = format!("{}: ", program.place_text(slot));
         LiftError { place, insn: Some(slot), what: cause.what, hint: cause.hint }
     }
 }

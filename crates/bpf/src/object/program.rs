@@ -80,6 +80,18 @@ impl BpfProgram {
         Some((&function.section, slot - function.first + function.section_slot))
     }
 
+    /// Section, instruction and source line of a slot, for messages.
+    pub fn place_text(&self, slot: usize) -> String {
+        let mut text = match self.place(slot) {
+            Some((section, slot)) => format!("section {section}, instruction {slot}"),
+            None => format!("instruction {slot}"),
+        };
+        if let Some(Some(line)) = self.lines.get(slot) {
+            text.push_str(&format!(" ({}:{})", line.file, line.line));
+        }
+        text
+    }
+
     /// Why the instruction at this slot could not be resolved, if so.
     pub fn unresolved(&self, slot: usize) -> Option<&str> {
         let found = self.unresolved.binary_search_by_key(&slot, |u| u.insn).ok()?;

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{AluOp, Call, Insn, Source, Width};
 
 use super::step::{Plan, Step};
@@ -21,7 +20,8 @@ pub(super) fn deviations(plan: &Plan<'_>) -> Vec<String> {
             found.insert((slot, what));
         }
     }
-    let sentence = |(slot, what): (usize, &str)| format!("{}: {what}", place(plan.program, slot));
+    let sentence =
+        |(slot, what): (usize, &str)| format!("{}: {what}", plan.program.place_text(slot));
     found.into_iter().map(sentence).collect()
 }
 
@@ -59,12 +59,5 @@ fn deviation(plan: &Plan<'_>, slot: usize, step: &Step) -> Option<&'static str> 
             "behind the memory copy that begins here, the card has another value in the register",
         ),
         _ => None,
-    }
-}
-
-fn place(program: &BpfProgram, slot: usize) -> String {
-    match program.lines.get(slot) {
-        Some(Some(line)) => format!("{}:{}", line.file, line.line),
-        _ => format!("instruction {slot}"),
     }
 }

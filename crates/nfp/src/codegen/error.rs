@@ -38,13 +38,7 @@ impl CompileError {
     }
 
     pub(super) fn at(program: &BpfProgram, slot: usize, cause: Cause) -> Self {
-        let mut place = match program.place(slot) {
-            Some((section, slot)) => format!("section {section}, instruction {slot}"),
-            None => format!("instruction {slot}"),
-        };
-        if let Some(Some(line)) = program.lines.get(slot) {
-            place.push_str(&format!(" ({}:{})", line.file, line.line));
-        }
+        let place = program.place_text(slot);
         let Cause { what, hint } = cause;
         CompileError::Instruction { slot, place, what, hint }
     }
