@@ -32,25 +32,21 @@ impl Machine {
                 let offset = self.pool.sub(address, base);
                 return Some(Location { region, offset });
             }
-            // A base of the form (b, constant): its low bits and the offset may have been joined.
+            // A base of the form (b, 0...0): its low bits and the offset may have been joined.
             if let (Node::Concat(base_high, base_low), Node::Concat(high, low)) =
                 (*self.pool.node(base), *self.pool.node(address))
-                && let Some(known) = self.pool.as_const(base_low)
+                && self.pool.as_const(base_low) == Some(0)
                 && self.pool.width(base_low) == self.pool.width(low)
-                && (known == 0 || base_high == high)
             {
-                if known != 0 {
-                    let width = self.pool.width(address);
-                    let known = self.pool.constant(width, known);
-                    let place = self.pool.zext(low, width);
-                    return Some(Location { region, offset: self.pool.sub(place, known) });
-                }
                 let sum = self.pool.split_sum(high);
                 if base_high == high || sum.addends.contains(&base_high) {
                     let offset = self.pool.sub(high, base_high);
                     let offset = self.pool.concat(offset, low);
                     return Some(Location { region, offset });
                 }
+            }
+            if let Some(offset) = self.behind_known(base, address, &sum.addends) {
+                return Some(Location { region, offset });
             }
         }
         // A sum too long to be taken apart as a whole.
@@ -62,6 +58,31 @@ impl Machine {
                     return Some(Location { offset: self.pool.add(at.offset, distance), ..at });
                 }
             }
+        }
+        None
+    }
+
+    /// How far an address is behind a base of the form (b, constant): sums take that apart, and the
+    /// constant and the offset may have been joined.
+    fn behind_known(
+        &mut self,
+        base: TermId,
+        address: TermId,
+        addends: &[TermId],
+    ) -> Option<TermId> {
+        let Node::Concat(base_high, base_low) = *self.pool.node(base) else { return None };
+        let known = self.pool.as_const(base_low).filter(|&known| known != 0)?;
+        let width = self.pool.width(address);
+        for &part in addends.iter().chain([&address]) {
+            let Node::Concat(high, low) = *self.pool.node(part) else { continue };
+            if high != base_high {
+                continue;
+            }
+            let rest = self.pool.sub(address, part);
+            let low = self.pool.zext(low, width);
+            let place = self.pool.add(low, rest);
+            let known = self.pool.constant(width, known);
+            return Some(self.pool.sub(place, known));
         }
         None
     }

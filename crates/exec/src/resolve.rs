@@ -153,7 +153,6 @@ impl Resolver {
     ) -> Result<(TermId, Level), ExecError> {
         origin.terms.push(address);
         let (address, mut level) = self.term(machine, address)?;
-        if machine.locate_access(address).is_none() { eprintln!("ADDR {}", machine.pool.display(address)); }
         let at = machine.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
         let mut walked = origin.clone();
         if let Some((value, slice_level)) = self.slice(machine, memory, at, bytes, &mut walked)? {
@@ -232,7 +231,6 @@ impl Resolver {
         insn: u32,
     ) -> Result<(Location, Level), ExecError> {
         let (address, level) = self.term(machine, address)?;
-        if machine.locate_access(address).is_none() { eprintln!("ADDR2 {}", machine.pool.display(address)); }
         let to = machine.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
         Ok((to, level))
     }

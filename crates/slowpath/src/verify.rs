@@ -5,6 +5,9 @@
 //! same at the end, for all packets and all contents of maps. What cannot be shown is listed; a
 //! difference is a result only after both programs have been run on it (`replay`).
 //!
+//! Not looked at: what follows the program's end on the card, where a common stretch of code turns
+//! the result into what the firmware does with the packet.
+//!
 //! Both programs are executed over the same terms (`twins`): what they compute alike is the same
 //! term, and most paths need no solver but for the question which of them there are (`walk`).
 //! No costs here, and no search order.
@@ -54,7 +57,8 @@ pub struct Verification {
     pub counterexample: Option<Counterexample>,
     /// Why there are paths that are not proved, one sentence each.
     pub undecided: Vec<String>,
-    /// Where card and kernel differ whatever the program: cases that are left out.
+    /// Where card and kernel differ whatever the program, which is left out; and what the two front
+    /// ends assume.
     pub assumptions: Vec<String>,
     /// Where the card's compiler is known to be wrong about this program: what explains a
     /// counterexample.
@@ -127,6 +131,9 @@ impl<'a> Job<'a> {
         let complete = self.paths(&mut twins, &mut limits, &mut ask)?;
         let undecided = !self.found.undecided.is_empty();
         self.found.proved = complete && !undecided && self.found.counterexample.is_none();
+        for side in [&twins.bpf, &twins.card] {
+            limits.excluded.extend(side.machine.program().assumptions.iter().cloned());
+        }
         self.found.assumptions = limits.excluded.into_iter().collect();
         self.found.checks = ask.checks();
         self.found.seconds = self.started.elapsed().as_secs_f64();

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 /// Offsets in `struct xdp_md`.
 const DATA: u64 = 0;
 const DATA_END: u64 = 4;
+const RX_QUEUE_INDEX: u64 = 16;
 /// Offset of the packet's address in what the firmware hands over, and the width of its length
 /// there in bits.
 const ADDRESS: u64 = 8;
@@ -113,10 +114,24 @@ pub(super) fn bpf_outcome(twins: &mut Twins, path: &Path) -> Result<Outcome, Str
         region if Some(region) == values => Some(Area::Array),
         _ => None,
     };
+    if selects_queue(side, path, context) {
+        return Err("the program selects a queue, which is not compared".into());
+    }
     let stores = stores(side, path, area)?;
     let place = |&(area, offset, bytes): &(Area, TermId, u8)| Place { area, offset, bytes };
     let stores = stores.iter().map(place).collect();
     Ok(Outcome { values: [result, start, length], stores, moved })
+}
+
+/// Whether a path writes to the field that selects a queue; the front end does so once.
+fn selects_queue(side: &Side, path: &Path, context: RegionId) -> bool {
+    let stores = side.machine.stores(&path.state).unwrap_or_default();
+    let places = stores.iter().filter_map(|store| store.location);
+    let of_field = places.filter(|place| {
+        let offset = side.machine.pool.as_const(place.offset);
+        place.region == context && offset == Some(RX_QUEUE_INDEX)
+    });
+    of_field.count() > 1
 }
 
 /// The same three values of a path of the card.

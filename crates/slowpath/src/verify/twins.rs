@@ -56,9 +56,11 @@ pub(super) struct Spacing {
 }
 
 impl Spacing {
-    fn of(map: &MapLayout) -> Self {
-        let card = map.value_size.next_power_of_two().trailing_zeros() as u8;
-        Spacing { bpf: map.element_bits.max(card), card }
+    fn of(map: &MapLayout) -> Result<Self, Error> {
+        let too_large = || Error::Input(format!("values of map {} are too large", map.name));
+        let size = map.value_size.checked_next_power_of_two().ok_or_else(too_large)?;
+        let card = size.trailing_zeros() as u8;
+        Ok(Spacing { bpf: map.element_bits.max(card), card })
     }
 
     /// An offset on the card as one in the BPF program.
@@ -143,7 +145,7 @@ impl Twins {
             [map] if map.keying == Keying::Index && map.present.is_none() => Some(map),
             _ => return Err(Error::Input("only programs with one array are verified".into())),
         };
-        let spacing = map.map(Spacing::of);
+        let spacing = map.map(Spacing::of).transpose()?;
         let regions = regions(&card)?;
         let mut bpf = Side::new(lifted.program, Start::default())?;
         let mut start = Start { pool: std::mem::take(&mut bpf.machine.pool), ..Start::default() };

@@ -138,7 +138,10 @@ impl Walk {
                 }
                 let block = match (at.next, &at.model) {
                     (Target::Block(block), _) => block,
-                    (Target::Exit(_), None) => break,
+                    (Target::Exit(_), None) => {
+                        let what = "the solver cannot tell whether there is a path";
+                        return Ok(Step::Gap(what.to_owned()));
+                    }
                     (Target::Exit(_), Some(model)) => {
                         let model = model.clone();
                         let Pending { state, conditions, draws, .. } = *at;

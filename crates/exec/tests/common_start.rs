@@ -1,0 +1,94 @@
+//! Two executions over the same terms: a start that both have in common, and what a path leaves.
+
+mod straight;
+
+use slowpath_exec::{Machine, Start, State};
+use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, Emit, InputId, Program};
+use slowpath_smt::{Domain, TermId};
+use std::rc::Rc;
+use straight::{PACKET, PACKET_REGION, POINT, VALUES, k, packet, program};
+
+fn execute(program: Program, start: Start, draws: &[TermId]) -> (Machine, State) {
+    let (mut machine, mut state) = Machine::from_start(Rc::new(program), start).expect("starts");
+    machine.expect_draws(draws.iter().copied());
+    machine.run_block(POINT, BlockId(0), &mut state).expect("runs");
+    (machine, state)
+}
+
+/// Stores a sum of what the packet holds and of what is drawn.
+fn sum(build: &mut BlockBuilder<'_>) {
+    let read = packet(build, 4, 1);
+    let drawn = build.unknown(64, 0, 255);
+    let sum = build.binary(BinaryOp::Add, read, drawn);
+    let low = build.extract(sum, 0, 16);
+    build.copy(VALUES[0], sum);
+    let address = build.binary(BinaryOp::Add, PACKET, k(9));
+    build.store(address, low);
+}
+
+#[test]
+fn programs_over_the_same_start_compute_the_same_terms() {
+    let (mut first, state) = execute(program(sum), Start::default(), &[]);
+    let draws = first.unknowns(POINT).to_vec();
+    let zero = first.pool.constant(64, 0);
+    let nine = first.pool.constant(64, 9);
+    let left = first.content(&state, PACKET_REGION, nine, 2).expect("has an address");
+    let untouched = first.content(&state, PACKET_REGION, zero, 1).expect("has an address");
+    let value = first.register(VALUES[0]);
+    let array = first.array(PACKET_REGION);
+
+    let mut start = Start { pool: std::mem::take(&mut first.pool), ..Start::default() };
+    let initial =
+        Rc::new(move |pool: &mut slowpath_smt::TermPool, offset| pool.select(array, offset));
+    start.initial.insert(PACKET_REGION, initial);
+    let (mut second, state) = execute(program(sum), start, &draws);
+    assert_eq!(second.register(VALUES[0]), value);
+    assert_eq!(second.content(&state, PACKET_REGION, nine, 2), Some(left));
+    assert_eq!(second.content(&state, PACKET_REGION, zero, 1), Some(untouched));
+    let stores = second.stores(&state).expect("one way leads here");
+    let [store] = stores[..] else { panic!("one store: {stores:?}") };
+    let location = store.location.expect("a known place");
+    assert_eq!((location.region, store.bytes), (PACKET_REGION, 2));
+    assert_eq!(second.pool.as_const(location.offset), Some(9));
+}
+
+#[test]
+fn draws_that_do_not_fit_are_new_unknowns() {
+    let mut start = Start::default();
+    let wide = start.pool.var("wide", Domain::full(64));
+    let narrow = start.pool.var("narrow", Domain::full(8));
+    let body = |build: &mut BlockBuilder<'_>| {
+        build.unknown(64, 0, 255);
+        build.unknown(64, 0, 255);
+    };
+    let (machine, _) = execute(program(body), start, &[wide, narrow]);
+    let drawn = machine.unknowns(POINT);
+    assert!(drawn.len() == 2 && !drawn.contains(&wide) && !drawn.contains(&narrow));
+}
+
+#[test]
+fn a_base_with_a_known_low_half_is_found_in_sums() {
+    let mut start = Start::default();
+    let page = start.pool.var("page", Domain::range(48, 1, 0x7ffe));
+    let place = start.pool.constant(16, 128);
+    let base = start.pool.concat(page, place);
+    start.inputs.insert(InputId(0), base);
+    let body = |build: &mut BlockBuilder<'_>| {
+        let read = packet(build, 4, 1);
+        let near = build.binary(BinaryOp::Add, PACKET, k(20));
+        let at = build.binary(BinaryOp::Add, near, read);
+        build.store(at, k(0));
+        let before = build.binary(BinaryOp::Sub, PACKET, k(84));
+        build.store(before, k(0));
+    };
+    let (mut machine, state) = execute(program(body), start, &[]);
+    let stores = machine.stores(&state).expect("one way leads here");
+    let places: Vec<_> = stores.iter().filter_map(|store| store.location).collect();
+    assert_eq!(places.len(), 2, "{stores:?}");
+    assert!(places.iter().all(|place| place.region == PACKET_REGION));
+    assert_eq!(machine.pool.as_const(places[1].offset), Some(84u64.wrapping_neg()));
+    let domain = machine.pool.domain(places[0].offset);
+    assert_eq!((domain.lo(), domain.hi()), (20, 275));
+    let address = machine.pool.add(base, places[0].offset);
+    assert_eq!(machine.location(address), Some(places[0]));
+}
