@@ -23,7 +23,6 @@ mod z3_solver;
 
 use slowpath_domain as domain;
 
-pub use slowpath_domain::Domain;
 pub use crate::error::SolverError;
 pub use crate::eval::Evaluator;
 pub use crate::model::Model;
@@ -33,3 +32,4 @@ pub use crate::solver::{Interrupter, Outcome, Solver, SolverStatistics};
 pub use crate::term::{ArrayId, Node, TermId, VarId};
 pub use crate::unsat_core::minimise_core;
 pub use crate::z3_solver::Z3Solver;
+pub use slowpath_domain::Domain;
