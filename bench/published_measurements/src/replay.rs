@@ -32,7 +32,7 @@ impl Replay {
         let located = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let data = std::fs::read(path).map_err(|e| located(&e))?;
         let listing = slowpath_nfp::parse_bytes(&data).map_err(|e| located(&e))?;
-        let options = slowpath_nfp::LiftOptions { min_packet: 60, max_packet: 1500 };
+        let options = slowpath_nfp::LiftOptions::default();
         let program = slowpath_nfp::lift(&listing, "listing", &options).map_err(|e| located(&e))?;
         let target = Target::builtin("agilio-cx-2x40").ok_or("no such target")?;
         let target = target.and_then(|t| t.with_cores(cores)).map_err(|e| e.to_string())?;
