@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from slowpath import _core
 from slowpath.compile_result import Counterexample, Verification
 from slowpath.compile_verdict import judge, verdict
 from slowpath.exit_codes import ExitCode
@@ -15,6 +16,7 @@ from support import GOLDEN, ROOT, check_golden, slowpath
 
 EXAMPLE = "examples/count_min.1.bpf.o"
 TRANSCODER = "examples/alaw2ulaw_opt.bpf.o"
+FAULTY = "tests/objects/shift.bpf.o"
 MONITOR = "examples/flow_monitor.bpf.o"
 SEVERAL = "crates/bpf/tests/data/features.bpf.o"
 
@@ -169,6 +171,7 @@ def make_verification(**changes: Any) -> Verification:
         "counterexample": None,
         "undecided": [],
         "assumptions": [],
+        "deviations": [],
         "checks": 40,
         "seconds": 0.5,
     }
@@ -193,7 +196,7 @@ def test_proved() -> None:
     found = make_verification(assumptions=["indices are in range"])
     assert list(verdict(found)) == [
         "verified: 14 of 14 paths do the same on the card",
-        "  assuming that indices are in range",
+        "  assuming: indices are in range",
     ]
     assert judge(found) is ExitCode.FINE
 
@@ -203,7 +206,7 @@ def test_not_decided() -> None:
     found = make_verification(proved=False, paths_proved=9, paths_total=None, undecided=reasons)
     assert list(verdict(found)) == [
         "not decided: 9 paths do the same on the card, and not all paths are known",
-        "  because the deadline is over",
+        "  because: the deadline is over",
     ]
     assert judge(found) is ExitCode.UNDECIDED
 
@@ -220,11 +223,48 @@ def test_counterexample() -> None:
     assert judge(found) is ExitCode.FAILED
 
 
+def test_a_proof() -> None:
+    run = slowpath("compile", EXAMPLE, "--verify")
+    assert (run.returncode, run.stdout) == (0, compiled(EXAMPLE))
+    assert run.stderr.startswith("verified: 7 of 7 paths do the same on the card\n")
+
+
+def test_a_fault_of_the_compiler() -> None:
+    run = slowpath("compile", FAULTY, "--verify", "-o", "/dev/null")
+    fault, verdict, *packet, kernel, card = run.stderr.splitlines()
+    assert run.returncode == 1
+    assert fault.startswith(f"note: {FAULTY}: ")
+    assert "./shift.bpf.c:" in fault
+    assert fault.endswith(": a left shift by 0 bits yields another value on the card")
+    assert verdict == "differs: the card does something else than the kernel with this packet"
+    assert packet[0].startswith("  0000  ")
+    returned = {kernel.split()[-1], card.split()[-1]}
+    assert returned == {"XDP_TX", "XDP_DROP"}
+
+
 def test_verification_that_is_stopped() -> None:
     run = slowpath("compile", TRANSCODER, "--verify", "--deadline", "0.2", "-o", "/dev/null")
     assert (run.returncode, run.stdout) == (4, "")
     assert run.stderr.startswith("not decided: ")
-    assert "  because the deadline is over\n" in run.stderr
+    assert "  because: the deadline is over\n" in run.stderr
+
+
+def test_verification_that_is_interrupted() -> None:
+    stop = _core.Stop()
+    stop.set()
+    text = _core.verify_program(
+        TRANSCODER,
+        Path(ROOT / TRANSCODER).read_bytes(),
+        0,
+        None,
+        stop,
+        mtu=1500,
+        deadline_seconds=None,
+        map_abi=None,
+    )
+    verification = json.loads(text)
+    assert verification["undecided"] == ["interrupted"]
+    assert judge(verification) is ExitCode.UNDECIDED
 
 
 def test_verification_as_json() -> None:

@@ -43,6 +43,12 @@ def test_documented_order_has_no_cycle() -> None:
         left = {name: uses for name, uses in left.items() if name not in free}
 
 
+def test_every_python_module_is_documented() -> None:
+    page = (ROOT / "docs/ARCHITECTURE.md").read_text()
+    modules = {path.name for path in (ROOT / "python/slowpath").glob("[!_]*.py")}
+    assert not {name for name in modules if f"`{name}`" not in page}
+
+
 def test_only_one_module_imports_the_compiled_engine() -> None:
     importing = re.compile(
         r"^\s*(from slowpath import .*\b_core\b|.*slowpath\._core)", re.MULTILINE

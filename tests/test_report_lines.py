@@ -46,7 +46,7 @@ def test_table() -> None:
     stretches = [stretch(0, 3), *([stretch(1, 2)] * 160), stretch(None, 1, 44)]
     detail = {"ranges": [], "exit": 0, "listing": [], "stretches": stretches}
     assert [line.text for line in source_lines(path, detail)] == [  # type: ignore[arg-type]
-        "    count  source line",
+        "    insns  source line",
         "        3  a.c:7   int x = 0;",
         "    × 160",
         "        2  | b.h:12",

@@ -8,7 +8,7 @@ import pytest
 from slowpath.report_csv import COLUMNS
 from slowpath.report_single import format_cycles, full_report
 from slowpath.reporters import Format, choose_reporter
-from slowpath.results import Detail, Result, failed_result, is_capped, own_rate
+from slowpath.results import Detail, Result, Stretch, failed_result, is_capped, own_rate
 from slowpath.terminal import one_line
 from support import GOLDEN, check_golden, make_bound, make_path, make_result
 
@@ -37,7 +37,11 @@ SOURCE = make_result(
     file="source.asm",
     paths=[
         make_path(
-            source=[("a.c", 1), ("a.c", 2), ("b.h", 9), ("a.c", 1)],
+            source=[("a.c", 1), ("b.h", 9)],
+            lines=[
+                {"file": "./a.c", "line": 1, "text": "x = *p;", "instructions": 4},
+                {"file": "b.h", "line": 9, "text": "\treturn y;", "instructions": 2},
+            ],
             witness={
                 "packet": "--" * 60,
                 "length": 60,
@@ -47,6 +51,18 @@ SOURCE = make_result(
         )
     ],
 )
+
+
+def stretch(line: int | None, first: int, last: int) -> Stretch:
+    return {"line": line, "first": first, "last": last, "instructions": last - first + 1}
+
+
+WITH_LINES: Detail = DETAIL | {
+    "paths": [
+        DETAIL["paths"][0]
+        | {"stretches": [stretch(0, 0, 3), *[stretch(1, 8, 8), stretch(None, 9, 9)] * 2]}
+    ]
+}
 
 
 def text_of(result: Result, detail: Detail = DETAIL, *, verbose: bool = False) -> str:
@@ -68,7 +84,7 @@ def write(form: Format, results: list[Result]) -> str:
         ("verbose", text_of(make_result(), verbose=True)),
         ("lower-bound", text_of(OPEN)),
         ("packetrate", text_of(PACKETS)),
-        ("source-and-maps", text_of(SOURCE)),
+        ("source-and-maps", text_of(SOURCE, WITH_LINES)),
         (
             "two-paths",
             text_of(

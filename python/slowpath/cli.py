@@ -98,8 +98,9 @@ def bound(
 ) -> None:
     """Guarantee a throughput: find the slowest path that any packet can take.
 
-    Of objects, every XDP program is analysed. Several programs give one row each, and a failure
-    does not stop the rest. Ctrl-C ends with the bound reached so far.
+    Of objects, every XDP program is analysed as it runs on the target: compiled for it, as its
+    driver does; with --target ebpf, instruction by instruction. Several programs give one row each,
+    and a failure does not stop the rest. Ctrl-C ends with the bound reached so far.
 
     Exit codes: 0 fine, 1 --require not met, 2 wrong usage, 3 a file cannot be read, written or
     analysed, 4 stopped before --require was decided or before there was a bound. The worst of

@@ -52,7 +52,7 @@ def compile_object(job: Job) -> ExitCode:
     if job.form == "listing":
         _deliver(job, _text(compiled, source=job.source))
     for deviation in compiled["deviations"]:
-        note(f"note: {deviation}")
+        note(f"note: {job.file}: {deviation}")
     verification = None
     if job.verify is not None:
         verification = engine.verify_program(job.file, data, choice, job.map_abi, job.verify)

@@ -71,5 +71,6 @@ class Verification(TypedDict):
     counterexample: Counterexample | None
     undecided: list[str]  # why paths are not proved
     assumptions: list[str]
+    deviations: list[str]  # what explains a counterexample
     checks: int  # questions to the solver
     seconds: float

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from slowpath.compile_result import Counterexample, ElementByte, Left, Verification
 from slowpath.exit_codes import ExitCode
 from slowpath.packet import hex_dump
+from slowpath.report_path import count_of
 
 _RESULTS = {0: "XDP_ABORTED", 1: "XDP_DROP", 2: "XDP_PASS", 3: "XDP_TX", 4: "XDP_REDIRECT"}
 _INDENT = "  "
@@ -20,18 +21,19 @@ def judge(verification: Verification) -> ExitCode:
 def verdict(verification: Verification) -> Iterator[str]:
     """Lines: the sentence that counts, then what it depends on or what is against it."""
     proved, total = verification["paths_proved"], verification["paths_total"]
-    known = f"{proved} of {total} paths" if total is not None else f"{proved} paths"
+    known = count_of(proved, "path") if total is None else f"{proved} of {count_of(total, 'path')}"
+    do = "does" if (total or proved) == 1 else "do"
     if verification["counterexample"] is not None:
         yield "differs: the card does something else than the kernel with this packet"
         yield from _difference(verification["counterexample"])
         return
     if verification["proved"]:
-        yield f"verified: {known} do the same on the card"
+        yield f"verified: {known} {do} the same on the card"
     else:
         rest = "" if total is not None else ", and not all paths are known"
-        yield f"not decided: {known} do the same on the card{rest}"
-    yield from (f"{_INDENT}because {reason}" for reason in verification["undecided"])
-    yield from (f"{_INDENT}assuming that {what}" for what in verification["assumptions"])
+        yield f"not decided: {known} {do} the same on the card{rest}"
+    yield from (f"{_INDENT}because: {reason}" for reason in verification["undecided"])
+    yield from (f"{_INDENT}assuming: {what}" for what in verification["assumptions"])
 
 
 def _difference(example: Counterexample) -> Iterator[str]:

@@ -7,10 +7,10 @@ class ExitCode(IntEnum):
     """What a command's exit code says."""
 
     FINE = 0
-    FAILED = 1  # a required rate is not met
+    FAILED = 1  # a required rate is not met, or what is to be verified is wrong
     USAGE = 2  # the command line is wrong
     INPUT = 3  # a file cannot be read, written or analysed
-    UNDECIDED = 4  # stopped before the requirement was decided
+    UNDECIDED = 4  # stopped before the requirement, or what is to be verified, was decided
     DEFECT = 70  # slowpath itself failed
     INTERRUPTED = 130  # a second Ctrl-C, or one while nothing was being analysed
 

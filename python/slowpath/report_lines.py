@@ -62,7 +62,7 @@ def source_lines(path: PathResult, detail: PathDetail) -> Iterator[Line]:
     nodes = fold(detail["stretches"])
     places = {_place(path["lines"], part): None for part in _parts(nodes)}
     width = max(map(len, places), default=0)
-    yield Line(f"  {'count':>7}  source line", "bold")
+    yield Line(f"  {'insns':>7}  source line", "bold")
     for text in _rows(nodes, path["lines"], width, 0):
         yield Line(f"  {text}".rstrip())
 

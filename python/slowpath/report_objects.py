@@ -14,7 +14,7 @@ _PROGRAM_COLUMNS = (
     "instructions",
     "subprograms",
     "source lines",
-    "bound",
+    "target ebpf",
 )
 _MAP_COLUMNS = ("map", "kind", "key bytes", "value bytes", "max entries")
 
@@ -49,7 +49,7 @@ def _program_row(program: Program) -> tuple[str, ...]:
 
 
 def _verdict(program: Program) -> str:
-    """Whether `slowpath bound` will work."""
+    """Whether `slowpath bound --target ebpf` will work."""
     if program["unsupported"] is not None:
         return "no"
     return "--unroll" if any(loop["iterations"] is None for loop in program["loops"]) else "yes"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from slowpath.ranges import format_ranges
 from slowpath.rates import Metric, format_improvement, format_packetrate, format_rate
+from slowpath.report_lines import source_lines
 from slowpath.report_path import (
     LABEL,
     all_paths,
@@ -127,14 +128,9 @@ def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
     costs = (f"{name} {format_cycles(cycles)} cycles" for name, cycles in path["cost"].items())
     yield detail_line("cost", ", ".join(costs))
     yield detail_line("packets", f"of {path['min_packet_size']} bytes or more")
-    yield detail_line("instructions", f"{format_ranges(detail['ranges'])}, exit {detail['exit']}")
-    yield from _source(path)
+    if path["lines"]:
+        yield from source_lines(path, detail)
+    else:
+        numbers = format_ranges(detail["ranges"])
+        yield detail_line("instructions", f"{numbers}, exit {detail['exit']}")
     yield from witness_lines(path)
-
-
-def _source(path: PathResult) -> Iterator[Line]:
-    lines: dict[str, set[int]] = {}
-    for file, line in path["source"]:
-        lines.setdefault(file, set()).add(line)
-    for file, numbers in lines.items():
-        yield detail_line("source", f"{file}: {format_ranges([(n, n) for n in sorted(numbers)])}")
