@@ -112,6 +112,14 @@ fn instructions_are_refused_with_a_reason() {
             vec![half, load(Size::DW, 3, 6, 0), alu(AluOp::Mul, 4, Source::Reg(r(3)))],
             "a factor that may need more than 32 bits",
         ),
+        (
+            vec![
+                half,
+                imm(AluOp::Mov, 3, 40),
+                Insn::Alu { width: Width::W32, op: AluOp::Lsh, dst: r(4), src: Source::Reg(r(3)) },
+            ],
+            "a shift by a constant number of bits that is too large",
+        ),
         (vec![half, imm(AluOp::Mul, 4, -7)], "a multiplication by a negative constant"),
         (vec![half, imm(AluOp::Div, 4, -7)], "a division by a negative constant"),
         (
@@ -261,4 +269,30 @@ fn programs_that_do_not_fit_are_refused() {
     start.extend(body);
     let found = refusal(&object, &start, MapAbi::ArrayPointer);
     assert!(found.contains("its firmware has room for 2560"), "{found}");
+}
+
+#[test]
+fn jumps_over_dead_code_are_left_out() {
+    let jump = |src, offset| Insn::Branch {
+        width: Width::W64,
+        cond: Condition::Eq,
+        dst: r(3),
+        src: Source::Imm(src),
+        offset,
+    };
+    let object = object();
+    let length = |body: &[Insn]| {
+        let compiled = compiled(&object, body, MapAbi::ArrayPointer).expect("it compiles");
+        compiled.listing.len()
+    };
+    let constant = imm(AluOp::Mov, 3, 1);
+    let dead = imm(AluOp::Mov, 4, 5);
+    let plain = length(&[constant]);
+    assert_eq!(length(&[constant, jump(1, 1), dead]), plain, "always taken");
+    assert_eq!(length(&[constant, Insn::Jump { offset: 0, long: false }]), plain, "to the next");
+    // Never taken, but the verifier looks at whether the target runs, and it does otherwise: two
+    // operations and a branch stay.
+    assert_eq!(length(&[constant, jump(2, 1), dead]), length(&[constant, dead]) + 3);
+    let unknown = load(Size::B, 3, 6, 0);
+    assert!(length(&[unknown, jump(1, 1), dead]) > length(&[unknown, dead]), "either way");
 }

@@ -142,16 +142,23 @@ impl<'a> Plan<'a> {
         self.functions.get(after.saturating_sub(1)).copied().unwrap_or(main)
     }
 
-    /// The driver drops what the verifier replaces by jumps to the next instruction
-    /// (`opt_hard_wire_dead_code_branches`, `opt_remove_nops`).
+    /// The driver drops what the verifier replaces by jumps to the next instruction, dead ones in
+    /// between left out (`opt_hard_wire_dead_code_branches`, `opt_remove_dead_code`,
+    /// `opt_remove_nops`).
     fn drop_decided_jumps(&mut self) {
         for slot in 0..self.steps.len() {
+            let next = slot + 1;
+            let goes_to_next = |target: Option<usize>| {
+                target.is_some_and(|to| to > slot && (next..to).all(|slot| !self.is_live(slot)))
+            };
+            let target = self.steps[slot].target;
             let goes_on = match self.steps[slot].insn {
-                Insn::Jump { offset, .. } => offset == 0,
-                Insn::Branch { .. } => {
-                    let taken = self.steps[slot].target.is_some_and(|to| self.is_live(to));
-                    self.is_live(slot + 1) && !taken
+                Insn::Jump { .. } => goes_to_next(target),
+                // Never taken, or always.
+                Insn::Branch { .. } if self.is_live(next) => {
+                    !target.is_some_and(|to| self.is_live(to))
                 }
+                Insn::Branch { .. } => goes_to_next(target),
                 _ => false,
             };
             self.steps[slot].skipped |= goes_on;
@@ -229,7 +236,7 @@ pub(super) fn base_register(insn: &Insn) -> Option<Register> {
     }
 }
 
-fn access_offset(insn: &Insn) -> Option<i16> {
+pub(super) fn access_offset(insn: &Insn) -> Option<i16> {
     match *insn {
         Insn::Load { offset, .. }
         | Insn::Store { offset, .. }

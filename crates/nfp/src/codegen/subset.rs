@@ -10,7 +10,7 @@ use slowpath_bpf::insn::{
 use slowpath_bpf::lift::RegisterValue;
 
 use super::error::{Cause, CompileError};
-use super::step::{Plan, constant_offset};
+use super::step::{Plan, access_offset, constant_offset};
 use super::{MapAbi, helper};
 
 /// Offsets of the fields of `struct xdp_md` that the card has, in bytes.
@@ -99,6 +99,12 @@ fn alu(
             Err(unsupported("a remainder: the card has no instruction for it"))
         }
         AluOp::Sdiv => Err(unsupported("a signed division")),
+        AluOp::Lsh | AluOp::Rsh | AluOp::Arsh => match src {
+            Source::Reg(_) if least == most && least as u8 >= width.bits() => {
+                Err(unsupported("a shift by a constant number of bits that is too large"))
+            }
+            _ => Ok(()),
+        },
         AluOp::Mul if bounds.dst_max() > LARGEST => {
             Err(Cause::new("a factor that may need more than 32 bits", hint))
         }
@@ -188,6 +194,10 @@ fn stack_access(plan: &Plan<'_>, slot: usize, base: Register) -> Result<(), Caus
     let offsets: Option<BTreeSet<i64>> =
         places.iter().map(|(_, offset)| offset.map(|offset| offset.rem_euclid(4))).collect();
     let hint = "stack variables are accessed at constant places";
+    if places_before_frame(plan, slot, base) {
+        let what = "a stack access in a caller's frame, which the driver compiles wrongly";
+        return Err(Cause::new(what, "give the variable a multiple of 4 bytes, or pass its value"));
+    }
     match offsets {
         None => Err(Cause::new("a stack access at a variable place", hint)),
         Some(offsets) if offsets.len() > 1 => {
@@ -196,6 +206,19 @@ fn stack_access(plan: &Plan<'_>, slot: usize, base: Register) -> Result<(), Caus
         }
         Some(_) => Ok(()),
     }
+}
+
+/// Whether an access to a caller's frame is before the function's own, at no multiple of 4 bytes:
+/// the driver takes the place's remainder for that of a positive number.
+fn places_before_frame(plan: &Plan<'_>, slot: usize, base: Register) -> bool {
+    let RegisterValue::Stack { caller: true, .. } = plan.value(slot, base) else { return false };
+    let depth = i64::from(plan.function_of(slot).stack.next_multiple_of(4));
+    let offset = access_offset(&plan.steps[slot].insn).map_or(0, i64::from);
+    let places = plan.registers.stack_frames(slot, base.number());
+    places.into_iter().filter_map(|(_, from)| from).any(|from| {
+        let place = depth + offset + from;
+        place < 0 && place % 4 != 0
+    })
 }
 
 fn store(
