@@ -102,7 +102,7 @@ pub fn compile(
     let registers = registers(object, program, &given)?;
     let mut plan = step::Plan::new(object, program, &lifted, &registers);
     subset::check(&plan, options.map_abi)?;
-    optimize::optimize(&mut plan);
+    optimize::optimize(&mut plan)?;
     let asm = translate::translate(&plan, options.map_abi)?;
     let (length, room) = (asm.insns.len(), options.map_abi.firmware().instructions);
     if length > room {

@@ -8,31 +8,49 @@ mod cache;
 mod gather;
 mod negate;
 
+use std::collections::BTreeSet;
+
 use slowpath_bpf::insn::{AluOp, Insn, Source, Width};
 
+use super::error::{Cause, CompileError};
 use super::step::Plan;
 
-pub(super) fn optimize(plan: &mut Plan<'_>) {
-    skip_saved_context(plan);
+/// Runs all of them.
+///
+/// # Errors
+/// [`CompileError`] for jumps to an instruction that is left out, which the driver cannot compile.
+pub(super) fn optimize(plan: &mut Plan<'_>) -> Result<(), CompileError> {
+    let left_out = skip_saved_context(plan);
+    for (slot, step) in plan.steps.iter().enumerate().filter(|(_, step)| !step.skipped) {
+        if step.target.is_some_and(|target| left_out.contains(&target)) {
+            let what = "a jump back to the program's first instruction";
+            let cause = Cause::new(what, "begin the loop behind it");
+            return Err(CompileError::at(plan.program, slot, cause));
+        }
+    }
     negate::negate(plan);
     gather::gather(plan);
     cache::share(plan);
+    Ok(())
 }
 
 /// Programs begin with `r6 = r1`; the context's address means nothing on the card
-/// (`nfp_bpf_opt_reg_init`).
-fn skip_saved_context(plan: &mut Plan<'_>) {
-    for step in &mut plan.steps {
+/// (`nfp_bpf_opt_reg_init`). Returns the slots that are left out.
+fn skip_saved_context(plan: &mut Plan<'_>) -> BTreeSet<usize> {
+    let mut left_out = BTreeSet::new();
+    for (slot, step) in plan.steps.iter_mut().enumerate() {
         if let Insn::Alu { width: Width::W64, op, dst, src: Source::Reg(src) } = step.insn {
             if op == AluOp::Xor && src == dst {
                 continue;
             }
             if op == AluOp::Mov && (src.number(), dst.number()) == (1, 6) {
                 step.skipped = true;
+                left_out.insert(slot);
             }
         }
         if !step.skipped {
-            return;
+            break;
         }
     }
+    left_out
 }
