@@ -5,10 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_bpf::BpfProgram;
-use slowpath_bpf::insn::{Insn, Register, Source};
+use slowpath_bpf::insn::{Call, Insn, Register, Source};
 use slowpath_bpf::lift::{Lifted, RegisterValue, Registers};
 use slowpath_ir::{BlockId, Reg};
 use slowpath_ranges::{Domain, Memory, Options, Ranges, analyze_with};
+
+use super::helper::ADJUST_HEAD;
 
 /// What the two operands of an instruction can be, over all ways to it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -140,6 +142,10 @@ fn operands(insn: &Insn) -> Option<(Register, Source)> {
     match *insn {
         Insn::Alu { dst, src, .. } => Some((dst, src)),
         Insn::Atomic { base, src, .. } => Some((base, Source::Reg(src))),
+        Insn::Call(Call::Helper(ADJUST_HEAD)) => {
+            let distance = Register::new(2)?;
+            Some((distance, Source::Reg(distance)))
+        }
         _ => None,
     }
 }

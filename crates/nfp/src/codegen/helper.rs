@@ -134,7 +134,9 @@ pub(super) fn always_succeeds(plan: &Plan<'_>, slot: usize) -> bool {
     let calls = (0..plan.steps.len()).filter(|&slot| {
         plan.is_live(slot) && plan.steps[slot].insn == BpfInsn::Call(Call::Helper(ADJUST_HEAD))
     });
-    let RegisterValue::Constant(distance) = plan.registers.before(slot, 2) else { return false };
+    let Some(distance) = plan.steps[slot].bounds.src.and_then(|src| src.as_constant()) else {
+        return false;
+    };
     let distance = distance as i32;
     let possible = distance <= ALWAYS_THERE && (-HEAD_DOWN..=HEAD_UP).contains(&distance);
     calls.count() == 1 && possible
