@@ -53,7 +53,7 @@ def format_percent(value: float) -> str:
 def also_changed(row: Row) -> str:
     """What else is different between the sides, in short."""
     parts = [
-        f"{name} {row.known(f'{name}_a')} -> {row.known(f'{name}_b')}"
+        f"{name} {row.known(f'{name}_a') or 'N/A'} -> {row.known(f'{name}_b') or 'N/A'}"
         for name in ("verdict", "bottleneck")
         if row.known(f"{name}_diff") == "MISMATCH"
     ]

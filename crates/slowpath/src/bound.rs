@@ -108,6 +108,13 @@ fn unpriced(lifted: &Lifted, error: TargetError, unused: &[Assumption]) -> Error
         hint += " (the costs of calls of the stock firmware are not published; --map-abi \
                  array-pointer compiles for the firmware whose costs are)";
     }
+    if let TargetError::Unpriced { classes, .. } = &error
+        && classes.iter().any(|(class, _)| class.contains(".add_xfer"))
+    {
+        hint += " (an atomic addition of a number that may need more than 16 bits: nothing is \
+                 published about its cost; mask the number to 16 bits, or --target ebpf counts \
+                 instructions)";
+    }
     Error::Target { place, error, hint }
 }
 

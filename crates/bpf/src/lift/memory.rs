@@ -88,6 +88,10 @@ impl Lifter<'_> {
         bytes: u8,
     ) -> Result<(Operand, Known), Cause> {
         let known = self.known(base).plus(offset.into());
+        let constant = |known| matches!(known, Known::Frame { offset: Some(_), .. });
+        if constant(self.known(base)) && !constant(known) {
+            return Err(Cause::new("an address far outside of the stack frame", VERIFIER));
+        }
         if let Known::Frame { offset: Some(start), .. } = known
             && (start < -(STACK_BYTES as i64) || start > -i64::from(bytes))
         {

@@ -142,6 +142,7 @@ fn operands(insn: &Insn) -> Option<(Register, Source)> {
     match *insn {
         Insn::Alu { dst, src, .. } => Some((dst, src)),
         Insn::Atomic { base, src, .. } => Some((base, Source::Reg(src))),
+        Insn::Exit => Some((Register::R0, Source::Reg(Register::R0))),
         Insn::Call(Call::Helper(ADJUST_HEAD)) => {
             let distance = Register::new(2)?;
             Some((distance, Source::Reg(distance)))

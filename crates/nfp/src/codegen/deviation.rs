@@ -10,6 +10,8 @@ use slowpath_bpf::insn::{AluOp, Call, Insn, Source, Width};
 use super::step::{Plan, Step};
 use super::{copy, helper, liveness, multiply};
 
+/// The greatest result that the firmware knows.
+const XDP_TX: u64 = 3;
 const LEAST: Source = Source::Imm(i32::MIN);
 
 /// The sentences about a program, with the places of the instructions.
@@ -27,6 +29,9 @@ pub(super) fn deviations(plan: &Plan<'_>) -> Vec<String> {
 
 fn deviation(plan: &Plan<'_>, slot: usize, step: &Step) -> Option<&'static str> {
     match step.insn {
+        Insn::Exit if plan.function_of(slot).first == 0 && step.bounds.dst_max() > XDP_TX => {
+            Some("a result above XDP_TX, such as XDP_REDIRECT, drops the packet on the card")
+        }
         // The opposite operation on the absolute value, which has no 32 bits.
         Insn::Alu { width: Width::W64, op: AluOp::Add | AluOp::Sub, src: LEAST, .. } => {
             Some("the card takes the constant -2147483648 for 2147483648")

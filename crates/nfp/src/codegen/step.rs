@@ -205,8 +205,9 @@ impl<'a> Plan<'a> {
             };
             for register in registers {
                 for (function, from) in self.registers.stack_frames(slot, register) {
-                    let lowest = from.map_or(-512, |from| from + i64::from(offset));
-                    let depth = u32::try_from(-lowest).unwrap_or(0);
+                    let lowest = from.map_or(-512, |from| from.saturating_add(offset.into()));
+                    let depth =
+                        u32::try_from(lowest.saturating_neg().clamp(0, 1 << 20)).unwrap_or(0);
                     let deepest = depths.entry(function).or_insert(0);
                     *deepest = depth.max(*deepest);
                 }

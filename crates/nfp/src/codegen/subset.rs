@@ -155,7 +155,7 @@ fn load(
     uses: &mut Uses,
 ) -> Result<(), Cause> {
     match plan.value(slot, base) {
-        RegisterValue::Context { offset: from } => match from + i64::from(offset) {
+        RegisterValue::Context { offset: from } => match from.saturating_add(offset.into()) {
             DATA | DATA_END if size == Size::W => Ok(()),
             _ => Err(Cause::new(
                 "a field of struct xdp_md that the card does not have",
@@ -216,7 +216,7 @@ fn places_before_frame(plan: &Plan<'_>, slot: usize, base: Register) -> bool {
     let offset = access_offset(&plan.steps[slot].insn).map_or(0, i64::from);
     let places = plan.registers.stack_frames(slot, base.number());
     places.into_iter().filter_map(|(_, from)| from).any(|from| {
-        let place = depth + offset + from;
+        let place = from.saturating_add(depth + offset);
         place < 0 && place % 4 != 0
     })
 }
@@ -233,7 +233,7 @@ fn store(
     }
     match (plan.value(slot, base), src) {
         (RegisterValue::Context { offset: from }, Source::Reg(_))
-            if from + i64::from(offset) == RX_QUEUE_INDEX && size == Size::W =>
+            if from.saturating_add(offset.into()) == RX_QUEUE_INDEX && size == Size::W =>
         {
             Ok(())
         }
@@ -284,8 +284,8 @@ fn mark(
     };
     let size = plan.map(map).map_or(0, |def| i64::from(def.value_size));
     for from in offsets {
-        let first = from + i64::from(offset);
-        let end = first + i64::from(bytes);
+        let first = from.saturating_add(offset.into());
+        let end = first.saturating_add(bytes.into());
         if first < 0 || end > size {
             let what = format!("an access behind the {size} bytes of a map's element");
             return Err(Cause::new(what, "the kernel's verifier refuses such a program"));

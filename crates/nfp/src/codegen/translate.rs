@@ -195,7 +195,7 @@ impl Translation<'_> {
             direction,
             size: size.bytes(),
             register: pair(register),
-            place: i64::from(self.depth(slot)) + i64::from(offset) + from,
+            place: from.saturating_add(i64::from(self.depth(slot)) + i64::from(offset)),
             through: varies.then_some((pair(base), offset)),
         };
         stack::access(&mut self.asm, &self.plan.steps[slot], &access)

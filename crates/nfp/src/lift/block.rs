@@ -105,7 +105,7 @@ impl<'a> Lifter<'a> {
         };
         if let Some(called) = branch.firmware {
             self.machine.begin_insn(branch.number);
-            self.machine.call_firmware();
+            self.machine.call_firmware(called);
             self.assumptions.push(format!(
                 "the firmware's {} (.{}) returns any value and changes no memory that the program \
                  reads otherwise",

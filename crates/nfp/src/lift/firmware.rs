@@ -1,11 +1,12 @@
 //! Calls of the firmware: what a program may rely on behind them.
 //!
-//! The result is any value. Registers that calls of BPF helpers do not preserve have no value, nor
+//! The result is any value, of a look-up null or the address of any element. Registers that calls of BPF helpers do not preserve have no value, nor
 //! have condition codes, transfer registers and the bases of local memory that the compiler sets
 //! anew; what reads them is refused.
 
 use slowpath_ir::{Emit, Op, Operand as Value};
 
+use super::flow::Firmware;
 use super::machine::{ArchReg, Machine};
 use crate::Bank;
 
@@ -17,9 +18,12 @@ const XFERS: u8 = 32;
 
 impl Machine {
     /// What is left behind a call of the firmware.
-    pub(super) fn call_firmware(&mut self) {
-        for number in RESULT {
-            let word = self.any_word();
+    pub(super) fn call_firmware(&mut self, called: Firmware) {
+        let result = match called {
+            Firmware::MapLookup => self.element_or_null(),
+            _ => [self.any_word(), self.any_word()],
+        };
+        for (number, word) in RESULT.into_iter().zip(result) {
             self.set(ArchReg::Gpr(Bank::A, number), word);
             self.set(ArchReg::Gpr(Bank::B, number), word);
         }
@@ -46,6 +50,17 @@ impl Machine {
         }
         self.low_half = None;
         self.multiplication = None;
+    }
+
+    /// The address of some element, or null: low word first. Elements are in the memory that maps are
+    /// in, and which one is found is not known.
+    fn element_or_null(&mut self) -> [Value; 2] {
+        let coin = self.any_word();
+        let found = self.emit.extract(coin, 0, 1);
+        let null = Value::constant(32, 0);
+        let offset = self.any_word();
+        let base = self.get(ArchReg::Gpr(Bank::B, 23));
+        [offset, base].map(|word| self.emit.select(found, word, null))
     }
 
     /// Any value of 32 bits, anew each time.

@@ -14,7 +14,8 @@ use std::ops::Range;
 use crate::{BranchCondition, Insn, Listing, Operand};
 
 use super::error::{LiftCause, LiftError};
-use calls::{ContextId, Contexts, Firmware};
+pub(super) use calls::Firmware;
+use calls::{ContextId, Contexts};
 use leaders::leaders;
 pub(super) use local::local_user_behind;
 

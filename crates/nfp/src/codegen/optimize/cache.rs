@@ -6,7 +6,7 @@ use slowpath_bpf::insn::{Call, Insn};
 use crate::codegen::step::{PacketCache, Plan};
 
 /// Bytes that one read may fetch.
-const LARGEST: i16 = 64;
+const LARGEST: i32 = 64;
 
 /// A group of loads.
 struct Group {
@@ -48,7 +48,8 @@ pub(super) fn share(plan: &mut Plan<'_>) {
             && same_base(plan, group.first, slot)
         {
             let (start, end) = (group.start.min(offset), group.end.max(end));
-            if (start, end) == (group.start, group.end) || end - start <= LARGEST {
+            let length = i32::from(end) - i32::from(start);
+            if (start, end) == (group.start, group.end) || length <= LARGEST {
                 (group.start, group.end) = (start, end);
                 continue;
             }
