@@ -318,8 +318,12 @@ fn array(plan: &Plan<'_>, number: u32, map: &MapDef) -> Result<(), Cause> {
     /// Bytes of the array.
     const LARGEST: u64 = 1 << 30;
     let MapDef { name, kind, key_size, value_size, max_entries, flags, .. } = map;
-    let stock =
-        "--map-abi call compiles it for the stock firmware, whose map costs are not published";
+    let stock = match call_map(map) {
+        Ok(()) => {
+            "--map-abi call compiles it for the stock firmware, whose map costs are not published"
+        }
+        Err(_) => CARD,
+    };
     if *kind != MapKind::ARRAY {
         let what = format!("map {name} is of type {kind}; the firmware has one array");
         return Err(Cause::new(what, stock));
