@@ -1,13 +1,16 @@
 //! What the card can run: the checks that the driver makes while the kernel's verifier visits an
 //! instruction (`nfp_verify_insn`, `bpf/verifier.c`), and those of its table of instructions.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod maps;
 
-use slowpath_bpf::MapDef;
+use std::collections::BTreeSet;
+
 use slowpath_bpf::insn::{
     AluOp, AtomicOp, Call, Imm64, Insn, Register, Size, Source, SwapKind, Width,
 };
 use slowpath_bpf::lift::RegisterValue;
+
+use maps::{Use, Uses, map_supported, mark};
 
 use super::error::{Cause, CompileError};
 use super::step::{Plan, access_offset, constant_offset};
@@ -19,16 +22,6 @@ pub(super) const DATA_END: i64 = 4;
 pub(super) const RX_QUEUE_INDEX: i64 = 16;
 
 const CARD: &str = "the card cannot run it; --target ebpf counts instructions instead";
-
-/// How a word of a map's value is used: the card keeps counters in another byte order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
-    Read,
-    Atomic,
-}
-
-/// The use of each word of map values, by map and word.
-type Uses = BTreeMap<(u32, i64), Use>;
 
 /// Refuses a program that the card cannot run, with the first instruction that it cannot run.
 ///
@@ -268,111 +261,6 @@ fn atomic(
     }
     let offsets = plan.registers.element_offsets(slot, base.number());
     mark(plan, map, (offsets, offset, width.bits() / 8), Use::Atomic, uses)
-}
-
-/// Notes how words of a map's value are used (`nfp_bpf_map_mark_used`).
-fn mark(
-    plan: &Plan<'_>,
-    map: u32,
-    (offsets, offset, bytes): (Option<BTreeSet<i64>>, i16, u8),
-    use_: Use,
-    uses: &mut Uses,
-) -> Result<(), Cause> {
-    let Some(offsets) = offsets else {
-        let hint = "elements are accessed at constant offsets";
-        return Err(Cause::new("an access to a map's element at a variable offset", hint));
-    };
-    let size = plan.map(map).map_or(0, |def| i64::from(def.value_size));
-    for from in offsets {
-        let first = from.saturating_add(offset.into());
-        let end = first.saturating_add(bytes.into());
-        if first < 0 || end > size {
-            let what = format!("an access behind the {size} bytes of a map's element");
-            return Err(Cause::new(what, "the kernel's verifier refuses such a program"));
-        }
-        for word in first / 4..=(end - 1) / 4 {
-            if *uses.entry((map, word)).or_insert(use_) != use_ {
-                let offset = 4 * word;
-                let what =
-                    format!("the word at offset {offset} of a map's element is read and added to");
-                let hint = "the card keeps counters in another byte order than other values";
-                return Err(Cause::new(what, hint));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Maps that the firmware has.
-fn map_supported(plan: &Plan<'_>, number: u32, abi: MapAbi) -> Result<(), Cause> {
-    let Some(map) = plan.map(number) else { return Ok(()) };
-    match abi {
-        MapAbi::ArrayPointer => array(plan, number, map),
-        MapAbi::Call => call_map(map),
-    }
-}
-
-/// The one array map of the paper's firmware (`nfp_bpf_map_alloc` of its driver).
-fn array(plan: &Plan<'_>, number: u32, map: &MapDef) -> Result<(), Cause> {
-    use slowpath_bpf::MapKind;
-    /// Bytes of the array.
-    const LARGEST: u64 = 1 << 30;
-    let MapDef { name, kind, key_size, value_size, max_entries, flags, .. } = map;
-    let stock = match call_map(map) {
-        Ok(()) => {
-            "--map-abi call compiles it for the stock firmware, whose map costs are not published"
-        }
-        Err(_) => CARD,
-    };
-    if *kind != MapKind::ARRAY {
-        let what = format!("map {name} is of type {kind}; the firmware has one array");
-        return Err(Cause::new(what, stock));
-    }
-    let other =
-        (0..plan.steps.len()).filter(|&slot| plan.is_live(slot)).find_map(|slot| {
-            match plan.steps[slot].insn {
-                Insn::LoadImm64 { value: Imm64::Map(other), .. } if other != number => {
-                    plan.map(other)
-                }
-                _ => None,
-            }
-        });
-    if let Some(other) = other {
-        let what = format!("maps {name} and {}; the firmware has one array", other.name);
-        return Err(Cause::new(what, stock));
-    }
-    let rounded = u64::from(*value_size).next_power_of_two();
-    let limit = |what: String, hint: &str| Err(Cause::new(what, hint.to_owned()));
-    if *flags != 0 {
-        limit(format!("map {name} has flags {flags:#x}"), "the card's maps have none")
-    } else if *key_size != 4 {
-        limit(format!("the keys of map {name} have {key_size} bytes"), "an array's have 4")
-    } else if !max_entries.is_power_of_two() {
-        let what = format!("map {name} has {max_entries} elements");
-        limit(what, "the firmware's array has a power of two")
-    } else if value_size % 4 != 0 {
-        let what = format!("the values of map {name} have {value_size} bytes");
-        limit(what, "the firmware's array has values of whole 4-byte words")
-    } else if rounded * u64::from(*max_entries) > LARGEST {
-        limit(format!("map {name} has more than 1 GiB"), "that is the size of the firmware's array")
-    } else {
-        Ok(())
-    }
-}
-
-/// Maps of the stock firmware.
-fn call_map(map: &MapDef) -> Result<(), Cause> {
-    use slowpath_bpf::MapKind;
-    let known = [MapKind::HASH, MapKind::ARRAY, MapKind::PERF_EVENT_ARRAY];
-    if !known.contains(&map.kind) {
-        let what = format!("map {} is of type {}", map.name, map.kind);
-        return Err(Cause::new(what, "the card has hash maps, arrays and perf event arrays"));
-    }
-    if map.flags != 0 && map.kind != MapKind::PERF_EVENT_ARRAY {
-        let what = format!("map {} has flags {:#x}", map.name, map.flags);
-        return Err(Cause::new(what, "the card's maps have none"));
-    }
-    Ok(())
 }
 
 /// The stack of a program and of all functions that it calls (`nfp_bpf_get_stack_usage`).
