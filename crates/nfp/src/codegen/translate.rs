@@ -1,8 +1,6 @@
 //! From the steps of a program to NFP instructions (`nfp_translate`, `nfp_fixup_branches` of the
 //! driver).
 
-use std::collections::BTreeMap;
-
 use slowpath_bpf::insn::{Call, Imm64, Insn as BpfInsn, Register, Size, SwapKind, Width};
 use slowpath_bpf::lift::RegisterValue;
 
@@ -204,11 +202,10 @@ impl Translation<'_> {
     /// Fills in where branches and addresses lead. `subroutines` save and restore registers.
     fn fix(&mut self, subroutines: Option<(usize, usize)>) {
         let (push, pop) = subroutines.unwrap_or_default();
-        let starts: BTreeMap<usize, usize> = self.starts.iter().copied().enumerate().collect();
         for fixup in &self.asm.fixups {
             let number = match fixup.goal {
                 Goal::Number(number) => number,
-                Goal::Slot(slot) => starts.get(&slot).copied().unwrap_or(0),
+                Goal::Slot(slot) => self.starts.get(slot).copied().unwrap_or(0),
                 Goal::Push => push,
                 Goal::Pop => pop,
             };
