@@ -4,7 +4,9 @@
 #   make test    set up, lint, run all tests
 #   make lint    formatters and linters, changing nothing
 #   make fmt     format everything
-#   make bench   benchmarks (see bench/)
+#   make bench   how long our examples take, and how that grows (see bench/)
+#   make performance   renew the figures of docs/performance.md
+#   make published   predictions against published measurements
 #   make bless   renew the expected outputs in tests/golden, and docs/cli.md
 #   make clean   remove what was built
 
@@ -31,7 +33,7 @@ export DEBIAN_FRONTEND := noninteractive
 SOURCES := $(shell find crates targets -type f \( -name '*.rs' -o -name '*.toml' \)) \
 	Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test lint lint-rust lint-python test-rust test-python fmt bench bless setup system clean
+.PHONY: demo test lint lint-rust lint-python test-rust test-python fmt bench performance published bless setup system oracle clean
 
 demo: setup
 	$(BIN)/slowpath bound examples/count_min.8.bpf.o
@@ -43,23 +45,26 @@ setup: $(DONE)/extension
 
 # --- set-up --------------------------------------------------------------------------------------
 
+# Installs the packages in `missing`, or says what is to be installed.
+define install_missing
+if (( $${#missing[@]} )); then
+	if ! command -v apt-get >/dev/null; then
+		echo "error: please install what Debian calls $${missing[*]}" >&2; exit 1
+	elif (( $$(id -u) )); then
+		echo "error: packages are missing; run: sudo apt-get install $${missing[*]}" >&2; exit 1
+	fi
+	apt-get update -qq
+	apt-get install -y -qq --no-install-recommends "$${missing[@]}" >/dev/null
+fi
+endef
+
 # Not a file: what is installed can change without notice, and looking takes no time.
 system:
 	@missing=()
 	command -v cc >/dev/null || missing+=(build-essential)
-	command -v pkg-config >/dev/null || missing+=(pkg-config)
-	pkg-config --exists z3 2>/dev/null || missing+=(libz3-dev)
 	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 	command -v cargo >/dev/null || missing+=(cargo-web rustc-web rustfmt-web ca-certificates)
-	if (( $${#missing[@]} )); then
-		if ! command -v apt-get >/dev/null; then
-			echo "error: please install what Debian calls $${missing[*]}" >&2; exit 1
-		elif (( $$(id -u) )); then
-			echo "error: packages are missing; run: sudo apt-get install $${missing[*]}" >&2; exit 1
-		fi
-		apt-get update -qq
-		apt-get install -y -qq --no-install-recommends "$${missing[@]}" >/dev/null
-	fi
+	$(install_missing)
 	have=$$(cargo --version | cut -d' ' -f2)
 	if [[ $$(printf '%s\n' $(RUST_VERSION) "$$have" | sort -V | head -n1) != $(RUST_VERSION) ]]; then
 		echo "error: Rust $(RUST_VERSION) or newer is needed, cargo here is $$have; install a current toolchain with rustup, or Debian's packages cargo-web and rustc-web" >&2
@@ -68,6 +73,13 @@ system:
 	if ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
 		echo "error: Python 3.11 or newer is needed; name it with make PYTHON=..." >&2; exit 1
 	fi
+
+# Z3, which tests compare the solver with; the product does without.
+oracle: | system
+	@missing=()
+	command -v pkg-config >/dev/null || missing+=(pkg-config)
+	pkg-config --exists z3 2>/dev/null || missing+=(libz3-dev)
+	$(install_missing)
 
 $(BIN)/python: | system
 	$(PYTHON) -m venv $(VENV)
@@ -85,7 +97,7 @@ $(DONE)/extension: $(SOURCES) $(DONE)/requirements | system
 
 lint: lint-rust lint-python
 
-lint-rust: | system
+lint-rust: | oracle
 	@if cargo fmt --version >/dev/null 2>&1; then
 		cargo fmt --all --check
 	else
@@ -103,7 +115,7 @@ lint-python: setup
 	$(BIN)/mypy
 
 # The extension module is tested from Python.
-test-rust: | system
+test-rust: | oracle
 	cargo test --workspace --exclude slowpath-python --locked --quiet $(CARGO_TEST_FLAGS)
 
 test-python: setup
@@ -116,7 +128,14 @@ fmt: $(DONE)/requirements
 	$(BIN)/ruff check --fix --quiet || true
 	$(BIN)/ruff format --quiet
 
-bench: | system
+bench: setup
+	bench/guarantees.py $(BENCH_FLAGS)
+	bench/scaling.py
+
+performance: setup
+	bench/performance.py $(BENCH_FLAGS)
+
+published: | system
 	cargo run --release --locked --quiet -p published-measurements -- $(BENCH_FLAGS)
 
 bless: setup

@@ -31,6 +31,18 @@ pub enum SolverError {
         /// The assumption, shortened.
         term: String,
     },
+    /// Two solvers that were compared contradict each other: a defect of one of them.
+    #[error(
+        "internal error: solvers disagree whether these conditions can hold together, the first \
+         says {}:\n{conditions}",
+        if *satisfiable { "yes" } else { "no" }
+    )]
+    Disagreement {
+        /// Whether the first found a model.
+        satisfiable: bool,
+        /// What was asked, a condition a line.
+        conditions: String,
+    },
     /// The back end gave an answer without the model or value that belongs to it.
     #[error("internal error: {backend} answered without {missing}")]
     Incomplete {

@@ -2,24 +2,41 @@
 //! parts. Terms can be a hundred thousand levels deep, so none of this uses the call stack.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasherDefault;
 
 use crate::model::Model;
-use crate::pool::TermPool;
+use crate::pool::{NodeHasher, TermPool};
 use crate::semantics::{self, Operands};
 use crate::term::{Node, TermId};
+
+type Hasher = BuildHasherDefault<NodeHasher>;
 
 /// Evaluates many terms under one model, sharing the values of common parts.
 #[derive(Debug)]
 pub struct Evaluator<'a> {
     pool: &'a TermPool,
     model: &'a Model,
-    values: HashMap<TermId, u64>,
+    values: HashMap<TermId, u64, Hasher>,
 }
+
+/// Values of terms under one model.
+#[derive(Debug, Default)]
+pub struct EvaluatorCache(HashMap<TermId, u64, Hasher>);
 
 impl<'a> Evaluator<'a> {
     /// Evaluation of terms of `pool` under `model`.
     pub fn new(pool: &'a TermPool, model: &'a Model) -> Self {
-        Evaluator { pool, model, values: HashMap::new() }
+        Evaluator { pool, model, values: HashMap::default() }
+    }
+
+    /// The same, with what is known from an earlier evaluation under this model.
+    pub fn with_cache(pool: &'a TermPool, model: &'a Model, cache: EvaluatorCache) -> Self {
+        Evaluator { pool, model, values: cache.0 }
+    }
+
+    /// The values computed so far.
+    pub fn into_cache(self) -> EvaluatorCache {
+        EvaluatorCache(self.values)
     }
 
     /// Evaluation in which some terms have given values whatever they consist of.
@@ -52,26 +69,31 @@ impl<'a> Evaluator<'a> {
 
     /// The value of a term whose operands have been evaluated.
     fn node_value(&self, t: TermId) -> u64 {
-        let node = self.pool.node(t);
-        let mut operands = Operands { values: [0; 3], widths: [1; 3] };
-        for (slot, operand) in node.operands().into_iter().flatten().enumerate() {
-            operands.values[slot] = self.values.get(&operand).copied().unwrap_or(0);
-            operands.widths[slot] = self.pool.width(operand);
+        let mut values = [0; 3];
+        for (slot, operand) in self.pool.children(t).enumerate() {
+            values[slot] = self.values.get(&operand).copied().unwrap_or(0);
         }
-        match *node {
-            Node::Const(value) => value,
-            Node::Var(var) => self.model.var(var).unwrap_or(0),
-            Node::Select { array, .. } => {
-                let index = operands.values[0];
-                u64::from(match self.pool.array_content(array) {
-                    Some(content) => TermPool::table_byte(content, index),
-                    None => self.model.byte(array, index).unwrap_or(0),
-                })
+        node_value(self.pool, self.model, t, values)
+    }
+}
+
+/// The value of a term under a model, from those of its operands.
+pub(crate) fn node_value(pool: &TermPool, model: &Model, t: TermId, values: [u64; 3]) -> u64 {
+    let node = pool.node(t);
+    match *node {
+        Node::Const(value) => value,
+        Node::Var(var) => model.var(var).unwrap_or(0),
+        Node::Select { array, .. } => u64::from(match pool.array_content(array) {
+            Some(content) => TermPool::table_byte(content, values[0]),
+            None => model.byte(array, values[0]).unwrap_or(0),
+        }),
+        Node::Intern(..) => u64::from(model.number_of((values[0], values[1]))),
+        _ => {
+            let mut operands = Operands { values, widths: [1; 3] };
+            for (slot, operand) in node.operands().into_iter().flatten().enumerate() {
+                operands.widths[slot] = pool.width(operand);
             }
-            Node::Intern(..) => {
-                u64::from(self.model.number_of((operands.values[0], operands.values[1])))
-            }
-            _ => semantics::apply(node, self.pool.width(t), &operands).unwrap_or(0),
+            semantics::apply(node, pool.width(t), &operands).unwrap_or(0)
         }
     }
 }
@@ -85,7 +107,7 @@ impl TermPool {
 
     /// Every distinct term that `roots` consist of, the roots included, children before parents.
     pub fn subterms(&self, roots: &[TermId]) -> Vec<TermId> {
-        let mut seen: HashSet<TermId> = HashSet::new();
+        let mut seen: HashSet<TermId, Hasher> = HashSet::default();
         let mut stack: Vec<TermId> = Vec::new();
         for &root in roots {
             if seen.insert(root) {

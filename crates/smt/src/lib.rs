@@ -2,34 +2,45 @@
 //!
 //! Terms are hash-consed in a [`TermPool`] and simplified on construction; each carries what is
 //! known about its value ([`Domain`]: bits and an interval). Most questions of the executor are
-//! answered by that alone; the rest goes to a [`Solver`], of which [`Z3Solver`] is one.
+//! answered by that alone; the rest goes to a [`Solver`], of which [`BitSolver`] is
+//! one that needs nothing else, and `Z3Solver` (feature `z3`) one to compare it with.
 //!
 //! The semantics are those of SMT-LIB's `QF_BV`, the same as `slowpath-ir`'s, extended by bytes of
 //! arrays (unconstrained, or with known content) and by numbers for pairs of values. This crate knows no programs, memory, paths or costs.
 
 mod array;
+mod bit_solver;
+mod both;
 mod display;
 mod error;
 mod eval;
+mod layered;
+mod local_search;
 mod model;
 mod pool;
 mod rebuild;
+mod sat;
 mod semantics;
 mod simplify;
 mod solver;
 mod term;
 mod unsat_core;
+#[cfg(feature = "z3")]
 mod z3_solver;
 
 use slowpath_domain as domain;
 
+pub use crate::bit_solver::BitSolver;
+pub use crate::both::Both;
 pub use crate::error::SolverError;
-pub use crate::eval::Evaluator;
+pub use crate::eval::{Evaluator, EvaluatorCache};
+pub use crate::local_search::nearby_model;
 pub use crate::model::Model;
 pub use crate::pool::TermPool;
 pub use crate::simplify::sum::Sum;
 pub use crate::solver::{Interrupter, Outcome, Solver, SolverStatistics};
 pub use crate::term::{ArrayId, Node, TermId, VarId};
 pub use crate::unsat_core::minimise_core;
+#[cfg(feature = "z3")]
 pub use crate::z3_solver::Z3Solver;
 pub use slowpath_domain::Domain;

@@ -1,7 +1,7 @@
 //! The pool: storage, hash-consing and look-ups. What simplifies is in `simplify`; this module only
 //! promises that equal nodes get equal ids and that a term with one possible value is a constant.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::array::Array;
@@ -196,6 +196,11 @@ impl TermPool {
         }
     }
 }
+
+/// A map for keys that are small tuples of integers made by ourselves, such as terms.
+pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<NodeHasher>>;
+/// A set of such keys.
+pub(crate) type FastSet<K> = HashSet<K, BuildHasherDefault<NodeHasher>>;
 
 /// Multiply-and-rotate hashing: the keys are small tuples of integers made by ourselves, so the
 /// protection against chosen collisions that the standard hasher pays for buys nothing.

@@ -56,6 +56,7 @@ impl Interrupter {
     }
 
     /// Whether anyone else holds a handle.
+    #[cfg(feature = "z3")]
     pub(crate) fn is_shared(&self) -> bool {
         Arc::strong_count(&self.stop) > 1
     }

@@ -1,79 +1,30 @@
-//! The Z3 back end: from cheap to costly.
-//!
-//! Conditions are split into groups that have no input in common (`components`). What is known
-//! about a group like this one is used again (`shape`). Else Z3 is asked (`engine`, a few conditions
-//! at a time: `gradual`), at first with terms that hash their inputs (`mixing`) as unknowns: a
-//! contradiction is one of the whole. If the model is none, values are put in for what these terms
-//! consist of (`pin`); if none of them will do, Z3 is asked about everything. These take turns, each
-//! time with more effort, since either can be hopeless where the other is quick.
-//!
-//! Bytes of arrays and numbers of pairs become independent unknowns; what ties them together is
-//! added only where a model violates it (`consistent`).
+//! The Z3 back end: an oracle for the crate's own, with the same meaning and the same layers.
 //!
 //! All Z3 objects live in the binding's thread-local context, so a solver cannot change threads.
 
-mod components;
-mod consistent;
 mod engine;
-mod gradual;
-mod inputs;
-mod mixing;
-mod pin;
-mod shape;
 #[cfg(test)]
 mod tests;
 mod translate;
 mod watch;
 
-use std::collections::{BTreeSet, HashSet};
-use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::SolverError;
-use crate::eval::Evaluator;
-use crate::model::Model;
+use crate::layered::Layered;
+use crate::layered::engine::Engine as _;
 use crate::pool::TermPool;
 use crate::solver::{Interrupter, Outcome, Solver, SolverStatistics};
-use crate::term::{ArrayId, TermId};
+use crate::term::TermId;
 use engine::Engine;
-use gradual::Answer;
-use inputs::Inputs;
-use pin::{Pins, ROUNDS, Tools};
-use shape::{Memory, Recalled};
-use translate::Translator;
-use watch::Stop;
 
 const BACKEND: &str = "Z3";
 const LOGIC: &str = "QF_BV";
-/// Steps of Z3 for checks that may be given up: at first, and later.
-const QUICK: u32 = 200_000;
-const LONGER: u32 = 4_000_000;
 
 /// Decides conditions with the Z3 library.
+#[derive(Debug)]
 pub struct Z3Solver {
-    /// Sees nothing of what opaque terms consist of.
-    coarse: Engine,
-    /// Sees everything; made when first needed.
-    exact: Option<Engine>,
-    inputs: Inputs,
-    /// Arrays of which groups have disagreed about bytes.
-    crowded: BTreeSet<ArrayId>,
-    memory: Memory,
-    pins: Pins,
-    /// Opaque terms of conditions that an exact check decided more easily.
-    stubborn: HashSet<TermId>,
-    interrupter: Interrupter,
-    time_limit: Option<Duration>,
-    statistics: SolverStatistics,
-}
-
-impl std::fmt::Debug for Z3Solver {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Z3Solver")
-            .field("assumptions", &self.coarse.assumptions())
-            .field("statistics", &self.statistics)
-            .finish_non_exhaustive()
-    }
+    layers: Layered<Engine>,
 }
 
 impl Z3Solver {
@@ -83,200 +34,8 @@ impl Z3Solver {
     ///
     /// The installed Z3 has no solver for bit-vectors.
     pub fn new() -> Result<Self, SolverError> {
-        Ok(Z3Solver {
-            coarse: Engine::new(Translator::with_opaque_terms())?,
-            exact: None,
-            inputs: Inputs::default(),
-            crowded: BTreeSet::new(),
-            memory: Memory::default(),
-            pins: Pins::default(),
-            stubborn: HashSet::new(),
-            interrupter: Interrupter::default(),
-            time_limit: None,
-            statistics: SolverStatistics::default(),
-        })
+        Ok(Z3Solver { layers: Layered::new(Engine::new()?) })
     }
-
-    fn decide(
-        &mut self,
-        pool: &mut TermPool,
-        assumptions: &[TermId],
-    ) -> Result<Outcome, SolverError> {
-        let deadline = self.time_limit.and_then(|limit| Instant::now().checked_add(limit));
-        let mut active: Vec<(usize, TermId)> = Vec::new();
-        let mut seen: HashSet<TermId> = HashSet::new();
-        for (index, &term) in assumptions.iter().enumerate() {
-            let width = pool.width(term);
-            if width != 1 {
-                return Err(SolverError::NotACondition { index, width });
-            }
-            match pool.as_const(term) {
-                Some(0) => return Ok(Outcome::Unsat(vec![index])),
-                Some(_) => {}
-                None if seen.insert(term) => active.push((index, term)),
-                None => {}
-            }
-        }
-        let interrupter = self.interrupter.clone();
-        let stop = Stop { interrupter: &interrupter, deadline };
-        let terms: Vec<TermId> = active.iter().map(|&(_, term)| term).collect();
-        let outcome = self.decide_groups(pool, &terms, &stop)?;
-        Ok(match outcome {
-            Outcome::Sat(model) => {
-                verify(pool, &model, &active)?;
-                Outcome::Sat(model)
-            }
-            Outcome::Unsat(core) => Outcome::Unsat(core.iter().map(|&n| active[n].0).collect()),
-            unknown @ Outcome::Unknown(_) => unknown,
-        })
-    }
-
-    /// Decides distinct conditions, none of them constant, one independent group after the other.
-    fn decide_groups(
-        &mut self,
-        pool: &mut TermPool,
-        terms: &[TermId],
-        stop: &Stop<'_>,
-    ) -> Result<Outcome, SolverError> {
-        loop {
-            let mut models: Vec<Model> = Vec::new();
-            let mut undecided: Option<String> = None;
-            for group in components::split(pool, &mut self.inputs, &self.crowded, terms) {
-                let part: Vec<TermId> = group.iter().map(|&n| terms[n]).collect();
-                match self.decide_group(pool, &part, stop)? {
-                    Outcome::Sat(model) => models.push(model),
-                    Outcome::Unsat(core) => {
-                        return Ok(Outcome::Unsat(core.iter().map(|&n| group[n]).collect()));
-                    }
-                    // A contradiction in a later group decides the whole.
-                    Outcome::Unknown(why) => {
-                        undecided.get_or_insert(why);
-                    }
-                }
-            }
-            if let Some(why) = undecided {
-                return Ok(Outcome::Unknown(why));
-            }
-            match components::join(&models) {
-                Ok(model) => return Ok(Outcome::Sat(model)),
-                // None of them was crowded before, or its bytes would have been in one group.
-                Err(arrays) => self.crowded.extend(arrays),
-            }
-        }
-    }
-
-    /// Decides conditions that belong together.
-    fn decide_group(
-        &mut self,
-        pool: &mut TermPool,
-        terms: &[TermId],
-        stop: &Stop<'_>,
-    ) -> Result<Outcome, SolverError> {
-        if let Some(reason) = stop.reason() {
-            return Ok(Outcome::Unknown(reason.to_owned()));
-        }
-        let inputs = self.inputs.all(pool, terms);
-        let shape = shape::shape(pool, &inputs, terms);
-        if let Some((shape, order)) = &shape {
-            match self.memory.recall(pool, shape, order) {
-                Some(Recalled::Sat(model)) => return Ok(Outcome::Sat(model)),
-                Some(Recalled::Unsat(core)) => return Ok(Outcome::Unsat(core)),
-                None => {}
-            }
-        }
-        let outcome = self.search(pool, terms, stop)?;
-        if let Some((shape, order)) = shape {
-            match &outcome {
-                Outcome::Sat(model) => self.memory.satisfiable(pool, shape, &order, model),
-                Outcome::Unsat(core) => self.memory.unsatisfiable(shape, core),
-                Outcome::Unknown(_) => {}
-            }
-        }
-        Ok(outcome)
-    }
-
-    /// Decides conditions with Z3: by turns coarsely, with values put in for what is opaque, and
-    /// exactly, each time with more effort.
-    fn search(
-        &mut self,
-        pool: &mut TermPool,
-        terms: &[TermId],
-        stop: &Stop<'_>,
-    ) -> Result<Outcome, SolverError> {
-        let opaque = self.coarse.translator.opaque(pool, terms);
-        if opaque.is_empty() {
-            self.coarse.set_effort(0);
-            let answer = gradual::satisfy(&mut self.coarse, &mut self.inputs, pool, terms, stop)?;
-            return Ok(decided(answer));
-        }
-        let stubborn = opaque.iter().any(|term| self.stubborn.contains(term));
-        let turns = [(QUICK, 0..1), (LONGER, 1..ROUNDS), (0, 0..0)];
-        for (effort, rounds) in turns {
-            let skipped = rounds.is_empty() || (stubborn && effort == QUICK);
-            if !skipped
-                && let Some(outcome) = self.search_coarsely(pool, terms, effort, rounds, stop)?
-            {
-                return Ok(outcome);
-            }
-            let exact = match &mut self.exact {
-                Some(exact) => exact,
-                None => self.exact.insert(Engine::new(Translator::default())?),
-            };
-            exact.set_effort(effort);
-            let answer = gradual::satisfy(exact, &mut self.inputs, pool, terms, stop)?;
-            if effort == 0 || stop.reason().is_some() || !matches!(answer, Answer::Unknown(_)) {
-                self.stubborn.extend(opaque);
-                return Ok(decided(answer));
-            }
-        }
-        Ok(Outcome::Unknown("gave up".to_owned()))
-    }
-
-    /// What can be told without seeing what opaque terms consist of, or from a few values of that.
-    fn search_coarsely(
-        &mut self,
-        pool: &mut TermPool,
-        terms: &[TermId],
-        effort: u32,
-        rounds: Range<u64>,
-        stop: &Stop<'_>,
-    ) -> Result<Option<Outcome>, SolverError> {
-        let (engine, inputs) = (&mut self.coarse, &mut self.inputs);
-        engine.set_effort(effort);
-        let start = match gradual::satisfy(engine, inputs, pool, terms, stop)? {
-            Answer::Candidate(model, wrong) if wrong.is_empty() => {
-                return Ok(Some(Outcome::Sat(model)));
-            }
-            Answer::Candidate(model, _) => model,
-            Answer::Unsat(core) => return Ok(Some(Outcome::Unsat(core))),
-            Answer::Unknown(_) => return Ok(None),
-        };
-        let mut tools = Tools { engine, inputs, stop };
-        let found = self.pins.model(&mut tools, pool, terms, &start, rounds)?;
-        Ok(found.map(Outcome::Sat))
-    }
-}
-
-/// The answer of an engine that sees everything.
-fn decided(answer: Answer) -> Outcome {
-    match answer {
-        // What is wrong with a model is reported by `verify`.
-        Answer::Candidate(model, _) => Outcome::Sat(model),
-        Answer::Unsat(core) => Outcome::Unsat(core),
-        Answer::Unknown(why) => Outcome::Unknown(why),
-    }
-}
-
-/// Evaluates the assumptions under a model that claims to satisfy them.
-fn verify(pool: &TermPool, model: &Model, active: &[(usize, TermId)]) -> Result<(), SolverError> {
-    let mut evaluator = Evaluator::new(pool, model);
-    for &(index, term) in active {
-        if evaluator.value(term) != 1 {
-            let term: String = pool.display(term).chars().take(200).collect();
-            return Err(SolverError::WrongModel { backend: BACKEND, index, term });
-        }
-    }
-    Ok(())
 }
 
 impl Solver for Z3Solver {
@@ -285,28 +44,18 @@ impl Solver for Z3Solver {
         pool: &mut TermPool,
         assumptions: &[TermId],
     ) -> Result<Outcome, SolverError> {
-        let start = Instant::now();
-        let outcome = self.decide(pool, assumptions);
-        self.statistics.checks += 1;
-        self.statistics.seconds += start.elapsed().as_secs_f64();
-        match &outcome {
-            Ok(Outcome::Sat(_)) => self.statistics.sat += 1,
-            Ok(Outcome::Unsat(_)) => self.statistics.unsat += 1,
-            Ok(Outcome::Unknown(_)) => self.statistics.unknown += 1,
-            Err(_) => {}
-        }
-        outcome
+        self.layers.check(pool, assumptions)
     }
 
     fn interrupter(&self) -> Interrupter {
-        self.interrupter.clone()
+        self.layers.interrupter()
     }
 
     fn set_time_limit(&mut self, limit: Option<Duration>) {
-        self.time_limit = limit;
+        self.layers.set_time_limit(limit);
     }
 
     fn statistics(&self) -> SolverStatistics {
-        self.statistics
+        self.layers.statistics()
     }
 }

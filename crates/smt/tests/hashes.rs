@@ -5,7 +5,7 @@ mod common;
 
 use proptest::prelude::*;
 use slowpath_smt::{
-    ArrayId, Domain, Evaluator, Model, Node, Outcome, Solver, TermId, TermPool, Z3Solver,
+    ArrayId, BitSolver, Domain, Evaluator, Model, Node, Outcome, Solver, TermId, TermPool,
 };
 
 /// Values of one input.
@@ -104,7 +104,7 @@ fn possible(pool: &mut TermPool, inputs: &Inputs, conditions: &[TermId]) -> bool
                 values.map(|(input, value)| (input, pool.constant(8, value))).into_iter().collect();
             let left: Vec<TermId> =
                 conditions.iter().map(|&c| pool.substitute(c, &mut images)).collect();
-            let mut solver = Z3Solver::new().expect("Z3");
+            let mut solver = BitSolver::new();
             if matches!(solver.check(pool, &left), Ok(Outcome::Sat(_))) {
                 return true;
             }
@@ -130,7 +130,7 @@ proptest! {
         let hash = hash(&mut pool, &inputs, &rounds);
         let conditions: Vec<TermId> =
             wanted.iter().map(|&c| condition(&mut pool, &inputs, hash, c)).collect();
-        let mut solver = Z3Solver::new().expect("Z3");
+        let mut solver = BitSolver::new();
         // Growing sets, so that what is remembered of earlier ones is used.
         for count in 1..=conditions.len() {
             match solver.check(&mut pool, &conditions[..count]).expect("no error") {

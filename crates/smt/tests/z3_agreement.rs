@@ -1,14 +1,17 @@
 //! Agreement with Z3: simplified terms are equal to a direct translation of what they were built
-//! from for *all* values, and the solver's answers are those of brute force or of Z3 on the direct
-//! translation (with bytes as a Z3 array, which the crate's back end does not use).
+//! from for *all* values, and the solver's answers are those of brute force, of Z3 on the direct
+//! translation (with bytes as a Z3 array, which the crate does not use), or of its Z3 back end.
 
 mod common;
 
 use common::{Binary, Expressions, Raw, Shape, TABLE, domain, member, steps};
 use proptest::prelude::*;
-use slowpath_smt::minimise_core;
-use slowpath_smt::{Domain, Evaluator, Node, Outcome, Solver, TermId, TermPool, Z3Solver};
+use slowpath_smt::{
+    BitSolver, Both, Domain, Evaluator, Node, Outcome, Solver, TermId, TermPool, Z3Solver,
+    minimise_core,
+};
 use std::collections::HashMap;
+use std::time::Duration;
 use z3::ast::{Array, BV, Bool};
 use z3::{FuncDecl, SatResult, Sort};
 
@@ -21,6 +24,14 @@ const PACKET: Shape = Shape {
     max_width: 64,
     arrays: true,
     products: false,
+    interns: true,
+};
+
+const WIDE: Shape = Shape {
+    widths: &[1, 3, 8, 13, 16, 24, 31, 32, 33, 48, 63, 64],
+    max_width: 64,
+    arrays: true,
+    products: true,
     interns: true,
 };
 
@@ -244,7 +255,7 @@ proptest! {
         let possible = |subset: &[usize]| {
             table.iter().any(|values| subset.iter().all(|&i| values[chosen[i].0] == 1))
         };
-        let mut solver = Z3Solver::new().expect("Z3");
+        let mut solver = BitSolver::new();
         // Growing sets, so that facts of earlier checks are used in later ones.
         for count in 1..=chosen.len() {
             let assumptions: Vec<TermId> = chosen[..count].iter().map(|&(_, t)| t).collect();
@@ -268,6 +279,27 @@ proptest! {
     }
 
     #[test]
+    fn solvers_agree(
+        d in (domain(1), domain(8), domain(16), domain(32), domain(64)),
+        s in steps(4..40),
+    ) {
+        let d = [d.0, d.1, d.2, d.3, d.4];
+        let e = Expressions::new(&d, &s, WIDE);
+        let mut pool = TermPool::new();
+        let (terms, _) = e.build(&mut pool);
+        let conditions: Vec<TermId> =
+            conditions(&e, &terms, 6).into_iter().map(|(_, term)| term).collect();
+        let second = Z3Solver::new().expect("Z3");
+        let mut both = Both { first: BitSolver::new(), second };
+        // Some products are hard for either; without an answer there is nothing to compare.
+        both.set_time_limit(Some(Duration::from_millis(500)));
+        for count in 1..=conditions.len() {
+            let answer = both.check(&mut pool, &conditions[..count]);
+            prop_assert!(answer.is_ok(), "{}", answer.unwrap_err());
+        }
+    }
+
+    #[test]
     fn outcomes_with_bytes_are_those_of_the_array_theory(
         d in (domain(1), domain(4), domain(8), domain(8)),
         s in steps(4..30),
@@ -283,7 +315,7 @@ proptest! {
         let oracle = oracle(&e, &raw);
         let wanted: Vec<Bool> =
             chosen.iter().map(|&(n, _)| raw[n].eq(BV::from_u64(1, 1))).collect();
-        let mut solver = Z3Solver::new().expect("Z3");
+        let mut solver = BitSolver::new();
         match solver.check(&mut pool, &assumptions).expect("no error") {
             Outcome::Sat(model) => {
                 wanted.iter().for_each(|b| oracle.assert(b));

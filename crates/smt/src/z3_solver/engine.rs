@@ -1,38 +1,65 @@
-//! One incremental Z3 solver. Each distinct assumption is asserted once as `guard => assumption`; a
-//! check passes the guards to Z3's incremental SAT core, so that learnt clauses stay and an unsat
+//! One incremental Z3 solver. Each distinct condition is asserted once as `guard => condition`; a
+//! question passes the guards to Z3's incremental SAT core, so that learnt clauses stay and an unsat
 //! core comes for free.
-//!
-//! An engine with opaque terms answers a weaker question: "unsat" holds for the real one too, a
-//! model has to be evaluated.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use ::z3::ast::Bool;
-use ::z3::{Params, SatResult, Solver as Z3};
+use ::z3::ast::{BV, Bool};
+use ::z3::{Model, Params, SatResult, Solver as Z3};
 
 use super::translate::Translator;
-use super::watch::{self, Stop};
+use super::watch;
 use super::{BACKEND, LOGIC};
+use crate::domain::mask;
 use crate::error::SolverError;
-use crate::eval::Evaluator;
-use crate::model::Model;
+use crate::layered::engine::{self, Effort, Fact, Verdict};
+use crate::layered::stop::Stop;
+use crate::layered::view::View;
 use crate::pool::TermPool;
-use crate::solver::Outcome;
 use crate::term::TermId;
+
+/// Steps of Z3 (hundreds of nanoseconds each) for questions that may be given up.
+const QUICK: u32 = 200_000;
+const LONGER: u32 = 4_000_000;
 
 /// A Z3 solver with what it has been told.
 pub(super) struct Engine {
-    pub(super) solver: Z3,
-    pub(super) translator: Translator,
-    /// Bytes of tables of which everything is asserted.
-    pub(super) tabled: HashSet<TermId>,
+    solver: Z3,
+    translator: Translator,
     guards: HashMap<TermId, Bool>,
     guarded: HashMap<Bool, TermId>,
+    model: Option<Model>,
 }
 
 impl Engine {
-    /// An engine that knows nothing yet.
-    pub(super) fn new(translator: Translator) -> Result<Self, SolverError> {
+    fn guard(&mut self, pool: &TermPool, view: &mut View, term: TermId) -> Bool {
+        if let Some(guard) = self.guards.get(&term) {
+            return guard.clone();
+        }
+        let condition = self.translator.condition(pool, view, term, &self.solver);
+        let guard = Bool::new_const(format!("g{}", term.index()));
+        self.solver.assert(guard.implies(&condition));
+        self.guards.insert(term, guard.clone());
+        self.guarded.insert(guard.clone(), term);
+        guard
+    }
+
+    fn unsat_core(&self, terms: &[TermId]) -> Vec<usize> {
+        let positions: HashMap<TermId, usize> =
+            terms.iter().enumerate().rev().map(|(position, &term)| (term, position)).collect();
+        let core = self.solver.get_unsat_core();
+        let terms = core.iter().filter_map(|guard| self.guarded.get(guard));
+        let mut core: Vec<usize> = terms.filter_map(|t| positions.get(t).copied()).collect();
+        core.sort_unstable();
+        core.dedup();
+        core
+    }
+}
+
+impl engine::Engine for Engine {
+    const NAME: &'static str = BACKEND;
+
+    fn new() -> Result<Self, SolverError> {
         let solver = Z3::new_for_logic(LOGIC)
             .ok_or(SolverError::Unavailable { backend: BACKEND, logic: LOGIC })?;
         // Z3 would take SIGINT away from the process while it checks; it is stopped by `watch`.
@@ -41,89 +68,78 @@ impl Engine {
         solver.set_params(&parameters);
         Ok(Engine {
             solver,
-            translator,
-            tabled: HashSet::new(),
+            translator: Translator::default(),
             guards: HashMap::new(),
             guarded: HashMap::new(),
+            model: None,
         })
     }
 
-    /// Limits each further check of Z3 to so many of its steps (hundreds of nanoseconds each); zero
-    /// for no limit. The number of steps is the same every time, unlike the time that they take.
-    pub(super) fn set_effort(&mut self, steps: u32) {
+    fn set_effort(&mut self, effort: Effort) {
+        let steps = match effort {
+            Effort::Quick => QUICK,
+            Effort::Longer => LONGER,
+            Effort::Unlimited => 0,
+        };
         let mut parameters = Params::new();
         parameters.set_u32("rlimit", steps);
         self.solver.set_params(&parameters);
     }
 
-    /// Distinct assumptions so far.
-    pub(super) fn assumptions(&self) -> usize {
-        self.guards.len()
-    }
-
-    fn guard(&mut self, pool: &TermPool, term: TermId) -> Bool {
-        if let Some(guard) = self.guards.get(&term) {
-            return guard.clone();
-        }
-        let condition = self.translator.condition(pool, term, &self.solver);
-        let guard = Bool::new_const(format!("g{}", term.index()));
-        self.solver.assert(guard.implies(&condition));
-        self.guards.insert(term, guard.clone());
-        self.guarded.insert(guard.clone(), term);
-        guard
-    }
-
-    /// Whether all of `terms` (none of them constant) can hold, as far as this engine sees; a core
-    /// is made of positions in `terms`.
-    pub(super) fn check(
+    fn decide(
         &mut self,
         pool: &TermPool,
+        view: &mut View,
         terms: &[TermId],
+        _leaves: &[TermId],
         stop: &Stop<'_>,
-    ) -> Result<Outcome, SolverError> {
+    ) -> Result<Verdict, SolverError> {
+        let guards: Vec<Bool> = terms.iter().map(|&t| self.guard(pool, view, t)).collect();
+        // Translation takes its time, too.
         if let Some(reason) = stop.reason() {
-            return Ok(Outcome::Unknown(reason.to_owned()));
+            return Ok(Verdict::Unknown(reason.to_owned()));
         }
-        let guards: Vec<Bool> = terms.iter().map(|&t| self.guard(pool, t)).collect();
-        let leaves = self.translator.leaves(pool, terms.iter().copied());
-        loop {
-            if let Some(reason) = stop.reason() {
-                return Ok(Outcome::Unknown(reason.to_owned()));
+        self.model = None;
+        Ok(match watch::check(&self.solver, &guards, stop) {
+            SatResult::Unsat => Verdict::Unsat(self.unsat_core(terms)),
+            SatResult::Unknown => {
+                let reason = stop.reason().map(str::to_owned);
+                let reason = reason.or_else(|| self.solver.get_reason_unknown());
+                Verdict::Unknown(reason.unwrap_or_else(|| "gave up".to_owned()))
             }
-            match watch::check(&self.solver, &guards, stop) {
-                SatResult::Unsat => return self.unsat_core(terms),
-                SatResult::Unknown => {
-                    let reason = stop.reason().map(str::to_owned);
-                    let reason = reason.or_else(|| self.solver.get_reason_unknown());
-                    return Ok(Outcome::Unknown(reason.unwrap_or_else(|| "gave up".to_owned())));
-                }
-                SatResult::Sat => {
-                    if let Some(model) = self.consistent_model(pool, &leaves)? {
-                        return Ok(Outcome::Sat(model));
-                    }
-                }
+            SatResult::Sat => {
+                let missing = SolverError::Incomplete { backend: BACKEND, missing: "a model" };
+                self.model = Some(self.solver.get_model().ok_or(missing)?);
+                Verdict::Sat
             }
-        }
+        })
     }
 
-    fn unsat_core(&self, terms: &[TermId]) -> Result<Outcome, SolverError> {
-        let positions: HashMap<TermId, usize> =
-            terms.iter().enumerate().rev().map(|(position, &term)| (term, position)).collect();
-        let core = self.solver.get_unsat_core();
-        let terms = core.iter().filter_map(|guard| self.guarded.get(guard));
-        let mut core: Vec<usize> = terms.filter_map(|t| positions.get(t).copied()).collect();
-        if core.is_empty() {
-            // The permanent facts alone are satisfiable, so an empty core must be wrong.
-            return Err(SolverError::Incomplete { backend: BACKEND, missing: "an unsat core" });
-        }
-        core.sort_unstable();
-        core.dedup();
-        Ok(Outcome::Unsat(core))
+    fn value(&self, leaf: TermId) -> Option<u64> {
+        self.translator.value(self.model.as_ref()?, leaf)
     }
-}
 
-/// The positions of the terms that do not hold under a model.
-pub(super) fn violated(pool: &TermPool, model: &Model, terms: &[TermId]) -> Vec<usize> {
-    let mut evaluator = Evaluator::new(pool, model);
-    (0..terms.len()).filter(|&n| evaluator.value(terms[n]) != 1).collect()
+    fn tell(&mut self, pool: &TermPool, view: &mut View, fact: Fact) {
+        let mut bits = |term| self.translator.bits(pool, view, term, &self.solver);
+        let mut same = |[a, b]: [TermId; 2]| bits(a).eq(bits(b));
+        let fact = match fact {
+            Fact::Bytes { indices, bytes } => same(indices).implies(same(bytes)),
+            Fact::Numbers { pairs: [first, second], numbers } => {
+                let pairs = [0, 1].map(|n| same([first[n], second[n]]));
+                Bool::and(&pairs).iff(same(numbers))
+            }
+            Fact::Table { index, first, last, byte, value } => {
+                let (at, byte) = (bits(index), bits(byte));
+                let literal =
+                    |value: u64| BV::from_u64(value & mask(pool.width(index)), at.get_size());
+                let inside = [at.bvuge(literal(first)), at.bvule(literal(last))];
+                Bool::and(&inside).implies(byte.eq(BV::from_u64(u64::from(value), 8)))
+            }
+        };
+        self.solver.assert(fact);
+    }
+
+    fn conditions(&self) -> usize {
+        self.guards.len()
+    }
 }

@@ -1,16 +1,15 @@
 //! Terms as Z3 expressions. Single bits become Booleans, wider terms bit-vectors; bytes of
-//! arrays and numbers of pairs become unknowns of their own (see `consistent` for what ties them
-//! together), and so do opaque terms (`mixing`), unless everything is asked to be translated.
+//! arrays and numbers of pairs become unknowns of their own (the layers above know what ties
+//! them together), and so do terms that are opaque to the view.
 //! Unknowns are asserted to lie in their domains when first met.
 
-use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::collections::HashMap;
 
 use ::z3::ast::{BV, Bool};
 use ::z3::{Model, Solver};
 
-use super::mixing::Mixing;
 use crate::domain::{Domain, mask};
+use crate::layered::view::View;
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
@@ -50,68 +49,18 @@ impl Expression {
 #[derive(Default)]
 pub(super) struct Translator {
     done: HashMap<TermId, Expression>,
-    /// What is opaque; nothing, if absent.
-    mixing: Option<Mixing>,
-    /// The unknowns, bytes, numbers and opaque terms of an assumption, in order of their ids.
-    leaves: HashMap<TermId, Rc<[TermId]>>,
 }
 
 impl Translator {
-    /// A translator to which terms that mix their inputs are unknowns.
-    pub(super) fn with_opaque_terms() -> Self {
-        Translator { mixing: Some(Mixing::default()), ..Translator::default() }
-    }
-
-    /// Whether Z3 sees nothing of what a term consists of.
-    pub(super) fn is_opaque(&mut self, pool: &TermPool, term: TermId) -> bool {
-        self.mixing.as_mut().is_some_and(|mixing| mixing.is_opaque(pool, term))
-    }
-
     /// A 1-bit term as a condition.
-    pub(super) fn condition(&mut self, pool: &TermPool, term: TermId, solver: &Solver) -> Bool {
-        self.expression(pool, term, solver).bit()
-    }
-
-    /// The unknowns, bytes, numbers and opaque terms that `terms` consist of, in order of their
-    /// ids; none that opaque terms consist of.
-    pub(super) fn leaves(
+    pub(super) fn condition(
         &mut self,
         pool: &TermPool,
-        terms: impl Iterator<Item = TermId>,
-    ) -> Vec<TermId> {
-        let mut all: Vec<TermId> = Vec::new();
-        for term in terms {
-            if !self.leaves.contains_key(&term) {
-                let leaves = self.find_leaves(pool, term);
-                self.leaves.insert(term, leaves);
-            }
-            all.extend(self.leaves[&term].iter());
-        }
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
-
-    /// The opaque terms that `terms` consist of.
-    pub(super) fn opaque(&mut self, pool: &TermPool, terms: &[TermId]) -> Vec<TermId> {
-        let mut leaves = self.leaves(pool, terms.iter().copied());
-        leaves.retain(|&leaf| self.is_opaque(pool, leaf));
-        leaves
-    }
-
-    fn find_leaves(&mut self, pool: &TermPool, term: TermId) -> Rc<[TermId]> {
-        let (mut stack, mut seen) = (vec![term], HashSet::from([term]));
-        let mut leaves = Vec::new();
-        while let Some(top) = stack.pop() {
-            let opaque = self.is_opaque(pool, top);
-            if opaque || is_leaf(pool.node(top)) {
-                leaves.push(top);
-            }
-            if !opaque {
-                stack.extend(pool.children(top).filter(|&child| seen.insert(child)));
-            }
-        }
-        leaves.into()
+        view: &mut View,
+        term: TermId,
+        solver: &Solver,
+    ) -> Bool {
+        self.expression(pool, view, term, solver).bit()
     }
 
     /// The value of a translated unknown, byte, number or opaque term.
@@ -123,18 +72,30 @@ impl Translator {
     }
 
     /// A term as a bit-vector.
-    pub(super) fn bits(&mut self, pool: &TermPool, term: TermId, solver: &Solver) -> BV {
-        self.expression(pool, term, solver).bits()
+    pub(super) fn bits(
+        &mut self,
+        pool: &TermPool,
+        view: &mut View,
+        term: TermId,
+        solver: &Solver,
+    ) -> BV {
+        self.expression(pool, view, term, solver).bits()
     }
 
-    fn expression(&mut self, pool: &TermPool, term: TermId, solver: &Solver) -> Expression {
+    fn expression(
+        &mut self,
+        pool: &TermPool,
+        view: &mut View,
+        term: TermId,
+        solver: &Solver,
+    ) -> Expression {
         let mut stack = vec![term];
         while let Some(&top) = stack.last() {
             if self.done.contains_key(&top) {
                 stack.pop();
                 continue;
             }
-            if self.is_opaque(pool, top) {
+            if view.is_opaque(pool, top) {
                 let name = format!("o{}", top.index());
                 let unknown = unknown(name, pool.domain(top), solver);
                 self.done.insert(top, Expression::Bits(unknown));
@@ -210,11 +171,6 @@ impl Translator {
         };
         Expression::of_width(wide, width)
     }
-}
-
-/// Whether Z3 always sees a term as an unknown.
-pub(super) fn is_leaf(node: &Node) -> bool {
-    matches!(node, Node::Var(_) | Node::Select { .. } | Node::Intern(..))
 }
 
 /// An unknown that lies in a domain.

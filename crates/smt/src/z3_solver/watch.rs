@@ -8,33 +8,14 @@ use std::time::{Duration, Instant};
 use ::z3::ast::Bool;
 use ::z3::{SatResult, Solver};
 
-use crate::solver::Interrupter;
+use crate::layered::stop::Stop;
 
 /// How often the watcher looks at the interrupter.
 const POLL: Duration = Duration::from_millis(5);
 
-/// When to stop.
-pub(super) struct Stop<'a> {
-    pub(super) interrupter: &'a Interrupter,
-    pub(super) deadline: Option<Instant>,
-}
-
-impl Stop<'_> {
-    /// Why to stop now, if at all.
-    pub(super) fn reason(&self) -> Option<&'static str> {
-        if self.interrupter.is_interrupted() {
-            return Some("interrupted");
-        }
-        match self.deadline {
-            Some(deadline) if Instant::now() >= deadline => Some("time limit reached"),
-            _ => None,
-        }
-    }
-
-    /// Whether anything could ever ask for a stop.
-    fn is_possible(&self) -> bool {
-        self.deadline.is_some() || self.interrupter.is_shared()
-    }
+/// Whether anything could ever ask for a stop.
+fn is_possible(stop: &Stop<'_>) -> bool {
+    stop.deadline.is_some() || stop.interrupter.is_shared()
 }
 
 /// Tells the watcher that the check has ended, however it ended.
@@ -49,7 +30,7 @@ impl Drop for Finish<'_> {
 
 /// Runs a check that stops when asked to.
 pub(super) fn check(solver: &Solver, guards: &[Bool], stop: &Stop<'_>) -> SatResult {
-    if !stop.is_possible() {
+    if !is_possible(stop) {
         return solver.check_assumptions(guards);
     }
     let (finished, changed) = (Mutex::new(false), Condvar::new());

@@ -4,9 +4,10 @@
 //! Conditions on many inputs are asked for at once: a part of them can be harder than the whole,
 //! because what fixes the lengths and offsets that all others depend on is missing.
 
-use super::engine::{Engine, violated};
+use super::engine::Engine;
 use super::inputs::{Inputs, complete};
-use super::watch::Stop;
+use super::session::{Session, violated};
+use super::stop::Stop;
 use crate::error::SolverError;
 use crate::model::Model;
 use crate::pool::TermPool;
@@ -18,10 +19,10 @@ const FIRST: usize = 32;
 /// Conditions per input from which on not all are asked for at once.
 const MANY: usize = 4;
 
-/// What an engine makes of conditions.
+/// What a session makes of conditions.
 pub(super) enum Answer {
     /// Values for all their inputs, and the positions of the conditions that do not hold with these
-    /// because of terms that are opaque to the engine.
+    /// because of terms that are opaque to the session.
     Candidate(Model, Vec<usize>),
     /// These positions cannot hold together.
     Unsat(Vec<usize>),
@@ -29,9 +30,9 @@ pub(super) enum Answer {
     Unknown(String),
 }
 
-/// Asks `engine` for all of `terms`, none of them constant.
-pub(super) fn satisfy(
-    engine: &mut Engine,
+/// Asks `session` for all of `terms`, none of them constant.
+pub(super) fn satisfy<E: Engine>(
+    session: &mut Session<E>,
     inputs: &mut Inputs,
     pool: &TermPool,
     terms: &[TermId],
@@ -44,7 +45,7 @@ pub(super) fn satisfy(
     loop {
         let chosen: Vec<usize> = (0..terms.len()).filter(|&n| asked[n]).collect();
         let part: Vec<TermId> = chosen.iter().map(|&n| terms[n]).collect();
-        let model = match engine.check(pool, &part, stop)? {
+        let model = match session.check(pool, &part, stop)? {
             Outcome::Unsat(core) => {
                 return Ok(Answer::Unsat(core.iter().map(|&position| chosen[position]).collect()));
             }
@@ -53,7 +54,7 @@ pub(super) fn satisfy(
         };
         let Some(full) = complete(pool, &model, &all) else {
             if chosen.len() == terms.len() {
-                // Only behind opaque terms can there be numbers that Z3 did not choose.
+                // Only behind opaque terms can there be numbers that the engine did not choose.
                 return Ok(Answer::Candidate(model, (0..terms.len()).collect()));
             }
             asked.fill(true);

@@ -1,7 +1,7 @@
 //! Conditions behind hash functions, and what of them Z3 sees.
 
 use super::solver;
-use crate::z3_solver::mixing::Mixing;
+use crate::layered::mixing::Mixing;
 use crate::{ArrayId, Domain, Model, Node, Outcome, Solver, TermId, TermPool};
 
 fn bytes(pool: &mut TermPool, packet: ArrayId, first: u64, count: u64) -> Vec<TermId> {
@@ -30,11 +30,11 @@ fn hash(pool: &mut TermPool, bytes: &[TermId]) -> TermId {
 
 /// A model found without asking Z3 about everything.
 fn model(pool: &mut TermPool, conditions: &[TermId]) -> Model {
-    let mut z3 = solver();
-    let outcome = z3.check(pool, conditions);
+    let mut bits = solver();
+    let outcome = bits.check(pool, conditions);
     let Ok(Outcome::Sat(model)) = outcome else { panic!("satisfiable, not {outcome:?}") };
     assert!(conditions.iter().all(|&condition| pool.eval(condition, &model) == 1));
-    assert!(z3.exact.is_none());
+    assert!(bits.exact.is_none());
     model
 }
 
@@ -82,10 +82,10 @@ fn a_hash_chooses_elements_of_maps() {
     assert_eq!(pool.eval(header[5], &found), 6);
     // A contradiction needs no hash.
     let other = pool.eq(chosen, six);
-    let mut z3 = solver();
+    let mut bits = solver();
     let all = [conditions[2], known, other];
-    assert_eq!(z3.check(&mut pool, &all), Ok(Outcome::Unsat(vec![1, 2])));
-    assert!(z3.exact.is_none());
+    assert_eq!(bits.check(&mut pool, &all), Ok(Outcome::Unsat(vec![1, 2])));
+    assert!(bits.exact.is_none());
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn opaque_terms_can_contradict_each_other() {
     let Some(free) = (0..).find(|value| !taken.contains(value)) else { panic!("16 of 256") };
     let free = pool.constant(8, free);
     let other = pool.eq(high, free);
-    let mut z3 = solver();
-    assert_eq!(z3.check(&mut pool, &[other]), Ok(Outcome::Unsat(vec![0])));
-    assert!(z3.exact.is_some());
+    let mut bits = solver();
+    assert_eq!(bits.check(&mut pool, &[other]), Ok(Outcome::Unsat(vec![0])));
+    assert!(bits.exact.is_some());
 }

@@ -1,31 +1,29 @@
-//! What ties the unknowns that stand for bytes and numbers together, added only where a model of Z3
-//! violates it (lazy Ackermann reduction):
+//! What ties the unknowns that stand for bytes and numbers together, added only where a model of an
+//! engine violates it (lazy Ackermann reduction):
 //!
 //! - bytes of an unconstrained array at equal indices are equal;
 //! - the byte of a table is the one that the table holds at the index;
 //! - numbers of pairs are equal exactly if the pairs are.
 //!
-//! All of this is judged by the values that Z3 chose for the bytes, numbers and opaque terms
+//! All of this is judged by the values that the engine chose for the bytes, numbers and opaque terms
 //! themselves, whatever they consist of: then it holds for nested ones too once no place is violated.
 
-use std::collections::HashMap;
-
-use ::z3::ast::{BV, Bool};
-
-use super::BACKEND;
-use super::engine::Engine;
+use super::engine::{Engine, Fact};
+use super::session::Session;
 use crate::error::SolverError;
 use crate::eval::Evaluator;
 use crate::model::Model;
-use crate::pool::TermPool;
+use crate::pool::{FastMap, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
 /// Longest table that is asserted as a whole for a byte of it that was wrong once.
-const MAX_TABLE: usize = 1024;
+const MAX_TABLE: u64 = 1024;
+/// Most places of a longer one that are told at once, as a power of two.
+const MAX_WINDOW: u32 = 12;
 /// Most terms with one wrong number of which each is told from each other at once.
 const MAX_CLASS: usize = 32;
 
-/// A byte with its index, or a number with its pair, as Z3's model has it.
+/// A byte with its index, or a number with its pair, as the engine has it.
 #[derive(Clone, Copy)]
 struct Seen {
     term: TermId,
@@ -43,25 +41,21 @@ enum Violation {
     Numbers(Seen, Seen),
 }
 
-impl Engine {
-    /// Z3's model in terms of the pool, or `None` when bytes or numbers of it contradict each
+impl<E: Engine> Session<E> {
+    /// The engine's model in terms of the pool, or `None` when bytes or numbers of it contradict each
     /// other; then the facts that exclude this have been added.
     pub(super) fn consistent_model(
         &mut self,
         pool: &TermPool,
         leaves: &[TermId],
     ) -> Result<Option<Model>, SolverError> {
-        let z3_model = self
-            .solver
-            .get_model()
-            .ok_or(SolverError::Incomplete { backend: BACKEND, missing: "a model" })?;
-        let missing = SolverError::Incomplete { backend: BACKEND, missing: "a value" };
+        let missing = SolverError::Incomplete { backend: E::NAME, missing: "a value" };
         let mut model = Model::new();
         let mut bytes: Vec<(ArrayId, Seen)> = Vec::new();
         let mut numbers: Vec<Seen> = Vec::new();
         let mut opaque: Vec<(TermId, u64)> = Vec::new();
         for &term in leaves {
-            let value = self.translator.value(&z3_model, term).ok_or_else(|| missing.clone())?;
+            let value = self.engine.value(term).ok_or_else(|| missing.clone())?;
             match *pool.node(term) {
                 Node::Var(var) => model.set_var(var, value),
                 Node::Select { array, index } => {
@@ -94,57 +88,59 @@ impl Engine {
         Ok(None)
     }
 
-    /// Adds the fact that a model violated.
+    /// Tells the engine what a model violated.
     fn exclude(&mut self, pool: &TermPool, violation: &Violation) {
         match *violation {
-            Violation::Bytes(a, b) => {
-                let same_index = self.bits(pool, a.operands[0]).eq(self.bits(pool, b.operands[0]));
-                let same = self.bits(pool, a.term).eq(self.bits(pool, b.term));
-                self.solver.assert(same_index.implies(&same));
-            }
-            Violation::Numbers(a, b) => {
-                let [first, second] = [0, 1]
-                    .map(|n| self.bits(pool, a.operands[n]).eq(self.bits(pool, b.operands[n])));
-                let same = self.bits(pool, a.term).eq(self.bits(pool, b.term));
-                self.solver.assert(Bool::and(&[first, second]).iff(&same));
-            }
-            Violation::Table(array, seen, index) => self.assert_table(pool, array, seen, index),
+            Violation::Bytes(a, b) => self.tell(
+                pool,
+                Fact::Bytes { indices: [a.operands[0], b.operands[0]], bytes: [a.term, b.term] },
+            ),
+            Violation::Numbers(a, b) => self.tell(
+                pool,
+                Fact::Numbers { pairs: [a.operands, b.operands], numbers: [a.term, b.term] },
+            ),
+            Violation::Table(array, seen, index) => self.tell_table(pool, array, seen, index),
         }
     }
 
-    fn bits(&mut self, pool: &TermPool, term: TermId) -> BV {
-        self.translator.bits(pool, term, &self.solver)
+    fn tell(&mut self, pool: &TermPool, fact: Fact) {
+        self.engine.tell(pool, &mut self.view, fact);
     }
 
-    /// Asserts what a table holds: everything, if it is short, else around `index`.
-    fn assert_table(&mut self, pool: &TermPool, array: ArrayId, seen: Seen, index: u64) {
+    /// Tells what a table holds: everything, if it is short, else around `at`, more of it each
+    /// time that a byte was wrong, or a search for a value would go through all places one by one.
+    fn tell_table(&mut self, pool: &TermPool, array: ArrayId, seen: Seen, at: u64) {
         let Some(content) = pool.array_content(array) else { return };
-        let whole = content.len() <= MAX_TABLE;
-        if whole && !self.tabled.insert(seen.term) {
-            return;
-        }
-        let domain = pool.domain(seen.operands[0]);
-        let (at, byte) = (self.bits(pool, seen.operands[0]), self.bits(pool, seen.term));
-        let literal = |value| BV::from_u64(value, u32::from(domain.width()));
-        let holds = |value: u8| byte.eq(BV::from_u64(u64::from(value), 8));
         let length = content.len() as u64;
-        if (whole || index >= length) && domain.hi() >= length {
-            self.solver.assert(at.bvuge(literal(length)).implies(holds(0)));
+        let times = self.tabled.entry(seen.term).or_insert(0);
+        let (first, last) = if length <= MAX_TABLE {
+            if *times > 0 {
+                return;
+            }
+            (0, length)
+        } else {
+            let size = 1 << *times;
+            let first = at & !(size - 1);
+            (first.min(length), first.saturating_add(size).min(length))
+        };
+        *times = (*times + 1).min(MAX_WINDOW);
+        let index = seen.operands[0];
+        let domain = pool.domain(index);
+        let fact = |first, last, value| Fact::Table { index, first, last, byte: seen.term, value };
+        if (length <= MAX_TABLE || at >= length) && domain.hi() >= length {
+            self.tell(pool, fact(length, u64::MAX, 0));
         }
-        let possible = (0u64..).zip(content).filter(|&(place, _)| domain.contains(place));
+        let told = (first..last).zip(&content[first as usize..last as usize]);
         // Runs of the same byte: places between them are none that the index can have.
         let mut runs: Vec<(u64, u64, u8)> = Vec::new();
-        for (place, &value) in possible {
+        for (place, &value) in told.filter(|&(place, _)| domain.contains(place)) {
             match runs.last_mut() {
                 Some((_, last, known)) if *known == value => *last = place,
                 _ => runs.push((place, place, value)),
             }
         }
         for (first, last, value) in runs {
-            if whole || (first..=last).contains(&index) {
-                let inside = [at.bvuge(literal(first)), at.bvule(literal(last))];
-                self.solver.assert(Bool::and(&inside).implies(holds(value)));
-            }
+            self.tell(pool, fact(first, last, value));
         }
     }
 }
@@ -155,8 +151,8 @@ fn check_bytes(
     evaluator: &mut Evaluator<'_>,
     bytes: &[(ArrayId, Seen)],
     violations: &mut Vec<Violation>,
-) -> HashMap<(ArrayId, u64), Seen> {
-    let mut places: HashMap<(ArrayId, u64), Seen> = HashMap::new();
+) -> FastMap<(ArrayId, u64), Seen> {
+    let mut places: FastMap<(ArrayId, u64), Seen> = FastMap::default();
     for &(array, seen) in bytes {
         let index = evaluator.value(seen.operands[0]);
         if let Some(content) = pool.array_content(array) {
@@ -178,9 +174,9 @@ fn check_numbers(
     evaluator: &mut Evaluator<'_>,
     numbers: &[Seen],
     violations: &mut Vec<Violation>,
-) -> HashMap<(u64, u64), Seen> {
-    let mut pairs: HashMap<(u64, u64), Seen> = HashMap::new();
-    let mut owners: HashMap<u64, Vec<Seen>> = HashMap::new();
+) -> FastMap<(u64, u64), Seen> {
+    let mut pairs: FastMap<(u64, u64), Seen> = FastMap::default();
+    let mut owners: FastMap<u64, Vec<Seen>> = FastMap::default();
     for &seen in numbers {
         let [a, b] = seen.operands.map(|operand| evaluator.value(operand));
         if let Some(&first) = pairs.get(&(a, b)) {
@@ -191,7 +187,7 @@ fn check_numbers(
         }
         pairs.insert((a, b), seen);
         // Other pairs have this number: it must differ from theirs, from all of them at once, or
-        // Z3 would move them to another common number one by one.
+        // the engine would move them to another common number one by one.
         let class = owners.entry(seen.value).or_default();
         violations.extend(class.iter().take(MAX_CLASS).map(|&o| Violation::Numbers(o, seen)));
         class.push(seen);

@@ -6,9 +6,9 @@
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};
 
-/// From this depth on a term is opaque: at first, it is an unknown of its own to Z3.
+/// From this depth on a term is opaque: at first, it is an unknown of its own to the engine.
 const OPAQUE: u16 = 12;
-/// Narrower terms are never opaque: Z3 goes through their values.
+/// Narrower terms are never opaque: an engine goes through their values.
 const MIN_WIDTH: u8 = 8;
 
 /// The depth of mixing of each term of a pool, computed when first asked for.

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::solver;
-use crate::z3_solver::components::{join, split};
-use crate::z3_solver::inputs::Inputs;
-use crate::z3_solver::shape::shape;
+use crate::layered::components::{join, split};
+use crate::layered::engine::Engine as _;
+use crate::layered::inputs::Inputs;
+use crate::layered::shape::shape;
 use crate::{ArrayId, Domain, Model, Outcome, Solver, TermId, TermPool};
 
 fn byte(pool: &mut TermPool, array: ArrayId, place: u64) -> TermId {
@@ -66,18 +67,18 @@ fn groups_that_meet_at_a_place_are_decided_together() {
     let [first, second] = [10, 11].map(|place| byte(&mut pool, packet, place));
     let is_one = equals(&mut pool, walked, 1);
     let conditions = [is_one, equals(&mut pool, first, 2), equals(&mut pool, second, 1)];
-    let mut z3 = solver();
-    let Ok(Outcome::Sat(model)) = z3.check(&mut pool, &conditions) else { panic!("satisfiable") };
+    let mut bits = solver();
+    let Ok(Outcome::Sat(model)) = bits.check(&mut pool, &conditions) else { panic!("satisfiable") };
     assert_eq!(pool.eval(index, &model), 11);
     let contradiction = [is_one, conditions[1], equals(&mut pool, second, 3)];
-    assert_eq!(z3.check(&mut pool, &contradiction), Ok(Outcome::Unsat(vec![0, 1, 2])));
+    assert_eq!(bits.check(&mut pool, &contradiction), Ok(Outcome::Unsat(vec![0, 1, 2])));
     // Positions of a core are those of the whole.
     let (other, unrelated) = (byte(&mut pool, packet, 0), byte(&mut pool, packet, 1));
     let [five, six] = [5, 6].map(|value| equals(&mut pool, other, value));
     let unrelated = equals(&mut pool, unrelated, 1);
     let yes = pool.bool(true);
     let all = [yes, unrelated, five, unrelated, six];
-    assert_eq!(z3.check(&mut pool, &all), Ok(Outcome::Unsat(vec![2, 4])));
+    assert_eq!(bits.check(&mut pool, &all), Ok(Outcome::Unsat(vec![2, 4])));
 }
 
 #[test]
@@ -122,27 +123,27 @@ fn shapes_forget_names_but_not_domains() {
 fn what_is_known_is_not_asked_again() {
     let mut pool = TermPool::new();
     let packet = pool.array("packet", 16);
-    let mut z3 = solver();
+    let mut bits = solver();
     let mut asked = Vec::new();
     for place in 0..10 {
         let (a, b) = (byte(&mut pool, packet, 2 * place), byte(&mut pool, packet, 2 * place + 1));
         let sum = pool.add(a, b);
         let conditions = [equals(&mut pool, sum, 100), pool.ult(a, b)];
-        let Ok(Outcome::Sat(model)) = z3.check(&mut pool, &conditions) else { panic!("sat") };
+        let Ok(Outcome::Sat(model)) = bits.check(&mut pool, &conditions) else { panic!("sat") };
         assert!(pool.eval(a, &model) < pool.eval(b, &model));
         let contradiction = [conditions[1], pool.ult(b, a)];
-        assert_eq!(z3.check(&mut pool, &contradiction), Ok(Outcome::Unsat(vec![0, 1])));
-        asked.push(z3.coarse.assumptions());
+        assert_eq!(bits.check(&mut pool, &contradiction), Ok(Outcome::Unsat(vec![0, 1])));
+        asked.push(bits.coarse.engine.conditions());
     }
     assert!(asked.iter().all(|&count| count == asked[0]), "{asked:?}");
-    assert_eq!(z3.statistics().checks, 20);
+    assert_eq!(bits.statistics().checks, 20);
 }
 
 #[test]
 fn most_of_many_conditions_need_not_be_asked() {
     let mut pool = TermPool::new();
     let packet = pool.array("packet", 16);
-    let mut z3 = solver();
+    let mut bits = solver();
     let wide = byte(&mut pool, packet, 0);
     let (wide, offset) = (pool.zext(wide, 64), pool.constant(64, 0x7fff_ffff_ffff_ff10));
     let counter = pool.add(wide, offset);
@@ -153,10 +154,10 @@ fn most_of_many_conditions_need_not_be_asked() {
             pool.not(below)
         })
         .collect();
-    assert!(matches!(z3.check(&mut pool, &conditions), Ok(Outcome::Sat(_))));
-    assert!(z3.coarse.assumptions() < 400, "{}", z3.coarse.assumptions());
+    assert!(matches!(bits.check(&mut pool, &conditions), Ok(Outcome::Sat(_))));
+    assert!(bits.coarse.engine.conditions() < 400, "{}", bits.coarse.engine.conditions());
     let limit = pool.constant(64, 0x8000_0000_0000_0003);
     conditions.push(pool.slt(counter, limit));
-    let Ok(Outcome::Unsat(core)) = z3.check(&mut pool, &conditions) else { panic!("unsat") };
+    let Ok(Outcome::Unsat(core)) = bits.check(&mut pool, &conditions) else { panic!("unsat") };
     assert!(core.contains(&(conditions.len() - 1)) && core.len() < 400);
 }

@@ -1,17 +1,18 @@
 //! What there is to choose for some conditions, and one try with chosen values.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::Tools;
 use super::draw::{hold, random};
 use crate::error::SolverError;
 use crate::eval::Evaluator;
+use crate::layered::engine::Engine;
+use crate::layered::gradual::{self, Answer};
+use crate::layered::inputs::complete;
+use crate::layered::session::violated;
 use crate::model::Model;
-use crate::pool::TermPool;
+use crate::pool::{FastMap, FastSet, TermPool};
 use crate::term::{ArrayId, Node, TermId};
-use crate::z3_solver::engine::violated;
-use crate::z3_solver::gradual::{self, Answer};
-use crate::z3_solver::inputs::complete;
 
 /// How often an input that does not fit random values is given up.
 const CORRECTIONS: usize = 6;
@@ -23,21 +24,25 @@ pub(super) struct Plan {
     /// Unknowns and bytes at known places that opaque terms consist of.
     pub(super) fixed: Vec<TermId>,
     /// Those that something else depends on too.
-    pub(super) shared: HashSet<TermId>,
+    pub(super) shared: FastSet<TermId>,
     /// Bytes at unknown places that opaque terms consist of.
-    floating: HashSet<TermId>,
+    floating: FastSet<TermId>,
     /// Conditions that depend on nothing but these.
     determined: Vec<TermId>,
     /// Conditions without opaque terms that depend on nothing but fixed inputs, by input.
-    limits: HashMap<TermId, Vec<TermId>>,
+    limits: FastMap<TermId, Vec<TermId>>,
     /// Fixed inputs of other conditions without opaque terms.
-    bound: HashSet<TermId>,
+    bound: FastSet<TermId>,
 }
 
 impl Plan {
-    pub(super) fn new(tools: &mut Tools<'_>, pool: &TermPool, terms: &[TermId]) -> Self {
-        let visible = tools.engine.translator.leaves(pool, terms.iter().copied());
-        let opaque = tools.engine.translator.opaque(pool, terms);
+    pub(super) fn new<E: Engine>(
+        tools: &mut Tools<'_, E>,
+        pool: &TermPool,
+        terms: &[TermId],
+    ) -> Self {
+        let visible = tools.session.view.leaves(pool, terms.iter().copied());
+        let opaque = tools.session.view.opaque(pool, terms);
         let below = tools.inputs.all(pool, &opaque);
         let known_place = |input: TermId| match *pool.node(input) {
             Node::Var(_) => Some(true),
@@ -48,21 +53,22 @@ impl Plan {
             |place: bool| below.iter().copied().filter(move |&t| known_place(t) == Some(place));
         let fixed: Vec<TermId> = with(true).collect();
         let floating = with(false).collect();
-        let known: HashSet<TermId> = fixed.iter().copied().collect();
+        let known: FastSet<TermId> = fixed.iter().copied().collect();
         let shared = visible.into_iter().filter(|leaf| known.contains(leaf)).collect();
-        let below: HashSet<TermId> =
+        let below: FastSet<TermId> =
             below.into_iter().filter(|&t| known_place(t).is_some()).collect();
         let determined = terms
             .iter()
             .copied()
             .filter(|&term| tools.inputs.of(pool, term).iter().all(|input| below.contains(input)));
         let determined: Vec<TermId> = determined.collect();
-        let (mut limits, mut bound) = (HashMap::<TermId, Vec<TermId>>::new(), HashSet::new());
+        let (mut limits, mut bound) =
+            (FastMap::<TermId, Vec<TermId>>::default(), FastSet::default());
         for &term in terms {
-            let leaves = tools.engine.translator.leaves(pool, [term].into_iter());
+            let leaves = tools.session.view.leaves(pool, [term].into_iter());
             if leaves.iter().all(|leaf| known.contains(leaf)) {
                 leaves.iter().for_each(|&leaf| limits.entry(leaf).or_default().push(term));
-            } else if tools.engine.translator.opaque(pool, &[term]).is_empty() {
+            } else if tools.session.view.opaque(pool, &[term]).is_empty() {
                 bound.extend(leaves.into_iter().filter(|leaf| known.contains(leaf)));
             }
         }
@@ -72,7 +78,7 @@ impl Plan {
 
     /// Draws new values: any for inputs that nothing else depends on, for the others those that
     /// keep what they have to satisfy, as far as this can be told.
-    pub(super) fn draw(&self, pool: &TermPool, values: &mut HashMap<TermId, u64>, draw: u64) {
+    pub(super) fn draw(&self, pool: &TermPool, values: &mut FastMap<TermId, u64>, draw: u64) {
         for &input in self.fixed.iter().filter(|input| !self.bound.contains(input)) {
             let new = random(pool.domain(input), input, draw);
             let Some(old) = values.insert(input, new) else { continue };
@@ -88,7 +94,7 @@ impl Plan {
     pub(super) fn allows(
         &self,
         pool: &TermPool,
-        values: &HashMap<TermId, u64>,
+        values: &FastMap<TermId, u64>,
         start: &Model,
     ) -> bool {
         let mut model = start.clone();
@@ -100,9 +106,9 @@ impl Plan {
     }
 
     /// A model of what is not opaque in which shared inputs have random values, as far as they can.
-    pub(super) fn renewed(
+    pub(super) fn renewed<E: Engine>(
         &self,
-        tools: &mut Tools<'_>,
+        tools: &mut Tools<'_, E>,
         pool: &mut TermPool,
         terms: &[TermId],
         round: u64,
@@ -115,11 +121,11 @@ impl Plan {
         }
         for _ in 0..CORRECTIONS {
             let all = [terms, &wishes].concat();
-            match gradual::satisfy(tools.engine, tools.inputs, pool, &all, tools.stop)? {
+            match gradual::satisfy(tools.session, tools.inputs, pool, &all, tools.stop)? {
                 Answer::Candidate(model, _) => return Ok(Some(model)),
                 Answer::Unknown(_) => return Ok(None),
                 Answer::Unsat(core) => {
-                    let dropped: HashSet<TermId> = core.iter().map(|&n| all[n]).collect();
+                    let dropped: FastSet<TermId> = core.iter().map(|&n| all[n]).collect();
                     wishes.retain(|wish| !dropped.contains(wish));
                 }
             }
@@ -129,12 +135,12 @@ impl Plan {
 
     /// A model of the conditions with the given values of fixed inputs; bytes at other places are
     /// those of `start` as far as opaque terms depend on them.
-    pub(super) fn ask(
+    pub(super) fn ask<E: Engine>(
         &self,
-        tools: &mut Tools<'_>,
+        tools: &mut Tools<'_, E>,
         pool: &mut TermPool,
         terms: &[TermId],
-        values: &HashMap<TermId, u64>,
+        values: &FastMap<TermId, u64>,
         start: &Model,
     ) -> Result<Option<Model>, SolverError> {
         let (left, pinned) = self.put(pool, terms, values, start);
@@ -149,7 +155,7 @@ impl Plan {
         asked.extend(self.places(pool, &asked, &pinned));
         let mut model = Model::new();
         if !asked.is_empty() {
-            match gradual::satisfy(tools.engine, tools.inputs, pool, &asked, tools.stop)? {
+            match gradual::satisfy(tools.session, tools.inputs, pool, &asked, tools.stop)? {
                 Answer::Candidate(found, _) => model = found,
                 Answer::Unsat(_) | Answer::Unknown(_) => return Ok(None),
             }
@@ -164,7 +170,7 @@ impl Plan {
         &self,
         pool: &mut TermPool,
         terms: &[TermId],
-        values: &HashMap<TermId, u64>,
+        values: &FastMap<TermId, u64>,
         start: &Model,
     ) -> (Vec<TermId>, Model) {
         let mut pinned = Model::new();
@@ -196,7 +202,7 @@ impl Plan {
 
     /// What was put in for bytes of arrays that the rest reads, where that may be the same place.
     fn places(&self, pool: &mut TermPool, asked: &[TermId], pinned: &Model) -> Vec<TermId> {
-        let read: HashSet<ArrayId> = pool
+        let read: FastSet<ArrayId> = pool
             .subterms(asked)
             .into_iter()
             .filter_map(|part| match *pool.node(part) {

@@ -8,16 +8,16 @@
 mod draw;
 mod plan;
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use super::engine::Engine;
 use super::inputs::Inputs;
-use super::watch::Stop;
+use super::session::Session;
+use super::stop::Stop;
 use crate::error::SolverError;
 use crate::eval::Evaluator;
 use crate::model::Model;
-use crate::pool::TermPool;
+use crate::pool::{FastMap, TermPool};
 use crate::term::TermId;
 use plan::Plan;
 
@@ -25,28 +25,28 @@ use plan::Plan;
 pub(super) const ROUNDS: u64 = 6;
 /// Choices that are evaluated for each.
 const DRAWS: u64 = 96;
-/// Choices that Z3 is asked about for each.
+/// Choices that the engine is asked about for each.
 const CHECKS: usize = 2;
 
 /// Chooses values; remembers those that were good.
 #[derive(Debug, Default)]
 pub(super) struct Pins {
-    hints: HashMap<TermId, u64>,
+    hints: FastMap<TermId, u64>,
 }
 
 /// What pinning needs to know of its surroundings.
-pub(super) struct Tools<'a> {
-    pub(super) engine: &'a mut Engine,
+pub(super) struct Tools<'a, E> {
+    pub(super) session: &'a mut Session<E>,
     pub(super) inputs: &'a mut Inputs,
     pub(super) stop: &'a Stop<'a>,
 }
 
 impl Pins {
-    /// A model of `terms`, from one in which only what is opaque to the engine is wrong. The rounds
+    /// A model of `terms`, from one in which only what is opaque to the session is wrong. The rounds
     /// to go through are some of [`ROUNDS`].
-    pub(super) fn model(
+    pub(super) fn model<E: Engine>(
         &mut self,
-        tools: &mut Tools<'_>,
+        tools: &mut Tools<'_, E>,
         pool: &mut TermPool,
         terms: &[TermId],
         start: &Model,
@@ -102,7 +102,7 @@ impl Pins {
         plan: &Plan,
         model: &Model,
         all: bool,
-    ) -> HashMap<TermId, u64> {
+    ) -> FastMap<TermId, u64> {
         let mut evaluator = Evaluator::new(pool, model);
         let mut value = |input: TermId| match self.hints.get(&input) {
             Some(&hint) if all || !plan.shared.contains(&input) => hint,

@@ -1,14 +1,14 @@
 //! Conditions up to the names of their inputs: what was found out about one round of a loop, or one
 //! part of a path, holds for every other that asks the same of other bytes.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::mem::{Discriminant, discriminant};
 
 use super::inputs::model_of;
 use crate::domain::Domain;
 use crate::eval::Evaluator;
 use crate::model::Model;
-use crate::pool::TermPool;
+use crate::pool::{FastMap, FastSet, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
 /// Most parts of conditions that are remembered, one by one and together.
@@ -53,7 +53,7 @@ pub(super) enum Recalled {
 /// Answers by shape.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    answers: HashMap<Shape, Known>,
+    answers: FastMap<Shape, Known>,
     parts: usize,
 }
 
@@ -111,14 +111,14 @@ pub(super) fn shape(
     terms: &[TermId],
 ) -> Option<(Shape, Vec<TermId>)> {
     // Bytes of arrays that are read at unknown indices may be the same: their indices matter.
-    let walked: HashSet<ArrayId> = inputs
+    let walked: FastSet<ArrayId> = inputs
         .iter()
         .filter_map(|&input| match *pool.node(input) {
             Node::Select { array, index } if pool.as_const(index).is_none() => Some(array),
             _ => None,
         })
         .collect();
-    let mut walk = Walk { pool, walked, arrays: HashMap::new(), places: HashMap::new() };
+    let mut walk = Walk { pool, walked, arrays: FastMap::default(), places: FastMap::default() };
     let (mut parts, mut order) = (Vec::new(), Vec::new());
     for &term in terms {
         let mut stack = vec![term];
@@ -132,7 +132,7 @@ pub(super) fn shape(
                 stack.extend(pool.children(top).filter(|c| !walk.places.contains_key(c)));
             }
             if stack.len() == pending {
-                if super::translate::is_leaf(pool.node(top)) {
+                if super::view::is_leaf(pool.node(top)) {
                     order.push(top);
                 }
                 let part = walk.part(top);
@@ -152,10 +152,10 @@ pub(super) fn shape(
 /// The terms seen so far.
 struct Walk<'a> {
     pool: &'a TermPool,
-    walked: HashSet<ArrayId>,
+    walked: FastSet<ArrayId>,
     /// Arrays that are read at unknown indices, by first appearance.
-    arrays: HashMap<ArrayId, u64>,
-    places: HashMap<TermId, u32>,
+    arrays: FastMap<ArrayId, u64>,
+    places: FastMap<TermId, u32>,
 }
 
 impl Walk<'_> {

@@ -5,11 +5,11 @@
 //! first; models that disagree about a place tell which arrays are crowded: conditions about these
 //! are in one group from then on.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use super::inputs::Inputs;
 use crate::model::Model;
-use crate::pool::TermPool;
+use crate::pool::{FastMap, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
 /// What two conditions can have in common.
@@ -30,7 +30,7 @@ pub(super) fn split(
 ) -> Vec<Vec<usize>> {
     // A forest over the positions: each points to an earlier one of its group or to itself.
     let mut parents: Vec<usize> = Vec::with_capacity(terms.len());
-    let mut owners: HashMap<Shared, usize> = HashMap::new();
+    let mut owners: FastMap<Shared, usize> = FastMap::default();
     for (position, &term) in terms.iter().enumerate() {
         parents.push(position);
         for &input in inputs.of(pool, term).iter() {
@@ -44,7 +44,7 @@ pub(super) fn split(
         }
     }
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut group_of: HashMap<usize, usize> = HashMap::new();
+    let mut group_of: FastMap<usize, usize> = FastMap::default();
     for position in 0..terms.len() {
         let group = *group_of.entry(root(&mut parents, position)).or_insert(groups.len());
         if group == groups.len() {
@@ -70,7 +70,7 @@ fn unite(parents: &mut [usize], a: usize, b: usize) {
 
 /// One model of all groups, or the arrays about whose bytes their models disagree.
 pub(super) fn join(models: &[Model]) -> Result<Model, BTreeSet<ArrayId>> {
-    let mut known: HashMap<(ArrayId, u64), u8> = HashMap::new();
+    let mut known: FastMap<(ArrayId, u64), u8> = FastMap::default();
     let mut joined = Model::new();
     let mut arrays = BTreeSet::new();
     for model in models {

@@ -1,15 +1,13 @@
 //! Random values from a fixed sequence, and a look at what they satisfy.
 
-use std::collections::HashMap;
-
 use crate::domain::{Domain, mask};
 use crate::eval::Evaluator;
 use crate::model::{Model, mix};
-use crate::pool::TermPool;
+use crate::pool::{FastMap, TermPool};
 use crate::term::TermId;
 
 /// Whether all of `terms` hold with these values of their inputs.
-pub(super) fn hold(pool: &TermPool, terms: &[TermId], values: &HashMap<TermId, u64>) -> bool {
+pub(super) fn hold(pool: &TermPool, terms: &[TermId], values: &FastMap<TermId, u64>) -> bool {
     let nothing = Model::new();
     let known = values.iter().map(|(&input, &value)| (input, value));
     let mut evaluator = Evaluator::with_values(pool, &nothing, known);

@@ -1,19 +1,19 @@
-//! What terms depend on: the unknowns, bytes and numbers among their parts, whatever Z3 sees of
-//! them; and models that assign all of these.
+//! What terms depend on: the unknowns, bytes and numbers among their parts, whatever an engine sees
+//! of them; and models that assign all of these.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::translate::is_leaf;
+use super::view::is_leaf;
 use crate::eval::Evaluator;
 use crate::model::Model;
-use crate::pool::TermPool;
+use crate::pool::{FastMap, TermPool};
 use crate::term::{Node, TermId};
 
 /// The inputs of each term, found once.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
-    of: HashMap<TermId, Rc<[TermId]>>,
+    of: FastMap<TermId, Rc<[TermId]>>,
 }
 
 impl Inputs {
@@ -61,7 +61,7 @@ pub(super) fn model_of(pool: &TermPool, values: &BTreeMap<TermId, u64>) -> Optio
 
 fn assign(pool: &TermPool, evaluator: &mut Evaluator<'_>, inputs: &[TermId]) -> Option<Model> {
     let mut model = Model::new();
-    let mut owners: HashMap<u64, (u64, u64)> = HashMap::new();
+    let mut owners: FastMap<u64, (u64, u64)> = FastMap::default();
     for &input in inputs {
         let value = evaluator.value(input);
         match *pool.node(input) {

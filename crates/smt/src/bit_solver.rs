@@ -1,0 +1,59 @@
+//! The crate's own back end: terms become circuits, circuits become clauses (`engine`), and a SAT
+//! solver decides these. Needs no library and cannot fail to be set up.
+
+mod blast;
+mod circuits;
+mod engine;
+mod gates;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use crate::error::SolverError;
+use crate::layered::Layered;
+use crate::pool::TermPool;
+use crate::solver::{Interrupter, Outcome, Solver, SolverStatistics};
+use crate::term::TermId;
+pub(crate) use engine::Engine;
+
+/// Decides conditions by bit-blasting.
+#[derive(Debug)]
+pub struct BitSolver {
+    layers: Layered<Engine>,
+}
+
+impl Default for BitSolver {
+    fn default() -> Self {
+        BitSolver { layers: Layered::new(Engine::default()) }
+    }
+}
+
+impl BitSolver {
+    /// A solver that knows nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Solver for BitSolver {
+    fn check(
+        &mut self,
+        pool: &mut TermPool,
+        assumptions: &[TermId],
+    ) -> Result<Outcome, SolverError> {
+        self.layers.check(pool, assumptions)
+    }
+
+    fn interrupter(&self) -> Interrupter {
+        self.layers.interrupter()
+    }
+
+    fn set_time_limit(&mut self, limit: Option<Duration>) {
+        self.layers.set_time_limit(limit);
+    }
+
+    fn statistics(&self) -> SolverStatistics {
+        self.layers.statistics()
+    }
+}

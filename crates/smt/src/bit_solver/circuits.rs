@@ -1,0 +1,190 @@
+//! Circuits of the operators on bit-vectors, lowest bit first. Operands have the widths that the
+//! operators of [`Node`](crate::Node) ask for, and results mean the same.
+
+use super::gates::Gates;
+use crate::sat::Lit;
+
+impl Gates {
+    /// A number as bits.
+    pub(super) fn number(&self, width: usize, value: u64) -> Vec<Lit> {
+        (0..width).map(|bit| self.constant(value >> bit & 1 == 1)).collect()
+    }
+
+    /// A number whose bits are all constant.
+    pub(super) fn as_number(&self, bits: &[Lit]) -> Option<u64> {
+        let mut number = 0;
+        for (place, &bit) in bits.iter().enumerate() {
+            number |= u64::from(self.as_constant(bit)?) << place;
+        }
+        Some(number)
+    }
+
+    /// The sum, without the bit carried out, which is returned as well.
+    pub(super) fn add(&mut self, a: &[Lit], b: &[Lit], carry: Lit) -> (Vec<Lit>, Lit) {
+        let mut carry = carry;
+        let mut sum = Vec::with_capacity(a.len());
+        for (&a, &b) in a.iter().zip(b) {
+            sum.push(self.parity(a, b, carry));
+            carry = self.majority(a, b, carry);
+        }
+        (sum, carry)
+    }
+
+    /// The difference, and whether there was nothing to borrow (`a >= b`, unsigned).
+    pub(super) fn subtract(&mut self, a: &[Lit], b: &[Lit]) -> (Vec<Lit>, Lit) {
+        let (b, yes) = (not(b), self.constant(true));
+        self.add(a, &b, yes)
+    }
+
+    pub(super) fn negate(&mut self, a: &[Lit]) -> Vec<Lit> {
+        let zero = self.number(a.len(), 0);
+        self.subtract(&zero, a).0
+    }
+
+    /// `a < b`, unsigned.
+    pub(super) fn below(&mut self, a: &[Lit], b: &[Lit]) -> Lit {
+        let mut below = self.constant(false);
+        for (&a, &b) in a.iter().zip(b) {
+            below = self.majority(!a, b, below);
+        }
+        below
+    }
+
+    /// `a < b`, signed.
+    pub(super) fn below_signed(&mut self, a: &[Lit], b: &[Lit]) -> Lit {
+        // With the signs exchanged, the order is that of unsigned numbers.
+        let flip = |bits: &[Lit]| -> Vec<Lit> {
+            let last = bits.len().wrapping_sub(1);
+            bits.iter().enumerate().map(|(n, &bit)| if n == last { !bit } else { bit }).collect()
+        };
+        self.below(&flip(a), &flip(b))
+    }
+
+    pub(super) fn equal(&mut self, a: &[Lit], b: &[Lit]) -> Lit {
+        let same: Vec<Lit> = a.iter().zip(b).map(|(&a, &b)| !self.xor(a, b)).collect();
+        self.all(&same)
+    }
+
+    pub(super) fn choose(&mut self, c: Lit, a: &[Lit], b: &[Lit]) -> Vec<Lit> {
+        a.iter().zip(b).map(|(&a, &b)| self.mux(c, a, b)).collect()
+    }
+
+    pub(super) fn each(
+        &mut self,
+        a: &[Lit],
+        b: &[Lit],
+        gate: impl Fn(&mut Self, Lit, Lit) -> Lit,
+    ) -> Vec<Lit> {
+        a.iter().zip(b).map(|(&a, &b)| gate(self, a, b)).collect()
+    }
+
+    /// The product, modulo 2^width.
+    pub(super) fn multiply(&mut self, a: &[Lit], b: &[Lit]) -> Vec<Lit> {
+        let constants = |gates: &Self, bits: &[Lit]| {
+            bits.iter().filter(|&&b| gates.as_constant(b).is_some()).count()
+        };
+        // Rows are made for the bits of `b`: those that are constant cost nothing.
+        let (a, b) = if constants(self, a) > constants(self, b) { (b, a) } else { (a, b) };
+        if let Some(factor) = self.as_number(b) {
+            return self.multiply_by(a, factor);
+        }
+        let mut sum = self.number(a.len(), 0);
+        for (shift, &bit) in b.iter().enumerate() {
+            let row: Vec<Lit> = a[..a.len() - shift].iter().map(|&x| self.and(x, bit)).collect();
+            let no = self.constant(false);
+            let high = self.add(&sum[shift..], &row, no).0;
+            sum.splice(shift.., high);
+        }
+        sum
+    }
+
+    /// The product with a number: a sum and difference of as few shifted copies as there are
+    /// non-zero digits, when the number is written with the digits -1, 0 and 1.
+    fn multiply_by(&mut self, a: &[Lit], factor: u64) -> Vec<Lit> {
+        // A digit is not zero where the number and three times it differ, one place up, and it is
+        // 1 where three times the number has a one there.
+        let wide = u128::from(factor);
+        let (digits, positive) = ((wide ^ (3 * wide)) >> 1, (3 * wide) >> 1);
+        let mut sum = self.number(a.len(), 0);
+        for shift in 0..a.len() {
+            if digits >> shift & 1 == 0 {
+                continue;
+            }
+            let row = &a[..a.len() - shift];
+            let no = self.constant(false);
+            let high = if positive >> shift & 1 == 1 {
+                self.add(&sum[shift..], row, no).0
+            } else {
+                self.subtract(&sum[shift..], row).0
+            };
+            sum.splice(shift.., high);
+        }
+        sum
+    }
+
+    /// Quotient and remainder, unsigned, digit by digit. For a divisor of zero these are all ones
+    /// and the dividend, as they should be.
+    pub(super) fn divide(&mut self, a: &[Lit], b: &[Lit]) -> (Vec<Lit>, Vec<Lit>) {
+        let no = self.constant(false);
+        let mut divisor = b.to_vec();
+        divisor.push(no);
+        let mut quotient = Vec::with_capacity(a.len());
+        let mut rest = self.number(b.len(), 0);
+        for &bit in a.iter().rev() {
+            rest.insert(0, bit);
+            let (difference, fits) = self.subtract(&rest, &divisor);
+            rest = self.choose(fits, &difference, &rest);
+            rest.pop();
+            quotient.push(fits);
+        }
+        quotient.reverse();
+        (quotient, rest)
+    }
+
+    /// Quotient and remainder, signed, rounded towards zero.
+    pub(super) fn divide_signed(&mut self, a: &[Lit], b: &[Lit]) -> (Vec<Lit>, Vec<Lit>) {
+        let no = self.constant(false);
+        let (below_a, below_b) = (a.last().copied().unwrap_or(no), b.last().copied().unwrap_or(no));
+        let (size_a, size_b) = (self.negate_if(below_a, a), self.negate_if(below_b, b));
+        let (quotient, rest) = self.divide(&size_a, &size_b);
+        let opposite = self.xor(below_a, below_b);
+        (self.negate_if(opposite, &quotient), self.negate_if(below_a, &rest))
+    }
+
+    fn negate_if(&mut self, condition: Lit, a: &[Lit]) -> Vec<Lit> {
+        let negated = self.negate(a);
+        self.choose(condition, &negated, a)
+    }
+
+    /// Shifted right, or left if the bits are given the other way round, filled up with `fill`.
+    fn shift_down(&mut self, a: &[Lit], amount: &[Lit], fill: Lit) -> Vec<Lit> {
+        let mut bits = a.to_vec();
+        // Places of the amount that count within the width.
+        let near = (usize::BITS - a.len().saturating_sub(1).leading_zeros()) as usize;
+        let (near, far) = amount.split_at(near.min(amount.len()));
+        for (place, &by) in near.iter().enumerate() {
+            let distance = 1 << place;
+            let moved: Vec<Lit> =
+                (0..bits.len()).map(|n| bits.get(n + distance).copied().unwrap_or(fill)).collect();
+            bits = self.choose(by, &moved, &bits);
+        }
+        let beyond = self.any(far);
+        let filled = vec![fill; bits.len()];
+        self.choose(beyond, &filled, &bits)
+    }
+
+    pub(super) fn shift_right(&mut self, a: &[Lit], amount: &[Lit], fill: Lit) -> Vec<Lit> {
+        self.shift_down(a, amount, fill)
+    }
+
+    pub(super) fn shift_left(&mut self, a: &[Lit], amount: &[Lit]) -> Vec<Lit> {
+        let (no, reversed) = (self.constant(false), a.iter().rev().copied().collect::<Vec<_>>());
+        let mut bits = self.shift_down(&reversed, amount, no);
+        bits.reverse();
+        bits
+    }
+}
+
+pub(super) fn not(bits: &[Lit]) -> Vec<Lit> {
+    bits.iter().map(|&bit| !bit).collect()
+}

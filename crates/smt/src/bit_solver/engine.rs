@@ -1,0 +1,147 @@
+//! Conditions as assumptions of one SAT solver: no guards are needed, because gates are defined in
+//! both directions. Clauses of all questions stay, and what was learnt from them.
+
+use super::blast::Blaster;
+use crate::error::SolverError;
+use crate::layered::engine::{self, Effort, Fact, Verdict};
+use crate::layered::stop::Stop;
+use crate::layered::view::View;
+use crate::pool::{FastMap, TermPool};
+use crate::sat::{Answer, Lit};
+use crate::term::TermId;
+
+/// Assignments of the SAT solver (tens of nanoseconds each) for questions that may be given up.
+const QUICK: u64 = 1_000_000;
+const LONGER: u64 = 20_000_000;
+
+/// A SAT solver with what it has been told.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    blaster: Blaster,
+    effort: Option<u64>,
+    /// The literals of conditions.
+    conditions: FastMap<TermId, Lit>,
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Engine { blaster: Blaster::new(), effort: None, conditions: FastMap::default() }
+    }
+}
+
+impl Engine {
+    fn condition(&mut self, pool: &TermPool, view: &mut View, term: TermId) -> Lit {
+        if let Some(&lit) = self.conditions.get(&term) {
+            return lit;
+        }
+        let bits = self.blaster.bits(pool, view, term);
+        let lit = bits.first().copied().unwrap_or(self.blaster.gates.constant(true));
+        self.conditions.insert(term, lit);
+        lit
+    }
+
+    fn same(&mut self, pool: &TermPool, view: &mut View, [a, b]: [TermId; 2]) -> Lit {
+        let (a, b) = (self.blaster.bits(pool, view, a), self.blaster.bits(pool, view, b));
+        self.blaster.gates.equal(&a, &b)
+    }
+}
+
+impl engine::Engine for Engine {
+    const NAME: &'static str = "the bit-vector solver";
+
+    fn new() -> Result<Self, SolverError> {
+        Ok(Self::default())
+    }
+
+    fn set_effort(&mut self, effort: Effort) {
+        self.effort = match effort {
+            Effort::Quick => Some(QUICK),
+            Effort::Longer => Some(LONGER),
+            Effort::Unlimited => None,
+        };
+    }
+
+    fn decide(
+        &mut self,
+        pool: &TermPool,
+        view: &mut View,
+        terms: &[TermId],
+        leaves: &[TermId],
+        stop: &Stop<'_>,
+    ) -> Result<Verdict, SolverError> {
+        let mut assumptions: Vec<Lit> = Vec::with_capacity(terms.len());
+        let mut positions: FastMap<Lit, usize> = FastMap::default();
+        for (position, &term) in terms.iter().enumerate() {
+            let lit = self.condition(pool, view, term);
+            match self.blaster.gates.as_constant(lit) {
+                Some(false) => return Ok(Verdict::Unsat(vec![position])),
+                Some(true) => {}
+                None => {
+                    positions.entry(lit).or_insert_with(|| {
+                        assumptions.push(lit);
+                        position
+                    });
+                }
+            }
+        }
+        // Translation takes its time, too.
+        if let Some(reason) = stop.reason() {
+            return Ok(Verdict::Unknown(reason.to_owned()));
+        }
+        let inputs: Vec<Lit> =
+            leaves.iter().filter_map(|&leaf| self.blaster.known(leaf)).flatten().copied().collect();
+        let gates = &mut self.blaster.gates;
+        let relevant = gates.cone(inputs.into_iter().chain(assumptions.iter().copied()));
+        let stopped = || stop.reason().is_some();
+        Ok(match gates.sat.solve(&assumptions, &relevant, self.effort, &stopped) {
+            Answer::Satisfiable => Verdict::Sat,
+            Answer::Contradiction => {
+                let failed = gates.sat.failed().iter();
+                let mut core: Vec<usize> =
+                    failed.filter_map(|lit| positions.get(lit).copied()).collect();
+                core.sort_unstable();
+                core.dedup();
+                Verdict::Unsat(core)
+            }
+            Answer::Stopped => Verdict::Unknown(stop.reason().unwrap_or("gave up").to_owned()),
+        })
+    }
+
+    fn value(&self, leaf: TermId) -> Option<u64> {
+        let mut value = 0;
+        for (place, &bit) in self.blaster.known(leaf)?.iter().enumerate() {
+            value |= u64::from(self.blaster.gates.sat.value(bit)?) << place;
+        }
+        Some(value)
+    }
+
+    fn tell(&mut self, pool: &TermPool, view: &mut View, fact: Fact) {
+        match fact {
+            Fact::Bytes { indices, bytes } => {
+                let (here, there) = (self.same(pool, view, indices), self.same(pool, view, bytes));
+                self.blaster.gates.sat.clause(&[!here, there]);
+            }
+            Fact::Numbers { pairs: [first, second], numbers } => {
+                let [a, b] = [0, 1].map(|n| self.same(pool, view, [first[n], second[n]]));
+                let (pairs, numbers) =
+                    (self.blaster.gates.and(a, b), self.same(pool, view, numbers));
+                self.blaster.gates.sat.clause(&[!pairs, numbers]);
+                self.blaster.gates.sat.clause(&[pairs, !numbers]);
+            }
+            Fact::Table { index, first, last, byte, value } => {
+                let at = self.blaster.bits(pool, view, index);
+                let byte = self.blaster.bits(pool, view, byte);
+                let outside = self.blaster.outside(&at, first, last);
+                let gates = &mut self.blaster.gates;
+                for (place, bit) in byte.into_iter().enumerate() {
+                    let wanted = if value >> place & 1 == 1 { bit } else { !bit };
+                    gates.sat.clause(&[outside, wanted]);
+                }
+            }
+        }
+    }
+
+    fn conditions(&self) -> usize {
+        self.conditions.len()
+    }
+}

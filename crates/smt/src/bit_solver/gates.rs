@@ -1,0 +1,259 @@
+//! Gates over Boolean variables: hash-consed, constants folded, each written down as clauses once,
+//! in both directions (Tseitin 1968), so that the output of a gate can be assumed either way.
+
+use crate::pool::FastMap;
+use crate::sat::{Lit, Sat};
+
+/// What computes a variable. Operands are in a normal form, see the constructors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Gate {
+    /// Nothing: it is an input.
+    Input,
+    And(Lit, Lit),
+    Xor(Lit, Lit),
+    /// The second where the first is true, else the third.
+    Mux(Lit, Lit, Lit),
+    /// What two of three are.
+    Majority(Lit, Lit, Lit),
+    /// The parity of three.
+    Parity(Lit, Lit, Lit),
+}
+
+/// All gates of one solver.
+#[derive(Debug)]
+pub(super) struct Gates {
+    pub(super) sat: Sat,
+    /// By variable.
+    gates: Vec<Gate>,
+    known: FastMap<Gate, Lit>,
+    /// The literal that is true.
+    yes: Lit,
+    /// Scratch of [`cone`](Self::cone): the last call that met each variable.
+    met: Vec<u32>,
+    calls: u32,
+}
+
+impl Gates {
+    pub(super) fn new() -> Self {
+        let mut sat = Sat::new();
+        let yes = sat.variable();
+        sat.clause(&[yes]);
+        let gates = vec![Gate::Input];
+        Gates { sat, gates, known: FastMap::default(), yes, met: Vec::new(), calls: 0 }
+    }
+
+    /// The literal of a truth value.
+    pub(super) fn constant(&self, value: bool) -> Lit {
+        if value { self.yes } else { !self.yes }
+    }
+
+    /// The truth value of a literal that is a constant.
+    pub(super) fn as_constant(&self, lit: Lit) -> Option<bool> {
+        (lit.variable() == self.yes.variable()).then(|| lit == self.yes)
+    }
+
+    /// A new input.
+    pub(super) fn input(&mut self) -> Lit {
+        self.gates.push(Gate::Input);
+        self.sat.variable()
+    }
+
+    /// The output of a gate, with the clauses that define it if it is new.
+    fn gate(&mut self, gate: Gate, clauses: impl FnOnce(Lit, &mut Sat)) -> Lit {
+        if let Some(&lit) = self.known.get(&gate) {
+            return lit;
+        }
+        let lit = self.sat.variable();
+        self.gates.push(gate);
+        self.known.insert(gate, lit);
+        clauses(lit, &mut self.sat);
+        lit
+    }
+
+    pub(super) fn and(&mut self, a: Lit, b: Lit) -> Lit {
+        let no = !self.yes;
+        if a == no || b == no || a == !b {
+            return no;
+        }
+        if a == self.yes || a == b {
+            return b;
+        }
+        if b == self.yes {
+            return a;
+        }
+        let (a, b) = (a.min(b), a.max(b));
+        self.gate(Gate::And(a, b), |out, sat| {
+            sat.clause(&[!out, a]);
+            sat.clause(&[!out, b]);
+            sat.clause(&[out, !a, !b]);
+        })
+    }
+
+    pub(super) fn or(&mut self, a: Lit, b: Lit) -> Lit {
+        !self.and(!a, !b)
+    }
+
+    pub(super) fn xor(&mut self, a: Lit, b: Lit) -> Lit {
+        if let Some(a) = self.as_constant(a) {
+            return if a { !b } else { b };
+        }
+        if let Some(b) = self.as_constant(b) {
+            return if b { !a } else { a };
+        }
+        if a.variable() == b.variable() {
+            return self.constant(a != b);
+        }
+        // Of the operands, none is negated.
+        let flip = a.is_negative() != b.is_negative();
+        let (a, b) = (positive(a), positive(b));
+        let (a, b) = (a.min(b), a.max(b));
+        let out = self.gate(Gate::Xor(a, b), |out, sat| {
+            sat.clause(&[!out, a, b]);
+            sat.clause(&[!out, !a, !b]);
+            sat.clause(&[out, !a, b]);
+            sat.clause(&[out, a, !b]);
+        });
+        if flip { !out } else { out }
+    }
+
+    /// `a` where `c` is true, else `b`.
+    pub(super) fn mux(&mut self, c: Lit, a: Lit, b: Lit) -> Lit {
+        if let Some(c) = self.as_constant(c) {
+            return if c { a } else { b };
+        }
+        if a == b {
+            return a;
+        }
+        if a == !b {
+            return !self.xor(c, a);
+        }
+        if a == self.yes || a == c {
+            return self.or(c, b);
+        }
+        if a == !self.yes || a == !c {
+            return self.and(!c, b);
+        }
+        if b == self.yes || b == !c {
+            return self.or(!c, a);
+        }
+        if b == !self.yes || b == c {
+            return self.and(c, a);
+        }
+        // Neither the condition nor the first choice is negated.
+        let (c, a, b) = if c.is_negative() { (!c, b, a) } else { (c, a, b) };
+        let flip = a.is_negative();
+        let (a, b) = if flip { (!a, !b) } else { (a, b) };
+        let out = self.gate(Gate::Mux(c, a, b), |out, sat| {
+            sat.clause(&[!c, !a, out]);
+            sat.clause(&[!c, a, !out]);
+            sat.clause(&[c, !b, out]);
+            sat.clause(&[c, b, !out]);
+            // Follow from the others, but not by unit propagation.
+            sat.clause(&[!a, !b, out]);
+            sat.clause(&[a, b, !out]);
+        });
+        if flip { !out } else { out }
+    }
+
+    /// Whether two of three are true: the carry of an adder.
+    pub(super) fn majority(&mut self, a: Lit, b: Lit, c: Lit) -> Lit {
+        let mut operands = [a, b, c];
+        operands.sort_unstable();
+        let [a, b, c] = operands;
+        // Constants are the oldest, and literals of one variable are neighbours.
+        if let Some(a) = self.as_constant(a) {
+            return if a { self.or(b, c) } else { self.and(b, c) };
+        }
+        if a == b || b == c {
+            return b;
+        }
+        if a == !b {
+            return c;
+        }
+        if b == !c {
+            return a;
+        }
+        let flip = a.is_negative();
+        let [a, b, c] = if flip { [!a, !b, !c] } else { [a, b, c] };
+        let out = self.gate(Gate::Majority(a, b, c), |out, sat| {
+            for (x, y) in [(a, b), (a, c), (b, c)] {
+                sat.clause(&[!x, !y, out]);
+                sat.clause(&[x, y, !out]);
+            }
+        });
+        if flip { !out } else { out }
+    }
+
+    /// Whether an odd number of three is true: the sum of an adder.
+    pub(super) fn parity(&mut self, a: Lit, b: Lit, c: Lit) -> Lit {
+        let mut operands = [a, b, c];
+        operands.sort_unstable();
+        let [a, b, c] = operands;
+        if self.as_constant(a).is_some() || a.variable() == b.variable() {
+            let ab = self.xor(a, b);
+            return self.xor(ab, c);
+        }
+        if b.variable() == c.variable() {
+            let bc = self.xor(b, c);
+            return self.xor(a, bc);
+        }
+        let flip = operands.iter().filter(|lit| lit.is_negative()).count() % 2 == 1;
+        let [a, b, c] = operands.map(positive);
+        let out = self.gate(Gate::Parity(a, b, c), |out, sat| {
+            for pattern in 0..8u8 {
+                let sign = |lit: Lit, bit: u8| if pattern >> bit & 1 == 1 { !lit } else { lit };
+                let odd = pattern.count_ones() % 2 == 1;
+                let result = if odd { out } else { !out };
+                sat.clause(&[sign(a, 0), sign(b, 1), sign(c, 2), result]);
+            }
+        });
+        if flip { !out } else { out }
+    }
+
+    /// Whether all are true.
+    pub(super) fn all(&mut self, literals: &[Lit]) -> Lit {
+        // As a balanced tree, so that the gates are few levels deep.
+        let mut level: Vec<Lit> = literals.to_vec();
+        while level.len() > 1 {
+            level = level
+                .chunks(2)
+                .map(|pair| if let &[a, b] = pair { self.and(a, b) } else { pair[0] })
+                .collect();
+        }
+        level.first().copied().unwrap_or(self.yes)
+    }
+
+    /// Whether any is true.
+    pub(super) fn any(&mut self, literals: &[Lit]) -> Lit {
+        let negated: Vec<Lit> = literals.iter().map(|&lit| !lit).collect();
+        !self.all(&negated)
+    }
+
+    /// The variables that the `roots` are computed from, their own included.
+    pub(super) fn cone(&mut self, roots: impl Iterator<Item = Lit>) -> Vec<usize> {
+        self.calls += 1;
+        self.met.resize(self.gates.len(), 0);
+        let mut cone: Vec<usize> = Vec::new();
+        let mut stack: Vec<Lit> = roots.collect();
+        while let Some(lit) = stack.pop() {
+            let variable = lit.variable();
+            if std::mem::replace(&mut self.met[variable], self.calls) == self.calls {
+                continue;
+            }
+            cone.push(variable);
+            match self.gates[variable] {
+                Gate::Input => {}
+                Gate::And(a, b) | Gate::Xor(a, b) => stack.extend([a, b]),
+                Gate::Mux(a, b, c) | Gate::Majority(a, b, c) | Gate::Parity(a, b, c) => {
+                    stack.extend([a, b, c]);
+                }
+            }
+        }
+        cone.sort_unstable();
+        cone
+    }
+}
+
+fn positive(lit: Lit) -> Lit {
+    if lit.is_negative() { !lit } else { lit }
+}

@@ -1,0 +1,72 @@
+//! Two solvers asked the same questions, for tests: answers of the first, which the second must not
+//! contradict.
+
+use std::time::Duration;
+
+use crate::error::SolverError;
+use crate::pool::TermPool;
+use crate::solver::{Interrupter, Outcome, Solver, SolverStatistics};
+use crate::term::TermId;
+
+/// Answers as `first` does and compares with `second`: no answer "unsatisfiable" of one where the
+/// other has a model, and no core of the first of which the second has one. An answer "unknown" of
+/// the second is no contradiction.
+#[derive(Debug)]
+pub struct Both<A, B> {
+    /// The one whose answers count.
+    pub first: A,
+    /// The one to compare with.
+    pub second: B,
+}
+
+impl<A: Solver, B: Solver> Both<A, B> {
+    fn compare(
+        &mut self,
+        pool: &mut TermPool,
+        assumptions: &[TermId],
+        answer: &Outcome,
+    ) -> Result<(), SolverError> {
+        let (asked, wrong): (Vec<TermId>, fn(&Outcome) -> bool) = match answer {
+            Outcome::Sat(_) => (assumptions.to_vec(), |o| matches!(o, Outcome::Unsat(_))),
+            Outcome::Unsat(core) => {
+                (core.iter().filter_map(|&n| assumptions.get(n).copied()).collect(), |o| {
+                    matches!(o, Outcome::Sat(_))
+                })
+            }
+            Outcome::Unknown(_) => return Ok(()),
+        };
+        let other = self.second.check(pool, &asked)?;
+        if !wrong(&other) {
+            return Ok(());
+        }
+        let terms: Vec<String> = asked.iter().map(|&term| pool.display(term).to_string()).collect();
+        let satisfiable = matches!(answer, Outcome::Sat(_));
+        Err(SolverError::Disagreement { satisfiable, conditions: terms.join("\n") })
+    }
+}
+
+impl<A: Solver, B: Solver> Solver for Both<A, B> {
+    fn check(
+        &mut self,
+        pool: &mut TermPool,
+        assumptions: &[TermId],
+    ) -> Result<Outcome, SolverError> {
+        let answer = self.first.check(pool, assumptions)?;
+        self.compare(pool, assumptions, &answer)?;
+        Ok(answer)
+    }
+
+    /// Stops the first; the second stops at its time limit.
+    fn interrupter(&self) -> Interrupter {
+        self.first.interrupter()
+    }
+
+    fn set_time_limit(&mut self, limit: Option<Duration>) {
+        self.first.set_time_limit(limit);
+        self.second.set_time_limit(limit);
+    }
+
+    fn statistics(&self) -> SolverStatistics {
+        self.first.statistics()
+    }
+}

@@ -1,0 +1,28 @@
+//! Conditions for tests of any engine.
+
+use crate::{Domain, TermId, TermPool};
+
+/// `x < k`, `x > j` and something about `y`, with the contradiction between the first and third.
+pub(crate) fn contradiction(pool: &mut TermPool) -> Vec<TermId> {
+    let (x, y) = (pool.var("x", Domain::full(32)), pool.var("y", Domain::full(32)));
+    let product = pool.mul(x, y);
+    let (three, five, nine) = (pool.constant(32, 3), pool.constant(32, 5), pool.constant(32, 9));
+    let first = pool.ult(x, five);
+    let second = pool.ult(y, nine);
+    let third = pool.ult(nine, x);
+    let fourth = pool.eq(product, three);
+    vec![first, second, third, fourth]
+}
+
+/// Factoring a product of two primes: far beyond the time of a test.
+pub(crate) fn hard(pool: &mut TermPool) -> Vec<TermId> {
+    let (p, q) = (pool.var("p", Domain::full(32)), pool.var("q", Domain::full(32)));
+    let (wide_p, wide_q) = (pool.zext(p, 64), pool.zext(q, 64));
+    let product = pool.mul(wide_p, wide_q);
+    let semiprime = pool.constant(64, 2_654_435_761 * 3_266_489_917);
+    let one = pool.constant(32, 1);
+    let factored = pool.eq(product, semiprime);
+    let (p_real, q_real) = (pool.ult(one, p), pool.ult(one, q));
+    let ordered = pool.ult(q, p);
+    vec![factored, p_real, q_real, ordered]
+}

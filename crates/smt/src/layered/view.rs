@@ -1,0 +1,75 @@
+//! What an engine sees of terms: everything, or nothing of what opaque terms (`mixing`) consist of.
+
+use std::rc::Rc;
+
+use super::mixing::Mixing;
+use crate::pool::{FastMap, FastSet, TermPool};
+use crate::term::{Node, TermId};
+
+/// A view on the terms of one pool.
+#[derive(Debug, Default)]
+pub(crate) struct View {
+    /// What is opaque; nothing, if absent.
+    mixing: Option<Mixing>,
+    /// The unknowns, bytes, numbers and opaque terms of an assumption, in order of their ids.
+    leaves: FastMap<TermId, Rc<[TermId]>>,
+}
+
+impl View {
+    /// A view in which terms that mix their inputs are unknowns.
+    pub(super) fn with_opaque_terms() -> Self {
+        View { mixing: Some(Mixing::default()), ..View::default() }
+    }
+
+    /// Whether nothing is seen of what a term consists of.
+    pub(crate) fn is_opaque(&mut self, pool: &TermPool, term: TermId) -> bool {
+        self.mixing.as_mut().is_some_and(|mixing| mixing.is_opaque(pool, term))
+    }
+
+    /// The unknowns, bytes, numbers and opaque terms that `terms` consist of, in order of their
+    /// ids; none that opaque terms consist of.
+    pub(super) fn leaves(
+        &mut self,
+        pool: &TermPool,
+        terms: impl Iterator<Item = TermId>,
+    ) -> Vec<TermId> {
+        let mut all: Vec<TermId> = Vec::new();
+        for term in terms {
+            if !self.leaves.contains_key(&term) {
+                let leaves = self.find_leaves(pool, term);
+                self.leaves.insert(term, leaves);
+            }
+            all.extend(self.leaves[&term].iter());
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The opaque terms that `terms` consist of.
+    pub(super) fn opaque(&mut self, pool: &TermPool, terms: &[TermId]) -> Vec<TermId> {
+        let mut leaves = self.leaves(pool, terms.iter().copied());
+        leaves.retain(|&leaf| self.is_opaque(pool, leaf));
+        leaves
+    }
+
+    fn find_leaves(&mut self, pool: &TermPool, term: TermId) -> Rc<[TermId]> {
+        let (mut stack, mut seen) = (vec![term], std::iter::once(term).collect::<FastSet<_>>());
+        let mut leaves = Vec::new();
+        while let Some(top) = stack.pop() {
+            let opaque = self.is_opaque(pool, top);
+            if opaque || is_leaf(pool.node(top)) {
+                leaves.push(top);
+            }
+            if !opaque {
+                stack.extend(pool.children(top).filter(|&child| seen.insert(child)));
+            }
+        }
+        leaves.into()
+    }
+}
+
+/// Whether a term always is an unknown to an engine.
+pub(super) fn is_leaf(node: &Node) -> bool {
+    matches!(node, Node::Var(_) | Node::Select { .. } | Node::Intern(..))
+}

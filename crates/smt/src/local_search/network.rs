@@ -1,0 +1,170 @@
+//! The values of all terms of some conditions, kept up to date when inputs change.
+
+use super::{Input, input_of};
+use crate::eval::node_value;
+use crate::model::Model;
+use crate::pool::{NodeHasher, TermPool};
+use crate::term::{Node, TermId};
+use std::collections::{BTreeSet, HashMap};
+use std::hash::BuildHasherDefault;
+
+/// Terms, children before parents, with their values under a model.
+pub(super) struct Network<'a> {
+    pool: &'a TermPool,
+    model: Model,
+    terms: Vec<TermId>,
+    values: Vec<u64>,
+    positions: HashMap<TermId, usize, BuildHasherDefault<NodeHasher>>,
+    /// Where the parents of each term begin in `parents`; one more at the end.
+    first_parent: Vec<u32>,
+    parents: Vec<u32>,
+    /// The conditions that each term is.
+    conditions: HashMap<usize, Vec<usize>>,
+    /// Where each input has been, or still is.
+    inputs: HashMap<Input, Vec<usize>>,
+    changed: BTreeSet<usize>,
+}
+
+impl<'a> Network<'a> {
+    pub fn new(pool: &'a TermPool, start: &Model, conditions: &[TermId]) -> Self {
+        let terms = pool.subterms(conditions);
+        let hasher = BuildHasherDefault::default();
+        let mut positions = HashMap::with_capacity_and_hasher(terms.len(), hasher);
+        let mut values = Vec::with_capacity(terms.len());
+        for (position, &term) in terms.iter().enumerate() {
+            let mut operands = [0; 3];
+            for (slot, child) in pool.children(term).enumerate() {
+                operands[slot] = values[positions[&child]];
+            }
+            values.push(node_value(pool, start, term, operands));
+            positions.insert(term, position);
+        }
+        let children = |term: TermId| pool.children(term).map(|child| positions[&child]);
+        let mut first_parent = vec![0u32; terms.len() + 1];
+        for &term in &terms {
+            children(term).for_each(|child| first_parent[child + 1] += 1);
+        }
+        for position in 0..terms.len() {
+            first_parent[position + 1] += first_parent[position];
+        }
+        let mut next = first_parent.clone();
+        let mut parents = vec![0; first_parent.last().copied().unwrap_or(0) as usize];
+        for (parent, &term) in terms.iter().enumerate() {
+            for child in children(term) {
+                parents[next[child] as usize] = parent as u32;
+                next[child] += 1;
+            }
+        }
+        let mut of_term: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (condition, term) in conditions.iter().enumerate() {
+            of_term.entry(positions[term]).or_default().push(condition);
+        }
+        let mut network = Network {
+            pool,
+            model: start.clone(),
+            values,
+            first_parent,
+            parents,
+            conditions: of_term,
+            inputs: HashMap::new(),
+            changed: BTreeSet::new(),
+            positions,
+            terms,
+        };
+        for position in 0..network.len() {
+            if let Some(input) = network.input(position) {
+                network.inputs.entry(input).or_default().push(position);
+            }
+        }
+        network
+    }
+
+    pub fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    pub fn term(&self, position: usize) -> TermId {
+        self.terms[position]
+    }
+
+    pub fn value(&self, position: usize) -> u64 {
+        self.values[position]
+    }
+
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The model, with the value of every input and the number of every pair.
+    pub fn into_model(mut self) -> Model {
+        for position in 0..self.len() {
+            if let Some(input) = self.input(position) {
+                input.assign(&mut self.model, self.values[position]);
+            }
+            if let Node::Intern(a, b) = *self.pool.node(self.terms[position]) {
+                let value = |term| self.value_of(term).unwrap_or(0);
+                let pair = (value(a), value(b));
+                self.model.set_interned(pair, self.values[position] as u32);
+            }
+        }
+        self.model
+    }
+
+    /// The value of a term of the conditions.
+    pub fn value_of(&self, term: TermId) -> Option<u64> {
+        self.positions.get(&term).map(|&position| self.values[position])
+    }
+
+    /// The input at a position, if it is one.
+    pub fn input(&self, position: usize) -> Option<Input> {
+        let index = |term| self.value_of(term).unwrap_or(0);
+        input_of(self.pool, self.terms[position], index)
+    }
+
+    /// Gives an input another value.
+    pub fn change(&mut self, input: Input, value: u64) {
+        input.assign(&mut self.model, value);
+        let places = self.inputs.get(&input).into_iter().flatten().copied();
+        let mut dirty: BTreeSet<usize> = places.collect();
+        while let Some(position) = dirty.pop_first() {
+            if let Some(moved @ Input::Byte(..)) = self.input(position) {
+                // Its index may have changed.
+                let places = self.inputs.entry(moved).or_default();
+                if !places.contains(&position) {
+                    places.push(position);
+                }
+            }
+            let value = self.computed(position);
+            if value == self.values[position] {
+                continue;
+            }
+            self.values[position] = value;
+            if self.conditions.contains_key(&position) {
+                self.changed.insert(position);
+            }
+            let range = self.first_parent[position]..self.first_parent[position + 1];
+            dirty.extend(range.map(|at| self.parents[at as usize] as usize));
+        }
+    }
+
+    /// The value of a term, from those of its children.
+    fn computed(&self, position: usize) -> u64 {
+        let term = self.terms[position];
+        let mut operands = [0; 3];
+        for (slot, child) in self.pool.children(term).enumerate() {
+            operands[slot] = self.value_of(child).unwrap_or(0);
+        }
+        node_value(self.pool, &self.model, term, operands)
+    }
+
+    pub fn forget_changes(&mut self) {
+        self.changed.clear();
+    }
+
+    /// The conditions whose value has changed since the last call.
+    pub fn changed_conditions(&mut self) -> Vec<usize> {
+        let changed = std::mem::take(&mut self.changed);
+        let conditions = changed.iter().filter_map(|position| self.conditions.get(position));
+        conditions.flatten().copied().collect()
+    }
+}

@@ -1,0 +1,44 @@
+//! A variable or its negation.
+
+use std::ops::Not;
+
+/// A variable, or that it is false.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Lit(u32);
+
+impl Lit {
+    pub(super) fn new(variable: usize, negative: bool) -> Self {
+        Lit((variable as u32) << 1 | u32::from(negative))
+    }
+
+    /// The number of the variable.
+    pub(crate) fn variable(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+
+    /// Whether this says that the variable is false.
+    pub(crate) fn is_negative(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// A number for each literal, without gaps.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    pub(super) fn code(self) -> u32 {
+        self.0
+    }
+
+    pub(super) fn from_code(code: u32) -> Self {
+        Lit(code)
+    }
+}
+
+impl Not for Lit {
+    type Output = Lit;
+
+    fn not(self) -> Lit {
+        Lit(self.0 ^ 1)
+    }
+}

@@ -1,0 +1,61 @@
+//! Forgetting learnt clauses that are of little use.
+
+use super::Sat;
+use super::arena::{Arena, ClauseId};
+
+/// Clauses that tie together so few levels are kept for good.
+const GLUE: u32 = 2;
+
+impl Sat {
+    /// Removes the worse half of the learnt clauses. Only without decisions on the trail.
+    pub(super) fn reduce(&mut self) {
+        let mut candidates: Vec<ClauseId> = self.learnt.clone();
+        candidates.retain(|&id| self.clauses.levels(id).is_some_and(|levels| levels > GLUE));
+        // Of equally good ones, older and longer ones go first.
+        candidates.sort_by_key(|&id| {
+            (std::cmp::Reverse((self.clauses.levels(id), self.clauses.len(id))), id)
+        });
+        candidates.truncate(candidates.len() / 2);
+        candidates.sort_unstable();
+        let gone = |id: ClauseId| candidates.binary_search(&id).is_ok();
+        for &id in &candidates {
+            self.clauses.waste(id);
+        }
+        self.learnt.retain(|&id| !gone(id));
+        for watches in &mut self.watches {
+            watches.retain(|watch| !gone(watch.clause()));
+        }
+        if self.clauses.is_sparse() {
+            self.compact();
+        }
+    }
+
+    /// Copies the clauses that are left.
+    fn compact(&mut self) {
+        let mut fresh = Arena::default();
+        // Where each clause has gone, in the order of the old places.
+        let mut moved: Vec<(ClauseId, ClauseId)> = Vec::new();
+        let mut ids: Vec<ClauseId> =
+            self.watches.iter().flatten().map(|watch| watch.clause()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        for id in ids {
+            moved.push((id, fresh.take_over(&self.clauses, id)));
+        }
+        let new =
+            |id: ClauseId| moved.binary_search_by_key(&id, |&(old, _)| old).map(|at| moved[at].1);
+        for watch in self.watches.iter_mut().flatten() {
+            if let Ok(id) = new(watch.clause()) {
+                watch.relocate(id);
+            }
+        }
+        for id in &mut self.learnt {
+            *id = new(*id).unwrap_or(*id);
+        }
+        // What is assigned without decisions needs no reason.
+        for lit in &self.trail {
+            self.variables[lit.variable()].reason = ClauseId::NONE;
+        }
+        self.clauses = fresh;
+    }
+}
