@@ -9,6 +9,7 @@
 
 mod assume;
 mod fact;
+mod interval;
 
 pub use fact::Reasons;
 
@@ -17,7 +18,7 @@ use assume::Overlay;
 use fact::Fact;
 use rpds::HashTrieMap;
 use rustc_hash::{FxHashMap as HashMap, FxHasher};
-use slowpath_smt::{TermId, TermPool};
+use slowpath_smt::{Domain, TermId, TermPool};
 
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
@@ -105,6 +106,15 @@ impl Facts {
             Some(fact) if fact.lo > plain => (fact.lo, fact.lo_why.clone()),
             _ => (plain, Reasons::new()),
         }
+    }
+
+    /// The values that the facts leave for `term`, or more.
+    pub fn domain(&self, pool: &TermPool, term: TermId) -> Domain {
+        let plain = pool.domain(term);
+        let Some(fact) = self.get(term) else { return plain };
+        let (zeros, ones) = (plain.zeros() | fact.zeros, plain.ones() | fact.ones);
+        let (lo, hi) = (plain.lo().max(fact.lo), plain.hi().min(fact.hi));
+        Domain::reduced(plain.width(), zeros, ones, lo, hi).unwrap_or(plain)
     }
 
     /// The truth of a 1-bit term, if the facts decide it.

@@ -16,8 +16,8 @@ use crate::start::{InitialByte, Start};
 use crate::written::Written;
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_ir::{
-    BinaryOp, BlockId, InputId, InputKind, InsnIdx, Liveness, Op, Operand, OriginOp, Program, Reg,
-    RegionId, Target, Terminator,
+    BinaryOp, Block, BlockId, InputId, InputKind, InsnIdx, Liveness, Op, Operand, OriginOp,
+    Program, Reg, RegionId, Target, Terminator,
 };
 use slowpath_smt::{ArrayId, Domain, Node, TermId, TermPool, VarId};
 use std::collections::VecDeque;
@@ -88,8 +88,24 @@ pub struct Machine {
     pub(crate) expected: VecDeque<TermId>,
     inputs: Vec<TermId>,
     live_in: Vec<Vec<Reg>>,
+    /// The registers that are read behind each block.
+    live_out: Vec<Vec<Reg>>,
     /// Registers of the block being executed.
     pub(crate) regs: Vec<Option<TermId>>,
+    /// Those of them that have a value.
+    held: Vec<Reg>,
+}
+
+/// The registers that a successor of a block reads, ascending.
+fn live_out(block: &Block, live_in: &[Vec<Reg>]) -> Vec<Reg> {
+    let next = block.terminator.edges().filter_map(|edge| match edge.target {
+        Target::Block(next) => Some(next),
+        Target::Exit(_) => None,
+    });
+    let mut live: Vec<Reg> = next.flat_map(|next| live_in[next.index()].iter().copied()).collect();
+    live.sort_unstable();
+    live.dedup();
+    live
 }
 
 impl Machine {
@@ -117,7 +133,9 @@ impl Machine {
         let given = regions.map(|region| initial.get(&region).cloned()).collect();
         let liveness = Liveness::of(&program);
         let blocks = (0..program.blocks.len()).map(BlockId::from);
-        let live_in = blocks.map(|block| liveness.live_in(block).collect()).collect();
+        let live_in: Vec<Vec<Reg>> =
+            blocks.map(|block| liveness.live_in(block).collect()).collect();
+        let live_out = program.blocks.iter().map(|block| live_out(block, &live_in)).collect();
         let mut machine = Machine {
             pool,
             memory: MemPool::new(),
@@ -134,7 +152,9 @@ impl Machine {
             expected: VecDeque::new(),
             inputs,
             live_in,
+            live_out,
             regs: vec![None; program.regs.len()],
+            held: Vec::new(),
             program: Rc::clone(&program),
         };
         for region in &program.regions {
@@ -151,7 +171,7 @@ impl Machine {
             machine.find_bases();
         }
         machine.drawn_first = std::mem::take(&mut machine.draws);
-        state.regs = machine.keep(std::iter::once(program.entry));
+        state.regs = machine.keep(&machine.live_in[program.entry.index()]);
         Ok((machine, state))
     }
 
@@ -207,10 +227,11 @@ impl Machine {
         state: &mut State,
     ) -> Result<Option<TermId>, ExecError> {
         let program = Rc::clone(&self.program);
-        let block = program.block(block);
-        self.regs.fill(None);
+        let (id, block) = (block, program.block(block));
+        // Not all registers: a program can have many more of them than a block.
+        self.held.drain(..).for_each(|reg| self.regs[reg.index()] = None);
         for &(reg, value) in state.regs.iter() {
-            self.regs[reg.index()] = Some(value);
+            self.set(reg, value);
         }
         self.draws.clear();
         for origin in &block.ops {
@@ -226,22 +247,14 @@ impl Machine {
                 Some(self.operand(cond.into(), &state.facts)?)
             }
         };
-        let next = block.terminator.edges().filter_map(|edge| match edge.target {
-            Target::Block(next) => Some(next),
-            Target::Exit(_) => None,
-        });
-        state.regs = self.keep(next);
+        state.regs = self.keep(&self.live_out[id.index()]);
         Ok(condition)
     }
 
-    /// The current registers that one of `blocks` reads.
-    fn keep(&self, blocks: impl Iterator<Item = BlockId>) -> Rc<Vec<(Reg, TermId)>> {
-        let mut live: Vec<Reg> =
-            blocks.flat_map(|block| self.live_in[block.index()].iter().copied()).collect();
-        live.sort_unstable();
-        live.dedup();
-        let value = |reg: Reg| self.regs[reg.index()].map(|value| (reg, value));
-        Rc::new(live.into_iter().filter_map(value).collect())
+    /// Those of the current registers that are `live`.
+    fn keep(&self, live: &[Reg]) -> Rc<Vec<(Reg, TermId)>> {
+        let value = |&reg: &Reg| self.regs[reg.index()].map(|value| (reg, value));
+        Rc::new(live.iter().filter_map(value).collect())
     }
 
     /// The state behind a branch, or `None` when the facts rule that way out.
@@ -411,9 +424,15 @@ impl Machine {
             }
         };
         if let Some(dst) = origin.op.dst() {
-            self.regs[dst.index()] = Some(value);
+            self.set(dst, value);
         }
         Ok(())
+    }
+
+    fn set(&mut self, reg: Reg, value: TermId) {
+        if self.regs[reg.index()].replace(value).is_none() {
+            self.held.push(reg);
+        }
     }
 
     /// The next value that was announced, if it fits; else a new unknown.

@@ -66,57 +66,126 @@ impl FlowGraph {
             innermost: vec![None; program.blocks.len()],
         };
         let mut position = vec![usize::MAX; program.blocks.len()];
+        let mut predecessors = vec![Vec::new(); program.blocks.len()];
         for (index, &block) in order.iter().enumerate() {
             position[block] = index;
+            for &target in &successors[block] {
+                predecessors[target].push(block);
+            }
         }
-        let whole: Vec<usize> = order.clone();
-        graph.find_loops(program, &successors, &position, &whole, None, None)?;
+        let nothing = vec![Visit::default(); program.blocks.len()];
+        let mut search = Search { program, successors, predecessors, position, visits: nothing };
+        search.find_loops(&mut graph, &order, None, None)?;
         Ok(graph)
     }
+}
 
+/// What the search for one loop's parts notes about a block; nothing between searches, so that
+/// many small loops in a large program do not cost its size each.
+#[derive(Clone, Copy, Default)]
+struct Visit {
+    allowed: bool,
+    /// From 1, in the order of visits; 0 is not visited.
+    number: usize,
+    low: usize,
+    on_stack: bool,
+}
+
+/// The search for loops.
+struct Search<'a> {
+    program: &'a Program,
+    successors: Vec<Vec<usize>>,
+    /// Of reachable blocks only.
+    predecessors: Vec<Vec<usize>>,
+    /// Places in the reverse postorder.
+    position: Vec<usize>,
+    visits: Vec<Visit>,
+}
+
+impl Search<'_> {
     /// Finds the loops among `blocks` (in reverse postorder) when `cut`, the header of the loop
     /// around them, is left out as a target.
     fn find_loops(
         &mut self,
-        program: &Program,
-        successors: &[Vec<usize>],
-        position: &[usize],
+        graph: &mut FlowGraph,
         blocks: &[usize],
         cut: Option<usize>,
         parent: Option<LoopId>,
     ) -> Result<(), FlowError> {
-        for component in components(successors, blocks, cut) {
-            let first = component[0];
-            let cyclic =
-                component.len() > 1 || (successors[first].contains(&first) && Some(first) != cut);
-            if !cyclic {
+        for mut members in self.components(blocks, cut) {
+            let first = members[0];
+            let loops_to_itself = self.successors[first].contains(&first) && Some(first) != cut;
+            if members.len() == 1 && !loops_to_itself {
                 continue;
             }
-            let mut inside = vec![false; successors.len()];
-            component.iter().for_each(|&b| inside[b] = true);
-            let mut members = component;
-            members.sort_by_key(|&b| position[b]);
+            members.sort_by_key(|&block| self.position[block]);
             let header = members[0];
-            let entered_elsewhere = |target: usize| {
-                let from_outside = |&b: &usize| !inside[b] && successors[b].contains(&target);
-                self.order.iter().map(|b| b.index()).any(|b| from_outside(&b))
-            };
-            if let Some(&other) = members[1..].iter().find(|&&b| entered_elsewhere(b)) {
+            members.iter().for_each(|&block| self.visits[block].allowed = true);
+            let from_outside = |&before: &usize| !self.visits[before].allowed;
+            let entered = |&&block: &&usize| self.predecessors[block].iter().any(from_outside);
+            let other_entry = members[1..].iter().find(entered).copied();
+            members.iter().for_each(|&block| self.visits[block].allowed = false);
+            if let Some(other) = other_entry {
                 return Err(FlowError::Irreducible {
-                    header: program.blocks[header].first.0,
-                    other: program.blocks[other].first.0,
+                    header: self.program.blocks[header].first.0,
+                    other: self.program.blocks[other].first.0,
                 });
             }
-            let id = LoopId::from(self.loops.len());
-            members.iter().for_each(|&b| self.innermost[b] = Some(id));
-            self.loops.push(Loop {
+            let id = LoopId::from(graph.loops.len());
+            members.iter().for_each(|&block| graph.innermost[block] = Some(id));
+            graph.loops.push(Loop {
                 header: BlockId::from(header),
-                blocks: members.iter().map(|&b| BlockId::from(b)).collect(),
+                blocks: members.iter().map(|&block| BlockId::from(block)).collect(),
                 parent,
             });
-            self.find_loops(program, successors, position, &members, Some(header), Some(id))?;
+            self.find_loops(graph, &members, Some(header), Some(id))?;
         }
         Ok(())
+    }
+
+    /// Strongly connected components of the graph restricted to `blocks` without the edges into
+    /// `cut` (Tarjan, iterative).
+    fn components(&mut self, blocks: &[usize], cut: Option<usize>) -> Vec<Vec<usize>> {
+        let (visits, successors) = (&mut self.visits, &self.successors);
+        blocks.iter().for_each(|&block| visits[block].allowed = Some(block) != cut);
+        let (mut stack, mut result, mut counter) = (Vec::new(), Vec::new(), 0);
+        for &root in blocks {
+            if visits[root].number != 0 {
+                continue;
+            }
+            let mut work = vec![(root, 0)];
+            while let Some((block, next)) = work.pop() {
+                if next == 0 {
+                    counter += 1;
+                    let Visit { number, low, on_stack, .. } = &mut visits[block];
+                    (*number, *low, *on_stack) = (counter, counter, true);
+                    stack.push(block);
+                } else {
+                    let child = successors[block][next - 1];
+                    if visits[child].allowed && visits[child].on_stack {
+                        visits[block].low = visits[block].low.min(visits[child].low);
+                    }
+                }
+                let rest = successors[block][next..].iter().position(|&target| {
+                    let Visit { allowed, number, on_stack, .. } = visits[target];
+                    allowed && (number == 0 || on_stack)
+                });
+                if let Some(offset) = rest {
+                    let target = successors[block][next + offset];
+                    work.push((block, next + offset + 1));
+                    if visits[target].number == 0 {
+                        work.push((target, 0));
+                    }
+                } else if visits[block].low == visits[block].number {
+                    let start = stack.iter().rposition(|&b| b == block).unwrap_or(0);
+                    let component = stack.split_off(start);
+                    component.iter().for_each(|&b| visits[b].on_stack = false);
+                    result.push(component);
+                }
+            }
+        }
+        blocks.iter().for_each(|&block| visits[block] = Visit::default());
+        result
     }
 }
 
@@ -138,54 +207,4 @@ fn reverse_postorder(successors: &[Vec<usize>], entry: usize) -> Vec<usize> {
     }
     postorder.reverse();
     postorder
-}
-
-/// Strongly connected components of the graph restricted to `blocks` without the edges into
-/// `cut` (Tarjan, iterative).
-fn components(successors: &[Vec<usize>], blocks: &[usize], cut: Option<usize>) -> Vec<Vec<usize>> {
-    const NEW: usize = usize::MAX;
-    let mut allowed = vec![false; successors.len()];
-    blocks.iter().for_each(|&b| allowed[b] = true);
-    let mut number = vec![NEW; successors.len()];
-    let mut low = vec![0; successors.len()];
-    let mut on_stack = vec![false; successors.len()];
-    let (mut stack, mut result, mut counter) = (Vec::new(), Vec::new(), 0);
-    for &root in blocks {
-        if number[root] != NEW {
-            continue;
-        }
-        let mut work = vec![(root, 0)];
-        while let Some((block, next)) = work.pop() {
-            if next == 0 {
-                number[block] = counter;
-                low[block] = counter;
-                counter += 1;
-                stack.push(block);
-                on_stack[block] = true;
-            } else {
-                let child = successors[block][next - 1];
-                if allowed[child] && Some(child) != cut && on_stack[child] {
-                    low[block] = low[block].min(low[child]);
-                }
-            }
-            let rest = successors[block][next..].iter().position(|&target| {
-                allowed[target]
-                    && Some(target) != cut
-                    && (number[target] == NEW || on_stack[target])
-            });
-            if let Some(offset) = rest {
-                let target = successors[block][next + offset];
-                work.push((block, next + offset + 1));
-                if number[target] == NEW {
-                    work.push((target, 0));
-                }
-            } else if low[block] == number[block] {
-                let start = stack.iter().position(|&b| b == block).unwrap_or(0);
-                let component = stack.split_off(start);
-                component.iter().for_each(|&b| on_stack[b] = false);
-                result.push(component);
-            }
-        }
-    }
-    result
 }

@@ -1,90 +1,186 @@
 //! Which registers a block's successors still read: keeps merges of paths small.
+//!
+//! Most registers are temporaries that one block writes and reads. Sets are over the others only,
+//! those that some block reads before it writes them (the "global names" of Briggs et al.,
+//! "Practical improvements to the construction and destruction of static single assignment form",
+//! SP&E 1998), so that the size of a program does not count twice.
 
-use crate::{BlockId, Op, Operand, Program, Reg, Target, Terminator};
+use crate::{BlockId, Operand, Program, Reg, Target, Terminator};
 
 /// Live registers at the start of every block.
 #[derive(Clone, Debug)]
 pub struct Liveness {
+    /// The registers that are live at the start of some block, ascending.
+    carried: Vec<Reg>,
+    /// Words of a set of them.
     words: usize,
-    live_in: Vec<Vec<u64>>,
+    /// The sets of all blocks, one after the other.
+    live_in: Vec<u64>,
 }
 
 impl Liveness {
     /// Solves the backward data-flow equations; linear in practice, as programs are mostly
     /// forward-going.
     pub fn of(program: &Program) -> Self {
-        let words = program.regs.len().div_ceil(64);
-        let mut live_in = vec![vec![0u64; words]; program.blocks.len()];
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for index in (0..program.blocks.len()).rev() {
-                let mut live = live_out(program, &live_in, words, index);
-                for origin in program.blocks[index].ops.iter().rev() {
-                    transfer(&origin.op, &mut live);
+        let mut scan = Scan { seen: vec![Seen::default(); program.regs.len()], block: 0 };
+        let mut read_first: Vec<Vec<Reg>> = Vec::with_capacity(program.blocks.len());
+        for index in 0..program.blocks.len() {
+            read_first.push(scan.read_first(program, index));
+        }
+        let mut carried: Vec<Reg> = read_first.iter().flatten().copied().collect();
+        carried.sort_unstable();
+        carried.dedup();
+        let words = carried.len().div_ceil(64);
+        let mut number = vec![NONE; program.regs.len()];
+        (0u32..).zip(&carried).for_each(|(index, reg)| number[reg.index()] = index);
+        let mut liveness =
+            Liveness { carried, words, live_in: vec![0; words * program.blocks.len()] };
+        liveness.solve(program, &read_first, &number);
+        liveness
+    }
+
+    fn solve(&mut self, program: &Program, read_first: &[Vec<Reg>], number: &[u32]) {
+        let blocks = program.blocks.len();
+        let mut written = vec![0u64; self.words * blocks];
+        for (index, block) in program.blocks.iter().enumerate() {
+            let set = &mut written[index * self.words..][..self.words];
+            for reg in block.ops.iter().filter_map(|origin| origin.op.dst()) {
+                insert(set, number[reg.index()]);
+            }
+            let set = &mut self.live_in[index * self.words..][..self.words];
+            read_first[index].iter().for_each(|reg| insert(set, number[reg.index()]));
+        }
+        let mut before: Vec<Vec<u32>> = vec![Vec::new(); blocks];
+        for (index, block) in program.blocks.iter().enumerate() {
+            for next in successors(&block.terminator) {
+                before[next.index()].push(index as u32);
+            }
+        }
+        let mut work: Vec<u32> = (0..blocks as u32).collect();
+        let mut waiting = vec![true; blocks];
+        while let Some(block) = work.pop() {
+            let index = block as usize;
+            waiting[index] = false;
+            let mut changed = false;
+            for next in successors(&program.blocks[index].terminator) {
+                for word in 0..self.words {
+                    let after = self.live_in[next.index() * self.words + word];
+                    let here = &mut self.live_in[index * self.words + word];
+                    let all = *here | (after & !written[index * self.words + word]);
+                    changed |= all != *here;
+                    *here = all;
                 }
-                if live != live_in[index] {
-                    live_in[index] = live;
-                    changed = true;
+            }
+            if changed {
+                for &earlier in &before[index] {
+                    if !std::mem::replace(&mut waiting[earlier as usize], true) {
+                        work.push(earlier);
+                    }
                 }
             }
         }
-        Liveness { words, live_in }
     }
 
     /// The registers live at the start of `block`, in ascending order.
     pub fn live_in(&self, block: BlockId) -> impl Iterator<Item = Reg> + '_ {
-        let set = &self.live_in[block.index()];
-        (0..self.words * 64).filter(|&i| contains(set, i)).map(Reg::from)
+        let set = &self.live_in[block.index() * self.words..][..self.words];
+        let live = |&(index, _): &(usize, &Reg)| set[index / 64] >> (index % 64) & 1 == 1;
+        self.carried.iter().enumerate().filter(live).map(|(_, &reg)| reg)
     }
 }
 
-fn contains(set: &[u64], index: usize) -> bool {
-    set[index / 64] >> (index % 64) & 1 == 1
+/// The number of registers that are live at the start of no block.
+const NONE: u32 = u32::MAX;
+
+fn insert(set: &mut [u64], number: u32) {
+    if number != NONE {
+        set[number as usize / 64] |= 1 << (number % 64);
+    }
 }
 
-fn live_out(program: &Program, live_in: &[Vec<u64>], words: usize, index: usize) -> Vec<u64> {
-    let mut live = vec![0u64; words];
-    let terminator = &program.blocks[index].terminator;
-    for edge in terminator.edges() {
-        if let Target::Block(next) = edge.target {
-            for (word, other) in live.iter_mut().zip(&live_in[next.index()]) {
-                *word |= other;
+fn successors(terminator: &Terminator) -> impl Iterator<Item = BlockId> + '_ {
+    terminator.edges().filter_map(|edge| match edge.target {
+        Target::Block(next) => Some(next),
+        Target::Exit(_) => None,
+    })
+}
+
+/// What has been seen of a register, with the block (from 1) in which that was.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    read: u32,
+    written: u32,
+}
+
+/// A walk through the blocks, without anything to clear in between.
+struct Scan {
+    seen: Vec<Seen>,
+    block: u32,
+}
+
+impl Scan {
+    /// The registers that a block reads before it writes them, if it does.
+    fn read_first(&mut self, program: &Program, index: usize) -> Vec<Reg> {
+        self.block += 1;
+        let mut found = Vec::new();
+        let block = &program.blocks[index];
+        for origin in &block.ops {
+            for operand in origin.op.operands() {
+                if let Operand::Reg(reg) = operand {
+                    self.read(reg, &mut found);
+                }
+            }
+            if let Some(dst) = origin.op.dst() {
+                self.seen[dst.index()].written = self.block;
             }
         }
+        if let Terminator::Branch { cond, .. } = block.terminator {
+            self.read(cond, &mut found);
+        }
+        found
     }
-    if let Terminator::Branch { cond, .. } = terminator {
-        live[cond.index() / 64] |= 1 << (cond.index() % 64);
-    }
-    live
-}
 
-fn transfer(op: &Op, live: &mut [u64]) {
-    if let Some(dst) = op.dst() {
-        live[dst.index() / 64] &= !(1 << (dst.index() % 64));
-    }
-    for operand in op.operands() {
-        if let Operand::Reg(reg) = operand {
-            live[reg.index() / 64] |= 1 << (reg.index() % 64);
+    fn read(&mut self, reg: Reg, found: &mut Vec<Reg>) {
+        let seen = &mut self.seen[reg.index()];
+        if seen.written != self.block && seen.read != self.block {
+            seen.read = self.block;
+            found.push(reg);
         }
     }
 }
 
 /// Removes operations whose result nothing reads. Loads are removed like any other (their work is
-/// a cost event, not an operation), and so are draws of an [`Op::Unknown`]; stores stay.
+/// a cost event, not an operation), and so are draws of an [`Op::Unknown`](crate::Op::Unknown); stores stay.
 pub fn eliminate_dead_operations(program: &mut Program) {
     let liveness = Liveness::of(program);
+    let mut live = vec![false; program.regs.len()];
+    let mut touched: Vec<Reg> = Vec::new();
     for index in 0..program.blocks.len() {
-        let mut live = live_out(program, &liveness.live_in, liveness.words, index);
+        let terminator = &program.blocks[index].terminator;
+        touched.extend(successors(terminator).flat_map(|next| liveness.live_in(next)));
+        if let Terminator::Branch { cond, .. } = *terminator {
+            touched.push(cond);
+        }
+        touched.iter().for_each(|reg| live[reg.index()] = true);
         let mut kept = Vec::with_capacity(program.blocks[index].ops.len());
         for origin in program.blocks[index].ops.iter().rev() {
-            let dead = origin.op.dst().is_some_and(|dst| !contains(&live, dst.index()));
-            if !dead {
-                transfer(&origin.op, &mut live);
-                kept.push(*origin);
+            if origin.op.dst().is_some_and(|dst| !live[dst.index()]) {
+                continue;
             }
+            if let Some(dst) = origin.op.dst() {
+                live[dst.index()] = false;
+            }
+            for operand in origin.op.operands() {
+                if let Operand::Reg(reg) = operand {
+                    live[reg.index()] = true;
+                    touched.push(reg);
+                }
+            }
+            kept.push(*origin);
         }
         kept.reverse();
+        kept.shrink_to_fit();
         program.blocks[index].ops = kept;
+        touched.drain(..).for_each(|reg| live[reg.index()] = false);
     }
 }

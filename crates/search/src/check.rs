@@ -7,9 +7,12 @@
 use crate::SearchError;
 use crate::dag::Head;
 use crate::nogood::{ANY_LENGTH, Nogood};
+use crate::tactics::Tactics;
 use crate::unroll::Unrolled;
-use slowpath_exec::{ArcId, ExecError, Facts, PointId, Resolver};
-use slowpath_smt::{Model, Node, Outcome, Solver, TermId, minimise_core};
+use slowpath_exec::{ArcId, ExecError, Facts, Machine, PointId, Resolver};
+use slowpath_smt::{
+    Domain, Model, Node, Outcome, Solver, TermId, TermPool, minimise_core, nearby_model,
+};
 use std::collections::BTreeSet;
 
 /// The answer for one path.
@@ -35,6 +38,7 @@ pub struct PathChecker<S> {
     solver: S,
     resolver: Resolver,
     min_packet: u32,
+    tactics: Tactics,
 }
 
 /// Solver calls spent on making one nogood smaller.
@@ -47,17 +51,18 @@ const MAX_REPEATED: usize = 8;
 const MAX_REPEATS: usize = 512;
 
 /// The conditions of a path.
-struct Conditions {
+#[derive(Debug, Default)]
+pub(crate) struct Conditions {
     /// Distinct terms that have to be 1.
-    terms: Vec<TermId>,
+    pub terms: Vec<TermId>,
     /// For each, the position on the path of the first arc that asks for it.
-    positions: Vec<u32>,
+    pub positions: Vec<u32>,
 }
 
 impl<S: Solver> PathChecker<S> {
     /// A checker for packets of at least `min_packet` bytes.
-    pub fn new(solver: S, min_packet: u32) -> Self {
-        PathChecker { solver, resolver: Resolver::new(), min_packet }
+    pub fn new(solver: S, min_packet: u32, tactics: Tactics) -> Self {
+        PathChecker { solver, resolver: Resolver::new(), min_packet, tactics }
     }
 
     /// The solver.
@@ -88,7 +93,7 @@ impl<S: Solver> PathChecker<S> {
             })
             .collect();
         self.resolver.follow(&steps);
-        let mut conditions = Conditions { terms: Vec::new(), positions: Vec::new() };
+        let mut conditions = Conditions::default();
         let mut facts = Facts::new();
         let mut seen = BTreeSet::new();
         let mut conflicts = Vec::new();
@@ -107,7 +112,9 @@ impl<S: Solver> PathChecker<S> {
                 continue;
             }
             let tag = position as u32;
-            if let Err(conflict) = facts.assume(&machine.pool, term, true, Some(tag)) {
+            if self.tactics.facts
+                && let Err(conflict) = facts.assume(&machine.pool, term, true, Some(tag))
+            {
                 // There may be more that is wrong further on, independent of this.
                 let arcs = self.arcs(unrolled, path, &conflict.reasons);
                 conflicts.push(Nogood::new(arcs, ANY_LENGTH));
@@ -127,7 +134,29 @@ impl<S: Solver> PathChecker<S> {
             let arcs = self.arcs(unrolled, path, &reasons);
             return Ok(Verdict::Conflict(vec![Nogood::new(arcs, least as u32)]));
         }
-        self.with_length(unrolled, path, &conditions, length, (least as u32, max_length))
+        let (pool, least) = (&unrolled.machine.pool, least as u32);
+        let guess = || with_length(pool, &facts, &Model::new(), &conditions.terms, (length, least));
+        if let Some(model) = self.tactics.guess.then(guess).flatten() {
+            let length = least.max(self.min_packet);
+            return Ok(Verdict::Satisfiable { length, model, conditions: conditions.terms });
+        }
+        self.with_length(unrolled, path, &conditions, length, (least, max_length))
+    }
+
+    /// The least length of packets, in bytes.
+    pub(crate) fn min_packet(&self) -> u32 {
+        self.min_packet
+    }
+
+    /// The value of a term on a path, given by its arcs and where they lead.
+    pub(crate) fn resolve(
+        &mut self,
+        machine: &mut Machine,
+        steps: &[(ArcId, PointId)],
+        term: TermId,
+    ) -> Result<TermId, ExecError> {
+        self.resolver.follow(steps);
+        self.resolver.resolve(machine, term)
     }
 
     /// A path whose later conditions cannot be executed, by the conditions before: it does not
@@ -140,7 +169,7 @@ impl<S: Solver> PathChecker<S> {
         error: ExecError,
     ) -> Result<Verdict, SearchError> {
         match self.ask(unrolled, conditions, None)? {
-            Outcome::Unsat(core) => self.conflict(unrolled, path, conditions, core, None),
+            Outcome::Unsat(core) => self.impossible(unrolled, path, conditions, core),
             Outcome::Unknown(why) => Ok(Verdict::Unknown(why)),
             Outcome::Sat(_) => Err(error.into()),
         }
@@ -159,12 +188,12 @@ impl<S: Solver> PathChecker<S> {
             Outcome::Unknown(why) => return Ok(Verdict::Unknown(why)),
             Outcome::Sat(model) => (least, model),
             Outcome::Unsat(core) if core.iter().all(|&i| i < conditions.terms.len()) => {
-                return self.conflict(unrolled, path, conditions, core, None);
+                return self.impossible(unrolled, path, conditions, core);
             }
             Outcome::Unsat(_) => match self.ask(unrolled, conditions, None)? {
                 Outcome::Unknown(why) => return Ok(Verdict::Unknown(why)),
                 Outcome::Unsat(core) => {
-                    return self.conflict(unrolled, path, conditions, core, None);
+                    return self.impossible(unrolled, path, conditions, core);
                 }
                 Outcome::Sat(model) => (max_length + 1, model),
             },
@@ -182,7 +211,8 @@ impl<S: Solver> PathChecker<S> {
         }
         match self.ask(unrolled, conditions, Some((length, shortest - 1)))? {
             Outcome::Unsat(core) => {
-                self.conflict(unrolled, path, conditions, core, Some((length, shortest)))
+                let shortest = Some((length, shortest));
+                Ok(Verdict::Conflict(self.conflict(unrolled, path, conditions, core, shortest)?))
             }
             Outcome::Unknown(why) => Ok(Verdict::Unknown(why)),
             Outcome::Sat(_) => Err(SearchError::Internal("the shortest packet is not".into())),
@@ -197,7 +227,7 @@ impl<S: Solver> PathChecker<S> {
     ) -> Result<Verdict, SearchError> {
         Ok(match self.ask(unrolled, conditions, None)? {
             Outcome::Unknown(why) => Verdict::Unknown(why),
-            Outcome::Unsat(core) => return self.conflict(unrolled, path, conditions, core, None),
+            Outcome::Unsat(core) => return self.impossible(unrolled, path, conditions, core),
             Outcome::Sat(model) => Verdict::Satisfiable {
                 length: self.min_packet,
                 model,
@@ -207,7 +237,7 @@ impl<S: Solver> PathChecker<S> {
     }
 
     /// The shortest packet of at least `lowest` bytes that meets the conditions: binary search.
-    fn shorten(
+    pub(crate) fn shorten(
         &mut self,
         unrolled: &mut Unrolled,
         conditions: &Conditions,
@@ -235,7 +265,7 @@ impl<S: Solver> PathChecker<S> {
 
     /// Asks the solver for a packet of at most the given length; the length is the last
     /// assumption.
-    fn ask(
+    pub(crate) fn ask(
         &mut self,
         unrolled: &mut Unrolled,
         conditions: &Conditions,
@@ -246,20 +276,34 @@ impl<S: Solver> PathChecker<S> {
         Ok(self.solver.check(&mut unrolled.machine.pool, &assumptions)?)
     }
 
-    fn conflict(
+    /// The verdict that no packet of any length meets the conditions.
+    fn impossible(
+        &mut self,
+        unrolled: &mut Unrolled,
+        path: &[u32],
+        conditions: &Conditions,
+        core: Vec<usize>,
+    ) -> Result<Verdict, SearchError> {
+        Ok(Verdict::Conflict(self.conflict(unrolled, path, conditions, core, None)?))
+    }
+
+    /// Why no packet (below the given length) meets the conditions, of which these in `core` exclude
+    /// each other; the length is the last of them.
+    pub(crate) fn conflict(
         &mut self,
         unrolled: &mut Unrolled,
         path: &[u32],
         conditions: &Conditions,
         core: Vec<usize>,
         shortest: Option<(TermId, u32)>,
-    ) -> Result<Verdict, SearchError> {
+    ) -> Result<Vec<Nogood>, SearchError> {
         let mut assumptions = conditions.terms.clone();
         if let Some((length, shortest)) = shortest {
             assumptions.push(at_most_term(unrolled, length, shortest - 1));
         }
+        let budget = if self.tactics.generalise { MINIMISE_BUDGET } else { 0 };
         let pool = &mut unrolled.machine.pool;
-        let core = minimise_core(&mut self.solver, pool, &assumptions, &core, MINIMISE_BUDGET)?;
+        let core = minimise_core(&mut self.solver, pool, &assumptions, &core, budget)?;
         let positions: Vec<u32> =
             core.iter().filter_map(|&index| conditions.positions.get(index).copied()).collect();
         let needs_length = core.iter().any(|&index| index >= conditions.terms.len());
@@ -268,10 +312,10 @@ impl<S: Solver> PathChecker<S> {
             _ => ANY_LENGTH,
         };
         let mut nogoods = vec![Nogood::new(self.arcs(unrolled, path, &positions), below)];
-        if below == ANY_LENGTH {
+        if below == ANY_LENGTH && self.tactics.generalise {
             self.repeats(unrolled, path, conditions, &positions, &mut nogoods)?;
         }
-        Ok(Verdict::Conflict(nogoods))
+        Ok(nogoods)
     }
 
     /// Finds conflicts like a known one further on or back on the path: in other rounds of a loop,
@@ -335,6 +379,10 @@ impl<S: Solver> PathChecker<S> {
 
     /// The arcs behind the conditions at these positions of the path.
     fn arcs(&self, unrolled: &Unrolled, path: &[u32], positions: &[u32]) -> Vec<u32> {
+        if !self.tactics.generalise {
+            let last = positions.iter().max().map_or(0, |&last| last as usize + 1);
+            return path[..last.min(path.len())].to_vec();
+        }
         let mut arcs = BTreeSet::new();
         for &position in positions {
             let arc = path[position as usize];
@@ -346,6 +394,25 @@ impl<S: Solver> PathChecker<S> {
         }
         arcs.into_iter().collect()
     }
+}
+
+/// A packet of `least` bytes that meets the conditions, if one is found near `start` without a
+/// solver; `facts` are what the conditions say.
+pub(crate) fn with_length(
+    pool: &TermPool,
+    facts: &Facts,
+    start: &Model,
+    conditions: &[TermId],
+    (length, least): (TermId, u32),
+) -> Option<Model> {
+    let Node::Var(var) = *pool.node(length) else { return None };
+    let mut start = start.clone();
+    start.set_var(var, least.into());
+    let domain = |term| match term == length {
+        true => Domain::constant(pool.width(length), least.into()),
+        false => facts.domain(pool, term),
+    };
+    nearby_model(pool, &start, conditions, &domain)
 }
 
 fn at_most_term(unrolled: &mut Unrolled, length: TermId, max: u32) -> TermId {

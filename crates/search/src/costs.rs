@@ -19,8 +19,6 @@ pub(crate) struct Step {
     pub arc: u32,
     /// The state behind it.
     pub next: u32,
-    /// For whoever builds a graph: which of the states that `next` becomes.
-    pub place: u32,
     /// The step with the same cost.
     pub cost: u32,
 }
@@ -99,6 +97,17 @@ impl CostGraph {
         }
     }
 
+    /// A graph from its parts, without overhead.
+    #[cfg(test)]
+    pub(crate) fn of_parts(
+        first: Vec<u32>,
+        arcs: Vec<u32>,
+        next: Vec<u32>,
+        cost: Vec<u64>,
+    ) -> Self {
+        CostGraph { first, arcs, next, costs: vec![cost], overhead: CostVector::zero(1) }
+    }
+
     /// The number of states.
     pub fn states(&self) -> usize {
         self.first.len() - 1
@@ -123,7 +132,17 @@ impl CostGraph {
 
     /// A step by its number.
     pub(crate) fn step(&self, step: usize) -> Step {
-        Step { arc: self.arcs[step], next: self.next[step], place: 0, cost: step as u32 }
+        Step { arc: self.arcs[step], next: self.next[step], cost: step as u32 }
+    }
+
+    /// What a step costs on a component, in ticks.
+    pub(crate) fn cost(&self, component: usize, step: usize) -> u64 {
+        self.costs[component][step]
+    }
+
+    /// What every path costs on a component besides its steps, in ticks.
+    pub(crate) fn overhead(&self, component: usize) -> u64 {
+        self.overhead[component]
     }
 
     pub(crate) fn steps(&self, state: usize) -> std::ops::Range<usize> {

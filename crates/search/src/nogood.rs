@@ -85,6 +85,44 @@ impl Nogoods {
         self.all.push(nogood);
     }
 
+    /// Whether the arcs in `taken` are too much for packets of `length` bytes because of `arc`, one
+    /// of them: it needs longer ones, or completes a nogood.
+    pub fn completed(&self, arc: u32, taken: &[bool], length: u32) -> bool {
+        let all = |index: &u32| {
+            let nogood = &self.all[*index as usize];
+            nogood.below > length && nogood.arcs.iter().all(|&arc| taken[arc as usize])
+        };
+        self.unit[arc as usize] > length || self.by_arc[arc as usize].iter().any(all)
+    }
+
+    /// The least length of packets that take a path which some packet takes, as far as size lemmas
+    /// say, in bytes.
+    pub fn least_length(&mut self, path: &[u32]) -> u32 {
+        let mut least = 0;
+        for &arc in path {
+            least = least.max(self.unit[arc as usize]);
+            for &index in &self.by_arc[arc as usize] {
+                let count = &mut self.counts[index as usize];
+                *count += 1;
+                let nogood = &self.all[index as usize];
+                if *count as usize == nogood.arcs.len() && nogood.below != ANY_LENGTH {
+                    least = least.max(nogood.below);
+                }
+            }
+        }
+        self.forget(path);
+        least
+    }
+
+    /// Sets the counts for the nogoods with arcs of a path to zero.
+    fn forget(&mut self, path: &[u32]) {
+        for &arc in path {
+            for &index in &self.by_arc[arc as usize] {
+                self.counts[index as usize] = 0;
+            }
+        }
+    }
+
     /// Least packet lengths that single arcs need, in bytes.
     pub fn unit_lengths(&self) -> &[u32] {
         &self.unit
@@ -115,12 +153,37 @@ impl Nogoods {
                 }
             }
         }
+        self.forget(path);
+        found.map(|index| &self.all[index as usize])
+    }
+
+    /// The arcs of a nogood by its number.
+    pub(crate) fn arcs(&self, index: u32) -> &[u32] {
+        &self.all[index as usize].arcs
+    }
+
+    /// The nogoods with at most `max_arcs` arcs, none of them folded in, that rule out a path for
+    /// packets of `length` bytes; by number, ascending.
+    pub(crate) fn unfolded_in(&mut self, path: &[u32], length: u32, max_arcs: usize) -> Vec<u32> {
+        let mut found = Vec::new();
         for &arc in path {
             for &index in &self.by_arc[arc as usize] {
-                self.counts[index as usize] = 0;
+                let count = &mut self.counts[index as usize];
+                *count += 1;
+                let nogood = &self.all[index as usize];
+                let size = nogood.arcs.len();
+                if *count as usize == size
+                    && nogood.below > length
+                    && !nogood.folded
+                    && size <= max_arcs
+                {
+                    found.push(index);
+                }
             }
         }
-        found.map(|index| &self.all[index as usize])
+        self.forget(path);
+        found.sort_unstable();
+        found
     }
 
     /// Forbids the arcs that packets of `length` bytes cannot take together with the `required`

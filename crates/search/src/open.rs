@@ -63,10 +63,13 @@ pub struct Open {
     pub component: usize,
     /// What sets this set of paths apart.
     pub decisions: Decisions,
-    /// Its slowest path.
+    /// Its slowest path, nogoods that are not folded in left aside; none, if it has not been looked
+    /// for yet.
     pub path: Vec<u32>,
     /// What that path costs.
     pub cost: CostVector,
+    /// What all paths without a nogood cost at most on the component, in ticks.
+    pub ticks: u64,
     /// For ties: later ones first, which goes deep before it goes wide.
     pub serial: u64,
 }

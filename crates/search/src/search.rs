@@ -10,17 +10,21 @@
 //! cost / `s` over the paths that no nogood rules out for packets of `s` bytes. Classes appear as
 //! size lemmas are found, and all of them compete in one queue.
 
+mod sets;
+
 use crate::SearchError;
 use crate::check::{PathChecker, Verdict};
 use crate::costs::{CostGraph, Scratch};
-use crate::dag::Head;
+use crate::enumerate::{Enumeration, Progress};
 use crate::fold::Folded;
 use crate::nogood::{ANY_LENGTH, Nogood, Nogoods};
-use crate::open::{Decisions, Open, Status, decide, decisions};
+use crate::open::{Open, Status};
+use crate::relax::{Ascent, Room};
+use crate::tactics::Tactics;
 use crate::unroll::Unrolled;
 use slowpath_smt::{Model, Solver, TermId};
 use slowpath_target::{CostModel, CostVector, Slowness, Target};
-use std::collections::{BTreeSet, BinaryHeap, HashSet};
+use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::ops::Range;
 
 /// What is to be bounded.
@@ -68,9 +72,10 @@ pub struct Bound {
     pub component: usize,
     /// The packet length that it holds for, in bytes (least of its size class).
     pub length: u32,
-    /// The cost of the path behind it, overhead included.
+    /// The cost that it stands for, overhead included: on the component, what no path exceeds; on
+    /// the others, that of `path`.
     pub cost: CostVector,
-    /// That path; no packet needs to take it.
+    /// A path like those that it bounds; no packet needs to take it, and it may cost more.
     pub path: Vec<u32>,
 }
 
@@ -109,10 +114,15 @@ pub struct Search<S> {
     folded: Folded,
     target: Target,
     metric: Metric,
+    tactics: Tactics,
     checker: PathChecker<S>,
     nogoods: Nogoods,
+    /// Prices of nogoods, by component and length of the size class.
+    ascents: HashMap<(usize, u32), Ascent>,
     queue: BinaryHeap<Open>,
     classes: BTreeSet<u32>,
+    /// What no path costs more than, on each component, in ticks.
+    most: Vec<u64>,
     max_packet: u32,
     /// Paths found so far.
     known: HashSet<Vec<u32>>,
@@ -121,9 +131,12 @@ pub struct Search<S> {
     statistics: Statistics,
     serial: u64,
     scratch: Scratch,
+    room: Room,
     status: Vec<Status>,
     allowed: Vec<bool>,
     stuck: Option<String>,
+    /// The enumeration of all paths, once that is what is wanted.
+    enumeration: Option<Enumeration>,
 }
 
 impl<S: Solver> Search<S> {
@@ -137,6 +150,19 @@ impl<S: Solver> Search<S> {
         metric: Metric,
         packets: (u32, u32),
         solver: S,
+    ) -> Self {
+        Search::with_tactics(unrolled, model, target, metric, packets, solver, Tactics::default())
+    }
+
+    /// The same, with some of what makes the search quick left out.
+    pub fn with_tactics(
+        unrolled: Unrolled,
+        model: &CostModel,
+        target: Target,
+        metric: Metric,
+        packets: (u32, u32),
+        solver: S,
+        tactics: Tactics,
     ) -> Self {
         let costs = CostGraph::new(&unrolled.dag, unrolled.machine.program(), model);
         let lengths: Vec<u32> = unrolled.dag.arcs.iter().map(|arc| arc.min_length).collect();
@@ -156,24 +182,35 @@ impl<S: Solver> Search<S> {
             costs,
             target,
             metric,
-            checker: PathChecker::new(solver, packets.0),
+            tactics,
+            checker: PathChecker::new(solver, packets.0, tactics),
             nogoods: Nogoods::new(lengths),
+            ascents: HashMap::new(),
             queue: BinaryHeap::new(),
             classes: classes.clone(),
+            most: Vec::new(),
             max_packet: packets.1,
             known: HashSet::new(),
             tightest: None,
             statistics: Statistics::default(),
             serial: 0,
             scratch: Scratch::default(),
+            room: Room::default(),
             status: vec![Status::Free; arcs],
             allowed: vec![false; arcs],
             stuck: None,
+            enumeration: None,
             unrolled,
         };
+        search.allowed.fill(true);
+        for component in 0..search.costs.components() {
+            let longest = search.costs.longest(component, &search.allowed, &mut search.scratch);
+            search.most.push(longest.map_or(0, |(ticks, _)| ticks));
+        }
         for length in classes {
             search.open_class(length);
         }
+        search.settle();
         search
     }
 
@@ -214,26 +251,51 @@ impl<S: Solver> Search<S> {
             slowness: open.slowness,
             component: open.component,
             length: open.length,
-            cost: open.cost,
+            cost: open.cost.with(open.component, open.ticks),
             path: open.path.clone(),
         })
+    }
+
+    /// The components that decide what is slowest.
+    fn components(&self) -> Range<usize> {
+        let all = self.metric.components(self.costs.components());
+        self.tactics.only_component.map_or(all, |only| only..only + 1)
+    }
+
+    /// The cost of a path, overhead included.
+    pub fn path_cost(&self, path: &[u32]) -> CostVector {
+        self.costs.path_cost(path)
     }
 
     /// How slow a path is for packets of `length` bytes: the component and the value.
     pub fn slowness(&self, cost: &CostVector, length: u32) -> (usize, Slowness) {
         let size = (self.metric == Metric::BitRate).then_some(length);
-        self.metric
-            .components(self.costs.components())
+        self.components()
             .map(|component| (component, self.target.slowness(component, cost[component], size)))
             .reduce(|best, other| if other.1 > best.1 { other } else { best })
             .unwrap_or((0, Slowness::zero()))
     }
 
-    /// Looks at one open node.
+    /// From now on, all paths are wanted that have not been found yet, and no longer the slowest of
+    /// them first.
+    pub fn exhaust(&mut self) {
+        self.enumeration.get_or_insert_with(|| Enumeration::new(&self.unrolled));
+    }
+
+    /// Looks at one open node; or, after [`exhaust`](Self::exhaust), at one way out of a node.
     ///
     /// # Errors
     /// What execution or the solver cannot do.
     pub fn step(&mut self) -> Result<Event, SearchError> {
+        let event = self.advance();
+        self.settle();
+        event
+    }
+
+    fn advance(&mut self) -> Result<Event, SearchError> {
+        if let Some(enumeration) = self.enumeration.take() {
+            return self.enumerate(enumeration);
+        }
         if let Some(why) = &self.stuck {
             return Ok(Event::GaveUp(why.clone()));
         }
@@ -246,9 +308,11 @@ impl<S: Solver> Search<S> {
         if let Some(nogood) = self.nogoods.violated(&open.path, open.length) {
             if nogood.folded {
                 // It was opened before.
-                self.open(open.length, open.component, open.decisions);
-            } else {
-                let arcs = nogood.arcs.clone();
+                self.open(open.length, open.component, open.decisions, Some(open.slowness));
+                return Ok(Event::Working);
+            }
+            let arcs = nogood.arcs.clone();
+            if !self.tighten(&open) {
                 self.branch(&open, arcs);
             }
             return Ok(Event::Working);
@@ -282,6 +346,31 @@ impl<S: Solver> Search<S> {
         }
     }
 
+    fn enumerate(&mut self, mut enumeration: Enumeration) -> Result<Event, SearchError> {
+        let Search { unrolled, checker, nogoods, max_packet, .. } = self;
+        let event = match enumeration.step(unrolled, checker, nogoods, *max_packet)? {
+            Progress::Working => Event::Working,
+            Progress::Impossible => {
+                self.statistics.candidates += 1;
+                self.statistics.unsatisfiable += 1;
+                Event::Working
+            }
+            Progress::Path { .. } if self.known.contains(enumeration.path()) => Event::Working,
+            Progress::Path { length, model } => {
+                self.statistics.candidates += 1;
+                self.statistics.satisfiable += 1;
+                let path = enumeration.path().to_owned();
+                let cost = self.costs.path_cost(&path);
+                let conditions = enumeration.conditions().to_owned();
+                Event::Path(Box::new(FoundPath { path, cost, length, model, conditions }))
+            }
+            Progress::Complete => Event::Complete,
+            Progress::Undecided(why) => Event::GaveUp(why),
+        };
+        self.enumeration = Some(enumeration);
+        Ok(event)
+    }
+
     /// Keeps nogoods, folds them into the graph as far as possible, and opens the size classes that
     /// they make.
     fn learn(&mut self, mut found: Vec<Nogood>) {
@@ -291,6 +380,9 @@ impl<S: Solver> Search<S> {
                 foldable.push(index);
                 arcs.push(nogood.arcs.clone());
             }
+        }
+        if !self.tactics.fold {
+            arcs.clear();
         }
         let folded = self.folded.add(&self.unrolled.dag, &self.costs, &arcs);
         for (&index, folded) in foldable.iter().zip(folded) {
@@ -305,110 +397,6 @@ impl<S: Solver> Search<S> {
             {
                 self.open_class(below);
             }
-        }
-    }
-
-    fn open_class(&mut self, length: u32) {
-        for component in self.metric.components(self.costs.components()) {
-            self.open(length, component, None);
-        }
-    }
-
-    /// Splits an open node so that no part contains a path with all of `arcs`, those in most
-    /// nogoods first: what is decided about them decides most.
-    fn branch(&mut self, open: &Open, mut arcs: Vec<u32>) {
-        arcs.sort_by_key(|&arc| (std::cmp::Reverse(self.nogoods.activity(arc)), arc));
-        self.split(open, &arcs);
-    }
-
-    /// Splits an open node so that only its current path is left out.
-    fn leave(&mut self, open: &Open) {
-        let mut arcs = open.path.clone();
-        arcs.retain(|&arc| !self.unrolled.dag.is_only_way(arc));
-        self.split(open, &arcs);
-    }
-
-    /// Queues the parts of an open node that lack at least one of `arcs`: each forbids one of them
-    /// and requires those before it.
-    fn split(&mut self, open: &Open, arcs: &[u32]) {
-        let required: BTreeSet<u32> =
-            decisions(&open.decisions).filter(|d| d.required).map(|d| d.arc).collect();
-        let mut before = open.decisions.clone();
-        for &arc in arcs.iter().filter(|arc| !required.contains(arc)) {
-            self.open(open.length, open.component, decide(&before, arc, false));
-            before = decide(&before, arc, true);
-        }
-    }
-
-    /// Queues a set of paths, unless it is empty.
-    fn open(&mut self, length: u32, component: usize, decided: Decisions) {
-        self.status.fill(Status::Free);
-        for (arc, &least) in self.nogoods.unit_lengths().iter().enumerate() {
-            if least > length {
-                self.status[arc] = Status::Forbidden;
-            }
-        }
-        let mut required = Vec::new();
-        for decision in decisions(&decided) {
-            let status = &mut self.status[decision.arc as usize];
-            if decision.required {
-                if *status == Status::Forbidden {
-                    return;
-                }
-                *status = Status::Required;
-                required.push(decision.arc);
-            } else {
-                *status = Status::Forbidden;
-            }
-        }
-        if required.iter().any(|&arc| self.status[arc as usize] != Status::Required)
-            || !self.nogoods.propagate(&required, length, &mut self.status)
-        {
-            return;
-        }
-        self.allow(&required);
-        let graph = self.folded.graph();
-        let found = graph.longest(component, &self.allowed, &mut self.scratch);
-        let Some((_, path)) = found else { return };
-        let cost = graph.path_cost(&path);
-        let size = (self.metric == Metric::BitRate).then_some(length);
-        let slowness = self.target.slowness(component, cost[component], size);
-        self.serial += 1;
-        let serial = self.serial;
-        self.queue.push(Open {
-            slowness,
-            length,
-            component,
-            decisions: decided,
-            path,
-            cost,
-            serial,
-        });
-    }
-
-    /// Allows the arcs of paths that take all required arcs: an arc that passes by the tail of a
-    /// required one cannot be on such a path, as nodes are in topological order.
-    fn allow(&mut self, required: &[u32]) {
-        let dag = &self.unrolled.dag;
-        // How many required arcs leave nodes before each node.
-        let mut before = vec![0u32; dag.nodes.len() + 1];
-        for &arc in required {
-            before[dag.arcs[arc as usize].tail as usize + 1] += 1;
-        }
-        for node in 0..dag.nodes.len() {
-            before[node + 1] += before[node];
-        }
-        for (index, arc) in dag.arcs.iter().enumerate() {
-            let head = match arc.head {
-                Head::Node(node) => node as usize,
-                Head::Exit(_) => dag.nodes.len(),
-            };
-            let passed = before[head.min(dag.nodes.len())] - before[arc.tail as usize];
-            self.allowed[index] = match self.status[index] {
-                Status::Forbidden => false,
-                Status::Required => passed <= 1,
-                Status::Free => passed == 0,
-            };
         }
     }
 }

@@ -11,7 +11,6 @@ use crate::dag::{Arc, Dag, DagNode, Head};
 use slowpath_exec::{ArcId, Machine, PointId, State};
 use slowpath_ir::{BlockId, FlowGraph, LoopId, Program, Target};
 use slowpath_smt::TermId;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// How often a loop's body may run.
@@ -48,24 +47,25 @@ pub fn unroll(
     limits: &UnrollLimits,
     stop: &dyn Fn() -> bool,
 ) -> Result<Unrolled, SearchError> {
-    let flow = FlowGraph::of(&program)?;
+    let flow = Rc::new(FlowGraph::of(&program)?);
     let limits = per_loop(&program, &flow, limits)?;
     let (machine, start) = Machine::new(Rc::clone(&program))?;
+    let blocks = program.blocks.len();
     let mut unroller = Unroller {
         program,
         flow,
         limits,
         machine,
         dag: Dag::default(),
-        pending: HashMap::new(),
+        pending: vec![Arrivals::new(); blocks],
         back: Vec::new(),
         assumptions: Vec::new(),
         stop,
     };
-    unroller.pending.insert(unroller.program.entry, vec![(ArcId(u32::MAX), start)]);
+    unroller.pending[unroller.program.entry.index()].push((ArcId(u32::MAX), start));
     unroller.scope(None)?;
-    if let Some(block) = unroller.pending.keys().min() {
-        let location = unroller.program.block(*block).first.0;
+    if let Some(block) = unroller.pending.iter().position(|arrivals| !arrivals.is_empty()) {
+        let location = unroller.program.blocks[block].first.0;
         return Err(SearchError::Internal(format!("the way to .{location} was not followed")));
     }
     unroller.cut();
@@ -108,12 +108,12 @@ type Arrivals = Vec<(ArcId, State)>;
 
 struct Unroller<'a> {
     program: Rc<Program>,
-    flow: FlowGraph,
+    flow: Rc<FlowGraph>,
     limits: Vec<Option<u32>>,
     machine: Machine,
     dag: Dag,
     /// States on their way to blocks that have not been laid out yet.
-    pending: HashMap<BlockId, Arrivals>,
+    pending: Vec<Arrivals>,
     /// The loops being laid out, innermost last, with what arrives for their next iteration.
     back: Vec<(BlockId, Arrivals)>,
     assumptions: Vec<String>,
@@ -123,11 +123,13 @@ struct Unroller<'a> {
 impl Unroller<'_> {
     /// Lays out the blocks of one loop body (or of the whole program) once.
     fn scope(&mut self, scope: Option<LoopId>) -> Result<(), SearchError> {
-        let blocks = match scope {
-            Some(id) => self.flow.loops[id.index()].blocks.clone(),
-            None => self.flow.order.clone(),
-        };
-        for block in blocks {
+        let flow = Rc::clone(&self.flow);
+        let blocks = scope.map_or(&flow.order, |id| &flow.loops[id.index()].blocks);
+        for &block in blocks {
+            // Of a large loop, most rounds take few blocks.
+            if self.pending[block.index()].is_empty() {
+                continue;
+            }
             let innermost = self.flow.innermost[block.index()];
             if innermost == scope {
                 self.block(block)?;
@@ -154,7 +156,7 @@ impl Unroller<'_> {
 
     fn iterate(&mut self, id: LoopId) -> Result<(), SearchError> {
         let header = self.flow.loops[id.index()].header;
-        let Some(mut arrivals) = self.pending.remove(&header) else { return Ok(()) };
+        let mut arrivals = std::mem::take(&mut self.pending[header.index()]);
         let limit = self.limits[id.index()];
         let mut iteration = 0;
         while !arrivals.is_empty() {
@@ -171,7 +173,7 @@ impl Unroller<'_> {
             if limit.is_none() && iteration >= MAX_ITERATIONS {
                 return Err(SearchError::UnboundedLoop { location, iterations: iteration });
             }
-            self.pending.insert(header, arrivals);
+            self.pending[header.index()] = arrivals;
             self.back.push((header, Arrivals::new()));
             let done = self.scope(Some(id));
             arrivals = self.back.pop().map(|(_, next)| next).unwrap_or_default();
@@ -187,7 +189,7 @@ impl Unroller<'_> {
     }
 
     fn block(&mut self, block: BlockId) -> Result<(), SearchError> {
-        let Some(arrivals) = self.pending.remove(&block) else { return Ok(()) };
+        let arrivals = std::mem::take(&mut self.pending[block.index()]);
         if (self.stop)() {
             return Err(SearchError::Stopped);
         }
@@ -252,7 +254,7 @@ impl Unroller<'_> {
     fn deliver(&mut self, to: BlockId, arc: ArcId, state: State) {
         match self.back.iter_mut().rev().find(|(header, _)| *header == to) {
             Some((_, next)) => next.push((arc, state)),
-            None => self.pending.entry(to).or_default().push((arc, state)),
+            None => self.pending[to.index()].push((arc, state)),
         }
     }
 }

@@ -5,7 +5,7 @@ mod common;
 use common::{BlockSpec, EndSpec, OpSpec, PACKETS, TARGET, program};
 use slowpath_ir::BinaryOp;
 use slowpath_search::{Event, Metric, Search, UnrollLimits, unroll};
-use slowpath_smt::Z3Solver;
+use slowpath_smt::BitSolver;
 use slowpath_target::Target;
 use std::rc::Rc;
 
@@ -51,7 +51,7 @@ fn is_solved_with_few_nogoods() {
         let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
         let unrolled =
             unroll(Rc::new(program), &UnrollLimits::default(), &|| false).expect("unrolls");
-        let solver = Z3Solver::new().expect("Z3 is available");
+        let solver = BitSolver::new();
         let mut search = Search::new(unrolled, &model, target, Metric::PacketRate, PACKETS, solver);
         let found = loop {
             match search.step().expect("searches") {

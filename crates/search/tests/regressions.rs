@@ -6,18 +6,18 @@ mod structured;
 use common::TARGET;
 use slowpath_ir::{BinaryOp, BlockId, Op, Operand, OriginOp, Program, RegInfo, Terminator};
 use slowpath_search::{Event, Metric, Search, SearchError, UnrollLimits, unroll};
-use slowpath_smt::Z3Solver;
+use slowpath_smt::BitSolver;
 use slowpath_target::Target;
 use std::rc::Rc;
 use structured::{Cond, Shape, Stmt, compile};
 
 const SHAPE: Shape = Shape { packets: (60, 68), has_length: true };
 
-fn search(program: &Program, shape: Shape) -> Result<Search<Z3Solver>, SearchError> {
+fn search(program: &Program, shape: Shape) -> Result<Search<BitSolver>, SearchError> {
     let target = Target::parse(TARGET, "test").expect("the target is valid");
     let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
     let unrolled = unroll(Rc::new(program.clone()), &UnrollLimits::default(), &|| false)?;
-    let solver = Z3Solver::new().expect("Z3 is available");
+    let solver = BitSolver::new();
     Ok(Search::new(unrolled, &model, target, Metric::BitRate, shape.packets, solver))
 }
 

@@ -14,7 +14,7 @@ use slowpath_ir::{InputId, Program, RegionId};
 use slowpath_search::{
     CostGraph, Event, FoundPath, Head, Metric, Search, UnrollLimits, Unrolled, brute, unroll,
 };
-use slowpath_smt::{Node, Z3Solver};
+use slowpath_smt::{BitSolver, Node, Z3Solver};
 use slowpath_target::{CostModel, CostVector, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -143,12 +143,12 @@ fn examine(program: &Program, shape: Shape, metric: Metric, limits: &UnrollLimit
     if count_paths(&reference) > MOST_PATHS {
         return;
     }
-    let solver = || Z3Solver::new().expect("Z3 is available");
+    let mut oracle = Z3Solver::new().expect("Z3 is available");
     let costs = CostGraph::new(&reference.dag, program, &model);
     let packets = shape.packets;
-    let all = brute::all_paths(&mut reference, &costs, &mut solver(), packets).expect("enumerates");
+    let all = brute::all_paths(&mut reference, &costs, &mut oracle, packets).expect("enumerates");
     let start = unrolled(program, limits);
-    let mut search = Search::new(start, &model, target, metric, packets, solver());
+    let mut search = Search::new(start, &model, target, metric, packets, BitSolver::new());
     let mut missing: BTreeMap<_, _> = all
         .into_iter()
         .map(|p| {
@@ -201,7 +201,7 @@ fn examine(program: &Program, shape: Shape, metric: Metric, limits: &UnrollLimit
     assert_eq!(sentences.len(), search.unrolled().assumptions.len(), "the same said twice");
 }
 
-fn search_cost(search: &Search<Z3Solver>, model: &CostModel, run: &Run) -> CostVector {
+fn search_cost(search: &Search<BitSolver>, model: &CostModel, run: &Run) -> CostVector {
     let unrolled = search.unrolled();
     let graph = CostGraph::new(&unrolled.dag, unrolled.machine.program(), model);
     graph.path_cost(&arcs_of(unrolled, run).expect("it is in the graph"))

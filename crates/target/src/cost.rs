@@ -40,6 +40,12 @@ impl CostVector {
         &self.ticks[..self.len()]
     }
 
+    /// The same with another cost on one component, in ticks.
+    pub fn with(mut self, component: usize, ticks: u64) -> Self {
+        self.ticks[component] = ticks;
+        self
+    }
+
     /// Adds work on one component; nothing happens to a component that does not exist.
     pub fn add(&mut self, component: usize, ticks: u64) {
         if component < self.len() {

@@ -1,6 +1,7 @@
 //! Adding a condition to facts: what it says about terms and their parts.
 
 use super::fact::{BitsFact, Fact, Limit, Reasons, union};
+use super::interval::overflows;
 use super::{Contradiction, Facts};
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_smt::{Node, TermId, TermPool};
@@ -15,7 +16,7 @@ pub(super) struct Overlay<'a> {
 }
 
 impl Overlay<'_> {
-    fn fact(&self, pool: &TermPool, term: TermId) -> Fact {
+    pub fn fact(&self, pool: &TermPool, term: TermId) -> Fact {
         if let Some(fact) = self.changed.get(&term).or_else(|| self.base.get(term)) {
             return fact.clone();
         }
@@ -72,6 +73,13 @@ impl Overlay<'_> {
         let constant = pool.as_const(b).map(|c| (a, c)).or(pool.as_const(a).map(|c| (b, c)));
         let Some((term, constant)) = constant else { return Ok(()) };
         if value {
+            let possible = self.interval(pool, term);
+            if constant < possible.lo {
+                return Err(Contradiction { reasons: union(why, &possible.lo_why) });
+            }
+            if constant > possible.hi {
+                return Err(Contradiction { reasons: union(why, &possible.hi_why) });
+            }
             let limit = Limit::exactly(pool.width(term), constant);
             return self.constrain(pool, term, limit, why, DEPTH);
         }
@@ -99,7 +107,7 @@ impl Overlay<'_> {
         gap: u64,
         why: &Reasons,
     ) -> Result<(), Contradiction> {
-        let (fact_a, fact_b) = (self.fact(pool, a), self.fact(pool, b));
+        let (fact_a, fact_b) = (self.interval(pool, a), self.interval(pool, b));
         let impossible =
             || Contradiction { reasons: union(why, &union(&fact_a.lo_why, &fact_b.hi_why)) };
         let hi = fact_b.hi.checked_sub(gap).ok_or_else(impossible)?;
@@ -232,7 +240,51 @@ impl Overlay<'_> {
                 };
                 self.constrain(pool, a, bits, why, depth)
             }
+            Node::Add(a, b) => self.pass_to_summands(pool, (a, b), limit, why, depth),
             _ => Ok(()),
         }
     }
+
+    /// What bounds on a sum that cannot overflow say about its summands. Sums are nested to the
+    /// left: all summands have the same depth.
+    fn pass_to_summands(
+        &mut self,
+        pool: &TermPool,
+        (mut a, mut b): (TermId, TermId),
+        mut limit: Limit,
+        why: &Reasons,
+        depth: u32,
+    ) -> Result<(), Contradiction> {
+        let mut why = why.clone();
+        loop {
+            if overflows(pool, a, b) {
+                return Ok(());
+            }
+            let (fact_a, fact_b) = (self.fact(pool, a), self.fact(pool, b));
+            let (part_a, why_a) = rest(limit, &fact_b, &why);
+            let (part_b, why_b) = rest(limit, &fact_a, &why);
+            if pool.as_const(b).is_none() {
+                self.constrain(pool, b, part_b, &why_b, depth)?;
+            }
+            let &Node::Add(inner_a, inner_b) = pool.node(a) else {
+                return self.constrain(pool, a, part_a, &why_a, depth);
+            };
+            if part_a.lo <= fact_a.lo && part_a.hi >= fact_a.hi {
+                return Ok(());
+            }
+            self.constrain(pool, a, part_a, &why_a, 0)?;
+            (a, b, limit, why) = (inner_a, inner_b, part_a, why_a);
+        }
+    }
+}
+
+/// What is left of a limit on a sum for one summand when the other is as `other` says.
+fn rest(limit: Limit, other: &Fact, why: &Reasons) -> (Limit, Reasons) {
+    let lo = limit.lo.saturating_sub(other.hi);
+    let hi = limit.hi.saturating_sub(other.lo);
+    let mut why = union(why, &other.lo_why);
+    if lo > 0 {
+        why = union(&why, &other.hi_why);
+    }
+    (Limit { lo, hi, zeros: 0, ones: 0 }, why)
 }

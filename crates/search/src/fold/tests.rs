@@ -1,0 +1,101 @@
+use super::Folded;
+use crate::costs::{CostGraph, EXIT, Scratch};
+use crate::dag::{Arc, Dag, DagNode, Head};
+use proptest::prelude::*;
+use slowpath_ir::BlockId;
+use std::collections::BTreeMap;
+
+/// A graph with a state for each node, and the cost of each arc.
+fn graph(heads: &[Vec<(usize, u64)>]) -> (Dag, CostGraph) {
+    let mut dag = Dag::default();
+    let (mut first, mut costs, mut next) = (Vec::new(), Vec::new(), Vec::new());
+    for (node, ways) in heads.iter().enumerate() {
+        first.push(dag.arcs.len() as u32);
+        let mut out = Vec::new();
+        for &(by, cost) in ways {
+            let to = node + 1 + by;
+            let head = if to < heads.len() { Head::Node(to as u32) } else { Head::Exit(0) };
+            out.push(dag.arcs.len() as u32);
+            let arc = Arc { tail: node as u32, head, edge: 0, condition: None, min_length: 0 };
+            dag.arcs.push(arc);
+            next.push(if to < heads.len() { to as u32 } else { EXIT });
+            costs.push(cost);
+        }
+        dag.nodes.push(DagNode { block: BlockId(0), out });
+    }
+    first.push(dag.arcs.len() as u32);
+    let arcs = (0..dag.arcs.len() as u32).collect();
+    let graph = CostGraph::of_parts(first, arcs, next, costs);
+    (dag, graph)
+}
+
+/// The cost of every path.
+fn paths(graph: &CostGraph) -> BTreeMap<Vec<u32>, u64> {
+    let mut paths = BTreeMap::new();
+    let mut work: Vec<(usize, Vec<u32>)> = vec![(0, Vec::new())];
+    while let Some((state, path)) = work.pop() {
+        for step in graph.steps(state) {
+            let step = graph.step(step);
+            let mut path = path.clone();
+            path.push(step.arc);
+            if step.next == EXIT {
+                let cost = graph.path_cost(&path)[0];
+                assert!(paths.insert(path, cost).is_none(), "two ways for a path");
+            } else {
+                assert!(step.next as usize > state, "states in topological order");
+                work.push((step.next as usize, path));
+            }
+        }
+    }
+    paths
+}
+
+/// Up to two ways out of each node, by how many nodes they skip and what they cost.
+fn any_graph() -> impl Strategy<Value = Vec<Vec<(usize, u64)>>> {
+    let ways = || prop::collection::vec((0usize..3, 0u64..100), 1..=2);
+    prop::collection::vec(ways(), 1..10)
+}
+
+/// Nogoods in batches, by numbers to be taken modulo the number of arcs.
+fn any_nogoods() -> impl Strategy<Value = Vec<Vec<Vec<u32>>>> {
+    let nogood = prop::collection::btree_set(any::<u32>(), 1..4);
+    let nogood = nogood.prop_map(|arcs| arcs.into_iter().collect());
+    prop::collection::vec(prop::collection::vec(nogood, 1..4), 1..6)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 500, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    /// What is left is every path without a nogood that was taken in, each once, and the longest
+    /// of them is found.
+    #[test]
+    fn what_is_left_is_without_the_nogoods_taken_in(
+        ways in any_graph(), batches in any_nogoods(), room in prop_oneof![Just(10_000usize), 0usize..20],
+    ) {
+        let (dag, plain) = graph(&ways);
+        let all = paths(&plain);
+        let mut folded = Folded { max_states: plain.states() + room, ..Folded::new(plain.clone()) };
+        let mut taken_in: Vec<Vec<u32>> = Vec::new();
+        for batch in batches {
+            let count = dag.arcs.len() as u32;
+            let batch: Vec<Vec<u32>> =
+                batch.iter().map(|arcs| arcs.iter().map(|arc| arc % count).collect()).collect();
+            let taken = folded.add(&dag, &plain, &batch);
+            prop_assert!(room < 10_000 || taken.iter().all(|&taken| taken));
+            let with_room = batch.into_iter().zip(taken).filter(|(_, taken)| *taken);
+            taken_in.extend(with_room.map(|(arcs, _)| arcs));
+            let mut left = all.clone();
+            left.retain(|path, _| {
+                let contains = |arcs: &Vec<u32>| arcs.iter().all(|arc| path.contains(arc));
+                !taken_in.iter().any(contains)
+            });
+            prop_assert_eq!(&paths(folded.graph()), &left);
+            prop_assert!(folded.graph().states() <= folded.max_states);
+            let allowed = vec![true; dag.arcs.len()];
+            let found = folded.graph().longest(0, &allowed, &mut Scratch::default());
+            prop_assert_eq!(found.map(|(cost, _)| cost), left.values().copied().max());
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Lagrangian bounds: what nogoods take from the longest path, without splitting its set of paths.
+//!
+//! A path that contains no nogood takes at most all arcs but one of each. Pricing the excess of
+//! every nogood `N` at `p` and taking `p` off the cost of each of its arcs, at a credit of
+//! `p * (|N| - 1)`, makes no allowed path cheaper: the longest path at these prices bounds them all
+//! (Fisher, "The Lagrangian relaxation method for solving integer programming problems", Management
+//! Science 1981). Where many nogoods overlap that have little to do with each other, this bound is
+//! near the best allowed path, while splitting tries all combinations.
+//!
+//! Prices are raised by coordinate ascent, one nogood at a time, exactly as far as that lowers the
+//! bound. They are whole ticks, so nothing is rounded.
+
+use crate::costs::{CostGraph, EXIT};
+use crate::nogood::Nogoods;
+
+/// Most arcs of a nogood that is priced.
+const MAX_ARCS: usize = 6;
+/// Prices raised in one go, at most.
+const MAX_RAISES: usize = 512;
+
+/// No way to the end.
+const NEVER: i64 = i64::MIN;
+
+/// Prices of nogoods, for one component and size class.
+#[derive(Clone, Debug)]
+pub(crate) struct Relaxation {
+    component: usize,
+    /// What the prices take off the cost of each arc, in ticks.
+    discount: Vec<i64>,
+    /// What the prices add to every path, in ticks.
+    credit: i64,
+}
+
+/// The relaxation of one size class, and when to work on it.
+#[derive(Clone, Debug)]
+pub(crate) struct Ascent {
+    pub relaxation: Relaxation,
+    /// Splits since prices were last raised, or that was tried.
+    splits: u32,
+    /// Splits to wait for before it is tried again.
+    patience: u32,
+}
+
+/// Most splits to wait for.
+const MAX_PATIENCE: u32 = 1 << 16;
+
+impl Ascent {
+    /// No prices yet.
+    pub fn new(component: usize, arcs: usize) -> Self {
+        Ascent { relaxation: Relaxation::new(component, arcs), splits: 0, patience: 1 }
+    }
+
+    /// Counts a split. Returns whether to look for better prices instead.
+    pub fn is_due(&mut self) -> bool {
+        self.splits += 1;
+        self.splits > self.patience
+    }
+
+    /// Notes whether better prices were found.
+    pub fn tried(&mut self, raised: bool) {
+        self.splits = 0;
+        self.patience = if raised { 1 } else { (4 * self.patience).min(MAX_PATIENCE) };
+    }
+}
+
+/// Room for the dynamic programs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Room {
+    best: Vec<i64>,
+    choice: Vec<u32>,
+}
+
+impl Relaxation {
+    /// No prices yet, for a graph with so many arcs.
+    pub fn new(component: usize, arcs: usize) -> Self {
+        Relaxation { component, discount: vec![0; arcs], credit: 0 }
+    }
+
+    /// A bound in ticks on the cost of all paths over allowed arcs that contain no nogood, overhead
+    /// included.
+    pub fn bound(&self, graph: &CostGraph, allowed: &[bool], room: &mut Room) -> Option<u64> {
+        let rest = self.longest(graph, allowed, room)?;
+        Some(graph.overhead(self.component).saturating_add_signed(rest))
+    }
+
+    /// Raises prices as far as that lowers the bound on the paths over allowed arcs, for packets of
+    /// `length` bytes. Returns whether it did.
+    pub fn tighten(
+        &mut self,
+        graph: &CostGraph,
+        allowed: &[bool],
+        (nogoods, length): (&mut Nogoods, u32),
+        room: &mut Room,
+    ) -> bool {
+        let mut raised = false;
+        for _ in 0..MAX_RAISES {
+            let Some(longest) = self.longest(graph, allowed, room) else { break };
+            let path = path(graph, &room.choice);
+            let violated = nogoods.unfolded_in(&path, length, MAX_ARCS);
+            let raise = violated.into_iter().find_map(|index| {
+                let arcs = nogoods.arcs(index);
+                let by = self.raise(graph, allowed, arcs, longest, room);
+                (by > 0).then_some((index, by))
+            });
+            let Some((index, by)) = raise else { break };
+            let arcs = nogoods.arcs(index);
+            arcs.iter().for_each(|&arc| self.discount[arc as usize] += by);
+            self.credit += by * (arcs.len() as i64 - 1);
+            raised = true;
+        }
+        raised
+    }
+
+    /// The cost of the longest path at the current prices, overhead excluded.
+    fn longest(&self, graph: &CostGraph, allowed: &[bool], room: &mut Room) -> Option<i64> {
+        let Room { best, choice } = room;
+        best.clear();
+        best.resize(graph.states(), NEVER);
+        choice.clear();
+        choice.resize(graph.states(), 0);
+        for state in (0..graph.states()).rev() {
+            for index in graph.steps(state) {
+                let step = graph.step(index);
+                if !allowed[step.arc as usize] {
+                    continue;
+                }
+                let rest = if step.next == EXIT { 0 } else { best[step.next as usize] };
+                if rest == NEVER {
+                    continue;
+                }
+                let total = rest.saturating_add(self.price(graph, index, step.arc));
+                if best[state] == NEVER || total > best[state] {
+                    (best[state], choice[state]) = (total, index as u32);
+                }
+            }
+        }
+        let &longest = best.first().filter(|&&longest| longest != NEVER)?;
+        Some(longest + self.credit)
+    }
+
+    fn price(&self, graph: &CostGraph, step: usize, arc: u32) -> i64 {
+        let cost = i64::try_from(graph.cost(self.component, step)).unwrap_or(i64::MAX / 4);
+        cost.min(i64::MAX / 4) - self.discount[arc as usize]
+    }
+
+    /// By how much a higher price of a nogood lowers the bound, which is `longest`: until another
+    /// path is as long, whose cost may rise with the price.
+    fn raise(
+        &self,
+        graph: &CostGraph,
+        allowed: &[bool],
+        nogood: &[u32],
+        longest: i64,
+        room: &mut Room,
+    ) -> i64 {
+        // The longest paths from each state by how many arcs of the nogood they take.
+        let counts = nogood.len() + 1;
+        let best = &mut room.best;
+        best.clear();
+        best.resize(graph.states() * counts, NEVER);
+        for state in (0..graph.states()).rev() {
+            for index in graph.steps(state) {
+                let step = graph.step(index);
+                if !allowed[step.arc as usize] {
+                    continue;
+                }
+                let price = self.price(graph, index, step.arc);
+                let taken = usize::from(nogood.contains(&step.arc));
+                for count in taken..counts {
+                    let before = count - taken;
+                    let rest = match step.next {
+                        EXIT if before == 0 => 0,
+                        EXIT => NEVER,
+                        next => best[next as usize * counts + before],
+                    };
+                    let slot = &mut best[state * counts + count];
+                    if rest != NEVER {
+                        *slot = (*slot).max(rest.saturating_add(price));
+                    }
+                }
+            }
+        }
+        let limits = (0..nogood.len()).filter_map(|count| {
+            let other = *best.get(count).filter(|&&other| other != NEVER)? + self.credit;
+            Some((longest - other) / (nogood.len() - count) as i64)
+        });
+        // Nothing else is left: the set is empty, which splitting finds out.
+        limits.min().unwrap_or(0)
+    }
+}
+
+/// The path from the first state on that the choices make.
+fn path(graph: &CostGraph, choice: &[u32]) -> Vec<u32> {
+    let mut path = Vec::new();
+    let mut state = 0;
+    while state != EXIT {
+        let step = graph.step(choice[state as usize] as usize);
+        path.push(step.arc);
+        state = step.next;
+    }
+    path
+}

@@ -1,0 +1,32 @@
+//! What the search does to be quick: all of it, unless somebody measures what each part is worth.
+
+/// Parts of the search that can be left out. The results are the same without them, later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tactics {
+    /// Nogoods consist of the arcs behind a conflict only, are made small, and looked for in other
+    /// rounds of loops. Else each is all of its path up to the conflict.
+    pub generalise: bool,
+    /// Facts about terms find conflicts and packet lengths.
+    pub facts: bool,
+    /// Packets are guessed before a solver is asked for one.
+    pub guess: bool,
+    /// Nogoods become part of the states of the dynamic program.
+    pub fold: bool,
+    /// Nogoods are priced for better bounds.
+    pub relax: bool,
+    /// All components are searched together. Else only the one with this number.
+    pub only_component: Option<usize>,
+}
+
+impl Default for Tactics {
+    fn default() -> Self {
+        Tactics {
+            generalise: true,
+            facts: true,
+            guess: true,
+            fold: true,
+            relax: true,
+            only_component: None,
+        }
+    }
+}
