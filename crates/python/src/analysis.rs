@@ -23,7 +23,7 @@ impl Analysis {
     #[new]
     #[pyo3(signature = (
         file, data, program, kernel, *, target, target_is_text, metric, cores, unroll, paths, mtu,
-        deadline_seconds, assume, maps, map_abi
+        deadline_seconds, assume, maps, map_abi, path_details, code
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python constructor")]
     fn new(
@@ -42,6 +42,8 @@ impl Analysis {
         assume: Option<String>,
         maps: Option<String>,
         map_abi: Option<String>,
+        path_details: u64,
+        code: bool,
     ) -> Self {
         let options = Options {
             target,
@@ -55,6 +57,8 @@ impl Analysis {
             assume,
             maps,
             map_abi,
+            path_details,
+            code,
         };
         let kernel = kernel.map(Kernel::shared);
         let request = Request { file, data: data.to_vec(), program, kernel, options };

@@ -9,8 +9,8 @@ use crate::report::{self, Measure};
 use crate::result::{Bound, Detail, ProgramResult, Stats};
 use crate::witness::Witness;
 use slowpath_search::{Event as Found, Search, SearchError, unroll};
-use slowpath_smt::{Solver, Z3Solver};
-use slowpath_target::{Assumption, CostModel, Target, TargetError, TargetKind};
+use slowpath_smt::{BitSolver, Solver};
+use slowpath_target::{Assumption, CostModel, Slowness, Target, TargetError, TargetKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -71,6 +71,13 @@ pub(crate) fn run(request: &Request, control: &Control) {
     }
     result.stats.seconds = started.elapsed().as_secs_f64();
     control.send(Event::Result(Box::new(serialise(&result, &detail))));
+}
+
+/// Paths by their slowness; equally slow ones stay in order.
+fn slowest_first<T>(slowness: &[Slowness], paths: Vec<T>) -> Vec<T> {
+    let mut order: Vec<(&Slowness, T)> = slowness.iter().zip(paths).collect();
+    order.sort_by(|a, b| b.0.cmp(a.0));
+    order.into_iter().map(|(_, path)| path).collect()
 }
 
 /// An error of the analysis, with its line in the file.
@@ -151,7 +158,9 @@ impl Job<'_> {
         let lifted = frontend::lift(self.request, &target, lengths)?;
         let limits = loops::limits(&options.unroll, &lifted)?;
         let program = &lifted.program;
-        detail.code = report::code(&lifted);
+        if options.code {
+            detail.code = report::code(&lifted);
+        }
         result.program = program.name.clone();
         result.assumptions.extend(program.assumptions.iter().cloned());
         let (used, unused): (Vec<Assumption>, _) =
@@ -169,7 +178,7 @@ impl Job<'_> {
         };
         let named = |sentence: &String| loops::with_lines(&lifted, sentence);
         result.assumptions.extend(unrolled.assumptions.iter().map(named));
-        let solver = Z3Solver::new()?;
+        let solver = BitSolver::new();
         self.control.set_interrupter(solver.interrupter());
         let mut search = Search::new(unrolled, &model, target.clone(), metric, packets, solver);
         let measure = Measure { target: &target, metric, least_size: packets.0 };
@@ -186,6 +195,7 @@ impl Job<'_> {
             sat: statistics.satisfiable,
             unsat: statistics.unsatisfiable,
             nogoods: search.nogoods() as u64,
+            solver_checks: solver.checks,
             solver_seconds: solver.seconds,
         };
         done
@@ -194,13 +204,14 @@ impl Job<'_> {
     /// Searches until enough paths are found, there are no more, or it is time to stop.
     fn search(
         &self,
-        search: &mut Search<Z3Solver>,
+        search: &mut Search<BitSolver>,
         setting: &Setting<'_>,
         result: &mut ProgramResult,
         detail: &mut Detail,
     ) -> Result<(), Error> {
         let &Setting { lifted, model, measure } = setting;
         let wanted = self.request.options.paths.unwrap_or(u64::MAX);
+        let mut slowness = Vec::new();
         let stopped = loop {
             if result.paths.len() as u64 >= wanted {
                 break None;
@@ -231,8 +242,9 @@ impl Job<'_> {
                         }
                     }
                     let shown = witness.result(&unrolled.machine, lifted.layout.as_ref());
-                    let (path, path_detail) = measure.path(lifted, unrolled, &found, shown);
-                    detail.paths.push(path_detail);
+                    let detailed = (result.paths.len() as u64) < self.request.options.path_details;
+                    let (path, more) = measure.path(lifted, unrolled, &found, shown, detailed);
+                    detail.paths.extend(more);
                     if result.paths.is_empty() {
                         let mut exact = measure.bound(&found.cost, found.length);
                         exact.exact = true;
@@ -243,7 +255,11 @@ impl Job<'_> {
                         let profile = measure.profile(lifted, unrolled, model, path, cost)?;
                         (result.guarantee, result.profile) = (Some(exact), Some(profile));
                     }
+                    slowness.push(search.slowness(&found.cost, found.length).1);
                     result.paths.push(path);
+                    if self.request.options.paths.is_none() {
+                        search.exhaust();
+                    }
                     self.control.send(Event::Path { index: result.paths.len() as u64 });
                 }
                 Found::Complete => break None,
@@ -257,6 +273,8 @@ impl Job<'_> {
         };
         if let Some(guarantee) = &mut result.guarantee {
             guarantee.stopped = stopped;
+            result.paths = slowest_first(&slowness, std::mem::take(&mut result.paths));
+            detail.paths = slowest_first(&slowness, std::mem::take(&mut detail.paths));
             return Ok(());
         }
         let Some(bound) = search.bound() else {
@@ -264,8 +282,8 @@ impl Job<'_> {
                 "no packet reaches the end of the program (within the limits of --unroll)".into(),
             ));
         };
-        let (path, cost) = (&bound.path, &bound.cost);
-        result.profile = Some(measure.profile(lifted, search.unrolled(), model, path, cost)?);
+        let (path, cost) = (&bound.path, search.path_cost(&bound.path));
+        result.profile = Some(measure.profile(lifted, search.unrolled(), model, path, &cost)?);
         let mut bound: Bound = measure.found_bound(search.unrolled(), &bound);
         bound.stopped = Some(stopped.unwrap_or_else(|| "no path was asked for".into()));
         result.naive.get_or_insert_with(|| bound.clone()).stopped = None;
@@ -273,7 +291,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn progress(&self, value: f64, search: &Search<Z3Solver>) {
+    fn progress(&self, value: f64, search: &Search<BitSolver>) {
         self.control.send(Event::Bound {
             value,
             seconds: self.started.elapsed().as_secs_f64(),

@@ -47,6 +47,10 @@ pub struct Options {
     pub maps: Option<String>,
     /// How compiled programs reach maps: `array-pointer` (the default) or `call`.
     pub map_abi: Option<String>,
+    /// Of so many paths, what only human reports show is in the detail.
+    pub path_details: u64,
+    /// Whether the detail has all instructions of the program.
+    pub code: bool,
 }
 
 impl Options {

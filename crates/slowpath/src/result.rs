@@ -136,6 +136,7 @@ pub(crate) struct Stats {
     pub sat: u64,
     pub unsat: u64,
     pub nogoods: u64,
+    pub solver_checks: u64,
     pub solver_seconds: f64,
 }
 

@@ -87,14 +87,15 @@ impl Measure<'_> {
         profile::of_path(self, lifted, unrolled, model, path, cost)
     }
 
-    /// A satisfiable path for the report.
+    /// A satisfiable path for the report, and what only human reports show, if that is wanted.
     pub fn path(
         &self,
         lifted: &Lifted,
         unrolled: &Unrolled,
         found: &FoundPath,
         witness: WitnessResult,
-    ) -> (PathResult, PathDetail) {
+        detailed: bool,
+    ) -> (PathResult, Option<PathDetail>) {
         let bound = self.bound(&found.cost, found.length);
         let program = unrolled.machine.program();
         let first_of = |node: u32| program.block(unrolled.dag.nodes[node as usize].block).first.0;
@@ -128,7 +129,7 @@ impl Measure<'_> {
             lines,
             witness,
         };
-        (path, PathDetail { stretches, ..detail(unrolled, found) })
+        (path, detailed.then(|| PathDetail { stretches, ..detail(unrolled, found) }))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::products::Products;
 use crate::Error;
-use slowpath_smt::{Model, Outcome, Solver, TermId, TermPool, Z3Solver};
+use slowpath_smt::{BitSolver, Model, Outcome, Solver, TermId, TermPool};
 use std::time::{Duration, Instant};
 
 /// Longest time for one question; of what is left, at most a quarter.
@@ -20,7 +20,7 @@ pub(super) enum Answer {
 
 /// The solver and its limits.
 pub(super) struct Ask<'a> {
-    solver: Z3Solver,
+    solver: BitSolver,
     stop: &'a dyn Fn() -> bool,
     deadline: Option<Instant>,
     products: Products,
@@ -34,7 +34,7 @@ impl<'a> Ask<'a> {
     ) -> Result<Self, Error> {
         let limit = seconds.map(|s| Duration::try_from_secs_f64(s.max(0.0)));
         let deadline = limit.and_then(|limit| started.checked_add(limit.ok()?));
-        Ok(Ask { solver: Z3Solver::new()?, stop, deadline, products: Products::default() })
+        Ok(Ask { solver: BitSolver::new(), stop, deadline, products: Products::default() })
     }
 
     /// Why the work has to end now, if it has to.

@@ -2,7 +2,7 @@
 
 use slowpath_exec::Machine;
 use slowpath_ir::{InputId, RegionId};
-use slowpath_smt::{Model, Node, TermId};
+use slowpath_smt::{Evaluator, Model, Node, TermId};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// What a set of conditions depends on.
@@ -25,6 +25,7 @@ impl Support {
             drawn: HashSet::new(),
             interned: HashMap::new(),
         };
+        let mut evaluator = Evaluator::new(pool, model);
         let mut seen = HashSet::new();
         let mut work = conditions.to_vec();
         while let Some(term) = work.pop() {
@@ -33,10 +34,10 @@ impl Support {
             }
             match *pool.node(term) {
                 Node::Select { array, index } => {
-                    let offset = pool.eval(index, model);
+                    let offset = evaluator.value(index);
                     let regions = (0..machine.program().regions.len()).map(RegionId::from);
                     for region in regions.filter(|&region| machine.array(region) == array) {
-                        let byte = pool.eval(term, model) as u8;
+                        let byte = evaluator.value(term) as u8;
                         support.bytes.insert((region, offset), byte);
                     }
                 }
@@ -48,8 +49,8 @@ impl Support {
                     }
                 }
                 Node::Intern(a, b) => {
-                    let pair = (pool.eval(a, model), pool.eval(b, model));
-                    support.interned.insert(pair, pool.eval(term, model) as u32);
+                    let pair = (evaluator.value(a), evaluator.value(b));
+                    support.interned.insert(pair, evaluator.value(term) as u32);
                 }
                 _ => {}
             }

@@ -1,0 +1,197 @@
+//! The guarantees of thousands of random BPF programs against every path of them, each tried by
+//! itself with Z3: the slowest satisfiable path for every metric, its cost and its shortest packet.
+//!
+//! `EXHAUSTIVE_PROGRAMS` is how many programs, `EXHAUSTIVE_SEED` the first of them. Programs with
+//! too many paths, and those whose arithmetic Z3 cannot decide in time, are left out and counted.
+
+#[path = "exhaustive/target.rs"]
+mod target;
+
+use slowpath_bpf::Object;
+use slowpath_bpf::lift::{LiftOptions, lift};
+use slowpath_generate::{Features, Programs};
+use slowpath_ir::Program;
+use slowpath_search::brute::{BrutePath, all_paths};
+use slowpath_search::{CostGraph, Event, Head, Metric, Search, UnrollLimits, Unrolled, unroll};
+use slowpath_smt::{BitSolver, Solver, Z3Solver};
+use slowpath_target::CostModel;
+use std::rc::Rc;
+use std::time::Duration;
+use target::target;
+
+const PROGRAMS: u64 = 2000;
+/// Programs with more paths after unrolling take the enumeration too long.
+const MOST_PATHS: u64 = 64;
+/// Lengths of packets, in bytes.
+const PACKETS: (u32, u32) = (14, 128);
+const METRICS: [Metric; 4] =
+    [Metric::BitRate, Metric::PacketRate, Metric::Component(0), Metric::Component(1)];
+
+/// What one query of the enumeration may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Programs of several kinds, from small ones with everything to larger ones without arithmetic that
+/// is hard to decide.
+fn kinds() -> Vec<Programs> {
+    let all = Features { packet_reach: 64, max_slots: 300, ..Features::all() };
+    let easy = Features { multiply: false, divide: false, variable_shifts: false, ..all.clone() };
+    vec![
+        Programs::new(all, 8),
+        Programs::new(easy.clone(), 12),
+        Programs::new(Features { loops: false, calls: false, ..easy.clone() }, 14),
+        Programs::new(Features { stack: false, helpers: false, ..easy }, 14),
+    ]
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// How many programs were compared, and why others were not.
+#[derive(Default, Debug)]
+struct Tally {
+    compared: u64,
+    paths: u64,
+    impossible: u64,
+    many_paths: u64,
+    undecided: u64,
+}
+
+fn lifted(data: &[u8]) -> Program {
+    let object = Object::parse(data).expect("an object");
+    let linked = object.link(0, None).expect("it links");
+    let (min_packet, max_packet) = (PACKETS.0 as u16, PACKETS.1 as u16);
+    let options = LiftOptions { min_packet, max_packet, ..LiftOptions::default() };
+    lift(&object, &linked, &options).expect("it is supported").program
+}
+
+fn count_paths(unrolled: &Unrolled) -> u64 {
+    let mut paths = vec![0u64; unrolled.dag.nodes.len()];
+    for (index, node) in unrolled.dag.nodes.iter().enumerate().rev() {
+        for &arc in &node.out {
+            let further = match unrolled.dag.arcs[arc as usize].head {
+                Head::Exit(_) => 1,
+                Head::Node(next) => paths[next as usize],
+            };
+            paths[index] = paths[index].saturating_add(further);
+        }
+    }
+    paths.first().copied().unwrap_or(0)
+}
+
+fn oracle() -> Z3Solver {
+    Z3Solver::new().expect("Z3 is available")
+}
+
+fn unrolled(program: &Rc<Program>) -> Unrolled {
+    unroll(Rc::clone(program), &UnrollLimits::default(), &|| false).expect("unrolls")
+}
+
+/// The slowest path that the search finds has to be the slowest of all.
+fn compare(
+    name: &str,
+    program: &Rc<Program>,
+    model: &CostModel,
+    all: &[BrutePath],
+    metric: Metric,
+) {
+    let device = target(&program.cost_classes);
+    let mut search =
+        Search::new(unrolled(program), model, device, metric, PACKETS, BitSolver::new());
+    let worst = all.iter().map(|path| search.slowness(&path.cost, path.length).1).max();
+    loop {
+        match search.step().unwrap_or_else(|error| panic!("{name}: {metric:?}: {error}")) {
+            Event::Working => {}
+            Event::Bound(bound) => assert!(
+                worst.is_none_or(|worst| bound.slowness >= worst),
+                "{name}: {metric:?}: a bound of {:?} hides a path of {worst:?}",
+                bound.slowness
+            ),
+            Event::Path(found) => {
+                let slowness = search.slowness(&found.cost, found.length).1;
+                assert_eq!(Some(slowness), worst, "{name}: {metric:?}: not the slowest path");
+                let same = all.iter().find(|path| path.path == found.path);
+                let same = same.unwrap_or_else(|| panic!("{name}: {metric:?}: an impossible path"));
+                assert_eq!(
+                    (found.cost, found.length),
+                    (same.cost, same.length),
+                    "{name}: {metric:?}"
+                );
+                return;
+            }
+            Event::Complete => {
+                assert_eq!(worst, None, "{name}: {metric:?}: no path is found");
+                return;
+            }
+            Event::GaveUp(why) => panic!("{name}: {metric:?}: gave up: {why}"),
+        }
+    }
+}
+
+/// Names the program when the engine panics.
+struct Named<'a>(&'a str);
+
+impl Drop for Named<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the program is that of {}", self.0);
+        }
+    }
+}
+
+/// Compares one program.
+fn examine(name: &str, data: &[u8], tally: &mut Tally) {
+    let _named = Named(name);
+    let program = Rc::new(lifted(data));
+    let device = target(&program.cost_classes);
+    let model = device.cost_model(&program.cost_classes).expect("all classes have prices");
+    let mut reference = unrolled(&program);
+    let paths = count_paths(&reference);
+    if paths > MOST_PATHS {
+        tally.many_paths += 1;
+        return;
+    }
+    let costs = CostGraph::new(&reference.dag, &program, &model);
+    let mut oracle = oracle();
+    oracle.set_time_limit(Some(PATIENCE));
+    let all = match all_paths(&mut reference, &costs, &mut oracle, PACKETS) {
+        Ok(all) => all,
+        Err(_) if oracle.statistics().unknown > 0 => {
+            tally.undecided += 1;
+            return;
+        }
+        Err(error) => panic!("{name}: {error}"),
+    };
+    for metric in METRICS {
+        compare(name, &program, &model, &all, metric);
+    }
+    tally.compared += 1;
+    tally.paths += paths;
+    tally.impossible += paths - all.len() as u64;
+}
+
+/// Compares the programs of every second seed.
+fn half(seeds: std::ops::Range<u64>) -> Tally {
+    let kinds = kinds();
+    let mut tally = Tally::default();
+    for seed in seeds.step_by(2) {
+        let kind = (seed / 2) as usize % kinds.len();
+        let program = kinds[kind].of_seed(seed);
+        examine(&format!("seed {seed} of kind {kind}"), &program.object(), &mut tally);
+    }
+    tally
+}
+
+#[test]
+fn guarantees_are_those_of_the_enumeration_of_every_path() {
+    let first = number("EXHAUSTIVE_SEED", 0);
+    let end = first + number("EXHAUSTIVE_PROGRAMS", PROGRAMS);
+    let (one, other) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| half(first + 1..end));
+        (half(first..end), other.join().expect("no disagreement"))
+    });
+    let compared = one.compared + other.compared;
+    assert!(10 * compared >= 9 * (end - first), "few programs compared: {one:?}, {other:?}");
+    let impossible = one.impossible + other.impossible;
+    assert!(2 * impossible >= compared, "few impossible paths: {one:?}, {other:?}");
+}
