@@ -156,6 +156,7 @@ def make_result(**changes: Any) -> Result:
             "sat": 1,
             "unsat": 33,
             "nogoods": 12,
+            "solver_checks": 40,
             "solver_seconds": 0.05,
         },
         "error": None,

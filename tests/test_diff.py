@@ -15,6 +15,7 @@ from slowpath.diff_output import CSV_COLUMNS
 from slowpath.diff_sides import Sides, load_sides
 from slowpath.exit_codes import ExitCode
 from slowpath.options import Typed
+from slowpath.results import NO_DETAIL
 from support import ROOT, make_bound, make_result, save_results, slowpath
 
 PLAIN = "examples/alaw2ulaw.bpf.o"
@@ -150,7 +151,7 @@ def test_filter_and_sort(saved: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((PLAIN,), "Missing argument"),
+        ((PLAIN,), "are required: NEW"),
         ((PLAIN, PLAIN, "--fail-on", "x*"), "'--fail-on': 'x*' is no comparison"),
         ((PLAIN, PLAIN, "--fail-on", "speed_pct < 5", *COUNT), "there is no column 'speed_pct'"),
         ((PLAIN, PLAIN, "--sort", "%"), "'--sort': '%' is no column"),
@@ -225,9 +226,7 @@ def test_an_interrupt_ends_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(file: str, *_: object) -> engine.Outcome:
         analysed.append(file)
         stopped = make_result(guarantee=make_bound(exact=False, stopped="interrupted"), paths=[])
-        return engine.Outcome(
-            stopped, {"paths": [], "code": [], "stopped": None, "usage": False}, True
-        )
+        return engine.Outcome(stopped, json.dumps(stopped), NO_DETAIL, True)
 
     monkeypatch.setattr(engine, "analyse", interrupted)
     files = [str(ROOT / file) for file in (PLAIN, OPTIMISED)]

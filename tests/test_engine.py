@@ -41,10 +41,8 @@ class Result(SimpleNamespace):
     """Stands for `_core.Result`."""
 
 
-RESULT = Result(
-    json=json.dumps({"file": "x"}),
-    detail=json.dumps({"paths": [], "code": [], "stopped": None, "usage": False}),
-)
+DETAIL = {"paths": [], "code": [], "stopped": "deadline", "usage": False}
+RESULT = Result(json='{"file": "x", "error": null}', detail=json.dumps(DETAIL))
 Install = Callable[[Callable[["FakeAnalysis"], Iterator[object]]], None]
 
 
@@ -98,7 +96,8 @@ def test_events_become_progress_and_a_result(install: Install) -> None:
     outcome = analyse("x", b"", OPTIONS, news.append)
     assert news == [Progress(1.0, 3.0, 4, 5, 0), Progress(1.0, 3.0, 4, 5, 1)]
     assert outcome.result["file"] == "x"
-    assert outcome.detail == {"paths": [], "code": [], "stopped": None, "usage": False}
+    assert outcome.text == RESULT.json
+    assert outcome.detail == DETAIL
     assert not outcome.interrupted
 
 

@@ -1,6 +1,5 @@
 """Options as typed become jobs, or errors that name the option."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,15 +90,15 @@ def test_metric(asked: str | None, requirement: Rate | None, metric: str | None)
 @pytest.mark.parametrize(
     ("typed", "option"),
     [
-        (replace(PLAIN, metric="bitrate", require="1pps"), "--require"),
-        (replace(PLAIN, target="ebpf", metric="instructions", require="1pps"), "--require"),
-        (replace(PLAIN, metric="speed"), "--metric"),
-        (replace(PLAIN, require="fast"), "--require"),
-        (replace(PLAIN, unroll="x"), "--unroll"),
-        (replace(PLAIN, paths="0"), "--paths"),
-        (replace(PLAIN, deadline=0.0), "--deadline"),
-        (replace(PLAIN, deadline=float("nan")), "--deadline"),
-        (replace(PLAIN, target="unheard-of"), "--target"),
+        (PLAIN._replace(metric="bitrate", require="1pps"), "--require"),
+        (PLAIN._replace(target="ebpf", metric="instructions", require="1pps"), "--require"),
+        (PLAIN._replace(metric="speed"), "--metric"),
+        (PLAIN._replace(require="fast"), "--require"),
+        (PLAIN._replace(unroll="x"), "--unroll"),
+        (PLAIN._replace(paths="0"), "--paths"),
+        (PLAIN._replace(deadline=0.0), "--deadline"),
+        (PLAIN._replace(deadline=float("nan")), "--deadline"),
+        (PLAIN._replace(target="unheard-of"), "--target"),
     ],
 )
 def test_the_wrong_option_is_named(typed: Typed, option: str) -> None:
@@ -111,16 +110,16 @@ def test_the_wrong_option_is_named(typed: Typed, option: str) -> None:
 def test_files_that_options_name(tmp_path: Path) -> None:
     text = tmp_path / "mine.toml"
     text.write_text("schema = 1\n")
-    made = work(replace(PLAIN, target=str(text), assume=str(text), maps=str(text)))
+    made = work(PLAIN._replace(target=str(text), assume=str(text), maps=str(text)))
     assert made.wishes.target == Target(str(text), "schema = 1\n", is_text=True)
     assert made.options.assume == made.options.maps == "schema = 1\n"
     assert set(made.option_files) == {"--target", "--assume", "--maps"}
     with pytest.raises(InputError, match="no such file"):
-        work(replace(PLAIN, assume=str(tmp_path / "missing.toml")))
+        work(PLAIN._replace(assume=str(tmp_path / "missing.toml")))
 
 
 def test_reproduction_states_the_defaults() -> None:
-    words = work(replace(PLAIN, require="40Gbit/s", cores=5)).reproduce
+    words = work(PLAIN._replace(require="40Gbit/s", cores=5)).reproduce
     assert words == [
         *("--cores", "5", "--mtu", "1500", "--require", "40Gbit/s"),
     ]

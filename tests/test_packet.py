@@ -39,7 +39,8 @@ def test_broken_notation(broken: str) -> None:
 
 
 def test_wire_bytes_fill_with_zeros() -> None:
-    assert wire_bytes([1, None, 3]) == b"\x01\x00\x03"
+    witness = make_path()["witness"] | {"packet": "01--03", "length": 5}
+    assert wire_bytes(witness) == b"\x01\x00\x03\x00\x00"
 
 
 @pytest.mark.parametrize(

@@ -28,5 +28,5 @@ def test_round_trip(packets: list[bytes]) -> None:
 
 
 def test_file(tmp_path: Path) -> None:
-    write_pcap(tmp_path / "out.pcap", [b"abc"])
+    write_pcap(str(tmp_path / "out.pcap"), [b"abc"])
     assert read_pcap((tmp_path / "out.pcap").read_bytes()) == [b"abc"]

@@ -8,7 +8,15 @@ import pytest
 from slowpath.report_csv import COLUMNS
 from slowpath.report_single import format_cycles, full_report
 from slowpath.reporters import Format, choose_reporter
-from slowpath.results import Detail, Result, Stretch, failed_result, is_capped, own_rate
+from slowpath.results import (
+    DESCRIBED_PATHS,
+    Detail,
+    Result,
+    Stretch,
+    failed_result,
+    is_capped,
+    own_rate,
+)
 from slowpath.terminal import one_line
 from support import GOLDEN, check_golden, make_bound, make_path, make_result
 
@@ -73,7 +81,7 @@ def write(form: Format, results: list[Result]) -> str:
     reporter = choose_reporter(form, [r["file"] for r in results], verbose=False)
     lines = [*reporter.start()]
     for result in results:
-        lines += reporter.add(result, DETAIL)
+        lines += reporter.add(result, DETAIL, json.dumps(result, ensure_ascii=False))
     return "".join(f"{line.text}\n" for line in [*lines, *reporter.finish()])
 
 
@@ -121,6 +129,29 @@ def test_json() -> None:
     assert document["results"][0]["guarantee"] == make_bound()
     assert document["results"][1]["error"] == "bad.asm:3: no such thing"
     assert document["results"][0].keys() == document["results"][1].keys()
+
+
+def test_json_survives_any_encoding() -> None:
+    odd = make_result(file='\N{LATIN SMALL LETTER E WITH ACUTE}\N{SNAKE}".asm')
+    text = write("json", [odd, FAILED])
+    assert text.isascii()
+    files = [entry["file"] for entry in json.loads(text)["results"]]
+    assert files == [odd["file"], FAILED["file"]]
+
+
+def test_of_many_paths_the_slowest_are_described() -> None:
+    rates = [24e9 + 1e9 * (index // 50) for index in range(250)]
+    paths = [make_path(bitrate_bps=rate) for rate in rates]
+    detail = DETAIL | {"paths": DETAIL["paths"] * DESCRIBED_PATHS}
+    text = text_of(make_result(paths=paths), detail)
+    assert text.count("  witness  ") == DESCRIBED_PATHS == 100
+    assert "satisfiable path 100 of 250: 25.0 Gbit/s" in text
+    assert text.endswith(
+        "\n\n150 more satisfiable paths, from 26.0 Gbit/s to 28.0 Gbit/s; "
+        "--format json has them all\n"
+    )
+    (last,) = text_of(make_result(paths=paths[:101]), detail).splitlines()[-1:]
+    assert last == "1 more satisfiable path, 26.0 Gbit/s; --format json has them all"
 
 
 def test_csv() -> None:

@@ -3,8 +3,8 @@
 It knows what a result is and who is to blame for a failure; the commands know what to do with it.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from slowpath import engine
@@ -12,14 +12,11 @@ from slowpath.exit_codes import ExitCode
 from slowpath.kernels import Kernels
 from slowpath.plan import Plan, Task, Wishes
 from slowpath.progress import live_line
-from slowpath.results import Detail, Result, failed_result
+from slowpath.results import NO_DETAIL, Detail, Result, failed_result
 from slowpath.terminal import error, note
 
-_NO_DETAIL: Detail = {"paths": [], "code": [], "stopped": None, "usage": False}
 
-
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """What is to be analysed, and how."""
 
     files: Sequence[str]
@@ -35,6 +32,7 @@ class Analysed(NamedTuple):
 
     task: Task
     result: Result
+    text: str  # the result as JSON
     detail: Detail
     interrupted: bool  # the user wants no more
 
@@ -51,38 +49,36 @@ def analyse_all(
     """Analyses every program; a failure does not stop the rest, an interrupt does."""
     for task in tasks:
         if interrupted:
-            result = _failure(task, "interrupted before it was analysed")
-            yield Analysed(task, result, _NO_DETAIL | {"stopped": "interrupted"}, interrupted)
-            continue
-        result, detail, interrupted = _analyse(work, task, kernels)
-        yield Analysed(task, result, detail, interrupted)
+            outcome = _failure(task, "interrupted before it was analysed", "interrupted")
+        else:
+            outcome = _analyse(work, task, kernels)
+        interrupted = interrupted or outcome.interrupted
+        yield Analysed(task, outcome.result, outcome.text, outcome.detail, interrupted)
 
 
-def _analyse(work: Work, task: Task, kernels: Kernels) -> tuple[Result, Detail, bool]:
-    """The result, its details, and whether the user wants no more."""
+def _analyse(work: Work, task: Task, kernels: Kernels) -> engine.Outcome:
     if task.error is not None:
-        return _failure(task, task.error), _NO_DETAIL, False
+        return _failure(task, task.error)
     choice = engine.Choice(0, None)
     if task.program is not None:
         kernel = kernels.for_program(needed=task.program.needs_kernel)
         choice = engine.Choice(task.program.number, kernel)
     target = task.target
-    options = replace(
-        work.options, target=target.text, target_is_text=target.is_text, metric=task.metric
+    options = work.options._replace(
+        target=target.text, target_is_text=target.is_text, metric=task.metric
     )
     try:
         with live_line(task.label, task.metric) as show:
             return engine.analyse(task.file, task.data, options, show, choice)
     except engine.EngineError as defect:
-        message = f"internal error: {defect}; please report it"
-        return _failure(task, message), _NO_DETAIL, False
+        return _failure(task, f"internal error: {defect}; please report it")
 
 
-def _failure(task: Task, message: str) -> Result:
+def _failure(task: Task, message: str, stopped: str | None = None) -> engine.Outcome:
     result = failed_result(task.file, task.target.name, task.metric, message)
     if task.program is not None:
         result["section"], result["program"] = task.program.section, task.program.name
-    return result
+    return engine.Outcome(result, json.dumps(result), NO_DETAIL | {"stopped": stopped}, False)
 
 
 def judge(analysed: Analysed) -> ExitCode:

@@ -1,8 +1,7 @@
 """The command `slowpath annotate`: the code of programs with what each line costs at worst."""
 
 import json
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from slowpath import engine
 from slowpath.analyses import Analysed, Complaints, Work, analyse_all, judge, note_remarks
@@ -12,11 +11,10 @@ from slowpath.annotate_sources import Source, find_source
 from slowpath.exit_codes import ExitCode, worst
 from slowpath.kernels import Kernels
 from slowpath.plan import make_plan
-from slowpath.terminal import note, out
+from slowpath.terminal import note, out, out_lines
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """How programs are to be shown."""
 
     form: Literal["table", "json"]
@@ -34,6 +32,7 @@ def annotate(work: Work, wanted: Wanted) -> ExitCode:
     plan = make_plan(work.files, work.wishes)
     note_remarks(plan)
     complaints = Complaints(work)
+    work = work._replace(options=work.options._replace(code=True))
     codes = list[ExitCode]()
     if wanted.form == "json":
         out(f'{{"slowpath": {json.dumps(engine.version())}, "annotations": [')
@@ -53,12 +52,10 @@ def annotate(work: Work, wanted: Wanted) -> ExitCode:
 
 
 def _report(analysed: Analysed, annotated: Annotation, wanted: Wanted) -> None:
-    for line in headline(analysed.result):
-        out(line)
+    out_lines(headline(analysed.result))
     out("")
     sources = _sources(annotated)
-    for line in annotation_report(annotated, sources, instructions=wanted.instructions):
-        out(line)
+    out_lines(annotation_report(annotated, sources, instructions=wanted.instructions))
 
 
 def _sources(annotated: Annotation) -> dict[str, Source]:

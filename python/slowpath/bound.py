@@ -4,30 +4,28 @@ It knows the order of things; options are read in `options`, programs are found 
 analysed in `analyses`, results are written by `reporters`.
 """
 
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 from slowpath.analyses import Analysed, Complaints, Work, analyse_all, judge, note_remarks
 from slowpath.exit_codes import ExitCode, worst
 from slowpath.inputs import write_error
 from slowpath.kernels import Kernels
-from slowpath.packet import wire_bytes, witness_bytes
+from slowpath.packet import wire_bytes
 from slowpath.pcap import write_pcap
 from slowpath.plan import make_plan
 from slowpath.rates import Rate
 from slowpath.reporters import Format, choose_reporter
 from slowpath.requirement import Decision, decide, explain, reproduce
-from slowpath.terminal import error, note, out
+from slowpath.terminal import error, note, out_lines
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """What the command line asks for."""
 
     work: Work
     requirement: Rate | None
     form: Format
-    pcap: Path | None
+    pcap: str | None
     verbose: bool
 
 
@@ -47,18 +45,17 @@ def run(job: Job) -> ExitCode:
     reporter = choose_reporter(job.form, labels, verbose=job.verbose)
     complaints = Complaints(job.work)
     codes, packets = list[ExitCode](), list[bytes]()
-    for line in reporter.start():
-        out(line)
-    for analysed in analyse_all(job.work, plan.tasks, kernels):
+    options = job.work.options._replace(path_details=reporter.described_paths)
+    out_lines(reporter.start())
+    for analysed in analyse_all(job.work._replace(options=options), plan.tasks, kernels):
         code = _judge(job, analysed)
         codes.append(code)
-        packets += (wire_bytes(witness_bytes(path["witness"])) for path in analysed.result["paths"])
-        for line in reporter.add(analysed.result, analysed.detail):
-            out(line)
+        if job.pcap is not None:
+            packets += (wire_bytes(path["witness"]) for path in analysed.result["paths"])
+        out_lines(reporter.add(analysed.result, analysed.detail, analysed.text))
         complaints.add(analysed)
         _complain(job, analysed, code)
-    for line in reporter.finish():
-        out(line)
+    out_lines(reporter.finish())
     if job.pcap is not None:
         _save_packets(job.pcap, packets)
     return worst(codes)
@@ -81,8 +78,8 @@ def _complain(job: Job, analysed: Analysed, code: ExitCode) -> None:
     note(f"reproduce: {reproduce('bound', [task.file], [*options, *job.work.reproduce])}")
 
 
-def _save_packets(path: Path, packets: list[bytes]) -> None:
+def _save_packets(path: str, packets: list[bytes]) -> None:
     try:
         write_pcap(path, packets)
     except OSError as problem:
-        raise write_error(str(path), problem) from None
+        raise write_error(path, problem) from None

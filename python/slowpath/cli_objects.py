@@ -1,119 +1,125 @@
 """The command line of `slowpath compile` and `slowpath show`, which are about objects only."""
 
-from pathlib import Path
-from typing import Annotated, Literal
+from argparse import Namespace
 
-import typer
+from slowpath.cli_command import Command, argument, option, within
+from slowpath.cli_options import (
+    BTF,
+    MAP_ABI,
+    MTU,
+    OUTPUT,
+    PROG_NAME,
+    PROGRAMS,
+    SECTION,
+    form_option,
+    selection,
+)
 
-from slowpath.cli_failures import failures_told
-from slowpath.cli_options import KernelTypes, MapAbi, Mtu, Names, Sections
+_CODE = "How to compile"
+_PROOF = "Verification"
 
 
-def compile_object(
-    context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A BPF object (*.bpf.o).")],
-    section: Sections = None,
-    prog_name: Names = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
+def _compile(given: Namespace) -> int:
+    from slowpath.compile import compile_object
+    from slowpath.compile_options import Typed, make_job
+
+    typed = Typed(
+        selection=selection(given),
+        target=given.target,
+        map_abi=given.map_abi,
+        btf=given.btf,
+        output=given.output,
+        form=given.format,
+        source=given.source,
+        verify=given.verify,
+        mtu=given.mtu,
+        deadline=given.deadline,
+    )
+    return compile_object(make_job(given.file, typed))
+
+
+def _show(given: Namespace) -> int:
+    from slowpath.show import Wanted, show_objects
+
+    wanted = Wanted(selection(given), given.format, given.listing, given.deadline)
+    return show_objects(given.file, wanted, given.btf)
+
+
+COMPILE = Command(
+    (
+        "Compile a program of an object as the driver of the card would, and print the listing.",
+        "The listing is what slowpath bound reads, with --source too. What --verify says goes to "
+        "standard error.",
+        "Exit codes: 0 fine, 1 --verify found a packet with which the card does something else "
+        "than the kernel, 2 wrong usage, 3 the file cannot be read or the card cannot run the "
+        "program, 4 --verify did not decide.",
+    ),
+    (
+        argument("FILE", "A BPF object (*.bpf.o)."),
+        SECTION,
+        PROG_NAME,
+        option(
+            _CODE,
+            "--target",
             metavar="NAME|FILE.toml",
             help="Device to compile for, a built-in one or a description; by default "
             "agilio-cx-2x40.",
         ),
-    ] = None,
-    map_abi: MapAbi = None,
-    btf: KernelTypes = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write it to a file."),
-    ] = None,
-    source: Annotated[
-        bool,
-        typer.Option(
-            "--source",
-            help="Put source lines and BPF instructions, as comments, before the instructions "
-            "that are for them.",
-        ),
-    ] = False,
-    verify: Annotated[
-        bool,
-        typer.Option(
+        MAP_ABI._replace(group=_CODE),
+        BTF._replace(group=_CODE),
+        option(
+            _PROOF,
             "--verify",
+            action="store_true",
             help="Prove, path by path, that the program does the same on the card as in the "
             "kernel. Ctrl-C and --deadline end it.",
         ),
-    ] = False,
-    mtu: Mtu = 1500,
-    deadline: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Stop --verify after this time."),
-    ] = None,
-    form: Annotated[
-        Literal["listing", "json"],
-        typer.Option("--format", help="Format of the output; json is stable."),
-    ] = "listing",
-) -> None:
-    """Compile a program of an object as the driver of the card would, and print the listing.
-
-    The listing is what slowpath bound reads, with --source too. What --verify says goes to standard
-    error.
-
-    Exit codes: 0 fine, 1 --verify found a packet with which the card does something else than the
-    kernel, 2 wrong usage, 3 the file cannot be read or the card cannot run the program, 4 --verify
-    did not decide.
-    """
-    from slowpath.compile import compile_object
-    from slowpath.compile_options import Typed, make_job
-    from slowpath.selection import Selection
-
-    selection = Selection(tuple(section or ()), tuple(prog_name or ()))
-    typed = Typed(
-        selection=selection,
-        target=target,
-        map_abi=map_abi,
-        btf=btf,
-        output=output,
-        form=form,
-        source=source,
-        verify=verify,
-        mtu=mtu,
-        deadline=deadline,
-    )
-    with failures_told(context):
-        code = compile_object(make_job(file, typed))
-    raise typer.Exit(code)
-
-
-def show_objects(
-    context: typer.Context,
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="BPF objects (*.bpf.o).")],
-    section: Sections = None,
-    prog_name: Names = None,
-    btf: KernelTypes = None,
-    deadline: Annotated[
-        float,
-        typer.Option(
-            min=0, metavar="SECONDS", help="Time for finding the loop bounds of each program."
+        MTU._replace(group=_PROOF),
+        option(
+            _PROOF,
+            "--deadline",
+            metavar="SECONDS",
+            type=float,
+            help="Stop --verify after this time.",
         ),
-    ] = 5,
-    listing: Annotated[
-        bool, typer.Option("--listing", help="Add the instructions, with their source lines.")
-    ] = False,
-    form: Annotated[
-        Literal["table", "json"],
-        typer.Option("--format", help="Format of the output; json is stable."),
-    ] = "table",
-) -> None:
-    """Show what BPF objects contain: programs, maps, helpers, loops, and what is not supported.
-
-    Exit code 3 when a file cannot be read, or a program of it cannot be linked; the others are
-    shown.
-    """
-    from slowpath.selection import Selection
-    from slowpath.show import Wanted, show_objects
-
-    selection = Selection(tuple(section or ()), tuple(prog_name or ()))
-    with failures_told(context):
-        code = show_objects(files, Wanted(selection, form, listing, deadline), btf)
-    raise typer.Exit(code)
+        option(OUTPUT, "-o", "--output", metavar="FILE", help="Write it to a file."),
+        option(
+            OUTPUT,
+            "--source",
+            action="store_true",
+            help="Put source lines and BPF instructions, as comments, before the instructions "
+            "that are for them.",
+        ),
+        form_option(("listing", "json"), "json is stable"),
+    ),
+    _compile,
+)
+SHOW = Command(
+    (
+        "Show what BPF objects contain: programs, maps, helpers, loops, and what is not supported.",
+        "Exit code 3 when a file cannot be read, or a program of it cannot be linked; the others "
+        "are shown.",
+    ),
+    (
+        argument("FILE", "BPF objects (*.bpf.o).", many=True),
+        SECTION,
+        PROG_NAME,
+        BTF._replace(group=PROGRAMS),
+        option(
+            OUTPUT,
+            "--deadline",
+            metavar="SECONDS",
+            type=within(float, 0),
+            default=5,
+            help="Time for finding the loop bounds of each program (default: %(default)s).",
+        ),
+        option(
+            OUTPUT,
+            "--listing",
+            action="store_true",
+            help="Add the instructions, with their source lines.",
+        ),
+        form_option(("table", "json"), "json is stable"),
+    ),
+    _show,
+)

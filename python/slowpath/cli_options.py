@@ -1,106 +1,161 @@
 """The options that several commands have, with their help texts."""
 
-from typing import Annotated, Literal
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import typer
+from slowpath.cli_command import Option, argument, option, within
 
-Sections = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--section", "-s", metavar="GLOB", help="Only programs of objects in such sections."
-    ),
-]
-Names = Annotated[
-    list[str] | None,
-    typer.Option("--prog-name", "-n", metavar="GLOB", help="Only programs of such names."),
-]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        "--target",
-        metavar="NAME|FILE.toml",
-        help="Device, a built-in one or a description; by default agilio-cx-2x40, which objects "
-        "are compiled for. ebpf counts the instructions of objects.",
-    ),
-]
-Metric = Annotated[
-    str | None,
-    typer.Option(
-        "--metric",
-        metavar="NAME",
-        help="What to guarantee: bitrate (the default) or packetrate; with target ebpf, "
-        "instructions (the default) or memory-accesses.",
-    ),
-]
-Cores = Annotated[
-    int | None,
-    typer.Option(
-        "--cores",
-        min=1,
-        max=2**32 - 1,
-        metavar="N",
-        help="Cores to use; by default all of the target.",
-    ),
-]
-Unroll = Annotated[
-    str | None,
-    typer.Option(
-        "--unroll",
-        metavar="N|N@LOCATION,...",
-        help="Most iterations of loops (0: no limit), or of the loop at a location: "
-        "FILE:LINE or .INSTRUCTION. Only loops whose limit cannot be derived need one; the "
-        "error names their locations.",
-    ),
-]
-Mtu = Annotated[
-    int,
-    typer.Option(
-        "--mtu",
-        min=60,
-        max=16383,
-        metavar="BYTES",
-        help="Longest packet, Ethernet header included, frame check sequence not.",
-    ),
-]
-Deadline = Annotated[
-    float | None,
-    typer.Option(
-        "--deadline",
-        metavar="SECONDS",
-        help="Stop the search of each program after this time with the bound reached so far.",
-    ),
-]
-Assume = Annotated[
-    str | None,
-    typer.Option(
-        "--assume",
-        metavar="FILE",
-        help="Assumptions (TOML): prices that the target leaves open, helpers that are not "
-        "supported.",
-    ),
-]
-Maps = Annotated[
-    str | None,
-    typer.Option(
-        "--maps",
-        metavar="FILE",
-        help="Content of maps (TOML or JSON); maps that it does not name may hold anything.",
-    ),
-]
-MapAbi = Annotated[
-    Literal["array-pointer", "call"] | None,
-    typer.Option(
-        "--map-abi",
-        help="How programs that are compiled for a device reach maps: array-pointer (the default), "
-        "as the firmware of the published measurements has it, or call, as the stock firmware has "
-        "it.",
-    ),
-]
-KernelTypes = Annotated[
-    str | None,
-    typer.Option(
-        "--btf",
-        metavar="FILE",
-        help="Types (BTF) of the kernel that objects are for; by default the running one.",
-    ),
-]
+if TYPE_CHECKING:
+    from slowpath.options import Typed
+    from slowpath.selection import Selection
+
+PROGRAMS = "Which programs"
+GUARANTEE = "What to guarantee"
+SEARCH = "How far to search"
+ASSUMED = "What to assume"
+OUTPUT = "Output"
+
+FILES = argument("FILE", "BPF objects (*.bpf.o) and NFP listings (*.asm).", many=True)
+
+SECTION = option(
+    PROGRAMS,
+    "-s",
+    "--section",
+    metavar="GLOB",
+    action="append",
+    default=[],
+    help="Only programs of objects in such sections.",
+)
+PROG_NAME = option(
+    PROGRAMS,
+    "-n",
+    "--prog-name",
+    metavar="GLOB",
+    action="append",
+    default=[],
+    help="Only programs of such names.",
+)
+TARGET = option(
+    GUARANTEE,
+    "--target",
+    metavar="NAME|FILE.toml",
+    help="Device, a built-in one or a description; by default agilio-cx-2x40, which objects are "
+    "compiled for. ebpf counts the instructions of objects.",
+)
+METRIC = option(
+    GUARANTEE,
+    "--metric",
+    metavar="NAME",
+    help="What to guarantee: bitrate (the default) or packetrate; with target ebpf, instructions "
+    "(the default) or memory-accesses.",
+)
+CORES = option(
+    GUARANTEE,
+    "--cores",
+    metavar="N",
+    type=within(int, 1, 2**32 - 1),
+    help="Cores to use; by default all of the target.",
+)
+UNROLL = option(
+    SEARCH,
+    "--unroll",
+    metavar="N|N@LOCATION,...",
+    help="Most iterations of loops (0: no limit), or of the loop at a location: FILE:LINE or "
+    ".INSTRUCTION. Only loops whose limit cannot be derived need one; the error names their "
+    "locations.",
+)
+MTU = option(
+    GUARANTEE,
+    "--mtu",
+    metavar="BYTES",
+    type=within(int, 60, 16383),
+    default=1500,
+    help="Longest packet, 60 to 16383 bytes, Ethernet header included, frame check sequence not "
+    "(default: %(default)s).",
+)
+DEADLINE = option(
+    SEARCH,
+    "--deadline",
+    metavar="SECONDS",
+    type=float,
+    help="Stop the search of each program after this time with the bound reached so far.",
+)
+ASSUME = option(
+    ASSUMED,
+    "--assume",
+    metavar="FILE",
+    help="Assumptions (TOML): prices that the target leaves open, helpers that are not supported.",
+)
+MAPS = option(
+    ASSUMED,
+    "--maps",
+    metavar="FILE",
+    help="Content of maps (TOML or JSON); maps that it does not name may hold anything.",
+)
+MAP_ABI = option(
+    ASSUMED,
+    "--map-abi",
+    choices=("array-pointer", "call"),
+    help="How programs that are compiled for a device reach maps: array-pointer (the default), as "
+    "the firmware of the published measurements has it, or call, as the stock firmware has it.",
+)
+BTF = option(
+    ASSUMED,
+    "--btf",
+    metavar="FILE",
+    help="Types (BTF) of the kernel that objects are for; by default the running one.",
+)
+
+ANALYSIS = (
+    SECTION,
+    PROG_NAME,
+    TARGET,
+    METRIC,
+    CORES,
+    MTU,
+    UNROLL,
+    DEADLINE,
+    ASSUME,
+    MAPS,
+    MAP_ABI,
+    BTF,
+)
+"""The options of all commands that analyse programs."""
+
+
+def form_option(forms: Sequence[str], promise: str) -> Option:
+    """The option that says how the output is written; the first form is the default."""
+    return option(
+        OUTPUT,
+        "--format",
+        choices=forms,
+        default=forms[0],
+        help=f"Format of the output; {promise} (default: %(default)s).",
+    )
+
+
+def selection(given: Namespace) -> "Selection":
+    """The programs that are meant."""
+    from slowpath.selection import Selection
+
+    return Selection(tuple(given.section), tuple(given.prog_name))
+
+
+def analysis(given: Namespace) -> "Typed":
+    """The options in `ANALYSIS`, as typed."""
+    from slowpath.options import Typed
+
+    return Typed(
+        selection=selection(given),
+        target=given.target,
+        metric=given.metric,
+        cores=given.cores,
+        mtu=given.mtu,
+        unroll=given.unroll,
+        deadline=given.deadline,
+        assume=given.assume,
+        maps=given.maps,
+        map_abi=given.map_abi,
+        btf=given.btf,
+    )

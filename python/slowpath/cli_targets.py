@@ -1,51 +1,42 @@
 """The command line of `slowpath targets`."""
 
-from typing import Annotated
+from argparse import Namespace
 
-import typer
-
-from slowpath.cli_failures import failures_told
-
-targets_app = typer.Typer(
-    help="Describe the devices that programs can be analysed for.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+from slowpath.cli_command import Command, Group, argument
 
 
-@targets_app.command("list")
-def list_(context: typer.Context) -> None:
-    """List the built-in targets."""
+def _list(_given: Namespace) -> int:
     from slowpath.targets import list_targets
 
-    with failures_told(context):
-        code = list_targets()
-    raise typer.Exit(code)
+    return list_targets()
 
 
-@targets_app.command()
-def show(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A built-in target.")],
-) -> None:
-    """Print the description of a built-in target, a starting point for your own."""
+def _show(given: Namespace) -> int:
     from slowpath.targets import show_target
 
-    with failures_told(context):
-        code = show_target(name)
-    raise typer.Exit(code)
+    return show_target(given.name)
 
 
-@targets_app.command()
-def check(
-    context: typer.Context,
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE", help="Target descriptions (*.toml).")
-    ],
-) -> None:
-    """Check target descriptions. Exit code 3 when one is not valid."""
+def _check(given: Namespace) -> int:
     from slowpath.targets import check_targets
 
-    with failures_told(context):
-        code = check_targets(files)
-    raise typer.Exit(code)
+    return check_targets(given.file)
+
+
+TARGETS = Group(
+    ("Describe the devices that programs can be analysed for.",),
+    (),
+    {
+        "list": Command(("List the built-in targets.",), (), _list),
+        "show": Command(
+            ("Print the description of a built-in target, a starting point for your own.",),
+            (argument("NAME", "A built-in target."),),
+            _show,
+        ),
+        "check": Command(
+            ("Check target descriptions. Exit code 3 when one is not valid.",),
+            (argument("FILE", "Target descriptions (*.toml).", many=True),),
+            _check,
+        ),
+    },
+)

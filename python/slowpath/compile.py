@@ -4,9 +4,8 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from slowpath import engine
 from slowpath.compile_report import interleaved
@@ -17,11 +16,10 @@ from slowpath.inputs import InputError, read_program, write_error
 from slowpath.kernels import Kernels
 from slowpath.plan import OptionError, Target
 from slowpath.selection import Selection, choose, list_programs
-from slowpath.terminal import note, out
+from slowpath.terminal import note, out_lines
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """What the command line asks for."""
 
     file: str
@@ -127,8 +125,7 @@ def _deliver(job: Job, lines: Iterator[str] | list[str]) -> None:
         InputError: when it cannot be written.
     """
     if job.output is None:
-        for line in lines:
-            out(line)
+        out_lines(lines)
         return
     try:
         _write(job.output, "".join(f"{line}\n" for line in lines))

@@ -1,8 +1,7 @@
 """Turns the options of `slowpath compile`, as typed, into a job; says which one is wrong."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from slowpath import engine
 from slowpath.compile import Job
@@ -11,15 +10,14 @@ from slowpath.plan import OptionError
 from slowpath.selection import Selection
 
 
-@dataclass(frozen=True)
-class Typed:
+class Typed(NamedTuple):
     """The options as the user typed them."""
 
     selection: Selection
     target: str | None
     map_abi: str | None
     btf: str | None
-    output: Path | None
+    output: str | None
     form: Literal["listing", "json"]
     source: bool
     verify: bool
@@ -46,7 +44,7 @@ def make_job(file: str, typed: Typed) -> Job:
         target=read_option("--target", choose_target, typed.target),
         map_abi=typed.map_abi,
         btf=typed.btf,
-        output=output,
+        output=None if output is None else Path(output),
         form=typed.form,
         source=typed.source,
         verify=engine.Effort(typed.mtu, deadline) if typed.verify else None,

@@ -1,8 +1,7 @@
 """The command `slowpath diff`: what a change did to the guarantees of programs."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from slowpath.diff_columns import Row, make_row
 from slowpath.diff_filters import (
@@ -27,15 +26,14 @@ from slowpath.options import repeat
 from slowpath.plan import OptionError
 from slowpath.requirement import reproduce
 from slowpath.selection import Selection
-from slowpath.terminal import error, note, out
+from slowpath.terminal import error, note, out_lines
 
 Format = Literal["table", "json", "csv", "markdown"]
 _FORMATS = {"table": table, "json": json_lines, "csv": csv_lines, "markdown": markdown}
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What is to be shown of a comparison, and what must not be."""
 
     form: Format
@@ -81,8 +79,7 @@ def diff(sides: Sides, wanted: Wanted) -> ExitCode:
     shown = sort_rows(keep_rows(rows, wanted.filters), wanted.orders)
     changes = [changed_lines(row.pair) for row in shown]
     report = Report(old.file, new.file, shown, changes, stopped, commands, wanted.lines)
-    for line in _FORMATS[wanted.form](report):
-        out(line)
+    out_lines(_FORMATS[wanted.form](report))
     for failure, command in zip(stopped, commands, strict=True):
         error(failure.row.pair.label, failure.reason)
         note(f"reproduce: {command}")
@@ -112,7 +109,7 @@ def _check_columns(wanted: Wanted, rows: Sequence[Row]) -> None:
 def _reproduce(sides: Sides, old: Side, new: Side, failure: Failure) -> str:
     """The shell command that shows one failure again."""
     pair, options = failure.row.pair, list[str]()
-    typed = replace(sides.typed, selection=_only(pair, sides.typed.selection))
+    typed = sides.typed._replace(selection=_only(pair, sides.typed.selection))
     if old.saved and new.saved:
         options += typed.selection.words()
     else:

@@ -1,7 +1,6 @@
 """The two sides of a comparison: programs that are analysed now, or results that were saved."""
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import NamedTuple
 
 from slowpath.analyses import Complaints, Work, analyse_all, judge, note_remarks
@@ -128,9 +127,9 @@ def _refuse_options(typed: Typed) -> None:
     Raises:
         OptionError: naming the first one.
     """
-    for field in fields(typed):
-        if field.name != "selection" and getattr(typed, field.name) != field.default:
+    for name, (value, default) in zip(typed._fields, zip(typed, Typed(), strict=True), strict=True):
+        if name != "selection" and value != default:
             raise OptionError(
-                f"--{field.name.replace('_', '-')}",
+                f"--{name.replace('_', '-')}",
                 "OLD and NEW are saved results, nothing is analysed",
             )

@@ -8,23 +8,23 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FrameType
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from slowpath import _core
-from slowpath.compile_result import Compiled, Verification
 from slowpath.inputs import InputError
-from slowpath.objects import BpfObject
 from slowpath.results import Detail, Result
+
+if TYPE_CHECKING:
+    from slowpath.compile_result import Compiled, Verification
+    from slowpath.objects import BpfObject
 
 
 class EngineError(Exception):
     """The engine ended without a result: a defect of slowpath, not of the program."""
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """What an analysis is asked for."""
 
     target: str  # name of a built-in target, or a description when `target_is_text`
@@ -38,6 +38,8 @@ class Options:
     assume: str | None  # TOML text
     maps: str | None  # TOML or JSON text
     map_abi: str | None  # how compiled programs reach maps; None: the default
+    path_details: int = 0  # of so many paths, what only human reports show
+    code: bool = False  # all instructions of the program, in the detail
 
 
 class Progress(NamedTuple):
@@ -54,6 +56,7 @@ class Outcome(NamedTuple):
     """The result of an analysis."""
 
     result: Result
+    text: str  # the result, as the JSON that the engine wrote
     detail: Detail
     interrupted: bool
 
@@ -149,7 +152,7 @@ def show(
     chosen: list[int],
     kernel: Kernel | None,
     depth: Depth,
-) -> BpfObject:
+) -> "BpfObject":
     """What the chosen programs of the BPF object in `data` contain; `file` names it.
 
     Raises:
@@ -170,7 +173,7 @@ def show(
     return shown
 
 
-def compile_program(file: str, data: bytes, choice: Choice, map_abi: str | None) -> Compiled:
+def compile_program(file: str, data: bytes, choice: Choice, map_abi: str | None) -> "Compiled":
     """A program of the BPF object in `data` as the card runs it; `file` names the object.
 
     Raises:
@@ -195,7 +198,7 @@ class Effort(NamedTuple):
 
 def verify_program(
     file: str, data: bytes, choice: Choice, map_abi: str | None, effort: Effort
-) -> Verification:
+) -> "Verification":
     """Whether a program of the BPF object in `data` does the same on the card.
 
     An interrupt (Ctrl-C) ends it with what is known by then; a second one raises
@@ -254,6 +257,8 @@ def analyse(
         assume=options.assume,
         maps=options.maps,
         map_abi=options.map_abi,
+        path_details=options.path_details,
+        code=options.code,
     )
     news = Progress(0.0, 0.0, 0, 0, 0)
     with _interrupts_call(analysis.stop) as interrupted:
@@ -263,13 +268,16 @@ def analyse(
                     news = _updated(news, event)
                     on_progress(news)
                 case _core.Result():
-                    return Outcome(
-                        json.loads(event.json), json.loads(event.detail), interrupted.is_set()
-                    )
+                    return _outcome(event, interrupted=interrupted.is_set())
                 case _core.Path():
                     news = news._replace(paths=event.index)
                     on_progress(news)
     raise EngineError("the engine ended without a result")
+
+
+def _outcome(event: _core.Result, *, interrupted: bool) -> Outcome:
+    text = event.json
+    return Outcome(json.loads(text), text, json.loads(event.detail), interrupted)
 
 
 def _as_core(kernel: Kernel | None) -> _core.Kernel | None:

@@ -1,7 +1,5 @@
 """Reads the files that a user names; says in one line why one cannot be read."""
 
-from pathlib import Path
-
 _LARGEST_MEBIBYTES = 256
 """No program comes near; it keeps endless files (`/dev/zero`) from filling the memory."""
 
@@ -23,7 +21,7 @@ def read_program(file: str) -> bytes:
     """
     limit = _LARGEST_MEBIBYTES << 20
     try:
-        with Path(file).open("rb") as stream:
+        with open(file, "rb") as stream:
             data = stream.read(limit + 1)
     except IsADirectoryError:
         raise InputError(file, "is a directory; name the files in it") from None

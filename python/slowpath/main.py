@@ -1,8 +1,8 @@
 """The entry point: whatever happens, the user reads a line and not a traceback."""
 
+import gc
 import os
 import sys
-import traceback
 
 from slowpath.cli import app
 from slowpath.exit_codes import ExitCode
@@ -13,16 +13,28 @@ _TRACEBACK = "SLOWPATH_TRACEBACK"
 
 def main() -> None:
     """Runs the command line and exits."""
+    # Results are trees without cycles; looking for some among thousands of paths takes seconds.
+    gc.disable()
     prepare_streams()
     try:
-        app(prog_name="slowpath")
-    except (SystemExit, KeyboardInterrupt) as leaving:
-        sys.exit(leaving.code if isinstance(leaving, SystemExit) else ExitCode.INTERRUPTED)
+        code = app(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = ExitCode.INTERRUPTED
+    except SystemExit:
+        raise
     except BaseException as defect:  # noqa: BLE001 - a panic of the engine is no Exception
-        if os.environ.get(_TRACEBACK):
-            traceback.print_exc()
-        note(
-            f"internal error: {type(defect).__name__}: {defect} "
-            f"(please report it; {_TRACEBACK}=1 shows where)"
-        )
-        sys.exit(ExitCode.DEFECT)
+        _report(defect)
+        code = ExitCode.DEFECT
+    gc.freeze()  # nor is anything to be collected at the end
+    sys.exit(code)
+
+
+def _report(defect: BaseException) -> None:
+    if os.environ.get(_TRACEBACK):
+        import traceback
+
+        traceback.print_exception(defect)
+    note(
+        f"internal error: {type(defect).__name__}: {defect} "
+        f"(please report it; {_TRACEBACK}=1 shows where)"
+    )

@@ -1,11 +1,9 @@
 """Turns the options of commands that analyse, as typed, into work; says which one is wrong."""
 
 import math
-import re
+import os.path
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from slowpath import engine
 from slowpath.analyses import Work
@@ -18,15 +16,13 @@ from slowpath.selection import Selection
 
 DEFAULT_TARGET = "agilio-cx-2x40"
 DEFAULT_MTU = 1500
-_UNROLL = re.compile(r"[0-9]+(@[^\s,@]+)?")
 
 
 T = TypeVar("T")
 V = TypeVar("V")
 
 
-@dataclass(frozen=True)
-class Typed:
+class Typed(NamedTuple):
     """The options of an analysis as the user typed them."""
 
     target: str | None = None
@@ -41,7 +37,7 @@ class Typed:
     maps: str | None = None
     map_abi: str | None = None
     btf: str | None = None
-    selection: Selection = field(default_factory=Selection)
+    selection: Selection = Selection()
 
 
 def parse_unroll(text: str) -> list[str]:
@@ -52,12 +48,19 @@ def parse_unroll(text: str) -> list[str]:
     """
     pieces = [piece.strip() for piece in text.split(",")]
     for piece in pieces:
-        if _UNROLL.fullmatch(piece) is None:
+        if not _is_loop_limit(piece):
             raise ValueError(
                 f"{piece!r} is not a loop limit; write N, or N@LOCATION,... "
                 "with the locations that slowpath named, such as 10@filter.c:44"
             )
     return pieces
+
+
+def _is_loop_limit(piece: str) -> bool:
+    """Whether this is `N` or `N@LOCATION`."""
+    limit, at, place = piece.partition("@")
+    named = bool(place) and "@" not in place and len(place.split()) == 1
+    return limit.isascii() and limit.isdigit() and (named or not at)
 
 
 def parse_paths(text: str) -> int | None:
@@ -133,7 +136,7 @@ def choose_target(name: str | None) -> Target:
 
 
 def make_job(
-    files: Sequence[str], typed: Typed, form: Format, pcap: Path | None, *, verbose: bool
+    files: Sequence[str], typed: Typed, form: Format, pcap: str | None, *, verbose: bool
 ) -> Job:
     """The job that the options describe.
 
@@ -218,15 +221,15 @@ def check_deadline(seconds: float | None) -> float | None:
     raise ValueError("a deadline is a number of seconds above 0")
 
 
-def check_not_a_program(output: Path, files: Sequence[str]) -> None:
+def check_not_a_program(output: str, files: Sequence[str]) -> None:
     """A packet file must not replace a program, as a forgotten value would have it.
 
     Raises:
         ValueError: when it would.
     """
     for file in files:
-        if output.exists() and Path(file).exists() and output.samefile(file):
-            raise ValueError(f"{str(output)!r} is a program and would be overwritten")
+        if os.path.exists(output) and os.path.exists(file) and os.path.samefile(output, file):
+            raise ValueError(f"{output!r} is a program and would be overwritten")
 
 
 def repeat(typed: Typed) -> list[str]:

@@ -26,9 +26,14 @@ def _byte(pair: str) -> int:
     return bytes.fromhex(pair)[0]
 
 
-def wire_bytes(packet: Sequence[int | None]) -> bytes:
-    """The packet with zeros where any byte will do."""
-    return bytes(byte or 0 for byte in packet)
+def wire_bytes(witness: Witness) -> bytes:
+    """The packet of a witness with zeros where any byte will do.
+
+    Raises:
+        ValueError: when the notation is broken.
+    """
+    packet = bytes.fromhex(witness["packet"].replace("--", "00"))
+    return packet.ljust(witness["length"], b"\0")
 
 
 def hex_dump(packet: Sequence[int | None]) -> Iterator[str]:

@@ -7,7 +7,6 @@ equal files.
 
 import struct
 from collections.abc import Iterable
-from pathlib import Path
 
 _MAGIC = 0xA1B2C3D4
 _VERSION = (2, 4)
@@ -26,10 +25,11 @@ def pcap_bytes(packets: Iterable[bytes]) -> bytes:
     return b"".join(parts)
 
 
-def write_pcap(path: Path, packets: Iterable[bytes]) -> None:
+def write_pcap(path: str, packets: Iterable[bytes]) -> None:
     """Writes a pcap file.
 
     Raises:
         OSError: when the file cannot be written.
     """
-    path.write_bytes(pcap_bytes(packets))
+    with open(path, "wb") as stream:
+        stream.write(pcap_bytes(packets))

@@ -1,8 +1,7 @@
 """What there is to analyse: the programs in the files, each with its target and metric."""
 
+import os.path
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import PurePath
 from typing import NamedTuple
 
 from slowpath import engine
@@ -28,8 +27,7 @@ class Target(NamedTuple):
     is_text: bool
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """One program to analyse, or a file without any."""
 
     file: str
@@ -90,7 +88,7 @@ def _tasks(
         yield _failed(file, wishes, problem.reason)
         return
     if programs is None:
-        name = PurePath(file).stem
+        name, _ = os.path.splitext(os.path.basename(file))
         if wishes.selection.matches("", name):
             yield _task(file, data, None, wishes)
         else:

@@ -32,7 +32,7 @@ def counts_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[
     yield from guarantee_lines(result, guarantee)
     yield _naive(result["metric"], guarantee, naive)
     yield from assumption_lines(result)
-    yield from all_paths(result, detail, _path, verbose=verbose)
+    yield from all_paths(result, detail, _path, lambda path: _counts(path["cost"]), verbose=verbose)
 
 
 def title_line(result: Result) -> Line:

@@ -1,7 +1,6 @@
 """A path as source lines with the numbers of instructions executed, loops folded."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from slowpath.ranges import Repeat, fold_repeats
@@ -80,7 +79,7 @@ def _place(lines: Sequence[SourceLine], part: Part) -> str:
         first, last = part.span or (0, 0)
         return f".{first}" if first == last else f".{first}-.{last}"
     line = lines[part.line]
-    return one_line(f"{PurePosixPath(line['file']).name}:{line['line']}")
+    return one_line(f"{line['file'].rpartition('/')[2]}:{line['line']}")
 
 
 def _rows(

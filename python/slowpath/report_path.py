@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from slowpath.packet import hex_dump, memory_dump, witness_bytes
-from slowpath.results import Detail, PathDetail, PathResult, Result, Stats
+from slowpath.results import DESCRIBED_PATHS, Detail, PathDetail, PathResult, Result, Stats
 from slowpath.terminal import Line, one_line
 
 LABEL = 13
@@ -32,18 +32,30 @@ def all_paths(
     result: Result,
     detail: Detail,
     one_path: Callable[[Result, int, PathDetail], Iterator[Line]],
+    value: Callable[[PathResult], str],
     *,
     verbose: bool,
 ) -> Iterator[Line]:
-    """The paths of a report, each as `one_path` describes it, and how the search ended."""
+    """The paths of a report, each as `one_path` describes it, and how the search ended.
+
+    `value` is what the paths are ordered by, in words.
+    """
     if not result["paths"]:
         yield Line("")
         yield Line("No satisfiable path is known yet: there is no witness.")
-    for index in range(len(result["paths"])):
+    for index in range(min(len(result["paths"]), DESCRIBED_PATHS)):
         yield Line("")
         yield from one_path(result, index, detail["paths"][index])
         if verbose:
             yield from listing_lines(detail["paths"][index])
+    more = result["paths"][DESCRIBED_PATHS:]
+    if more:
+        first, last = value(more[0]), value(more[-1])
+        values = first if first == last else f"from {first} to {last}"
+        yield Line("")
+        yield Line(
+            f"{count_of(len(more), 'more satisfiable path')}, {values}; --format json has them all"
+        )
     guarantee = result["guarantee"]
     if guarantee is not None and guarantee["exact"] and guarantee["stopped"] is not None:
         yield Line("")

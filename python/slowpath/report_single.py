@@ -45,7 +45,14 @@ def full_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Li
     yield from _naive(rate_metric(result), guarantee, naive)
     yield Line("")
     yield from _components(guarantee, result["paths"])
-    yield from all_paths(result, detail, _path, verbose=verbose)
+    metric = rate_metric(result)
+    yield from all_paths(
+        result,
+        detail,
+        _path,
+        lambda path: format_rate(metric_rate(path, metric), metric),
+        verbose=verbose,
+    )
 
 
 def title_line(result: Result) -> Line:

@@ -1,16 +1,20 @@
-"""The output formats behind one interface: what to write when a result arrives, and at the end."""
+"""The output formats behind one interface: what to write when a result arrives, and at the end.
+
+Texts are made by modules of their own, which are imported when their format is asked for.
+"""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
-from typing import Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from slowpath import engine
-from slowpath.report_counts import CountTable, counts_report
-from slowpath.report_csv import csv_header, csv_row
-from slowpath.report_single import full_report
-from slowpath.report_table import CompactTable, failed_row
-from slowpath.results import Detail, Result, is_count
+from slowpath.results import DESCRIBED_PATHS, Detail, Result, is_count
 from slowpath.terminal import Line
+
+if TYPE_CHECKING:
+    from slowpath.report_counts import CountTable
+    from slowpath.report_table import CompactTable
 
 Format = Literal["table", "json", "csv"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -19,11 +23,14 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 class Reporter(Protocol):
     """Turns results into lines of output."""
 
+    described_paths: int
+    """So many paths of each program are described in more detail than results have."""
+
     def start(self) -> Iterable[Line]:
         """Lines before the first result."""
 
-    def add(self, result: Result, detail: Detail) -> Iterable[Line]:
-        """Lines to write when a result arrives."""
+    def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:
+        """Lines to write when a result arrives; `text` is the result as JSON."""
 
     def finish(self) -> Iterable[Line]:
         """Lines after the last result."""
@@ -41,14 +48,16 @@ def choose_reporter(form: Format, labels: Sequence[str], *, verbose: bool) -> Re
 class _Json:
     """One document, a line for each result, written as results arrive."""
 
+    described_paths = 0
+
     def __init__(self) -> None:
         self._separator = ""
 
     def start(self) -> Iterable[Line]:
         return [Line(f'{{"slowpath": {json.dumps(engine.version())}, "results": [')]
 
-    def add(self, result: Result, detail: Detail) -> Iterable[Line]:  # noqa: ARG002
-        line = Line(self._separator + json.dumps(result))
+    def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
+        line = Line(self._separator + _ascii(text))
         self._separator = ","
         return [line]
 
@@ -56,11 +65,24 @@ class _Json:
         return [Line("]}")]
 
 
+def _ascii(text: str) -> str:
+    """JSON that any encoding of the output leaves as it is."""
+    if text.isascii():
+        return text
+    return re.sub(r"[^\0-\x7f]", lambda match: json.dumps(match[0])[1:-1], text)
+
+
 class _Csv:
+    described_paths = 0
+
     def start(self) -> Iterable[Line]:
+        from slowpath.report_csv import csv_header
+
         return [Line(csv_header())]
 
-    def add(self, result: Result, detail: Detail) -> Iterable[Line]:  # noqa: ARG002
+    def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
+        from slowpath.report_csv import csv_row
+
         return [Line(csv_row(result))]
 
     def finish(self) -> Iterable[Line]:
@@ -68,15 +90,22 @@ class _Csv:
 
 
 class _Full:
+    described_paths = DESCRIBED_PATHS
+
     def __init__(self, *, verbose: bool) -> None:
         self._verbose = verbose
 
     def start(self) -> Iterable[Line]:
         return ()
 
-    def add(self, result: Result, detail: Detail) -> Iterable[Line]:
-        report = counts_report if is_count(result) else full_report
-        return report(result, detail, verbose=self._verbose)
+    def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
+        if is_count(result):
+            from slowpath.report_counts import counts_report
+
+            return counts_report(result, detail, verbose=self._verbose)
+        from slowpath.report_single import full_report
+
+        return full_report(result, detail, verbose=self._verbose)
 
     def finish(self) -> Iterable[Line]:
         return ()
@@ -84,6 +113,8 @@ class _Full:
 
 class _Table:
     """Rows with a header above those of the same kind: rates, or counts of the same component."""
+
+    described_paths = 0
 
     def __init__(self, labels: Sequence[str]) -> None:
         self._labels = labels
@@ -94,8 +125,10 @@ class _Table:
     def start(self) -> Iterable[Line]:
         return ()
 
-    def add(self, result: Result, detail: Detail) -> Iterable[Line]:  # noqa: ARG002
+    def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
         if result["guarantee"] is None:
+            from slowpath.report_table import failed_row
+
             failure = failed_row(result, self._labels)
             if self._current:
                 yield failure
@@ -104,8 +137,7 @@ class _Table:
             return
         kind = result["metric"]
         if kind not in self._tables:
-            table = CountTable if is_count(result) else CompactTable
-            self._tables[kind] = table(self._labels)
+            self._tables[kind] = self._table(result)
         if kind != self._current:
             if self._current:
                 yield Line("")
@@ -114,6 +146,15 @@ class _Table:
             self._waiting.clear()
         self._current = kind
         yield self._tables[kind].row(result)
+
+    def _table(self, result: Result) -> "CompactTable | CountTable":
+        if is_count(result):
+            from slowpath.report_counts import CountTable
+
+            return CountTable(self._labels)
+        from slowpath.report_table import CompactTable
+
+        return CompactTable(self._labels)
 
     def finish(self) -> Iterable[Line]:
         yield from self._waiting

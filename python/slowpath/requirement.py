@@ -1,6 +1,5 @@
 """Holds a result against a required rate (`--require`)."""
 
-import shlex
 from collections.abc import Sequence
 from enum import Enum
 
@@ -56,5 +55,7 @@ def explain(result: Result, required: Rate, decision: Decision) -> str:
 
 def reproduce(command: str, files: Sequence[str], options: Sequence[str]) -> str:
     """The shell command that runs `command` on the files with the same options."""
+    import shlex
+
     protected = [f"./{file}" if file.startswith("-") else file for file in files]
     return shlex.join(["slowpath", command, *protected, *options])

@@ -1,10 +1,12 @@
 """The shape of results, as the engine delivers them in JSON and `docs/json.md` describes them."""
 
 from collections.abc import Mapping
-from typing import TypedDict, final
+from typing import TYPE_CHECKING, TypedDict, final
 
-from slowpath.objects import Instruction
 from slowpath.rates import Metric, as_metric
+
+if TYPE_CHECKING:
+    from slowpath.objects import Instruction
 
 
 class Bound(TypedDict):
@@ -118,6 +120,7 @@ class Stats(TypedDict):
     sat: int
     unsat: int
     nogoods: int
+    solver_checks: int
     solver_seconds: float
 
 
@@ -161,9 +164,15 @@ class Detail(TypedDict):
     """What only the human report says about a program."""
 
     paths: list[PathDetail]
-    code: list[Instruction]  # of the whole program
+    code: list["Instruction"]  # of the whole program
     stopped: str | None  # why there is no bound at all, when that is for lack of time
     usage: bool  # whether the error is one of the options, whatever the program
+
+
+DESCRIBED_PATHS = 100
+"""So many paths are described to people; more of them are a number and a range."""
+NO_DETAIL: Detail = {"paths": [], "code": [], "stopped": None, "usage": False}
+"""Nothing is to be said about a program but its result."""
 
 
 def metric_rate(bound: Bound | PathResult, metric: Metric) -> float:
@@ -250,6 +259,7 @@ def failed_result(file: str, target: str, metric: str, error: str) -> Result:
             "sat": 0,
             "unsat": 0,
             "nogoods": 0,
+            "solver_checks": 0,
             "solver_seconds": 0.0,
         },
         "error": error,

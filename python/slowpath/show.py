@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from slowpath import engine
@@ -13,11 +12,10 @@ from slowpath.objects import BpfObject, failed_object
 from slowpath.plan import OptionError
 from slowpath.report_objects import object_report
 from slowpath.selection import Selection, list_programs
-from slowpath.terminal import error, note, out
+from slowpath.terminal import error, note, out, out_lines
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What is to be shown of each object."""
 
     selection: Selection
@@ -54,8 +52,7 @@ def show_objects(files: Sequence[str], wanted: Wanted, btf: str | None) -> ExitC
         elif shown["error"] is None:
             if ExitCode.FINE in codes:
                 out("")
-            for line in object_report(shown, listing=wanted.listing):
-                out(line)
+            out_lines(object_report(shown, listing=wanted.listing))
         codes.append(_judge(choice.file, shown))
     if wanted.form == "json":
         out("]}")

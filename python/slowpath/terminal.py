@@ -1,19 +1,22 @@
 """Writes to the terminal or wherever the output goes: lines with an optional style, errors.
 
-Styles and the progress line need `rich`, which is imported only when there is a terminal.
+Styles are ECMA-48 (ANSI) sequences, on terminals that know them; NO_COLOR: https://no-color.org.
 """
 
 import os
 import sys
-from typing import NamedTuple, NoReturn
+from collections.abc import Iterable
+from typing import NamedTuple, NoReturn, TextIO
 
 from slowpath.exit_codes import ExitCode
 
 _BROKEN_PIPE = 128 + 13  # what a shell reports for a process that SIGPIPE ended
+_EFFECTS = {"bold": "1", "dim": "2"}
+_COLOURS = {"red": "31", "green": "32", "yellow": "33"}
 
 
 class Line(NamedTuple):
-    """A line of a report; `style` matters on a terminal only."""
+    """A line of a report; `style`, such as `bold red`, matters on a terminal only."""
 
     text: str
     style: str = ""
@@ -29,18 +32,29 @@ def prepare_streams() -> None:
 
 def out(line: Line | str) -> None:
     """Writes a line to standard output."""
-    text, style = line if isinstance(line, Line) else (line, "")
+    out_lines((line,))
+
+
+def out_lines(lines: Iterable[Line | str]) -> None:
+    """Writes lines to standard output; they are there when it returns."""
+    styled = is_terminal(sys.stdout)
+    written = list(lines)  # not below, where failures are those of writing
     try:
-        if style and sys.stdout.isatty():
-            _styled(text, style)
-        else:
-            sys.stdout.write(text + "\n")
+        for line in written:
+            text, style = line if isinstance(line, Line) else (line, "")
+            sys.stdout.write(_styled(text, style) if styled and style else text)
+            sys.stdout.write("\n")
         sys.stdout.flush()
     except BrokenPipeError:
         _leave(_BROKEN_PIPE)
     except OSError as problem:
         error("standard output", f"cannot be written: {(problem.strerror or '').lower()}")
         _leave(ExitCode.INPUT)
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that can do more than write one line below the other."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") not in {"", "dumb", "unknown"}
 
 
 def error(subject: str, message: str) -> None:
@@ -64,11 +78,10 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in spaced)
 
 
-def _styled(text: str, style: str) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    Console(highlight=False).print(Text(text, style), soft_wrap=True)
+def _styled(text: str, style: str) -> str:
+    known = _EFFECTS if os.environ.get("NO_COLOR") else _EFFECTS | _COLOURS
+    codes = ";".join(known[word] for word in style.split() if word in known)
+    return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
 
 
 def _leave(code: int) -> NoReturn:

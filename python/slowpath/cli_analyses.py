@@ -1,0 +1,92 @@
+"""The command line of `slowpath bound` and `slowpath annotate`, which analyse programs."""
+
+from argparse import Namespace
+
+from slowpath.cli_command import Command, option
+from slowpath.cli_options import ANALYSIS, FILES, GUARANTEE, OUTPUT, SEARCH, analysis, form_option
+
+
+def _bound(given: Namespace) -> int:
+    from slowpath.bound import run
+    from slowpath.options import make_job
+
+    typed = analysis(given)._replace(paths=given.paths, require=given.require)
+    job = make_job(given.file, typed, given.format, given.pcap, verbose=given.verbose)
+    return run(job)
+
+
+def _annotate(given: Namespace) -> int:
+    from slowpath.annotate import Wanted, annotate
+    from slowpath.options import make_work
+
+    work = make_work(given.file, analysis(given))
+    return annotate(work, Wanted(given.format, given.instructions))
+
+
+BOUND = Command(
+    (
+        "Guarantee a throughput: find the slowest path that any packet can take.",
+        "Of objects, every XDP program is analysed as it runs on the target: compiled for it, as "
+        "its driver does; with --target ebpf, instruction by instruction. Several programs give "
+        "one row each, and a failure does not stop the rest. Ctrl-C ends with the bound reached so "
+        "far.",
+        "Exit codes: 0 fine, 1 --require not met, 2 wrong usage, 3 a file cannot be read, written "
+        "or analysed, 4 stopped before --require was decided or before there was a bound. The "
+        "worst of several files is the first of 3, 1, 4, 0.",
+    ),
+    (
+        FILES,
+        *ANALYSIS,
+        option(
+            GUARANTEE,
+            "--require",
+            metavar="RATE",
+            help="Fail unless this rate is guaranteed: 40Gbit/s, 10Mpps.",
+        ),
+        option(
+            SEARCH,
+            "--paths",
+            metavar="K|all",
+            default="1",
+            help="Report the K slowest satisfiable paths (default: %(default)s). The format table "
+            "describes the first 100.",
+        ),
+        form_option(("table", "json", "csv"), "json and csv are stable"),
+        option(
+            OUTPUT,
+            "--pcap",
+            metavar="FILE",
+            help="Write the witness packets of all reported paths.",
+        ),
+        option(
+            OUTPUT,
+            "-v",
+            "--verbose",
+            action="store_true",
+            help="Add the path's instructions and statistics.",
+        ),
+    ),
+    _bound,
+)
+ANNOTATE = Command(
+    (
+        "Show where the slowest path spends its time: every source line with its cost.",
+        "Of objects with debug information it shows the source, else the instructions. Lines that "
+        "only the source file has are read from it where it is there, under the name that the "
+        "object has for it or beside the object, and agrees with the object.",
+        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or analysed, 4 stopped before "
+        "there was a bound.",
+    ),
+    (
+        FILES,
+        *ANALYSIS,
+        option(
+            OUTPUT,
+            "--instructions",
+            action="store_true",
+            help="Show the instructions below each source line.",
+        ),
+        form_option(("table", "json"), "json is stable"),
+    ),
+    _annotate,
+)

@@ -1,0 +1,160 @@
+"""How words of a command line are read, and what its help text says."""
+
+import re
+from argparse import Namespace
+
+import pytest
+
+from slowpath.cli_command import Command, argument, option, within
+from slowpath.cli_parser import command_parser, read
+
+COMMAND = Command(
+    ("Summary.", "More."),
+    (
+        argument("FIRST", "One."),
+        argument("REST", "Others.", many=True),
+        option("Plain", "-s", "--section", metavar="GLOB", action="append", default=[], help="So."),
+        option("Plain", "--cores", metavar="N", type=within(int, 1, 8), help="A number."),
+        option("Output", "--time", metavar="SECONDS", type=within(float, 0), help="A number."),
+        option("Plain", "-v", "--verbose", action="store_true", help="A flag."),
+        option("Plain", "-q", "--quick", action="store_true", help="Another flag."),
+        option("Output", "--format", choices=("table", "json"), default="table", help="A word."),
+    ),
+    lambda _given: 0,
+)
+
+
+def parse(*words: str) -> Namespace:
+    return read(command_parser("slowpath try", COMMAND), words)
+
+
+def test_what_is_not_typed_has_its_default() -> None:
+    assert vars(parse("a", "b")) == {
+        "section": [],
+        "cores": None,
+        "time": None,
+        "verbose": False,
+        "quick": False,
+        "format": "table",
+        "first": "a",
+        "rest": ["b"],
+        "help": None,
+    }
+
+
+def test_options_stand_anywhere() -> None:
+    given = parse("-v", "a", "--cores", "3", "b", "--format=json", "c")
+    assert (given.first, given.rest) == ("a", ["b", "c"])
+    assert (given.verbose, given.cores, given.format) == (True, 3, "json")
+
+
+def test_letters_share_words() -> None:
+    given = parse("a", "b", "-vqsxdp", "-s", "tc", "--section", "x*", "--section=")
+    assert given.section == ["xdp", "tc", "x*", ""]
+    assert given.verbose
+    assert given.quick
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "rest"),
+    [
+        (["--cores", "3", "--", "-v", "--cores"], "./-v", ["./--cores"]),
+        (["a", "--cores", "3", "b", "--", "-v", "c"], "a", ["b", "./-v", "c"]),
+        (["a", "--", "-v", "--", "-v"], "a", ["./-v", "./--", "./-v"]),
+        (["--", "a", "b"], "a", ["b"]),
+        (["a", "b", "--"], "a", ["b"]),
+    ],
+)
+def test_two_dashes_end_the_options(words: list[str], first: str, rest: list[str]) -> None:
+    given = parse(*words)
+    assert (given.first, given.rest, given.verbose) == (first, rest, False)
+
+
+def test_one_dash_is_a_word() -> None:
+    assert parse("-", "b").first == "-"
+
+
+def test_values_may_look_like_options() -> None:
+    assert parse("a", "b", "--section=-v", "-s-q").section == ["-v", "-q"]
+
+
+def test_nothing_remains_of_an_earlier_run() -> None:
+    assert parse("a", "b", "-s", "xdp").section == ["xdp"]
+    assert parse("a", "b").section == []
+
+
+def test_the_last_one_counts() -> None:
+    assert parse("a", "b", "--cores", "3", "--cores", "4").cores == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["a"], "the following arguments are required: REST"),
+        ([], "the following arguments are required: FIRST, REST"),
+        (["a", "b", "--section"], "argument -s/--section: expected one argument"),
+        (["a", "b", "--section", "--", "c"], "argument -s/--section: expected one argument"),
+        (["a", "b", "--section", "-v"], "argument -s/--section: expected one argument"),
+        (["a", "b", "--section=--"], "-- is no value of an option"),
+        (["a", "b", "-s--"], "-- is no value of an option"),
+        (["a", "b", "--verbose=1"], "argument -v/--verbose: "),
+        (["a", "b", "--nope"], "unrecognized arguments: --nope"),
+        (["a", "b", "--core", "3"], "unrecognized arguments: --core"),
+        (["a", "b", "--cores", "0"], "argument --cores: 0 is not in the range 1<=x<=8"),
+        (["a", "b", "--cores", "9"], "argument --cores: 9 is not in the range 1<=x<=8"),
+        (["a", "b", "--cores", "x"], "argument --cores: invalid int value: 'x'"),
+        (["a", "b", "--time", "-1"], "argument --time: -1 is not in the range x>=0"),
+        (["a", "b", "--time", "soon"], "argument --time: invalid float value: 'soon'"),
+        (["a", "b", "--time", "nan"], "argument --time: nan is not in the range x>=0"),
+        (["a", "b", "--format", "xml"], "argument --format: invalid choice: 'xml'"),
+        (["a", "b", "--no\n\x1bpe"], "unrecognized arguments: --no \\x1bpe"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        parse(*words)
+    assert left.value.code == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:3] == [
+        "Usage: slowpath try [OPTIONS] FIRST REST...",
+        "Try 'slowpath try -h' for help.",
+        "",
+    ]
+    assert re.fullmatch(f"Error: {re.escape(message)}.*", lines[3])
+    assert len(lines) == 4
+
+
+@pytest.mark.parametrize("words", [["-h"], ["--help"], ["a", "-vh"], ["--nope", "--help"]])
+def test_help_text(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    with pytest.raises(SystemExit) as left:
+        parse(*words)
+    assert not left.value.code
+    assert capsys.readouterr().out.splitlines() == [
+        "Usage: slowpath try [OPTIONS] FIRST REST...",
+        "",
+        "  Summary.",
+        "",
+        "  More.",
+        "",
+        "Arguments:",
+        "  FIRST                  One.",
+        "  REST                   Others.",
+        "",
+        "Plain:",
+        "  -s, --section GLOB     So.",
+        "  --cores N              A number.",
+        "  -v, --verbose          A flag.",
+        "  -q, --quick            Another flag.",
+        "",
+        "Output:",
+        "  --time SECONDS         A number.",
+        "  --format {table,json}  A word.",
+        "",
+        "General:",
+        "  -h, --help             Show this message and exit.",
+    ]

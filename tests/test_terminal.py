@@ -1,0 +1,111 @@
+"""What people see on a terminal: styles, and the line that shows how an analysis goes on."""
+
+import os
+import pty
+import subprocess
+import sys
+import threading
+from io import StringIO
+
+import pytest
+
+from slowpath import progress
+from slowpath.engine import Progress
+from slowpath.progress import cut, live_line
+from support import ROOT
+
+COMMAND = [sys.executable, "-m", "slowpath", "bound", "examples/two_protocols.asm"]
+
+
+class Screen(StringIO):
+    """A terminal that tells when something was written to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drawn = threading.Event()
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        raise OSError("no device")
+
+    def flush(self) -> None:
+        self.drawn.set()
+
+
+def replace_errors(monkeypatch: pytest.MonkeyPatch) -> Screen:
+    """Has a screen stand for standard error; a fixture would be too early, pytest does so too."""
+    made = Screen()
+    monkeypatch.setattr(sys, "stderr", made)
+    monkeypatch.setattr(progress, "_PERIOD", 0.001)
+    monkeypatch.setenv("TERM", "xterm")
+    return made
+
+
+def test_the_live_line_shows_news_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = replace_errors(monkeypatch)
+    with live_line("a\nb.asm", "bitrate") as update:
+        assert screen.drawn.wait(60)
+        update(Progress(24e9, 1.0, 34, 12, 0))
+        while "24.0" not in screen.getvalue():
+            screen.drawn.clear()
+            assert screen.drawn.wait(60)
+    text = screen.getvalue()
+    assert "\r\x1b[Ka b.asm: 0." in text
+    assert "a b.asm: at least 24.0 Gbit/s, 34 paths tried, 12 nogoods, 0." in text
+    assert text.endswith("\r\x1b[K")
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("terminal", ["dumb", ""])
+def test_there_is_no_live_line_where_lines_cannot_be_cleared(
+    monkeypatch: pytest.MonkeyPatch, terminal: str
+) -> None:
+    screen = replace_errors(monkeypatch)
+    monkeypatch.setenv("TERM", terminal)
+    before = threading.active_count()
+    with live_line("a.asm", "bitrate") as update:
+        update(Progress(24e9, 1.0, 34, 12, 0))
+        assert threading.active_count() == before
+    assert screen.getvalue() == ""
+
+
+def test_the_live_line_fits_into_the_terminal() -> None:
+    wide = "\N{CJK UNIFIED IDEOGRAPH-4E2D}"
+    assert cut("0123456789", 10) == "0123456789"
+    assert cut("0123456789", 4) == "0123"
+    assert cut(wide * 4, 5) == wide * 2
+    assert cut("x", 0) == ""
+
+
+def on_terminal(**variables: str) -> str:
+    """What the command writes to a terminal."""
+    ours, its = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    with subprocess.Popen(COMMAND, cwd=ROOT, env=environment | variables, stdout=its) as process:
+        os.close(its)
+        parts = []
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            parts.append(part)
+    os.close(ours)
+    assert process.returncode == 0
+    return b"".join(parts).decode().replace("\r\n", "\n")
+
+
+def test_styles() -> None:
+    plain = on_terminal(TERM="dumb")
+    assert "\x1b" not in plain
+    coloured = on_terminal(TERM="xterm")
+    assert "\x1b[1;32mguaranteed " in coloured
+    careful = on_terminal(TERM="xterm", NO_COLOR="1")
+    assert "\x1b[1mguaranteed " in careful
+    for text in (coloured, careful):
+        stripped = text.replace("\x1b[1;32m", "").replace("\x1b[1m", "").replace("\x1b[0m", "")
+        assert stripped == plain
