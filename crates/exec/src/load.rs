@@ -9,7 +9,7 @@ use slowpath_smt::{Domain, Node, TermId};
 /// Most stores that one read may or may not see; with more, every path has its own value.
 const MAX_CANDIDATES: usize = 8;
 /// Most states of memory that one read looks at.
-const MAX_LOOKED_AT: u32 = 48;
+const MAX_LOOKED_AT: u32 = 256;
 
 impl Machine {
     /// The value of `bytes` bytes at `address`, little-endian.

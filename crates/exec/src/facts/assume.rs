@@ -73,6 +73,9 @@ impl Overlay<'_> {
         let constant = pool.as_const(b).map(|c| (a, c)).or(pool.as_const(a).map(|c| (b, c)));
         let Some((term, constant)) = constant else { return Ok(()) };
         if value {
+            let limit = Limit::exactly(pool.width(term), constant);
+            self.constrain(pool, term, limit, why, DEPTH)?;
+            // Parts that are bounded already bound the whole.
             let possible = self.interval(pool, term);
             if constant < possible.lo {
                 return Err(Contradiction { reasons: union(why, &possible.lo_why) });
@@ -80,8 +83,7 @@ impl Overlay<'_> {
             if constant > possible.hi {
                 return Err(Contradiction { reasons: union(why, &possible.hi_why) });
             }
-            let limit = Limit::exactly(pool.width(term), constant);
-            return self.constrain(pool, term, limit, why, DEPTH);
+            return Ok(());
         }
         let fact = self.fact(pool, term);
         let mut limit = Limit::anything(pool.width(term));

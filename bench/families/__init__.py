@@ -1,0 +1,38 @@
+"""Families of generated programs that grow with one number, as listings of the card."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from families.loop_bound import loop_bound
+from families.map_lookups import map_lookups
+from families.parser_chain import padded_headers, parser_chain
+from families.path_explosion import path_explosion
+from families.program_size import program_size
+
+
+@dataclass(frozen=True)
+class Family:
+    """Programs that grow with one number."""
+
+    name: str
+    parameter: str  # what the number counts
+    values: tuple[int, ...]
+    generate: Callable[[int], str]  # the listing for a number
+    options: tuple[str, ...] = ()
+
+
+FAMILIES = [
+    Family("path-explosion", "counters", (8, 16, 32, 64, 128, 256), path_explosion),
+    # By bit rate, a short chain is the slowest.
+    Family(
+        "parser-chain",
+        "parsers",
+        (1, 2, 4, 8, 16, 32, 64),
+        parser_chain,
+        ("--metric", "packetrate"),
+    ),
+    Family("padded-headers", "parsers", (1, 2, 4, 8, 16, 32, 64), padded_headers),
+    Family("loop-bound", "rounds", (10, 20, 50, 100, 200, 500, 1000), loop_bound),
+    Family("map-lookups", "tables", (1, 2, 4, 8, 16, 32, 64), map_lookups),
+    Family("program-size", "instructions", (1000, 10_000, 100_000, 1_000_000), program_size),
+]
