@@ -70,11 +70,6 @@ impl<S: Solver> PathChecker<S> {
         &self.solver
     }
 
-    /// The solver, to set limits.
-    pub fn solver_mut(&mut self) -> &mut S {
-        &mut self.solver
-    }
-
     /// Is there a packet of at most `max_length` bytes that takes `path`?
     ///
     /// # Errors

@@ -219,11 +219,6 @@ impl<S: Solver> Search<S> {
         &self.unrolled
     }
 
-    /// The path checker with its solver.
-    pub fn checker_mut(&mut self) -> &mut PathChecker<S> {
-        &mut self.checker
-    }
-
     /// Counters so far.
     pub fn statistics(&self) -> Statistics {
         self.statistics

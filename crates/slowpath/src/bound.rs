@@ -178,7 +178,9 @@ impl Job<'_> {
         };
         let named = |sentence: &String| loops::with_lines(&lifted, sentence);
         result.assumptions.extend(unrolled.assumptions.iter().map(named));
-        let solver = BitSolver::new();
+        let mut solver = BitSolver::new();
+        solver
+            .set_deadline(self.deadline().and_then(|deadline| self.started.checked_add(deadline)));
         self.control.set_interrupter(solver.interrupter());
         let mut search = Search::new(unrolled, &model, target.clone(), metric, packets, solver);
         let measure = Measure { target: &target, metric, least_size: packets.0 };
@@ -219,7 +221,6 @@ impl Job<'_> {
             if let Some(why) = self.reason_to_stop() {
                 break Some(why.to_owned());
             }
-            search.checker_mut().solver_mut().set_time_limit(self.time_left());
             let step = match search.step() {
                 // The guarantee does not depend on the faster paths that were asked for as well.
                 Err(error) if result.guarantee.is_some() => break Some(error.to_string()),
@@ -327,10 +328,6 @@ impl Job<'_> {
     fn deadline(&self) -> Option<Duration> {
         let seconds = self.request.options.deadline_seconds?;
         Some(Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX))
-    }
-
-    fn time_left(&self) -> Option<Duration> {
-        self.deadline().map(|deadline| deadline.saturating_sub(self.started.elapsed()))
     }
 
     fn reason_to_stop(&self) -> Option<&'static str> {

@@ -8,7 +8,7 @@ mod gates;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::SolverError;
 use crate::layered::Layered;
@@ -51,6 +51,10 @@ impl Solver for BitSolver {
 
     fn set_time_limit(&mut self, limit: Option<Duration>) {
         self.layers.set_time_limit(limit);
+    }
+
+    fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.layers.set_deadline(deadline);
     }
 
     fn statistics(&self) -> SolverStatistics {

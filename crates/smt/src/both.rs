@@ -1,7 +1,7 @@
 //! Two solvers asked the same questions, for tests: answers of the first, which the second must not
 //! contradict.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::SolverError;
 use crate::pool::TermPool;
@@ -64,6 +64,11 @@ impl<A: Solver, B: Solver> Solver for Both<A, B> {
     fn set_time_limit(&mut self, limit: Option<Duration>) {
         self.first.set_time_limit(limit);
         self.second.set_time_limit(limit);
+    }
+
+    fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.first.set_deadline(deadline);
+        self.second.set_deadline(deadline);
     }
 
     fn statistics(&self) -> SolverStatistics {

@@ -59,6 +59,7 @@ pub(crate) struct Layered<E> {
     stubborn: FastSet<TermId>,
     interrupter: Interrupter,
     time_limit: Option<Duration>,
+    deadline: Option<Instant>,
     statistics: SolverStatistics,
 }
 
@@ -84,6 +85,7 @@ impl<E: Engine> Layered<E> {
             stubborn: FastSet::default(),
             interrupter: Interrupter::default(),
             time_limit: None,
+            deadline: None,
             statistics: SolverStatistics::default(),
         }
     }
@@ -93,7 +95,8 @@ impl<E: Engine> Layered<E> {
         pool: &mut TermPool,
         assumptions: &[TermId],
     ) -> Result<Outcome, SolverError> {
-        let deadline = self.time_limit.and_then(|limit| Instant::now().checked_add(limit));
+        let limit = self.time_limit.and_then(|limit| Instant::now().checked_add(limit));
+        let deadline = [limit, self.deadline].into_iter().flatten().min();
         let mut active: Vec<(usize, TermId)> = Vec::new();
         let mut seen: FastSet<TermId> = FastSet::default();
         for (index, &term) in assumptions.iter().enumerate() {
@@ -302,6 +305,10 @@ impl<E: Engine> Solver for Layered<E> {
 
     fn set_time_limit(&mut self, limit: Option<Duration>) {
         self.time_limit = limit;
+    }
+
+    fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
     }
 
     fn statistics(&self) -> SolverStatistics {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::SolverError;
 use crate::model::Model;
@@ -88,6 +88,9 @@ pub trait Solver {
 
     /// The longest that one check may take; `None` for no limit.
     fn set_time_limit(&mut self, limit: Option<Duration>);
+
+    /// When all checks have to end, running or not begun; `None` for never.
+    fn set_deadline(&mut self, deadline: Option<Instant>);
 
     /// Counts and time since the solver was made.
     fn statistics(&self) -> SolverStatistics;

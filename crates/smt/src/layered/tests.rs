@@ -1,5 +1,5 @@
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Layered;
 use crate::bit_solver::Engine;
@@ -115,6 +115,20 @@ fn a_time_limit_ends_a_check() {
     assert_eq!(bits.statistics().unknown, 1);
     // It can still answer something easy.
     bits.set_time_limit(None);
+    assert!(matches!(bits.check(&mut pool, &assumptions[1..]), Ok(Outcome::Sat(_))));
+}
+
+#[test]
+fn a_deadline_ends_all_checks() {
+    let mut pool = TermPool::new();
+    let mut bits = solver();
+    let assumptions = hard(&mut pool);
+    bits.set_deadline(Some(Instant::now()));
+    for _ in 0..2 {
+        let outcome = bits.check(&mut pool, &assumptions);
+        assert_eq!(outcome, Ok(Outcome::Unknown("time limit reached".to_owned())));
+    }
+    bits.set_deadline(None);
     assert!(matches!(bits.check(&mut pool, &assumptions[1..]), Ok(Outcome::Sat(_))));
 }
 

@@ -4,8 +4,8 @@ use super::arena::ClauseId;
 use super::literal::Lit;
 use super::{Answer, Sat};
 
-/// Conflicts between two looks at whether to stop.
-const POLL: u64 = 128;
+/// Conflicts between two looks at whether to stop. What is learnt from one can be long.
+const POLL: u64 = 16;
 /// Assignments between two looks at whether to stop.
 const POLL_STEPS: u64 = 200_000;
 /// Fewest conflicts between two restarts.
@@ -105,7 +105,7 @@ impl Sat {
                 }
                 conflicts += 1;
                 self.learn(conflict);
-                if !conflicts.is_multiple_of(POLL) {
+                if !conflicts.is_multiple_of(POLL) && self.steps - polled <= POLL_STEPS {
                     continue;
                 }
                 polled = self.steps;
@@ -126,6 +126,9 @@ impl Sat {
             if self.pace.reduction_is_due() {
                 self.backtrack(0);
                 self.reduce();
+                if stop() {
+                    return Answer::Stopped;
+                }
                 continue;
             }
             match self.decide(assumptions) {
