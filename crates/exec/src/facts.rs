@@ -8,7 +8,6 @@
 //! nothing and merges look only at what happened since the ways parted.
 
 mod assume;
-mod evaluate;
 mod fact;
 mod interval;
 

@@ -135,12 +135,6 @@ impl<S: Solver> PathChecker<S> {
             let length = least.max(self.min_packet);
             return Ok(Verdict::Satisfiable { length, model, conditions: conditions.terms });
         }
-        if self.tactics.facts
-            && let Err(conflict) = facts.evaluate(pool, &conditions.terms)
-        {
-            let arcs = self.arcs(unrolled, path, &conflict.reasons);
-            return Ok(Verdict::Conflict(vec![Nogood::new(arcs, ANY_LENGTH)]));
-        }
         self.with_length(unrolled, path, &conditions, length, (least, max_length))
     }
 

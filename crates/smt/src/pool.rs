@@ -162,15 +162,7 @@ impl TermPool {
 
     /// The domain of a node by the transfer function of its operator.
     pub(crate) fn transfer(&self, node: &Node, width: u8) -> Domain {
-        self.transfer_from(node, width, |t| self.domain(t))
-    }
-
-    /// What is known about a term's value if `operand` says what is known about its operands.
-    pub fn domain_from(&self, t: TermId, operand: impl Fn(TermId) -> Domain) -> Domain {
-        self.transfer_from(self.node(t), self.width(t), operand)
-    }
-
-    fn transfer_from(&self, node: &Node, width: u8, d: impl Fn(TermId) -> Domain) -> Domain {
+        let d = |t: TermId| self.domain(t);
         match *node {
             Node::Const(value) => Domain::constant(width, value),
             Node::Var(var) => self.var_info(var).1,

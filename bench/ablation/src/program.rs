@@ -1,0 +1,207 @@
+//! From a file to what the search needs: a program in the intermediate representation, its prices
+//! and what is asked for. Knows no variants.
+
+use slowpath_bpf::lift::LiftOptions as ObjectOptions;
+use slowpath_bpf::{BpfProgram, Object, ProgramKind};
+use slowpath_nfp::{CompileOptions, LiftOptions};
+use slowpath_search::{Metric, UnrollLimits, Unrolled, unroll};
+use slowpath_target::{CostModel, InstructionSet, Target, TargetKind};
+use std::fmt::Display;
+use std::path::Path;
+use std::rc::Rc;
+
+/// The longest packet in bytes.
+const MTU: u32 = 1500;
+
+/// The target of listings.
+const CARD: &str = "agilio-cx-2x40";
+
+/// The target that counts instructions of objects.
+const COUNTING: &str = "ebpf";
+
+/// How programs are analysed, as options of `slowpath bound` say it.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The name of a target; of objects, both by default.
+    pub target: Option<String>,
+    /// `bitrate` (the default) or `packetrate`; what a target counts.
+    pub metric: Option<String>,
+    /// Cores that run the program; all by default.
+    pub cores: Option<u32>,
+    /// Limit of every loop.
+    pub unroll: Option<u32>,
+}
+
+/// A program ready to be searched.
+#[derive(Debug)]
+pub struct Program {
+    /// The name of its file, and what tells it from others of the same file.
+    pub name: String,
+    /// What is to be bounded.
+    pub metric: Metric,
+    /// What it runs on.
+    pub target: Target,
+    /// The prices of its operations.
+    pub model: CostModel,
+    lifted: Rc<slowpath_ir::Program>,
+    limits: UnrollLimits,
+}
+
+impl Program {
+    /// The programs of a file, once for each target; instead of those that cannot be had, the name
+    /// and the reason.
+    pub fn read(path: &Path, settings: &Settings) -> Vec<Result<Self, String>> {
+        let named = |error: &dyn Display| format!("{}: {error}", path.display());
+        let data = match std::fs::read(path) {
+            Ok(data) => data,
+            Err(error) => return vec![Err(named(&error))],
+        };
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let stem = stem.unwrap_or_default();
+        if !data.starts_with(b"\x7fELF") {
+            let target = settings.target.as_deref().unwrap_or(CARD);
+            let program = Program::of_listing(&stem, &data, target, settings);
+            return vec![program.map_err(|error| named(&error))];
+        }
+        let object = match Object::parse(&data) {
+            Ok(object) => object,
+            Err(error) => return vec![Err(named(&error))],
+        };
+        let stem = stem.trim_end_matches(".bpf");
+        let targets = match &settings.target {
+            Some(target) => vec![target.as_str()],
+            None => vec![CARD, COUNTING],
+        };
+        let mut programs = Vec::new();
+        for target in targets {
+            for (index, entry) in object.programs.iter().enumerate() {
+                let mut name = stem.to_owned();
+                if object.programs.len() > 1 {
+                    name = format!("{name}:{}", entry.name);
+                }
+                if target != CARD {
+                    name = format!("{name} ({target})");
+                }
+                let program = Program::of_object(&name, &object, index, target, settings);
+                programs.push(program.map_err(|error| named(&format!("{name}: {error}"))));
+            }
+        }
+        programs
+    }
+
+    /// Executes the program symbolically, all paths together.
+    ///
+    /// # Errors
+    /// Loops without a bound, and what execution cannot do.
+    pub fn unroll(&self) -> Result<Unrolled, String> {
+        unroll(Rc::clone(&self.lifted), &self.limits, &|| false).map_err(|error| error.to_string())
+    }
+
+    /// Least and greatest packet length in bytes.
+    pub fn packets(&self) -> (u32, u32) {
+        (self.target.min_packet, MTU)
+    }
+
+    fn of_listing(
+        name: &str,
+        data: &[u8],
+        target: &str,
+        settings: &Settings,
+    ) -> Result<Self, String> {
+        let target = find(target, settings)?;
+        if target.instruction_set != InstructionSet::Nfp {
+            return Err(format!("a listing has no instructions of target {}", target.name));
+        }
+        let listing = slowpath_nfp::parse_bytes(data).map_err(|error| error.to_string())?;
+        let lifted = slowpath_nfp::lift(&listing, name, &listing_options(&target));
+        Program::priced(name, lifted.map_err(|error| error.to_string())?, target, settings)
+    }
+
+    fn of_object(
+        name: &str,
+        object: &Object,
+        index: usize,
+        target: &str,
+        settings: &Settings,
+    ) -> Result<Self, String> {
+        let target = find(target, settings)?;
+        let kind = object.programs.get(index).map(|entry| entry.kind);
+        if !matches!(kind, Some(ProgramKind::Xdp | ProgramKind::Unknown)) {
+            return Err("no XDP program".into());
+        }
+        let linked = object.link(index, None).map_err(|error| error.to_string())?;
+        let lifted = match target.instruction_set {
+            InstructionSet::Nfp => compiled(name, object, &linked, &target),
+            InstructionSet::Bpf => {
+                let options = ObjectOptions {
+                    min_packet: target.min_packet as u16,
+                    max_packet: MTU as u16,
+                    ..ObjectOptions::default()
+                };
+                let lifted = slowpath_bpf::lift::lift(object, &linked, &options);
+                lifted.map(|lifted| lifted.program).map_err(|error| error.to_string())
+            }
+        };
+        Program::priced(name, lifted?, target, settings)
+    }
+
+    fn priced(
+        name: &str,
+        lifted: slowpath_ir::Program,
+        target: Target,
+        settings: &Settings,
+    ) -> Result<Self, String> {
+        let model = target.cost_model(&lifted.cost_classes).map_err(|error| error.to_string())?;
+        let limits = UnrollLimits { every: settings.unroll, at: Vec::new() };
+        let (name, metric) = (name.to_owned(), metric(&target, settings.metric.as_deref())?);
+        Ok(Program { name, metric, target, model, lifted: Rc::new(lifted), limits })
+    }
+}
+
+fn find(name: &str, settings: &Settings) -> Result<Target, String> {
+    let target = Target::builtin(name).ok_or_else(|| {
+        format!("unknown target {name}: known are {}", Target::builtin_names().join(", "))
+    })?;
+    let target = target.map_err(|error| error.to_string())?;
+    match settings.cores {
+        Some(cores) if target.kind == TargetKind::Rates => {
+            target.with_cores(cores).map_err(|error| error.to_string())
+        }
+        _ => Ok(target),
+    }
+}
+
+fn listing_options(target: &Target) -> LiftOptions {
+    LiftOptions {
+        min_packet: target.min_packet as u16,
+        max_packet: MTU as u16,
+        ..LiftOptions::default()
+    }
+}
+
+/// A program of an object, compiled for the card.
+fn compiled(
+    name: &str,
+    object: &Object,
+    linked: &BpfProgram,
+    target: &Target,
+) -> Result<slowpath_ir::Program, String> {
+    let compiled = slowpath_nfp::compile(object, linked, &CompileOptions::default())
+        .map_err(|error| error.to_string())?;
+    slowpath_nfp::lift(&compiled.listing, name, &listing_options(target))
+        .map_err(|error| error.to_string())
+}
+
+fn metric(target: &Target, name: Option<&str>) -> Result<Metric, String> {
+    let counters = target.metrics().unwrap_or_default();
+    match (target.kind, name) {
+        (TargetKind::Rates, None | Some("bitrate")) => Some(Metric::BitRate),
+        (TargetKind::Rates, Some("packetrate")) => Some(Metric::PacketRate),
+        (TargetKind::Rates, Some(_)) => None,
+        (TargetKind::Counts, name) => name
+            .or(counters.first().map(String::as_str))
+            .and_then(|name| target.counter(name))
+            .map(Metric::Component),
+    }
+    .ok_or_else(|| format!("target {} has no such metric", target.name))
+}

@@ -1,0 +1,202 @@
+//! One search of one program by one variant, up to the slowest path or the deadline.
+
+use crate::program::Program;
+use crate::variant::{Backend, Order, Variant};
+use slowpath_search::{Event, Metric, Search, Tactics};
+use slowpath_smt::{BitSolver, Interrupter, Solver, Z3Solver};
+use slowpath_target::Slowness;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How a search ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// With the slowest path, if there is any path.
+    Exact(Option<Slowness>),
+    /// Before that.
+    Stopped {
+        /// Why.
+        why: String,
+        /// What no path is slower than, as far as that is known.
+        bound: Option<Slowness>,
+    },
+}
+
+/// What a search took.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Seconds of the search alone: no reading, no unrolling.
+    pub seconds: f64,
+    /// Paths (of [`Order::EveryBranch`]: ends of paths, possible or not) looked at.
+    pub candidates: u64,
+    /// Questions to the solver.
+    pub solver_checks: u64,
+    /// Nogoods learnt.
+    pub nogoods: usize,
+    /// How it ended.
+    pub end: End,
+}
+
+impl Run {
+    /// Searches a program; `None` when the variant does not apply to it.
+    ///
+    /// # Errors
+    /// What unrolling, execution or the solver cannot do.
+    pub fn of(
+        program: &Program,
+        variant: &Variant,
+        deadline: Duration,
+    ) -> Result<Option<Self>, String> {
+        if variant.order != Order::Separate {
+            return searched(program, variant, variant.tactics, deadline).map(Some);
+        }
+        let components = program.model.overhead().len();
+        if components == 1 || matches!(program.metric, Metric::Component(_)) {
+            return Ok(None);
+        }
+        let mut sum: Option<Run> = None;
+        for component in 0..components {
+            let tactics = Tactics { only_component: Some(component), ..variant.tactics };
+            let spent = sum.as_ref().map_or(0.0, |run| run.seconds);
+            let left = deadline.saturating_sub(Duration::from_secs_f64(spent));
+            let run = searched(program, variant, tactics, left)?;
+            sum = Some(match sum {
+                Some(before) => before.and(run),
+                None => run,
+            });
+        }
+        Ok(sum)
+    }
+
+    /// Whether the slowest path is known.
+    pub fn is_exact(&self) -> bool {
+        matches!(self.end, End::Exact(_))
+    }
+
+    /// This one and then another, for the slower of their paths.
+    fn and(self, other: Run) -> Run {
+        let end = match (self.end, other.end) {
+            (End::Exact(one), End::Exact(other)) => End::Exact(one.max(other)),
+            (End::Stopped { why, bound }, End::Exact(known))
+            | (End::Exact(known), End::Stopped { why, bound }) => {
+                // Without a bound on one component, there is none.
+                End::Stopped {
+                    why,
+                    bound: bound.map(|bound| known.map_or(bound, |k| k.max(bound))),
+                }
+            }
+            (End::Stopped { why, bound }, End::Stopped { bound: other, .. }) => {
+                End::Stopped { why, bound: bound.zip(other).map(|(one, other)| one.max(other)) }
+            }
+        };
+        Run {
+            seconds: self.seconds + other.seconds,
+            candidates: self.candidates + other.candidates,
+            solver_checks: self.solver_checks + other.solver_checks,
+            nogoods: self.nogoods + other.nogoods,
+            end,
+        }
+    }
+}
+
+fn searched(
+    program: &Program,
+    variant: &Variant,
+    tactics: Tactics,
+    deadline: Duration,
+) -> Result<Run, String> {
+    match variant.backend {
+        Backend::InHouse => search(program, variant.order, tactics, BitSolver::new(), deadline),
+        Backend::Z3 => {
+            let solver = Z3Solver::new().map_err(|error| error.to_string())?;
+            search(program, variant.order, tactics, solver, deadline)
+        }
+    }
+}
+
+fn search<S: Solver>(
+    program: &Program,
+    order: Order,
+    tactics: Tactics,
+    solver: S,
+    deadline: Duration,
+) -> Result<Run, String> {
+    let unrolled = program.unroll()?;
+    let alarm = Alarm::set(deadline, solver.interrupter());
+    let started = Instant::now();
+    let Program { model, target, metric, .. } = program;
+    let mut search = Search::with_tactics(
+        unrolled,
+        model,
+        target.clone(),
+        *metric,
+        program.packets(),
+        solver,
+        tactics,
+    );
+    if order == Order::EveryBranch {
+        search.exhaust();
+    }
+    let mut slowest = None;
+    let stopped = loop {
+        if started.elapsed() >= deadline {
+            break Some("deadline".to_owned());
+        }
+        match search.step().map_err(|error| error.to_string())? {
+            Event::Working | Event::Bound(_) => {}
+            Event::Path(found) => {
+                slowest = slowest.max(Some(search.slowness(&found.cost, found.length).1));
+                if order != Order::EveryBranch {
+                    break None;
+                }
+            }
+            Event::Complete => break None,
+            Event::GaveUp(_) if started.elapsed() >= deadline => break Some("deadline".to_owned()),
+            Event::GaveUp(why) => break Some(why),
+        }
+    };
+    let seconds = started.elapsed().as_secs_f64();
+    drop(alarm);
+    let bound = || match order {
+        Order::EveryBranch => None,
+        Order::SlowestFirst | Order::Separate => search.bound().map(|bound| bound.slowness),
+    };
+    let end = match stopped {
+        None => End::Exact(slowest),
+        Some(why) => End::Stopped { why, bound: bound() },
+    };
+    Ok(Run {
+        seconds,
+        candidates: search.statistics().candidates,
+        solver_checks: search.solver().statistics().checks,
+        nogoods: search.nogoods(),
+        end,
+    })
+}
+
+/// Interrupts a solver at the deadline, unless it is dropped before.
+struct Alarm {
+    off: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Alarm {
+    fn set(deadline: Duration, interrupter: Interrupter) -> Self {
+        let (off, is_off) = channel();
+        let thread = std::thread::spawn(move || {
+            if is_off.recv_timeout(deadline) == Err(RecvTimeoutError::Timeout) {
+                interrupter.interrupt();
+            }
+        });
+        Alarm { off: Some(off), thread: Some(thread) }
+    }
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        self.off.take();
+        // It has nothing to say, and its end is near.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}

@@ -1,0 +1,95 @@
+"""Figures of repeated runs, and tables of them: aligned text, Markdown, CSV."""
+
+import csv
+import math
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from measure import Program, Run
+
+Value = str | int | float | None
+Row = dict[str, Value]
+
+COUNTS = ["candidates", "sat", "unsat", "nogoods", "solver_checks"]
+
+
+def row(program: Program, runs: list[Run]) -> Row:
+    """Medians of the runs of a program; counts do not differ between runs."""
+    first = runs[0]
+    stats = first.result["stats"]
+    cells: Row = {"program": program.name, "status": first.status}
+    cells["seconds"] = median(runs, lambda run: run.seconds)
+    cells["seconds_least"] = min(run.seconds for run in runs)
+    cells["seconds_most"] = max(run.seconds for run in runs)
+    cells["engine_seconds"] = median(runs, lambda run: run.result["stats"]["seconds"])
+    cells["solver_seconds"] = median(runs, lambda run: run.result["stats"]["solver_seconds"])
+    cells["megabytes"] = median(runs, lambda run: run.megabytes)
+    cells.update({name: stats.get(name) for name in COUNTS})
+    cells["paths"] = len(first.result["paths"])
+    cells["published_seconds"] = program.published_seconds
+    cells["ratio"] = None
+    if program.published_seconds and first.status == "exact":
+        cells["ratio"] = program.published_seconds / cells["seconds"]
+    return cells
+
+
+def median(runs: list[Run], figure: Callable[[Run], float]) -> float:
+    """The median of a figure."""
+    return statistics.median(figure(run) for run in runs)
+
+
+class Column(NamedTuple):
+    """A column of a table: its heading, the figure that it shows, and how."""
+
+    heading: str
+    key: str
+    digits: int | None = None  # behind the point; None: as it is
+
+
+def cell(value: Value, digits: int | None) -> str:
+    """A value as people read it."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and math.isinf(value):
+        return "not finished"
+    if isinstance(value, float) and digits is not None:
+        return f"{value:,.{digits}f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _texts(rows: list[Row], columns: list[Column]) -> list[list[str]]:
+    body = [[cell(row[c.key], c.digits) for c in columns] for row in rows]
+    return [[c.heading for c in columns], *body]
+
+
+def aligned(rows: list[Row], columns: list[Column]) -> str:
+    """A table for terminals."""
+    texts = _texts(rows, columns)
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    lines = []
+    for line in texts:
+        cells = [
+            text.rjust(width) if at else text.ljust(width)
+            for at, (text, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def markdown(rows: list[Row], columns: list[Column]) -> str:
+    """A table for documents."""
+    heading, *body = _texts(rows, columns)
+    rule = ["---"] + ["---:"] * (len(columns) - 1)
+    return "\n".join(f"| {' | '.join(line)} |" for line in [heading, rule, *body])
+
+
+def write_csv(path: Path, rows: list[Row]) -> None:
+    """All figures, one line a row; numbers with six digits."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        for one in rows:
+            writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in one.items()})

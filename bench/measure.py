@@ -1,0 +1,114 @@
+"""Runs slowpath as users do, whole processes, and measures them.
+
+Knows the JSON of `slowpath bound`, and nothing of which programs there are or of tables.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOL = ROOT / ".venv/bin/slowpath"
+PYTHON = ROOT / ".venv/bin/python"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program to analyse."""
+
+    name: str
+    path: Path
+    options: tuple[str, ...] = ()
+    published_seconds: float | None = None  # of the published tool; inf: it does not finish
+
+
+class Run(NamedTuple):
+    """One process."""
+
+    result: dict[str, Any]
+    seconds: float
+    megabytes: float
+
+    @property
+    def status(self) -> str:
+        """`exact`, `bounds`, `refused`, or `some paths`.
+
+        The last: the guarantee is exact, but other paths that were asked for are missing.
+        """
+        if self.result["error"]:
+            return "refused"
+        guarantee = self.result["guarantee"]
+        if not guarantee["exact"]:
+            return "bounds"
+        return "some paths" if guarantee["stopped"] else "exact"
+
+
+class Usage(NamedTuple):
+    """What a process took."""
+
+    seconds: float
+    megabytes: float
+    output: bytes
+
+
+def process(command: list[str]) -> Usage:
+    """Runs a command; what it writes on standard error is left out."""
+    with tempfile.TemporaryFile() as output:
+        started = time.perf_counter()
+        child = subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        seconds = time.perf_counter() - started
+        child.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        return Usage(seconds, usage.ru_maxrss / 1024, output.read())
+
+
+def bound(tool: Path, program: Program, options: Iterable[str] = ()) -> Run:
+    """Runs `slowpath bound` on one program.
+
+    Raises:
+        SystemExit: when it ends without a result, as after wrong options.
+    """
+    command = [str(tool), "bound", str(program.path), "--format", "json"]
+    used = process([*command, *program.options, *options])
+    try:
+        result = json.loads(used.output)["results"][0]
+    except (ValueError, KeyError, IndexError):
+        raise SystemExit(f"error: no result from: {' '.join(command)}") from None
+    return Run(result, used.seconds, used.megabytes)
+
+
+def take_turns(
+    tool: Path, programs: list[Program], repeat: int, options: Iterable[str] = ()
+) -> dict[Program, list[Run]]:
+    """Runs every program so many times, all of them once before any of them twice.
+
+    What is refused, and what does not come to an end before its deadline, runs once.
+    """
+    options = list(options)
+    runs: dict[Program, list[Run]] = {program: [] for program in programs}
+    for _ in range(repeat):
+        for program, done in runs.items():
+            if not done or done[0].status == "exact":
+                done.append(bound(tool, program, options))
+    return runs
+
+
+def start_up(tool: Path, python: Path, repeat: int) -> dict[str, float]:
+    """Median seconds of processes that analyse nothing."""
+    commands = {
+        "slowpath --version": [str(tool), "--version"],
+        "python -c pass": [str(python), "-c", "pass"],
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(repeat):
+        for name, command in commands.items():
+            seconds[name].append(process(command).seconds)
+    return {name: statistics.median(values) for name, values in seconds.items()}

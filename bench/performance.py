@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Renews the figures of docs/performance.md, by section.
+
+A section begins with `<!-- figures: NAME -->` and ends with `<!-- end -->`; what is between is
+replaced. Sections whose programs are not part of this repository need a folder of listings or the
+manifest of a survey, and stay as they are without. CSV goes to docs/performance/, and so do plots
+when asked for (plots.py, in the interpreter that runs this).
+"""
+
+import argparse
+import json
+import platform
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import anytime
+import figures
+import guarantees
+import programs
+import published
+import scaling
+import survey
+import variants
+from families import FAMILIES, Family
+from figures import Row
+from measure import PYTHON, ROOT, TOOL, Program, start_up, take_turns
+
+PAGE = ROOT / "docs/performance.md"
+FOLDER = ROOT / "docs/performance"
+SECTION = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+SHOWN = [column for column in guarantees.COLUMNS if column.key != "solver_seconds"]
+OURS = [column for column in SHOWN if column.key not in ("published_seconds", "ratio")]
+KIBIBYTES = 1 << 20  # in a gibibyte
+
+
+class Renewal:
+    """What is to be renewed, with what."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.given = given
+        self.deadline = ["--deadline", str(given.deadline)]
+
+    def section(self, name: str) -> str | None:
+        """The new figures of a section; None when what it needs was not given."""
+        family = next((family for family in FAMILIES if family.name == name), None)
+        if family:
+            return self._family(family)
+        return {
+            "machine": self._machine,
+            "start-up": self._start_up,
+            "published": self._published,
+            "examples": self._examples,
+            "all-paths": self._all_paths,
+            "ablation": self._ablation,
+            "anytime": self._anytime,
+            "objects": self._objects,
+        }[name]()
+
+    def _machine(self) -> str:
+        model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+        memory = re.search(r"MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text())
+        cores = len([*Path("/sys/devices/system/cpu").glob("cpu[0-9]*")])
+        parts = [f"{cores} cores"]
+        if model:
+            parts.append(model[1])
+        if memory:
+            parts.append(f"{round(int(memory[1]) / KIBIBYTES)} GiB")
+        return f"{', '.join(parts)}; {platform.system()}, Python {platform.python_version()}."
+
+    def _start_up(self) -> str:
+        found = start_up(self.given.slowpath, self.given.python, 11)
+        return "; ".join(f"`{name}`: {value:.3f} s" for name, value in found.items()) + "."
+
+    def _examples(self) -> str:
+        return self._table("examples", programs.examples(), OURS)
+
+    def _published(self) -> str | None:
+        return self._table("published", self._listings(), SHOWN)
+
+    def _all_paths(self) -> str | None:
+        chosen = [
+            replace(program, published_seconds=published.PROGRAMS[program.name].all_seconds)
+            for program in self._listings()
+            if program.name in published.PROGRAMS
+            and published.PROGRAMS[program.name].all_seconds is not None
+        ]
+        columns = [*SHOWN, guarantees.PATHS]
+        return self._table("all-paths", chosen, columns, ["--paths", "all"])
+
+    def _ablation(self) -> str | None:
+        if not self.given.listings:
+            return None
+        rows = variants.rows(self.given.listings, self.given.repeat, self.given.deadline)
+        figures.write_csv(FOLDER / "ablation.csv", rows)
+        return variants.markdown(rows, self.given.deadline)
+
+    def _anytime(self) -> str | None:
+        chosen = self._listings() or programs.examples()
+        rows = anytime.rows(self.given.python, chosen, self.given.repeat, self.deadline)
+        figures.write_csv(FOLDER / "anytime.csv", rows)
+        return figures.markdown(rows, anytime.COLUMNS)
+
+    def _objects(self) -> str | None:
+        if not self.given.manifest:
+            return None
+        entries = json.loads(self.given.manifest.read_text())
+        return survey.duration(survey.answers(str(self.given.slowpath), entries, 15, 1))
+
+    def _family(self, family: Family) -> str:
+        rows = scaling.measure(
+            family, self.given.slowpath, self.given.repeat, self.given.deadline, None
+        )
+        figures.write_csv(FOLDER / f"{family.name}.csv", rows)
+        if self.given.plots:
+            script = Path(__file__).with_name("plots.py")
+            subprocess.run([sys.executable, str(script), str(FOLDER)], check=True)
+        text = f"{figures.markdown(rows, scaling.columns(family))}\n\n{scaling.slopes(rows)}"
+        plot = FOLDER / f"{family.name}.svg"
+        if plot.exists():
+            text += f"\n\n![{family.name}]({plot.relative_to(PAGE.parent)})"
+        return text
+
+    def _listings(self) -> list[Program]:
+        return programs.of_paths([self.given.listings]) if self.given.listings else []
+
+    def _table(
+        self,
+        name: str,
+        chosen: list[Program],
+        columns: list[figures.Column],
+        options: list[str] | None = None,
+    ) -> str | None:
+        if not chosen:
+            return None
+        options = [*(options or []), *self.deadline]
+        runs = take_turns(self.given.slowpath, chosen, self.given.repeat, options)
+        rows: list[Row] = [figures.row(program, done) for program, done in runs.items()]
+        figures.write_csv(FOLDER / f"{name}.csv", rows)
+        shown = [row for row in rows if row["status"] != "refused"]
+        return figures.markdown(shown, [*columns, guarantees.STATUS])
+
+
+def main() -> int:
+    page = PAGE.read_text()
+    names = [name for _, name, _ in SECTION.findall(page)]
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(names))
+    arguments.add_argument("--listings", type=Path, help="folder of the published listings")
+    arguments.add_argument("--manifest", type=Path, help="of the survey, see survey.py")
+    arguments.add_argument("--slowpath", type=Path, default=TOOL, help="the tool")
+    arguments.add_argument("--python", type=Path, default=PYTHON, help="the interpreter with it")
+    arguments.add_argument("--repeat", type=int, default=5, metavar="N")
+    arguments.add_argument("--deadline", type=float, default=60, metavar="SECONDS")
+    arguments.add_argument("--plots", action="store_true", help="draw plots too")
+    given = arguments.parse_args()
+    if unknown := set(given.sections) - set(names):
+        arguments.error(f"no section {', '.join(sorted(unknown))} in {PAGE.name}")
+    renewal = Renewal(given)
+    for name in given.sections or names:
+        text = renewal.section(name)
+        if text is None:
+            print(f"{name}: left as it is, for want of --listings or --manifest")
+            continue
+        print(f"{name}\n{text}\n", flush=True)
+
+        def renewed(found: re.Match[str], name: str = name, text: str = text) -> str:
+            return f"{found[1]}{text}\n{found[3]}" if found[2] == name else found[0]
+
+        # Section by section, so that nothing is lost when it ends early.
+        PAGE.write_text(SECTION.sub(renewed, PAGE.read_text()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

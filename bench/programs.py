@@ -1,0 +1,42 @@
+"""Which programs a benchmark runs: our own examples, or those of a folder."""
+
+from pathlib import Path
+
+import published
+from measure import ROOT, Program
+
+COUNTING = ("--target", "ebpf")
+
+
+def examples() -> list[Program]:
+    """Listings and objects of examples/, the objects for both targets."""
+    folder = ROOT / "examples"
+    listings = sorted(folder.glob("*.asm"))
+    objects = sorted(folder.glob("*.bpf.o"))
+    return [
+        *(Program(path.stem, path) for path in listings),
+        *(Program(_stem(path), path) for path in objects),
+        *(Program(f"{_stem(path)} (ebpf)", path, COUNTING) for path in objects),
+    ]
+
+
+def of_paths(paths: list[Path]) -> list[Program]:
+    """Listings as they are published where their names are known; objects count instructions.
+
+    Of folders, all listings, or all objects where there is no listing.
+    """
+    programs = []
+    for path in paths:
+        files = [path]
+        if path.is_dir():
+            files = sorted(path.glob("*.asm")) or sorted(path.glob("*.o"))
+        for file in files:
+            if file.suffix == ".o":
+                programs.append(Program(_stem(file), file, COUNTING))
+            else:
+                programs.append(published.program(file))
+    return programs
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".o").removesuffix(".bpf")

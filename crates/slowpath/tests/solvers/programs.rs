@@ -1,0 +1,117 @@
+//! The examples, and published listings where there are any, unrolled and priced.
+
+use slowpath_bpf::Object;
+use slowpath_bpf::lift::LiftOptions as ObjectOptions;
+use slowpath_ir::Program;
+use slowpath_nfp::{CompileOptions, LiftOptions};
+use slowpath_search::{Metric, UnrollLimits, Unrolled, unroll};
+use slowpath_target::{CostModel, Target};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+const MTU: u32 = 1500;
+
+/// A program and what it runs on.
+pub struct Case {
+    pub name: String,
+    pub target: Target,
+    pub model: CostModel,
+    pub metric: Metric,
+    program: Rc<Program>,
+    limits: UnrollLimits,
+}
+
+impl Case {
+    fn new(name: String, target: Target, program: Program, rounds: Option<u32>) -> Self {
+        let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
+        let metric = match target.metrics() {
+            Some(_) => Metric::Component(0),
+            None => Metric::BitRate,
+        };
+        let limits = UnrollLimits { every: rounds, at: Vec::new() };
+        Case { name, target, model, metric, program: Rc::new(program), limits }
+    }
+
+    pub fn unroll(&self) -> Unrolled {
+        let unrolled = unroll(Rc::clone(&self.program), &self.limits, &|| false);
+        unrolled.unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+
+    /// Least and greatest packet length in bytes.
+    pub fn packets(&self) -> (u32, u32) {
+        (self.target.min_packet, MTU)
+    }
+}
+
+fn target(name: &str) -> Target {
+    Target::builtin(name).expect("it is built in").expect("it is valid")
+}
+
+fn card() -> (Target, LiftOptions) {
+    let target = target("agilio-cx-2x40");
+    let (min_packet, max_packet) = (target.min_packet as u16, MTU as u16);
+    (target, LiftOptions { min_packet, max_packet, ..LiftOptions::default() })
+}
+
+fn stem(path: &Path) -> String {
+    path.file_name().expect("a file").to_string_lossy().into_owned()
+}
+
+/// The files of a folder with an extension, in order.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder can be read");
+    let mut paths: Vec<_> = entries
+        .map(|entry| entry.expect("the folder can be read").path())
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .collect();
+    assert!(!paths.is_empty(), "{} has no .{extension} files", folder.display());
+    paths.sort();
+    paths
+}
+
+/// The objects of the examples: their instructions, and those of the card where it runs them.
+pub fn examples() -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut cases = Vec::new();
+    for path in files(&folder, "o") {
+        let object = Object::parse(&std::fs::read(&path).expect("the example exists"));
+        let object = object.expect("the example is an object");
+        for index in 0..object.programs.len() {
+            let name = stem(&path);
+            let linked = object.link(index, None).expect("the example links");
+            let counting = target("ebpf");
+            let (min_packet, max_packet) = (counting.min_packet as u16, MTU as u16);
+            let options = ObjectOptions { min_packet, max_packet, ..ObjectOptions::default() };
+            let lifted = slowpath_bpf::lift::lift(&object, &linked, &options);
+            let program = lifted.expect("the example is supported").program;
+            cases.push(Case::new(format!("{name} (ebpf)"), counting, program, None));
+            if let Ok(compiled) =
+                slowpath_nfp::compile(&object, &linked, &CompileOptions::default())
+            {
+                let (target, options) = card();
+                let program = slowpath_nfp::lift(&compiled.listing, &name, &options);
+                cases.push(Case::new(name, target, program.expect("it is supported"), None));
+            }
+        }
+    }
+    cases
+}
+
+/// The published listings that a name is given of, with the limit of their loops, in the folder that
+/// the environment variable `SLOWPATH_LISTINGS` names; or none, and a printed reason.
+pub fn published(wanted: &[(&str, Option<u32>)]) -> Vec<Case> {
+    let Ok(folder) = std::env::var("SLOWPATH_LISTINGS") else {
+        eprintln!("skipped: SLOWPATH_LISTINGS names no folder with published listings");
+        return Vec::new();
+    };
+    let mut cases = Vec::new();
+    for (name, rounds) in wanted {
+        let path = Path::new(&folder).join(format!("{name}.asm"));
+        let data = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let listing = slowpath_nfp::parse_bytes(&data).expect("the listing can be read");
+        let (target, options) = card();
+        let program = slowpath_nfp::lift(&listing, name, &options).expect("it is supported");
+        cases.push(Case::new((*name).to_owned(), target, program, *rounds));
+    }
+    cases
+}
