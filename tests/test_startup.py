@@ -29,6 +29,7 @@ HEAVY = {
     "concurrent",
     "ctypes",
     "dataclasses",
+    "decimal",
     "difflib",
     "email",
     "http",

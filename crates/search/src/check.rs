@@ -190,7 +190,7 @@ impl<S: Solver> PathChecker<S> {
                 Outcome::Unsat(core) => {
                     return self.impossible(unrolled, path, conditions, core);
                 }
-                Outcome::Sat(model) => (max_length + 1, model),
+                Outcome::Sat(model) => (max_length.saturating_add(1), model),
             },
         };
         let (shortest, model) = match self.shorten(unrolled, conditions, length, lowest, model)? {

@@ -112,7 +112,7 @@ impl Enumeration {
             self.leave();
         }
         let Some(visit) = self.visits.last_mut() else {
-            return Ok(match self.undecided.take() {
+            return Ok(match self.undecided.clone() {
                 Some(why) => Progress::Undecided(why),
                 None => Progress::Complete,
             });
@@ -192,7 +192,8 @@ impl Enumeration {
                                 model = Some(Rc::new(found));
                             }
                             Outcome::Unsat(core) => {
-                                let limit = length.map(|length| (length, max_length + 1));
+                                let limit =
+                                    length.map(|length| (length, max_length.saturating_add(1)));
                                 let (path, conditions) = (&self.path, &self.conditions);
                                 checker
                                     .conflict(unrolled, path, conditions, core, limit)?
@@ -226,13 +227,14 @@ impl Enumeration {
         visit: Visit,
         max_length: u32,
     ) -> Result<Progress, SearchError> {
-        let found = match visit.model {
-            Some(model) => {
-                let (pool, facts) = (&unrolled.machine.pool, &visit.facts);
-                let domain = |term| facts.domain(pool, term);
-                // The same, with a value for all that the conditions look at.
-                nearby_model(pool, &model, &self.conditions.terms, &domain)
-            }
+        let complete = |model: Rc<Model>| {
+            let (pool, facts) = (&unrolled.machine.pool, &visit.facts);
+            let domain = |term| facts.domain(pool, term);
+            // The same, with a value for all that the conditions look at.
+            nearby_model(pool, &model, &self.conditions.terms, &domain)
+        };
+        let found = match visit.model.and_then(complete) {
+            Some(model) => Some(model),
             // A part of the path could not be decided; all of it may be.
             None => {
                 let length = unrolled.machine.packet_length();
@@ -258,6 +260,8 @@ impl Enumeration {
         let model =
             with_length(pool, &visit.facts, &model, terms, (length, least)).unwrap_or(model);
         match checker.shorten(unrolled, &self.conditions, length, least, model)? {
+            // The packets that were guessed may be longer than those asked for.
+            Ok((shortest, _)) if shortest > max_length => Ok(Progress::Impossible),
             Ok((shortest, model)) => {
                 if shortest > least {
                     self.learn_length(unrolled, checker, nogoods, (length, shortest))?;

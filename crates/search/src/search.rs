@@ -1,6 +1,7 @@
 //! Longest path modulo nogoods: conflict-directed branch and bound, best bound first.
 //!
-//! Every open node is a set of paths with the exact cost of its slowest path as bound. The slowest
+//! Every open node is a set of paths, bounded by the cost of its slowest path or, where nogoods overlap,
+//! by what their prices leave of it. The slowest
 //! open path of all is checked; if no packet takes it, the reason becomes a nogood, which every
 //! other set of paths profits from, and the set is split along the nogood's arcs. So the bound
 //! falls monotonically, is valid at any time, and is exact when a checked path is satisfiable.
@@ -328,6 +329,10 @@ impl<S: Solver> Search<S> {
             }
             Verdict::Conflict(found) => {
                 self.statistics.unsatisfiable += 1;
+                if found.iter().any(|nogood| nogood.arcs.is_empty()) {
+                    let what = "a conflict that no arc is to blame for";
+                    return Err(SearchError::Internal(what.into()));
+                }
                 self.learn(found);
                 // It violates what has just been learnt, and is split when it comes up again.
                 self.queue.push(open);
@@ -343,7 +348,14 @@ impl<S: Solver> Search<S> {
 
     fn enumerate(&mut self, mut enumeration: Enumeration) -> Result<Event, SearchError> {
         let Search { unrolled, checker, nogoods, max_packet, .. } = self;
-        let event = match enumeration.step(unrolled, checker, nogoods, *max_packet)? {
+        let progress = match enumeration.step(unrolled, checker, nogoods, *max_packet) {
+            Ok(progress) => progress,
+            Err(error) => {
+                self.enumeration = Some(enumeration);
+                return Err(error);
+            }
+        };
+        let event = match progress {
             Progress::Working => Event::Working,
             Progress::Impossible => {
                 self.statistics.candidates += 1;

@@ -213,7 +213,7 @@ impl Job<'_> {
     ) -> Result<(), Error> {
         let &Setting { lifted, model, measure } = setting;
         let wanted = self.request.options.paths.unwrap_or(u64::MAX);
-        let mut slowness = Vec::new();
+        let (mut slowness, mut arcs) = (Vec::new(), Vec::new());
         let stopped = loop {
             if result.paths.len() as u64 >= wanted {
                 break None;
@@ -243,9 +243,7 @@ impl Job<'_> {
                         }
                     }
                     let shown = witness.result(&unrolled.machine, lifted.layout.as_ref());
-                    let detailed = (result.paths.len() as u64) < self.request.options.path_details;
-                    let (path, more) = measure.path(lifted, unrolled, &found, shown, detailed);
-                    detail.paths.extend(more);
+                    let path = measure.path(lifted, unrolled, &found, shown);
                     if result.paths.is_empty() {
                         let mut exact = measure.bound(&found.cost, found.length);
                         exact.exact = true;
@@ -257,6 +255,11 @@ impl Job<'_> {
                         (result.guarantee, result.profile) = (Some(exact), Some(profile));
                     }
                     slowness.push(search.slowness(&found.cost, found.length).1);
+                    if slowness.last() > slowness.first() {
+                        let what = "a path is slower than the one that was found to be the slowest";
+                        return Err(SearchError::Internal(what.into()).into());
+                    }
+                    arcs.push(found.path);
                     result.paths.push(path);
                     if self.request.options.paths.is_none() {
                         search.exhaust();
@@ -275,7 +278,11 @@ impl Job<'_> {
         if let Some(guarantee) = &mut result.guarantee {
             guarantee.stopped = stopped;
             result.paths = slowest_first(&slowness, std::mem::take(&mut result.paths));
-            detail.paths = slowest_first(&slowness, std::mem::take(&mut detail.paths));
+            let described = usize::try_from(self.request.options.path_details);
+            let described =
+                slowest_first(&slowness, arcs).into_iter().take(described.unwrap_or(usize::MAX));
+            let unrolled = search.unrolled();
+            detail.paths = described.map(|arcs| report::detail(lifted, unrolled, &arcs)).collect();
             return Ok(());
         }
         let Some(bound) = search.bound() else {

@@ -12,7 +12,8 @@ impl<S: Solver> Search<S> {
     /// Queues an open node with a better bound, if prices of nogoods yield one and it is time to
     /// look for them.
     pub(super) fn tighten(&mut self, open: &Open) -> bool {
-        if !self.tactics.relax {
+        // Prices are signed: costs that could be too large for that are not priced.
+        if !self.tactics.relax || self.most[open.component] > i64::MAX as u64 / 8 {
             return false;
         }
         let arcs = self.allowed.len();

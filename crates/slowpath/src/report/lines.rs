@@ -5,7 +5,7 @@
 use crate::frontend::Lifted;
 use crate::result::{Line, Stretch};
 use slowpath_ir::CostEvent;
-use slowpath_search::{FoundPath, Unrolled};
+use slowpath_search::Unrolled;
 use std::collections::HashMap;
 
 /// The lines of a path in the order of their first instructions, and the path as stretches of one
@@ -13,12 +13,12 @@ use std::collections::HashMap;
 pub(super) fn of_path(
     lifted: &Lifted,
     unrolled: &Unrolled,
-    found: &FoundPath,
+    path: &[u32],
 ) -> (Vec<Line>, Vec<Stretch>) {
     let mut lines: Vec<Line> = Vec::new();
     let mut known: HashMap<(&str, u32), usize> = HashMap::new();
     let mut stretches: Vec<Stretch> = Vec::new();
-    for event in events(unrolled, &found.path) {
+    for event in events(unrolled, path) {
         let insn = event.insn.0;
         let line = lifted.line(insn).map(|info| {
             let index = *known.entry((&info.file, info.line)).or_insert_with(|| {

@@ -94,8 +94,7 @@ impl Measure<'_> {
         unrolled: &Unrolled,
         found: &FoundPath,
         witness: WitnessResult,
-        detailed: bool,
-    ) -> (PathResult, Option<PathDetail>) {
+    ) -> PathResult {
         let bound = self.bound(&found.cost, found.length);
         let program = unrolled.machine.program();
         let first_of = |node: u32| program.block(unrolled.dag.nodes[node as usize].block).first.0;
@@ -117,8 +116,8 @@ impl Measure<'_> {
                 }
             }
         }
-        let (lines, stretches) = lines::of_path(lifted, unrolled, found);
-        let path = PathResult {
+        let (lines, _) = lines::of_path(lifted, unrolled, &found.path);
+        PathResult {
             cost: costs(self.target, &found.cost),
             min_packet_size: found.length,
             bitrate_bps: bound.bitrate_bps,
@@ -128,9 +127,14 @@ impl Measure<'_> {
             source,
             lines,
             witness,
-        };
-        (path, detailed.then(|| PathDetail { stretches, ..detail(unrolled, found) }))
+        }
     }
+}
+
+/// What only the human report says about a path, given by its arcs.
+pub(crate) fn detail(lifted: &Lifted, unrolled: &Unrolled, path: &[u32]) -> PathDetail {
+    let (_, stretches) = lines::of_path(lifted, unrolled, path);
+    PathDetail { stretches, ..instructions(unrolled, path) }
 }
 
 /// All instructions of the program with their source lines.
@@ -150,11 +154,11 @@ fn costs(target: &Target, cost: &CostVector) -> Map<String, Value> {
 }
 
 /// What only the human report says about a path, source lines left out.
-fn detail(unrolled: &Unrolled, found: &FoundPath) -> PathDetail {
+fn instructions(unrolled: &Unrolled, path: &[u32]) -> PathDetail {
     let program = unrolled.machine.program();
     let mut detail = PathDetail::default();
     let mut joined = false;
-    for &arc in &found.path {
+    for &arc in path {
         let arc = &unrolled.dag.arcs[arc as usize];
         let block = program.block(unrolled.dag.nodes[arc.tail as usize].block);
         let last = block.insns.last().map_or(block.first.0, |insn| insn.0);
