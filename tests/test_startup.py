@@ -29,7 +29,6 @@ HEAVY = {
     "concurrent",
     "ctypes",
     "dataclasses",
-    "decimal",
     "difflib",
     "email",
     "http",

@@ -1,10 +1,10 @@
 //! Longest path modulo nogoods: conflict-directed branch and bound, best bound first.
 //!
-//! Every open node is a set of paths, bounded by the cost of its slowest path or, where nogoods overlap,
-//! by what their prices leave of it. The slowest
-//! open path of all is checked; if no packet takes it, the reason becomes a nogood, which every
-//! other set of paths profits from, and the set is split along the nogood's arcs. So the bound
-//! falls monotonically, is valid at any time, and is exact when a checked path is satisfiable.
+//! Every open node is a set of paths, bounded by the cost of its slowest path or, where nogoods
+//! overlap, by what their prices leave of it. The slowest open node of all is looked at; if no packet
+//! takes its path, the reason becomes a nogood, which every other set of paths profits from, and the
+//! set is split along the nogood's arcs. So the bound falls monotonically, is valid at any time, and
+//! is exact when a path is found possible: the bound of a path without a nogood is its cost.
 //!
 //! Components and minimum packet sizes are several objectives over one store of nogoods
 //! ("throughput guarantees", § 5.3 and 5.4): a size class with least length `s` bounds bit rates by
