@@ -23,7 +23,10 @@ from measure import TOOL, Run, bound
 
 CLOCK_HZ = 800_000_000  # of the cores and of the DRAM engine
 TOLERANCE = 1e-4  # the published files round to six digits
-ALL_PATHS = ["xdp-cloudflare", "xdp-quic-lb", *(f"xdp-count-min.{n}" for n in range(1, 16))]
+ALL_PATHS = [
+    *("xdp-cloudflare", "xdp-dns-cache", "xdp-quic-lb", "xdp-switch"),
+    *(f"xdp-count-min.{n}" for n in range(1, 21)),
+]
 COLUMNS = [
     Column("program", "program"),
     Column("published/B", "theirs", 5),
