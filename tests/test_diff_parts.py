@@ -15,8 +15,8 @@ from slowpath.diff_lines import changed_lines
 from slowpath.diff_pairs import Pair, match_programs
 from slowpath.diff_report import Report, markdown, table
 from slowpath.inputs import InputError
+from slowpath.printable import one_line
 from slowpath.results import Profile, ProfileLine, Result, failed_result
-from slowpath.terminal import one_line
 from support import make_bound, make_profile, make_result
 
 

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from slowpath.printable import one_line
 from slowpath.report_csv import COLUMNS
 from slowpath.report_single import format_cycles, full_report
 from slowpath.reporters import Format, choose_reporter
@@ -17,7 +18,6 @@ from slowpath.results import (
     is_capped,
     own_rate,
 )
-from slowpath.terminal import one_line
 from support import GOLDEN, check_golden, make_bound, make_path, make_result
 
 DETAIL: Detail = {

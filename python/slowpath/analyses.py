@@ -3,7 +3,6 @@
 It knows what a result is and who is to blame for a failure; the commands know what to do with it.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ from slowpath import engine
 from slowpath.exit_codes import ExitCode
 from slowpath.kernels import Kernels
 from slowpath.plan import Plan, Task, Wishes
+from slowpath.printable import json_line
 from slowpath.progress import live_line
 from slowpath.results import NO_DETAIL, Detail, Result, failed_result
 from slowpath.terminal import error, note
@@ -78,7 +78,7 @@ def _failure(task: Task, message: str, stopped: str | None = None) -> engine.Out
     result = failed_result(task.file, task.target.name, task.metric, message)
     if task.program is not None:
         result["section"], result["program"] = task.program.section, task.program.name
-    return engine.Outcome(result, json.dumps(result), NO_DETAIL | {"stopped": stopped}, False)
+    return engine.Outcome(result, json_line(result), NO_DETAIL | {"stopped": stopped}, False)
 
 
 def judge(analysed: Analysed) -> ExitCode:

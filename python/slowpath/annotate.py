@@ -1,6 +1,5 @@
 """The command `slowpath annotate`: the code of programs with what each line costs at worst."""
 
-import json
 from typing import Literal, NamedTuple
 
 from slowpath import engine
@@ -11,6 +10,7 @@ from slowpath.annotate_sources import Source, find_source
 from slowpath.exit_codes import ExitCode, worst
 from slowpath.kernels import Kernels
 from slowpath.plan import make_plan
+from slowpath.printable import json_line
 from slowpath.terminal import note, out, out_lines
 
 
@@ -35,11 +35,11 @@ def annotate(work: Work, wanted: Wanted) -> ExitCode:
     work = work._replace(options=work.options._replace(code=True))
     codes = list[ExitCode]()
     if wanted.form == "json":
-        out(f'{{"slowpath": {json.dumps(engine.version())}, "annotations": [')
+        out(f'{{"slowpath": {json_line(engine.version())}, "annotations": [')
     for number, analysed in enumerate(analyse_all(work, plan.tasks, kernels)):
         annotated = annotation(analysed.result, analysed.detail)
         if wanted.form == "json":
-            out(("," if number else "") + json.dumps(annotated))
+            out(("," if number else "") + json_line(annotated))
         elif annotated["error"] is None:
             if ExitCode.FINE in codes:
                 out("")

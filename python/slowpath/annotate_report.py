@@ -16,10 +16,11 @@ from slowpath.annotate_rows import (
 )
 from slowpath.annotate_sources import Source
 from slowpath.grid import grid
+from slowpath.printable import one_line
 from slowpath.report_path import assumption_lines, labelled
 from slowpath.report_single import format_cycles
 from slowpath.results import Result, cost_words, is_count
-from slowpath.terminal import Line, one_line
+from slowpath.terminal import Line
 
 _HOT = 0.05
 _WARM = 0.005

@@ -3,7 +3,6 @@
 Nothing heavy is imported before a command runs.
 """
 
-import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
@@ -14,7 +13,7 @@ from slowpath.cli_objects import COMPILE, SHOW
 from slowpath.cli_parser import GENERAL, Say, command_parser, group_parser, read
 from slowpath.cli_targets import TARGETS
 from slowpath.exit_codes import ExitCode
-from slowpath.terminal import error
+from slowpath.terminal import error, tell
 
 
 def _version(_parser: ArgumentParser) -> str:
@@ -23,7 +22,7 @@ def _version(_parser: ArgumentParser) -> str:
     return f"slowpath {engine.version()}"
 
 
-_ROOT = Group(
+ROOT = Group(
     (
         "How fast is a packet-processing program guaranteed to run on a device, and which packet "
         "makes it slowest?",
@@ -52,7 +51,7 @@ _ROOT = Group(
 def app(words: Sequence[str]) -> int:
     """Runs the command that the words of the command line call; its exit code."""
     path, rest = "slowpath", list(words)
-    member: Command | Group = _ROOT
+    member: Command | Group = ROOT
     while isinstance(member, Group):
         if not rest or rest[0] not in member.commands:
             return _no_command(path, member, rest)
@@ -64,7 +63,7 @@ def _no_command(path: str, group: Group, words: Sequence[str]) -> int:
     """Does what a flag of the group says, or says what is wrong."""
     parser = group_parser(path, group)
     parser.parse_args(words)  # leaves where there are any
-    parser.print_help(sys.stderr)
+    tell(parser.format_help())
     return ExitCode.USAGE
 
 

@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 
 from slowpath.cli_command import ARGUMENTS, Command, Group, Option, option
 from slowpath.exit_codes import ExitCode
-from slowpath.terminal import one_line, out
+from slowpath.printable import one_line
+from slowpath.terminal import out_lines, tell
 
 GENERAL = "General"
 _FIRST_COLUMN = 34
@@ -25,6 +26,12 @@ class Parser(argparse.ArgumentParser):
         hint = f"Usage: {self.usage}\nTry '{self.prog} -h' for help."
         self.exit(ExitCode.USAGE, f"{hint}\n\nError: {one_line(message)}\n")
 
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """Leaves, where the message can be written and where it cannot."""
+        if message:
+            tell(message)
+        raise SystemExit(status)
+
 
 class Say(argparse.Action):
     """An option that prints what `const` makes of the parser, and leaves.
@@ -34,7 +41,7 @@ class Say(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         """As argparse calls it."""
-        out(self.const(parser).rstrip())
+        out_lines(self.const(parser).rstrip().splitlines())
         parser.exit()
 
 

@@ -1,6 +1,5 @@
 """The command `slowpath compile`: a program of a BPF object as the card runs it."""
 
-import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from slowpath.exit_codes import ExitCode
 from slowpath.inputs import InputError, read_program, write_error
 from slowpath.kernels import Kernels
 from slowpath.plan import OptionError, Target
+from slowpath.printable import aligned_line, json_line
 from slowpath.selection import Selection, choose, list_programs
 from slowpath.terminal import note, out_lines
 
@@ -115,7 +115,7 @@ def _document(job: Job, compiled: Compiled, verification: Verification | None) -
         **compiled,
         "verification": verification,
     }
-    return json.dumps(document)
+    return json_line(document)
 
 
 def _deliver(job: Job, lines: Iterator[str] | list[str]) -> None:
@@ -128,22 +128,22 @@ def _deliver(job: Job, lines: Iterator[str] | list[str]) -> None:
         out_lines(lines)
         return
     try:
-        _write(job.output, "".join(f"{line}\n" for line in lines))
+        _write(job.output, "".join(f"{aligned_line(line)}\n" for line in lines).encode())
     except OSError as problem:
         raise write_error(str(job.output), problem) from None
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, content: bytes) -> None:
     """Writes all of a file or nothing; devices and pipes are written to as they are."""
     if path.exists() and not path.is_file():
-        path.write_text(text)
+        path.write_bytes(content)
         return
     path = path.resolve()
     mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
         Path(temporary).chmod(mode)
         Path(temporary).replace(path)
     except BaseException:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from slowpath.compile_result import BpfInstruction, Compiled
 from slowpath.objects import Line
-from slowpath.terminal import one_line
+from slowpath.printable import one_line
 
 _OWN = "; code around the program, which the driver adds"
 

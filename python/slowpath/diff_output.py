@@ -1,8 +1,5 @@
 """A comparison for machines, JSON and CSV; `docs/json.md` describes both."""
 
-import csv
-import io
-import json
 from collections.abc import Iterator
 
 from slowpath import engine
@@ -19,6 +16,7 @@ from slowpath.diff_columns import (
 from slowpath.diff_format import NOT_AVAILABLE
 from slowpath.diff_lines import Changes, LineChange, Place
 from slowpath.diff_report import Report
+from slowpath.printable import csv_line, json_line
 from slowpath.results import Result
 from slowpath.terminal import Line
 
@@ -34,10 +32,10 @@ CSV_COLUMNS = (
 
 def json_lines(report: Report) -> Iterator[Line]:
     """One document, a line for each program."""
-    sides = json.dumps({"old": report.old, "new": report.new})[1:-1]
-    yield Line(f'{{"slowpath": {json.dumps(engine.version())}, {sides}, "programs": [')
+    sides = json_line({"old": report.old, "new": report.new})[1:-1]
+    yield Line(f'{{"slowpath": {json_line(engine.version())}, {sides}, "programs": [')
     for at, (row, changes) in enumerate(zip(report.rows, report.changes, strict=True)):
-        yield Line(("," if at else "") + json.dumps(_program(row, changes)))
+        yield Line(("," if at else "") + json_line(_program(row, changes)))
     failures = [
         {
             "program": failure.row.pair.name,
@@ -47,7 +45,7 @@ def json_lines(report: Report) -> Iterator[Line]:
         }
         for failure, command in zip(report.failures, report.reproduce, strict=True)
     ]
-    yield Line(f'], "failures": {json.dumps(failures)}}}')
+    yield Line(f'], "failures": {json_line(failures)}}}')
 
 
 def _program(row: Row, changes: Changes | None) -> dict[str, object]:
@@ -80,14 +78,8 @@ def _side(place: Place | None) -> dict[str, Value]:
 
 def csv_lines(report: Report) -> Iterator[Line]:
     """A header and one row for each program."""
-    yield Line(_csv(CSV_COLUMNS))
+    yield Line(csv_line(CSV_COLUMNS))
     for row in report.rows:
         values = {"change": change_of(row)} | row.values
         cells = (values.get(column) for column in CSV_COLUMNS)
-        yield Line(_csv([NOT_AVAILABLE if value is None else value for value in cells]))
-
-
-def _csv(cells: tuple[str, ...] | list[object]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(cells)
-    return text.getvalue()
+        yield Line(csv_line([NOT_AVAILABLE if value is None else value for value in cells]))

@@ -11,9 +11,10 @@ from slowpath.diff_format import also_changed, cell, summary
 from slowpath.diff_gates import Failure
 from slowpath.diff_lines import Changes, LineChange, Place
 from slowpath.grid import grid
+from slowpath.printable import one_line
 from slowpath.report_single import format_cycles
 from slowpath.results import cost_words
-from slowpath.terminal import Line, one_line
+from slowpath.terminal import Line
 
 _SUFFIXES = ("_a", "_b", "_diff", "_pct")
 _STYLES = {"worse": "red", "better": "green", "unknown": "red"}

@@ -9,10 +9,11 @@ class ExitCode(IntEnum):
     FINE = 0
     FAILED = 1  # a required rate is not met, or what is to be verified is wrong
     USAGE = 2  # the command line is wrong
-    INPUT = 3  # a file cannot be read, written or analysed
+    INPUT = 3  # a file cannot be read or analysed, or it or standard output not be written
     UNDECIDED = 4  # stopped before the requirement, or what is to be verified, was decided
     DEFECT = 70  # slowpath itself failed
     INTERRUPTED = 130  # a second Ctrl-C, or one while nothing was being analysed
+    BROKEN_PIPE = 141  # nobody reads the output any more; as if SIGPIPE (128 + 13) had ended it
 
 
 _WORST_FIRST = (

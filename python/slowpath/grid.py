@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from slowpath.terminal import Line, one_line
+from slowpath.printable import one_line
+from slowpath.terminal import Line
 
 
 def grid(

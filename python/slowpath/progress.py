@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from slowpath.engine import Progress
+from slowpath.printable import one_line
 from slowpath.rates import as_metric, format_rate
 from slowpath.results import metric_words
-from slowpath.terminal import is_terminal, one_line
+from slowpath.terminal import is_terminal, tell
 
 _PERIOD = 0.1
 """Seconds between two looks of the line; analyses that take less time never show one."""
@@ -52,12 +53,10 @@ class _Live:
     def draw_until_over(self) -> None:
         drawn = False
         while not self.over.wait(_PERIOD):
-            sys.stderr.write(f"{_CLEAR}{cut(self._text(), _columns() - 1)}")
-            sys.stderr.flush()
+            tell(f"{_CLEAR}{cut(self._text(), _columns() - 1)}")
             drawn = True
         if drawn:
-            sys.stderr.write(_CLEAR)
-            sys.stderr.flush()
+            tell(_CLEAR)
 
     def _text(self) -> str:
         seconds = time.monotonic() - self._start

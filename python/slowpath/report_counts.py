@@ -6,6 +6,7 @@ bound comes to, and other paths may have more of them.
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from slowpath.printable import one_line
 from slowpath.ranges import format_ranges
 from slowpath.report_lines import source_lines
 from slowpath.report_path import (
@@ -17,7 +18,7 @@ from slowpath.report_path import (
 )
 from slowpath.report_table import failed_row, label_width
 from slowpath.results import Bound, Detail, PathDetail, PathResult, Result, counted, program_label
-from slowpath.terminal import Line, one_line
+from slowpath.terminal import Line
 
 _PERCENT = 100
 

@@ -1,8 +1,6 @@
 """Results as CSV: one row a program; the columns are stable and described in `docs/json.md`."""
 
-import csv
-import io
-
+from slowpath.printable import csv_line
 from slowpath.results import Bound, Result
 
 COLUMNS = (
@@ -37,7 +35,7 @@ COLUMNS = (
 
 def csv_header() -> str:
     """The line with the names of the columns, without line end."""
-    return _line(COLUMNS)
+    return csv_line(COLUMNS)
 
 
 def csv_row(result: Result) -> str:
@@ -79,15 +77,9 @@ def csv_row(result: Result) -> str:
             "min_packet_size": path["min_packet_size"],
             "packet": path["witness"]["packet"],
         }
-    return _line([row.get(column) for column in COLUMNS])
+    return csv_line([row.get(column) for column in COLUMNS])
 
 
 def _counts(prefix: str, bound: Bound) -> dict[str, object]:
     counts = bound["counts"] or {}
     return {f"{prefix}{name.replace(' ', '_')}": count for name, count in counts.items()}
-
-
-def _line(cells: tuple[str, ...] | list[object]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(cells)
-    return text.getvalue()

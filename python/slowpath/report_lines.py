@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from slowpath.printable import one_line
 from slowpath.ranges import Repeat, fold_repeats
 from slowpath.results import PathDetail, PathResult, SourceLine, Stretch
-from slowpath.terminal import Line, one_line
+from slowpath.terminal import Line
 
 _LONGEST_LOOP = 512
 """Longest repeated part looked for, in stretches of one line."""

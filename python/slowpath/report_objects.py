@@ -5,7 +5,8 @@ from pathlib import PurePosixPath
 
 from slowpath.grid import grid
 from slowpath.objects import BpfObject, Call, Loop, Map, Program
-from slowpath.terminal import Line, one_line
+from slowpath.printable import one_line
+from slowpath.terminal import Line
 
 _PROGRAM_COLUMNS = (
     "section",

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from slowpath.packet import hex_dump, memory_dump, witness_bytes
+from slowpath.printable import one_line
 from slowpath.results import DESCRIBED_PATHS, Detail, PathDetail, PathResult, Result, Stats
-from slowpath.terminal import Line, one_line
+from slowpath.terminal import Line
 
 LABEL = 13
 """Width of the labels at the left."""

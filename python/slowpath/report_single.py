@@ -6,6 +6,7 @@ the guarantee comes to, and other paths may have less of it.
 
 from collections.abc import Iterator
 
+from slowpath.printable import one_line
 from slowpath.ranges import format_ranges
 from slowpath.rates import Metric, format_improvement, format_packetrate, format_rate
 from slowpath.report_lines import source_lines
@@ -30,7 +31,7 @@ from slowpath.results import (
     program_label,
     rate_metric,
 )
-from slowpath.terminal import Line, one_line
+from slowpath.terminal import Line
 
 
 def full_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Line]:

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from slowpath.printable import one_line
 from slowpath.rates import Metric, format_improvement, format_rate
 from slowpath.results import Result, is_capped, metric_rate, own_rate, program_label, rate_metric
-from slowpath.terminal import Line, one_line
+from slowpath.terminal import Line
 
 _WIDTHS = (11, 11, 5, 10, 11, 11, 8)
 

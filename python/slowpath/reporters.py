@@ -3,12 +3,11 @@
 Texts are made by modules of their own, which are imported when their format is asked for.
 """
 
-import json
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from slowpath import engine
+from slowpath.printable import json_ascii, json_line
 from slowpath.results import DESCRIBED_PATHS, Detail, Result, is_count
 from slowpath.terminal import Line
 
@@ -54,22 +53,15 @@ class _Json:
         self._separator = ""
 
     def start(self) -> Iterable[Line]:
-        return [Line(f'{{"slowpath": {json.dumps(engine.version())}, "results": [')]
+        return [Line(f'{{"slowpath": {json_line(engine.version())}, "results": [')]
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
-        line = Line(self._separator + _ascii(text))
+        line = Line(self._separator + json_ascii(text))
         self._separator = ","
         return [line]
 
     def finish(self) -> Iterable[Line]:
         return [Line("]}")]
-
-
-def _ascii(text: str) -> str:
-    """JSON that any encoding of the output leaves as it is."""
-    if text.isascii():
-        return text
-    return re.sub(r"[^\0-\x7f]", lambda match: json.dumps(match[0])[1:-1], text)
 
 
 class _Csv:

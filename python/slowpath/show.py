@@ -1,6 +1,5 @@
 """The command `slowpath show`: says what BPF objects contain."""
 
-import json
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -10,6 +9,7 @@ from slowpath.inputs import InputError, read_program
 from slowpath.kernels import Kernels
 from slowpath.objects import BpfObject, failed_object
 from slowpath.plan import OptionError
+from slowpath.printable import json_line
 from slowpath.report_objects import object_report
 from slowpath.selection import Selection, list_programs
 from slowpath.terminal import error, note, out, out_lines
@@ -44,11 +44,11 @@ def show_objects(files: Sequence[str], wanted: Wanted, btf: str | None) -> ExitC
     codes = []
     chosen = _choose(files, wanted.selection)
     if wanted.form == "json":
-        out(f'{{"slowpath": {json.dumps(engine.version())}, "objects": [')
+        out(f'{{"slowpath": {json_line(engine.version())}, "objects": [')
     for index, choice in enumerate(chosen):
         shown = _shown(choice, wanted, kernels)
         if wanted.form == "json":
-            out(("," if index else "") + json.dumps(shown))
+            out(("," if index else "") + json_line(shown))
         elif shown["error"] is None:
             if ExitCode.FINE in codes:
                 out("")

@@ -7,7 +7,7 @@ from slowpath import engine
 from slowpath.exit_codes import ExitCode, worst
 from slowpath.inputs import InputError, read_text
 from slowpath.plan import OptionError
-from slowpath.terminal import error, out
+from slowpath.terminal import error, out, out_lines
 
 
 def list_targets() -> ExitCode:
@@ -30,7 +30,7 @@ def show_target(name: str) -> ExitCode:
     if text is None:
         known = ", ".join(engine.target_names())
         raise OptionError("NAME", f"{name!r} is not a built-in target; known are {known}")
-    out(text.removesuffix("\n"))
+    out_lines(text.splitlines())
     return ExitCode.FINE
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import NamedTuple, NoReturn, TextIO
 
 from slowpath.exit_codes import ExitCode
+from slowpath.printable import aligned_line, one_line
 
-_BROKEN_PIPE = 128 + 13  # what a shell reports for a process that SIGPIPE ended
 _EFFECTS = {"bold": "1", "dim": "2"}
 _COLOURS = {"red": "31", "green": "32", "yellow": "33"}
 
@@ -23,11 +23,29 @@ class Line(NamedTuple):
 
 
 def prepare_streams() -> None:
-    """Makes odd file names printable in any locale."""
+    """Makes odd file names printable in any locale, and closed streams such that fail."""
+    _fill_gaps()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+
+
+def _fill_gaps() -> None:
+    """Has the descriptors 0 to 2 used, if the shell closed some (`>&-`).
+
+    Else the next file that is opened would be one of them, and get what is meant for a stream.
+    What is written to a closed standard output fails, what is written to errors gets lost.
+    """
+    for number, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)  # the lowest number that is free
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as it would be
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as it would be
 
 
 def out(line: Line | str) -> None:
@@ -36,17 +54,22 @@ def out(line: Line | str) -> None:
 
 
 def out_lines(lines: Iterable[Line | str]) -> None:
-    """Writes lines to standard output; they are there when it returns."""
+    """Writes lines to standard output; they are there when it returns.
+
+    Whatever is in them, each stays a line. Where they cannot be written, that is what the exit
+    code says.
+    """
     styled = is_terminal(sys.stdout)
     written = list(lines)  # not below, where failures are those of writing
     try:
         for line in written:
             text, style = line if isinstance(line, Line) else (line, "")
+            text = aligned_line(text)
             sys.stdout.write(_styled(text, style) if styled and style else text)
             sys.stdout.write("\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        _leave(_BROKEN_PIPE)
+        _leave(ExitCode.BROKEN_PIPE)
     except OSError as problem:
         error("standard output", f"cannot be written: {(problem.strerror or '').lower()}")
         _leave(ExitCode.INPUT)
@@ -68,14 +91,19 @@ def error(subject: str, message: str) -> None:
 
 def note(text: str) -> None:
     """Writes one line to standard error."""
-    sys.stderr.write(one_line(text) + "\n")
-    sys.stderr.flush()
+    tell(one_line(text) + "\n")
 
 
-def one_line(text: str) -> str:
-    """The text without anything that could start a new line or steer the terminal."""
-    spaced = text.replace("\n", " ").replace("\t", " ")
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in spaced)
+def tell(text: str) -> None:
+    """Writes to standard error, as it is; where that fails nothing happens.
+
+    There is nobody to tell it to then, and what the exit code says is as true as before.
+    """
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        _discard(sys.stderr)
 
 
 def _styled(text: str, style: str) -> str:
@@ -85,6 +113,13 @@ def _styled(text: str, style: str) -> str:
 
 
 def _leave(code: int) -> NoReturn:
-    """The output goes nowhere any more (`| head`, a full disk), nor does what is buffered."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """The output goes nowhere any more (`| head`, a full disk)."""
+    _discard(sys.stdout)
     raise SystemExit(code)
+
+
+def _discard(stream: TextIO) -> None:
+    """Loses what is buffered and what is still to come: Python tries again at the end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

@@ -1,0 +1,282 @@
+"""What others wrote stays text: no output of any command acts on what shows or reads it.
+
+Files, objects, saved results and options are made of what steers terminals, hides or turns letters
+around, and looks like a formula; every command writes every format that it has.
+"""
+
+import csv
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unicodedata import category
+
+import pytest
+
+from slowpath import cli
+from slowpath.cli_command import Command, Group
+from slowpath.cli_parser import command_parser, read
+from slowpath.printable import aligned_line, csv_line, json_ascii, json_line, one_line
+from support import ROOT, make_result
+
+HOSTILE = "\x1b]0;x\x07\r\x7f\x9b\u202e\u200b\ufeff\u2028\U000e0041\u3164"
+"""Sets a window's title, starts lines, turns letters around, takes no room."""
+ODD_BYTES = os.fsdecode(b"\xff\xfe")
+"""Part of a file name that is no UTF-8; Python has lone surrogates for it."""
+OBJECT = ROOT / "examples/count_min.1.bpf.o"
+REPLACED = {
+    b"count_min\0": b"\x1b[2J\xe2\x80\xae=\x7f\0",  # program
+    b"Dual MIT/GPL": b"GPL\x1b]0;pwn\x07\r",  # licence
+    b"./count_min.bpf.c": b"./coun\xe2\x80\xaein.bpf.c",  # source file
+    b"\tif ((void": b"\tif\x1b[2J\xe2\x80\xae",  # source line
+}
+SECTION = {b".relxdp\0": b".rel\x1b[H\0"}
+BROKEN = {b"sketch\0": b"\xc2\x9b\xe2\x80\x8bk\0"}
+"""The name of a map, which no map can have."""
+FORMULA = ("=", "+", "-", "@")
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command line in this process: exit code, output and errors."""
+
+    def call(*words: str | Path) -> tuple[int, str, str]:
+        try:
+            code = cli.app([str(word) for word in words])
+        except SystemExit as left:
+            code = int(left.code or 0)
+        return code, *capfd.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of hostile files."""
+    made = tmp_path / f"={HOSTILE}{ODD_BYTES}\n"
+    made.mkdir()
+    variants = (
+        ("object.bpf.o", REPLACED),
+        ("section.bpf.o", SECTION),
+        ("broken.bpf.o", BROKEN),
+    )
+    for name, changes in variants:
+        content = OBJECT.read_bytes()
+        for plain, hostile in changes.items():
+            assert plain in content
+            assert len(plain) == len(hostile)
+            content = content.replace(plain, hostile)
+        (made / name).write_bytes(content)
+    instruction = "0:\t .0  immed[gprA_0, 0x1], gpr_wrboth\n"
+    (made / "broken.asm").write_text(instruction + f"8:\t .1  {HOSTILE}[gprA_0]\n")
+    (made / "target.toml").write_text(f'name = "{HOSTILE[8:]}"\nschema = "@{HOSTILE[9:]}"\n')
+    for name in ("old", "new"):
+        results = [hostile_result(name), make_result(program=f"={HOSTILE}\ud800")]
+        (made / f"{name}.json").write_text(json.dumps({"slowpath": "0", "results": results}))
+    return made
+
+
+def hostile_result(side: str) -> dict[str, Any]:
+    """A saved result with something in all texts that a program's author, or anybody, chooses."""
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: changed(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [changed(one) for one in value]
+        return f"@{HOSTILE}\ud83d{value}\n|`<b>" if isinstance(value, str) else value
+
+    result: dict[str, Any] = changed(json.loads(json.dumps(make_result(assumptions=[side]))))
+    return result | {"metric": "bitrate", "program": f"+{HOSTILE}", "error": None}
+
+
+def formats(command: Command) -> list[str]:
+    """The formats of a command; an empty name where there is no choice."""
+    for entry in command.options:
+        if "--format" in entry.names:
+            return list(entry.settings["choices"])
+    return [""]
+
+
+def commands(member: Command | Group = cli.ROOT, path: str = "") -> Iterator[tuple[str, Command]]:
+    """All commands with the words that call them."""
+    if isinstance(member, Command):
+        yield path.strip(), member
+        return
+    for name, one in member.commands.items():
+        yield from commands(one, f"{path} {name}")
+
+
+def calls(command: str, folder: Path) -> list[list[str | Path]]:
+    """What is typed after a command, so that it writes hostile texts; formats left out."""
+    thing = folder / "object.bpf.o"
+    listing, broken = folder / "broken.asm", folder / "broken.bpf.o"
+    all_of = ["-s", "*"]
+    section = folder / "section.bpf.o"
+    saved: list[str | Path] = [folder / "old.json", folder / "new.json"]
+    known: dict[str, list[list[str | Path]]] = {
+        "bound": [
+            [thing, *all_of],
+            [thing, *all_of, "-v", "--target", "ebpf", "--require", HOSTILE],
+            [thing, section, listing, broken, folder / "missing", *all_of],
+            [thing, "--target", f"{HOSTILE}"],
+            [thing, "--target", folder / "target.toml", *all_of],
+            [thing, *all_of, "--assume", folder / "target.toml"],
+            [thing, "-n", HOSTILE],
+            [thing, f"--{HOSTILE}"],
+        ],
+        "annotate": [
+            [thing, section, *all_of, "--target", "ebpf"],
+            [thing, section, listing, *all_of],
+        ],
+        "diff": [
+            saved,
+            [thing, section, *all_of],
+            [*saved, "--fail-on", "bitrate_pct < 5", "--fail-on", f"verdict_b != {HOSTILE}"],
+            [*saved, "--filter", f"!{HOSTILE}"],
+            [folder / "missing", thing],
+            [*saved, "--sort", HOSTILE],
+        ],
+        "compile": [
+            [thing, *all_of],
+            [thing, *all_of, "--verify"],
+            [thing, *all_of, "--output", folder / "written"],
+            [listing],
+            [section],
+            [broken],
+        ],
+        "show": [
+            [thing],
+            [thing, section, listing, broken, folder / "missing"],
+            [thing, "-n", HOSTILE],
+        ],
+        "targets list": [[]],
+        "targets show": [["ebpf"], [HOSTILE]],
+        "targets check": [[folder / "target.toml", folder / "missing", thing]],
+    }
+    assert command in known, f"no hostile call of `slowpath {command}` is known"
+    return known[command]
+
+
+EXTRA = {
+    ("annotate", "table"): ["--instructions"],
+    ("compile", "listing"): ["--source"],
+    ("show", "table"): ["--listing"],
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "form"), [(path, form) for path, one in commands() for form in formats(one)]
+)
+def test_nothing_acts(command: str, form: str, folder: Path, run: Run) -> None:
+    codes = set[int]()
+    for words in calls(command, folder):
+        chosen = ["--format", form, *EXTRA.get((command, form), [])] if form else []
+        code, output, errors = run(*command.split(), *words, *chosen)
+        codes.add(code)
+        assert code in {0, 1, 2, 3, 4}, errors
+        check_plain(output)
+        check_plain(errors)
+        if form == "json" and output:
+            check_texts(json.loads(output))
+        elif form == "csv" and output:
+            check_csv(output)
+    assert codes & {0, 1} or command == "targets check", "all calls failed; nothing was written"
+    written = folder / "written"
+    if command == "compile" and form == "listing":
+        check_plain(written.read_text())
+
+
+def check_plain(text: str) -> None:
+    for line in text.split("\n"):
+        assert aligned_line(line) == line, ascii(line)
+
+
+def check_texts(value: Any) -> None:
+    """All texts can be written as UTF-8: readers need not know lone surrogates."""
+    json.dumps(value, ensure_ascii=False).encode()
+
+
+def check_csv(output: str) -> None:
+    header, *rows = csv.reader(output.splitlines())
+    for row in rows:
+        assert len(row) == len(header)
+        for cell in row:
+            assert not cell.lstrip().startswith(FORMULA) or is_number(cell), cell
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def test_the_files_say_what_they_are_to_say(folder: Path, run: Run) -> None:
+    """Else the test above tests nothing: what is replaced does come out."""
+    code, output, _ = run("show", folder / "object.bpf.o", "--listing")
+    assert code == 0
+    for text in (r"\u{1b}[2J\u{202e}=\u{7f}", r"if\u{1b}[2J\u{202e}", r"pwn\u{7}"):
+        assert text in output
+    _, output, _ = run("show", folder / "section.bpf.o")
+    assert r"\u{1b}[H" in output
+    _, _, errors = run("show", folder / "broken.bpf.o")
+    assert r"map \u{9b}\u{200b}k" in errors
+    _, output, _ = run("diff", folder / "old.json", folder / "new.json", "--format", "csv")
+    assert r"'+\x1b]0;x\x07" in output
+    assert r"\u3164" in output
+
+
+# --- the functions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain, ümläut, 漢字, ×", "plain, ümläut, 漢字, ×"),
+        ("a\nb\tc", "a b c"),
+        ("\x00\x1b\x7f\x85\x9b\r", r"\x00\x1b\x7f\x85\x9b\r"),
+        ("\u202a\u202e\u2066\u2069\u200e\u061c", r"\u202a\u202e\u2066\u2069\u200e\u061c"),
+        ("\u200b\u200d\u2060\ufeff\u00ad\u3164\ufe0f", r"\u200b\u200d\u2060\ufeff\xad\u3164\ufe0f"),
+        ("\u2028\u2029\U000e0001\U000e0101", r"\u2028\u2029\U000e0001\U000e0101"),
+        (os.fsdecode(b"\xff"), r"\udcff"),
+    ],
+)
+def test_one_line(text: str, shown: str) -> None:
+    assert one_line(text) == shown
+    assert one_line(shown) == shown
+
+
+def test_every_control_and_format_character_is_escaped() -> None:
+    for code in range(0x110000):
+        if category(chr(code)) in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
+            text = one_line(chr(code))
+            assert text == " " or (text.isascii() and text.startswith("\\")), hex(code)
+
+
+def test_csv_cells() -> None:
+    assert csv_line(["a", None, 1, -1.5, "b,c", 'd"e']) == 'a,,1,-1.5,"b,c","d""e"'
+    assert csv_line(["=1", "+1", "-1", "@a", "\t=1", "\uff1d1", "a=1"]) == (
+        "'=1,'+1,'-1,'@a,' =1,'\uff1d1,a=1"
+    )
+    assert csv_line(["a\r\nb\x1b"]) == r"a\r b\x1b"
+
+
+def test_json_is_printable_ascii_and_unicode() -> None:
+    value = {HOSTILE: [HOSTILE, 1.5, None], "pair": "\N{GRINNING FACE}"}
+    text = json_line(value)
+    assert text.isascii()
+    assert text.isprintable()
+    assert json.loads(text) == value
+    assert json.loads(json_line("a\udcff\\")) == "a\\udcff\\"
+    assert json_ascii('{"a": "\x7f\u202e"}') == r'{"a": "\u007f\u202e"}'
+
+
+def test_options_are_read_as_typed() -> None:
+    """The namespace of argparse has what was typed: only what is written is changed."""
+    given = read(command_parser("slowpath show", dict(commands())["show"]), [HOSTILE])
+    assert given.file == [HOSTILE]

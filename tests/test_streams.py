@@ -1,0 +1,180 @@
+"""Standard streams that are closed, full, or not read: the exit code says what is true.
+
+What cannot be told to the user changes nothing; output that cannot be written is an error of its
+own, with exit code 3.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from slowpath import cli
+from slowpath.cli_command import Command, Group
+from support import ROOT, make_bound, make_result, slowpath
+
+LISTING = "examples/two_protocols.asm"
+OBJECT = "examples/count_min.1.bpf.o"
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device on this system")
+
+CASES = {
+    "fine": (["bound", LISTING], 0),
+    "failed": (["bound", LISTING, "--require", "1Tbit/s"], 1),
+    "usage": (["bound", LISTING, "--metric", "speed"], 2),
+    "wrong words": (["bound"], 2),
+    "no command": ([], 2),
+    "input": (["bound", LISTING, "missing.asm"], 3),
+    "remark": (["compile", OBJECT, "--verify"], 0),
+}
+"""Runs that write to standard error, but for the first, and their exit codes."""
+
+
+def run_on(
+    words: list[str], prepare: Callable[[], None], **streams: int | None
+) -> subprocess.CompletedProcess[str]:
+    """Runs the command with standard streams as `prepare` leaves them."""
+    settings = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.run(  # type: ignore[call-overload, no-any-return]
+        [sys.executable, "-m", "slowpath", *words],
+        cwd=ROOT,
+        env=os.environ | {"LC_ALL": "C.UTF-8"},
+        text=True,
+        timeout=120,
+        check=False,
+        preexec_fn=prepare,
+        **settings | streams,
+    )
+
+
+def closed(*numbers: int) -> Callable[[], None]:
+    """As `0<&-`, `>&-` and `2>&-` do."""
+
+    def prepare() -> None:
+        for number in numbers:
+            os.close(number)
+
+    return prepare
+
+
+def full(number: int) -> Callable[[], None]:
+    """As `>/dev/full` does: nothing can be written, as on a full disk."""
+    return lambda: (os.dup2(os.open("/dev/full", os.O_WRONLY), number), None)[1]
+
+
+def unread(number: int) -> Callable[[], None]:
+    """A pipe whose reader has left."""
+
+    def prepare() -> None:
+        reader, writer = os.pipe()
+        os.close(reader)
+        os.dup2(writer, number)
+
+    return prepare
+
+
+ERRORS_LOST = {"closed": closed(2), "full": full(2), "unread": unread(2)}
+
+
+@FULL
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("errors", ERRORS_LOST)
+def test_errors_that_nobody_can_read_change_no_exit_code(case: str, errors: str) -> None:
+    words, code = CASES[case]
+    run = run_on(words, ERRORS_LOST[errors])
+    assert run.returncode == code
+    if case != "input":  # has a row for each file
+        assert run.stdout == slowpath(*words).stdout
+
+
+def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterator[tuple[str, ...]]:
+    """A run of each command in each of its formats, that succeeds."""
+    words = {
+        "bound": [LISTING],
+        "annotate": [LISTING],
+        "diff": [LISTING, LISTING],
+        "compile": [OBJECT],
+        "show": [OBJECT],
+        "targets list": [],
+        "targets show": ["ebpf"],
+        "targets check": ["targets/ebpf.toml"],
+    }
+    if isinstance(member, Group):
+        for name, one in member.commands.items():
+            yield from every_command(one, f"{path} {name}".strip())
+        return
+    command = (*path.split(), *words[path])
+    forms = [o.settings["choices"] for o in member.options if "--format" in o.names]
+    yield from ((*command, "--format", form) for form in forms[0]) if forms else [command]
+
+
+@FULL
+@pytest.mark.parametrize(
+    "words", [*every_command(), ("--version",), ("--help",), ("bound", "--help")], ids=" ".join
+)
+def test_output_that_cannot_be_written_is_an_error(words: tuple[str, ...]) -> None:
+    run = run_on([*words], full(1))
+    assert run.returncode == 3
+    assert run.stderr == "error: standard output: cannot be written: no space left on device\n"
+
+
+def test_closed_output() -> None:
+    for words in (["bound", LISTING], ["show", OBJECT, "--format", "json"], ["--version"]):
+        run = run_on(words, closed(1))
+        assert run.returncode == 3
+        assert run.stderr == "error: standard output: cannot be written: bad file descriptor\n"
+
+
+@FULL
+def test_output_and_errors_that_cannot_be_written() -> None:
+    for prepare in (closed(1, 2), lambda: (full(1)(), full(2)())[0], closed(0, 1, 2)):
+        assert run_on(["bound", LISTING], prepare).returncode == 3
+
+
+def test_output_that_is_not_read_to_its_end() -> None:
+    """As `slowpath | head` does; the exit code is that of a process that SIGPIPE ended."""
+    for words in (["bound", LISTING], ["show", OBJECT, "--listing"], ["bound", "--help"]):
+        run = run_on(words, unread(1))
+        assert (run.returncode, run.stderr) == (141, "")
+
+
+def test_closed_input() -> None:
+    run = run_on(["bound", LISTING], closed(0))
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout == slowpath("bound", LISTING).stdout
+    assert run_on(["bound", "/dev/stdin"], closed(0)).returncode == 3
+
+
+def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
+    """A packet file would be opened as descriptor 2, and get the error messages too."""
+    packets = tmp_path / "out.pcap"
+    words = ["bound", LISTING, "missing.asm", "--pcap", str(packets)]
+    assert run_on(words, closed(0, 2)).returncode == 3
+    lost = packets.read_bytes()
+    assert slowpath(*words).returncode == 3
+    assert packets.read_bytes() == lost
+
+
+@FULL
+def test_files_that_cannot_be_written() -> None:
+    for words in (["bound", LISTING, "--pcap"], ["compile", OBJECT, "-o"]):
+        run = run_on([*words, "/dev/full"], lambda: None)
+        assert (run.returncode, run.stdout) == (3, "")
+        assert run.stderr == "error: /dev/full: cannot be written: no space left on device\n"
+        assert run_on([*words, "/dev/full"], closed(2)).returncode == 3
+
+
+@FULL
+def test_a_gate_of_diff_without_errors(tmp_path: Path) -> None:
+    for name, rate in (("old", 2e9), ("new", 1e9)):
+        result = make_result(guarantee=make_bound(bitrate_bps=rate))
+        content = json.dumps({"slowpath": "0", "results": [result]})
+        (tmp_path / f"{name}.json").write_text(content)
+    words = ["diff", str(tmp_path / "old.json"), str(tmp_path / "new.json")]
+    gate = ["--fail-on", "bitrate_pct < -5"]
+    for prepare in ERRORS_LOST.values():
+        assert run_on([*words, *gate], prepare).returncode == 1
+        assert run_on(words, prepare).returncode == 0
