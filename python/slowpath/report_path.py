@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from slowpath.packet import hex_dump, memory_dump, witness_bytes
 from slowpath.printable import one_line
-from slowpath.results import DESCRIBED_PATHS, Detail, PathDetail, PathResult, Result, Stats
+from slowpath.results import DESCRIBED_PATHS, Detail, PathDetail, PathResult, Result, Stats, Unknown
 from slowpath.terminal import Line
 
 LABEL = 13
@@ -86,8 +86,17 @@ def witness_lines(path: PathResult) -> Iterator[Line]:
     if witness["unknowns"]:
         yield detail_line("results", "that instructions have to yield, in order")
     for unknown in witness["unknowns"]:
-        text = f".{unknown['instruction']} {one_line(unknown['text'])} -> {unknown['value']:#x}"
-        yield Line(f"{INDENT * 2}{text}")
+        yield Line(f"{INDENT * 2}{one_line(unknown_text(unknown))}")
+
+
+def unknown_text(unknown: Unknown) -> str:
+    """What an instruction has to yield: where, which call, which of its results, and the value."""
+    place = f".{unknown['instruction']}"
+    if unknown["line"] is not None:
+        place += f" ({unknown['file']}:{unknown['line']})"
+    if unknown["call"] is None:
+        return f"{place} {unknown['text']} -> {unknown['value']:#x}"
+    return f"{place} {unknown['call']}: {unknown['result']} -> {unknown['meaning']}"
 
 
 def listing_lines(detail: PathDetail) -> Iterator[Line]:

@@ -45,7 +45,12 @@ class Unknown(TypedDict):
 
     instruction: int
     text: str
+    file: str | None  # None: the source line is not known
+    line: int | None
+    call: str | None  # None, with `result` and `meaning`: of an older version
+    result: str | None
     value: int
+    meaning: str | None
 
 
 class Witness(TypedDict):

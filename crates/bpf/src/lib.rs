@@ -12,6 +12,7 @@
 pub mod btf;
 mod core_relo;
 mod elf;
+mod errno;
 mod error;
 pub mod insn;
 pub mod lift;
@@ -21,6 +22,7 @@ mod object;
 
 pub use self::object::{BpfProgram, Object, ProgramEntry, ProgramKind, Subprogram, Unresolved};
 pub use btf::Btf;
+pub use errno::errno_name;
 pub use error::ObjectError;
 pub use line_info::LineInfo;
 pub use maps::{MapDef, MapKind, SlotRef, Variable};

@@ -163,6 +163,7 @@ pub fn lift(
         insns,
         regs: std::mem::take(&mut lifter.machine.emit.regs),
         inputs: std::mem::take(&mut lifter.machine.inputs),
+        draws: std::mem::take(&mut lifter.machine.emit.draws).into_table(),
         regions: std::mem::take(&mut lifter.machine.regions),
         cost_classes,
         prologue,

@@ -6,7 +6,7 @@ mod straight;
 use proptest::prelude::*;
 use slowpath_exec::Machine;
 use slowpath_exec::concrete::{self, Environment};
-use slowpath_ir::{BinaryOp, BlockBuilder, Emit, Operand, Program, Reg};
+use slowpath_ir::{BinaryOp, BlockBuilder, DrawId, Emit, Operand, Program, Reg};
 use slowpath_smt::{Model, Node};
 use straight::{
     COND, HASH, PACKET_REGION, POINT, TABLE, VALUES, element, execute, k, look_up, packet, program,
@@ -78,7 +78,7 @@ fn emit(b: &mut BlockBuilder<'_>, statement: &Stmt) {
             b.copy(reg(dst), read);
         }
         Stmt::Draw { dst, most } => {
-            let drawn = b.unknown(64, 0, most);
+            let drawn = b.unknown(DrawId(0), 64, 0, most);
             b.copy(reg(dst), drawn);
         }
         Stmt::Table { dst, a } => {

@@ -3,7 +3,7 @@
 mod straight;
 
 use slowpath_exec::{Machine, Start, State};
-use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, Emit, InputId, Program};
+use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, DrawId, Emit, InputId, Program};
 use slowpath_smt::{Domain, TermId};
 use std::rc::Rc;
 use straight::{PACKET, PACKET_REGION, POINT, VALUES, k, packet, program};
@@ -18,7 +18,7 @@ fn execute(program: Program, start: Start, draws: &[TermId]) -> (Machine, State)
 /// Stores a sum of what the packet holds and of what is drawn.
 fn sum(build: &mut BlockBuilder<'_>) {
     let read = packet(build, 4, 1);
-    let drawn = build.unknown(64, 0, 255);
+    let drawn = build.unknown(DrawId(0), 64, 0, 255);
     let sum = build.binary(BinaryOp::Add, read, drawn);
     let low = build.extract(sum, 0, 16);
     build.copy(VALUES[0], sum);
@@ -58,8 +58,8 @@ fn draws_that_do_not_fit_are_new_unknowns() {
     let wide = start.pool.var("wide", Domain::full(64));
     let narrow = start.pool.var("narrow", Domain::full(8));
     let body = |build: &mut BlockBuilder<'_>| {
-        build.unknown(64, 0, 255);
-        build.unknown(64, 0, 255);
+        build.unknown(DrawId(0), 64, 0, 255);
+        build.unknown(DrawId(0), 64, 0, 255);
     };
     let (machine, _) = execute(program(body), start, &[wide, narrow]);
     let drawn = machine.unknowns(POINT);

@@ -3,7 +3,7 @@
 mod straight;
 
 use slowpath_exec::concrete::{self, Environment, Run};
-use slowpath_ir::{BinaryOp, BlockBuilder, Emit, InputId, Operand, Reg, RegionId};
+use slowpath_ir::{BinaryOp, BlockBuilder, DrawId, Emit, InputId, Operand, Reg, RegionId};
 use straight::{CONTENT, HASH_REGION, TABLE, VALUES, element, k, look_up, program};
 
 /// Runs a program that gives the general registers these values.
@@ -53,7 +53,12 @@ fn numbers_are_those_given_or_new_ones() {
 #[test]
 fn draws_come_in_order_and_then_are_the_least() {
     let body = |b: &mut BlockBuilder<'_>| {
-        [b.unknown(64, 3, 9), b.unknown(8, 1, 255), b.unknown(64, 4, 9), b.unknown(64, 5, 9)]
+        [
+            b.unknown(DrawId(0), 64, 3, 9),
+            b.unknown(DrawId(0), 8, 1, 255),
+            b.unknown(DrawId(0), 64, 4, 9),
+            b.unknown(DrawId(0), 64, 5, 9),
+        ]
     };
     let least = run(&Environment::default(), body);
     assert_eq!((values(&least), least.unknowns), ([3, 1, 4, 5], 4));

@@ -3,7 +3,7 @@
 mod straight;
 
 use slowpath_exec::{ExecError, Machine, Resolver};
-use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, Emit, Operand, RegionId};
+use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, DrawId, Emit, Operand, RegionId};
 use slowpath_smt::TermId;
 use std::rc::Rc;
 use straight::{
@@ -240,9 +240,9 @@ fn tables_are_read_at_once() {
 #[test]
 fn draws_are_listed_in_order() {
     let mut program = program(|b| {
-        let first = b.unknown(64, 3, 9);
-        let second = b.unknown(64, 3, 9);
-        let fixed = b.unknown(64, 5, 5);
+        let first = b.unknown(DrawId(0), 64, 3, 9);
+        let second = b.unknown(DrawId(0), 64, 3, 9);
+        let fixed = b.unknown(DrawId(0), 64, 5, 5);
         let sum = b.binary(BinaryOp::Add, second, fixed);
         let same = b.binary(BinaryOp::Eq, first, sum);
         b.copy(COND, same);
@@ -260,7 +260,12 @@ fn draws_are_listed_in_order() {
     assert_eq!(machine.array(HASH_REGION), machine.array(RegionId(1)));
     // The prologue may draw too.
     let mut ops = Vec::new();
-    BlockBuilder::new(&mut program.regs, &mut ops, slowpath_ir::InsnIdx(0)).unknown(8, 0, 1);
+    BlockBuilder::new(&mut program.regs, &mut ops, slowpath_ir::InsnIdx(0)).unknown(
+        DrawId(0),
+        8,
+        0,
+        1,
+    );
     program.prologue.extend(ops);
     let (machine, _) = execute(&program);
     assert_eq!(machine.prologue_unknowns().len(), 1);

@@ -69,6 +69,7 @@ fn diamond(bodies: [Body; 4]) -> Program {
         blocks,
         entry: BlockId(0),
         packet_length: None,
+        draws: Vec::new(),
         assumptions: Vec::new(),
     };
     program.validate().expect("valid");

@@ -1,7 +1,7 @@
 //! Convenience for front ends: appending micro-operations without naming temporaries by hand.
 
 use crate::op::mask;
-use crate::{BinaryOp, InputId, InsnIdx, Op, Operand, OriginOp, Reg, RegInfo};
+use crate::{BinaryOp, DrawId, InputId, InsnIdx, Op, Operand, OriginOp, Reg, RegInfo};
 
 /// Appends micro-operations of one instruction to a list, allocating registers for results.
 ///
@@ -145,10 +145,10 @@ pub trait Emit {
         dst.into()
     }
 
-    /// A new register with any value from `min` to `max`, anew each time.
-    fn unknown(&mut self, width: u8, min: u64, max: u64) -> Operand {
+    /// A new register with any value from `min` to `max`, anew each time; `draw` is what it is called.
+    fn unknown(&mut self, draw: DrawId, width: u8, min: u64, max: u64) -> Operand {
         let dst = self.temp(width);
-        self.push(Op::Unknown { dst, min, max });
+        self.push(Op::Unknown { dst, min, max, draw });
         dst.into()
     }
 

@@ -40,6 +40,10 @@ index!(
     InputId
 );
 index!(
+    /// What a value that the program draws is called in reports.
+    DrawId
+);
+index!(
     /// A memory region.
     RegionId
 );

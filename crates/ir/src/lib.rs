@@ -10,6 +10,7 @@
 //! [`Input`], so nothing can depend on where a region happens to lie.
 
 mod build;
+mod draw;
 mod flow;
 mod index;
 mod liveness;
@@ -18,8 +19,9 @@ mod program;
 mod validate;
 
 pub use build::{BlockBuilder, Emit};
+pub use draw::{Draw, Draws, Reading};
 pub use flow::{FlowError, FlowGraph, Loop};
-pub use index::{BlockId, CostClassId, InputId, InsnIdx, LoopId, Reg, RegionId};
+pub use index::{BlockId, CostClassId, DrawId, InputId, InsnIdx, LoopId, Reg, RegionId};
 pub use liveness::{Liveness, eliminate_dead_operations};
 pub use op::{BinaryOp, Op, Operand, OriginOp};
 pub use program::{

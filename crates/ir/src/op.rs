@@ -1,6 +1,6 @@
 //! Micro-operations.
 
-use crate::{InputId, InsnIdx, Reg};
+use crate::{DrawId, InputId, InsnIdx, Reg};
 
 /// A source of an operation: a register or a constant of a stated width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -156,6 +156,8 @@ pub enum Op {
         min: u64,
         /// The greatest value; fits the width of `dst`.
         max: u64,
+        /// What it is called in reports, which is all that it is for.
+        draw: DrawId,
     },
     /// `dst` = `width(dst) / 8` bytes at `addr`, little-endian.
     Load {

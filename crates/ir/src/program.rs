@@ -1,6 +1,6 @@
 //! Programs: tables of instructions, blocks, registers, inputs, regions and cost classes.
 
-use crate::{BlockId, CostClassId, InputId, InsnIdx, OriginOp, Reg, RegionId};
+use crate::{BlockId, CostClassId, Draw, InputId, InsnIdx, OriginOp, Reg, RegionId};
 
 /// Where an instruction comes from, when the object has debug information.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -163,6 +163,8 @@ pub struct Program {
     pub regs: Vec<RegInfo>,
     /// Unknowns of the environment.
     pub inputs: Vec<Input>,
+    /// What the values that it draws are called.
+    pub draws: Vec<Draw>,
     /// Memory regions.
     pub regions: Vec<Region>,
     /// Names of the cost classes, as targets know them.

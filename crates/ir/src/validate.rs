@@ -1,6 +1,6 @@
 //! Checks that a program is well formed, so that everything behind the front ends can rely on it.
 
-use crate::{BinaryOp, Op, Operand, OriginOp, Program, Reg, Target, Terminator};
+use crate::{BinaryOp, Draw, Op, Operand, OriginOp, Program, Reading, Reg, Target, Terminator};
 use thiserror::Error;
 
 /// A malformed program: a defect of the front end, never of the user's input.
@@ -47,6 +47,17 @@ impl Program {
         Ok(())
     }
 
+    /// Whether values of a width and up to `max` can be written as the draw says.
+    fn is_read(&self, draw: &Draw, width: u8, max: u64) -> bool {
+        match draw.reading {
+            Reading::Number | Reading::Error => true,
+            Reading::Signed => width == 64,
+            Reading::Bytes => width.is_multiple_of(8),
+            Reading::Time(start) => self.inputs.get(start.index()).is_some(),
+            Reading::Names(names) => max < names.len() as u64,
+        }
+    }
+
     fn validate_op(&self, origin: &OriginOp) -> Result<(), ValidateError> {
         let fail = |what: &str| {
             Err(ValidateError { insn: origin.insn.0, what: format!("{what}: {:?}", origin.op) })
@@ -83,7 +94,14 @@ impl Program {
             Op::Input { input, .. } => {
                 self.inputs.get(input.index()).is_some_and(|info| info.width == width)
             }
-            Op::Unknown { min, max, .. } => min <= max && max & !crate::op::mask(width) == 0,
+            Op::Unknown { min, max, draw, .. } => {
+                min <= max
+                    && max & !crate::op::mask(width) == 0
+                    && self
+                        .draws
+                        .get(draw.index())
+                        .is_some_and(|draw| self.is_read(draw, width, max))
+            }
             Op::Load { .. } => width.is_multiple_of(8),
             Op::Store { value, .. } => width_of(value).is_multiple_of(8),
         };

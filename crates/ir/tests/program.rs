@@ -4,8 +4,8 @@ mod common;
 
 use common::{copy, program};
 use slowpath_ir::{
-    BinaryOp, BlockBuilder, BlockId, Emit, InsnIdx, Liveness, Op, Operand, OriginOp, Reg,
-    eliminate_dead_operations,
+    BinaryOp, BlockBuilder, BlockId, Draw, DrawId, Draws, Emit, InputId, InsnIdx, Liveness, Op,
+    Operand, OriginOp, Reading, Reg, eliminate_dead_operations,
 };
 
 #[test]
@@ -55,7 +55,7 @@ fn draws_and_numbers_are_validated_and_die() {
     let mut program = program(&[&[9]]);
     let mut ops = Vec::new();
     let mut build = BlockBuilder::new(&mut program.regs, &mut ops, InsnIdx(0));
-    let drawn = build.unknown(64, 3, 9);
+    let drawn = build.unknown(DrawId(0), 64, 3, 9);
     let number = build.binary(BinaryOp::Intern, drawn, Operand::constant(64, 7));
     assert_eq!(build.width(number), 32);
     program.blocks[0].ops = ops;
@@ -65,8 +65,9 @@ fn draws_and_numbers_are_validated_and_die() {
     assert_eq!(without.blocks[0].ops, []);
     let Operand::Reg(dst) = drawn else { panic!("a draw has a register") };
     let invalid = [
-        Op::Unknown { dst, min: 4, max: 3 },
-        Op::Unknown { dst: Reg(1), min: 0, max: 256 },
+        Op::Unknown { dst, min: 4, max: 3, draw: DrawId(0) },
+        Op::Unknown { dst: Reg(1), min: 0, max: 256, draw: DrawId(0) },
+        Op::Unknown { dst, min: 3, max: 9, draw: DrawId(1) },
         Op::Binary { op: BinaryOp::Intern, dst: Reg(1), a: drawn, b: drawn },
         Op::Binary { op: BinaryOp::Intern, dst, a: drawn, b: drawn },
     ];
@@ -74,4 +75,40 @@ fn draws_and_numbers_are_validated_and_die() {
         program.blocks[0].ops = vec![OriginOp { op, insn: InsnIdx(0) }];
         assert!(program.validate().is_err(), "{op:?}");
     }
+}
+
+#[test]
+fn draws_can_be_written_as_they_say() {
+    let mut program = program(&[&[9]]);
+    let one = |width, max| -> Op {
+        let dst = Reg(if width == 8 { 1 } else { 0 });
+        Op::Unknown { dst, min: 0, max, draw: DrawId(0) }
+    };
+    let names: Reading = Reading::Names(&["no", "yes"]);
+    for (reading, width, max, valid) in [
+        (Reading::Number, 1, 1, true),
+        (Reading::Signed, 8, 255, false),
+        (Reading::Bytes, 8, 255, true),
+        (Reading::Bytes, 1, 1, false),
+        (Reading::Time(InputId(0)), 8, 255, false),
+        (names, 1, 1, true),
+        (names, 8, 2, false),
+    ] {
+        program.draws[0].reading = reading;
+        program.blocks[0].ops = vec![OriginOp { op: one(width, max), insn: InsnIdx(0) }];
+        assert_eq!(program.validate().is_ok(), valid, "{reading:?}, {width} bits, up to {max}");
+    }
+}
+
+#[test]
+fn equal_draws_are_one() {
+    let draw = |result: &str| Draw {
+        call: "clock".into(),
+        result: result.into(),
+        reading: Reading::Number,
+    };
+    let mut draws = Draws::default();
+    let ids = ["a", "b", "a"].map(|result| draws.id(draw(result)));
+    assert_eq!(ids, [DrawId(0), DrawId(1), DrawId(0)]);
+    assert_eq!(draws.into_table(), [draw("a"), draw("b")]);
 }

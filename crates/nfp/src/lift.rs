@@ -88,6 +88,7 @@ pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Prog
             .collect(),
         regs: std::mem::take(&mut machine.emit.regs),
         inputs,
+        draws: std::mem::take(&mut machine.emit.draws).into_table(),
         regions: start.regions,
         cost_classes: classes.into_names(),
         prologue: Vec::new(),

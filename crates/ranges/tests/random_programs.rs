@@ -4,7 +4,7 @@
 mod support;
 
 use slowpath_exec::concrete::run_observed;
-use slowpath_ir::{BinaryOp, BlockBuilder, Emit, Liveness, Operand, Reg, RegionKind};
+use slowpath_ir::{BinaryOp, BlockBuilder, DrawId, Emit, Liveness, Operand, Reg, RegionKind};
 use slowpath_ranges::{Memory, Options, Ranges, analyze_with};
 use support::program::Builder;
 use support::{Random, environment};
@@ -117,7 +117,7 @@ fn statement(b: &mut BlockBuilder<'_>, random: &mut Random, regs: &Registers) {
         8 => b.not(reg(random, regs, size)),
         9 => {
             let limit = if size == 3 { 1 } else { 1 + random.below(100) };
-            b.unknown(WIDTHS[size], 0, limit)
+            b.unknown(DrawId(0), WIDTHS[size], 0, limit)
         }
         _ => {
             let op = OPERATORS[random.below(OPERATORS.len() as u64) as usize];

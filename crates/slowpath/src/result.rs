@@ -125,7 +125,16 @@ pub(crate) struct Unknown {
     pub instruction: u32,
     /// The instruction.
     pub text: String,
+    /// Null when the source line is not known.
+    pub file: Option<String>,
+    pub line: Option<u32>,
+    /// What yields it, such as a helper.
+    pub call: String,
+    /// Which of its results it is.
+    pub result: String,
     pub value: u64,
+    /// The value as people write it: an error by name, a time in nanoseconds.
+    pub meaning: String,
 }
 
 /// Effort.

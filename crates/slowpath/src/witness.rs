@@ -1,18 +1,20 @@
 //! Witnesses: the packet and map content behind a satisfiable path, replayed before it is shown.
 
+mod draws;
 mod maps;
 mod support;
 
 use crate::Error;
 use crate::result::{Unknown, WitnessResult};
+use draws::Drawn;
 use slowpath_bpf::lift::Layout;
+use slowpath_exec::Machine;
 use slowpath_exec::concrete::{self, Environment, Taken};
-use slowpath_exec::{Machine, PointId};
-use slowpath_ir::{InputId, InputKind, Op, OriginOp, RegionId, RegionKind};
+use slowpath_ir::{InputId, InputKind, RegionId, RegionKind};
 use slowpath_search::{FoundPath, Unrolled};
 use slowpath_smt::{Model, Node, TermId, TermPool};
 use slowpath_target::CostModel;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use support::Support;
 
 /// The byte that stands for "any" in a replay.
@@ -40,6 +42,8 @@ impl Witness {
         let mut notes = Vec::new();
         let program = machine.program();
         let mut environment = Environment::with_fill(program, FILL);
+        let drawn = draws::of(unrolled, found);
+        let clocks: HashSet<InputId> = drawn.iter().filter_map(Drawn::clock).collect();
         for (index, input) in program.inputs.iter().enumerate() {
             let id = InputId::from(index);
             let Node::Var(var) = *machine.pool.node(machine.inputs()[index]) else { continue };
@@ -48,8 +52,9 @@ impl Witness {
             } else if support.inputs.contains(&id) {
                 let value = found.model.var(var).unwrap_or(input.min);
                 environment.inputs.insert(id, value);
-                if let InputKind::BaseAddress(_) = input.kind {
-                    // Regions lie somewhere: no program can tell where.
+                // Regions lie somewhere: no program can tell where. What a clock shows at the start
+                // is part of what it shows later.
+                if matches!(input.kind, InputKind::BaseAddress(_)) || clocks.contains(&id) {
                     continue;
                 }
                 notes.push(format!(
@@ -59,15 +64,9 @@ impl Witness {
             }
         }
         environment.interned = support.interned.clone();
-        let mut unknowns = Vec::new();
-        for (insn, drawn) in drawn(unrolled, found) {
-            let value = value(&machine.pool, &found.model, drawn);
-            environment.unknowns.push(value);
-            if support.drawn.contains(&drawn) {
-                let text = program.insns[insn as usize].text.clone();
-                unknowns.push(Unknown { instruction: insn, text, value });
-            }
-        }
+        let values = drawn.iter().map(|drawn| value(&machine.pool, &found.model, drawn.term));
+        environment.unknowns.extend(values);
+        let unknowns = draws::unknowns(program, &drawn, &environment, &support);
         for (&(region, offset), &byte) in &support.bytes {
             environment.memory.insert((region, offset), byte);
             let info = &program.regions[region.index()];
@@ -152,22 +151,6 @@ impl Witness {
         let unknowns = self.unknowns.clone();
         WitnessResult { packet: hex.collect(), length: self.length, maps, unknowns }
     }
-}
-
-/// What the path draws ([`Op::Unknown`]), in order: the instruction and the term.
-fn drawn(unrolled: &Unrolled, found: &FoundPath) -> Vec<(u32, TermId)> {
-    let (machine, program) = (&unrolled.machine, unrolled.machine.program());
-    let by = |ops: &[OriginOp], terms: &[TermId]| -> Vec<(u32, TermId)> {
-        let draws = ops.iter().filter(|origin| matches!(origin.op, Op::Unknown { .. }));
-        draws.map(|origin| origin.insn.0).zip(terms.iter().copied()).collect()
-    };
-    let mut all = by(&program.prologue, machine.prologue_unknowns());
-    for &arc in &found.path {
-        let node = unrolled.dag.arcs[arc as usize].tail;
-        let block = program.block(unrolled.dag.nodes[node as usize].block);
-        all.extend(by(&block.ops, machine.unknowns(PointId(node))));
-    }
-    all
 }
 
 /// The value of a variable, or of the constant that it is.

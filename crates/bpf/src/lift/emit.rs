@@ -3,15 +3,21 @@
 
 use std::collections::BTreeMap;
 
-use slowpath_ir::{BinaryOp, Emit, InputId, InsnIdx, Op, Operand, OriginOp, Reg, RegInfo};
+use slowpath_ir::{
+    BinaryOp, Draw, Draws, Emit, InputId, InsnIdx, Op, Operand, OriginOp, Reading, Reg, RegInfo,
+};
 
 /// Collects the operations of the current block.
 #[derive(Debug, Default)]
 pub(super) struct Emitter {
     /// All registers of the program.
     pub regs: Vec<RegInfo>,
+    /// What the values that it draws are called.
+    pub draws: Draws,
     ops: Vec<OriginOp>,
     insn: u32,
+    /// What yields the values that the current instruction draws.
+    call: String,
     /// Temporaries by width, and how many the current block uses.
     temporaries: BTreeMap<u8, (Vec<Reg>, usize)>,
 }
@@ -34,8 +40,9 @@ impl Emitter {
     }
 
     /// Operations are on behalf of this instruction from now on.
-    pub fn begin_insn(&mut self, number: usize) {
+    pub fn begin_insn(&mut self, number: usize, call: String) {
         self.insn = InsnIdx::from(number).0;
+        self.call = call;
     }
 
     /// The operations since the block began.
@@ -93,11 +100,12 @@ impl Emitter {
         self.store(addr, value);
     }
 
-    /// Anything from 0 to `max`, anew at every execution.
-    pub fn unknown(&mut self, width: u8, max: u64) -> Operand {
-        let dst = self.temp(width);
-        self.push(Op::Unknown { dst, min: 0, max });
-        dst.into()
+    /// Anything from 0 to `max`, anew at every execution: the result of the current instruction that
+    /// has this name, and is written so in reports.
+    pub fn draw(&mut self, result: &str, reading: Reading, width: u8, max: u64) -> Operand {
+        let (call, result) = (self.call.clone(), result.to_owned());
+        let draw = self.draws.id(Draw { call, result, reading });
+        self.unknown(draw, width, 0, max)
     }
 
     /// An unknown that is the same throughout a run.
@@ -107,9 +115,9 @@ impl Emitter {
         dst.into()
     }
 
-    /// A single bit that can be either.
-    pub fn coin(&mut self) -> Operand {
-        self.unknown(1, 1)
+    /// A single bit that can be either; the names are those of 0 and 1.
+    pub fn coin(&mut self, result: &str, names: &'static [&'static str; 2]) -> Operand {
+        self.draw(result, Reading::Names(names), 1, 1)
     }
 }
 

@@ -234,7 +234,7 @@ impl Lifter<'_> {
     }
 
     /// The name of what the instruction calls.
-    fn called(&self, at: Place) -> String {
+    pub(super) fn called(&self, at: Place) -> String {
         let unit = &self.units[self.frames.get(at.frame).unit].program;
         match unit.insns.get(at.slot) {
             Some(crate::insn::Insn::Call(crate::insn::Call::Helper(number))) => name(*number),
@@ -242,6 +242,7 @@ impl Lifter<'_> {
                 let id = usize::try_from(*id).ok();
                 id.and_then(|id| unit.kfuncs.get(id)).cloned().unwrap_or_default()
             }
+            Some(crate::insn::Insn::MayGoto { .. }) => "may_goto".to_owned(),
             _ => String::new(),
         }
     }

@@ -208,7 +208,7 @@ impl<'a> Lifter<'a> {
         let mut at = place;
         loop {
             let insn = self.number(unit, at.slot);
-            self.machine.emit.begin_insn(insn.index());
+            self.machine.emit.begin_insn(insn.index(), self.called(at));
             if at.phase == Phase::Start {
                 insns.push(insn);
                 if unit == 0 {
@@ -323,7 +323,7 @@ impl<'a> Lifter<'a> {
                 // The kernel's budget for such loops is part of no contract: either way is possible.
                 self.cost(at, "jump");
                 let taken = self.jump_target(at, insn)?;
-                let coin = self.machine.emit.coin();
+                let coin = self.machine.emit.coin("the budget", &["left", "used up"]);
                 Ok(Next::Either(coin, taken, Place { slot: at.slot + 1, ..at }))
             }
             _ => self.plain(at, insn).map(|()| Next::On),

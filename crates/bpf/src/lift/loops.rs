@@ -1,7 +1,7 @@
 //! Helpers that call back: `bpf_loop` (`kernel/bpf/bpf_iter.c`) and `bpf_for_each_map_elem`
 //! (`kernel/bpf/arraymap.c`, `hashtab.c`). The callback is inlined into a loop.
 
-use slowpath_ir::{Emit, Operand, Reg, RegionKind};
+use slowpath_ir::{Emit, Operand, Reading, Reg, RegionKind};
 
 use super::emit::{errno, word};
 use super::error::{Cause, VERIFIER};
@@ -97,7 +97,8 @@ impl Lifter<'_> {
             }
             (Class::Hash, size) => {
                 let most = size.unwrap_or(u32::MAX);
-                Ok(self.machine.emit.unknown(64, most.into()))
+                let elements = format!("elements in {}", map.def.name);
+                Ok(self.machine.emit.draw(&elements, Reading::Number, 64, most.into()))
             }
             _ => {
                 let what =
@@ -174,7 +175,7 @@ impl Lifter<'_> {
                 self.machine.emit.store(key, index);
             }
             // In any order.
-            _ => self.havoc(key, used.def.key_size),
+            _ => self.havoc(key, used.def.key_size, "the element's key"),
         }
         let Element { number, .. } = self.element(&used, key);
         let value = self.value_address(&used, number);

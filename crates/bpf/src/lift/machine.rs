@@ -157,7 +157,7 @@ impl Machine {
     /// The operations that set every region's base register.
     pub fn bases(&mut self) -> Vec<OriginOp> {
         self.emit.begin_block();
-        self.emit.begin_insn(0);
+        self.emit.begin_insn(0, String::new());
         for index in 0..self.regions.len() {
             let Region { ref name, base, .. } = self.regions[index];
             let kind = InputKind::BaseAddress(RegionId::from(index));

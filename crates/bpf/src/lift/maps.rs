@@ -7,7 +7,7 @@
 //! Whether an element exists is a byte in a second region. What user space may have put into a map
 //! is the unknown initial content of both.
 
-use slowpath_ir::{BinaryOp, Emit, InputKind, Op, Operand, RegionId, RegionKind};
+use slowpath_ir::{BinaryOp, Emit, InputKind, Op, Operand, Reading, RegionId, RegionKind};
 
 use super::emit::word;
 use super::error::Cause;
@@ -318,7 +318,8 @@ impl Lifter<'_> {
         }
         if map.which.is_some() {
             // Different ones have different sizes.
-            return self.machine.emit.unknown(32, MAX_ENTRIES);
+            let what = format!("max_entries of the map out of {}", map.def.name);
+            return self.machine.emit.draw(&what, Reading::Number, 32, MAX_ENTRIES);
         }
         let name = format!("max_entries of {}", map.def.name);
         let size = self.machine.input(&name, 32, 1, MAX_ENTRIES, InputKind::Unknown);
@@ -428,14 +429,25 @@ impl Lifter<'_> {
         }
     }
 
-    /// Bytes become anything.
-    pub(super) fn havoc(&mut self, address: Operand, bytes: u32) {
+    /// Bytes, which the current instruction writes to what is called so, become anything.
+    pub(super) fn havoc(&mut self, address: Operand, bytes: u32, what: &str) {
         for (offset, size) in chunks(bytes) {
-            let emit = &mut self.machine.emit;
-            let any = emit.unknown(8 * size, u64::MAX >> (64 - 8 * u32::from(size)));
-            let destination = emit.add(address, word(offset));
-            emit.store(destination, any);
+            let last = offset + u64::from(size) - 1;
+            let part = match bytes {
+                0..=8 => what.to_owned(),
+                _ => format!("bytes {offset} to {last} of {what}"),
+            };
+            let destination = self.machine.emit.add(address, word(offset));
+            self.havoc_as(destination, size, &part, Reading::Bytes);
         }
+    }
+
+    /// At most 8 bytes, which the current instruction writes to what is called so, become anything,
+    /// which is written so in reports.
+    pub(super) fn havoc_as(&mut self, address: Operand, size: u8, what: &str, reading: Reading) {
+        let max = u64::MAX >> (64 - 8 * u32::from(size));
+        let any = self.machine.emit.draw(what, reading, 8 * size, max);
+        self.machine.emit.store(address, any);
     }
 
     /// Sets `r0`.

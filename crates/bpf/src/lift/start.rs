@@ -31,11 +31,11 @@ impl Machine {
     }
 
     /// A register that is anything up to `max` at the start of a run.
-    pub fn start_unknown(&mut self, name: &str, width: u8, max: u64) -> Reg {
+    pub fn start_unknown(&mut self, name: &str, width: u8, max: u64) -> (Reg, InputId) {
         let reg = self.extra(name, width);
         let input = self.input(&format!("{name} at the start"), width, 0, max, InputKind::Unknown);
         self.started.insert(reg, StartValue::Unknown(input));
-        reg
+        (reg, input)
     }
 
     /// Where the metadata of a packet starts: any number of words in front of it.

@@ -32,9 +32,10 @@ impl Lifter<'_> {
                  is not counted (--maps can say which they are)",
                 def.name
             );
+            let program = format!("program in the slot of {}", def.name);
             self.assumptions.insert(sentence);
             self.state.regs[1..6].fill(Known::NoStack);
-            let taken = self.machine.emit.coin();
+            let taken = self.machine.emit.coin(&program, &["no", "yes: the path ends"]);
             return Ok(Next::ExitOr(taken, behind(at)));
         }
         if !self.options.contents.contains_key(&def.name) {

@@ -6,9 +6,9 @@
 
 use slowpath_exec::{Machine, PointId, Resolver};
 use slowpath_ir::{
-    BinaryOp, Block, BlockBuilder, BlockId, Edge, Emit, Input, InputId, InputKind, InsnIdx,
-    Instruction, Op, Operand, OriginOp, Program, Reg, RegInfo, Region, RegionId, RegionKind,
-    Target, Terminator,
+    BinaryOp, Block, BlockBuilder, BlockId, Draw, Edge, Emit, Input, InputId, InputKind, InsnIdx,
+    Instruction, Op, Operand, OriginOp, Program, Reading, Reg, RegInfo, Region, RegionId,
+    RegionKind, Target, Terminator,
 };
 use slowpath_smt::TermId;
 use std::rc::Rc;
@@ -74,6 +74,7 @@ pub fn program(body: impl FnOnce(&mut BlockBuilder<'_>)) -> Program {
         blocks: vec![Block { first: insn, insns: vec![insn], ops, costs: Vec::new(), terminator }],
         entry: BlockId(0),
         packet_length: None,
+        draws: vec![Draw { call: "test".into(), result: "value".into(), reading: Reading::Number }],
         assumptions: Vec::new(),
     };
     program.validate().expect("valid");

@@ -1,8 +1,8 @@
 //! Programs from a list of edges.
 
 use slowpath_ir::{
-    Block, BlockId, Edge, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reg, RegInfo,
-    Target, Terminator,
+    Block, BlockId, Draw, Edge, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reading, Reg,
+    RegInfo, Target, Terminator,
 };
 
 /// A program whose block `i` ends in a branch to the blocks `edges[i]`; a number without a block is
@@ -41,6 +41,7 @@ pub fn program(edges: &[&[u32]]) -> Program {
         blocks: edges.iter().enumerate().map(block).collect(),
         entry: BlockId(0),
         packet_length: None,
+        draws: vec![Draw { call: "test".into(), result: "value".into(), reading: Reading::Number }],
         assumptions: Vec::new(),
     }
 }

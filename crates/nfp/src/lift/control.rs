@@ -25,7 +25,7 @@ impl Machine {
         let Insn::Immed { dst, value: 0, shift: 0, both } = *insn else {
             return Err(LiftCause::ValueNotTaken);
         };
-        let number = self.any_word();
+        let number = self.any_word("pseudo_random_number", "the number");
         self.deliver(dst, number, both);
         self.undefine(ArchReg::Previous, "the previous ALU result");
         Ok(true)

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use slowpath_ir::{Emit, InsnIdx, Op, Operand as Value, OriginOp, Reg, RegInfo};
+use slowpath_ir::{Draws, Emit, InsnIdx, Op, Operand as Value, OriginOp, Reg, RegInfo};
 
 use super::known::{self, Known};
 
@@ -14,6 +14,8 @@ use super::known::{self, Known};
 pub(super) struct Emitter {
     /// All registers of the program.
     pub regs: Vec<RegInfo>,
+    /// What the values that the program draws are called.
+    pub draws: Draws,
     ops: Vec<OriginOp>,
     insn: InsnIdx,
     /// Temporaries by width, and how many the current block uses.
@@ -25,6 +27,7 @@ impl Emitter {
     pub fn new() -> Self {
         Emitter {
             regs: Vec::new(),
+            draws: Draws::default(),
             ops: Vec::new(),
             insn: InsnIdx(0),
             temporaries: BTreeMap::new(),

@@ -4,7 +4,7 @@
 //! have condition codes, transfer registers and the bases of local memory that the compiler sets
 //! anew; what reads them is refused.
 
-use slowpath_ir::{Emit, Op, Operand as Value};
+use slowpath_ir::{Draw, Emit, Operand as Value, Reading};
 
 use super::flow::Firmware;
 use super::machine::{ArchReg, Machine};
@@ -20,8 +20,8 @@ impl Machine {
     /// What is left behind a call of the firmware.
     pub(super) fn call_firmware(&mut self, called: Firmware) {
         let result = match called {
-            Firmware::MapLookup => self.element_or_null(),
-            _ => [self.any_word(), self.any_word()],
+            Firmware::MapLookup => self.element_or_null(called.name()),
+            _ => ["low word", "high word"].map(|word| self.any_word(called.name(), word)),
         };
         for (number, word) in RESULT.into_iter().zip(result) {
             self.set(ArchReg::Gpr(Bank::A, number), word);
@@ -54,19 +54,19 @@ impl Machine {
 
     /// The address of some element, or null: low word first. Elements are in the memory that maps are
     /// in, and which one is found is not known.
-    fn element_or_null(&mut self) -> [Value; 2] {
-        let coin = self.any_word();
+    fn element_or_null(&mut self, call: &str) -> [Value; 2] {
+        let coin = self.any_word(call, "whether it finds an element, in the lowest bit");
         let found = self.emit.extract(coin, 0, 1);
         let null = Value::constant(32, 0);
-        let offset = self.any_word();
+        let offset = self.any_word(call, "offset of the element");
         let base = self.get(ArchReg::Gpr(Bank::B, 23));
         [offset, base].map(|word| self.emit.select(found, word, null))
     }
 
-    /// Any value of 32 bits, anew each time.
-    pub(super) fn any_word(&mut self) -> Value {
-        let dst = self.emit.temp(32);
-        self.emit.push(Op::Unknown { dst, min: 0, max: u32::MAX.into() });
-        Value::Reg(dst)
+    /// Any value of 32 bits, anew each time: a result of what is called so.
+    pub(super) fn any_word(&mut self, call: &str, result: &str) -> Value {
+        let (call, result) = (call.to_owned(), result.to_owned());
+        let draw = self.emit.draws.id(Draw { call, result, reading: Reading::Number });
+        self.emit.unknown(draw, 32, 0, u32::MAX.into())
     }
 }

@@ -1,8 +1,9 @@
 //! Programs written by hand.
 
 use slowpath_ir::{
-    Block, BlockBuilder, BlockId, Edge, Emit, Input, InputId, InputKind, InsnIdx, Op, Operand,
-    OriginOp, Program, Reg, RegInfo, Region, RegionId, RegionKind, Target, Terminator,
+    Block, BlockBuilder, BlockId, Draw, Edge, Emit, Input, InputId, InputKind, InsnIdx, Op,
+    Operand, OriginOp, Program, Reading, Reg, RegInfo, Region, RegionId, RegionKind, Target,
+    Terminator,
 };
 
 /// A program in the making; its blocks are numbered in order.
@@ -24,6 +25,11 @@ impl Builder {
                 blocks: Vec::new(),
                 entry: BlockId(0),
                 packet_length: None,
+                draws: vec![Draw {
+                    call: "test".into(),
+                    result: "value".into(),
+                    reading: Reading::Number,
+                }],
                 assumptions: Vec::new(),
             },
         }

@@ -232,6 +232,7 @@ pub fn program(specs: &[BlockSpec]) -> Program {
         blocks,
         entry: BlockId(0),
         packet_length: Some(InputId(1)),
+        draws: Vec::new(),
         assumptions: Vec::new(),
     };
     program.validate().expect("the generator makes valid programs");

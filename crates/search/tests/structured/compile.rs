@@ -3,9 +3,9 @@
 use super::elements::TABLE;
 use super::{Cond, HANDLES, NESTING, POINTERS, Stmt, VALUES};
 use slowpath_ir::{
-    BinaryOp, Block, BlockBuilder, BlockId, CostClassId, CostEvent, Edge, Emit, Input, InputId,
-    InputKind, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reg, RegInfo, Region,
-    RegionId, RegionKind, Target, Terminator,
+    BinaryOp, Block, BlockBuilder, BlockId, CostClassId, CostEvent, Draw, Edge, Emit, Input,
+    InputId, InputKind, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reading, Reg,
+    RegInfo, Region, RegionId, RegionKind, Target, Terminator,
 };
 
 /// What surrounds the program.
@@ -115,6 +115,7 @@ pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
         blocks: blocks.into_iter().map(|block| block.expect("every block is written")).collect(),
         entry: BlockId(0),
         packet_length: shape.has_length.then_some(InputId(1)),
+        draws: vec![Draw { call: "test".into(), result: "value".into(), reading: Reading::Number }],
         assumptions: Vec::new(),
     };
     program.validate().expect("the generator makes valid programs");

@@ -4,7 +4,7 @@
 use super::compile::Compiler;
 use super::{HANDLES, VALUES};
 use proptest::prelude::*;
-use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, Emit, Operand, Reg, Target};
+use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, DrawId, Emit, Operand, Reg, Target};
 
 /// What the table holds.
 pub const TABLE: [u8; 12] = [0, 1, 1, 4, 3, 2, 2, 2, 0, 0, 255, 1];
@@ -121,7 +121,7 @@ impl Compiler {
                 build.copy(value(dst), read);
             }
             Element::Draw { dst } => {
-                let drawn = build.unknown(16, 0, CHANCES - 1);
+                let drawn = build.unknown(DrawId(0), 16, 0, CHANCES - 1);
                 build.copy(value(dst), drawn);
             }
         }

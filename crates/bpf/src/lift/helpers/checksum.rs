@@ -1,6 +1,6 @@
 //! `bpf_csum_diff` (`net/core/filter.c`).
 
-use slowpath_ir::{BinaryOp, Emit, Operand};
+use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
 
 use crate::lift::emit::{Emitter, errno, word};
 use crate::lift::error::Cause;
@@ -21,8 +21,8 @@ pub(super) fn diff(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     let sizes = (lifter.constant_size(2), lifter.constant_size(4));
     let (Ok(from_size), Ok(to_size)) = sizes else {
         // Sizes that are computed: any sum is possible.
-        let sum = lifter.machine.emit.unknown(64, 0xffff);
-        let failed = lifter.machine.emit.coin();
+        let sum = lifter.machine.emit.draw("the sum", Reading::Number, 64, 0xffff);
+        let failed = lifter.machine.emit.coin("whether it fails", &["no", "yes: -EINVAL"]);
         let result = lifter.machine.emit.select(failed, errno(EINVAL), sum);
         lifter.result(result, Known::NoStack);
         return Ok(());

@@ -1,7 +1,7 @@
 //! Helpers whose results come from outside: clocks, random numbers, the processor, the routing
 //! table, user space.
 
-use slowpath_ir::{Emit, InputKind, Op, Operand};
+use slowpath_ir::{Emit, InputKind, Op, Operand, Reading};
 
 use crate::lift::emit::word;
 use crate::lift::error::Cause;
@@ -9,6 +9,9 @@ use crate::lift::frame::Place;
 use crate::lift::lifter::Lifter;
 use crate::lift::value::Known;
 use crate::maps::MapKind;
+
+/// What a witness calls the result of a helper.
+const RETURNED: &str = "return value";
 
 /// Largest error number.
 const MAX_ERRNO: u64 = 4095;
@@ -20,8 +23,8 @@ pub(super) fn clock(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     /// Nanoseconds between two calls of a run: more than a second.
     const STEP_MAX: u64 = u32::MAX as u64;
     let name = lifter.call_cost(at, None);
-    let now = lifter.machine.start_unknown(&name, 64, START_MAX);
-    let step = lifter.machine.emit.unknown(64, STEP_MAX);
+    let (now, start) = lifter.machine.start_unknown(&name, 64, START_MAX);
+    let step = lifter.machine.emit.draw(RETURNED, Reading::Time(start), 64, STEP_MAX);
     let later = lifter.machine.emit.add(now, step);
     lifter.machine.emit.copy(now, later);
     lifter.result(now.into(), Known::NoStack);
@@ -31,7 +34,7 @@ pub(super) fn clock(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
 /// `bpf_get_prandom_u32()`.
 pub(super) fn random(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    let value = lifter.machine.emit.unknown(64, u32::MAX.into());
+    let value = lifter.machine.emit.draw(RETURNED, Reading::Number, 64, u32::MAX.into());
     lifter.result(value, Known::NoStack);
     Ok(())
 }
@@ -64,7 +67,7 @@ pub(super) fn zero_or_error(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Ca
 }
 
 fn may_fail(lifter: &mut Lifter<'_>) {
-    let error = lifter.machine.emit.unknown(64, MAX_ERRNO);
+    let error = lifter.machine.emit.draw(RETURNED, Reading::Error, 64, MAX_ERRNO);
     let result = lifter.machine.emit.sub(word(0), error);
     lifter.result(result, Known::NoStack);
 }
@@ -72,7 +75,7 @@ fn may_fail(lifter: &mut Lifter<'_>) {
 /// A helper that returns anything and changes nothing that the program sees.
 pub(super) fn any(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    let value = lifter.machine.emit.unknown(64, u64::MAX);
+    let value = lifter.machine.emit.draw(RETURNED, Reading::Signed, 64, u64::MAX);
     lifter.result(value, Known::NoStack);
     Ok(())
 }
@@ -102,10 +105,10 @@ pub(super) fn snprintf(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> 
     if lifter.state.regs[2] != Known::Const(0) {
         let bytes = lifter.constant_size(2)?;
         let (buffer, known) = (lifter.machine.value(1), lifter.state.regs[1]);
-        lifter.havoc(buffer, bytes);
+        lifter.havoc(buffer, bytes, "str");
         lifter.state.clobber(known);
     }
-    let value = lifter.machine.emit.unknown(64, u64::MAX);
+    let value = lifter.machine.emit.draw(RETURNED, Reading::Signed, 64, u64::MAX);
     lifter.result(value, Known::NoStack);
     Ok(())
 }
@@ -115,7 +118,7 @@ pub(super) fn probe_read(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause
     lifter.call_cost(at, None);
     let bytes = lifter.constant_size(2)?;
     let (buffer, known) = (lifter.machine.value(1), lifter.state.regs[1]);
-    lifter.havoc(buffer, bytes);
+    lifter.havoc(buffer, bytes, "dst");
     lifter.state.clobber(known);
     may_fail(lifter);
     Ok(())
@@ -124,11 +127,13 @@ pub(super) fn probe_read(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause
 /// `bpf_check_mtu(ctx, ifindex, mtu_len, len_diff, flags)`: fits or not, or an error; writes the
 /// MTU.
 pub(super) fn check_mtu(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    const CODES: [&str; 3] =
+        ["BPF_MTU_CHK_RET_SUCCESS", "BPF_MTU_CHK_RET_FRAG_NEEDED", "BPF_MTU_CHK_RET_SEGS_TOOBIG"];
     lifter.call_cost(at, None);
     let (length, known) = (lifter.machine.value(3), lifter.state.regs[3]);
-    lifter.havoc(length, 4);
+    lifter.havoc_as(length, 4, "mtu_len", Reading::Number);
     lifter.state.clobber(known);
-    either_or_error(lifter, 2);
+    either_or_error(lifter, &CODES);
     Ok(())
 }
 
@@ -136,27 +141,45 @@ pub(super) fn check_mtu(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause>
 /// write in `struct bpf_fib_lookup` is anything: whether there is a route is not the program's to
 /// know.
 pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
-    /// `BPF_FIB_LKUP_RET_NO_SRC_ADDR`.
-    const LAST_CODE: u64 = 9;
-    /// Offset and size in bytes: `mtu_result`; `ifindex`; `tos`, `flowinfo` or `rt_metric`; the
-    /// addresses; the VLAN; the MAC addresses.
-    const WRITTEN: [(u64, u32); 4] = [(6, 2), (8, 4), (12, 4), (16, 48)];
+    const CODES: [&str; 10] = [
+        "BPF_FIB_LKUP_RET_SUCCESS",
+        "BPF_FIB_LKUP_RET_BLACKHOLE",
+        "BPF_FIB_LKUP_RET_UNREACHABLE",
+        "BPF_FIB_LKUP_RET_PROHIBIT",
+        "BPF_FIB_LKUP_RET_NOT_FWDED",
+        "BPF_FIB_LKUP_RET_FWD_DISABLED",
+        "BPF_FIB_LKUP_RET_UNSUPP_LWT",
+        "BPF_FIB_LKUP_RET_NO_NEIGH",
+        "BPF_FIB_LKUP_RET_FRAG_NEEDED",
+        "BPF_FIB_LKUP_RET_NO_SRC_ADDR",
+    ];
+    /// Offset and size in bytes, and the fields.
+    const NUMBERS: [(u64, u8, &str); 2] = [(6, 2, "params->mtu_result"), (8, 4, "params->ifindex")];
+    const OTHERS: [(u64, u32, &str); 2] = [
+        (12, 4, "params->tos, flowinfo or rt_metric"),
+        (16, 48, "params from offset 16: addresses, VLAN, MAC addresses"),
+    ];
     lifter.call_cost(at, None);
     let (parameters, known) = (lifter.machine.value(2), lifter.state.regs[2]);
-    for (offset, bytes) in WRITTEN {
+    for (offset, size, field) in NUMBERS {
         let address = lifter.machine.emit.add(parameters, word(offset));
-        lifter.havoc(address, bytes);
+        lifter.havoc_as(address, size, field, Reading::Number);
+    }
+    for (offset, bytes, fields) in OTHERS {
+        let address = lifter.machine.emit.add(parameters, word(offset));
+        lifter.havoc(address, bytes, fields);
     }
     lifter.state.clobber(known);
-    either_or_error(lifter, LAST_CODE);
+    either_or_error(lifter, &CODES);
     Ok(())
 }
 
-/// A code up to `last`, or any error: for what is asked, and for devices that are not there.
-fn either_or_error(lifter: &mut Lifter<'_>, last: u64) {
+/// One of the codes, or any error: for what is asked, and for devices that are not there.
+fn either_or_error(lifter: &mut Lifter<'_>, codes: &'static [&'static str]) {
     let emit = &mut lifter.machine.emit;
-    let code = emit.unknown(64, last);
-    let error = emit.unknown(64, MAX_ERRNO);
+    let last = codes.len() as u64 - 1;
+    let code = emit.draw("return value, if it is no error", Reading::Names(codes), 64, last);
+    let error = emit.draw("return value, if it is an error", Reading::Error, 64, MAX_ERRNO);
     let fine = emit.eq(error, word(0));
     let error = emit.sub(word(0), error);
     let result = emit.select(fine, code, error);
@@ -191,7 +214,7 @@ pub(super) fn ringbuf_reserve(lifter: &mut Lifter<'_>, at: Place) -> Result<(), 
     let offset =
         emit.binary(slowpath_ir::BinaryOp::Shl, number, Operand::constant(64, RECORD_BITS));
     let address = emit.add(base, offset);
-    let full = emit.coin();
+    let full = emit.coin(RETURNED, &["a record", "null"]);
     let record = emit.select(full, word(0), address);
     lifter.result(record, Known::NoStack);
     let next = lifter.machine.emit.add(count, Operand::constant(16, 1));

@@ -66,10 +66,10 @@ impl Lifter<'_> {
     }
 
     /// Some bytes behind an argument become anything.
-    fn written(&mut self, register: u8, bytes: u32) {
+    fn written(&mut self, register: u8, bytes: u32, what: &str) {
         let (address, known) =
             (self.machine.value(register), self.state.regs[usize::from(register)]);
-        self.havoc(address, bytes);
+        self.havoc(address, bytes, what);
         self.state.clobber(known);
     }
 }
@@ -83,33 +83,33 @@ fn connection(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
 /// get an error number.
 fn with_options(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     let bytes = lifter.constant_size(5)?;
-    lifter.written(4, bytes);
+    lifter.written(4, bytes, "opts");
     socket::object(lifter, at)
 }
 
 /// `bpf_xdp_flow_lookup(ctx, tuple, opts, opts_size)`.
 fn flow(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     let bytes = lifter.constant_size(4)?;
-    lifter.written(3, bytes);
+    lifter.written(3, bytes, "opts");
     socket::object(lifter, at)
 }
 
 /// `bpf_xdp_metadata_rx_timestamp(ctx, timestamp)`.
 fn receive_time(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
-    lifter.written(2, 8);
+    lifter.written(2, 8, "timestamp");
     environment::zero_or_error(lifter, at)
 }
 
 /// `bpf_xdp_metadata_rx_hash(ctx, hash, type)`.
 fn receive_hash(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
-    lifter.written(2, 4);
-    lifter.written(3, 4);
+    lifter.written(2, 4, "hash");
+    lifter.written(3, 4, "type");
     environment::zero_or_error(lifter, at)
 }
 
 /// `bpf_xdp_metadata_rx_vlan_tag(ctx, protocol, tag)`.
 fn receive_vlan(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
-    lifter.written(2, 2);
-    lifter.written(3, 2);
+    lifter.written(2, 2, "protocol");
+    lifter.written(3, 2, "tag");
     environment::zero_or_error(lifter, at)
 }

@@ -104,14 +104,16 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
             );
             lifter.assumptions.insert(sentence);
         }
+        let room = format!("room in {}", map.def.name);
         let emit = &mut lifter.machine.emit;
         // Whether there is room for one more is up to what else is in the map.
-        let full = emit.coin();
+        let answers = if lru { &["yes", "no: -ENOMEM"] } else { &["yes", "no: -E2BIG"] };
+        let full = emit.coin(&room, answers);
         let number = if lru { ENOMEM } else { E2BIG };
         let mut no_room = emit.select(full, errno(number), word(0));
         let mut replaced = word(0);
         if map.def.flags & NO_PREALLOC != 0 {
-            let failed = emit.coin();
+            let failed = emit.coin("memory for the element", &["yes", "no: -ENOMEM"]);
             no_room = emit.select(failed, errno(ENOMEM), no_room);
             // Values of other types are overwritten in place.
             if map.def.kind == MapKind::HASH {
@@ -146,7 +148,7 @@ fn locking(lifter: &mut Lifter<'_>, map: &MapUse, flags: Operand) -> (Operand, O
     let bit = emit.and(flags, word(LOCK));
     let unlocked = emit.eq(bit, word(0));
     let locked = emit.not(unlocked);
-    let no_lock = emit.coin();
+    let no_lock = emit.coin("whether values have a lock", &["yes", "no: -EINVAL"]);
     (emit.and(flags, word(!LOCK)), emit.and(locked, no_lock))
 }
 
@@ -181,8 +183,9 @@ pub(super) fn push(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
         return Err(cannot(&map, "nothing can be pushed to"));
     }
     let flags = lifter.machine.value(3);
+    let room = format!("room in {}", map.def.name);
     let emit = &mut lifter.machine.emit;
-    let full = emit.coin();
+    let full = emit.coin(&room, &["yes", "no: -E2BIG"]);
     let no_room = emit.select(full, errno(E2BIG), word(0));
     let none = emit.eq(flags, word(0));
     let replaces = emit.eq(flags, word(BPF_EXIST));
@@ -202,9 +205,10 @@ pub(super) fn pop(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     }
     copied(&map)?;
     let (value, known) = (lifter.machine.value(2), lifter.state.regs[2]);
-    lifter.havoc(value, map.def.value_size);
+    lifter.havoc(value, map.def.value_size, "value");
     lifter.state.clobber(known);
-    let empty = lifter.machine.emit.coin();
+    let element = format!("element in {}", map.def.name);
+    let empty = lifter.machine.emit.coin(&element, &["yes", "no: -ENOENT"]);
     let result = lifter.machine.emit.select(empty, errno(ENOENT), word(0));
     lifter.result(result, Known::NoStack);
     Ok(())

@@ -28,7 +28,7 @@ pub(super) fn hand_out(lifter: &mut Lifter<'_>) {
     let number = emit.zero_extend(count, 64);
     let offset = emit.binary(BinaryOp::Shl, number, word(OBJECT_BITS));
     let address = emit.add(base, offset);
-    let found = emit.coin();
+    let found = emit.coin("return value", &["null", "an object"]);
     let value = emit.select(found, address, word(0));
     lifter.result(value, Known::NoStack);
     let next = lifter.machine.emit.add(count, Operand::constant(16, 1));

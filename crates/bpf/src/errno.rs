@@ -1,0 +1,183 @@
+//! Names of error numbers: `uapi/asm-generic/errno-base.h` and `errno.h` of the kernel, which all
+//! architectures that run BPF on network cards and hosts share, but for MIPS, PA-RISC and SPARC.
+
+/// The name of an error number, such as `E2BIG`; none for numbers that programs never see, or that
+/// do not exist.
+pub fn errno_name(number: u64) -> Option<&'static str> {
+    /// Of the kernel's own numbers, the one that helpers return (`include/linux/errno.h`).
+    const ENOTSUPP: u64 = 524;
+    if number == ENOTSUPP {
+        return Some("ENOTSUPP");
+    }
+    let index = usize::try_from(number.checked_sub(1)?).ok()?;
+    NAMES.get(index).copied().filter(|name| !name.is_empty())
+}
+
+/// From 1; 41 and 58 are other names of 11 and 35.
+#[rustfmt::skip]
+const NAMES: [&str; 133] = [
+    "EPERM",
+    "ENOENT",
+    "ESRCH",
+    "EINTR",
+    "EIO",
+    "ENXIO",
+    "E2BIG",
+    "ENOEXEC",
+    "EBADF",
+    "ECHILD",
+    "EAGAIN",
+    "ENOMEM",
+    "EACCES",
+    "EFAULT",
+    "ENOTBLK",
+    "EBUSY",
+    "EEXIST",
+    "EXDEV",
+    "ENODEV",
+    "ENOTDIR",
+    "EISDIR",
+    "EINVAL",
+    "ENFILE",
+    "EMFILE",
+    "ENOTTY",
+    "ETXTBSY",
+    "EFBIG",
+    "ENOSPC",
+    "ESPIPE",
+    "EROFS",
+    "EMLINK",
+    "EPIPE",
+    "EDOM",
+    "ERANGE",
+    "EDEADLK",
+    "ENAMETOOLONG",
+    "ENOLCK",
+    "ENOSYS",
+    "ENOTEMPTY",
+    "ELOOP",
+    "",
+    "ENOMSG",
+    "EIDRM",
+    "ECHRNG",
+    "EL2NSYNC",
+    "EL3HLT",
+    "EL3RST",
+    "ELNRNG",
+    "EUNATCH",
+    "ENOCSI",
+    "EL2HLT",
+    "EBADE",
+    "EBADR",
+    "EXFULL",
+    "ENOANO",
+    "EBADRQC",
+    "EBADSLT",
+    "",
+    "EBFONT",
+    "ENOSTR",
+    "ENODATA",
+    "ETIME",
+    "ENOSR",
+    "ENONET",
+    "ENOPKG",
+    "EREMOTE",
+    "ENOLINK",
+    "EADV",
+    "ESRMNT",
+    "ECOMM",
+    "EPROTO",
+    "EMULTIHOP",
+    "EDOTDOT",
+    "EBADMSG",
+    "EOVERFLOW",
+    "ENOTUNIQ",
+    "EBADFD",
+    "EREMCHG",
+    "ELIBACC",
+    "ELIBBAD",
+    "ELIBSCN",
+    "ELIBMAX",
+    "ELIBEXEC",
+    "EILSEQ",
+    "ERESTART",
+    "ESTRPIPE",
+    "EUSERS",
+    "ENOTSOCK",
+    "EDESTADDRREQ",
+    "EMSGSIZE",
+    "EPROTOTYPE",
+    "ENOPROTOOPT",
+    "EPROTONOSUPPORT",
+    "ESOCKTNOSUPPORT",
+    "EOPNOTSUPP",
+    "EPFNOSUPPORT",
+    "EAFNOSUPPORT",
+    "EADDRINUSE",
+    "EADDRNOTAVAIL",
+    "ENETDOWN",
+    "ENETUNREACH",
+    "ENETRESET",
+    "ECONNABORTED",
+    "ECONNRESET",
+    "ENOBUFS",
+    "EISCONN",
+    "ENOTCONN",
+    "ESHUTDOWN",
+    "ETOOMANYREFS",
+    "ETIMEDOUT",
+    "ECONNREFUSED",
+    "EHOSTDOWN",
+    "EHOSTUNREACH",
+    "EALREADY",
+    "EINPROGRESS",
+    "ESTALE",
+    "EUCLEAN",
+    "ENOTNAM",
+    "ENAVAIL",
+    "EISNAM",
+    "EREMOTEIO",
+    "EDQUOT",
+    "ENOMEDIUM",
+    "EMEDIUMTYPE",
+    "ECANCELED",
+    "ENOKEY",
+    "EKEYEXPIRED",
+    "EKEYREVOKED",
+    "EKEYREJECTED",
+    "EOWNERDEAD",
+    "ENOTRECOVERABLE",
+    "ERFKILL",
+    "EHWPOISON",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// The kernel's headers as C compilers, and so the linker of Rust, come with.
+    #[test]
+    fn names_are_those_of_the_kernel() {
+        let mut numbers = BTreeMap::new();
+        for name in ["errno-base.h", "errno.h"] {
+            let path = format!("/usr/include/asm-generic/{name}");
+            let Ok(text) = std::fs::read_to_string(&path) else {
+                eprintln!("skipped: {path} is not installed");
+                return;
+            };
+            for line in text.lines() {
+                let mut words = line.split_whitespace();
+                if let (Some("#define"), Some(name), Some(Ok(number))) =
+                    (words.next(), words.next(), words.next().map(str::parse::<u64>))
+                {
+                    numbers.insert(number, name.to_owned());
+                }
+            }
+        }
+        assert!(numbers.len() > 100, "{} names in the headers", numbers.len());
+        for number in 0..=NAMES.len() as u64 + 1 {
+            assert_eq!(errno_name(number), numbers.get(&number).map(String::as_str), "{number}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What a path draws ([`Op::Unknown`]): values that instructions have to yield for it to be taken,
+//! said in such a way that the run can be repeated by hand.
+
+use super::support::Support;
+use crate::result::Unknown;
+use slowpath_bpf::errno_name;
+use slowpath_exec::PointId;
+use slowpath_exec::concrete::Environment;
+use slowpath_ir::{Draw, InputId, InsnIdx, Op, OriginOp, Program, Reading};
+use slowpath_search::{FoundPath, Unrolled};
+use slowpath_smt::TermId;
+use std::collections::{HashMap, HashSet};
+
+/// A value that the path draws.
+pub(super) struct Drawn<'a> {
+    insn: InsnIdx,
+    /// Bits of it.
+    width: u8,
+    draw: &'a Draw,
+    /// What stands for it in the path's conditions.
+    pub term: TermId,
+}
+
+impl Drawn<'_> {
+    /// What the clock that it is the time of shows at the start, if it is a time.
+    pub fn clock(&self) -> Option<InputId> {
+        match self.draw.reading {
+            Reading::Time(start) => Some(start),
+            _ => None,
+        }
+    }
+}
+
+/// Everything that the path draws, in order.
+pub(super) fn of<'a>(unrolled: &'a Unrolled, found: &FoundPath) -> Vec<Drawn<'a>> {
+    let (machine, program) = (&unrolled.machine, unrolled.machine.program());
+    let by = |ops: &'a [OriginOp], terms: &'a [TermId]| {
+        let draws = ops.iter().filter_map(|origin| match origin.op {
+            Op::Unknown { dst, draw, .. } => Some((origin.insn, dst, draw)),
+            _ => None,
+        });
+        draws.zip(terms).map(|((insn, dst, draw), &term)| Drawn {
+            insn,
+            width: program.width(dst),
+            draw: &program.draws[draw.index()],
+            term,
+        })
+    };
+    let mut all: Vec<Drawn<'a>> = by(&program.prologue, machine.prologue_unknowns()).collect();
+    for &arc in &found.path {
+        let node = unrolled.dag.arcs[arc as usize].tail;
+        let block = program.block(unrolled.dag.nodes[node as usize].block);
+        all.extend(by(&block.ops, machine.unknowns(PointId(node))));
+    }
+    all
+}
+
+/// Those that the path depends on. Of a clock, all that it shows if the path depends on any of it.
+pub(super) fn unknowns(
+    program: &Program,
+    drawn: &[Drawn<'_>],
+    environment: &Environment,
+    support: &Support,
+) -> Vec<Unknown> {
+    let needs = |drawn: &&Drawn<'_>| support.drawn.contains(&drawn.term);
+    let mut clocks: HashSet<InputId> =
+        drawn.iter().filter(needs).filter_map(Drawn::clock).collect();
+    clocks.extend(support.inputs.iter());
+    let mut times: HashMap<InputId, u64> = HashMap::new();
+    let mut unknowns = Vec::new();
+    for (drawn, &value) in drawn.iter().zip(&environment.unknowns) {
+        let value = match drawn.clock() {
+            Some(start) => {
+                let first = || environment.inputs.get(&start).copied().unwrap_or_default();
+                let time = times.entry(start).or_insert_with(first);
+                *time = time.wrapping_add(value);
+                *time
+            }
+            None => value,
+        };
+        if needs(&drawn) || drawn.clock().is_some_and(|start| clocks.contains(&start)) {
+            let insn = &program.insns[drawn.insn.index()];
+            unknowns.push(Unknown {
+                instruction: drawn.insn.0,
+                text: insn.text.clone(),
+                file: insn.source.as_ref().map(|source| source.file.clone()),
+                line: insn.source.as_ref().map(|source| source.line),
+                call: drawn.draw.call.clone(),
+                result: drawn.draw.result.clone(),
+                value,
+                meaning: meaning(drawn.draw.reading, value, drawn.width),
+            });
+        }
+    }
+    unknowns
+}
+
+/// A value as people write it.
+fn meaning(reading: Reading, value: u64, width: u8) -> String {
+    let error = |number: u64| {
+        errno_name(number).map_or_else(|| format!("-{number}"), |name| format!("-{name}"))
+    };
+    match reading {
+        Reading::Number => value.to_string(),
+        Reading::Signed => match value as i64 {
+            number @ -4095..=-1 => error(number.unsigned_abs()),
+            number => number.to_string(),
+        },
+        Reading::Bytes => {
+            let bytes = value.to_le_bytes().into_iter().take(usize::from(width / 8));
+            bytes.map(|byte| format!("{byte:02x}")).collect()
+        }
+        Reading::Error if value == 0 => "0".to_owned(),
+        Reading::Error => error(value),
+        Reading::Time(_) => format!("{value} ns"),
+        Reading::Names(names) => usize::try_from(value)
+            .ok()
+            .and_then(|index| names.get(index))
+            .map_or_else(|| value.to_string(), |&name| name.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_written_in_the_terms_of_the_kernel() {
+        let cases = [
+            (Reading::Number, 7, 64, "7"),
+            (Reading::Signed, 7, 64, "7"),
+            (Reading::Signed, u64::MAX - 21, 64, "-EINVAL"),
+            (Reading::Signed, u64::MAX - 4999, 64, "-5000"),
+            (Reading::Error, 0, 64, "0"),
+            (Reading::Error, 7, 64, "-E2BIG"),
+            (Reading::Error, 4000, 64, "-4000"),
+            (Reading::Bytes, 0x1234, 16, "3412"),
+            (Reading::Bytes, 1, 64, "0100000000000000"),
+            (Reading::Time(InputId(0)), 5, 64, "5 ns"),
+            (Reading::Names(&["no", "yes"]), 1, 1, "yes"),
+        ];
+        for (reading, value, width, written) in cases {
+            assert_eq!(meaning(reading, value, width), written, "{reading:?} of {value:#x}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What witnesses say of values that neither packet nor maps determine: `objects/witnesses.bpf.c` has
+//! programs whose slow way needs one of them.
+
+use serde_json::Value;
+use slowpath::{Analysis, Event, Options, Request, Step};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The programs, in the order of the object.
+const PROGRAMS: [&str; 7] = [
+    "at_a_time",
+    "without_room",
+    "without_neighbour",
+    "with_an_error",
+    "on_a_queue",
+    "behind_what_was_in_front",
+    "on_another_queue",
+];
+
+/// The result of a program.
+fn analysed(name: &str, paths: Option<u64>) -> Value {
+    let program = PROGRAMS.iter().position(|program| *program == name).expect("a program");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects/witnesses.bpf.o");
+    let data = std::fs::read(path).expect("the object is there");
+    let metric = Some("memory-accesses".into());
+    let options = Options { target: "ebpf".into(), metric, paths, mtu: 1500, ..Options::default() };
+    let file = "witnesses.bpf.o".into();
+    let request = Request { file, data, program, options, ..Request::default() };
+    let analysis = Analysis::start(request);
+    let result: Value = loop {
+        match analysis.next(Duration::from_secs(60)) {
+            Step::Event(Event::Result(report)) => {
+                break serde_json::from_str(&report.json).expect("the result is JSON");
+            }
+            Step::Event(_) => {}
+            Step::Pending | Step::Finished => panic!("{name}: no result"),
+        }
+    };
+    assert_eq!(result["error"], Value::Null, "{name}");
+    assert_eq!(result["program"], name);
+    assert!(result["guarantee"]["counts"]["memory accesses"].as_u64() >= Some(40), "{name}");
+    result
+}
+
+/// What the slowest path needs instructions to yield: call, result, value and meaning.
+fn unknowns(name: &str) -> Vec<(String, String, u64, String)> {
+    let result = analysed(name, Some(1));
+    let unknowns = result["paths"][0]["witness"]["unknowns"].as_array().cloned();
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let unknown = |unknown: &Value| {
+        let place = (&unknown["file"], unknown["line"].as_u64());
+        assert!(place.0 == "./witnesses.bpf.c" && place.1 > Some(0), "{unknown}");
+        let value = unknown["value"].as_u64().expect("a number");
+        (text(&unknown["call"]), text(&unknown["result"]), value, text(&unknown["meaning"]))
+    };
+    unknowns.expect("a list").iter().map(unknown).collect()
+}
+
+fn expected(rows: &[(&str, &str, u64, &str)]) -> Vec<(String, String, u64, String)> {
+    let row = |&(call, result, value, meaning): &(&str, &str, u64, &str)| {
+        (call.to_owned(), result.to_owned(), value, meaning.to_owned())
+    };
+    rows.iter().map(row).collect()
+}
+
+#[test]
+fn clocks_show_times() {
+    let rows = [
+        ("bpf_ktime_get_ns", "return value", 1_000_000, "1000000 ns"),
+        ("bpf_ktime_get_ns", "return value", 1_000_123, "1000123 ns"),
+    ];
+    assert_eq!(unknowns("at_a_time"), expected(&rows));
+}
+
+#[test]
+fn full_maps_are_named() {
+    let rows = [("bpf_map_update_elem", "room in flows", 1, "no: -E2BIG")];
+    assert_eq!(unknowns("without_room"), expected(&rows));
+}
+
+#[test]
+fn codes_errors_and_fields_are_named() {
+    let found = unknowns("without_neighbour");
+    let part = |result: &str| found.iter().find(|row| row.1 == result).map(|row| row.3.as_str());
+    assert!(found.iter().all(|row| row.0 == "bpf_fib_lookup"), "{found:?}");
+    assert_eq!(part("params->ifindex"), Some("77"));
+    assert_eq!(part("return value, if it is no error"), Some("BPF_FIB_LKUP_RET_NO_NEIGH"));
+    assert_eq!(part("return value, if it is an error"), Some("0"));
+    let found = unknowns("with_an_error");
+    assert!(found.iter().any(|row| row.0 == "bpf_check_mtu" && row.3 == "-ENODEV"), "{found:?}");
+}
