@@ -142,6 +142,7 @@ def make_result(**changes: Any) -> Result:
         "file": "sample.asm",
         "section": None,
         "program": "sample",
+        "kind": None,
         "target": "agilio-cx-2x40",
         "metric": "bitrate",
         "cores": 50,

@@ -124,6 +124,40 @@ def test_what_is_not_available_does_not_pass(saved: list[str]) -> None:
     assert "instructions_pct is N/A" in run.stderr
 
 
+def test_programs_that_come_and_go_can_be_allowed(saved: list[str]) -> None:
+    """Each by its own option, which the failure names; what only the new side tells still holds."""
+    gate = ("--fail-on", "bitrate_pct < -50")
+    for name, option in (("lost", "--allow-gone"), ("added", "--allow-new")):
+        run = slowpath("diff", *saved, "-n", name, *gate)
+        assert run.returncode == 1
+        assert f"needs it; {option} lets " in run.stderr
+        assert diff(*saved, "-n", name, *gate, option)
+        other = {"--allow-gone", "--allow-new"} - {option}
+        assert slowpath("diff", *saved, "-n", name, *gate, *other).returncode == 1
+    assert diff(*saved, *gate, "--allow-new", "--allow-gone")
+    run = slowpath("diff", *saved, "--fail-on", "bitrate_pct < -5", "--allow-new", "--allow-gone")
+    assert run.returncode == 1  # the slower one
+    assert run.stderr.count("error: ") == 1
+    assert "--fail-on 'bitrate_pct < -5' --allow-new --allow-gone" in run.stderr
+    own = ("--fail-on", "bitrate_b < 50Gbit/s", "--allow-new", "--allow-gone")
+    run = slowpath("diff", *saved, "-n", "added", *own)
+    assert run.returncode == 1
+    run = slowpath("diff", *saved, "-n", "same", "--fail-on", "instructions_pct > 5", *own[2:])
+    assert run.returncode == 1  # N/A, but for another reason
+
+
+def test_what_a_broken_baseline_had_is_not_new(tmp_path: Path) -> None:
+    bad, saved = tmp_path / "bad.o", tmp_path / "saved.json"
+    bad.write_bytes(b"\x7fELF and no more")
+    saved.write_text(slowpath("bound", bad, "--format", "json").stdout)
+    gate = ("--fail-on", "instructions_pct > 5", "--allow-new")
+    run = slowpath("diff", saved, PLAIN, *COUNT, *gate)
+    assert run.returncode == 1
+    assert f"--allow-new does not hold, because {bad} could not be read" in run.stderr
+    saved.write_text(slowpath("bound", tmp_path / "none.o", "--format", "json").stdout)
+    assert slowpath("diff", saved, PLAIN, *COUNT, *gate).returncode == 0
+
+
 def test_filters_do_not_hide_from_gates(saved: list[str]) -> None:
     run = slowpath("diff", *saved, "-f", "same", "--fail-on", "bitrate_pct < -5")
     assert run.returncode == 1
@@ -183,6 +217,25 @@ def test_unreadable_input(tmp_path: Path) -> None:
         assert run.stderr.count("\n") == 1
     run = slowpath("diff", tmp_path / "missing", PLAIN)
     assert (run.returncode, run.stderr) == (3, f"error: {tmp_path / 'missing'}: no such file\n")
+
+
+@pytest.mark.parametrize("content", ["", " \n"])
+def test_an_empty_side_is_an_error(tmp_path: Path, content: str) -> None:
+    """As after a run that was to save its results and failed."""
+    empty = tmp_path / "empty.json"
+    empty.write_text(content)
+    for sides in ((empty, PLAIN), (PLAIN, empty), (empty, empty)):
+        run = slowpath("diff", *sides, *COUNT)
+        assert (run.returncode, run.stdout) == (3, "")
+        reason = "is empty: neither a program nor output of bound --format json"
+        assert run.stderr == f"error: {empty}: {reason}\n"
+
+
+def test_a_comparison_of_nothing_says_so(saved: list[str]) -> None:
+    for form in ("table", "markdown"):
+        text = diff(*saved, "-n", "added", "--format", form)
+        assert "1 new; nothing was compared\n" in text
+        assert "nothing was compared" not in diff(*saved, "--filter", "added", "--format", form)
 
 
 def test_a_program_that_cannot_be_analysed(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ class Analysed(NamedTuple):
 
 
 def note_remarks(plan: Plan) -> None:
-    """Says on standard error which programs are left out."""
+    """Says on standard error which programs are left out, or taken for XDP."""
     for file, remark in plan.remarks:
         note(f"note: {file}: {remark}")
 
@@ -77,7 +77,8 @@ def _analyse(work: Work, task: Task, kernels: Kernels) -> engine.Outcome:
 def _failure(task: Task, message: str, stopped: str | None = None) -> engine.Outcome:
     result = failed_result(task.file, task.target.name, task.metric, message)
     if task.program is not None:
-        result["section"], result["program"] = task.program.section, task.program.name
+        program = task.program
+        result |= {"section": program.section, "program": program.name, "kind": program.kind}
     return engine.Outcome(result, json_line(result), NO_DETAIL | {"stopped": stopped}, False)
 
 

@@ -10,7 +10,7 @@ def _bound(given: Namespace) -> int:
     from slowpath.bound import run
     from slowpath.options import make_job
 
-    typed = analysis(given)._replace(paths=given.paths, require=given.require)
+    typed = analysis(given, given.file)._replace(paths=given.paths, require=given.require)
     job = make_job(given.file, typed, given.format, given.pcap, verbose=given.verbose)
     return run(job)
 
@@ -19,7 +19,7 @@ def _annotate(given: Namespace) -> int:
     from slowpath.annotate import Wanted, annotate
     from slowpath.options import make_work
 
-    work = make_work(given.file, analysis(given))
+    work = make_work(given.file, analysis(given, given.file))
     return annotate(work, Wanted(given.format, given.instructions))
 
 

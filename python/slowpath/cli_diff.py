@@ -8,10 +8,13 @@ from slowpath.cli_options import ANALYSIS, OUTPUT, analysis, form_option
 
 def _diff(given: Namespace) -> int:
     from slowpath.diff import Wanted, diff
+    from slowpath.diff_gates import Allowed
     from slowpath.diff_sides import Sides
 
+    allowed = Allowed(given.allow_new, given.allow_gone)
     wanted = Wanted.of_words(given.format, given.filter, given.sort, given.fail_on, given.lines)
-    return diff(Sides(given.old, given.new, analysis(given)), wanted)
+    sides = Sides(given.old, given.new, analysis(given, [given.old, given.new]))
+    return diff(sides, wanted._replace(allowed=allowed))
 
 
 DIFF = Command(
@@ -26,7 +29,7 @@ DIFF = Command(
         "program of NEW not be analysed, 4 stopped before there was a bound.",
     ),
     (
-        argument("OLD", "An object, a listing, or the output of bound --format json."),
+        argument("OLD", "An object, a C source, a listing, or the output of bound --format json."),
         argument("NEW", "Another one, to compare with it."),
         *ANALYSIS,
         option(
@@ -54,6 +57,19 @@ DIFF = Command(
             default=[],
             help="Exit with 1 if this holds for a program, or cannot be told because a value is "
             "N/A: 'bitrate_pct < -5'. All programs count, shown or not.",
+        ),
+        option(
+            OUTPUT,
+            "--allow-new",
+            action="store_true",
+            help="Programs that only NEW has pass every --fail-on about what only OLD could tell; "
+            "what is said of NEW ('bitrate_b < 5Gbit/s') holds for them too.",
+        ),
+        option(
+            OUTPUT,
+            "--allow-gone",
+            action="store_true",
+            help="Programs that only OLD has pass every --fail-on about what only NEW could tell.",
         ),
         option(
             OUTPUT,

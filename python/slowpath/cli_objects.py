@@ -5,12 +5,14 @@ from argparse import Namespace
 from slowpath.cli_command import Command, argument, option, within
 from slowpath.cli_options import (
     BTF,
+    CFLAGS,
     MAP_ABI,
     MTU,
     OUTPUT,
     PROG_NAME,
     PROGRAMS,
     SECTION,
+    cflags,
     form_option,
     selection,
 )
@@ -34,6 +36,7 @@ def _compile(given: Namespace) -> int:
         verify=given.verify,
         mtu=given.mtu,
         deadline=given.deadline,
+        cflags=cflags(given, [given.file]),
     )
     return compile_object(make_job(given.file, typed))
 
@@ -41,7 +44,8 @@ def _compile(given: Namespace) -> int:
 def _show(given: Namespace) -> int:
     from slowpath.show import Wanted, show_objects
 
-    wanted = Wanted(selection(given), given.format, given.listing, given.deadline)
+    flags = cflags(given, given.file)
+    wanted = Wanted(selection(given), given.format, given.listing, given.deadline, flags)
     return show_objects(given.file, wanted, given.btf)
 
 
@@ -55,9 +59,10 @@ COMPILE = Command(
         "program, 4 --verify did not decide.",
     ),
     (
-        argument("FILE", "A BPF object (*.bpf.o)."),
+        argument("FILE", "A BPF object (*.bpf.o), or C source (*.bpf.c), which clang compiles."),
         SECTION,
         PROG_NAME,
+        CFLAGS,
         option(
             _CODE,
             "--target",
@@ -101,9 +106,14 @@ SHOW = Command(
         "are shown.",
     ),
     (
-        argument("FILE", "BPF objects (*.bpf.o).", many=True),
+        argument(
+            "FILE",
+            "BPF objects (*.bpf.o), and C sources (*.bpf.c), which clang compiles.",
+            many=True,
+        ),
         SECTION,
         PROG_NAME,
+        CFLAGS,
         BTF._replace(group=PROGRAMS),
         option(
             OUTPUT,

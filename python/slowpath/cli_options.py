@@ -16,7 +16,11 @@ SEARCH = "How far to search"
 ASSUMED = "What to assume"
 OUTPUT = "Output"
 
-FILES = argument("FILE", "BPF objects (*.bpf.o) and NFP listings (*.asm).", many=True)
+FILES = argument(
+    "FILE",
+    "BPF objects (*.bpf.o), C sources (*.bpf.c), which clang compiles, and NFP listings (*.asm).",
+    many=True,
+)
 
 SECTION = option(
     PROGRAMS,
@@ -35,6 +39,13 @@ PROG_NAME = option(
     action="append",
     default=[],
     help="Only programs of such names.",
+)
+CFLAGS = option(
+    PROGRAMS,
+    "--cflags",
+    metavar="FLAGS",
+    help="Flags for clang ($CLANG, else the one in PATH), which compiles files *.c with -O2 -g "
+    "-target bpf: '-DHASHES=3 -Iinclude'.",
 )
 TARGET = option(
     GUARANTEE,
@@ -110,6 +121,7 @@ BTF = option(
 ANALYSIS = (
     SECTION,
     PROG_NAME,
+    CFLAGS,
     TARGET,
     METRIC,
     CORES,
@@ -142,12 +154,30 @@ def selection(given: Namespace) -> "Selection":
     return Selection(tuple(given.section), tuple(given.prog_name))
 
 
-def analysis(given: Namespace) -> "Typed":
-    """The options in `ANALYSIS`, as typed."""
+def cflags(given: Namespace, files: Sequence[str]) -> tuple[str, ...]:
+    """The flags for clang, which compiles some of the files.
+
+    Raises:
+        OptionError: when they make no sense.
+    """
+    if given.cflags is None:
+        return ()
+    from slowpath.options import parse_cflags, read_option
+
+    return read_option("--cflags", lambda text: parse_cflags(text, files), given.cflags)
+
+
+def analysis(given: Namespace, files: Sequence[str]) -> "Typed":
+    """The options in `ANALYSIS`, as typed; `files` are those that are to be analysed.
+
+    Raises:
+        OptionError: when flags for clang make no sense.
+    """
     from slowpath.options import Typed
 
     return Typed(
         selection=selection(given),
+        cflags=cflags(given, files),
         target=given.target,
         metric=given.metric,
         cores=given.cores,

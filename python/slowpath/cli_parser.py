@@ -14,6 +14,8 @@ from slowpath.printable import one_line
 from slowpath.terminal import out_lines, tell
 
 GENERAL = "General"
+_TAKES_OPTIONS = "--cflags"
+"""The option whose value is options of another program."""
 _FIRST_COLUMN = 34
 """Widest first column of a help text; what is longer stands on a line of its own."""
 
@@ -109,7 +111,18 @@ def read(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     if any("--" in {word[2:], word.partition("=")[2]} for word in options):
         parser.error("-- is no value of an option")
     files = [f"./{word}" if word.startswith("-") else word for word in words[end + 1 :]]
-    return parser.parse_intermixed_args([*words[: end + 1], *files])
+    return parser.parse_intermixed_args([*_joined(words[:end]), *words[end : end + 1], *files])
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """Options whose values begin with a dash, with them: `--cflags -DX` is `--cflags=-DX`."""
+    joined = list[str]()
+    for word in words:
+        if joined and joined[-1] == _TAKES_OPTIONS:
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _parser(path: str, words: Iterable[str], paragraphs: Iterable[str]) -> Parser:

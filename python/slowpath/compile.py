@@ -11,11 +11,12 @@ from slowpath.compile_report import interleaved
 from slowpath.compile_result import Compiled, Verification
 from slowpath.compile_verdict import judge, verdict
 from slowpath.exit_codes import ExitCode
-from slowpath.inputs import InputError, read_program, write_error
+from slowpath.inputs import InputError, write_error
 from slowpath.kernels import Kernels
 from slowpath.plan import OptionError, Target
 from slowpath.printable import aligned_line, json_line
-from slowpath.selection import Selection, choose, list_programs
+from slowpath.selection import Selection, choose, list_programs, nothing_to_choose, remark_on
+from slowpath.sources import Clang, load_program
 from slowpath.terminal import note, out_lines
 
 
@@ -31,6 +32,7 @@ class Job(NamedTuple):
     form: Literal["listing", "json"]
     source: bool
     verify: engine.Effort | None
+    cflags: tuple[str, ...] = ()
 
 
 def compile_object(job: Job) -> ExitCode:
@@ -43,7 +45,7 @@ def compile_object(job: Job) -> ExitCode:
     """
     _check_target(job.target)
     kernels = Kernels(job.btf)
-    data = read_program(job.file)
+    data = load_program(job.file, Clang(job.cflags))
     program = _one_program(job, data)
     choice = engine.Choice(program.number, kernels.for_program(needed=program.needs_kernel))
     compiled = engine.compile_program(job.file, data, choice, job.map_abi)
@@ -92,6 +94,9 @@ def _one_program(job: Job, data: bytes) -> engine.ProgramInfo:
         raise InputError(job.file, "not an ELF file; pass a file of clang -target bpf -c")
     chosen, others = choose(programs, job.selection)
     if len(chosen) == 1:
+        remark = remark_on(chosen[0])
+        if remark is not None:
+            note(f"note: {job.file}: {remark}")
         return chosen[0]
     option = "--section" if job.selection.sections else "--prog-name"
     if chosen:
@@ -100,8 +105,7 @@ def _one_program(job: Job, data: bytes) -> engine.ProgramInfo:
     if job.selection:
         there_are = list_programs(programs)
         raise OptionError(option, f"no program matches {job.selection}; there are {there_are}")
-    there_are = f"there are {list_programs(others, kinds=True)}" if others else "there is none"
-    raise InputError(job.file, f"no XDP program in the object; {there_are}")
+    raise InputError(job.file, nothing_to_choose(others))
 
 
 def _text(compiled: Compiled, *, source: bool) -> Iterator[str]:

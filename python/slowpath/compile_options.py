@@ -23,6 +23,7 @@ class Typed(NamedTuple):
     verify: bool
     mtu: int
     deadline: float | None
+    cflags: tuple[str, ...] = ()
 
 
 def make_job(file: str, typed: Typed) -> Job:
@@ -48,4 +49,5 @@ def make_job(file: str, typed: Typed) -> Job:
         form=typed.form,
         source=typed.source,
         verify=engine.Effort(typed.mtu, deadline) if typed.verify else None,
+        cflags=typed.cflags,
     )

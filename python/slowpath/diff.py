@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
-from slowpath.diff_columns import Row, make_row
+from slowpath.diff_columns import Row, change_of, make_row
 from slowpath.diff_filters import (
     Comparison,
     Filter,
@@ -15,7 +15,7 @@ from slowpath.diff_filters import (
     parse_sort,
     sort_rows,
 )
-from slowpath.diff_gates import Failure, Gate, failures
+from slowpath.diff_gates import Allowed, Failure, Gate, failures
 from slowpath.diff_lines import changed_lines
 from slowpath.diff_output import csv_lines, json_lines
 from slowpath.diff_pairs import Pair, match_programs
@@ -41,6 +41,7 @@ class Wanted(NamedTuple):
     orders: Sequence[Order]
     gates: Sequence[Gate]
     lines: int  # that got dearer, and cheaper, of each program
+    allowed: Allowed = Allowed()
 
     @staticmethod
     def of_words(
@@ -74,11 +75,15 @@ def diff(sides: Sides, wanted: Wanted) -> ExitCode:
     old, new = load_sides(sides)
     rows = [make_row(pair) for pair in match_programs(old.results, new.results)]
     _check_columns(wanted, rows)
-    stopped = failures(rows, wanted.gates)
-    commands = [_reproduce(sides, old, new, failure) for failure in stopped]
+    allowed = wanted.allowed._replace(unread=old.unread)
+    stopped = failures(rows, wanted.gates, allowed)
+    flags = allowed.words()
+    commands = [_reproduce(sides, old, new, failure, flags) for failure in stopped]
     shown = sort_rows(keep_rows(rows, wanted.filters), wanted.orders)
     changes = [changed_lines(row.pair) for row in shown]
-    report = Report(old.file, new.file, shown, changes, stopped, commands, wanted.lines)
+    report = Report(
+        old.file, new.file, shown, changes, stopped, commands, wanted.lines, _compared(rows)
+    )
     out_lines(_FORMATS[wanted.form](report))
     for failure, command in zip(stopped, commands, strict=True):
         error(failure.row.pair.label, failure.reason)
@@ -87,6 +92,11 @@ def diff(sides: Sides, wanted: Wanted) -> ExitCode:
     failed = [f for f in stopped if not (f.unknown and any(r in undecided for r in f.row.pair))]
     codes = [*old.codes, *new.codes, ExitCode.FAILED if failed else ExitCode.FINE]
     return worst(codes)
+
+
+def _compared(rows: Sequence[Row]) -> bool:
+    """Whether some program has a guarantee on both sides."""
+    return any(change_of(row) not in {"new", "gone", "unknown"} for row in rows)
 
 
 def _check_columns(wanted: Wanted, rows: Sequence[Row]) -> None:
@@ -106,7 +116,7 @@ def _check_columns(wanted: Wanted, rows: Sequence[Row]) -> None:
             raise OptionError(option, str(problem)) from None
 
 
-def _reproduce(sides: Sides, old: Side, new: Side, failure: Failure) -> str:
+def _reproduce(sides: Sides, old: Side, new: Side, failure: Failure, flags: Sequence[str]) -> str:
     """The shell command that shows one failure again."""
     pair, options = failure.row.pair, list[str]()
     typed = sides.typed._replace(selection=_only(pair, sides.typed.selection))
@@ -115,7 +125,9 @@ def _reproduce(sides: Sides, old: Side, new: Side, failure: Failure) -> str:
     else:
         target = pair.measured["target"] if typed.target is None else typed.target
         options += ["--target", target, "--metric", pair.measured["metric"], *repeat(typed)]
-    return reproduce("diff", [old.file, new.file], [*options, "--fail-on", failure.gate.text])
+    return reproduce(
+        "diff", [old.file, new.file], [*options, "--fail-on", failure.gate.text, *flags]
+    )
 
 
 def _only(pair: Pair, selection: Selection) -> Selection:

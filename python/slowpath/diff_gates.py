@@ -15,6 +15,40 @@ class Gate(NamedTuple):
     condition: Comparison
 
 
+_ALLOW = ("--allow-new", "--allow-gone")
+
+
+class Allowed(NamedTuple):
+    """Programs that pass what cannot be told because only one side has them."""
+
+    new: bool = False
+    gone: bool = False
+    unread: str | None = None  # a file of OLD that could not be read: what it had is not known
+
+    def words(self) -> list[str]:
+        """The options that say the same."""
+        return [option for option, given in zip(_ALLOW, self[:2], strict=True) if given]
+
+    def lets_pass(self, row: Row) -> bool:
+        """Whether a program may lack a value that a gate needs."""
+        if row.pair.old is None:
+            return self.new and self.unread is None
+        return row.pair.new is None and self.gone
+
+    def hint(self, row: Row) -> str:
+        """How such a program would pass, or why it does not."""
+        if row.pair.old is None and self.new:
+            return f"; --allow-new does not hold, because {self.unread} could not be read"
+        if row.pair.old is None:
+            return "; --allow-new lets new programs pass"
+        if row.pair.new is None:
+            return "; --allow-gone lets removed programs pass"
+        return ""
+
+
+_NONE = Allowed()
+
+
 class Failure(NamedTuple):
     """A program that a gate stops, and why in words."""
 
@@ -24,15 +58,19 @@ class Failure(NamedTuple):
     unknown: bool  # the value is N/A
 
 
-def failures(rows: Sequence[Row], gates: Sequence[Gate]) -> list[Failure]:
+def failures(rows: Sequence[Row], gates: Sequence[Gate], allowed: Allowed = _NONE) -> list[Failure]:
     """What the gates stop; guaranteed values count, be they exact or not."""
     found = []
     for row in rows:
         for gate in gates:
             holds = gate.condition.holds(row)
-            if holds is not False:
-                reason = _unknown(row, gate) if holds is None else _known(row, gate)
-                found.append(Failure(row, gate, reason, holds is None))
+            if holds is False or (holds is None and allowed.lets_pass(row)):
+                continue
+            if holds is None:
+                reason = _unknown(row, gate) + allowed.hint(row)
+                found.append(Failure(row, gate, reason, unknown=True))
+            else:
+                found.append(Failure(row, gate, _known(row, gate), unknown=False))
     return found
 
 

@@ -30,6 +30,7 @@ class Report(NamedTuple):
     failures: list[Failure]  # of all programs
     reproduce: list[str]  # a command for each failure
     limit: int  # of lines each way
+    compared: bool = True  # some program, shown or not, has a guarantee on both sides
 
 
 def _columns(metric: str) -> tuple[str, ...]:
@@ -55,9 +56,13 @@ def _groups(rows: Sequence[Row]) -> dict[tuple[str, str], list[int]]:
     return groups
 
 
+def _summary(report: Report) -> str:
+    return summary(report.rows) + ("" if report.compared else "; nothing was compared")
+
+
 def table(report: Report) -> Iterator[Line]:
     """The comparison for a terminal."""
-    yield Line(f"{report.old} -> {report.new}: {summary(report.rows)}", "bold")
+    yield Line(f"{report.old} -> {report.new}: {_summary(report)}", "bold")
     for (target, metric), members in _groups(report.rows).items():
         rows = [report.rows[at] for at in members]
         yield Line("")
@@ -147,7 +152,7 @@ def _place(place: Place | None) -> str:
 def markdown(report: Report) -> Iterator[Line]:
     """The comparison as a comment on a pull request, in GitHub's Markdown."""
     verdict = "gate failed, " if report.failures else ""
-    yield Line(f"### slowpath: {verdict}{summary(report.rows)}")
+    yield Line(f"### slowpath: {verdict}{_summary(report)}")
     yield Line("")
     yield Line(f"{_code(report.old)} → {_code(report.new)}")
     for failure, command in zip(report.failures, report.reproduce, strict=True):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from slowpath.analyses import Complaints, Work, analyse_all, judge, note_remarks
 from slowpath.exit_codes import ExitCode
-from slowpath.inputs import InputError, read_program
+from slowpath.inputs import NO_SUCH_FILE, InputError, read_program
 from slowpath.kernels import Kernels
 from slowpath.options import Typed, make_work
 from slowpath.plan import OptionError, Plan, make_plan
@@ -30,6 +30,7 @@ class Side(NamedTuple):
     results: list[Result]
     codes: list[ExitCode]  # what the exit code says of analyses
     undecided: list[Result]  # programs whose analysis was stopped before there was a bound
+    unread: str | None = None  # a saved file that was there and whose programs are not known
 
 
 class _Opened(NamedTuple):
@@ -50,7 +51,7 @@ def load_sides(sides: Sides) -> tuple[Side, Side]:
         InputError: when a file, or one that an option names, cannot be read.
     """
     files = (sides.old, sides.new)
-    contents = [read_program(file) for file in files]
+    contents = [_read(file) for file in files]
     if all(map(looks_saved, contents)):
         _refuse_options(sides.typed)
     opened = [_open(*side, sides.typed) for side in zip(files, contents, strict=True)]
@@ -62,6 +63,18 @@ def load_sides(sides: Sides) -> tuple[Side, Side]:
     # What could not be analysed before is no fault of the change.
     forgiven: list[ExitCode] = [code for code in old.codes if code is not ExitCode.INPUT]
     return old._replace(codes=forgiven), new
+
+
+def _read(file: str) -> bytes:
+    """The content of a side.
+
+    Raises:
+        InputError: when it cannot be read, or there is none, as after a run that failed to save it.
+    """
+    data = read_program(file)
+    if not data.strip():
+        raise InputError(file, "is empty: neither a program nor output of bound --format json")
+    return data
 
 
 def _open(file: str, data: bytes, typed: Typed) -> _Opened:
@@ -100,8 +113,10 @@ def _load(opened: _Opened, say: Say, *, interrupted: bool = False) -> tuple[Side
     for result in opened.results or []:
         if result["error"] is not None:
             say(opened.file, f"{program_label(result)}: {result['error']}")
-        if result["program"]:  # else a file that could not even be read
+        if result["program"]:
             side.results.append(result)
+        elif result["error"] != NO_SUCH_FILE:  # else there were no programs
+            side = side._replace(unread=result["file"])
         side.codes.append(ExitCode.FINE if result["error"] is None else ExitCode.INPUT)
     note_remarks(opened.plan)
     complaints = Complaints(opened.work, say)

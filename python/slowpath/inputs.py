@@ -3,6 +3,9 @@
 _LARGEST_MEBIBYTES = 256
 """No program comes near; it keeps endless files (`/dev/zero`) from filling the memory."""
 
+NO_SUCH_FILE = "no such file"
+"""Why a file that is not there cannot be read."""
+
 
 class InputError(Exception):
     """A file that cannot be used: which, and why in one line."""
@@ -46,7 +49,7 @@ def read_text(file: str) -> str:
 
 def _reason(error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
-        return "no such file"
+        return NO_SUCH_FILE
     reason = error.strerror or str(error)
     return reason[:1].lower() + reason[1:]
 

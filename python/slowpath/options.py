@@ -13,6 +13,7 @@ from slowpath.plan import OptionError, Target, Wishes
 from slowpath.rates import METRICS, Metric, Rate, as_metric, parse_rate
 from slowpath.reporters import Format
 from slowpath.selection import Selection
+from slowpath.sources import Clang, is_c
 
 DEFAULT_TARGET = "agilio-cx-2x40"
 DEFAULT_MTU = 1500
@@ -37,6 +38,7 @@ class Typed(NamedTuple):
     maps: str | None = None
     map_abi: str | None = None
     btf: str | None = None
+    cflags: tuple[str, ...] = ()
     selection: Selection = Selection()
 
 
@@ -166,6 +168,7 @@ def make_work(files: Sequence[str], typed: Typed) -> Work:
     asked = read_option("--metric", lambda name: check_metric(name, target), typed.metric)
     metric = read_option("--require", lambda name: choose_metric(name, requirement), asked)
     required = None if requirement is None else requirement.metric
+    clang = Clang(typed.cflags, typed.deadline)
     options = engine.Options(
         target="",
         target_is_text=False,
@@ -181,7 +184,7 @@ def make_work(files: Sequence[str], typed: Typed) -> Work:
     )
     return Work(
         files=files,
-        wishes=Wishes(typed.selection, target, metric, required, typed.cores),
+        wishes=Wishes(typed.selection, target, metric, required, typed.cores, clang),
         options=options,
         btf=typed.btf,
         reproduce=repeat(typed),
@@ -221,6 +224,26 @@ def check_deadline(seconds: float | None) -> float | None:
     raise ValueError("a deadline is a number of seconds above 0")
 
 
+def parse_cflags(text: str, files: Sequence[str]) -> tuple[str, ...]:
+    """Flags for clang, as a shell would read them.
+
+    Raises:
+        ValueError: when a quotation is open, or no file is compiled.
+    """
+    import shlex
+
+    if not any(map(is_c, files)):
+        raise ValueError("no file is C source (*.c), nothing is compiled by clang")
+    return tuple(shlex.split(text))
+
+
+def join_flags(flags: Sequence[str]) -> str | None:
+    """The value of the option that `parse_cflags` reads; None for no flags."""
+    import shlex
+
+    return shlex.join(flags) if flags else None
+
+
 def check_not_a_program(output: str, files: Sequence[str]) -> None:
     """A packet file must not replace a program, as a forgotten value would have it.
 
@@ -244,6 +267,7 @@ def repeat(typed: Typed) -> list[str]:
         "--maps": typed.maps,
         "--map-abi": typed.map_abi,
         "--btf": typed.btf,
+        "--cflags": join_flags(typed.cflags),
         "--require": typed.require,
     }
     given = ((name, str(value)) for name, value in values.items() if value is not None)

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from slowpath import engine
-from slowpath.inputs import InputError, read_program
+from slowpath.inputs import InputError
 from slowpath.rates import METRICS, Metric
-from slowpath.selection import Selection, choose, list_programs
+from slowpath.selection import Selection, choose, list_programs, nothing_to_choose, remark_on
+from slowpath.sources import Clang, load_program
 
 
 class OptionError(Exception):
@@ -51,10 +52,11 @@ class Wishes(NamedTuple):
     metric: str | None
     required: Metric | None  # the rate that is required
     cores: int | None
+    clang: Clang = Clang()
 
 
 class Plan(NamedTuple):
-    """The programs in the order of the files, and remarks about those that are left out."""
+    """The programs in the order of the files, and remarks: which are left out, or taken for XDP."""
 
     tasks: list[Task]
     remarks: list[tuple[str, str]]  # file and remark
@@ -82,7 +84,7 @@ def _tasks(
 ) -> Iterator[Task]:
     """The programs of one file; those that were not chosen are added to `known`."""
     try:
-        data = read_program(file)
+        data = load_program(file, wishes.clang)
         programs = engine.programs(file, data)
     except InputError as problem:
         yield _failed(file, wishes, problem.reason)
@@ -99,12 +101,13 @@ def _tasks(
         known.append(list_programs(programs))
         remarks.append((file, f"no program matches {wishes.selection}"))
     elif not chosen:
-        there_are = list_programs(others, kinds=True)
-        reason = f"no XDP program in the object; there are {there_are}; --section and --prog-name "
-        yield _failed(file, wishes, reason + "choose one of unknown type")
+        yield _failed(file, wishes, nothing_to_choose(others))
     elif others:
         remarks.append((file, f"not XDP, skipped: {list_programs(others, kinds=True)}"))
     for program in chosen:
+        remark = remark_on(program)
+        if remark is not None:
+            remarks.append((file, remark))
         yield _task(file, data, program, wishes)
 
 

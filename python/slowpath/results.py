@@ -135,6 +135,7 @@ class Result(TypedDict):
     file: str
     section: str | None  # of an object
     program: str
+    kind: str | None  # of an object's program: `xdp`, or `unknown` and taken for it
     target: str
     metric: str
     cores: int | None  # None: the target has none
@@ -250,6 +251,7 @@ def failed_result(file: str, target: str, metric: str, error: str) -> Result:
         "file": file,
         "section": None,
         "program": "",
+        "kind": None,
         "target": target,
         "metric": metric,
         "cores": 0,

@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 from slowpath.engine import ProgramInfo
 
+UNKNOWN = "unknown"
+"""The kind of programs whose section does not name one that the kernel has."""
+
 
 class Selection(NamedTuple):
     """Globs; none of a kind means all."""
@@ -38,12 +41,35 @@ def _any(globs: Sequence[str], text: str) -> bool:
 def choose(
     programs: Sequence[ProgramInfo], selection: Selection
 ) -> tuple[list[ProgramInfo], list[ProgramInfo]]:
-    """The programs to analyse, and those that are left out because of their kind."""
+    """The programs to analyse, and those that are left out because of their kind.
+
+    The only program of an object is meant, if nothing tells that it is of another kind than XDP.
+    """
     meant = [p for p in programs if selection.matches(p.section, p.name)]
-    if selection:
+    if selection or (len(programs) == 1 and programs[0].kind == UNKNOWN):
         return meant, []
     chosen = [program for program in meant if program.kind == "xdp"]
     return chosen, [program for program in meant if program.kind != "xdp"]
+
+
+def remark_on(program: ProgramInfo) -> str | None:
+    """What is to be said of a program that is analysed although nothing says that it is XDP."""
+    if program.kind != UNKNOWN:
+        return None
+    return (
+        f"{program.name}: section {program.section!r} does not say of which type the program is; "
+        "it is taken for XDP"
+    )
+
+
+def nothing_to_choose(others: Sequence[ProgramInfo]) -> str:
+    """Why no program of an object is chosen without being asked for, and what can be."""
+    if not others:
+        return "no XDP program in the object; there is none"
+    reason = f"no XDP program in the object; there are {list_programs(others, kinds=True)}"
+    if any(program.kind == UNKNOWN for program in others):
+        return f"{reason}; --section and --prog-name choose those of unknown type"
+    return f"{reason}; programs of other types than XDP are not analysed"
 
 
 def list_programs(programs: Sequence[ProgramInfo], *, kinds: bool = False) -> str:

@@ -5,13 +5,14 @@ from typing import Literal, NamedTuple
 
 from slowpath import engine
 from slowpath.exit_codes import ExitCode, worst
-from slowpath.inputs import InputError, read_program
+from slowpath.inputs import InputError
 from slowpath.kernels import Kernels
 from slowpath.objects import BpfObject, failed_object
 from slowpath.plan import OptionError
 from slowpath.printable import json_line
 from slowpath.report_objects import object_report
 from slowpath.selection import Selection, list_programs
+from slowpath.sources import Clang, load_program
 from slowpath.terminal import error, note, out, out_lines
 
 
@@ -22,6 +23,7 @@ class Wanted(NamedTuple):
     form: Literal["table", "json"]
     listing: bool
     deadline: float  # seconds for the loops of one program
+    cflags: tuple[str, ...] = ()
 
 
 class _Chosen(NamedTuple):
@@ -42,7 +44,7 @@ def show_objects(files: Sequence[str], wanted: Wanted, btf: str | None) -> ExitC
     """
     kernels = Kernels(btf)
     codes = []
-    chosen = _choose(files, wanted.selection)
+    chosen = _choose(files, wanted.selection, Clang(wanted.cflags))
     if wanted.form == "json":
         out(f'{{"slowpath": {json_line(engine.version())}, "objects": [')
     for index, choice in enumerate(chosen):
@@ -59,11 +61,11 @@ def show_objects(files: Sequence[str], wanted: Wanted, btf: str | None) -> ExitC
     return worst(codes)
 
 
-def _choose(files: Sequence[str], selection: Selection) -> list[_Chosen]:
+def _choose(files: Sequence[str], selection: Selection, clang: Clang) -> list[_Chosen]:
     chosen, known = list[_Chosen](), list[str]()
     for file in files:
         try:
-            data = read_program(file)
+            data = load_program(file, clang)
             programs = engine.programs(file, data)
         except InputError as problem:
             chosen.append(_Chosen(file, b"", [], problem.reason))

@@ -22,6 +22,7 @@ fn nothing(request: &Request) -> ProgramResult {
         file: request.file.clone(),
         section: named.section,
         program: named.name,
+        kind: named.kind,
         target: request.options.target.clone(),
         metric: request.options.metric.clone().unwrap_or_default(),
         cores: Some(request.options.cores.unwrap_or(0)),

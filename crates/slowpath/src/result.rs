@@ -10,6 +10,8 @@ pub(crate) struct ProgramResult {
     /// Section of the object; null for listings.
     pub section: Option<String>,
     pub program: String,
+    /// Type of an object's program, as its section tells; null for listings.
+    pub kind: Option<String>,
     pub target: String,
     pub metric: String,
     /// Null on targets that count.

@@ -39,6 +39,8 @@ type Functions = Vec<(u32, Option<String>)>;
 pub(crate) struct Named {
     pub name: String,
     pub section: Option<String>,
+    /// Its type, as the section tells.
+    pub kind: Option<String>,
 }
 
 impl Lifted {
@@ -91,9 +93,10 @@ pub(crate) fn name(request: &Request) -> Named {
     if is_object(&request.data)
         && let Ok(entry) = object::entry(&request.data, request.program)
     {
-        return Named { name: entry.name, section: Some(entry.section) };
+        let kind = Some(entry.kind.to_string());
+        return Named { name: entry.name, section: Some(entry.section), kind };
     }
-    Named { name: file_stem(&request.file), section: None }
+    Named { name: file_stem(&request.file), section: None, kind: None }
 }
 
 /// Lifts the program that a request is about. `packets` is the least and greatest packet length in

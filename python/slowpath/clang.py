@@ -1,0 +1,113 @@
+"""Compiles C to BPF objects with clang, in a folder that is gone afterwards.
+
+Debug information is always asked for: source lines and types (BTF) are part of the results.
+"""
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from slowpath.inputs import InputError, read_program
+from slowpath.sources import Clang
+
+_SECONDS = 60.0
+"""Time that clang has where no deadline is given."""
+_NEWEST, _OLDEST = 40, 10
+"""Versions that are looked for as `clang-N` where there is no `clang`; 10 is the first whose
+objects have BTF as it is today."""
+_TARGET = ("-O2", "-g", "-target", "bpf")
+
+
+def compile_c(file: str, clang: Clang) -> bytes:
+    """The object that clang makes of a C source.
+
+    Raises:
+        InputError: when there is no clang, it takes too long, or finds errors.
+        KeyboardInterrupt: on Ctrl-C; clang is ended.
+    """
+    program = _find_clang()
+    command = shown_command(file, clang)
+    if program is None:
+        raise InputError(
+            file, f"is C source, and there is no clang in PATH or $CLANG to compile it: {command}"
+        )
+    with tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
+        made = Path(folder, "program.o")
+        words = [*program, *_words(file, clang), "-fno-caret-diagnostics", "-o", str(made)]
+        seconds = clang.seconds or _SECONDS
+        try:
+            code, said = _run(words, seconds)
+        except OSError as problem:
+            reason = (problem.strerror or str(problem)).lower()
+            raise InputError(file, f"{program[0]} cannot be started: {reason}") from None
+        except subprocess.TimeoutExpired:
+            reason = f"clang was not done after {seconds:g} s: {command}"
+            raise InputError(file, reason) from None
+        if code:
+            raise InputError(file, f"clang: {_in_short(said, code)}; the command: {command}")
+        if not made.exists():
+            raise InputError(file, f"clang wrote no object; the command: {command}")
+        return read_program(str(made))
+
+
+def shown_command(file: str, clang: Clang, *, search: bool = True) -> str:
+    """The command for a user's shell; `search` for kernel headers too."""
+    name = file.removesuffix(Path(file).suffix)
+    result = name + (".o" if name.endswith(".bpf") else ".bpf.o")
+    program = _find_clang() or ["clang"]
+    return shlex.join([*program, *_words(file, clang, search=search), "-o", result])
+
+
+def _words(file: str, clang: Clang, *, search: bool = True) -> list[str]:
+    """What clang is told; flags of the user come last, so that they count."""
+    return [*_TARGET, *(_headers() if search else ()), *clang.flags, "-c", file]
+
+
+def _headers() -> Iterator[str]:
+    """Headers of the kernel that depend on the machine (`asm/types.h`), where Debian has them."""
+    folder = f"/usr/include/{os.uname().machine}-linux-gnu"
+    if Path(folder).is_dir():
+        yield from ("-idirafter", folder)
+
+
+def _find_clang() -> list[str] | None:
+    """The command that is clang: as `$CLANG` has it, else as it is found in PATH."""
+    named = os.environ.get("CLANG")
+    if named:
+        return shlex.split(named)
+    names = ["clang", *(f"clang-{version}" for version in range(_NEWEST, _OLDEST - 1, -1))]
+    return next(([name] for name in names if shutil.which(name)), None)
+
+
+def _run(words: Sequence[str], seconds: float) -> tuple[int, str]:
+    """The exit code, and what was written to standard error. Nothing is left running."""
+    with subprocess.Popen(  # noqa: S603 - clang, with what the user says
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"LC_ALL": "C"},
+        start_new_session=True,  # a group of its own, which can be ended as a whole
+    ) as process:
+        try:
+            _, said = process.communicate(timeout=seconds)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return process.returncode, said.decode(errors="replace")
+
+
+def _in_short(said: str, code: int) -> str:
+    """The first error, and how many more there are."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    errors = [line for line in lines if "error:" in line]
+    if not errors:
+        reason = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
+        return f"{lines[-1]} ({reason})" if lines else reason
+    more = len(errors) - 1
+    return errors[0] + (f" (and {more} more error{'s'[: more > 1]})" if more else "")
