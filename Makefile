@@ -1,7 +1,7 @@
 # One command per chore. Every set-up step is a file: what is done is not done again.
 #
 #   make demo    set up, build, and print guarantees of examples
-#   make test    set up, lint, run all tests
+#   make test    set up, lint, run all tests; says what they were compared with
 #   make lint    formatters and linters, changing nothing
 #   make fmt     format everything
 #   make bench   how long our examples take, and how that grows (see bench/)
@@ -33,13 +33,16 @@ export DEBIAN_FRONTEND := noninteractive
 SOURCES := $(shell find crates targets -type f \( -name '*.rs' -o -name '*.toml' \)) \
 	Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test lint lint-rust lint-python test-rust test-python fmt bench performance published bless setup system oracle clean
+.PHONY: demo test lint lint-rust lint-python test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles clean
 
 demo: setup
 	$(BIN)/slowpath bound examples/count_min.8.bpf.o
 	$(BIN)/slowpath diff examples/alaw2ulaw.bpf.o examples/alaw2ulaw_opt.bpf.o --lines 5
 
-test: lint test-rust test-python
+# What tests compared with which oracles (crates/oracle) stands in a folder, and at the end here.
+test: export SLOWPATH_ORACLES := $(CURDIR)/target/oracles
+test: fresh-oracles lint test-rust test-python
+	@cargo run --locked --quiet -p slowpath-oracle
 
 setup: $(DONE)/extension
 
@@ -63,7 +66,7 @@ system:
 	@missing=()
 	command -v cc >/dev/null || missing+=(build-essential)
 	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
-	command -v cargo >/dev/null || missing+=(cargo-web rustc-web rustfmt-web ca-certificates)
+	command -v cargo >/dev/null || missing+=(cargo-web rustc-web rustfmt-web rust-web-clippy ca-certificates)
 	$(install_missing)
 	have=$$(cargo --version | cut -d' ' -f2)
 	if [[ $$(printf '%s\n' $(RUST_VERSION) "$$have" | sort -V | head -n1) != $(RUST_VERSION) ]]; then
@@ -74,12 +77,28 @@ system:
 		echo "error: Python 3.11 or newer is needed; name it with make PYTHON=..." >&2; exit 1
 	fi
 
-# Z3, which tests compare the solver with; the product does without.
+# Z3 and clang, which tests compare with; the product does without.
 oracle: | system
 	@missing=()
 	command -v pkg-config >/dev/null || missing+=(pkg-config)
 	pkg-config --exists z3 2>/dev/null || missing+=(libz3-dev)
+	compgen -c | grep -qE '^clang(-[0-9]+)?$$' || missing+=(clang-16)
 	$(install_missing)
+
+# Rust's linters, from where the toolchain came.
+linters: | system
+	@missing=()
+	add() {
+		if cargo $$1 --version >/dev/null 2>&1; then return; fi
+		if command -v rustup >/dev/null; then rustup --quiet component add $$2; else missing+=($$3); fi
+	}
+	add fmt rustfmt rustfmt-web
+	add clippy clippy rust-web-clippy
+	$(install_missing)
+
+fresh-oracles:
+	@rm -rf "$$SLOWPATH_ORACLES"
+	mkdir -p "$$SLOWPATH_ORACLES"
 
 $(BIN)/python: | system
 	$(PYTHON) -m venv $(VENV)
@@ -97,17 +116,9 @@ $(DONE)/extension: $(SOURCES) $(DONE)/requirements | system
 
 lint: lint-rust lint-python
 
-lint-rust: | oracle
-	@if cargo fmt --version >/dev/null 2>&1; then
-		cargo fmt --all --check
-	else
-		echo "note: this toolchain has no rustfmt; the format of Rust code is not checked"
-	fi
-	if cargo clippy --version >/dev/null 2>&1; then
-		cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	else
-		echo "note: this toolchain has no clippy; its checks are left out"
-	fi
+lint-rust: | oracle linters
+	@cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 
 lint-python: setup
 	$(BIN)/ruff check --quiet

@@ -7,7 +7,8 @@ path and of the naive bound. With --all, compares the set of all satisfiable pat
 they take: guarantees.py.
 
 Needs two folders that are not part of this repository: the results (summary.json, PROGRAM.jsonl.gz)
-and the listings (PROGRAM.asm). Exits with 1 when a guarantee differs.
+and the listings (PROGRAM.asm). Exits with 1 when a guarantee differs, with 2
+when there is nothing to compare with.
 """
 
 import argparse
@@ -104,8 +105,8 @@ def main() -> int:
     try:
         summary = json.loads((given.results / "summary.json").read_text())
     except OSError as problem:
-        print(f"skipped: {problem}")
-        return 0
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
     programs = {name: published.program(given.listings / f"{name}.asm") for name in summary}
     rows = [
         compare(name, info, bound(given.slowpath, programs[name])) for name, info in summary.items()

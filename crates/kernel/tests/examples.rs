@@ -4,6 +4,7 @@
 mod support;
 
 use slowpath_bpf::ProgramKind;
+use slowpath_oracle::Oracle;
 use support::{kernel, object, packets, path};
 
 /// Largest action that XDP knows (`XDP_REDIRECT`).
@@ -18,7 +19,7 @@ fn examples_load_and_return_an_action() {
     files.retain(|f| f.file_name().is_some_and(|n| n.to_string_lossy().ends_with(".bpf.o")));
     files.sort();
     assert!(!files.is_empty(), "there are no examples");
-    let mut faults = Vec::new();
+    let (mut faults, mut loads) = (Vec::new(), 0);
     for file in &files {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let object = object(file);
@@ -33,6 +34,7 @@ fn examples_load_and_return_an_action() {
                     continue;
                 }
             };
+            loads += 1;
             for (kind, packet) in packets() {
                 match loaded.run(&packet, 1) {
                     Ok(run) if run.return_value <= LAST_ACTION => {}
@@ -43,4 +45,5 @@ fn examples_load_and_return_an_action() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+    Oracle::Kernel.compared(loads, "examples");
 }

@@ -13,6 +13,7 @@ use slowpath_bpf::Object;
 use slowpath_bpf::insn::{AluOp, Condition, Insn, Register, Size, Source, SwapKind, Width, encode};
 use slowpath_generate::{Features, Generated, Programs, programs};
 use slowpath_kernel::{Kernel, LoadError};
+use slowpath_oracle::Oracle;
 use support::assemble::object as object_of;
 use support::random::{fill, mutated};
 use support::twin::Twin;
@@ -154,6 +155,8 @@ fn kernel_and_interpreter_agree_on_generated_programs() {
     tally.report();
     let shown = faults.iter().take(3).cloned().collect::<Vec<_>>().join("\n");
     assert!(faults.is_empty(), "{} programs are at fault:\n{shown}", faults.len());
+    Oracle::Kernel.compared(tally.accepted, "random programs");
+    Oracle::Kernel.compared(tally.packets, "packets through random programs");
 }
 
 /// What the verifier says against a program.
@@ -178,6 +181,7 @@ fn the_kernel_accepts_programs_with_all_features() {
         let faults: Vec<String> =
             (0..100).filter_map(|seed| refusal(&kernel, &programs.of_seed(seed))).collect();
         assert!(faults.is_empty(), "{} of 100: {}", faults.len(), faults[0]);
+        Oracle::Kernel.compared(100, "random programs");
     }
 }
 

@@ -11,6 +11,7 @@ use slowpath_bpf::Object;
 use slowpath_bpf::insn::{Call, Insn, helper_name};
 use slowpath_bpf::lift::{LiftOptions, lift, support_matrix};
 use slowpath_kernel::Kernel;
+use slowpath_oracle::Oracle;
 use support::contents::Entry;
 use support::pin::pin;
 use support::twin::Twin;
@@ -88,7 +89,7 @@ fn fill(twin: &mut Twin, rng: &mut StdRng) -> Result<(), String> {
 fn agree(kernel: &Kernel, object: &Object, number: usize) -> Result<(), String> {
     let lifted = Twin::lifted(kernel, object, number)?;
     let mut rng = StdRng::seed_from_u64(number as u64);
-    let mut covered = BTreeSet::new();
+    let (mut covered, mut compared) = (BTreeSet::new(), 0);
     for epoch in 0..PACKETS / EPOCH {
         let mut twin = Twin::of(kernel, object, number, lifted.clone())?;
         if epoch > 0 {
@@ -109,6 +110,7 @@ fn agree(kernel: &Kernel, object: &Object, number: usize) -> Result<(), String> 
                 format!("{} bytes, {}: {fault}", packet.len(), arguments.join(" "))
             })?;
             covered.extend(run.path.iter().map(|taken| taken.block));
+            compared += 1;
         }
         if let Some(fault) = twin.differing_maps().first() {
             return Err(format!("after epoch {epoch}: {fault}"));
@@ -116,6 +118,7 @@ fn agree(kernel: &Kernel, object: &Object, number: usize) -> Result<(), String> 
     }
     let blocks = lifted.program.blocks.len();
     eprintln!("{}: {} of {blocks} blocks", object.programs[number].name, covered.len());
+    Oracle::Kernel.compared(compared, "packets through helpers");
     Ok(())
 }
 

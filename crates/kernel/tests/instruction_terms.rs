@@ -11,6 +11,7 @@ use std::rc::Rc;
 use slowpath_bpf::insn::{AluOp, AtomicOp, Condition, Imm64, Insn, Size, Source, SwapKind, Width};
 use slowpath_bpf::lift::{LiftOptions, lift};
 use slowpath_exec::{Machine, PointId};
+use slowpath_oracle::Oracle;
 use slowpath_smt::{ArrayId, Node, TermId, TermPool};
 use support::{assemble, isa};
 use z3::ast::{BV, Bool};
@@ -310,15 +311,18 @@ fn check(insn: Insn) -> Result<(), String> {
 #[test]
 fn terms_are_what_the_standard_says() {
     let threads: usize = std::thread::available_parallelism().map_or(1, usize::from);
+    // Jumps without a condition: paths say what they do, and the test against the kernel.
+    let plain = |insn: &Insn| !matches!(insn, Insn::Jump { .. } | Insn::MayGoto { .. });
+    let all: Vec<Insn> = isa::instructions().into_iter().filter(plain).collect();
     let worker = |first: usize| {
-        // Jumps without a condition: paths say what they do, and the test against the kernel.
-        let plain = |insn: &Insn| !matches!(insn, Insn::Jump { .. } | Insn::MayGoto { .. });
-        let own = isa::instructions().into_iter().filter(plain).skip(first).step_by(threads);
+        let own = all.iter().copied().skip(first).step_by(threads);
         own.filter_map(|insn| Some(format!("{insn}: {}", check(insn).err()?))).collect::<Vec<_>>()
     };
     let faults: Vec<String> = std::thread::scope(|scope| {
+        let worker = &worker;
         let workers: Vec<_> = (0..threads).map(|n| scope.spawn(move || worker(n))).collect();
         workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect()
     });
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+    Oracle::Z3.compared(all.len(), "instructions");
 }

@@ -3,6 +3,7 @@
 mod support;
 
 use slowpath_kernel::{Context, LoadError, RunError};
+use slowpath_oracle::Oracle;
 use support::{features, kernel, load, try_load};
 
 const PACKET: [u8; 60] = [7; 60];
@@ -32,13 +33,18 @@ fn programs_of_every_feature_load_and_run() {
 fn what_depends_on_the_kernel_is_resolved_against_it() {
     let Some(kernel) = kernel() else { return };
     if kernel.types().is_none() {
-        eprintln!("skipped: the kernel does not tell its types (CONFIG_DEBUG_INFO_BTF)");
+        Oracle::KernelTypes.missing("the kernel does not tell its types (CONFIG_DEBUG_INFO_BTF)");
         return;
     }
     for name in ["core_field", "kernel_function"] {
         match try_load(&kernel, &features(), name) {
-            Ok(loaded) => assert_eq!(loaded.run(&PACKET, 1).expect("runs").return_value, 2),
-            Err(reason @ LoadError::NoKernelFunction { .. }) => eprintln!("skipped: {reason}"),
+            Ok(loaded) => {
+                assert_eq!(loaded.run(&PACKET, 1).expect("runs").return_value, 2);
+                Oracle::KernelTypes.compared(1, "programs");
+            }
+            Err(reason @ LoadError::NoKernelFunction { .. }) => {
+                Oracle::KernelTypes.missing(reason);
+            }
             Err(fault) => panic!("{fault}"),
         }
     }

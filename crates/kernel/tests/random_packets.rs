@@ -10,6 +10,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use slowpath_bpf::ProgramKind;
 use slowpath_kernel::Kernel;
+use slowpath_oracle::Oracle;
 use support::pin::pin;
 use support::random::{fill, mutated};
 use support::twin::Twin;
@@ -90,4 +91,5 @@ fn kernel_and_interpreter_agree_on_the_examples() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     let packets: usize = results.into_iter().flatten().sum();
     assert!(packets >= 100_000, "{packets} packets");
+    Oracle::Kernel.compared(packets, "packets through examples");
 }

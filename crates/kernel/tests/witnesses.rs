@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use slowpath::{Analysis, Event, Options, Request, Step};
 use slowpath_bpf::ProgramKind;
+use slowpath_oracle::Oracle;
 use support::contents::Entry;
 use support::twin::Twin;
 use support::{examples, kernel, object};
@@ -120,4 +121,5 @@ fn witnesses_do_in_the_kernel_what_they_do_here() {
     eprintln!("{} witnesses replayed, {} depend on what is open", tally.replayed, tally.open);
     assert!(tally.replayed > 10 * tally.open, "most paths are determined by packet and maps");
     assert!(tally.faults.is_empty(), "{}", tally.faults.join("\n"));
+    Oracle::Kernel.compared(tally.replayed, "witnesses");
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use slowpath_generate::{Features, programs};
+use slowpath_oracle::Oracle;
 use twins::{Pair, Start};
 
 /// Random programs that are compiled and compared.
@@ -128,10 +129,10 @@ fn examples_do_the_same() {
 
 #[test]
 fn published_programs_do_the_same() {
-    for path in listings::published() {
-        let Ok(data) = std::fs::read(path.with_extension("bpf.o")) else { continue };
+    for (path, data) in listings::published_pairs() {
         let pair = Pair::new(&data).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         same_on(&pair, &path, 300);
+        Oracle::Objects.compared(300, "packets through objects and their listings");
     }
 }
 

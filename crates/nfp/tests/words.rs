@@ -5,7 +5,7 @@ mod generate;
 mod listings;
 mod objdump;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use generate::insn;
 use objdump::{blanks_reduced, disassemble};
@@ -15,6 +15,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use slowpath_nfp::word::{WordError, decode, encode};
 use slowpath_nfp::{AluOp, Insn, Listing, parse_bytes};
+use slowpath_oracle::Oracle;
 
 proptest! {
     #[test]
@@ -54,8 +55,8 @@ fn has_word(insn: &Insn) -> bool {
 
 /// Own listings, and the published ones if they are at hand.
 fn listings() -> Vec<(PathBuf, Listing)> {
-    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
-    let paths = listings::in_folder(own).into_iter().chain(listings::published());
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let paths = listings::in_folder(&own).into_iter().chain(listings::published());
     let read = |path: PathBuf| {
         let bytes = std::fs::read(&path).expect("the listing can be read");
         let listing = parse_bytes(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -81,6 +82,7 @@ fn check_against(objdump: &str, name: &str, listing: &Listing) {
     for (found, expected) in found.iter().zip(&expected) {
         assert_eq!(found, expected, "{name}");
     }
+    Oracle::Disassembler.compared(expected.len(), "instructions");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use common::{PACKETS, TARGET, program, specs};
 use proptest::prelude::*;
 use slowpath_exec::concrete::{self, Environment, Taken};
 use slowpath_ir::{InputId, Program, RegionId};
+use slowpath_oracle::Oracle;
 use slowpath_search::{
     CostGraph, Event, FoundPath, Metric, Search, UnrollLimits, Unrolled, brute, unroll,
 };
@@ -103,6 +104,7 @@ fn compare(program: &Program, metric: Metric, order: Order) {
     }
     let all: BTreeSet<_> = all.into_iter().map(|p| (p.path, p.cost, p.length)).collect();
     assert_eq!(found, all, "other satisfiable paths than brute force");
+    Oracle::Z3.compared(1, "random programs path by path");
 }
 
 proptest! {

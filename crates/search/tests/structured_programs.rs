@@ -11,6 +11,7 @@ use proptest::test_runner::TestRng;
 use slowpath_exec::PointId;
 use slowpath_exec::concrete::{self, Environment, Run, Taken};
 use slowpath_ir::{InputId, Program, RegionId};
+use slowpath_oracle::Oracle;
 use slowpath_search::{
     CostGraph, Event, FoundPath, Head, Metric, Search, UnrollLimits, Unrolled, brute, unroll,
 };
@@ -181,6 +182,7 @@ fn examine(program: &Program, shape: Shape, metric: Metric, limits: &UnrollLimit
         }
     }
     assert!(missing.is_empty(), "satisfiable paths that were not found: {missing:?}");
+    Oracle::Z3.compared(1, "random programs path by path");
     let mut rng = seed;
     let cut = !search.unrolled().assumptions.is_empty();
     for _ in 0..RUNS {

@@ -11,6 +11,7 @@ use slowpath_bpf::Object;
 use slowpath_bpf::lift::{LiftOptions, lift};
 use slowpath_generate::{Features, Programs};
 use slowpath_ir::Program;
+use slowpath_oracle::Oracle;
 use slowpath_search::brute::{BrutePath, all_paths};
 use slowpath_search::{CostGraph, Event, Head, Metric, Search, UnrollLimits, Unrolled, unroll};
 use slowpath_smt::{BitSolver, Solver, Z3Solver};
@@ -192,6 +193,7 @@ fn guarantees_are_those_of_the_enumeration_of_every_path() {
     });
     let compared = one.compared + other.compared;
     assert!(10 * compared >= 9 * (end - first), "few programs compared: {one:?}, {other:?}");
+    Oracle::Z3.compared(compared as usize, "random programs path by path");
     let impossible = one.impossible + other.impossible;
     assert!(2 * impossible >= compared, "few impossible paths: {one:?}, {other:?}");
 }

@@ -6,6 +6,7 @@ mod common;
 
 use common::{Binary, Expressions, Raw, Shape, TABLE, domain, member, steps};
 use proptest::prelude::*;
+use slowpath_oracle::Oracle;
 use slowpath_smt::{
     BitSolver, Both, Domain, Evaluator, Node, Outcome, Solver, TermId, TermPool, Z3Solver,
     minimise_core,
@@ -192,6 +193,7 @@ fn equivalent(d: &[Domain], s: &[common::Step], shape: Shape) -> Result<(), Test
         .collect();
     // A timeout proves nothing either way; only a counterexample fails.
     if solver.check_assumptions(&[]) == SatResult::Sat {
+        Oracle::Z3.compared(terms.len(), "random terms");
         solver.assert(Bool::or(&differ));
         if solver.check() == SatResult::Sat {
             let model = solver.get_model().expect("a model");
@@ -296,6 +298,9 @@ proptest! {
         for count in 1..=conditions.len() {
             let answer = both.check(&mut pool, &conditions[..count]);
             prop_assert!(answer.is_ok(), "{}", answer.unwrap_err());
+            if both.second.statistics().unknown == 0 {
+                Oracle::Z3.compared(1, "random queries");
+            }
         }
     }
 
@@ -346,5 +351,6 @@ proptest! {
             }
             Outcome::Unknown(why) => prop_assert!(false, "{why}"),
         }
+        Oracle::Z3.compared(1, "random queries");
     }
 }

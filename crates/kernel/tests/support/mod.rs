@@ -14,16 +14,11 @@ use std::path::{Path, PathBuf};
 
 use slowpath_bpf::Object;
 use slowpath_kernel::{Kernel, LoadError, Loaded};
+use slowpath_oracle::Oracle;
 
-/// The running kernel; without one, prints why the test skips.
+/// The running kernel; without one, says why the test does without.
 pub fn kernel() -> Option<Kernel> {
-    match Kernel::available() {
-        Ok(kernel) => Some(kernel),
-        Err(reason) => {
-            eprintln!("skipped: {reason}");
-            None
-        }
-    }
+    Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()
 }
 
 pub fn path(below: &str) -> PathBuf {

@@ -1,27 +1,45 @@
 //! Folders of listings.
 
-use std::path::PathBuf;
+// Each test file uses a part of this.
+#![allow(dead_code)]
 
-/// The listings of the published programs in the folder that the environment variable
-/// `SLOWPATH_LISTINGS` names, or none and a printed reason.
+use slowpath_oracle::{Oracle, PUBLISHED, published_listings};
+use std::path::{Path, PathBuf};
+
+/// The listings of the published programs, or none and a report why.
 pub fn published() -> Vec<PathBuf> {
-    match std::env::var("SLOWPATH_LISTINGS") {
-        Ok(folder) => in_folder(&folder),
-        Err(_) => {
-            eprintln!("skipped: SLOWPATH_LISTINGS names no folder with published listings");
-            Vec::new()
-        }
+    published_listings().map(|folder| in_folder(&folder)).unwrap_or_default()
+}
+
+/// The listings of the published programs with the content of the objects that they were compiled
+/// from: all of them, or none and a report why.
+pub fn published_pairs() -> Vec<(PathBuf, Vec<u8>)> {
+    let object = |path: PathBuf| {
+        let data = std::fs::read(path.with_extension("bpf.o")).ok()?;
+        Some((path, data))
+    };
+    let listings = published();
+    if listings.is_empty() {
+        Oracle::Objects.missing("there are no published listings");
+        return Vec::new();
     }
+    let pairs: Vec<_> = listings.into_iter().filter_map(object).collect();
+    if pairs.is_empty() {
+        Oracle::Objects.missing("SLOWPATH_LISTINGS has no NAME.bpf.o beside NAME.asm");
+    } else {
+        assert_eq!(pairs.len(), PUBLISHED, "SLOWPATH_LISTINGS has not all published objects");
+    }
+    pairs
 }
 
 /// The listings in a folder, which has some.
-pub fn in_folder(folder: &str) -> Vec<PathBuf> {
+pub fn in_folder(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder can be read");
     let mut paths: Vec<_> = entries
         .map(|entry| entry.expect("the folder can be read").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "asm"))
         .collect();
-    assert!(!paths.is_empty(), "{folder} has no *.asm files");
+    assert!(!paths.is_empty(), "{} has no *.asm files", folder.display());
     paths.sort();
     paths
 }

@@ -1,22 +1,23 @@
 //! The BFD disassembler as an oracle: `objdump`, or what the environment variable
 //! `SLOWPATH_NFP_OBJDUMP` names, if it knows this device.
 
+use slowpath_oracle::Oracle;
 use std::process::Command;
 
-/// A disassembler that knows this device, or none and a printed reason.
+/// A disassembler that knows this device; without one, says why the test does without.
 pub fn find() -> Option<String> {
     let program = std::env::var("SLOWPATH_NFP_OBJDUMP").unwrap_or_else(|_| "objdump".to_owned());
     let Ok(output) = Command::new(&program).arg("-i").output() else {
-        eprintln!("skipped: there is no `{program}`");
+        Oracle::Disassembler.missing(format_args!("there is no `{program}`"));
         return None;
     };
     if String::from_utf8_lossy(&output.stdout).contains("elf64-nfp") {
         return Some(program);
     }
-    eprintln!(
-        "skipped: `{program}` does not know the Netronome flow processor; SLOWPATH_NFP_OBJDUMP can \
-         name one that does (binutils configured with --target=nfp-elf)"
-    );
+    Oracle::Disassembler.missing(format_args!(
+        "`{program}` does not know the Netronome flow processor; SLOWPATH_NFP_OBJDUMP can name one \
+         that does (binutils configured with --target=nfp-elf)"
+    ));
     None
 }
 

@@ -4,6 +4,7 @@ use slowpath_bpf::Object;
 use slowpath_bpf::lift::LiftOptions as ObjectOptions;
 use slowpath_ir::Program;
 use slowpath_nfp::{CompileOptions, LiftOptions};
+use slowpath_oracle::published_listings;
 use slowpath_search::{Metric, UnrollLimits, Unrolled, unroll};
 use slowpath_target::{CostModel, Target};
 use std::path::{Path, PathBuf};
@@ -97,16 +98,13 @@ pub fn examples() -> Vec<Case> {
     cases
 }
 
-/// The published listings that a name is given of, with the limit of their loops, in the folder that
-/// the environment variable `SLOWPATH_LISTINGS` names; or none, and a printed reason.
+/// The published listings that a name is given of, with the limit of their loops; or none and a
+/// report why.
 pub fn published(wanted: &[(&str, Option<u32>)]) -> Vec<Case> {
-    let Ok(folder) = std::env::var("SLOWPATH_LISTINGS") else {
-        eprintln!("skipped: SLOWPATH_LISTINGS names no folder with published listings");
-        return Vec::new();
-    };
+    let Some(folder) = published_listings() else { return Vec::new() };
     let mut cases = Vec::new();
     for (name, rounds) in wanted {
-        let path = Path::new(&folder).join(format!("{name}.asm"));
+        let path = folder.join(format!("{name}.asm"));
         let data = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let listing = slowpath_nfp::parse_bytes(&data).expect("the listing can be read");
         let (target, options) = card();

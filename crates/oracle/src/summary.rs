@@ -1,0 +1,89 @@
+//! What all tests reported together, as a table.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::records::{Record, read};
+use crate::{NAMES, Oracle, REQUIRE, Required};
+
+/// What was reported about one oracle.
+#[derive(Default)]
+struct Reported {
+    counts: BTreeMap<String, usize>,
+    reasons: BTreeSet<String>,
+}
+
+/// The table of what tests reported into a folder.
+///
+/// # Errors
+///
+/// The table and, behind it, the oracles that are required and missing or with which nothing was
+/// compared; or what is wrong with the folder.
+pub fn summary(folder: &Path, required: &Required) -> Result<String, String> {
+    let mut all: BTreeMap<Oracle, Reported> = BTreeMap::new();
+    for record in read(folder)? {
+        match record {
+            Record::Compared { oracle, count, what } => {
+                *all.entry(oracle).or_default().counts.entry(what).or_default() += count;
+            }
+            Record::Missing { oracle, reason } => {
+                all.entry(oracle).or_default().reasons.insert(reason);
+            }
+        }
+    }
+    let mut rows = Vec::new();
+    let mut faults = String::new();
+    for (oracle, name) in NAMES {
+        let reported = all.remove(&oracle).unwrap_or_default();
+        if required.contains(oracle) && (reported.counts.is_empty() || !reported.reasons.is_empty())
+        {
+            faults += &format!("error: {REQUIRE} has {name}, ");
+            faults += match reported.reasons.first() {
+                None => "and nothing was compared with it\n",
+                Some(_) => "and tests did without it\n",
+            };
+        }
+        rows.extend(rows_of(name, &reported));
+    }
+    let table = aligned(&rows);
+    if faults.is_empty() { Ok(table) } else { Err(table + &faults) }
+}
+
+/// The rows of one oracle: its name, how many, of what.
+fn rows_of(name: &str, reported: &Reported) -> Vec<[String; 3]> {
+    let mut largest: Vec<_> = reported.counts.iter().collect();
+    largest.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let mut cells: Vec<(String, String)> =
+        largest.into_iter().map(|(what, count)| (grouped(*count), what.clone())).collect();
+    let missing = |reason: &String| ("-".to_owned(), format!("not there: {reason}"));
+    cells.extend(reported.reasons.iter().map(missing));
+    if cells.is_empty() {
+        cells.push(("-".to_owned(), "not asked".to_owned()));
+    }
+    let named = |(row, (count, what))| [if row == 0 { name } else { "" }.to_owned(), count, what];
+    cells.into_iter().enumerate().map(named).collect()
+}
+
+/// A number with commas between thousands.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn aligned(rows: &[[String; 3]]) -> String {
+    let heading = ["oracle", "compared", ""].map(str::to_owned);
+    let rows = || std::iter::once(&heading).chain(rows);
+    let width = |column: usize| rows().map(|row| row[column].len()).max().unwrap_or(0);
+    let (names, counts) = (width(0), width(1));
+    let line = |[name, count, what]: &[String; 3]| {
+        format!("{name:names$}  {count:>counts$}  {what}").trim_end().to_owned() + "\n"
+    };
+    rows().map(line).collect()
+}

@@ -1,0 +1,91 @@
+use super::{NAMES, Oracle, Required, summary};
+use std::path::{Path, PathBuf};
+
+/// A folder with these reports, for one test.
+fn folder(test: &str, reports: &[&str]) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("slowpath-{}-{test}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
+    for (number, report) in reports.iter().enumerate() {
+        let file = folder.join(format!("{number}.tsv"));
+        std::fs::write(file, report).expect("a temporary file can be written");
+    }
+    folder
+}
+
+fn summarised(test: &str, reports: &[&str], required: &str) -> Result<String, String> {
+    let folder = folder(test, reports);
+    let said = summary(&folder, &Required::parse(required).expect("names of oracles"));
+    std::fs::remove_dir_all(&folder).expect("the temporary folder can be removed");
+    said
+}
+
+const REPORTS: [&str; 2] = [
+    "kernel\tcompared\t1200\tpackets\nz3\tcompared\t7\tqueries\nclang\tmissing\tno `clang`\n",
+    "kernel\tcompared\t34\tpackets\nkernel\tcompared\t3\tprograms\n",
+];
+
+#[test]
+fn counts_are_added_up_and_reasons_shown() {
+    let table = summarised("table", &REPORTS, "kernel, z3").expect("all are there");
+    assert_eq!(
+        table,
+        "oracle        compared\n\
+         kernel           1,234  packets\n\
+         \x20                    3  programs\n\
+         kernel-types         -  not asked\n\
+         z3                   7  queries\n\
+         proof                -  not asked\n\
+         clang                -  not there: no `clang`\n\
+         disassembler         -  not asked\n\
+         listings             -  not asked\n\
+         objects              -  not asked\n\
+         results              -  not asked\n"
+    );
+}
+
+#[test]
+fn what_is_required_and_missing_is_an_error() {
+    let errors = |test, reports: &[&str], required| {
+        let said = summarised(test, reports, required).expect_err("one is missing");
+        assert!(said.starts_with("oracle "), "{said}");
+        said.lines().filter(|line| line.starts_with("error: ")).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(
+        errors("missing", &REPORTS, "kernel,clang,disassembler"),
+        "error: SLOWPATH_REQUIRE has clang, and tests did without it\n\
+         error: SLOWPATH_REQUIRE has disassembler, and nothing was compared with it"
+    );
+    let partly = "clang\tmissing\tno `clang`\nclang\tcompared\t1\tprograms\n";
+    assert!(errors("partly", &[partly], "clang").contains("tests did without it"));
+    assert!(errors("nothing", &[], "kernel").contains("nothing was compared with it"));
+}
+
+#[test]
+fn reports_that_are_none_are_errors() {
+    for report in ["kernle\tcompared\t1\tpackets\n", "kernel\tcompared\t0\tpackets\n", "kernel\n"] {
+        let said = summarised("broken", &[report], "").expect_err("it is no report");
+        assert!(said.contains("0.tsv: ") && said.contains("is not what tests report"), "{said}");
+    }
+    assert!(summary(Path::new("/nothing/there"), &Required::default()).is_err());
+}
+
+#[test]
+fn names_that_are_none_are_errors() {
+    let fault = Required::parse("kernel,kernle").expect_err("a typing error");
+    assert!(fault.starts_with("SLOWPATH_REQUIRE: no oracle is called \"kernle\"; "), "{fault}");
+    assert!(NAMES.iter().all(|&(_, name)| fault.contains(name)), "{fault}");
+    assert_eq!(Required::parse(" , "), Ok(Required::default()));
+}
+
+#[test]
+fn names_are_those_of_oracles() {
+    for (oracle, name) in NAMES {
+        assert_eq!((Oracle::named(name), oracle.name()), (Some(oracle), name));
+    }
+}
+
+#[test]
+#[should_panic(expected = "kernel: no packets were compared")]
+fn comparing_nothing_is_an_error() {
+    Oracle::Kernel.compared(0, "packets");
+}
