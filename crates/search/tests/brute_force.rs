@@ -10,7 +10,7 @@ use slowpath_oracle::Oracle;
 use slowpath_search::{
     CostGraph, Event, FoundPath, Metric, Search, UnrollLimits, Unrolled, brute, unroll,
 };
-use slowpath_smt::{BitSolver, Node, Z3Solver};
+use slowpath_smt::{BitSolver, Node, Proof, Z3Solver};
 use slowpath_target::{CostModel, Slowness, Target};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -70,7 +70,9 @@ fn compare(program: &Program, metric: Metric, order: Order) {
     let all = brute::all_paths(&mut reference, &costs, &mut solver, PACKETS).expect("brute force");
 
     let start = unrolled(program);
-    let mut search = Search::new(start, &model, target.clone(), metric, PACKETS, BitSolver::new());
+    let proof = Proof::new();
+    let solver = BitSolver::traced(proof.trace());
+    let mut search = Search::new(start, &model, target.clone(), metric, PACKETS, solver);
     let mut found = BTreeSet::new();
     let mut last: Option<Slowness> = None;
     let worst = all.iter().map(|path| search.slowness(&path.cost, path.length).1).max();
@@ -105,6 +107,10 @@ fn compare(program: &Program, metric: Metric, order: Order) {
     let all: BTreeSet<_> = all.into_iter().map(|p| (p.path, p.cost, p.length)).collect();
     assert_eq!(found, all, "other satisfiable paths than brute force");
     Oracle::Z3.compared(1, "random programs path by path");
+    if proof.contradictions() > 0 {
+        Oracle::Proof
+            .compared(proof.contradictions(), "answers \"unsatisfiable\" in random programs");
+    }
 }
 
 proptest! {

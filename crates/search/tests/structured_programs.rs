@@ -15,7 +15,7 @@ use slowpath_oracle::Oracle;
 use slowpath_search::{
     CostGraph, Event, FoundPath, Head, Metric, Search, UnrollLimits, Unrolled, brute, unroll,
 };
-use slowpath_smt::{BitSolver, Node, Z3Solver};
+use slowpath_smt::{BitSolver, Node, Proof, Z3Solver};
 use slowpath_target::{CostModel, CostVector, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -149,7 +149,9 @@ fn examine(program: &Program, shape: Shape, metric: Metric, limits: &UnrollLimit
     let packets = shape.packets;
     let all = brute::all_paths(&mut reference, &costs, &mut oracle, packets).expect("enumerates");
     let start = unrolled(program, limits);
-    let mut search = Search::new(start, &model, target, metric, packets, BitSolver::new());
+    let proof = Proof::new();
+    let solver = BitSolver::traced(proof.trace());
+    let mut search = Search::new(start, &model, target, metric, packets, solver);
     let mut missing: BTreeMap<_, _> = all
         .into_iter()
         .map(|p| {
@@ -183,6 +185,10 @@ fn examine(program: &Program, shape: Shape, metric: Metric, limits: &UnrollLimit
     }
     assert!(missing.is_empty(), "satisfiable paths that were not found: {missing:?}");
     Oracle::Z3.compared(1, "random programs path by path");
+    if proof.contradictions() > 0 {
+        Oracle::Proof
+            .compared(proof.contradictions(), "answers \"unsatisfiable\" in random programs");
+    }
     let mut rng = seed;
     let cut = !search.unrolled().assumptions.is_empty();
     for _ in 0..RUNS {

@@ -14,7 +14,7 @@ use slowpath_ir::Program;
 use slowpath_oracle::Oracle;
 use slowpath_search::brute::{BrutePath, all_paths};
 use slowpath_search::{CostGraph, Event, Head, Metric, Search, UnrollLimits, Unrolled, unroll};
-use slowpath_smt::{BitSolver, Solver, Z3Solver};
+use slowpath_smt::{BitSolver, Proof, Solver, Z3Solver};
 use slowpath_target::CostModel;
 use std::rc::Rc;
 use std::time::Duration;
@@ -95,10 +95,11 @@ fn compare(
     model: &CostModel,
     all: &[BrutePath],
     metric: Metric,
+    proof: &Proof,
 ) {
     let device = target(&program.cost_classes);
-    let mut search =
-        Search::new(unrolled(program), model, device, metric, PACKETS, BitSolver::new());
+    let solver = BitSolver::traced(proof.trace());
+    let mut search = Search::new(unrolled(program), model, device, metric, PACKETS, solver);
     let worst = all.iter().map(|path| search.slowness(&path.cost, path.length).1).max();
     loop {
         match search.step().unwrap_or_else(|error| panic!("{name}: {metric:?}: {error}")) {
@@ -141,7 +142,7 @@ impl Drop for Named<'_> {
 }
 
 /// Compares one program.
-fn examine(name: &str, data: &[u8], tally: &mut Tally) {
+fn examine(name: &str, data: &[u8], tally: &mut Tally, proof: &Proof) {
     let _named = Named(name);
     let program = Rc::new(lifted(data));
     let device = target(&program.cost_classes);
@@ -164,7 +165,7 @@ fn examine(name: &str, data: &[u8], tally: &mut Tally) {
         Err(error) => panic!("{name}: {error}"),
     };
     for metric in METRICS {
-        compare(name, &program, &model, &all, metric);
+        compare(name, &program, &model, &all, metric, proof);
     }
     tally.compared += 1;
     tally.paths += paths;
@@ -172,13 +173,13 @@ fn examine(name: &str, data: &[u8], tally: &mut Tally) {
 }
 
 /// Compares the programs of every second seed.
-fn half(seeds: std::ops::Range<u64>) -> Tally {
+fn half(seeds: std::ops::Range<u64>, proof: &Proof) -> Tally {
     let kinds = kinds();
     let mut tally = Tally::default();
     for seed in seeds.step_by(2) {
         let kind = (seed / 2) as usize % kinds.len();
         let program = kinds[kind].of_seed(seed);
-        examine(&format!("seed {seed} of kind {kind}"), &program.object(), &mut tally);
+        examine(&format!("seed {seed} of kind {kind}"), &program.object(), &mut tally, proof);
     }
     tally
 }
@@ -187,13 +188,16 @@ fn half(seeds: std::ops::Range<u64>) -> Tally {
 fn guarantees_are_those_of_the_enumeration_of_every_path() {
     let first = number("EXHAUSTIVE_SEED", 0);
     let end = first + number("EXHAUSTIVE_PROGRAMS", PROGRAMS);
+    let proof = Proof::new();
     let (one, other) = std::thread::scope(|scope| {
-        let other = scope.spawn(|| half(first + 1..end));
-        (half(first..end), other.join().expect("no disagreement"))
+        let other = scope.spawn(|| half(first + 1..end, &proof));
+        (half(first..end, &proof), other.join().expect("no disagreement"))
     });
     let compared = one.compared + other.compared;
     assert!(10 * compared >= 9 * (end - first), "few programs compared: {one:?}, {other:?}");
     Oracle::Z3.compared(compared as usize, "random programs path by path");
+    Oracle::Proof.compared(proof.contradictions(), "answers \"unsatisfiable\" in random programs");
+    Oracle::Proof.compared(proof.learnt(), "learnt clauses in random programs");
     let impossible = one.impossible + other.impossible;
     assert!(2 * impossible >= compared, "few impossible paths: {one:?}, {other:?}");
 }

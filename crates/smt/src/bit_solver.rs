@@ -34,6 +34,13 @@ impl BitSolver {
     pub fn new() -> Self {
         Self::default()
     }
+
+    /// A solver that tells `trace` what it does.
+    #[cfg(feature = "proof")]
+    pub fn traced(trace: Box<dyn crate::Trace>) -> Self {
+        let hook = crate::sat::Hook { trace: Some(trace) };
+        BitSolver { layers: Layered::new(Engine::told(hook)) }
+    }
 }
 
 impl Solver for BitSolver {

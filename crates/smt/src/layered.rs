@@ -214,7 +214,10 @@ impl<E: Engine> Layered<E> {
             }
             let exact = match &mut self.exact {
                 Some(exact) => exact,
-                None => self.exact.insert(Session::new(E::new()?, View::default())),
+                None => {
+                    let engine = self.coarse.engine.another()?;
+                    self.exact.insert(Session::new(engine, View::default()))
+                }
             };
             exact.set_effort(effort);
             let answer = gradual::satisfy(exact, &mut self.inputs, pool, terms, stop)?;

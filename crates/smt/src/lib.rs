@@ -18,6 +18,8 @@ mod layered;
 mod local_search;
 mod model;
 mod pool;
+#[cfg(feature = "proof")]
+mod proof;
 mod rebuild;
 mod sat;
 mod semantics;
@@ -37,6 +39,8 @@ pub use crate::eval::{Evaluator, EvaluatorCache};
 pub use crate::local_search::nearby_model;
 pub use crate::model::Model;
 pub use crate::pool::TermPool;
+#[cfg(feature = "proof")]
+pub use crate::proof::{Checker, ClauseSolver, Event, Fault, Proof, Trace};
 pub use crate::simplify::sum::Sum;
 pub use crate::solver::{Interrupter, Outcome, Solver, SolverStatistics};
 pub use crate::term::{ArrayId, Node, TermId, VarId};

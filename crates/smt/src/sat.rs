@@ -14,6 +14,7 @@
 
 mod analyse;
 mod arena;
+mod hook;
 mod literal;
 mod order;
 mod propagate;
@@ -22,6 +23,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use hook::Hook;
 pub(crate) use literal::Lit;
 
 use arena::{Arena, ClauseId};
@@ -84,6 +86,8 @@ pub(crate) struct Sat {
     marked: Vec<Lit>,
     levels_seen: Vec<u64>,
     stamp: u64,
+    /// Is told what happens.
+    pub(crate) hook: Hook,
 }
 
 impl Sat {
@@ -109,6 +113,7 @@ impl Sat {
             marked: Vec::new(),
             levels_seen: Vec::new(),
             stamp: 0,
+            hook: Hook::default(),
         }
     }
 
@@ -130,6 +135,7 @@ impl Sat {
 
     /// Adds a clause for good. Forgets the last assignment.
     pub(crate) fn clause(&mut self, literals: &[Lit]) {
+        self.hook.given(literals);
         self.backtrack(0);
         let mut kept: Vec<Lit> = Vec::with_capacity(literals.len());
         for &lit in literals {

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use crate::error::SolverError;
 use crate::layered::Layered;
-use crate::layered::engine::Engine as _;
 use crate::pool::TermPool;
 use crate::solver::{Interrupter, Outcome, Solver, SolverStatistics};
 use crate::term::TermId;

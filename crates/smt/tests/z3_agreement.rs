@@ -8,7 +8,7 @@ use common::{Binary, Expressions, Raw, Shape, TABLE, domain, member, steps};
 use proptest::prelude::*;
 use slowpath_oracle::Oracle;
 use slowpath_smt::{
-    BitSolver, Both, Domain, Evaluator, Node, Outcome, Solver, TermId, TermPool, Z3Solver,
+    BitSolver, Both, Domain, Evaluator, Node, Outcome, Proof, Solver, TermId, TermPool, Z3Solver,
     minimise_core,
 };
 use std::collections::HashMap;
@@ -292,7 +292,8 @@ proptest! {
         let conditions: Vec<TermId> =
             conditions(&e, &terms, 6).into_iter().map(|(_, term)| term).collect();
         let second = Z3Solver::new().expect("Z3");
-        let mut both = Both { first: BitSolver::new(), second };
+        let proof = Proof::new();
+        let mut both = Both { first: BitSolver::traced(proof.trace()), second };
         // Some products are hard for either; without an answer there is nothing to compare.
         both.set_time_limit(Some(Duration::from_millis(500)));
         for count in 1..=conditions.len() {
@@ -301,6 +302,9 @@ proptest! {
             if both.second.statistics().unknown == 0 {
                 Oracle::Z3.compared(1, "random queries");
             }
+        }
+        if proof.contradictions() > 0 {
+            Oracle::Proof.compared(proof.contradictions(), "answers \"unsatisfiable\" to random queries");
         }
     }
 

@@ -6,7 +6,7 @@ use super::gates::Gates;
 use crate::domain::{Domain, mask};
 use crate::layered::view::View;
 use crate::pool::TermPool;
-use crate::sat::Lit;
+use crate::sat::{Hook, Lit};
 use crate::term::{Node, TermId};
 
 /// Marks terms that are not translated.
@@ -23,8 +23,13 @@ pub(super) struct Blaster {
 }
 
 impl Blaster {
-    pub(super) fn new() -> Self {
-        Blaster { gates: Gates::new(), places: Vec::new(), widths: Vec::new(), bits: Vec::new() }
+    pub(super) fn new(hook: Hook) -> Self {
+        Blaster {
+            gates: Gates::new(hook),
+            places: Vec::new(),
+            widths: Vec::new(),
+            bits: Vec::new(),
+        }
     }
 
     /// The bits of a translated term.

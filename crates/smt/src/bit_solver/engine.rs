@@ -7,7 +7,7 @@ use crate::layered::engine::{self, Effort, Fact, Verdict};
 use crate::layered::stop::Stop;
 use crate::layered::view::View;
 use crate::pool::{FastMap, TermPool};
-use crate::sat::{Answer, Lit};
+use crate::sat::{Answer, Hook, Lit};
 use crate::term::TermId;
 
 /// Assignments of the SAT solver (tens of nanoseconds each) for questions that may be given up.
@@ -25,11 +25,16 @@ pub(crate) struct Engine {
 
 impl Default for Engine {
     fn default() -> Self {
-        Engine { blaster: Blaster::new(), effort: None, conditions: FastMap::default() }
+        Engine::told(Hook::default())
     }
 }
 
 impl Engine {
+    /// An engine of which `hook` is told what its SAT solver does.
+    pub(crate) fn told(hook: Hook) -> Self {
+        Engine { blaster: Blaster::new(hook), effort: None, conditions: FastMap::default() }
+    }
+
     fn condition(&mut self, pool: &TermPool, view: &mut View, term: TermId) -> Lit {
         if let Some(&lit) = self.conditions.get(&term) {
             return lit;
@@ -49,8 +54,8 @@ impl Engine {
 impl engine::Engine for Engine {
     const NAME: &'static str = "the bit-vector solver";
 
-    fn new() -> Result<Self, SolverError> {
-        Ok(Self::default())
+    fn another(&self) -> Result<Self, SolverError> {
+        Ok(Engine::told(self.blaster.gates.sat.hook.another()))
     }
 
     fn set_effort(&mut self, effort: Effort) {

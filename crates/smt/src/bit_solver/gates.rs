@@ -2,7 +2,7 @@
 //! in both directions (Tseitin 1968), so that the output of a gate can be assumed either way.
 
 use crate::pool::FastMap;
-use crate::sat::{Lit, Sat};
+use crate::sat::{Hook, Lit, Sat};
 
 /// What computes a variable. Operands are in a normal form, see the constructors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,8 +34,9 @@ pub(super) struct Gates {
 }
 
 impl Gates {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(hook: Hook) -> Self {
         let mut sat = Sat::new();
+        sat.hook = hook;
         let yes = sat.variable();
         sat.clause(&[yes]);
         let gates = vec![Gate::Input];

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::blast::Blaster;
 use crate::layered::view::View;
-use crate::sat::{Answer, Lit};
+use crate::sat::{Answer, Hook, Lit};
 use crate::{BitSolver, Domain, Model, Node, Outcome, Solver, TermId, TermPool};
 
 type Binary = fn(&mut TermPool, TermId, TermId) -> TermId;
@@ -33,7 +33,7 @@ const BINARIES: [Binary; 18] = [
 /// The value that the bits of a term have when those of its inputs are assumed: it follows by
 /// propagation alone.
 fn computed(pool: &TermPool, term: TermId, inputs: &[(TermId, u64)]) -> Option<u64> {
-    let mut blaster = Blaster::new();
+    let mut blaster = Blaster::new(Hook::default());
     let mut view = View::default();
     let bits = blaster.bits(pool, &mut view, term);
     let mut assumptions: Vec<Lit> = Vec::new();

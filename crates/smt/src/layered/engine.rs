@@ -45,8 +45,8 @@ pub(crate) trait Engine: Sized {
     /// What it is called in messages.
     const NAME: &'static str;
 
-    /// An engine that knows nothing yet.
-    fn new() -> Result<Self, SolverError>;
+    /// Another engine, set up like this one, that knows nothing yet.
+    fn another(&self) -> Result<Self, SolverError>;
 
     /// How long each further question is tried.
     fn set_effort(&mut self, effort: Effort);

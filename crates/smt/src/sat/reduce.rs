@@ -19,6 +19,8 @@ impl Sat {
         candidates.sort_unstable();
         let gone = |id: ClauseId| candidates.binary_search(&id).is_ok();
         for &id in &candidates {
+            let clauses = &self.clauses;
+            self.hook.forgotten(|| (0..clauses.len(id)).map(|n| clauses.lit(id, n)).collect());
             self.clauses.waste(id);
         }
         self.learnt.retain(|&id| !gone(id));
@@ -28,6 +30,13 @@ impl Sat {
         if self.clauses.is_sparse() {
             self.compact();
         }
+    }
+
+    /// Forgets at once what would be forgotten some day.
+    #[cfg(all(test, feature = "proof"))]
+    pub(crate) fn forget(&mut self) {
+        self.backtrack(0);
+        self.reduce();
     }
 
     /// Copies the clauses that are left.

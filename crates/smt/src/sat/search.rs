@@ -80,6 +80,19 @@ impl Sat {
         effort: Option<u64>,
         stop: &dyn Fn() -> bool,
     ) -> Answer {
+        self.hook.asked(assumptions, relevant);
+        let answer = self.answer(assumptions, relevant, effort, stop);
+        self.hook.answered(answer, &self.failed);
+        answer
+    }
+
+    fn answer(
+        &mut self,
+        assumptions: &[Lit],
+        relevant: &[usize],
+        effort: Option<u64>,
+        stop: &dyn Fn() -> bool,
+    ) -> Answer {
         self.failed.clear();
         if self.contradictory {
             return Answer::Contradiction;
@@ -141,6 +154,7 @@ impl Sat {
 
     fn learn(&mut self, conflict: ClauseId) {
         let lesson = self.analyse(conflict);
+        self.hook.learnt(&lesson.clause);
         self.pace.learnt(lesson.levels);
         self.order.decay();
         self.backtrack(lesson.level);

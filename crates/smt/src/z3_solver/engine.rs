@@ -32,6 +32,23 @@ pub(super) struct Engine {
 }
 
 impl Engine {
+    /// An engine that knows nothing yet.
+    pub(super) fn new() -> Result<Self, SolverError> {
+        let solver = Z3::new_for_logic(LOGIC)
+            .ok_or(SolverError::Unavailable { backend: BACKEND, logic: LOGIC })?;
+        // Z3 would take SIGINT away from the process while it checks; it is stopped by `watch`.
+        let mut parameters = Params::new();
+        parameters.set_bool("ctrl_c", false);
+        solver.set_params(&parameters);
+        Ok(Engine {
+            solver,
+            translator: Translator::default(),
+            guards: HashMap::new(),
+            guarded: HashMap::new(),
+            model: None,
+        })
+    }
+
     fn guard(&mut self, pool: &TermPool, view: &mut View, term: TermId) -> Bool {
         if let Some(guard) = self.guards.get(&term) {
             return guard.clone();
@@ -59,20 +76,8 @@ impl Engine {
 impl engine::Engine for Engine {
     const NAME: &'static str = BACKEND;
 
-    fn new() -> Result<Self, SolverError> {
-        let solver = Z3::new_for_logic(LOGIC)
-            .ok_or(SolverError::Unavailable { backend: BACKEND, logic: LOGIC })?;
-        // Z3 would take SIGINT away from the process while it checks; it is stopped by `watch`.
-        let mut parameters = Params::new();
-        parameters.set_bool("ctrl_c", false);
-        solver.set_params(&parameters);
-        Ok(Engine {
-            solver,
-            translator: Translator::default(),
-            guards: HashMap::new(),
-            guarded: HashMap::new(),
-            model: None,
-        })
+    fn another(&self) -> Result<Self, SolverError> {
+        Engine::new()
     }
 
     fn set_effort(&mut self, effort: Effort) {

@@ -1,0 +1,167 @@
+//! Unit propagation over clauses that come and go, for the checker.
+//!
+//! What follows from the clauses alone stays assigned, even when a clause that it came from is
+//! removed: it follows from the given ones all the same. Each other clause is watched at two
+//! literals that are not false; a clause that is satisfied for good is watched nowhere.
+
+/// Which clause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ClauseNumber(usize);
+
+/// The clauses, and what follows from them.
+#[derive(Debug, Default)]
+pub(super) struct Propagation {
+    /// Literals; none of a clause that was removed. The watched ones come first.
+    clauses: Vec<Vec<i32>>,
+    /// By literal, the clauses that watch it.
+    watched: Vec<Vec<usize>>,
+    /// By variable: 0 for unknown, else the sign of the literal that is true.
+    values: Vec<i8>,
+    /// The literals that are true, in the order in which they were found.
+    found: Vec<i32>,
+    /// How many of these have been looked at.
+    done: usize,
+    /// Whether the clauses contradict each other.
+    contradictory: bool,
+}
+
+impl Propagation {
+    /// Adds a clause, and what follows.
+    pub(super) fn add(&mut self, clause: &[i32]) -> ClauseNumber {
+        let number = self.clauses.len();
+        let mut literals: Vec<i32> = clause.to_vec();
+        literals.sort_unstable();
+        literals.dedup();
+        for &lit in &literals {
+            self.know(lit);
+        }
+        let valid = literals.iter().any(|lit| literals.binary_search(&-lit).is_ok());
+        if valid || literals.iter().any(|&lit| self.value(lit) > 0) {
+            self.clauses.push(Vec::new());
+            return ClauseNumber(number);
+        }
+        // Those that are false for good are left out.
+        literals.retain(|&lit| self.value(lit) == 0);
+        match literals[..] {
+            [] => self.contradictory = true,
+            [lit] => {
+                self.set(lit);
+                self.contradictory |= self.propagate();
+            }
+            [first, second, ..] => {
+                self.watched[place(first)].push(number);
+                self.watched[place(second)].push(number);
+            }
+        }
+        self.clauses.push(if literals.len() > 1 { literals } else { Vec::new() });
+        ClauseNumber(number)
+    }
+
+    /// Removes a clause, not what followed from it.
+    pub(super) fn remove(&mut self, ClauseNumber(number): ClauseNumber) {
+        let clause = std::mem::take(&mut self.clauses[number]);
+        for &lit in clause.iter().take(2) {
+            self.watched[place(lit)].retain(|&other| other != number);
+        }
+    }
+
+    /// Whether a contradiction follows from the clauses and these literals.
+    pub(super) fn contradicts(&mut self, literals: &[i32]) -> bool {
+        let start = self.found.len();
+        let mut contradiction = self.contradictory;
+        for &lit in literals {
+            self.know(lit);
+            match self.value(lit) {
+                0 => self.set(lit),
+                value => contradiction |= value < 0,
+            }
+        }
+        contradiction = contradiction || self.propagate();
+        for lit in self.found.drain(start..) {
+            self.values[variable(lit)] = 0;
+        }
+        self.done = start;
+        contradiction
+    }
+
+    /// Finds all that follows by clauses with one literal left; whether one has none.
+    fn propagate(&mut self) -> bool {
+        while let Some(&lit) = self.found.get(self.done) {
+            self.done += 1;
+            let lost = -lit;
+            let mut clauses = std::mem::take(&mut self.watched[place(lost)]);
+            let mut contradiction = false;
+            clauses.retain(|&number| {
+                contradiction || {
+                    let stays = self.visit(number, lost);
+                    contradiction = stays == Visit::Violated;
+                    stays != Visit::Moved
+                }
+            });
+            self.watched[place(lost)] = clauses;
+            if contradiction {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Looks at a clause of which a watched literal has become false.
+    fn visit(&mut self, number: usize, lost: i32) -> Visit {
+        let mut clause = std::mem::take(&mut self.clauses[number]);
+        if clause[0] == lost {
+            clause.swap(0, 1);
+        }
+        let other = clause[0];
+        let mut outcome = Visit::Stays;
+        if self.value(other) <= 0 {
+            let free = (2..clause.len()).find(|&position| self.value(clause[position]) >= 0);
+            if let Some(position) = free {
+                clause.swap(1, position);
+                self.watched[place(clause[1])].push(number);
+                outcome = Visit::Moved;
+            } else if self.value(other) < 0 {
+                outcome = Visit::Violated;
+            } else {
+                self.set(other);
+            }
+        }
+        self.clauses[number] = clause;
+        outcome
+    }
+
+    fn set(&mut self, lit: i32) {
+        self.values[variable(lit)] = lit.signum() as i8;
+        self.found.push(lit);
+    }
+
+    /// 1 for true, -1 for false, 0 for unknown.
+    fn value(&self, lit: i32) -> i8 {
+        self.values[variable(lit)] * lit.signum() as i8
+    }
+
+    /// Makes room for a literal.
+    fn know(&mut self, lit: i32) {
+        let count = variable(lit) + 1;
+        if self.values.len() < count {
+            self.values.resize(count, 0);
+            self.watched.resize_with(2 * count, Vec::new);
+        }
+    }
+}
+
+/// What becomes of a clause's place among those that watch a literal.
+#[derive(PartialEq, Eq)]
+enum Visit {
+    Stays,
+    Moved,
+    Violated,
+}
+
+fn variable(lit: i32) -> usize {
+    lit.unsigned_abs() as usize - 1
+}
+
+fn place(lit: i32) -> usize {
+    2 * variable(lit) + usize::from(lit < 0)
+}

@@ -1,0 +1,86 @@
+//! Tells a [`Trace`](crate::Trace) what the solver does, where the feature `proof` is on; else
+//! nothing, at no cost.
+
+use super::Answer;
+use super::literal::Lit;
+
+/// Who is told.
+#[derive(Debug, Default)]
+pub(crate) struct Hook {
+    #[cfg(feature = "proof")]
+    pub(crate) trace: Option<Box<dyn crate::Trace>>,
+}
+
+#[cfg(feature = "proof")]
+mod telling {
+    use super::{Answer, Hook, Lit};
+    use crate::Event;
+
+    /// Literals as the DIMACS format writes them.
+    fn numbers(literals: &[Lit]) -> Vec<i32> {
+        let number = |lit: &Lit| {
+            let number = lit.variable() as i32 + 1;
+            if lit.is_negative() { -number } else { number }
+        };
+        literals.iter().map(number).collect()
+    }
+
+    impl Hook {
+        fn tell(&mut self, event: impl FnOnce() -> Event) {
+            if let Some(trace) = &mut self.trace {
+                trace.event(event());
+            }
+        }
+
+        /// A hook for another solver.
+        pub(crate) fn another(&self) -> Hook {
+            Hook { trace: self.trace.as_ref().map(|trace| trace.another()) }
+        }
+
+        pub(in crate::sat) fn given(&mut self, clause: &[Lit]) {
+            self.tell(|| Event::Given(numbers(clause)));
+        }
+
+        pub(in crate::sat) fn learnt(&mut self, clause: &[Lit]) {
+            self.tell(|| Event::Learnt(numbers(clause)));
+        }
+
+        pub(in crate::sat) fn forgotten(&mut self, clause: impl FnOnce() -> Vec<Lit>) {
+            self.tell(|| Event::Forgotten(numbers(&clause())));
+        }
+
+        pub(in crate::sat) fn asked(&mut self, assumptions: &[Lit], relevant: &[usize]) {
+            self.tell(|| Event::Asked {
+                assumptions: numbers(assumptions),
+                relevant: relevant.iter().map(|&variable| variable as i32 + 1).collect(),
+            });
+        }
+
+        pub(in crate::sat) fn answered(&mut self, answer: Answer, failed: &[Lit]) {
+            self.tell(|| match answer {
+                Answer::Satisfiable => Event::Satisfiable,
+                Answer::Contradiction => Event::Contradiction(numbers(failed)),
+                Answer::Stopped => Event::Stopped,
+            });
+        }
+    }
+}
+
+#[cfg(not(feature = "proof"))]
+#[allow(clippy::unused_self)]
+impl Hook {
+    /// A hook for another solver.
+    pub(crate) fn another(&self) -> Hook {
+        Hook::default()
+    }
+
+    pub(super) fn given(&mut self, _clause: &[Lit]) {}
+
+    pub(super) fn learnt(&mut self, _clause: &[Lit]) {}
+
+    pub(super) fn forgotten(&mut self, _clause: impl FnOnce() -> Vec<Lit>) {}
+
+    pub(super) fn asked(&mut self, _assumptions: &[Lit], _relevant: &[usize]) {}
+
+    pub(super) fn answered(&mut self, _answer: Answer, _failed: &[Lit]) {}
+}
