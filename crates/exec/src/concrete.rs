@@ -92,6 +92,14 @@ pub enum ConcreteError {
         /// The address.
         address: u64,
     },
+    /// More bytes cleared at once than any device has.
+    #[error("instruction .{insn} clears {bytes} bytes")]
+    Cleared {
+        /// The instruction.
+        insn: u32,
+        /// How many.
+        bytes: u64,
+    },
     /// More blocks than allowed.
     #[error("the run was stopped after {0} blocks")]
     TooLong(usize),
@@ -99,6 +107,9 @@ pub enum ConcreteError {
 
 /// Farthest distance from a region's base that still belongs to it, in bytes.
 const REACH: i128 = 1 << 33;
+
+/// Most bytes that one operation clears: beyond any packet.
+const CLEARED: u64 = 1 << 24;
 
 /// Runs `program` from its entry.
 ///
@@ -226,7 +237,11 @@ impl Core<'_> {
                 (BinaryOp::Add | BinaryOp::And | BinaryOp::Or, None, Some(region)) => Some(region),
                 _ => None,
             },
-            Op::Not { .. } | Op::Unknown { .. } | Op::Load { .. } | Op::Store { .. } => None,
+            Op::Not { .. }
+            | Op::Unknown { .. }
+            | Op::Load { .. }
+            | Op::Store { .. }
+            | Op::Clear { .. } => None,
         }
     }
 
@@ -264,6 +279,7 @@ impl Core<'_> {
                 value
             }
             Op::Store { addr, value } => return self.store(addr, value, origin.insn.0),
+            Op::Clear { addr, bytes } => return self.clear(addr, bytes, origin.insn.0),
         };
         if let Some(dst) = origin.op.dst() {
             self.regs[dst.index()] = result & ones(width);
@@ -337,6 +353,23 @@ impl Core<'_> {
                 Some(points) => self.spilled.insert(key, points),
                 None => self.spilled.remove(&key),
             };
+        }
+        Ok(())
+    }
+
+    fn clear(&mut self, addr: Operand, bytes: Operand, insn: u32) -> Result<(), ConcreteError> {
+        let (count, width) = self.value(bytes);
+        if count == 0 {
+            return Ok(());
+        }
+        let (region, offset) = self.place(addr, insn)?;
+        if count > CLEARED {
+            return Err(ConcreteError::Cleared { insn, bytes: count });
+        }
+        for byte in 0..count {
+            let key = (region, offset.wrapping_add(byte) & ones(width));
+            self.written.insert(key, 0);
+            self.spilled.remove(&key);
         }
         Ok(())
     }

@@ -35,7 +35,8 @@ impl Machine {
         self.locate_access(address)
     }
 
-    /// The stores on the way to a state, oldest first; `None` if several ways lead there.
+    /// The stores on the way to a state, oldest first; `None` if several ways lead there, or bytes
+    /// were cleared.
     pub fn stores(&self, state: &State) -> Option<Vec<Stored>> {
         let mut stores = Vec::new();
         let mut memory = state.memory;
@@ -46,7 +47,7 @@ impl Machine {
                     stores.push(Stored { location, bytes: self.pool.width(value) / 8, insn });
                     memory = prev;
                 }
-                MemNode::Merge { .. } => return None,
+                MemNode::Clear { .. } | MemNode::Merge { .. } => return None,
             }
         }
         stores.reverse();

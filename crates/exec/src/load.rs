@@ -140,6 +140,14 @@ impl Machine {
                     }
                     memory = prev;
                 }
+                &MemNode::Clear { prev, location, bytes: count, .. } => {
+                    let Some(to) = location else { return Found::Missing(Missing::Hopeless) };
+                    match self.cover_cleared(at, to, count, bytes) {
+                        Cover::All(value) => return Found::Value(self.fold(maybe, value)),
+                        Cover::None => memory = prev,
+                        _ => return Found::Missing(Missing::Apart),
+                    }
+                }
                 MemNode::Merge { point, incoming } => {
                     let point = PointId(*point);
                     let skip = |&(arc, memory)| (ArcId(arc), self.memory.skip(memory, places));
@@ -159,6 +167,18 @@ impl Machine {
                 &MemNode::Store { prev, location, value, .. } => {
                     let Some(to) = location else { return Found::Missing(Missing::Hopeless) };
                     match self.hit(at, to, value) {
+                        Hit::Never => {}
+                        Hit::Always(byte) => break byte,
+                        Hit::Perhaps(bytes) => maybe.extend(bytes),
+                    }
+                    if maybe.len() > MAX_CANDIDATES {
+                        return Found::Missing(Missing::Hopeless);
+                    }
+                    memory = prev;
+                }
+                &MemNode::Clear { prev, location, bytes, .. } => {
+                    let Some(to) = location else { return Found::Missing(Missing::Hopeless) };
+                    match self.hit_cleared(at, to, bytes) {
                         Hit::Never => {}
                         Hit::Always(byte) => break byte,
                         Hit::Perhaps(bytes) => maybe.extend(bytes),
@@ -272,6 +292,46 @@ impl Machine {
             }
         }
         if hits.is_empty() { Hit::Never } else { Hit::Perhaps(hits) }
+    }
+
+    /// How the clearing of so many bytes at `to` affects the byte `at`.
+    pub(crate) fn hit_cleared(&mut self, at: Location, to: Location, count: TermId) -> Hit {
+        if at.region != to.region {
+            return Hit::Never;
+        }
+        let distance = self.pool.sub(at.offset, to.offset);
+        let inside = self.pool.ult(distance, count);
+        let zero = self.pool.constant(8, 0);
+        match self.pool.as_const(inside) {
+            Some(0) => Hit::Never,
+            Some(_) => Hit::Always(zero),
+            None => Hit::Perhaps(vec![(inside, zero)]),
+        }
+    }
+
+    /// How the clearing of so many bytes at `to` affects the `bytes` bytes from `at` on, taken
+    /// together: all of them, none, or perhaps some.
+    pub(crate) fn cover_cleared(
+        &mut self,
+        at: Location,
+        to: Location,
+        count: TermId,
+        bytes: u8,
+    ) -> Cover {
+        let (mut hit, mut missed) = (0, 0);
+        for byte in 0..bytes {
+            let at = self.offset_by(at, byte.into());
+            match self.hit_cleared(at, to, count) {
+                Hit::Always(_) => hit += 1,
+                Hit::Never => missed += 1,
+                Hit::Perhaps(_) => return Cover::Perhaps,
+            }
+        }
+        match (hit, missed) {
+            (0, _) => Cover::None,
+            (_, 0) => Cover::All(self.pool.constant(8 * bytes, 0)),
+            _ => Cover::Perhaps,
+        }
     }
 
     /// Whether `at` is `byte` bytes behind `to`, given the distance between them. Of offsets with

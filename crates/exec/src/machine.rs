@@ -422,6 +422,22 @@ impl Machine {
                 state.memory = self.memory.store(state.memory, to, value, insn, written);
                 return Ok(());
             }
+            Op::Clear { addr, bytes } => {
+                let address = self.operand(addr, &state.facts)?;
+                let bytes = self.operand(bytes, &state.facts)?;
+                if self.pool.as_const(bytes) == Some(0) {
+                    return Ok(());
+                }
+                let location = self.locate_access(address);
+                let regions = match location {
+                    Some(location) => Some(vec![location.region]),
+                    None => self.regions(address),
+                };
+                let written = regions.map_or(Written::Anywhere, Written::regions);
+                let to = (address, location);
+                state.memory = self.memory.clear(state.memory, to, bytes, insn, written);
+                return Ok(());
+            }
         };
         if let Some(dst) = origin.op.dst() {
             self.set(dst, value);

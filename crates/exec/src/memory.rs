@@ -42,6 +42,18 @@ pub(crate) enum MemNode {
         /// The instruction, for messages.
         insn: u32,
     },
+    /// `prev` with so many bytes from an address on made zero.
+    Clear {
+        prev: MemId,
+        /// The address as a term.
+        address: TermId,
+        /// Where it points, when that is the same on every path.
+        location: Option<Location>,
+        /// How many, as wide as an address.
+        bytes: TermId,
+        /// The instruction, for messages.
+        insn: u32,
+    },
     /// What arrives at a point over one of several arcs.
     Merge { point: u32, incoming: Rc<[(u32, MemId)]> },
 }
@@ -92,6 +104,19 @@ impl MemPool {
         written: Written,
     ) -> MemId {
         let node = MemNode::Store { prev, address, location, value, insn };
+        self.push(node, prev, written)
+    }
+
+    /// The state behind a clearing that may write what `written` says.
+    pub fn clear(
+        &mut self,
+        prev: MemId,
+        (address, location): (TermId, Option<Location>),
+        bytes: TermId,
+        insn: u32,
+        written: Written,
+    ) -> MemId {
+        let node = MemNode::Clear { prev, address, location, bytes, insn };
         self.push(node, prev, written)
     }
 

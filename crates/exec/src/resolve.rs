@@ -213,6 +213,18 @@ impl Resolver {
                     }
                     memory = prev;
                 }
+                &MemNode::Clear { prev, address, bytes: count, insn, .. } => {
+                    origin.terms.extend([address, count]);
+                    let (to, count, clear_level) = self.cleared(machine, address, count, insn)?;
+                    level = level.max(clear_level);
+                    match machine.cover_cleared(at, to, count, bytes) {
+                        Cover::All(value) => {
+                            return Ok(Some((machine.fold(maybe, value), level)));
+                        }
+                        Cover::None => memory = prev,
+                        _ => return Ok(None),
+                    }
+                }
                 MemNode::Merge { point, incoming } => {
                     let (next, position) = self.arriving_memory(*point, incoming)?;
                     origin.positions.push(position);
@@ -233,6 +245,19 @@ impl Resolver {
         let (address, level) = self.term(machine, address)?;
         let to = machine.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
         Ok((to, level))
+    }
+
+    /// Where and how many bytes are cleared on the current path.
+    fn cleared(
+        &mut self,
+        machine: &mut Machine,
+        address: TermId,
+        count: TermId,
+        insn: u32,
+    ) -> Result<(Location, TermId, Level), ExecError> {
+        let (to, level) = self.location(machine, address, insn)?;
+        let (count, count_level) = self.term(machine, count)?;
+        Ok((to, count, level.max(count_level)))
     }
 
     /// The state of memory that arrives at a merge.
@@ -275,6 +300,17 @@ impl Resolver {
                         level = level.max(value_level);
                     }
                     match hit {
+                        Hit::Never => {}
+                        Hit::Always(byte) => break byte,
+                        Hit::Perhaps(bytes) => maybe.extend(bytes),
+                    }
+                    memory = prev;
+                }
+                &MemNode::Clear { prev, address, bytes, insn, .. } => {
+                    origin.terms.extend([address, bytes]);
+                    let (to, count, clear_level) = self.cleared(machine, address, bytes, insn)?;
+                    level = level.max(clear_level);
+                    match machine.hit_cleared(at, to, count) {
                         Hit::Never => {}
                         Hit::Always(byte) => break byte,
                         Hit::Perhaps(bytes) => maybe.extend(bytes),

@@ -163,4 +163,9 @@ pub trait Emit {
     fn store(&mut self, addr: impl Into<Operand>, value: impl Into<Operand>) {
         self.push(Op::Store { addr: addr.into(), value: value.into() });
     }
+
+    /// Makes `bytes` bytes from `addr` on zero.
+    fn clear(&mut self, addr: impl Into<Operand>, bytes: impl Into<Operand>) {
+        self.push(Op::Clear { addr: addr.into(), bytes: bytes.into() });
+    }
 }

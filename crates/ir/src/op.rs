@@ -173,6 +173,13 @@ pub enum Op {
         /// The value; its width is a multiple of 8.
         value: Operand,
     },
+    /// The `bytes` bytes from `addr` on become zero, however many these are.
+    Clear {
+        /// A pointer.
+        addr: Operand,
+        /// How many; as wide as the pointer.
+        bytes: Operand,
+    },
 }
 
 impl Op {
@@ -189,7 +196,7 @@ impl Op {
             | Op::Input { dst, .. }
             | Op::Unknown { dst, .. }
             | Op::Load { dst, .. } => Some(dst),
-            Op::Store { .. } => None,
+            Op::Store { .. } | Op::Clear { .. } => None,
         }
     }
 
@@ -206,6 +213,7 @@ impl Op {
             Op::Input { .. } | Op::Unknown { .. } => [None, None, None],
             Op::Load { addr, .. } => [Some(addr), None, None],
             Op::Store { addr, value } => [Some(addr), Some(value), None],
+            Op::Clear { addr, bytes } => [Some(addr), Some(bytes), None],
         };
         list.into_iter().flatten()
     }

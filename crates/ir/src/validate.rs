@@ -104,6 +104,7 @@ impl Program {
             }
             Op::Load { .. } => width.is_multiple_of(8),
             Op::Store { value, .. } => width_of(value).is_multiple_of(8),
+            Op::Clear { addr, bytes } => width_of(addr) == width_of(bytes),
         };
         if fits { Ok(()) } else { fail("widths do not fit") }
     }

@@ -129,6 +129,14 @@ impl State {
         self.remember_if(setting, Cell { region, offset: lo, bytes, class: value });
     }
 
+    /// Any bytes of the region that an address points into may have changed.
+    pub(crate) fn forget(&mut self, addr: Arg) {
+        match self.place(addr) {
+            Some((region, ..)) => self.cells.retain(|cell| cell.region != region),
+            None => self.cells.clear(),
+        }
+    }
+
     fn remember_if(&mut self, setting: &Setting, cell: Cell) {
         if self.follows(setting, &cell) {
             self.remember(cell);

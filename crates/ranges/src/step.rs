@@ -32,6 +32,11 @@ impl State {
             self.store(setting, addr, value);
             return;
         }
+        if let Op::Clear { addr, .. } = *op {
+            let addr = self.arg(addr);
+            self.forget(addr);
+            return;
+        }
         let Some(dst) = op.dst() else { return };
         let width = setting.program.width(dst);
         let class = self.result(setting, op, width);
@@ -89,7 +94,7 @@ impl State {
                 let addr = self.arg(addr);
                 self.load(setting, addr, width / 8)
             }
-            Op::Store { .. } => self.fresh(Value::full(width)),
+            Op::Store { .. } | Op::Clear { .. } => self.fresh(Value::full(width)),
         }
     }
 }

@@ -74,7 +74,7 @@ pub(super) const HELPERS: &[Helper] = &[
     plain(44, packet::adjust_head, "exact, for 256 bytes of head room"),
     plain(51, map::redirect, "exact; whether there is an element is open unless known"),
     plain(54, packet::adjust_meta, "exact, for drivers with metadata"),
-    plain(65, packet::adjust_tail, "exact, for packets in one page; bytes appended by a number that is not constant are not zeroed, which is listed as an assumption"),
+    plain(65, packet::adjust_tail, "exact, for packets in one page"),
     plain(69, environment::fib_lookup, "any result code; the fields it may write are anything"),
     plain(84, socket::object, "null or a socket with any content"),
     plain(85, socket::object, "null or a socket with any content"),

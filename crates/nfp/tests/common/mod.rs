@@ -183,6 +183,13 @@ impl Machine<'_> {
                 }
                 return;
             }
+            Op::Clear { addr, bytes } => {
+                let at = self.value(addr);
+                for byte in 0..self.value(bytes) {
+                    self.run.memory.insert(at + byte, 0);
+                }
+                return;
+            }
         };
         if let Some(dst) = op.dst() {
             let width = self.program.width(dst);

@@ -8,7 +8,6 @@ use crate::lift::emit::{errno, word};
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
 use crate::lift::lifter::Lifter;
-use crate::lift::maps::chunks;
 use crate::lift::start::{DATA, DATA_END, DATA_META, METADATA};
 use crate::lift::value::Known;
 
@@ -71,6 +70,20 @@ impl Lifter<'_> {
         let low = emit.extract(above, 0, 15);
         let low = emit.zero_extend(low, 64);
         Distance { value: emit.sub(low, word(NEAR)), small }
+    }
+
+    /// How many bytes a distance appends, none if the call fails; `None` if it never appends any.
+    fn growth(&mut self, distance: Operand, ok: Operand) -> Option<Operand> {
+        let emit = &mut self.machine.emit;
+        if let Operand::Const { value, .. } = distance {
+            return ((value as i64) > 0).then(|| emit.select(ok, distance, word(0)));
+        }
+        // The bits below the sign: less than `NEAR`.
+        let sign = emit.extract(distance, 63, 1);
+        let bytes = emit.extract(distance, 0, NEAR.ilog2() as u8);
+        let bytes = emit.zero_extend(bytes, 64);
+        let grows = emit.select(sign, word(0), bytes);
+        Some(emit.select(ok, grows, word(0)))
     }
 
     fn at_most(&mut self, a: Operand, b: Operand) -> Operand {
@@ -145,17 +158,6 @@ fn move_metadata(lifter: &mut Lifter<'_>, meta: Operand, length: Operand, to: Op
 /// `bpf_xdp_adjust_tail(ctx, delta)`. Bytes that the packet grows by are zero.
 pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    let frame_end = lifter.options.room.tail.unwrap_or(0);
-    let grows = match lifter.state.regs[2] {
-        _ if lifter.options.room.tail.is_none() => 0,
-        Known::Const(value) => u32::try_from(value as u32 as i32).unwrap_or(0),
-        _ => {
-            let sentence = "bytes that bpf_xdp_adjust_tail appends are taken to be what was there \
-                            before, not zero, where their number depends on the packet";
-            lifter.assumptions.insert(sentence.to_owned());
-            0
-        }
-    };
     let Distance { value, small } = lifter.distance();
     let data = lifter.context_pointer(DATA);
     let end = lifter.context_pointer(DATA_END);
@@ -172,9 +174,10 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
     let rest = lifter.at_most(least, moved);
     let ok = lifter.machine.emit.and(room, rest);
     let ok = lifter.machine.emit.and(ok, small);
-    for (offset, bytes) in chunks(grows.min(frame_end as u32)) {
-        let address = lifter.machine.emit.add(end, word(offset));
-        lifter.machine.emit.store_if(ok, address, Operand::constant(8 * bytes, 0));
+    if lifter.options.room.tail.is_some()
+        && let Some(bytes) = lifter.growth(value, ok)
+    {
+        lifter.machine.emit.clear(end, bytes);
     }
     let end = lifter.machine.emit.select(ok, moved, end);
     lifter.set_context_pointer(DATA_END, end);

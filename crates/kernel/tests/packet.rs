@@ -1,0 +1,81 @@
+//! Bytes of packets that come, go and come back: sequences of calls that move the ends of a packet
+//! and copy its bytes, in the kernel and in the concrete interpreter.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use slowpath_bpf::Object;
+use slowpath_kernel::Kernel;
+use support::pin::pin;
+use support::twin::Twin;
+use support::{kernel, object, path};
+
+/// Sequences for each program.
+const SEQUENCES: usize = 3000;
+/// Sequences after which maps start anew.
+const EPOCH: usize = 500;
+
+/// Words that each say what to call and how far, and a rest.
+fn packet(rng: &mut StdRng) -> Vec<u8> {
+    /// Distances around the limits of head room (216 bytes), metadata (252) and the shortest packet
+    /// (14), and around the tail room of packets of 64 bytes (3456).
+    const NEAR: [i64; 16] =
+        [-252, -216, -64, -50, -46, -14, -8, 0, 4, 14, 50, 216, 252, 3456, 3520, 4096];
+    let mut packet = Vec::new();
+    for _ in 0..8 {
+        let distance: i64 = match rng.random_range(0..4) {
+            0 => NEAR[rng.random_range(0..NEAR.len())] + rng.random_range(-4..5),
+            1 => rng.random_range(-220..220),
+            2 => 4 * rng.random_range(-16..17),
+            _ => rng.random::<i16>().into(),
+        };
+        let word = u64::from(rng.random_range(0u16..256))
+            | u64::from(distance as u16) << 16
+            | u64::from(rng.random::<u32>()) << 32;
+        packet.extend(word.to_le_bytes());
+    }
+    let rest = [0, 0, 1, 40, 100, 1400, 3000][rng.random_range(0..7)];
+    packet.extend((0..rest).map(|_| rng.random::<u8>()));
+    packet
+}
+
+fn agree(kernel: &Kernel, object: &Object, number: usize) -> Result<(), String> {
+    let lifted = Twin::lifted(kernel, object, number)?;
+    let mut rng = StdRng::seed_from_u64(number as u64);
+    let mut covered = BTreeSet::new();
+    for _ in 0..SEQUENCES / EPOCH {
+        let mut twin = Twin::of(kernel, object, number, lifted.clone())?;
+        for _ in 0..EPOCH {
+            let packet = packet(&mut rng);
+            let words = packet.chunks_exact(8).take(8).map(|word| {
+                let word: [u8; 8] = word.try_into().expect("eight bytes");
+                format!("{:#x}", u64::from_le_bytes(word))
+            });
+            let words: Vec<String> = words.collect();
+            let run = twin
+                .compare(&packet)
+                .map_err(|fault| format!("{} bytes, {}: {fault}", packet.len(), words.join(" ")))?;
+            covered.extend(run.path.iter().map(|taken| taken.block));
+        }
+    }
+    let blocks = lifted.program.blocks.len();
+    assert!(2 * covered.len() > blocks, "only {} of {blocks} blocks were run", covered.len());
+    Ok(())
+}
+
+#[test]
+fn kernel_and_interpreter_agree_on_sequences_of_calls() {
+    let Some(kernel) = kernel() else { return };
+    pin(0);
+    let object = object(&path("tests/objects/packet.bpf.o"));
+    let mut faults = Vec::new();
+    for (number, program) in object.programs.iter().enumerate() {
+        if let Err(fault) = agree(&kernel, &object, number) {
+            faults.push(format!("{}: {fault}", program.name));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}

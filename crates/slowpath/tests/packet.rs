@@ -1,0 +1,64 @@
+//! What becomes of a packet's bytes when its ends move: `objects/packet.bpf.c` has programs whose
+//! slow way depends on it.
+
+use serde_json::Value;
+use slowpath::{Analysis, Event, Options, Request, Step};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Accesses of memory on the slow ways.
+const SLOW: u64 = 40;
+
+/// The programs, in the order of the object, and whether their slow way can be taken.
+const PROGRAMS: [(&str, bool); 11] = [
+    ("cleared", true),
+    ("not_cleared", true),
+    ("never_kept", false),
+    ("never_cleared_too_early", false),
+    ("never_cleared_by_a_failed_call", false),
+    ("longest", true),
+    ("never_longer", false),
+    ("never_lost_in_front", false),
+    ("in_front", true),
+    ("metadata_moves", true),
+    ("metadata_never_changes", false),
+];
+
+/// The result of an analysis.
+fn analysed(request: Request) -> Value {
+    let analysis = Analysis::start(request);
+    loop {
+        match analysis.next(Duration::from_secs(60)) {
+            Step::Event(Event::Result(report)) => {
+                return serde_json::from_str(&report.json).expect("the result is JSON");
+            }
+            Step::Event(_) => {}
+            Step::Pending | Step::Finished => panic!("the analysis ended without a result"),
+        }
+    }
+}
+
+fn bound(program: usize) -> Value {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects/packet.bpf.o");
+    let data = std::fs::read(path).expect("the object is there");
+    let options = Options {
+        target: "ebpf".into(),
+        metric: Some("memory-accesses".into()),
+        paths: Some(1),
+        mtu: 1500,
+        ..Options::default()
+    };
+    analysed(Request { file: "packet.bpf.o".into(), data, program, options, ..Request::default() })
+}
+
+#[test]
+fn slow_ways_are_found_where_bytes_can_lead_there() {
+    for (index, (name, possible)) in PROGRAMS.into_iter().enumerate() {
+        let result = bound(index);
+        assert_eq!(result["error"], Value::Null, "{name}");
+        assert_eq!(result["program"], name);
+        assert_eq!(result["guarantee"]["exact"], true, "{name}");
+        let accesses = result["guarantee"]["counts"]["memory accesses"].as_u64();
+        assert_eq!(accesses.map(|count| count >= SLOW), Some(possible), "{name}: {accesses:?} {}", result["paths"]);
+    }
+}
