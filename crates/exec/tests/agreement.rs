@@ -25,6 +25,7 @@ enum Stmt {
     Mark { a: usize, b: usize, place: u64 },
     Found { access: Access, key: usize, place: u64, bytes: u8 },
     Either { access: Access, a: usize, b: usize, place: u64, bytes: u8 },
+    Clear { key: usize, place: u64, count: usize },
     Add { dst: usize, a: usize, b: usize },
 }
 
@@ -52,6 +53,8 @@ fn statement() -> impl Strategy<Value = Stmt> {
             .prop_map(|(access, key, place, bytes)| Stmt::Found { access, key, place, bytes }),
         2 => (access(), v(), v(), 0u64..8, bytes())
             .prop_map(|(access, a, b, place, bytes)| Stmt::Either { access, a, b, place, bytes }),
+        2 => (v(), 0u64..6, v())
+            .prop_map(|(key, place, count)| Stmt::Clear { key, place, count }),
         1 => (v(), v(), v()).prop_map(|(dst, a, b)| Stmt::Add { dst, a, b }),
     ]
 }
@@ -107,6 +110,13 @@ fn emit(b: &mut BlockBuilder<'_>, statement: &Stmt) {
             let either = b.select(less, first, second);
             let place = b.binary(BinaryOp::Add, either, inside(place, bytes));
             accessed(b, access, place, bytes);
+        }
+        Stmt::Clear { key, place, count } => {
+            let found = look_up(b, reg(key));
+            let place = b.binary(BinaryOp::Add, found, k(place));
+            let count = b.extract(reg(count), 0, 2);
+            let count = b.zero_extend(count, 64);
+            b.clear(place, count);
         }
         Stmt::Add { dst, a, b: second } => {
             let sum = b.binary(BinaryOp::Add, reg(a), reg(second));

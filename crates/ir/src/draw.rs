@@ -29,6 +29,8 @@ pub enum Reading {
     /// As the time in nanoseconds that a clock shows: what the input holds, and all that the program
     /// has drawn of this clock up to here, which is how much time went by.
     Time(InputId),
+    /// As the one of these signed numbers that it is the index of, or as the error that it stands for.
+    OneOf(&'static [i64]),
     /// By the name of the number, from 0.
     Names(&'static [&'static str]),
 }

@@ -54,6 +54,7 @@ impl Program {
             Reading::Signed => width == 64,
             Reading::Bytes => width.is_multiple_of(8),
             Reading::Time(start) => self.inputs.get(start.index()).is_some(),
+            Reading::OneOf(values) => max < values.len() as u64,
             Reading::Names(names) => max < names.len() as u64,
         }
     }

@@ -14,9 +14,9 @@ use support::twin::Twin;
 use support::{kernel, object, path};
 
 /// Sequences for each program.
-const SEQUENCES: usize = 3000;
+const SEQUENCES: usize = 1000;
 /// Sequences after which maps start anew.
-const EPOCH: usize = 500;
+const EPOCH: usize = 250;
 
 /// Words that each say what to call and how far, and a rest.
 fn packet(rng: &mut StdRng) -> Vec<u8> {

@@ -91,7 +91,9 @@ impl From<ConcreteError> for Error {
         match error {
             // The program's doing: no condition on the path asks for that memory.
             ConcreteError::Stray { .. } => Error::Input(error.to_string()),
-            ConcreteError::Cleared { .. } | ConcreteError::TooLong(_) => Error::Replay(error.to_string()),
+            ConcreteError::Cleared { .. } | ConcreteError::TooLong(_) => {
+                Error::Replay(error.to_string())
+            }
         }
     }
 }

@@ -72,24 +72,18 @@ impl Witness {
             let info = &program.regions[region.index()];
             let beyond = info.kind == RegionKind::Packet && offset >= u64::from(found.length);
             let private = matches!(info.kind, RegionKind::Stack | RegionKind::Context);
-            if beyond && (offset as i64) < 0 {
-                notes.push(format!(
-                    "the path depends on byte {} in front of the packet, which is taken to hold any \
-                     value",
-                    offset.wrapping_neg()
-                ));
+            let place = if beyond && (offset as i64) < 0 {
+                format!("byte {} in front of the packet", offset.wrapping_neg())
             } else if beyond {
-                notes.push(format!(
-                    "the path depends on byte {offset} of the packet buffer, behind the packet's \
-                     end, which is taken to hold any value"
-                ));
+                format!("byte {offset} of the packet buffer, behind the packet's end,")
             } else if private {
-                notes.push(format!(
-                    "the path depends on byte {offset} of the {}, which is taken to hold any \
-                     value at the start",
-                    info.name
-                ));
-            }
+                format!("byte {offset} of the {}", info.name)
+            } else {
+                continue;
+            };
+            notes.push(format!(
+                "the path needs {place} = {byte:#04x} at the start, which no packet determines"
+            ));
         }
         let interned = HashMap::new();
         Witness {

@@ -59,6 +59,11 @@ fn slow_ways_are_found_where_bytes_can_lead_there() {
         assert_eq!(result["program"], name);
         assert_eq!(result["guarantee"]["exact"], true, "{name}");
         let accesses = result["guarantee"]["counts"]["memory accesses"].as_u64();
-        assert_eq!(accesses.map(|count| count >= SLOW), Some(possible), "{name}: {accesses:?} {}", result["paths"]);
+        assert_eq!(
+            accesses.map(|count| count >= SLOW),
+            Some(possible),
+            "{name}: {accesses:?} {}",
+            result["paths"]
+        );
     }
 }

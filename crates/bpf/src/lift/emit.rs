@@ -103,9 +103,20 @@ impl Emitter {
     /// Anything from 0 to `max`, anew at every execution: the result of the current instruction that
     /// has this name, and is written so in reports.
     pub fn draw(&mut self, result: &str, reading: Reading, width: u8, max: u64) -> Operand {
+        self.draw_between(result, reading, width, (0, max))
+    }
+
+    /// The same from a least value on.
+    pub fn draw_between(
+        &mut self,
+        result: &str,
+        reading: Reading,
+        width: u8,
+        (min, max): (u64, u64),
+    ) -> Operand {
         let (call, result) = (self.call.clone(), result.to_owned());
         let draw = self.draws.id(Draw { call, result, reading });
-        self.unknown(draw, width, 0, max)
+        self.unknown(draw, width, min, max)
     }
 
     /// An unknown that is the same throughout a run.

@@ -3,10 +3,15 @@
 //! A new helper is one entry here and, where none fits, one function in a module below.
 
 mod checksum;
+mod conntrack;
+mod cookies;
 mod environment;
 pub(super) mod kfuncs;
 mod map;
+mod outcome;
+mod output;
 mod packet;
+mod routing;
 mod socket;
 
 use super::emit::word;
@@ -63,21 +68,21 @@ pub(super) const HELPERS: &[Helper] = &[
     plain(2, map::update, "exact, with the flags; whether there is room for a new element is open"),
     plain(3, map::delete, "exact"),
     plain(5, environment::clock, "any time, not before the one returned last"),
-    plain(6, environment::any, "any result"),
+    plain(6, output::printed, "any length, or -EINVAL, -EBUSY, -ENOSPC"),
     plain(7, environment::random, "any 32-bit value"),
     plain(8, environment::processor, "any number below 8192, the same in one run"),
     Helper { number: 12, lift: Lift::TailCall, note: "slots that are known are followed; else the path may end there, which is listed as an assumption" },
-    plain(23, environment::redirect, "exact"),
-    plain(25, environment::perf_output, "0 or any error"),
-    plain(28, checksum::diff, "exact as of Linux 6.13, which folds the sum to 16 bits, for constant sizes; else any sum or an error"),
+    plain(23, routing::redirect, "exact"),
+    plain(25, output::perf_output, "-EINVAL for wrong flags, -EFAULT for more than the packet, -E2BIG for an index beyond the map; else 0, or an error for who listens: -ENOENT, -E2BIG, -EBUSY, -EINVAL, -ENOSPC, -EOPNOTSUPP"),
+    plain(28, checksum::diff, "exact as of Linux 6.13, which folds the sum to 16 bits and takes any size; any such sum for sizes that are neither constant nor bounded by a small buffer"),
     plain(42, environment::numa_node, "any number below 1024, the same in one run"),
     plain(44, packet::adjust_head, "exact, for 256 bytes of head room"),
     plain(51, map::redirect, "exact; whether there is an element is open unless known"),
     plain(54, packet::adjust_meta, "exact, for drivers with metadata"),
     plain(65, packet::adjust_tail, "exact, for packets in one page"),
-    plain(69, environment::fib_lookup, "any result code; the fields it may write are anything"),
-    plain(84, socket::object, "null or a socket with any content"),
-    plain(85, socket::object, "null or a socket with any content"),
+    plain(69, routing::fib_lookup, "-EINVAL for wrong flags and sizes, -EAFNOSUPPORT for other families; else any result code or -ENODEV; the fields that are written for the code are anything, the others stay"),
+    plain(84, socket::look_up, "null or a socket with any content; null for flags, other sizes and name spaces that do not exist"),
+    plain(85, socket::look_up, "null or a socket with any content; null for flags, other sizes and name spaces that do not exist"),
     plain(86, environment::nothing, "no effect that the program sees"),
     plain(87, map::push, "0 or full"),
     plain(88, map::pop, "any value, or empty"),
@@ -87,11 +92,11 @@ pub(super) const HELPERS: &[Helper] = &[
     plain(95, socket::same, "null or the same socket"),
     plain(96, socket::same, "null or the same socket"),
     plain(98, socket::object, "null or a socket with any content"),
-    plain(99, socket::object, "null or a socket with any content"),
-    plain(100, environment::zero_or_error, "0 or any error"),
-    plain(110, environment::any, "any result"),
-    plain(113, environment::probe_read, "0 or any error; what it may write is anything, for constant sizes"),
-    plain(118, environment::any, "any value"),
+    plain(99, socket::look_up, "null or a socket with any content; null for flags, other sizes and name spaces that do not exist"),
+    plain(100, cookies::check, "0, -ENOENT, -EINVAL, -EPROTONOSUPPORT; -EOPNOTSUPP or -ENOTSUPP without cookies in the kernel"),
+    plain(110, cookies::make, "any cookie with a segment size, or an error as of bpf_tcp_check_syncookie"),
+    plain(113, output::probe_read, "0 and anything, or -EFAULT, -ERANGE, -EPERM and zeros, for constant sizes"),
+    plain(118, environment::jiffies, "any number, not before the one returned last"),
     plain(125, environment::clock, "any time, not before the one returned last"),
     plain(130, environment::ringbuf_output, "0 or any error"),
     plain(131, environment::ringbuf_reserve, "null, or a record with any content"),
@@ -99,22 +104,22 @@ pub(super) const HELPERS: &[Helper] = &[
     plain(133, environment::nothing, "no effect that the program sees"),
     plain(134, environment::any, "any value"),
     plain(160, environment::clock, "any time, not before the one returned last"),
-    plain(163, environment::check_mtu, "fits, does not fit, or an error; the MTU is anything"),
+    plain(163, routing::check_mtu, "exact for a device with any MTU and length of header, which may not exist"),
     Helper { number: 164, lift: Lift::Loop, note: "one round for every element: all of an array's, any number of others" },
-    plain(165, environment::snprintf, "any text, for constant sizes"),
+    plain(165, output::snprintf, "any text and length; or -EINVAL, -EBUSY, -ENOSPC and no text; for constant sizes"),
     refused(169, "timers run outside of the packet's path"),
     refused(170, "timers run outside of the packet's path"),
     refused(171, "timers run outside of the packet's path"),
     refused(172, "timers run outside of the packet's path"),
-    plain(177, environment::any, "any result"),
+    plain(177, output::printed, "any length, or -EINVAL, -EBUSY, -ENOSPC"),
     Helper { number: 181, lift: Lift::Loop, note: "exact" },
     plain(188, packet::length, "exact, for packets in one piece"),
-    plain(189, packet::load_bytes, "exact, for constant sizes"),
-    plain(190, packet::store_bytes, "exact, for constant sizes"),
-    plain(204, environment::any, "any result"),
-    plain(205, environment::any, "any result"),
-    plain(206, environment::zero_or_error, "0 or any error"),
-    plain(207, environment::zero_or_error, "0 or any error"),
+    plain(189, packet::load_bytes, "exact, for sizes that are constant or bounded by a buffer of at most 256 bytes"),
+    plain(190, packet::store_bytes, "exact, for sizes that are constant or bounded by a buffer of at most 256 bytes"),
+    plain(204, cookies::make, "any cookie with a segment size, or an error as of bpf_tcp_check_syncookie"),
+    plain(205, cookies::make, "any cookie with a segment size, or an error as of bpf_tcp_check_syncookie"),
+    plain(206, cookies::check_raw, "0 or -EACCES; -EPROTONOSUPPORT or -EOPNOTSUPP without cookies in the kernel"),
+    plain(207, cookies::check_raw, "0 or -EACCES; -EPROTONOSUPPORT or -EOPNOTSUPP without cookies in the kernel"),
     plain(208, environment::any, "any time"),
 ];
 
@@ -244,6 +249,20 @@ impl Lifter<'_> {
             }
             Some(crate::insn::Insn::MayGoto { .. }) => "may_goto".to_owned(),
             _ => String::new(),
+        }
+    }
+
+    /// How many bytes there are behind the address in an argument register at most, where the
+    /// verifier has seen that accesses stay inside: up to the end of a stack frame or of a map's value.
+    pub(super) fn room_at(&self, register: u8) -> Option<u32> {
+        let value = |map: u32| self.object.maps.get(map as usize).map(|map| map.value_size);
+        match self.state.regs[usize::from(register)] {
+            Known::Const(0) => Some(0),
+            Known::Frame { offset: Some(offset), .. } => u32::try_from(-offset).ok(),
+            Known::Data { map, offset } | Known::MapValue { map, offset: Some(offset) } => {
+                value(map)?.checked_sub(u32::try_from(offset).ok()?)
+            }
+            _ => None,
         }
     }
 

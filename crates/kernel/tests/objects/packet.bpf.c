@@ -138,4 +138,185 @@ SEC("xdp") int tail_and_back(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
+#define PROGRAM(name)                                                                              \
+	static __always_inline int name##_body(struct xdp_md *ctx, __u64 *w);                      \
+	SEC("xdp") int name(struct xdp_md *ctx)                                                    \
+	{                                                                                          \
+		struct input in;                                                                   \
+		if (arguments(ctx, &in))                                                           \
+			return XDP_DROP;                                                           \
+		return name##_body(ctx, in.w);                                                     \
+	}                                                                                          \
+	static __always_inline int name##_body(struct xdp_md *ctx, __u64 *w)
+
+/* --- sizes that the packet says -------------------------------------------------------------------- */
+
+/* A number up to `most` that the compiler cannot take apart. */
+static __always_inline __u32 size(__u64 word, __u32 most)
+{
+	__u32 bytes = word & 63;
+
+	asm volatile("" : "+r"(bytes));
+	return bytes > most ? most : bytes;
+}
+
+PROGRAM(checksum_sizes)
+{
+	__u32 from[5], to[10];
+
+	__builtin_memcpy(from, w, sizeof(from));
+	__builtin_memcpy(to, w + 3, sizeof(to));
+	put(0, bpf_csum_diff(from, size(w[0], 20), to, size(w[1], 40), w[2]));
+	put(1, bpf_csum_diff(0, 0, to, size(w[2], 40), w[3]));
+	put(2, bpf_csum_diff(from, size(w[3], 20), 0, 0, w[4]));
+	put(3, bpf_csum_diff(from, 8, to, size(w[4], 40), 0));
+	put(4, bpf_csum_diff(from, size(w[5], 20), to, 12, 0xffffffff));
+	return XDP_PASS;
+}
+
+/* Of the packet itself: any sum. */
+PROGRAM(checksum_of_the_packet)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 bytes = size(w[0], 60);
+
+	if (data + 64 > end)
+		return XDP_DROP;
+	put(0, bpf_csum_diff(0, 0, data, bytes, 0));
+	put(1, bpf_csum_diff(0, 0, data, bytes, w[1]) >> 16);
+	return XDP_PASS;
+}
+
+PROGRAM(copied_sizes)
+{
+	__u8 buffer[24];
+	__u32 bytes = size(w[0], 23) + 1;
+	__u32 offset = w[2] & 1 ? w[1] >> 16 & 0xffff : w[1] >> 16;
+
+	__builtin_memset(buffer, 9, sizeof(buffer));
+	put(0, bpf_xdp_load_bytes(ctx, offset, buffer, bytes));
+	put(1, *(__u64 *)buffer);
+	put(2, *(__u64 *)(buffer + 16));
+	buffer[3] ^= 0x55;
+	bytes = size(w[3], 23) + 1;
+	put(3, bpf_xdp_store_bytes(ctx, w[4] >> 16 & 127, buffer, bytes));
+	return XDP_PASS;
+}
+
+/* --- what the kernel answers ----------------------------------------------------------------------- */
+
+PROGRAM(routes)
+{
+	struct bpf_fib_lookup fib;
+	__u32 flags = w[5] & 0x40 ? w[5] & 0x7f : w[5] & 0x80 ? w[5] : w[5] & 0x3f;
+	int bytes = sizeof(fib) - (w[6] >> 8 & 3 ? 0 : 4);
+
+	__builtin_memset(&fib, 0x11, sizeof(fib));
+	fib.family = w[0] & 3 ? 2 + 8 * (w[0] & 1) : w[0] >> 8;
+	fib.tot_len = w[1] & 1 ? 0xffff : 0;
+	fib.ifindex = w[2] & 3;
+	fib.tos = 0;
+	if (w[3] & 1) {
+		fib.ipv4_src = 0x0100007f;
+		fib.ipv4_dst = 0x0100007f;
+	}
+	asm volatile("" : "+r"(bytes));
+	bytes &= 127;
+	if (bytes > (int)sizeof(fib))
+		return XDP_DROP;
+	put(0, bpf_fib_lookup(ctx, &fib, bytes, flags));
+	put(1, fib.family | (__u64)fib.l4_protocol << 8);
+	put(2, fib.sport | (__u64)fib.dport << 16);
+	put(3, fib.tot_len);
+	put(4, fib.ifindex);
+	put(5, fib.rt_metric);
+	put(6, *(__u64 *)&fib.ipv6_src);
+	put(7, *(__u64 *)&fib.ipv6_src[2]);
+	put(8, *(__u64 *)&fib.ipv6_dst);
+	put(9, *(__u64 *)&fib.ipv6_dst[2]);
+	put(10, fib.h_vlan_proto | fib.h_vlan_TCI << 16);
+	put(11, *(__u64 *)fib.smac);
+	return XDP_PASS;
+}
+
+PROGRAM(too_long)
+{
+	__u32 mtu = w[3] & 1 ? w[3] >> 16 & 0xffff : 0;
+
+	put(0, bpf_check_mtu(ctx, w[0] & 1, &mtu, (__s16)(w[1] >> 16), w[2] & 8 ? 0 : w[2] & 1));
+	put(1, mtu);
+	mtu = 77;
+	put(2, bpf_check_mtu(ctx, 12345 + (w[0] & 1), &mtu, 0, 0));
+	put(3, mtu);
+	return XDP_PASS;
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(max_entries, 4);
+	__uint(key_size, 4);
+	__uint(value_size, 4);
+} events SEC(".maps");
+
+PROGRAM(event)
+{
+	__u64 index = w[0] & 1 ? BPF_F_CURRENT_CPU : w[0] >> 16 & 7;
+	__u64 bytes = w[1] >> 16 & (w[1] & 1 ? 0xfffff : 63);
+	__u64 more = w[2] & 7 ? 0 : w[2] >> 52 << 52;
+
+	put(0, bpf_perf_event_output(ctx, &events, index | bytes << 32 | more, w, 16));
+	return XDP_PASS;
+}
+
+PROGRAM(socket_arguments)
+{
+	struct bpf_sock_tuple tuple = {};
+	__u64 space = w[0] & 1 ? BPF_F_CURRENT_NETNS : w[0] & 2 ? w[1] : w[1] & 0x1ffffffff;
+	struct bpf_sock *socket;
+	__u32 bytes = w[2] & 1 ? sizeof(tuple.ipv4) : w[2] & 2 ? sizeof(tuple.ipv6) : 16;
+
+	asm volatile("" : "+r"(bytes));
+	bytes &= 63;
+	if (bytes > sizeof(tuple) || bytes == 0)
+		return XDP_DROP;
+	socket = bpf_skc_lookup_tcp(ctx, &tuple, bytes, space, w[3] & 1);
+	put(0, !!socket);
+	if (socket)
+		bpf_sk_release(socket);
+	return XDP_PASS;
+}
+
+PROGRAM(texts)
+{
+	static const char format[] = "%d and %llx";
+	char buffer[24] = {};
+	__u64 values[2] = { w[0], w[1] };
+	long length = bpf_snprintf(buffer, sizeof(buffer), format, values, sizeof(values));
+
+	put(0, length > 0);
+	put(1, length <= 0x7fffffff);
+	return XDP_PASS;
+}
+
+PROGRAM(read_of_the_kernel)
+{
+	__u64 value[2] = { 3, 5 };
+	long error = bpf_probe_read_kernel(&value, 12, (void *)(w[0] & 1 ? w[1] : 0));
+
+	put(0, error);
+	put(1, error ? value[0] : 0);
+	put(2, value[1] >> 32);
+	put(3, error ? value[1] : 0);
+	return XDP_PASS;
+}
+
+PROGRAM(times)
+{
+	__u64 first = bpf_jiffies64(), second = bpf_jiffies64();
+
+	put(0, second >= first);
+	put(1, first >> 60);
+	return XDP_PASS;
+}
+
 char LICENSE[] SEC("license") = "GPL";

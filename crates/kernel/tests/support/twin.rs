@@ -21,6 +21,9 @@ const MAX_CHOICES: usize = 3000;
 /// Open values with more possibilities than this make bytes open.
 const FEW: u64 = 4096;
 
+/// Open values with fewer possibilities than this stand for a choice: all are tried.
+const NAMED: u64 = 16;
+
 /// The two.
 pub struct Twin {
     pub loaded: Loaded,
@@ -271,6 +274,9 @@ impl Twin {
     fn alternatives(&self, min: u64, max: u64) -> Vec<u64> {
         if max - min > FEW {
             return Vec::new();
+        }
+        if max - min < NAMED {
+            return (min + 1..=max).rev().collect();
         }
         let mut values: BTreeSet<u64> = BTreeSet::from([min + 1, max]);
         if max - min > 1 {

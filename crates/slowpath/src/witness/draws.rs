@@ -100,12 +100,17 @@ fn meaning(reading: Reading, value: u64, width: u8) -> String {
     let error = |number: u64| {
         errno_name(number).map_or_else(|| format!("-{number}"), |name| format!("-{name}"))
     };
+    let signed = |value: i64| match value {
+        number @ -4095..=-1 => error(number.unsigned_abs()),
+        number => number.to_string(),
+    };
     match reading {
         Reading::Number => value.to_string(),
-        Reading::Signed => match value as i64 {
-            number @ -4095..=-1 => error(number.unsigned_abs()),
-            number => number.to_string(),
-        },
+        Reading::Signed => signed(value as i64),
+        Reading::OneOf(values) => usize::try_from(value)
+            .ok()
+            .and_then(|index| values.get(index))
+            .map_or_else(|| value.to_string(), |&value| signed(value)),
         Reading::Bytes => {
             let bytes = value.to_le_bytes().into_iter().take(usize::from(width / 8));
             bytes.map(|byte| format!("{byte:02x}")).collect()
@@ -137,6 +142,9 @@ mod tests {
             (Reading::Bytes, 0x1234, 16, "3412"),
             (Reading::Bytes, 1, 64, "0100000000000000"),
             (Reading::Time(InputId(0)), 5, 64, "5 ns"),
+            (Reading::OneOf(&[0, -28, 7]), 0, 64, "0"),
+            (Reading::OneOf(&[0, -28, 7]), 1, 64, "-ENOSPC"),
+            (Reading::OneOf(&[0, -28, 7]), 2, 64, "7"),
             (Reading::Names(&["no", "yes"]), 1, 1, "yes"),
         ];
         for (reading, value, width, written) in cases {

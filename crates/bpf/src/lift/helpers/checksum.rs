@@ -2,54 +2,68 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
 
-use crate::lift::emit::{Emitter, errno, word};
+use super::outcome::RETURNED;
+use crate::lift::emit::{Emitter, word};
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
 use crate::lift::lifter::Lifter;
 use crate::lift::value::Known;
 
-const EINVAL: i64 = 22;
+/// Bytes of a sum.
+#[derive(Clone, Copy)]
+enum Size {
+    Constant(u32),
+    /// This many, of 64 bits, but at most so many.
+    UpTo(Operand, u32),
+}
+
+impl Size {
+    fn most(self) -> u32 {
+        match self {
+            Size::Constant(bytes) | Size::UpTo(_, bytes) => bytes,
+        }
+    }
+
+    /// Whether there are any; `None` where that is open.
+    fn any(self) -> Option<bool> {
+        match self {
+            Size::Constant(bytes) => Some(bytes > 0),
+            Size::UpTo(..) => None,
+        }
+    }
+}
 
 /// `bpf_csum_diff(from, from_size, to, to_size, seed)`: the difference of two ones' complement
-/// sums of 32-bit words plus a seed, folded to 16 bits (since Linux 6.13; the last word is filled up
-/// with zeros).
+/// sums of 32-bit words plus a seed, folded to 16 bits (since Linux 6.13, which takes sizes that are
+/// no multiples of 4, too; the last word is filled up with zeros).
 ///
 /// Sums of 32-bit words with end-around carry are what `csum_partial` computes on every
 /// architecture: in 64 or 32 bits, a sum that is not zero is represented the same.
 pub(super) fn diff(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    let sizes = (lifter.constant_size(2), lifter.constant_size(4));
-    let (Ok(from_size), Ok(to_size)) = sizes else {
-        // Sizes that are computed: any sum is possible.
-        let sum = lifter.machine.emit.draw("the sum", Reading::Number, 64, 0xffff);
-        let failed = lifter.machine.emit.coin("whether it fails", &["no", "yes: -EINVAL"]);
-        let result = lifter.machine.emit.select(failed, errno(EINVAL), sum);
-        lifter.result(result, Known::NoStack);
+    let (Some(from_size), Some(to_size)) = (size(lifter, 1, 2), size(lifter, 3, 4)) else {
+        let sum = lifter.machine.emit.draw(RETURNED, Reading::Number, 64, 0xffff);
+        lifter.result(sum, Known::NoStack);
         return Ok(());
     };
     let (from, to) = (lifter.machine.value(1), lifter.machine.value(3));
     let r5 = lifter.machine.value(5);
-    let seed = lifter.machine.emit.extract(r5, 0, 32);
-    let sum = match (from_size, to_size) {
-        (0, 0) => seed,
-        (0, _) => partial(&mut lifter.machine.emit, to, to_size, seed),
-        (_, 0) => {
-            let emit = &mut lifter.machine.emit;
-            let seed = emit.not(seed);
-            let sum = partial(emit, from, from_size, seed);
-            emit.not(sum)
-        }
+    let emit = &mut lifter.machine.emit;
+    let seed = emit.extract(r5, 0, 32);
+    let sum = match (from_size.any(), to_size.any()) {
+        (Some(false), _) => partial(emit, to, to_size, seed),
+        (Some(true), Some(false)) => removed(emit, from, from_size, seed),
+        (Some(true), Some(true)) => both(emit, (from, from_size), (to, to_size), seed),
         _ => {
-            let emit = &mut lifter.machine.emit;
+            let from_any = present(emit, from_size);
+            let to_any = present(emit, to_size);
             let added = partial(emit, to, to_size, seed);
-            let removed = partial(emit, from, from_size, Operand::constant(32, 0));
-            let removed = emit.not(removed);
-            let (added, removed) = (emit.zero_extend(added, 64), emit.zero_extend(removed, 64));
-            let sum = emit.add(added, removed);
-            fold(emit, sum, 32)
+            let difference = both(emit, (from, from_size), (to, to_size), seed);
+            let less = removed(emit, from, from_size, seed);
+            let sum = emit.select(to_any, difference, less);
+            emit.select(from_any, sum, added)
         }
     };
-    let emit = &mut lifter.machine.emit;
     let (low, high) = (emit.extract(sum, 0, 16), emit.extract(sum, 16, 16));
     let (low, high) = (emit.zero_extend(low, 64), emit.zero_extend(high, 64));
     let sum = emit.add(low, high);
@@ -59,16 +73,85 @@ pub(super) fn diff(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     Ok(())
 }
 
+/// The size in a register, of what the address in another points to; `None` where it is neither
+/// constant nor small.
+fn size(lifter: &mut Lifter<'_>, address: u8, register: u8) -> Option<Size> {
+    /// Bytes that are looked at word by word.
+    const SMALL: u32 = 128;
+    if let Ok(bytes) = lifter.constant_size(register) {
+        return Some(Size::Constant(bytes));
+    }
+    let most = lifter.room_at(address).filter(|&most| most <= SMALL)?;
+    let bytes = lifter.machine.value(register);
+    let emit = &mut lifter.machine.emit;
+    let low = emit.extract(bytes, 0, 32);
+    Some(Size::UpTo(emit.zero_extend(low, 64), most))
+}
+
+/// Whether there are bytes.
+fn present(emit: &mut Emitter, size: Size) -> Operand {
+    match size {
+        Size::Constant(bytes) => Operand::constant(1, (bytes > 0).into()),
+        Size::UpTo(bytes, _) => {
+            let none = emit.eq(bytes, word(0));
+            emit.not(none)
+        }
+    }
+}
+
+/// A seed less the sum of some bytes.
+fn removed(emit: &mut Emitter, from: Operand, size: Size, seed: Operand) -> Operand {
+    let seed = emit.not(seed);
+    let sum = partial(emit, from, size, seed);
+    emit.not(sum)
+}
+
+/// A seed plus the sum of some bytes, less that of others.
+fn both(
+    emit: &mut Emitter,
+    (from, from_size): (Operand, Size),
+    (to, to_size): (Operand, Size),
+    seed: Operand,
+) -> Operand {
+    let added = partial(emit, to, to_size, seed);
+    let removed = partial(emit, from, from_size, Operand::constant(32, 0));
+    let removed = emit.not(removed);
+    let (added, removed) = (emit.zero_extend(added, 64), emit.zero_extend(removed, 64));
+    let sum = emit.add(added, removed);
+    fold(emit, sum, 32)
+}
+
 /// The sum of 32-bit words in memory and a seed, with end-around carry.
-fn partial(emit: &mut Emitter, address: Operand, bytes: u32, seed: Operand) -> Operand {
+fn partial(emit: &mut Emitter, address: Operand, size: Size, seed: Operand) -> Operand {
     let mut sum = emit.zero_extend(seed, 64);
-    for offset in (0..bytes).step_by(4) {
+    let most = size.most();
+    for offset in (0..most).step_by(4) {
         let at = emit.add(address, word(offset.into()));
-        let next = emit.load(at, (bytes - offset).min(4) as u8);
-        let next = emit.zero_extend(next, 64);
+        let bytes = (most - offset).min(4) as u8;
+        let next = emit.load(at, bytes);
+        let mut next = emit.zero_extend(next, 64);
+        if let Size::UpTo(size, _) = size {
+            next = inside(emit, next, u64::from(offset), (size, bytes));
+        }
         sum = emit.add(sum, next);
     }
     fold(emit, sum, 32)
+}
+
+/// What is left of some bytes at an offset if there are `size` bytes in all: those behind are zero.
+fn inside(
+    emit: &mut Emitter,
+    value: Operand,
+    offset: u64,
+    (size, bytes): (Operand, u8),
+) -> Operand {
+    let any = emit.ult(word(offset), size);
+    let value = emit.select(any, value, word(0));
+    (1..u64::from(bytes)).fold(value, |value, kept| {
+        let ends = emit.eq(size, word(offset + kept));
+        let low = emit.and(value, word((1 << (8 * kept)) - 1));
+        emit.select(ends, low, value)
+    })
 }
 
 /// Adds what is above the low `bits` to them until nothing is.

@@ -1,7 +1,6 @@
 //! Kernel functions that programs call by name: one table, as for helpers.
 
-use super::environment;
-use super::socket;
+use super::{conntrack, environment};
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
 use crate::lift::lifter::{Lifter, Next};
@@ -25,16 +24,16 @@ const fn kfunc(
 /// Every kernel function that is supported.
 #[rustfmt::skip]
 pub(in crate::lift) const KFUNCS: &[Kfunc] = &[
-    kfunc("bpf_ct_change_status", environment::zero_or_error, "0 or any error"),
-    kfunc("bpf_ct_change_timeout", environment::zero_or_error, "0 or any error"),
-    kfunc("bpf_ct_insert_entry", connection, "null or a connection with any content"),
+    kfunc("bpf_ct_change_status", conntrack::status, "0 or -EBUSY; the connection is anything afterwards"),
+    kfunc("bpf_ct_change_timeout", conntrack::change_timeout, "0, -EPERM or -ETIME; the connection is anything afterwards"),
+    kfunc("bpf_ct_insert_entry", conntrack::insert, "null or a connection with any content"),
     kfunc("bpf_ct_release", environment::nothing, "no effect that the program sees"),
-    kfunc("bpf_ct_set_nat_info", environment::zero_or_error, "0 or any error"),
-    kfunc("bpf_ct_set_status", environment::zero_or_error, "0 or any error"),
-    kfunc("bpf_ct_set_timeout", environment::nothing, "no effect that the program sees"),
-    kfunc("bpf_xdp_ct_alloc", with_options, "null or a connection with any content; the options it may write are anything"),
-    kfunc("bpf_xdp_ct_lookup", with_options, "null or a connection with any content; the options it may write are anything"),
-    kfunc("bpf_xdp_flow_lookup", flow, "null or a flow with any content; the options it may write are anything"),
+    kfunc("bpf_ct_set_nat_info", conntrack::nat, "0, -EINVAL or -ENOMEM; the connection is anything afterwards"),
+    kfunc("bpf_ct_set_status", conntrack::status, "0 or -EBUSY; the connection is anything afterwards"),
+    kfunc("bpf_ct_set_timeout", conntrack::set_timeout, "the connection is anything afterwards"),
+    kfunc("bpf_xdp_ct_alloc", conntrack::allocate, "null and any error in the options, or a connection with any content"),
+    kfunc("bpf_xdp_ct_lookup", conntrack::look_up, "null and any error in the options, or a connection with any content and its direction"),
+    kfunc("bpf_xdp_flow_lookup", conntrack::flow, "null and any error in the options, or a flow with any content"),
     kfunc("bpf_xdp_metadata_rx_hash", receive_hash, "0 or any error; what it may write is anything"),
     kfunc("bpf_xdp_metadata_rx_timestamp", receive_time, "0 or any error; what it may write is anything"),
     kfunc("bpf_xdp_metadata_rx_vlan_tag", receive_vlan, "0 or any error; what it may write is anything"),
@@ -72,26 +71,6 @@ impl Lifter<'_> {
         self.havoc(address, bytes, what);
         self.state.clobber(known);
     }
-}
-
-/// `bpf_ct_insert_entry(connection)`.
-fn connection(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
-    socket::object(lifter, at)
-}
-
-/// `bpf_xdp_ct_lookup(ctx, tuple, tuple_size, opts, opts_size)` and `bpf_xdp_ct_alloc`: the options
-/// get an error number.
-fn with_options(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
-    let bytes = lifter.constant_size(5)?;
-    lifter.written(4, bytes, "opts");
-    socket::object(lifter, at)
-}
-
-/// `bpf_xdp_flow_lookup(ctx, tuple, opts, opts_size)`.
-fn flow(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
-    let bytes = lifter.constant_size(4)?;
-    lifter.written(3, bytes, "opts");
-    socket::object(lifter, at)
 }
 
 /// `bpf_xdp_metadata_rx_timestamp(ctx, timestamp)`.

@@ -4,16 +4,13 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
+use super::outcome::{EACCES, EFAULT, EINVAL};
 use crate::lift::emit::{errno, word};
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
 use crate::lift::lifter::Lifter;
 use crate::lift::start::{DATA, DATA_END, DATA_META, METADATA};
 use crate::lift::value::Known;
-
-const EACCES: i64 = 13;
-const EFAULT: i64 = 14;
-const EINVAL: i64 = 22;
 
 /// Bytes of an Ethernet header: no packet gets shorter.
 const ETH_HLEN: u64 = 14;
@@ -38,6 +35,13 @@ impl Lifter<'_> {
         let address = self.machine.emit.add(base, word(field));
         let low = self.machine.emit.load(address, 4);
         self.machine.emit.zero_extend(low, 64)
+    }
+
+    /// How many bytes the packet has, 64 bits.
+    pub(super) fn packet_length(&mut self) -> Operand {
+        let data = self.context_pointer(DATA);
+        let end = self.context_pointer(DATA_END);
+        self.machine.emit.sub(end, data)
     }
 
     /// Writes a packet address to the context.
@@ -217,15 +221,13 @@ pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
 /// `bpf_xdp_get_buff_len(ctx)`: of packets in one piece.
 pub(super) fn length(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    let data = lifter.context_pointer(DATA);
-    let end = lifter.context_pointer(DATA_END);
-    let length = lifter.machine.emit.sub(end, data);
+    let length = lifter.packet_length();
     lifter.result(length, Known::NoStack);
     Ok(())
 }
 
-/// Where in the packet `r2` and a constant length lead, and the error if that is not inside.
-fn span(lifter: &mut Lifter<'_>, bytes: u32) -> (Operand, Operand) {
+/// Where in the packet `r2` and a length lead, and the error if that is not inside.
+fn span(lifter: &mut Lifter<'_>, bytes: Operand) -> (Operand, Operand) {
     let data = lifter.context_pointer(DATA);
     let end = lifter.context_pointer(DATA_END);
     let r2 = lifter.machine.value(2);
@@ -234,7 +236,7 @@ fn span(lifter: &mut Lifter<'_>, bytes: u32) -> (Operand, Operand) {
     let offset = emit.zero_extend(offset, 64);
     let address = emit.binary(BinaryOp::Add, data, offset);
     let length = emit.sub(end, data);
-    let behind = emit.add(offset, word(bytes.into()));
+    let behind = emit.binary(BinaryOp::Add, offset, bytes);
     let inside = lifter.at_most(behind, length);
     let near = lifter.at_most(offset, word(OFFSET_MAX));
     let emit = &mut lifter.machine.emit;
@@ -242,27 +244,56 @@ fn span(lifter: &mut Lifter<'_>, bytes: u32) -> (Operand, Operand) {
     (address, emit.select(near, error, errno(EFAULT)))
 }
 
+/// Copies bytes between the packet and the buffer in `r3`; their number in `r4` is a constant, or
+/// bounded by the buffer. `direction` puts the places in packet and buffer in order: from, to.
+fn transfer(
+    lifter: &mut Lifter<'_>,
+    direction: impl Fn(Operand, Operand) -> (Operand, Operand),
+) -> Result<(), Cause> {
+    /// Bytes that are looked at one by one.
+    const SINGLE: u32 = 256;
+    let buffer = lifter.machine.value(3);
+    let error = match lifter.constant_size(4) {
+        Ok(bytes) => {
+            let (address, error) = span(lifter, word(bytes.into()));
+            let ok = lifter.machine.emit.eq(error, word(0));
+            let (from, to) = direction(address, buffer);
+            lifter.copy_if(ok, to, from, bytes);
+            error
+        }
+        Err(cause) => {
+            let most = lifter.room_at(3).filter(|&most| most <= SINGLE).ok_or(cause)?;
+            let bytes = lifter.machine.value(4);
+            let (address, error) = span(lifter, bytes);
+            let ok = lifter.machine.emit.eq(error, word(0));
+            let (from, to) = direction(address, buffer);
+            for offset in 0..u64::from(most) {
+                let emit = &mut lifter.machine.emit;
+                let inside = emit.ult(word(offset), bytes);
+                let inside = emit.and(ok, inside);
+                let source = emit.add(from, word(offset));
+                let value = emit.load(source, 1);
+                let destination = emit.add(to, word(offset));
+                emit.store_if(inside, destination, value);
+            }
+            error
+        }
+    };
+    lifter.result(error, Known::NoStack);
+    Ok(())
+}
+
 /// `bpf_xdp_load_bytes(ctx, offset, buf, len)`.
 pub(super) fn load_bytes(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    let bytes = lifter.constant_size(4)?;
-    let (address, error) = span(lifter, bytes);
-    let ok = lifter.machine.emit.eq(error, word(0));
-    let (buffer, known) = (lifter.machine.value(3), lifter.state.regs[3]);
-    lifter.copy_if(ok, buffer, address, bytes);
+    let known = lifter.state.regs[3];
+    transfer(lifter, |packet, buffer| (packet, buffer))?;
     lifter.state.clobber(known);
-    lifter.result(error, Known::NoStack);
     Ok(())
 }
 
 /// `bpf_xdp_store_bytes(ctx, offset, buf, len)`.
 pub(super) fn store_bytes(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    let bytes = lifter.constant_size(4)?;
-    let (address, error) = span(lifter, bytes);
-    let ok = lifter.machine.emit.eq(error, word(0));
-    let buffer = lifter.machine.value(3);
-    lifter.copy_if(ok, address, buffer, bytes);
-    lifter.result(error, Known::NoStack);
-    Ok(())
+    transfer(lifter, |packet, buffer| (buffer, packet))
 }

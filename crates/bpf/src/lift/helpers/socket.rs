@@ -1,8 +1,8 @@
-//! Helpers and kernel functions that hand out objects of the kernel to read: sockets, connections,
-//! flows.
+//! Helpers that hand out objects of the kernel to read: sockets, connections, flows.
 
 use slowpath_ir::{BinaryOp, Emit, Operand, RegionKind};
 
+use super::outcome::RETURNED;
 use crate::lift::emit::word;
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
@@ -15,12 +15,37 @@ const OBJECT_BITS: u64 = 16;
 /// A helper that returns null or an object with any content, which the program does not write.
 pub(super) fn object(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    hand_out(lifter);
+    hand_out(lifter, None);
     Ok(())
 }
 
-/// Returns null or an object that no call has returned before.
-pub(super) fn hand_out(lifter: &mut Lifter<'_>) {
+/// `bpf_sk_lookup_tcp(ctx, tuple, size, netns, flags)` and its relatives (`bpf_sk_lookup` of
+/// `net/core/filter.c`, Linux 6.18): null for flags, for a tuple of neither IPv4 nor IPv6, and for
+/// what is no number of a name space; else null, or a socket with any content.
+pub(super) fn look_up(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    /// Sizes of `struct bpf_sock_tuple` for the two.
+    const TUPLES: [u64; 2] = [12, 36];
+    lifter.call_cost(at, None);
+    let (size, space) = (lifter.machine.value(3), lifter.machine.value(4));
+    let flags = lifter.machine.value(5);
+    let emit = &mut lifter.machine.emit;
+    let size = emit.extract(size, 0, 32);
+    let [v4, v6] = TUPLES.map(|bytes| emit.eq(size, Operand::constant(32, bytes)));
+    let family = emit.or(v4, v6);
+    let no_flags = emit.eq(flags, word(0));
+    // The caller's, if the low half is negative.
+    let callers = emit.extract(space, 31, 1);
+    let number = emit.ult(space, word(1 << 31));
+    let exists = emit.or(callers, number);
+    let possible = emit.and(family, no_flags);
+    let possible = emit.and(possible, exists);
+    hand_out(lifter, Some(possible));
+    Ok(())
+}
+
+/// Returns an object that no call has returned before, or null: always null where it is not
+/// possible. Says whether it is an object.
+pub(super) fn hand_out(lifter: &mut Lifter<'_>, possible: Option<Operand>) -> Operand {
     let region = lifter.machine.region("kernel objects", RegionKind::Context);
     let base = lifter.machine.base(region);
     let count = lifter.machine.start_zero("kernel objects handed out", 16);
@@ -28,17 +53,20 @@ pub(super) fn hand_out(lifter: &mut Lifter<'_>) {
     let number = emit.zero_extend(count, 64);
     let offset = emit.binary(BinaryOp::Shl, number, word(OBJECT_BITS));
     let address = emit.add(base, offset);
-    let found = emit.coin("return value", &["null", "an object"]);
+    let found = emit.coin(RETURNED, &["null", "an object"]);
+    let found = match possible {
+        Some(possible) => emit.and(found, possible),
+        None => found,
+    };
     let value = emit.select(found, address, word(0));
     lifter.result(value, Known::NoStack);
     let next = lifter.machine.emit.add(count, Operand::constant(16, 1));
     lifter.machine.emit.copy(count, next);
+    found
 }
 
 /// `bpf_sk_fullsock(sk)`, `bpf_tcp_sock(sk)`: null, or what is behind the same address. Fields of
 /// the two lie apart, and nothing is written there.
 pub(super) fn same(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
-    lifter.call_cost(at, None);
-    hand_out(lifter);
-    Ok(())
+    object(lifter, at)
 }

@@ -1,0 +1,92 @@
+//! What calls return that the program does not determine: one of several values, a number or an
+//! error.
+
+use slowpath_ir::{Emit, Operand, Reading};
+
+use crate::lift::emit::word;
+use crate::lift::lifter::Lifter;
+
+// Numbers of errors (`uapi/asm-generic/errno-base.h`, `errno.h`).
+pub(super) const EPERM: i64 = 1;
+pub(super) const ENOENT: i64 = 2;
+pub(super) const E2BIG: i64 = 7;
+pub(super) const ENOMEM: i64 = 12;
+pub(super) const EACCES: i64 = 13;
+pub(super) const EFAULT: i64 = 14;
+pub(super) const EBUSY: i64 = 16;
+pub(super) const ENODEV: i64 = 19;
+pub(super) const EINVAL: i64 = 22;
+pub(super) const ENOSPC: i64 = 28;
+pub(super) const ERANGE: i64 = 34;
+pub(super) const ETIME: i64 = 62;
+pub(super) const EPROTONOSUPPORT: i64 = 93;
+pub(super) const EOPNOTSUPP: i64 = 95;
+pub(super) const EAFNOSUPPORT: i64 = 97;
+pub(super) const ENOTSUPP: i64 = 524;
+
+/// What a witness calls the result of a call.
+pub(super) const RETURNED: &str = "return value";
+/// The same of a call that returns a number or an error.
+pub(super) const NUMBER: &str = "return value, if it is no error";
+const ERROR: &str = "return value, if it is an error";
+
+impl Lifter<'_> {
+    /// One of some values, which reports call the result of this name.
+    fn any_of(&mut self, result: &str, values: &'static [i64]) -> Operand {
+        let emit = &mut self.machine.emit;
+        let last = values.len() as u64 - 1;
+        let index = emit.draw(result, Reading::OneOf(values), 64, last);
+        let first = word(values[0] as u64);
+        (1..).zip(&values[1..]).fold(first, |value, (number, &next)| {
+            let this = emit.eq(index, word(number));
+            emit.select(this, word(next as u64), value)
+        })
+    }
+
+    /// What a call returns that yields one of some values, errors among them.
+    pub(super) fn one_of(&mut self, values: &'static [i64]) -> Operand {
+        self.any_of(RETURNED, values)
+    }
+
+    /// The error with which a call fails, or zero, the first of `errors`.
+    pub(super) fn error_of(&mut self, errors: &'static [i64]) -> Operand {
+        self.any_of(ERROR, errors)
+    }
+
+    /// A number, or one of some errors, of which the first is zero, for none.
+    pub(super) fn number_or_error(&mut self, number: Operand, errors: &'static [i64]) -> Operand {
+        let error = self.error_of(errors);
+        let fine = self.machine.emit.eq(error, word(0));
+        self.machine.emit.select(fine, number, error)
+    }
+
+    /// Bytes behind an argument become anything if the condition holds; reports call them so.
+    pub(super) fn havoc_if(&mut self, cond: Operand, address: Operand, bytes: u32, what: &str) {
+        for (offset, size) in crate::lift::maps::chunks(bytes) {
+            let last = offset + u64::from(size) - 1;
+            let part = match bytes {
+                0..=8 => what.to_owned(),
+                _ => format!("bytes {offset} to {last} of {what}"),
+            };
+            let max = u64::MAX >> (64 - 8 * u32::from(size));
+            let emit = &mut self.machine.emit;
+            let any = emit.draw(&part, Reading::Bytes, 8 * size, max);
+            let destination = emit.add(address, word(offset));
+            emit.store_if(cond, destination, any);
+        }
+    }
+
+    /// A number of so many bytes behind an argument becomes any from 0 to `max` if the condition
+    /// holds; reports call it so.
+    pub(super) fn number_if(
+        &mut self,
+        cond: Operand,
+        address: Operand,
+        (bytes, max): (u8, u64),
+        what: &str,
+    ) {
+        let emit = &mut self.machine.emit;
+        let any = emit.draw(what, Reading::Number, 8 * bytes, max);
+        emit.store_if(cond, address, any);
+    }
+}

@@ -1,0 +1,105 @@
+//! Helpers that write text and events for user space, and that read the kernel's memory
+//! (`kernel/trace/bpf_trace.c`, `kernel/bpf/helpers.c`, `net/core/filter.c`,
+//! `kernel/events/ring_buffer.c` of Linux 6.18).
+
+use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
+
+use super::outcome::{
+    E2BIG, EBUSY, EFAULT, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM, ERANGE, NUMBER,
+};
+use crate::lift::emit::{errno, word};
+use crate::lift::error::{Cause, VERIFIER};
+use crate::lift::frame::Place;
+use crate::lift::lifter::Lifter;
+use crate::lift::maps::chunks;
+use crate::lift::value::Known;
+use crate::maps::MapKind;
+
+/// Greatest length of a text.
+const INT_MAX: u64 = i32::MAX as u64;
+
+/// `bpf_perf_event_output(ctx, map, flags, data, size)` (`bpf_xdp_event_output`): errors for flags,
+/// for more of the packet than there is, and for an index beyond the map; else it depends on whether
+/// user space listens, and has room.
+pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    /// `BPF_F_INDEX_MASK`, which as an index is `BPF_F_CURRENT_CPU`.
+    const INDEX: u64 = 0xffff_ffff;
+    /// `BPF_F_CTXLEN_MASK`.
+    const LENGTH: u64 = 0xf_ffff << 32;
+    let map = lifter.map_in(2)?;
+    if map.def.kind != MapKind::PERF_EVENT_ARRAY {
+        let what = format!("{} is no perf event array", map.def.name);
+        return Err(Cause::new(what, VERIFIER));
+    }
+    lifter.call_cost(at, None);
+    let open = lifter.one_of(&[0, -ENOENT, -E2BIG, -EBUSY, -EINVAL, -ENOSPC, -EOPNOTSUPP]);
+    let packet = lifter.packet_length();
+    let flags = lifter.machine.value(3);
+    let emit = &mut lifter.machine.emit;
+    let others = emit.and(flags, word(!(INDEX | LENGTH)));
+    let known_flags = emit.eq(others, word(0));
+    let bytes = emit.and(flags, word(LENGTH));
+    let bytes = emit.binary(BinaryOp::Lshr, bytes, word(32));
+    let too_many = emit.ult(packet, bytes);
+    let index = emit.extract(flags, 0, 32);
+    let here = emit.eq(index, Operand::constant(32, INDEX));
+    let mut result = open;
+    if let Some(size) = map.fixed_size() {
+        let inside = emit.ult(index, Operand::constant(32, size.into()));
+        let inside = emit.or(inside, here);
+        result = emit.select(inside, result, errno(E2BIG));
+    }
+    let result = emit.select(too_many, errno(EFAULT), result);
+    let result = emit.select(known_flags, result, errno(EINVAL));
+    lifter.result(result, Known::NoStack);
+    Ok(())
+}
+
+/// `bpf_trace_printk(fmt, size, ...)`, `bpf_trace_vprintk(fmt, size, data, len)`: the length of the
+/// text, or an error for a format that does not fit its arguments or for lack of buffers.
+pub(super) fn printed(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    lifter.call_cost(at, None);
+    let length = lifter.machine.emit.draw(NUMBER, Reading::Number, 64, INT_MAX);
+    let result = lifter.number_or_error(length, &[0, -EINVAL, -EBUSY, -ENOSPC]);
+    lifter.result(result, Known::NoStack);
+    Ok(())
+}
+
+/// `bpf_snprintf(str, size, fmt, data, len)`: the text is anything; the result is its length, with
+/// the zero at its end and what there was no room for, or an error, and then nothing is written.
+pub(super) fn snprintf(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    lifter.call_cost(at, None);
+    let buffer = match lifter.state.regs[2] {
+        Known::Const(0) => None,
+        _ => Some(lifter.constant_size(2)?),
+    };
+    let length = lifter.machine.emit.draw_between(NUMBER, Reading::Number, 64, (1, INT_MAX));
+    let error = lifter.error_of(&[0, -EINVAL, -EBUSY, -ENOSPC]);
+    let fine = lifter.machine.emit.eq(error, word(0));
+    if let Some(bytes) = buffer {
+        let (buffer, known) = (lifter.machine.value(1), lifter.state.regs[1]);
+        lifter.havoc_if(fine, buffer, bytes, "str");
+        lifter.state.clobber(known);
+    }
+    let result = lifter.machine.emit.select(fine, length, error);
+    lifter.result(result, Known::NoStack);
+    Ok(())
+}
+
+/// `bpf_probe_read_kernel(dst, size, address)`: what is read is anything; where it cannot be read,
+/// zeros.
+pub(super) fn probe_read(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    lifter.call_cost(at, None);
+    let bytes = lifter.constant_size(2)?;
+    let (buffer, known) = (lifter.machine.value(1), lifter.state.regs[1]);
+    let result = lifter.one_of(&[0, -EFAULT, -ERANGE, -EPERM]);
+    let fine = lifter.machine.emit.eq(result, word(0));
+    for (offset, size) in chunks(bytes) {
+        let address = lifter.machine.emit.add(buffer, word(offset));
+        lifter.machine.emit.store(address, Operand::constant(8 * size, 0));
+    }
+    lifter.havoc_if(fine, buffer, bytes, "dst");
+    lifter.state.clobber(known);
+    lifter.result(result, Known::NoStack);
+    Ok(())
+}

@@ -1,0 +1,214 @@
+//! Helpers that ask where packets go: devices, routes, neighbours (`net/core/filter.c` of Linux
+//! 6.18).
+
+use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
+
+use super::outcome::{EAFNOSUPPORT, EINVAL, ENODEV, NUMBER};
+use crate::lift::emit::{errno, word};
+use crate::lift::error::Cause;
+use crate::lift::frame::Place;
+use crate::lift::lifter::Lifter;
+use crate::lift::value::Known;
+
+/// Greatest number of a device, and greatest MTU.
+const INT_MAX: u64 = i32::MAX as u64;
+
+/// `bpf_redirect(ifindex, flags)`: no flag is known to XDP.
+pub(super) fn redirect(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    lifter.call_cost(at, None);
+    let flags = lifter.machine.value(2);
+    let emit = &mut lifter.machine.emit;
+    let none = emit.eq(flags, word(0));
+    let action = emit.select(none, word(super::XDP_REDIRECT), word(super::XDP_ABORTED));
+    lifter.result(action, Known::NoStack);
+    Ok(())
+}
+
+/// `bpf_check_mtu(ctx, ifindex, mtu_len, len_diff, flags)` (`bpf_xdp_check_mtu`): compares the
+/// packet, or `*mtu_len` if it is not zero, with the MTU of a device, and writes the MTU. The MTU
+/// and the length of the device's link layer header are anything; a device may not exist, but for
+/// the one that the packet comes from, which is number zero.
+pub(super) fn check_mtu(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    /// `hard_header_len` of `struct net_device` has 16 bits.
+    const HEADER_MAX: u64 = u16::MAX as u64;
+    /// `BPF_MTU_CHK_RET_FRAG_NEEDED`.
+    const FRAG_NEEDED: u64 = 1;
+    lifter.call_cost(at, None);
+    let packet = lifter.packet_length();
+    let (index, place) = (lifter.machine.value(2), lifter.machine.value(3));
+    let (difference, flags) = (lifter.machine.value(4), lifter.machine.value(5));
+    let known = lifter.state.regs[3];
+    let missing = lifter.error_of(&[0, -ENODEV]);
+    let emit = &mut lifter.machine.emit;
+    let index = emit.extract(index, 0, 32);
+    let own = emit.eq(index, Operand::constant(32, 0));
+    let missing = emit.select(own, word(0), missing);
+    let no_flags = emit.eq(flags, word(0));
+    let error = emit.select(no_flags, missing, errno(EINVAL));
+    let fine = emit.eq(error, word(0));
+    let mtu = emit.draw("mtu_len", Reading::Number, 32, INT_MAX);
+    let header = emit.draw("length of the device's header", Reading::Number, 32, HEADER_MAX);
+    let most = emit.add(mtu, header);
+    let given = emit.load(place, 4);
+    let with_header = emit.add(given, header);
+    let none_given = emit.eq(given, Operand::constant(32, 0));
+    let packet = emit.extract(packet, 0, 32);
+    let length = emit.select(none_given, packet, with_header);
+    let difference = emit.extract(difference, 0, 32);
+    let length = emit.add(length, difference);
+    let too_long = emit.binary(BinaryOp::Slt, most, length);
+    let code = emit.select(too_long, word(FRAG_NEEDED), word(0));
+    let result = emit.select(fine, code, error);
+    emit.store_if(fine, place, mtu);
+    lifter.state.clobber(known);
+    lifter.result(result, Known::NoStack);
+    Ok(())
+}
+
+/// Offsets in `struct bpf_fib_lookup` (`uapi/linux/bpf.h`), and its size, in bytes.
+mod fib {
+    pub const FAMILY: u64 = 0;
+    pub const MTU_RESULT: u64 = 6;
+    pub const IFINDEX: u64 = 8;
+    pub const RT_METRIC: u64 = 12;
+    pub const SRC: u64 = 16;
+    pub const DST: u64 = 32;
+    pub const VLAN: u64 = 48;
+    pub const MACS: u64 = 52;
+    pub const SIZE: u64 = 64;
+}
+
+const AF_INET: u64 = 2;
+const AF_INET6: u64 = 10;
+
+/// `BPF_FIB_LKUP_RET_*`.
+const CODES: [&str; 10] = [
+    "BPF_FIB_LKUP_RET_SUCCESS",
+    "BPF_FIB_LKUP_RET_BLACKHOLE",
+    "BPF_FIB_LKUP_RET_UNREACHABLE",
+    "BPF_FIB_LKUP_RET_PROHIBIT",
+    "BPF_FIB_LKUP_RET_NOT_FWDED",
+    "BPF_FIB_LKUP_RET_FWD_DISABLED",
+    "BPF_FIB_LKUP_RET_UNSUPP_LWT",
+    "BPF_FIB_LKUP_RET_NO_NEIGH",
+    "BPF_FIB_LKUP_RET_FRAG_NEEDED",
+    "BPF_FIB_LKUP_RET_NO_SRC_ADDR",
+];
+const SUCCESS: u64 = 0;
+const NO_NEIGH: u64 = 7;
+const FRAG_NEEDED: u64 = 8;
+const NO_SRC_ADDR: u64 = 9;
+
+/// `bpf_fib_lookup(ctx, params, plen, flags)` (`bpf_xdp_fib_lookup`): one of
+/// `BPF_FIB_LKUP_RET_*` or an error. Whether there is a route is not the program's to know; what the
+/// call writes depends on how far it gets.
+pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    /// `BPF_FIB_LOOKUP_MASK`.
+    const FLAGS: u64 = 0x3f;
+    lifter.call_cost(at, None);
+    let (params, known) = (lifter.machine.value(2), lifter.state.regs[2]);
+    let (length, flags) = (lifter.machine.value(3), lifter.machine.value(4));
+    let emit = &mut lifter.machine.emit;
+    let length = emit.extract(length, 0, 32);
+    let short = emit.binary(BinaryOp::Slt, length, Operand::constant(32, fib::SIZE));
+    let flags = emit.extract(flags, 0, 32);
+    let others = emit.and(flags, Operand::constant(32, !FLAGS));
+    let no_others = emit.eq(others, Operand::constant(32, 0));
+    let wrong_flags = emit.not(no_others);
+    let invalid = emit.or(short, wrong_flags);
+    let family = emit.add(params, word(fib::FAMILY));
+    let family = emit.load(family, 1);
+    let v4 = emit.eq(family, Operand::constant(8, AF_INET));
+    let v6 = emit.eq(family, Operand::constant(8, AF_INET6));
+    // A kernel may be without IPv6.
+    let missing = lifter.error_of(&[0, -ENODEV]);
+    let missing6 = lifter.error_of(&[0, -ENODEV, -EAFNOSUPPORT]);
+    let last = CODES.len() as u64 - 1;
+    let emit = &mut lifter.machine.emit;
+    let code = emit.draw(NUMBER, Reading::Names(&CODES), 64, last);
+    let error = emit.select(v6, missing6, errno(EAFNOSUPPORT));
+    let error = emit.select(v4, missing, error);
+    let error = emit.select(invalid, errno(EINVAL), error);
+    let fine = emit.eq(error, word(0));
+    let result = emit.select(fine, code, error);
+    // There is nothing to write to in a smaller structure.
+    let shorter = matches!(lifter.state.regs[3], Known::Const(size) if size < fib::SIZE);
+    if !shorter {
+        write_route(lifter, params, (fine, code), (v4, flags));
+        lifter.state.clobber(known);
+    }
+    lifter.result(result, Known::NoStack);
+    Ok(())
+}
+
+/// What a look-up that is `fine` and ends with `code` writes to its parameters, for addresses of IPv4
+/// and with these flags.
+fn write_route(
+    lifter: &mut Lifter<'_>,
+    params: Operand,
+    (fine, code): (Operand, Operand),
+    (v4, flags): (Operand, Operand),
+) {
+    const SKIP_NEIGH: u8 = 2;
+    const TBID: u8 = 3;
+    const SRC: u8 = 4;
+    let emit = &mut lifter.machine.emit;
+    let mut is = |number| {
+        let same = emit.eq(code, word(number));
+        emit.and(fine, same)
+    };
+    let (success, no_neighbour) = (is(SUCCESS), is(NO_NEIGH));
+    let (too_long, no_source) = (is(FRAG_NEEDED), is(NO_SRC_ADDR));
+    let found = emit.or(success, no_neighbour);
+    let found = emit.or(found, no_source);
+    let told = emit.or(success, too_long);
+    let mut flag = |bit| emit.extract(flags, bit, 1);
+    let (skip_neighbour, table, source) = (flag(SKIP_NEIGH), flag(TBID), flag(SRC));
+    let place = |lifter: &mut Lifter<'_>, field| lifter.machine.emit.add(params, word(field));
+
+    let at = place(lifter, fib::MTU_RESULT);
+    lifter.number_if(told, at, (2, u16::MAX.into()), "params->mtu_result");
+    let at = place(lifter, fib::IFINDEX);
+    lifter.number_if(found, at, (4, INT_MAX), "params->ifindex");
+    let at = place(lifter, fib::RT_METRIC);
+    lifter.havoc_if(found, at, 4, "params->rt_metric");
+    // The gateway: of an IPv4 route, it may be one of IPv6.
+    let gateway6 = lifter.machine.emit.coin("family of the gateway", &["the route's", "IPv6"]);
+    let emit = &mut lifter.machine.emit;
+    let change = emit.and(v4, gateway6);
+    let change = emit.and(found, change);
+    let at = place(lifter, fib::FAMILY);
+    lifter.machine.emit.store_if(change, at, Operand::constant(8, AF_INET6));
+    let long = {
+        let emit = &mut lifter.machine.emit;
+        let v4_only = emit.not(change);
+        let short = emit.and(v4, v4_only);
+        let long = emit.not(short);
+        emit.and(found, long)
+    };
+    let at = place(lifter, fib::DST);
+    lifter.havoc_if(found, at, 4, "params->ipv4_dst");
+    let at = place(lifter, fib::DST + 4);
+    lifter.havoc_if(long, at, 12, "params->ipv6_dst");
+    let emit = &mut lifter.machine.emit;
+    let sourced = emit.and(found, source);
+    let v6 = emit.not(v4);
+    let sourced6 = emit.and(sourced, v6);
+    let at = place(lifter, fib::SRC);
+    lifter.havoc_if(sourced, at, 4, "params->ipv4_src");
+    let at = place(lifter, fib::SRC + 4);
+    lifter.havoc_if(sourced6, at, 12, "params->ipv6_src");
+    // The number of the table is taken out before the look-up; no VLAN is told at its end.
+    let at = place(lifter, fib::VLAN);
+    let looked = lifter.machine.emit.coin("whether a table was asked", &["no", "yes"]);
+    let emit = &mut lifter.machine.emit;
+    let taken = emit.and(fine, table);
+    let taken = emit.and(taken, looked);
+    let cleared = emit.or(success, taken);
+    emit.store_if(cleared, at, Operand::constant(32, 0));
+    let emit = &mut lifter.machine.emit;
+    let neighbour = emit.not(skip_neighbour);
+    let neighbour = emit.and(success, neighbour);
+    let at = place(lifter, fib::MACS);
+    lifter.havoc_if(neighbour, at, 12, "params->smac and dmac");
+}
