@@ -9,6 +9,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
+use slowpath_oracle::Oracle;
 use support::pin::pin;
 use support::twin::Twin;
 use support::{kernel, object, path};
@@ -45,7 +46,7 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
 fn agree(kernel: &Kernel, object: &Object, number: usize) -> Result<(), String> {
     let lifted = Twin::lifted(kernel, object, number)?;
     let mut rng = StdRng::seed_from_u64(number as u64);
-    let mut covered = BTreeSet::new();
+    let (mut covered, mut compared) = (BTreeSet::new(), 0);
     for _ in 0..SEQUENCES / EPOCH {
         let mut twin = Twin::of(kernel, object, number, lifted.clone())?;
         for _ in 0..EPOCH {
@@ -59,10 +60,12 @@ fn agree(kernel: &Kernel, object: &Object, number: usize) -> Result<(), String> 
                 .compare(&packet)
                 .map_err(|fault| format!("{} bytes, {}: {fault}", packet.len(), words.join(" ")))?;
             covered.extend(run.path.iter().map(|taken| taken.block));
+            compared += 1;
         }
     }
     let blocks = lifted.program.blocks.len();
     assert!(2 * covered.len() > blocks, "only {} of {blocks} blocks were run", covered.len());
+    Oracle::Kernel.compared(compared, "packets that choose calls");
     Ok(())
 }
 

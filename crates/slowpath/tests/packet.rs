@@ -1,5 +1,5 @@
-//! What becomes of a packet's bytes when its ends move: `objects/packet.bpf.c` has programs whose
-//! slow way depends on it.
+//! What becomes of a packet's bytes when its ends move, and what the kernel answers:
+//! `objects/packet.bpf.c` has programs whose slow way depends on it.
 
 use serde_json::Value;
 use slowpath::{Analysis, Event, Options, Request, Step};
@@ -10,7 +10,7 @@ use std::time::Duration;
 const SLOW: u64 = 40;
 
 /// The programs, in the order of the object, and whether their slow way can be taken.
-const PROGRAMS: [(&str, bool); 11] = [
+const PROGRAMS: [(&str, bool); 26] = [
     ("cleared", true),
     ("not_cleared", true),
     ("never_kept", false),
@@ -22,6 +22,21 @@ const PROGRAMS: [(&str, bool); 11] = [
     ("in_front", true),
     ("metadata_moves", true),
     ("metadata_never_changes", false),
+    ("never_a_long_sum", false),
+    ("never_another_sum", false),
+    ("sum_of_six_bytes", true),
+    ("loaded_in_part", true),
+    ("never_loaded_beyond", false),
+    ("never_a_device_without_route", false),
+    ("gateway_of_the_other_family", true),
+    ("never_another_family", false),
+    ("never_neighbours_without_address", false),
+    ("never_a_longer_mtu", false),
+    ("never_no_device_of_its_own", false),
+    ("never_an_event_beyond", false),
+    ("nobody_listens", true),
+    ("never_an_unknown_error", false),
+    ("never_a_socket_for_flags", false),
 ];
 
 /// The result of an analysis.
@@ -52,7 +67,7 @@ fn bound(program: usize) -> Value {
 }
 
 #[test]
-fn slow_ways_are_found_where_bytes_can_lead_there() {
+fn slow_ways_are_found_where_they_can_be_taken() {
     for (index, (name, possible)) in PROGRAMS.into_iter().enumerate() {
         let result = bound(index);
         assert_eq!(result["error"], Value::Null, "{name}");
@@ -66,4 +81,11 @@ fn slow_ways_are_found_where_bytes_can_lead_there() {
             result["paths"]
         );
     }
+}
+
+#[test]
+fn bytes_in_front_of_the_packet_are_named_with_their_value() {
+    let program = PROGRAMS.iter().position(|(name, _)| *name == "in_front").expect("it is there");
+    let assumptions = bound(program)["assumptions"].to_string();
+    assert!(assumptions.contains(" in front of the packet = 0x47"), "{assumptions}");
 }

@@ -1,4 +1,5 @@
-/* Programs whose slow way, SLOW accesses of memory, depends on what becomes of the packet's bytes.
+/* Programs whose slow way, SLOW accesses of memory, depends on what becomes of the packet's bytes, or
+ * on what the kernel answers.
  * Compiled with
  *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c packet.bpf.c -o packet.bpf.o
@@ -147,6 +148,138 @@ PROGRAM(metadata_never_changes)
 		return 0;
 	meta = (void *)(long)ctx->data_meta;
 	return (void *)(meta + 4) <= (void *)(long)ctx->data && meta[1] != 0x12345678;
+}
+
+/* Sums have 16 bits, whatever the sizes; there are no errors. */
+PROGRAM(never_a_long_sum)
+{
+	__u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 n = byte(ctx, 0) & 31;
+	asm volatile("" : "+r"(n));
+	if (data + 60 > end || n > 31)
+		return 0;
+	return (bpf_csum_diff(0, 0, (void *)data, n, 5) & ~0xffffULL) != 0;
+}
+
+PROGRAM(never_another_sum)
+{
+	__u32 words[2] = { 0x10001, 0x20002 }, n = byte(ctx, 0) & 7;
+	long sum;
+	asm volatile("" : "+r"(n));
+	if (n > 7)
+		return 0;
+	sum = bpf_csum_diff(0, 0, words, n, 0);
+	/* 1, 1 + 1, and the rest of the second word. */
+	return n == 0 ? sum != 0 : n == 4 ? sum != 2 : n == 6 ? sum != 4 : sum > 6;
+}
+
+PROGRAM(sum_of_six_bytes)
+{
+	__u32 words[2] = { 0x10001, 0x20002 }, n = byte(ctx, 0) & 7;
+	asm volatile("" : "+r"(n));
+	return n <= 7 && bpf_csum_diff(0, 0, words, n, 0) == 4;
+}
+
+PROGRAM(loaded_in_part)
+{
+	__u8 buffer[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	__u32 n = byte(ctx, 0) & 7;
+	asm volatile("" : "+r"(n));
+	if (n < 1 || n > 7 || bpf_xdp_load_bytes(ctx, 40, buffer, n))
+		return 0;
+	return buffer[4] == 77 && buffer[5] == 6;
+}
+
+PROGRAM(never_loaded_beyond)
+{
+	__u8 buffer[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	__u32 n = byte(ctx, 0) & 7;
+	asm volatile("" : "+r"(n));
+	if (n < 1 || n > 7 || bpf_xdp_load_bytes(ctx, 40, buffer, n))
+		return 0;
+	return buffer[7] != 8 || (n < 5 && buffer[4] != 5);
+}
+
+/* Routes: what stays where there is none, what may change where there is one. */
+static __always_inline int route(struct xdp_md *ctx, struct bpf_fib_lookup *fib, int family)
+{
+	__builtin_memset(fib, 0, sizeof(*fib));
+	fib->family = family;
+	fib->ifindex = 7;
+	return bpf_fib_lookup(ctx, fib, sizeof(*fib), 0);
+}
+
+PROGRAM(never_a_device_without_route)
+{
+	struct bpf_fib_lookup fib;
+	int code = route(ctx, &fib, 2);
+	return (code < 0 || (code >= 1 && code <= 6) || code == 8) && fib.ifindex != 7;
+}
+
+PROGRAM(gateway_of_the_other_family)
+{
+	struct bpf_fib_lookup fib;
+	return route(ctx, &fib, 2) == 0 && fib.family == 10;
+}
+
+PROGRAM(never_another_family)
+{
+	struct bpf_fib_lookup fib;
+	return route(ctx, &fib, 7) != -97 || fib.family != 7;
+}
+
+PROGRAM(never_neighbours_without_address)
+{
+	struct bpf_fib_lookup fib;
+	return route(ctx, &fib, 10) == BPF_FIB_LKUP_RET_NO_NEIGH && fib.smac[0] != 0;
+}
+
+/* Above 2^31 less a header, the kernel's sum overflows. */
+PROGRAM(never_a_longer_mtu)
+{
+	__u32 mtu = 0;
+	return bpf_check_mtu(ctx, 0, &mtu, 0, 0) == 1 && mtu >= 1514 && mtu < 1 << 30;
+}
+
+PROGRAM(never_no_device_of_its_own)
+{
+	__u32 mtu = 0;
+	return bpf_check_mtu(ctx, 0, &mtu, 0, 0) < 0;
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(max_entries, 4);
+	__uint(key_size, 4);
+	__uint(value_size, 4);
+} events SEC(".maps");
+
+PROGRAM(never_an_event_beyond)
+{
+	int index = byte(ctx, 0);
+	return index >= 4 && bpf_perf_event_output(ctx, &events, index, &index, 4) != -7;
+}
+
+PROGRAM(nobody_listens)
+{
+	int value = 0;
+	return bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, &value, 4) == -2;
+}
+
+PROGRAM(never_an_unknown_error)
+{
+	int value = 0;
+	return bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, &value, 4) == -1;
+}
+
+PROGRAM(never_a_socket_for_flags)
+{
+	struct bpf_sock_tuple tuple = {};
+	struct bpf_sock *socket = bpf_sk_lookup_tcp(ctx, &tuple, sizeof(tuple.ipv4), -1, 1);
+	if (!socket)
+		return 0;
+	bpf_sk_release(socket);
+	return 1;
 }
 
 char LICENSE[] SEC("license") = "GPL";
