@@ -160,6 +160,7 @@ def make_result(**changes: Any) -> Result:
             "solver_checks": 40,
             "solver_seconds": 0.05,
         },
+        "refusals": [],
         "error": None,
     }
     return result | changes  # type: ignore[return-value]

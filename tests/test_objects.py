@@ -51,9 +51,33 @@ def test_what_the_card_cannot_run() -> None:
     examples = sorted(path.relative_to(ROOT) for path in ROOT.glob("examples/*.bpf.o"))
     run = slowpath("bound", *examples)
     assert run.returncode == 3
-    assert all(line.count("--target ebpf") == 1 for line in run.stderr.splitlines())
+    for line in run.stderr.splitlines():  # further reasons are notes
+        assert line.startswith(("error: ", "note: "))
+        assert line.count("--target ebpf") == (1 if line.startswith("error: ") else 0)
+        assert line.startswith("error: ") or ": also section " in line
     check_golden(GOLDEN / "examples/card.txt", run.stdout)
     check_golden(GOLDEN / "examples/card.stderr", run.stderr)
+
+
+def test_all_that_the_card_lacks_is_listed() -> None:
+    """At once, the same by every command, each reason once."""
+    run = slowpath("bound", FILTER, "--format", "json")
+    (result,) = json.loads(run.stdout)["results"]
+    reasons = [refusal["reason"] for refusal in result["refusals"]]
+    assert len(reasons) == len(set(reasons)) > 1
+    first = result["refusals"][0]
+    assert first["place"] in result["error"]
+    assert first["reason"] in result["error"]
+    assert run.stderr.count(": also ") == len(reasons) - 1
+    compiled = slowpath("compile", FILTER).stderr
+    shown = json.loads(slowpath("show", FILTER, "--format", "json").stdout)["objects"][0]
+    assert shown["programs"][0]["card"] == {"instructions": None, "refusals": result["refusals"]}
+    annotated = slowpath("annotate", FILTER).stderr
+    for refusal in result["refusals"][1:]:
+        for text in (run.stderr, compiled, annotated):
+            assert f"also {refusal['place']}" in text
+            assert refusal["reason"] in text
+    assert slowpath("bound", FILTER, *COUNT, "--format", "json").stdout.count('"refusals":[]') == 1
 
 
 def test_verbose_report() -> None:

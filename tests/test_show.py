@@ -40,6 +40,7 @@ def test_every_key_is_documented() -> None:
     program = found["programs"][0]
     entries = (found, program, found["maps"][0], program["helpers"][0], program["listing"][0])
     keys = {key for entry in entries for key in entry} | {"reason", "first", "global", "line"}
+    keys |= {*program["card"], *program["card"]["refusals"][0]}
     assert not {key for key in keys if f"`{key}`" not in page}
 
 
@@ -114,6 +115,26 @@ def test_maps_and_their_uses() -> None:
     maps = {use["name"]: use["uses"] for use in objects(EXAMPLE)[0]["programs"][0]["maps"]}
     assert maps["flows"] == ["map_lookup_elem", "map_update_elem"]
     assert maps["events"] == ["ringbuf_reserve"]
+
+
+def test_what_runs_on_the_default_target() -> None:
+    files = ("examples/count_min.1.bpf.o", EXAMPLE, FEATURES)
+    found = objects(*files)
+    card = found[0]["programs"][0]["card"]
+    compiled = json.loads(slowpath("compile", files[0], "--format", "json").stdout)
+    assert card == {"instructions": len(compiled["instructions"]), "refusals": []}
+    refusals = found[1]["programs"][0]["card"]["refusals"]
+    assert found[1]["programs"][0]["card"]["instructions"] is None
+    assert any(refusal["reason"].startswith("bpf_ktime_get_ns") for refusal in refusals)
+    assert all(refusal["times"] >= 1 for refusal in refusals)
+    cards = {program["name"]: program["card"] for program in found[2]["programs"]}
+    assert cards["not_xdp"] is None
+    text = show(*files)
+    rows = {row.split()[1]: row.split()[-1] for row in text.splitlines() if row.count("  ") > 5}
+    assert (rows["count_min"], rows["flow_monitor"], rows["not_xdp"]) == ("yes", "no", "no")
+    for refusal in refusals:
+        assert text.count(f"not on agilio-cx-2x40: {refusal['place']}") >= 1
+        assert refusal["reason"] in text
 
 
 def test_what_is_not_supported_says_why() -> None:

@@ -12,7 +12,7 @@ from slowpath.kernels import Kernels
 from slowpath.plan import Plan, Task, Wishes
 from slowpath.printable import json_line
 from slowpath.progress import live_line
-from slowpath.results import NO_DETAIL, Detail, Result, failed_result
+from slowpath.results import NO_DETAIL, Detail, Result, failed_result, refusal_text
 from slowpath.terminal import error, note
 
 
@@ -105,9 +105,13 @@ class Complaints:
         if analysed.result["error"] is None:
             return
         complaint = self._blamed(analysed.task, analysed.result["error"])
-        if complaint not in self._said:
-            self._say(*complaint)
+        if complaint in self._said:
+            return
         self._said.add(complaint)
+        self._say(*complaint)
+        name = "" if analysed.task.program is None else f"{analysed.task.program.name}: "
+        for refusal in (analysed.result["refusals"] or [])[1:]:
+            note(f"note: {analysed.task.file}: {name}also {refusal_text(refusal)}")
 
     def _blamed(self, task: Task, message: str) -> tuple[str, str]:
         """The file to blame and the message; the engine knows files of options by the option."""

@@ -13,7 +13,7 @@ from slowpath.cli_objects import COMPILE, SHOW
 from slowpath.cli_parser import GENERAL, Say, command_parser, group_parser, read
 from slowpath.cli_targets import TARGETS
 from slowpath.exit_codes import ExitCode
-from slowpath.terminal import error, tell
+from slowpath.terminal import error, note, tell
 
 
 def _version(_parser: ArgumentParser) -> str:
@@ -79,4 +79,6 @@ def _run(path: str, command: Command, words: Sequence[str]) -> int:
         parser.error(f"Invalid value for '{wrong.option}': {wrong.reason}")
     except InputError as failure:
         error(failure.file, failure.reason)
+        for reason in failure.more:
+            note(f"note: {failure.file}: also {reason}")
         return ExitCode.INPUT

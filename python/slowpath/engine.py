@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from slowpath import _core
 from slowpath.inputs import InputError
-from slowpath.results import Detail, Result
+from slowpath.results import Detail, Refusal, Result, refusal_text
 
 if TYPE_CHECKING:
     from slowpath.compile_result import Compiled, Verification
@@ -184,9 +184,16 @@ def compile_program(file: str, data: bytes, choice: Choice, map_abi: str | None)
             _as_text(file), data, choice.program, _as_core(choice.kernel), map_abi=map_abi
         )
     except ValueError as problem:
-        raise InputError(file, str(problem)) from None
+        raise _refused(file, problem) from None
     compiled: Compiled = json.loads(text)
     return compiled
+
+
+def _refused(file: str, problem: ValueError) -> InputError:
+    """The error of a program that is not compiled: the first reason, and all others."""
+    reason, *rest = problem.args
+    refusals: list[Refusal] = json.loads(rest[0]) if rest else []
+    return InputError(file, reason, [refusal_text(refusal) for refusal in refusals[1:]])
 
 
 class Effort(NamedTuple):
@@ -221,7 +228,7 @@ def verify_program(
                 map_abi=map_abi,
             )
     except ValueError as problem:
-        raise InputError(file, str(problem)) from None
+        raise _refused(file, problem) from None
     verification: Verification = json.loads(text)
     return verification
 

@@ -1,5 +1,7 @@
 """Reads the files that a user names; says in one line why one cannot be read."""
 
+from collections.abc import Sequence
+
 _LARGEST_MEBIBYTES = 256
 """No program comes near; it keeps endless files (`/dev/zero`) from filling the memory."""
 
@@ -8,12 +10,13 @@ NO_SUCH_FILE = "no such file"
 
 
 class InputError(Exception):
-    """A file that cannot be used: which, and why in one line."""
+    """A file that cannot be used: which, and why in one line; further reasons, one line each."""
 
-    def __init__(self, file: str, reason: str) -> None:
+    def __init__(self, file: str, reason: str, more: Sequence[str] = ()) -> None:
         super().__init__(f"{file}: {reason}")
         self.file = file
         self.reason = reason
+        self.more = more
 
 
 def read_program(file: str) -> bytes:

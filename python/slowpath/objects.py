@@ -2,6 +2,8 @@
 
 from typing import TypedDict
 
+from slowpath.results import Refusal
+
 Subprogram = TypedDict("Subprogram", {"name": str, "first": int, "global": bool})
 """A function that a program can call, by name and first instruction."""
 
@@ -54,6 +56,13 @@ class Instruction(TypedDict):
     source: Line | None
 
 
+class Card(TypedDict):
+    """Whether the default target runs a program."""
+
+    instructions: int | None  # for the target; None: it cannot run the program
+    refusals: list[Refusal]
+
+
 class Program(TypedDict):
     """A program of an object. Instructions are counted in 8-byte slots, as the kernel does."""
 
@@ -70,6 +79,7 @@ class Program(TypedDict):
     unsupported: str | None  # why it cannot be analysed
     assumptions: list[str]
     loops: list[Loop]
+    card: Card | None  # None: no XDP program, or one that cannot be linked
     error: str | None
     listing: list[Instruction] | None
 

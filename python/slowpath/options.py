@@ -9,13 +9,12 @@ from slowpath import engine
 from slowpath.analyses import Work
 from slowpath.bound import Job
 from slowpath.inputs import read_text
-from slowpath.plan import OptionError, Target, Wishes
+from slowpath.plan import DEFAULT_TARGET, OptionError, Target, Wishes
 from slowpath.rates import METRICS, Metric, Rate, as_metric, parse_rate
 from slowpath.reporters import Format
 from slowpath.selection import Selection
 from slowpath.sources import Clang, is_c
 
-DEFAULT_TARGET = "agilio-cx-2x40"
 DEFAULT_MTU = 1500
 
 

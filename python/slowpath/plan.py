@@ -10,6 +10,9 @@ from slowpath.rates import METRICS, Metric
 from slowpath.selection import Selection, choose, list_programs, nothing_to_choose, remark_on
 from slowpath.sources import Clang, load_program
 
+DEFAULT_TARGET = "agilio-cx-2x40"
+"""The target of programs where none is given."""
+
 
 class OptionError(Exception):
     """A value on the command line that makes no sense."""

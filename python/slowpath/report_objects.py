@@ -5,7 +5,9 @@ from pathlib import PurePosixPath
 
 from slowpath.grid import grid
 from slowpath.objects import BpfObject, Call, Loop, Map, Program
+from slowpath.plan import DEFAULT_TARGET
 from slowpath.printable import one_line
+from slowpath.results import refusal_text
 from slowpath.terminal import Line
 
 _PROGRAM_COLUMNS = (
@@ -16,6 +18,7 @@ _PROGRAM_COLUMNS = (
     "subprograms",
     "source lines",
     "target ebpf",
+    DEFAULT_TARGET,
 )
 _MAP_COLUMNS = ("map", "kind", "key bytes", "value bytes", "max entries")
 
@@ -43,10 +46,12 @@ def object_report(shown: BpfObject, *, listing: bool) -> Iterator[Line]:
 def _program_row(program: Program) -> tuple[str, ...]:
     names = (program["section"], program["name"], program["kind"])
     if program["error"] is not None:
-        return (*names, "-", "-", "-", "no")
+        return (*names, "-", "-", "-", "no", "no")
     count, known = program["instructions"], program["instructions_with_source"]
     source = "known" if known == count else f"{known} of {count}" if known else "unknown"
-    return (*names, str(count), str(len(program["subprograms"])), source, _verdict(program))
+    functions, card = len(program["subprograms"]), program["card"]
+    runs = "no" if card is None or card["refusals"] else "yes"
+    return (*names, str(count), str(functions), source, _verdict(program), runs)
 
 
 def _verdict(program: Program) -> str:
@@ -83,6 +88,9 @@ def _remarks(program: Program) -> Iterator[Line]:
         yield Line(f"    assuming: {one_line(assumption)}")
     if program["unsupported"] is not None and program["error"] is None:
         yield Line(f"    not supported: {one_line(program['unsupported'])}", "yellow")
+    for refusal in [] if program["card"] is None else program["card"]["refusals"]:
+        if refusal["reason"] != program["unsupported"]:
+            yield Line(f"    not on {DEFAULT_TARGET}: {one_line(refusal_text(refusal))}", "yellow")
     for gap in program["unresolved"]:
         yield Line(f"    unresolved: {gap['instruction']}: {one_line(gap['reason'])}", "yellow")
 

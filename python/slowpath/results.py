@@ -117,6 +117,24 @@ class Profile(TypedDict):
     instructions: list[ProfileInstruction]
 
 
+class Refusal(TypedDict):
+    """Something that a device cannot run."""
+
+    instruction: int | None  # None: the program as a whole
+    place: str  # section, instruction and source line; empty for the program as a whole
+    reason: str
+    hint: str  # empty: nothing helps but another target
+    times: int  # instructions that are refused for this reason
+
+
+def refusal_text(refusal: Refusal) -> str:
+    """A refusal in words."""
+    more = refusal["times"] - 1
+    others = f" and {more} more instruction{'s'[: more > 1]}" if more else ""
+    place = f"{refusal['place']}{others}: " if refusal["place"] else ""
+    return place + "; ".join(filter(None, (refusal["reason"], refusal["hint"])))
+
+
 class Stats(TypedDict):
     """What the search did."""
 
@@ -145,6 +163,7 @@ class Result(TypedDict):
     profile: Profile | None  # of the path behind the guarantee
     assumptions: list[str]
     stats: Stats
+    refusals: list[Refusal] | None  # None: written by an older version
     error: str | None
 
 
@@ -269,5 +288,6 @@ def failed_result(file: str, target: str, metric: str, error: str) -> Result:
             "solver_checks": 0,
             "solver_seconds": 0.0,
         },
+        "refusals": [],
         "error": error,
     }

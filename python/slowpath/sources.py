@@ -14,10 +14,11 @@ _HEAD = 1 << 16
 _ELF = b"\x7fELF"
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 """Magic numbers of LLVM bitcode, and of its wrapper (LLVM Bitcode File Format)."""
-_LISTING = re.compile(rb"^\s*[0-9A-Fa-f]+:\s+(\.[0-9]+\s|([0-9A-Fa-f]{2} ){4})", re.MULTILINE)
-"""A line of an NFP listing, or of the disassembly of an object."""
+_LISTING = re.compile(rb"^[ \t]*[0-9A-Fa-f]+:[ \t]+(\.[0-9]+\s|([0-9A-Fa-f]{2} ){4})", re.MULTILINE)
+"""A line of an NFP listing, or of the disassembly of an object. Here and below, each line is looked
+at once, however long it is or blank."""
 _TEXTS = {
-    "ll": rb'^(; ModuleID = |source_filename = "|target (datalayout|triple) = "|define .*@.*{)',
+    "ll": rb'^(; ModuleID = |source_filename = "|target (datalayout|triple) = "|define .{0,80}@)',
     "c": rb"^[ \t]*#[ \t]*(include[ \t]*[<\"]|define[ \t]|if|pragma[ \t])",
     "s": rb"^[ \t]*\.(text|file|section|globl|global|type|size|p2align)\b",
 }

@@ -25,6 +25,7 @@ mod liveness;
 mod multiply;
 mod optimize;
 mod packet;
+mod refusal;
 mod shift;
 mod stack;
 mod step;
@@ -34,6 +35,7 @@ mod zero_extension;
 
 pub use error::CompileError;
 pub use helper::ROOM;
+pub use refusal::{Refusal, Refusals};
 
 use slowpath_bpf::lift::{LiftOptions, lift, registers};
 use slowpath_bpf::{BpfProgram, Object};
@@ -91,7 +93,8 @@ pub struct Compiled {
 /// Compiles a program for the card.
 ///
 /// # Errors
-/// [`CompileError`] for programs that the card cannot run, with the instruction and the reason.
+/// [`CompileError`] for programs that the card cannot run, with all instructions and reasons that can
+/// be told without compiling further.
 pub fn compile(
     object: &Object,
     program: &BpfProgram,
@@ -101,8 +104,12 @@ pub fn compile(
     let lifted = lift(object, program, &given)?;
     let registers = registers(object, program, &given)?;
     let mut plan = step::Plan::new(object, program, &lifted, &registers);
-    subset::check(&plan, options.map_abi)?;
-    optimize::optimize(&mut plan)?;
+    let mut refused = subset::refused(&plan, options.map_abi);
+    refused.extend(optimize::leave_out(&mut plan));
+    if let Some(refusals) = Refusals::of(refused) {
+        return Err(CompileError::Refused(refusals));
+    }
+    optimize::optimize(&mut plan);
     let asm = translate::translate(&plan, options.map_abi)?;
     let (length, room) = (asm.insns.len(), options.map_abi.firmware().instructions);
     if length > room {

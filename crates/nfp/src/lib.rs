@@ -21,7 +21,9 @@ mod parse;
 mod print;
 pub mod word;
 
-pub use codegen::{CompileError, CompileOptions, Compiled, MapAbi, ROOM, compile};
+pub use codegen::{
+    CompileError, CompileOptions, Compiled, MapAbi, ROOM, Refusal, Refusals, compile,
+};
 pub use insn::{Address, BranchCondition, Insn, MemCommand};
 pub use lift::{LiftCause, LiftError, LiftOptions, lift};
 pub use listing::{FIRST_EXIT, Listing, Numbered};

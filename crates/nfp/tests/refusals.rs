@@ -296,3 +296,127 @@ fn jumps_over_dead_code_are_left_out() {
     let unknown = load(Size::B, 3, 6, 0);
     assert!(length(&[unknown, jump(1, 1), dead]) > length(&[unknown, dead]), "either way");
 }
+
+/// What is refused, where, and how often; of the program as a whole behind all instructions.
+fn all_refusals(
+    object: &Object,
+    body: &[Insn],
+    abi: MapAbi,
+) -> Vec<(Option<usize>, String, usize)> {
+    match compiled(object, body, abi) {
+        Err(CompileError::Refused(refusals)) => {
+            refusals.iter().map(|one| (one.slot, one.what.clone(), one.times)).collect()
+        }
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+#[test]
+fn all_reasons_are_listed_each_once() {
+    let object = object();
+    let swap = Insn::Swap { kind: SwapKind::Le, size: Size::H, dst: r(4) };
+    let body = [
+        load(Size::DW, 3, 6, 0),
+        imm(AluOp::Mod, 3, 7), // slot 7
+        load(Size::H, 4, 6, 8),
+        swap, // 9
+        imm(AluOp::Mod, 4, 5),
+        load(Size::DW, 5, 6, 0),
+        imm(AluOp::Div, 5, 3), // 12
+        swap,
+        imm(AluOp::Mod, 5, 9),
+    ];
+    let found = all_refusals(&object, &body, MapAbi::ArrayPointer);
+    let expected = [
+        (Some(7), "a remainder: the card has no instruction for it", 3),
+        (Some(9), "a conversion to little-endian", 2),
+        (Some(12), "a dividend that may need more than 32 bits", 1),
+    ];
+    assert_eq!(found, expected.map(|(slot, what, times)| (slot, what.to_owned(), times)));
+    let text = refusal(&object, &body, MapAbi::ArrayPointer);
+    assert!(text.contains("instruction 7 and 2 more instructions: a remainder"), "{text}");
+}
+
+/// A reason does not depend on what else is refused.
+#[test]
+fn reasons_do_not_hide_each_other() {
+    let object = object();
+    let half = load(Size::H, 4, 6, 8);
+    let pieces: Vec<Vec<Insn>> = vec![
+        vec![load(Size::DW, 3, 6, 0), imm(AluOp::Mod, 3, 7)],
+        vec![half, imm(AluOp::Mul, 4, -7)],
+        vec![half, imm(AluOp::Div, 4, -7)],
+        vec![half, Insn::Swap { kind: SwapKind::Always, size: Size::H, dst: r(4) }],
+        vec![Insn::MoveSigned { width: Width::W64, from: Size::B, dst: r(3), src: r(6) }],
+        vec![Insn::Store { size: Size::B, base: r(6), offset: 0, src: Source::Imm(1) }],
+    ];
+    let reasons = |body: &[Insn]| {
+        let found = all_refusals(&object, body, MapAbi::ArrayPointer);
+        found.into_iter().map(|(_, what, _)| what).collect::<Vec<_>>()
+    };
+    let alone: Vec<String> = pieces.iter().flat_map(|piece| reasons(piece)).collect();
+    assert_eq!(alone.len(), pieces.len());
+    assert_eq!(reasons(&pieces.concat()), alone);
+}
+
+#[test]
+fn the_program_as_a_whole_is_refused_beside_its_instructions() {
+    let mut object = object();
+    object.maps.push(object.maps[0].clone());
+    object.maps[1].name = "second".to_owned();
+    object.maps[1].kind = MapKind::HASH;
+    let mut body = element();
+    let mut second = element();
+    second[4] = Insn::LoadImm64 { dst: r(1), value: Imm64::Map(1) };
+    body.extend(second);
+    body.push(Insn::Call(Call::Helper(HELPER_TIME)));
+    let found = all_refusals(&object, &body, MapAbi::ArrayPointer);
+    let texts: Vec<&str> = found.iter().map(|(_, what, _)| what.as_str()).collect();
+    let name = &object.maps[0].name;
+    assert_eq!(
+        texts,
+        [
+            format!("maps {name} and second; the firmware has one array").as_str(),
+            "map second is of type hash; the firmware has one array",
+            "bpf_ktime_get_ns, which the card does not have",
+        ]
+    );
+}
+
+/// What is done with the result of a call that the card has not is no reason of its own.
+#[test]
+fn what_follows_from_a_refused_call_is_left_out() {
+    const HELPER_RINGBUF_RESERVE: i32 = 131;
+    let mut object = object();
+    object.maps[0].kind = MapKind::RINGBUF;
+    let body = vec![
+        Insn::LoadImm64 { dst: r(1), value: Imm64::Map(0) },
+        Insn::SecondSlot,
+        imm(AluOp::Mov, 2, 8),
+        imm(AluOp::Mov, 3, 0),
+        Insn::Call(Call::Helper(HELPER_RINGBUF_RESERVE)),
+        Insn::Branch {
+            width: Width::W64,
+            cond: Condition::Eq,
+            dst: r(0),
+            src: Source::Imm(0),
+            offset: 5,
+        },
+        imm(AluOp::Mov, 3, 1),
+        store(Size::DW, 0, 0, 3),
+        alu(AluOp::Mov, 1, Source::Reg(r(0))),
+        imm(AluOp::Mov, 2, 0),
+        Insn::Call(Call::Helper(HELPER_RINGBUF_RESERVE + 1)),
+    ];
+    let found = all_refusals(&object, &body, MapAbi::ArrayPointer);
+    let texts: Vec<&str> = found.iter().map(|(_, what, _)| what.as_str()).collect();
+    let name = &object.maps[0].name;
+    assert_eq!(
+        texts,
+        [
+            format!("map {name} is of type ringbuf; the firmware has one array").as_str(),
+            "bpf_ringbuf_reserve, which the card does not have",
+            "bpf_ringbuf_submit, which the card does not have",
+        ]
+    );
+}

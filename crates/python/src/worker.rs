@@ -68,7 +68,13 @@ pub fn run<T: Send + 'static>(
     }
 }
 
-/// What the user can mend is a `ValueError`.
+/// What the user can mend is a `ValueError`: a text and, where there are several reasons, all of them
+/// as JSON.
 pub fn as_value_error(error: slowpath::Error) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    match serde_json::to_string(error.refusals()) {
+        Ok(refusals) if !error.refusals().is_empty() => {
+            PyValueError::new_err((error.to_string(), refusals))
+        }
+        _ => PyValueError::new_err(error.to_string()),
+    }
 }

@@ -32,6 +32,7 @@ fn nothing(request: &Request) -> ProgramResult {
         profile: None,
         assumptions: Vec::new(),
         stats: Stats::default(),
+        refusals: Vec::new(),
         error: None,
     }
 }
@@ -64,6 +65,7 @@ pub(crate) fn run(request: &Request, control: &Control) {
             detail.stopped = Some(why.to_owned());
         }
         detail.usage = error.is_usage();
+        result.refusals = error.refusals().to_vec();
         result.error = Some(error.to_string());
         (result.guarantee, result.naive, result.profile) = (None, None, None);
         result.paths.clear();

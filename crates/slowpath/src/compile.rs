@@ -5,6 +5,7 @@
 use crate::Error;
 use crate::frontend::{link_object, parse_object};
 use crate::options::Request;
+use crate::refusal::Refusal;
 use crate::show::ShownLine;
 use serde::Serialize;
 use slowpath_bpf::insn::Insn;
@@ -31,12 +32,12 @@ impl Compilation {
 
 /// What may help a program that the card cannot run; not one that nothing here understands.
 fn refused(error: CompileError) -> Error {
-    let text = error.to_string();
-    if matches!(error, CompileError::Lift(_)) || text.contains("--target ebpf") {
-        return Error::Input(text);
+    let mut text = error.to_string();
+    let CompileError::Refused(refusals) = error else { return Error::Input(text) };
+    if !text.contains("--target ebpf") {
+        text += " (the card cannot run this program; --target ebpf counts its instructions)";
     }
-    let way_out = "the card cannot run this program; --target ebpf counts its instructions";
-    Error::Input(format!("{text} ({way_out})"))
+    Error::Refused { text, refusals: Refusal::all(&refusals) }
 }
 
 fn map_abi(name: &Option<String>) -> Result<MapAbi, Error> {

@@ -1,5 +1,6 @@
 //! Why a program has no guarantee.
 
+use crate::refusal::Refusal;
 use slowpath_exec::concrete::ConcreteError;
 use slowpath_search::SearchError;
 use slowpath_smt::SolverError;
@@ -13,6 +14,14 @@ pub enum Error {
     /// The file is none that a front end reads.
     #[error("{0}")]
     Input(String),
+    /// The device cannot run the program.
+    #[error("{text}")]
+    Refused {
+        /// The first reason, and another way.
+        text: String,
+        /// All reasons.
+        refusals: Vec<Refusal>,
+    },
     /// The target or its prices.
     #[error("{place}{error}{hint}")]
     Target {
@@ -51,6 +60,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// All that the device lacks, if that is the error.
+    pub fn refusals(&self) -> &[Refusal] {
+        match self {
+            Error::Refused { refusals, .. } => refusals,
+            _ => &[],
+        }
+    }
+
     /// What a panic said.
     pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Self {
         let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());

@@ -13,6 +13,7 @@ mod error;
 mod frontend;
 mod loops;
 mod options;
+mod refusal;
 mod report;
 mod result;
 mod show;
@@ -24,6 +25,7 @@ pub use compile::compile;
 pub use error::Error;
 pub use frontend::{Kernel, ProgramInfo, programs};
 pub use options::{Options, Request};
+pub use refusal::Refusal;
 pub use show::{ShowRequest, show};
 pub use verify::{Counterexample, ElementByte, Left, Verification, verify, verify_listing};
 

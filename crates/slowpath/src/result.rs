@@ -1,5 +1,6 @@
 //! Results as data, ready to be serialised; the format is documented in `docs/json.md`.
 
+use crate::refusal::Refusal;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -22,6 +23,8 @@ pub(crate) struct ProgramResult {
     pub profile: Option<Profile>,
     pub assumptions: Vec<String>,
     pub stats: Stats,
+    /// All that the device lacks for the program.
+    pub refusals: Vec<Refusal>,
     pub error: Option<String>,
 }
 

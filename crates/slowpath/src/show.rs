@@ -8,8 +8,10 @@
 mod calls;
 mod loops;
 
+use crate::compile::Compilation;
 use crate::frontend::{Kernel, Lifted, lift_object};
 use crate::options::Request;
+use crate::refusal::Refusal;
 use crate::{Error, Options};
 use calls::{ShownCall, ShownMapUse};
 use loops::ShownLoop;
@@ -45,8 +47,18 @@ struct ShownProgram {
     unsupported: Option<String>,
     assumptions: Vec<String>,
     loops: Vec<ShownLoop>,
+    /// Whether the card runs it; null where it is no XDP program, or cannot be linked.
+    card: Option<ShownCard>,
     error: Option<String>,
     listing: Option<Vec<ShownInsn>>,
+}
+
+/// A program on the card, compiled with default options.
+#[derive(Serialize)]
+struct ShownCard {
+    /// Instructions for the card; null when it cannot run the program.
+    instructions: Option<usize>,
+    refusals: Vec<Refusal>,
 }
 
 #[derive(Serialize)]
@@ -134,14 +146,34 @@ pub fn show(request: &ShowRequest, stop: &dyn Fn() -> bool) -> Result<String, Er
 
 /// The program as an analysis with default options sees it.
 fn lifted(request: &ShowRequest, program: usize, object: &Object) -> Result<Lifted, Error> {
-    let request = Request {
+    lift_object(&default_request(request, program), object, PACKETS)
+}
+
+/// An analysis of a program with default options.
+fn default_request(request: &ShowRequest, program: usize) -> Request {
+    Request {
         file: request.file.clone(),
         data: Vec::new(),
         program,
         kernel: request.kernel.clone(),
         options: Options::default(),
-    };
-    lift_object(&request, object, PACKETS)
+    }
+}
+
+/// What compiling the program for the card with default options says.
+fn card(request: &ShowRequest, program: usize, object: &Object) -> ShownCard {
+    let compiled = Compilation::of(&default_request(request, program), object);
+    match compiled {
+        Ok(compilation) => ShownCard {
+            instructions: Some(compilation.compiled.listing.len()),
+            refusals: Vec::new(),
+        },
+        Err(Error::Refused { refusals, .. }) => ShownCard { instructions: None, refusals },
+        Err(error) => ShownCard {
+            instructions: None,
+            refusals: vec![Refusal::not_understood(error.to_string())],
+        },
+    }
 }
 
 /// Least and greatest packet length in bytes: those of target `ebpf`.
@@ -176,6 +208,8 @@ fn program(
         },
         kind => (Some(format!("a program of type {kind}, not XDP")), Vec::new(), Vec::new()),
     };
+    let card = matches!(entry.kind, ProgramKind::Xdp | ProgramKind::Unknown)
+        .then(|| card(request, index, object));
     let subprogram = |s: &slowpath_bpf::Subprogram| ShownSubprogram {
         name: s.name.clone(),
         first: s.first,
@@ -196,6 +230,7 @@ fn program(
         unsupported,
         assumptions,
         loops,
+        card,
         unresolved: linked.unresolved.iter().map(unresolved).collect(),
         listing: request.listing.then(|| listing(object, &linked)),
         ..shown

@@ -1,6 +1,6 @@
-//! Why the card cannot run a program: one line with the place, the cause and a way out.
+//! Why a program is not compiled for the card.
 
-use slowpath_bpf::BpfProgram;
+use super::refusal::{Refusal, Refusals};
 use slowpath_bpf::lift::LiftError;
 use thiserror::Error;
 
@@ -10,49 +10,33 @@ pub enum CompileError {
     /// The program has no meaning that could be compiled.
     #[error(transparent)]
     Lift(#[from] LiftError),
-    /// The card has not what an instruction needs.
-    #[error("{place}: {what}; {hint}")]
-    Instruction {
-        /// Slot of the instruction in the linked program.
-        slot: usize,
-        /// Section, instruction and source line.
-        place: String,
-        /// What is missing.
-        what: String,
-        /// What may help.
-        hint: String,
-    },
-    /// The program as a whole does not fit.
-    #[error("{what}; {hint}")]
-    Program {
-        /// What does not fit.
-        what: String,
-        /// What may help.
-        hint: String,
-    },
+    /// The card has not what the program needs.
+    #[error("{0}")]
+    Refused(Refusals),
 }
 
 impl CompileError {
     pub(super) fn program(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        CompileError::Program { what: what.into(), hint: hint.into() }
-    }
-
-    pub(super) fn at(program: &BpfProgram, slot: usize, cause: Cause) -> Self {
-        let place = program.place_text(slot);
-        let Cause { what, hint } = cause;
-        CompileError::Instruction { slot, place, what, hint }
+        CompileError::Refused(Refusals::one(Refusal::of_program(what, hint)))
     }
 }
 
 /// What is wrong with an instruction.
 #[derive(Clone, Debug)]
 pub(super) struct Cause {
-    what: String,
-    hint: String,
+    pub what: String,
+    pub hint: String,
+    /// Whether it may only be so because of a call that the card has not: of its result, nothing is
+    /// known.
+    pub may_follow: bool,
 }
 
 impl Cause {
     pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Cause { what: what.into(), hint: hint.into() }
+        Cause { what: what.into(), hint: hint.into(), may_follow: false }
+    }
+
+    pub fn may_follow(self) -> Self {
+        Cause { may_follow: true, ..self }
     }
 }

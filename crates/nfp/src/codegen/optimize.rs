@@ -12,26 +12,29 @@ use std::collections::BTreeSet;
 
 use slowpath_bpf::insn::{AluOp, Insn, Source, Width};
 
-use super::error::{Cause, CompileError};
+use super::error::Cause;
+use super::refusal::Refusal;
 use super::step::Plan;
 
-/// Runs all of them.
-///
-/// # Errors
-/// [`CompileError`] for jumps to an instruction that is left out, which the driver cannot compile.
-pub(super) fn optimize(plan: &mut Plan<'_>) -> Result<(), CompileError> {
+/// Runs the first, which can refuse a program: jumps to an instruction that is left out are such that
+/// the driver cannot compile.
+pub(super) fn leave_out(plan: &mut Plan<'_>) -> Vec<Refusal> {
     let left_out = skip_saved_context(plan);
-    for (slot, step) in plan.steps.iter().enumerate().filter(|(_, step)| !step.skipped) {
-        if step.target.is_some_and(|target| left_out.contains(&target)) {
-            let what = "a jump back to the program's first instruction";
-            let cause = Cause::new(what, "begin the loop behind it");
-            return Err(CompileError::at(plan.program, slot, cause));
-        }
-    }
+    let jumps = plan.steps.iter().enumerate().filter(|(_, step)| {
+        !step.skipped && step.target.is_some_and(|target| left_out.contains(&target))
+    });
+    let refused = jumps.map(|(slot, _)| {
+        let what = "a jump back to the program's first instruction";
+        Refusal::at(plan.program, slot, Cause::new(what, "begin the loop behind it"))
+    });
+    refused.collect()
+}
+
+/// Runs all that follow.
+pub(super) fn optimize(plan: &mut Plan<'_>) {
     negate::negate(plan);
     gather::gather(plan);
     cache::share(plan);
-    Ok(())
 }
 
 /// Programs begin with `r6 = r1`; the context's address means nothing on the card

@@ -12,7 +12,8 @@ use slowpath_bpf::lift::RegisterValue;
 
 use maps::{Use, Uses, map_supported, mark};
 
-use super::error::{Cause, CompileError};
+use super::error::Cause;
+use super::refusal::Refusal;
 use super::step::{Plan, access_offset, constant_offset};
 use super::{MapAbi, helper};
 
@@ -23,17 +24,23 @@ pub(super) const RX_QUEUE_INDEX: i64 = 16;
 
 const CARD: &str = "the card cannot run it; --target ebpf counts instructions instead";
 
-/// Refuses a program that the card cannot run, with the first instruction that it cannot run.
-///
-/// # Errors
-/// [`CompileError`] with the instruction, its source line and what the card lacks.
-pub(super) fn check(plan: &Plan<'_>, abi: MapAbi) -> Result<(), CompileError> {
-    let mut uses = Uses::new();
-    for slot in (0..plan.steps.len()).filter(|&slot| plan.is_live(slot)) {
-        let checked = instruction(plan, slot, abi, &mut uses);
-        checked.map_err(|cause| CompileError::at(plan.program, slot, cause))?;
+/// What the card cannot run of a program: every such instruction, then the program as a whole.
+pub(super) fn refused(plan: &Plan<'_>, abi: MapAbi) -> Vec<Refusal> {
+    let mut uses = Uses::of(plan);
+    let live = (0..plan.steps.len()).filter(|&slot| plan.is_live(slot));
+    let causes =
+        live.filter_map(|slot| Some((slot, instruction(plan, slot, abi, &mut uses).err()?)));
+    let mut causes: Vec<(usize, Cause)> = causes.collect();
+    if causes.iter().any(|(slot, _)| matches!(plan.steps[*slot].insn, Insn::Call(_))) {
+        causes.retain(|(_, cause)| !cause.may_follow);
     }
-    stack(plan)
+    let refused = causes.into_iter().map(|(slot, cause)| Refusal::at(plan.program, slot, cause));
+    refused.chain(stack(plan)).collect()
+}
+
+fn global_data() -> Cause {
+    let hint = "make it a constant or an element of an array map";
+    Cause::new("a global variable: the card has no global data", hint)
 }
 
 fn unsupported(what: impl Into<String>) -> Cause {
@@ -54,11 +61,8 @@ fn instruction(plan: &Plan<'_>, slot: usize, abi: MapAbi, uses: &mut Uses) -> Re
         }
         Insn::LoadImm64 { value, .. } => match value {
             Imm64::Value(_) => Ok(()),
-            Imm64::Map(map) => map_supported(plan, map, abi),
-            Imm64::MapValue { .. } => Err(Cause::new(
-                "a global variable: the card has no global data",
-                "make it a constant or an element of an array map",
-            )),
+            Imm64::Map(map) => map_supported(plan, map, abi, uses),
+            Imm64::MapValue { .. } => Err(global_data()),
             _ => Err(unsupported("the address of something other than a map")),
         },
         Insn::Load { signed: true, .. } => Err(unsupported("a load with sign extension (cpu=v4)")),
@@ -173,11 +177,12 @@ fn pointer(
     match value {
         RegisterValue::Packet => Ok(()),
         RegisterValue::Stack { .. } => stack_access(plan, slot, base),
-        RegisterValue::Data { .. } => Err(unsupported("a global variable")),
+        RegisterValue::Data { .. } => Err(global_data()),
         RegisterValue::Other => Err(Cause::new(
             "a pointer whose kind is not the same on all ways to the instruction",
             "give each kind of pointer its own access",
-        )),
+        )
+        .may_follow()),
         _ => Err(unsupported("a kind of pointer that the card does not know")),
     }
 }
@@ -252,8 +257,14 @@ fn atomic(
         let hint = "the card knows __sync_fetch_and_add whose result is not used";
         return Err(Cause::new("an atomic operation that is no plain addition", hint));
     }
-    let RegisterValue::MapValue { map, .. } = plan.value(slot, base) else {
-        return Err(unsupported("an atomic addition to something other than a map's element"));
+    let map = match plan.value(slot, base) {
+        RegisterValue::MapValue { map, .. } => map,
+        RegisterValue::Data { .. } => return Err(global_data()),
+        value => {
+            let cause = unsupported("an atomic addition to something other than a map's element");
+            let unknown = value == RegisterValue::Other;
+            return Err(if unknown { cause.may_follow() } else { cause });
+        }
     };
     match plan.value(slot, src) {
         RegisterValue::Other | RegisterValue::Constant(_) => {}
@@ -264,16 +275,16 @@ fn atomic(
 }
 
 /// The stack of a program and of all functions that it calls (`nfp_bpf_get_stack_usage`).
-fn stack(plan: &Plan<'_>) -> Result<(), CompileError> {
+fn stack(plan: &Plan<'_>) -> Option<Refusal> {
     /// Bytes that the firmware has for each thread (`NFD_BPF_STACK_SZ` of the public firmware).
     const LARGEST: u32 = 512;
     let used = deepest(plan, 0, 0);
     if used <= LARGEST {
-        return Ok(());
+        return None;
     }
     let what =
         format!("{used} bytes of stack with the functions it calls; the firmware has {LARGEST}");
-    Err(CompileError::program(what, "use fewer or smaller variables, or fewer nested calls"))
+    Some(Refusal::of_program(what, "use fewer or smaller variables, or fewer nested calls"))
 }
 
 /// Bytes of stack that a function and those it calls use.

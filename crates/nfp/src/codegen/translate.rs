@@ -6,6 +6,7 @@ use slowpath_bpf::lift::RegisterValue;
 
 use super::assembler::{Assembler, Goal};
 use super::error::{Cause, CompileError};
+use super::refusal::{Refusal, Refusals};
 use super::stack::{Access, Direction};
 use super::step::{Function, Plan, constant_offset, pair};
 use super::subset::{DATA_END, RX_QUEUE_INDEX};
@@ -19,11 +20,16 @@ use crate::Insn;
 pub(super) fn translate(plan: &Plan<'_>, abi: MapAbi) -> Result<Assembler, CompileError> {
     let mut translation = Translation { plan, abi, asm: Assembler::default(), starts: Vec::new() };
     frame::start(&mut translation.asm);
+    let mut refused = Vec::new();
     for slot in 0..plan.steps.len() {
         translation.starts.push(translation.asm.here());
         translation.asm.origin = Some(slot);
-        let step = translation.step(slot);
-        step.map_err(|cause| CompileError::at(plan.program, slot, cause))?;
+        if let Err(cause) = translation.step(slot) {
+            refused.push(Refusal::at(plan.program, slot, cause));
+        }
+    }
+    if let Some(refusals) = Refusals::of(refused) {
+        return Err(CompileError::Refused(refusals));
     }
     translation.asm.origin = None;
     frame::end(&mut translation.asm);

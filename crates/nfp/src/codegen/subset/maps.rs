@@ -18,8 +18,27 @@ pub(super) enum Use {
     Atomic,
 }
 
-/// The use of each word of map values, by map and word.
-pub(super) type Uses = BTreeMap<(u32, i64), Use>;
+/// What a program uses of maps.
+pub(super) struct Uses {
+    /// Numbers of the maps, in the order in which the program names them.
+    maps: Vec<u32>,
+    /// The use of each word of map values, by map and word.
+    words: BTreeMap<(u32, i64), Use>,
+}
+
+impl Uses {
+    /// The maps that a program names; nothing is known of words yet.
+    pub fn of(plan: &Plan<'_>) -> Self {
+        let live = (0..plan.steps.len()).filter(|&slot| plan.is_live(slot));
+        let named = live.filter_map(|slot| match plan.steps[slot].insn {
+            Insn::LoadImm64 { value: Imm64::Map(map), .. } => Some(map),
+            _ => None,
+        });
+        let mut known = BTreeSet::new();
+        let maps = named.filter(|&map| known.insert(map)).collect();
+        Uses { maps, words: BTreeMap::new() }
+    }
+}
 
 /// Notes how words of a map's value are used (`nfp_bpf_map_mark_used`).
 pub(super) fn mark(
@@ -42,7 +61,7 @@ pub(super) fn mark(
             return Err(Cause::new(what, "the kernel's verifier refuses such a program"));
         }
         for word in first / 4..=(end - 1) / 4 {
-            if *uses.entry((map, word)).or_insert(use_) != use_ {
+            if *uses.words.entry((map, word)).or_insert(use_) != use_ {
                 let offset = 4 * word;
                 let what =
                     format!("the word at offset {offset} of a map's element is read and added to");
@@ -55,40 +74,41 @@ pub(super) fn mark(
 }
 
 /// Maps that the firmware has.
-pub(super) fn map_supported(plan: &Plan<'_>, number: u32, abi: MapAbi) -> Result<(), Cause> {
+pub(super) fn map_supported(
+    plan: &Plan<'_>,
+    number: u32,
+    abi: MapAbi,
+    uses: &Uses,
+) -> Result<(), Cause> {
     let Some(map) = plan.map(number) else { return Ok(()) };
     match abi {
-        MapAbi::ArrayPointer => array(plan, number, map),
+        MapAbi::ArrayPointer => array(plan, map, uses),
         MapAbi::Call => call_map(map),
     }
 }
 
 /// The one array map of the paper's firmware (`nfp_bpf_map_alloc` of its driver).
-fn array(plan: &Plan<'_>, number: u32, map: &MapDef) -> Result<(), Cause> {
+fn array(plan: &Plan<'_>, map: &MapDef, uses: &Uses) -> Result<(), Cause> {
     /// Bytes of the array.
     const LARGEST: u64 = 1 << 30;
     let MapDef { name, kind, key_size, value_size, max_entries, flags, .. } = map;
-    let stock = match call_map(map) {
-        Ok(()) => {
-            "--map-abi call compiles it for the stock firmware, whose map costs are not published"
-        }
-        Err(_) => CARD,
+    let mut all = uses.maps.iter().filter_map(|&map| plan.map(map));
+    let stock = if all.all(|map| call_map(map).is_ok()) {
+        "--map-abi call compiles it for the stock firmware, whose map costs are not published"
+    } else {
+        CARD
     };
     if *kind != MapKind::ARRAY {
         let what = format!("map {name} is of type {kind}; the firmware has one array");
         return Err(Cause::new(what, stock));
     }
-    let other =
-        (0..plan.steps.len()).filter(|&slot| plan.is_live(slot)).find_map(|slot| {
-            match plan.steps[slot].insn {
-                Insn::LoadImm64 { value: Imm64::Map(other), .. } if other != number => {
-                    plan.map(other)
-                }
-                _ => None,
-            }
-        });
-    if let Some(other) = other {
-        let what = format!("maps {name} and {}; the firmware has one array", other.name);
+    if let Some((last, first)) = uses.maps.split_last().filter(|(_, first)| !first.is_empty()) {
+        let names = |numbers: &[u32]| {
+            let names = numbers.iter().filter_map(|&map| plan.map(map));
+            names.map(|map| map.name.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let what =
+            format!("maps {} and {}; the firmware has one array", names(first), names(&[*last]));
         return Err(Cause::new(what, stock));
     }
     let rounded = u64::from(*value_size).next_power_of_two();

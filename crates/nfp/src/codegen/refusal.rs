@@ -1,0 +1,95 @@
+//! What the card lacks for a program: all of it, each with the place, the cause and a way out.
+
+use std::fmt;
+
+use slowpath_bpf::BpfProgram;
+
+use super::error::Cause;
+
+/// Something that the card cannot run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Slot of the first such instruction in the linked program; `None` where it is the program as
+    /// a whole.
+    pub slot: Option<usize>,
+    /// Section, instruction and source line; empty where it is the program as a whole.
+    pub place: String,
+    /// What is missing.
+    pub what: String,
+    /// What may help.
+    pub hint: String,
+    /// How many instructions are refused for this reason; 1 for the program as a whole.
+    pub times: usize,
+}
+
+impl Refusal {
+    pub(super) fn of_program(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Refusal { slot: None, place: String::new(), what: what.into(), hint: hint.into(), times: 1 }
+    }
+
+    pub(super) fn at(program: &BpfProgram, slot: usize, cause: Cause) -> Self {
+        let Cause { what, hint, .. } = cause;
+        Refusal { slot: Some(slot), place: program.place_text(slot), what, hint, times: 1 }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Refusal { place, what, hint, times, .. } = self;
+        f.write_str(place)?;
+        match times {
+            0 | 1 => {}
+            2 => f.write_str(" and 1 more instruction")?,
+            _ => write!(f, " and {} more instructions", times - 1)?,
+        }
+        let separator = if place.is_empty() { "" } else { ": " };
+        write!(f, "{separator}{what}; {hint}")
+    }
+}
+
+/// At least one refusal, each reason once, in the order in which they were found. Its text is that
+/// of the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusals {
+    first: Refusal,
+    others: Vec<Refusal>,
+}
+
+impl Refusals {
+    pub(super) fn one(first: Refusal) -> Self {
+        Refusals { first, others: Vec::new() }
+    }
+
+    /// `None` where nothing is refused.
+    pub(super) fn of(all: Vec<Refusal>) -> Option<Self> {
+        let mut all = all.into_iter();
+        let mut refusals = Refusals::one(all.next()?);
+        // Places in `others` by reason: programs can have very many instructions of very many maps.
+        let mut places = std::collections::HashMap::new();
+        for refusal in all {
+            let first = &mut refusals.first;
+            if (&first.what, &first.hint) == (&refusal.what, &refusal.hint) {
+                first.times += 1;
+                continue;
+            }
+            let reason = (refusal.what.clone(), refusal.hint.clone());
+            let place = *places.entry(reason).or_insert(refusals.others.len());
+            match refusals.others.get_mut(place) {
+                Some(known) => known.times += 1,
+                None => refusals.others.push(refusal),
+            }
+        }
+        Some(refusals)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Refusal> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+}
+
+impl fmt::Display for Refusals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.first.fmt(f)
+    }
+}

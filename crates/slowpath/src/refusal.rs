@@ -1,0 +1,42 @@
+//! What a device lacks for a program, as data; the format is documented in `docs/json.md`.
+
+use serde::Serialize;
+use slowpath_nfp::Refusals;
+
+/// Something that the device cannot run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Refusal {
+    /// The first such instruction of the linked program; null where it is the program as a whole.
+    pub instruction: Option<usize>,
+    /// Section, instruction and source line; empty where it is the program as a whole.
+    pub place: String,
+    /// What is missing.
+    pub reason: String,
+    /// What may help; empty where nothing does but another target.
+    pub hint: String,
+    /// How many instructions are refused for this reason.
+    pub times: usize,
+}
+
+impl Refusal {
+    /// What cannot be compiled because nobody knows what it does.
+    pub(crate) fn not_understood(reason: String) -> Self {
+        Refusal { instruction: None, place: String::new(), reason, hint: String::new(), times: 1 }
+    }
+
+    /// All of them.
+    pub(crate) fn all(refusals: &Refusals) -> Vec<Self> {
+        let shown = |refusal: &slowpath_nfp::Refusal| Refusal {
+            instruction: refusal.slot,
+            place: refusal.place.clone(),
+            reason: refusal.what.clone(),
+            // That there is another target is said once.
+            hint: Some(&refusal.hint)
+                .filter(|hint| !hint.contains("--target ebpf"))
+                .cloned()
+                .unwrap_or_default(),
+            times: refusal.times,
+        };
+        refusals.iter().map(shown).collect()
+    }
+}
