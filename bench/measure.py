@@ -37,16 +37,16 @@ class Run(NamedTuple):
 
     @property
     def status(self) -> str:
-        """`exact`, `bounds`, `refused`, or `some paths`.
+        """`exact`, `conditional`, `bounds`, `refused`, or `some paths`.
 
-        The last: the guarantee is exact, but other paths that were asked for are missing.
+        The last: the slowest path is known, but other paths that were asked for are missing.
         """
         if self.result["error"]:
             return "refused"
         guarantee = self.result["guarantee"]
-        if not guarantee["exact"]:
+        if guarantee["verdict"] == "bound":
             return "bounds"
-        return "some paths" if guarantee["stopped"] else "exact"
+        return "some paths" if guarantee["stopped"] else str(guarantee["verdict"])
 
 
 class Usage(NamedTuple):

@@ -2,7 +2,8 @@
 """What `slowpath bound` answers for a collection of BPF objects, by project and reason.
 
 Runs every program of a manifest on its own, with a deadline, and writes Markdown tables: how many are
-answered exactly, with a bound that the deadline cut short, or refused, and why; and how long it took.
+answered exactly, exactly under conditions, with a bound that the deadline cut short, or refused, and
+why; on which conditions answers depend; and how long it took.
 A crash or a process that ignores its deadline is listed and makes the exit code 1.
 
 The manifest is JSON: a list of {"project", "url", "object", "section", "program", "accepted"}, where
@@ -25,7 +26,9 @@ from typing import NamedTuple
 
 QUICK = 5  # seconds
 MOST = 0.9  # of the programs
-OUTCOMES = ["exact", "bounds", "refused", "broken"]
+OUTCOMES = ["exact", "conditional", "bounds", "refused", "broken"]
+SHOWN = OUTCOMES[:4]
+ANSWERED = OUTCOMES[:3]
 
 PLACE = re.compile(
     r"^section .*?, instruction \d+(?: \(.*?:\d+\))?: |^(?:\S+:\d+: )?instruction \S+: "
@@ -54,6 +57,7 @@ class Answer(NamedTuple):
     outcome: str
     reason: str
     seconds: float
+    conditions: tuple[str, ...] = ()  # without the names that differ from program to program
 
 
 def classify(error: str) -> str:
@@ -62,6 +66,28 @@ def classify(error: str) -> str:
     for pattern, general in NAMES:
         reason = pattern.sub(general, reason)
     return reason
+
+
+CONDITIONS = [
+    (
+        re.compile(r"^(?:paths end at tail calls through|slots of|pointers to values of|map) \S+"),
+        None,
+    ),
+    (re.compile(r"the loop at .*? runs"), "a loop runs"),
+    (re.compile(r"no map is both in \S+ and in \S+"), "no map is in two maps of maps"),
+    (re.compile(r" is not in \S+ as well"), " is in no map of maps as well"),
+]
+
+
+def condition(sentence: str) -> str:
+    """An assumption without the names that differ from program to program."""
+    for pattern, general in CONDITIONS:
+        sentence = pattern.sub(general or _without_last, sentence)
+    return sentence
+
+
+def _without_last(match: re.Match[str]) -> str:
+    return f"{match[0].rsplit(' ', 1)[0]} …"
 
 
 def ask(slowpath: str, entry: dict, deadline: float) -> Answer:
@@ -90,9 +116,10 @@ def ask(slowpath: str, entry: dict, deadline: float) -> Answer:
         if "deadline" in result["error"]:
             return Answer("bounds", "no bound before the deadline", seconds)
         return Answer("broken" if broken else "refused", classify(result["error"]), seconds)
-    if result["guarantee"]["exact"]:
-        return Answer("exact", "", seconds)
-    return Answer("bounds", result["guarantee"]["stopped"] or "", seconds)
+    conditions = tuple(sorted({condition(text) for text in result["assumptions"]}))
+    if result["guarantee"]["verdict"] != "bound":
+        return Answer(result["guarantee"]["verdict"], "", seconds, conditions)
+    return Answer("bounds", result["guarantee"]["stopped"] or "", seconds, conditions)
 
 
 def table(entries: list[dict], answers: list[Answer]) -> str:
@@ -102,15 +129,15 @@ def table(entries: list[dict], answers: list[Answer]) -> str:
     wanted: Counter = Counter()
     for entry, answer in zip(entries, answers, strict=True):
         projects[entry["project"]][answer.outcome] += 1
-        if answer.outcome not in ("exact", "bounds"):
+        if answer.outcome not in ANSWERED:
             reasons[answer.reason] += 1
             wanted[answer.reason] += entry["accepted"] is True
-    lines = ["| project | programs | exact | bounds | refused |", "|---|---|---|---|---|"]
+    lines = [f"| project | programs | {' | '.join(SHOWN)} |", f"|{'---|' * (len(SHOWN) + 2)}"]
     for project, counts in sorted(projects.items()):
-        cells = [sum(counts.values()), *(counts[outcome] for outcome in OUTCOMES[:3])]
+        cells = [sum(counts.values()), *(counts[outcome] for outcome in SHOWN)]
         lines.append(f"| {project} | " + " | ".join(map(str, cells)) + " |")
     total = Counter(answer.outcome for answer in answers)
-    cells = [len(answers), *(total[outcome] for outcome in OUTCOMES[:3])]
+    cells = [len(answers), *(total[outcome] for outcome in SHOWN)]
     lines.append("| **all** | " + " | ".join(map(str, cells)) + " |")
     lines += [
         "",
@@ -119,6 +146,9 @@ def table(entries: list[dict], answers: list[Answer]) -> str:
     ]
     for reason, count in reasons.most_common():
         lines.append(f"| {reason} | {count} | {wanted[reason]} |")
+    conditions = Counter(text for answer in answers for text in answer.conditions)
+    lines += ["", "| depends on | programs |", "|---|---|"]
+    lines += [f"| {text} | {count} |" for text, count in conditions.most_common()]
     return "\n".join([*lines, "", duration(answers)])
 
 

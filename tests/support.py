@@ -70,6 +70,7 @@ def make_bound(**changes: Any) -> Bound:
         "bitrate_bps": 24_708_860_759.4937,
         "packetrate_pps": 50_632_911.3924,
         "counts": None,
+        "verdict": "exact",
         "exact": True,
         "stopped": None,
         "bottleneck": "processing",
@@ -80,6 +81,10 @@ def make_bound(**changes: Any) -> Bound:
             "line": 117_647_058.8235,
         },
     }
+    if "exact" in changes:
+        changes = {"verdict": "exact" if changes["exact"] else "bound"} | changes
+    elif "verdict" in changes:
+        changes["exact"] = changes["verdict"] == "exact"
     return bound | changes  # type: ignore[return-value]
 
 
@@ -99,6 +104,7 @@ def make_path(**changes: Any) -> PathResult:
             "length": 61,
             "maps": {"dram": [{"offset": 16, "bytes": "01000000"}]},
             "unknowns": [],
+            "environment": [],
         },
     }
     return path | changes  # type: ignore[return-value]
@@ -151,6 +157,8 @@ def make_result(**changes: Any) -> Result:
         "paths": [make_path()],
         "profile": make_profile(),
         "assumptions": [],
+        "cuts": [],
+        "notes": [],
         "stats": {
             "seconds": 0.125,
             "candidates": 34,

@@ -39,6 +39,7 @@ CODE: Detail = {
     ],
     "stopped": None,
     "usage": False,
+    "unmatched": [],
 }
 
 

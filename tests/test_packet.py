@@ -12,7 +12,9 @@ from support import make_path
 def packet(text: str) -> list[int | None]:
     """A packet from hex with `--`; blanks are for the reader."""
     cells = "".join(text.split())
-    return witness_bytes({"packet": cells, "length": len(cells) // 2, "maps": {}, "unknowns": []})
+    return witness_bytes(
+        {"packet": cells, "length": len(cells) // 2, "maps": {}, "unknowns": [], "environment": []}
+    )
 
 
 def names(text: str) -> list[tuple[str, int]]:
@@ -23,7 +25,9 @@ ANY_MACS = "--" * 12
 
 
 def test_notation() -> None:
-    assert witness_bytes({"packet": "0a--ff", "length": 5, "maps": {}, "unknowns": []}) == [
+    assert witness_bytes(
+        {"packet": "0a--ff", "length": 5, "maps": {}, "unknowns": [], "environment": []}
+    ) == [
         10,
         None,
         255,
@@ -35,7 +39,9 @@ def test_notation() -> None:
 @pytest.mark.parametrize("broken", ["0", "zz", "0a-"])
 def test_broken_notation(broken: str) -> None:
     with pytest.raises(ValueError, match="hex"):
-        witness_bytes({"packet": broken, "length": 2, "maps": {}, "unknowns": []})
+        witness_bytes(
+            {"packet": broken, "length": 2, "maps": {}, "unknowns": [], "environment": []}
+        )
 
 
 def test_wire_bytes_fill_with_zeros() -> None:

@@ -84,7 +84,8 @@ def hostile_result(side: str) -> dict[str, Any]:
 
     def changed(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: changed(one) for key, one in value.items()}
+            # The verdict is one of a few words, or the results are refused.
+            return {k: one if k == "verdict" else changed(one) for k, one in value.items()}
         if isinstance(value, list):
             return [changed(one) for one in value]
         return f"@{HOSTILE}\ud83d{value}\n|`<b>" if isinstance(value, str) else value

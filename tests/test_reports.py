@@ -32,6 +32,7 @@ DETAIL: Detail = {
     "code": [],
     "stopped": None,
     "usage": False,
+    "unmatched": [],
 }
 FAILED = failed_result("bad.asm", "agilio-cx-2x40", "bitrate", "bad.asm:3: no such thing")
 OPEN = make_result(
@@ -55,6 +56,7 @@ SOURCE = make_result(
                 "length": 60,
                 "maps": {"flows": [{"key": "00000001", "value": "ff"}], "empty": []},
                 "unknowns": [],
+                "environment": [],
             },
         )
     ],

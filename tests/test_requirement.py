@@ -6,7 +6,15 @@ import pytest
 
 from slowpath.exit_codes import ExitCode, worst
 from slowpath.rates import Rate
-from slowpath.requirement import Decision, decide, explain, reproduce
+from slowpath.requirement import (
+    Decision,
+    Most,
+    Requirement,
+    decide,
+    explain,
+    parse_requirement,
+    reproduce,
+)
 from slowpath.results import Result, metric_rate
 from support import make_bound, make_path, make_result
 
@@ -70,6 +78,74 @@ SLOW = make_path(bitrate_bps=25e9, packetrate_pps=51e6)
 def test_decision(result: Result, required: Rate, decision: Decision, sentence: str) -> None:
     assert decide(result, required) is decision
     assert explain(result, required, decision) == sentence
+
+
+COUNTS = {"instructions": 120, "memory accesses": 9}
+COUNTED = make_result(
+    target="ebpf",
+    metric="instructions",
+    guarantee=make_bound(counts=COUNTS, bitrate_bps=None, packetrate_pps=None),
+    paths=[make_path(cost=COUNTS, bitrate_bps=None, packetrate_pps=None)],
+)
+LOOSE = COUNTED | {
+    "guarantee": make_bound(counts=COUNTS, exact=False, stopped="deadline"),
+    "paths": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("result", "most", "decision", "sentence"),
+    [
+        (
+            COUNTED,
+            120,
+            Decision.MET,
+            "120 instructions guaranteed, at most 120 instructions required",
+        ),
+        (
+            COUNTED,
+            119,
+            Decision.FAILED,
+            "up to 120 instructions, at most 119 instructions required",
+        ),
+        (
+            LOOSE,
+            119,
+            Decision.UNDECIDED,
+            "undecided: at most 119 instructions required, at most 120 instructions guaranteed "
+            "(deadline)",
+        ),
+        (
+            LOOSE | {"paths": [make_path(cost=COUNTS | {"instructions": 100})]},
+            99,
+            Decision.FAILED,
+            "a packet is known that causes 100 instructions, at most 99 instructions required",
+        ),
+    ],
+)
+def test_counts(result: Result, most: int, decision: Decision, sentence: str) -> None:
+    required = Most(most, "instructions")
+    assert decide(result, required) is decision
+    assert explain(result, required, decision) == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "required"),
+    [
+        ("<=4000 instructions", Most(4000, "instructions")),
+        (" <= 7 Memory Accesses ", Most(7, "memory-accesses")),
+        ("<=7memory-accesses", Most(7, "memory-accesses")),
+        ("40 Gbit/s", Rate(40e9, "bitrate")),
+    ],
+)
+def test_requirements_are_read(text: str, required: Requirement) -> None:
+    assert parse_requirement(text) == required
+
+
+@pytest.mark.parametrize("text", ["<4 instructions", "<=instructions", "<=4", ">=4 x", "<=-4 x"])
+def test_what_is_no_requirement(text: str) -> None:
+    with pytest.raises(ValueError, match="write for example '<=4000 instructions'"):
+        parse_requirement(text)
 
 
 def test_a_rate_that_is_just_reached_is_met() -> None:

@@ -51,6 +51,39 @@ def test_newer_and_older_versions() -> None:
     assert read(older)[0]["profile"] is None
 
 
+@pytest.mark.parametrize(
+    ("exact", "assumptions", "verdict"),
+    [
+        (True, [], "exact"),
+        (True, ["a"], "conditional"),
+        (False, [], "bound"),
+        (False, ["a"], "bound"),
+    ],
+)
+def test_verdicts_of_older_versions(exact: bool, assumptions: list[str], verdict: str) -> None:
+    older: Any = {"results": [make_result(assumptions=assumptions, guarantee=make_bound())]}
+    older = json.loads(json.dumps(older))
+    (result,) = older["results"]
+    for key in ("cuts", "notes"):
+        del result[key]
+    for bound in ("guarantee", "naive"):
+        del result[bound]["verdict"]
+    result["guarantee"]["exact"] = exact
+    del result["paths"][0]["witness"]["environment"]
+    (read_back,) = read(older)
+    assert read_back["guarantee"] is not None
+    assert read_back["guarantee"]["verdict"] == verdict
+    assert read_back["guarantee"]["exact"] is (verdict == "exact")
+    assert read_back["cuts"] is None
+
+
+def test_verdicts_are_words_of_a_list() -> None:
+    bad: Any = {"results": [json.loads(json.dumps(make_result()))]}
+    bad["results"][0]["guarantee"]["verdict"] = "sure"
+    with pytest.raises(InputError, match="should be exact, conditional or bound"):
+        read(bad)
+
+
 @settings(deadline=None)
 @given(JSON)
 def test_other_json_is_refused(document: object) -> None:

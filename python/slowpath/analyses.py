@@ -91,6 +91,26 @@ def judge(analysed: Analysed) -> ExitCode:
     return ExitCode.INPUT if analysed.detail["stopped"] is None else ExitCode.UNDECIDED
 
 
+class Unmatched:
+    """Says on standard error which limits of `--unroll` are about lines of no program."""
+
+    def __init__(self) -> None:
+        self._pieces: set[str] | None = None
+
+    def add(self, analysed: Analysed) -> None:
+        """Takes note of the limits that a program has no code for."""
+        pieces = set(analysed.detail["unmatched"])
+        if analysed.result["error"] is not None and not pieces:
+            return  # it may have failed before anybody looked
+        self._pieces = pieces if self._pieces is None else self._pieces & pieces
+
+    def complain(self) -> ExitCode:
+        """Says it at the end."""
+        for piece in sorted(self._pieces or ()):
+            error(f"--unroll {piece}", "no program that was analysed has code at this line")
+        return ExitCode.USAGE if self._pieces else ExitCode.FINE
+
+
 class Complaints:
     """Says on standard error why programs could not be analysed."""
 

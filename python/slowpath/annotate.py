@@ -3,7 +3,15 @@
 from typing import Literal, NamedTuple
 
 from slowpath import engine
-from slowpath.analyses import Analysed, Complaints, Work, analyse_all, judge, note_remarks
+from slowpath.analyses import (
+    Analysed,
+    Complaints,
+    Unmatched,
+    Work,
+    analyse_all,
+    judge,
+    note_remarks,
+)
 from slowpath.annotate_report import annotation_report, headline
 from slowpath.annotate_rows import Annotation, annotation
 from slowpath.annotate_sources import Source, find_source
@@ -31,7 +39,7 @@ def annotate(work: Work, wanted: Wanted) -> ExitCode:
     kernels = Kernels(work.btf)
     plan = make_plan(work.files, work.wishes)
     note_remarks(plan)
-    complaints = Complaints(work)
+    complaints, unmatched = Complaints(work), Unmatched()
     work = work._replace(options=work.options._replace(code=True))
     codes = list[ExitCode]()
     if wanted.form == "json":
@@ -45,10 +53,11 @@ def annotate(work: Work, wanted: Wanted) -> ExitCode:
                 out("")
             _report(analysed, annotated, wanted)
         complaints.add(analysed)
+        unmatched.add(analysed)
         codes.append(judge(analysed))
     if wanted.form == "json":
         out("]}")
-    return worst(codes)
+    return worst([*codes, unmatched.complain()])
 
 
 def _report(analysed: Analysed, annotated: Annotation, wanted: Wanted) -> None:

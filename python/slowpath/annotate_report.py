@@ -19,7 +19,7 @@ from slowpath.grid import grid
 from slowpath.printable import one_line
 from slowpath.report_path import assumption_lines, labelled
 from slowpath.report_single import format_cycles
-from slowpath.results import Result, cost_words, is_count
+from slowpath.results import Result, cost_words, is_count, is_found
 from slowpath.terminal import Line
 
 _HOT = 0.05
@@ -57,7 +57,7 @@ def headline(result: Result) -> Iterator[Line]:
         yield report_single.title_line(result)
         yield from report_single.guarantee_lines(result, guarantee)
         yield report_single.bottleneck_line(result, guarantee)
-    if not guarantee["exact"]:
+    if not is_found(guarantee):
         yield labelled("costs", "of the path that sets this bound; no packet needs to take it")
 
 

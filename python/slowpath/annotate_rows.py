@@ -7,7 +7,7 @@ not on the path, and lines that several functions have inlined are joined.
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
-from slowpath.results import Detail, Profile, Result, counted, is_count
+from slowpath.results import Detail, Profile, Result, Verdict, counted, is_count
 
 Costs = dict[str, float]
 
@@ -47,7 +47,9 @@ class Annotation(TypedDict):
     program: str
     target: str
     metric: str
-    exact: bool  # whether a packet takes the path
+    verdict: Verdict | None  # None after an error
+    exact: bool  # whether the verdict is that
+    assumptions: list[str]
     stopped: str | None
     component: str | None  # shares are of its cost; None after an error
     cost: Costs
@@ -103,7 +105,9 @@ def annotation(result: Result, detail: Detail) -> Annotation:
         "program": result["program"],
         "target": result["target"],
         "metric": result["metric"],
+        "verdict": None if guarantee is None else guarantee["verdict"],
         "exact": guarantee is not None and guarantee["exact"],
+        "assumptions": result["assumptions"],
         "stopped": None if guarantee is None else guarantee["stopped"],
         "component": component,
         "cost": {},

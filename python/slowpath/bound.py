@@ -6,16 +6,31 @@ analysed in `analyses`, results are written by `reporters`.
 
 from typing import NamedTuple
 
-from slowpath.analyses import Analysed, Complaints, Work, analyse_all, judge, note_remarks
+from slowpath.analyses import (
+    Analysed,
+    Complaints,
+    Unmatched,
+    Work,
+    analyse_all,
+    judge,
+    note_remarks,
+)
 from slowpath.exit_codes import ExitCode, worst
 from slowpath.inputs import write_error
 from slowpath.kernels import Kernels
 from slowpath.packet import wire_bytes
 from slowpath.pcap import write_pcap
 from slowpath.plan import make_plan
-from slowpath.rates import Rate
 from slowpath.reporters import Format, choose_reporter
-from slowpath.requirement import Decision, decide, explain, reproduce
+from slowpath.requirement import (
+    Decision,
+    Requirement,
+    decide,
+    explain,
+    refusal,
+    relied_on,
+    reproduce,
+)
 from slowpath.terminal import error, note, out_lines
 
 
@@ -23,7 +38,8 @@ class Job(NamedTuple):
     """What the command line asks for."""
 
     work: Work
-    requirement: Rate | None
+    requirement: Requirement | None
+    accept: bool  # limits of loops below what is known of them
     form: Format
     pcap: str | None
     verbose: bool
@@ -43,7 +59,7 @@ def run(job: Job) -> ExitCode:
     note_remarks(plan)
     labels = [task.label for task in plan.tasks]
     reporter = choose_reporter(job.form, labels, verbose=job.verbose)
-    complaints = Complaints(job.work)
+    complaints, unmatched = Complaints(job.work), Unmatched()
     codes, packets = list[ExitCode](), list[bytes]()
     options = job.work.options._replace(path_details=reporter.described_paths)
     out_lines(reporter.start())
@@ -55,7 +71,9 @@ def run(job: Job) -> ExitCode:
         out_lines(reporter.add(analysed.result, analysed.detail, analysed.text))
         complaints.add(analysed)
         _complain(job, analysed, code)
+        unmatched.add(analysed)
     out_lines(reporter.finish())
+    codes.append(unmatched.complain())
     if job.pcap is not None:
         _save_packets(job.pcap, packets)
     return worst(codes)
@@ -65,15 +83,27 @@ def _judge(job: Job, analysed: Analysed) -> ExitCode:
     code = judge(analysed)
     if code is not ExitCode.FINE or job.requirement is None:
         return code
-    return ExitCode(decide(analysed.result, job.requirement).value)
+    code = ExitCode(decide(analysed.result, job.requirement).value)
+    return ExitCode.FAILED if code is ExitCode.FINE and _is_cut(job, analysed) else code
+
+
+def _is_cut(job: Job, analysed: Analysed) -> bool:
+    """Whether loops are cut that are known to run more often, and nobody accepted that."""
+    return bool(analysed.result["cuts"]) and not job.accept
 
 
 def _complain(job: Job, analysed: Analysed, code: ExitCode) -> None:
-    """Says on standard error that a requirement is not met, and how to see it again."""
+    """Says on standard error why a requirement is not met, or what it relies on that it is."""
     task, result = analysed.task, analysed.result
-    if result["error"] is not None or job.requirement is None or code is ExitCode.FINE:
+    if result["error"] is not None or job.requirement is None:
         return
-    error(task.label, explain(result, job.requirement, Decision(code)))
+    decision = decide(result, job.requirement)
+    if code is ExitCode.FINE:
+        for sentence in relied_on(result):
+            note(f"note: {task.label}: --require is met if {sentence}")
+        return
+    cut = decision is Decision.MET
+    error(task.label, refusal(result) if cut else explain(result, job.requirement, decision))
     options = ["--target", task.target.name, "--metric", task.metric]
     note(f"reproduce: {reproduce('bound', [task.file], [*options, *job.work.reproduce])}")
 

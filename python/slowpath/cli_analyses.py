@@ -10,7 +10,9 @@ def _bound(given: Namespace) -> int:
     from slowpath.bound import run
     from slowpath.options import make_job
 
-    typed = analysis(given, given.file)._replace(paths=given.paths, require=given.require)
+    typed = analysis(given, given.file)._replace(
+        paths=given.paths, require=given.require, accept=given.accept_assumptions
+    )
     job = make_job(given.file, typed, given.format, given.pcap, verbose=given.verbose)
     return run(job)
 
@@ -40,8 +42,17 @@ BOUND = Command(
         option(
             GUARANTEE,
             "--require",
-            metavar="RATE",
-            help="Fail unless this rate is guaranteed: 40Gbit/s, 10Mpps.",
+            metavar="RATE|'<=COUNT'",
+            help="Fail unless this rate is guaranteed: 40Gbit/s, 10Mpps; on targets that count, "
+            "unless no packet exceeds this count: '<=4000 instructions', '<=300 memory-accesses'. "
+            "What a guarantee that meets it depends on is said.",
+        ),
+        option(
+            GUARANTEE,
+            "--accept-assumptions",
+            action="store_true",
+            help="Let --require be met although --unroll N@LOCATION cuts loops that are known to "
+            "run more often.",
         ),
         option(
             SEARCH,

@@ -72,9 +72,9 @@ UNROLL = option(
     SEARCH,
     "--unroll",
     metavar="N|N@LOCATION,...",
-    help="Most iterations of loops (0: no limit), or of the loop at a location: FILE:LINE or "
-    ".INSTRUCTION. Only loops whose limit cannot be derived need one; the error names their "
-    "locations.",
+    help="Most iterations of loops whose limit cannot be derived (0: no limit), or of the loop at "
+    "a location: FILE:LINE or .INSTRUCTION; errors name the locations. A limit with a location "
+    "also cuts a loop that is known to run more often, and the result says so.",
 )
 MTU = option(
     GUARANTEE,

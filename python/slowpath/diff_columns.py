@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from slowpath.diff_pairs import Pair
 from slowpath.rates import as_metric
-from slowpath.results import Result, is_count
+from slowpath.results import Result, is_count, is_found
 
 Value = float | str | None
 
@@ -108,13 +108,13 @@ def numbers_of(result: Result) -> dict[str, float | None]:
         numbers |= {name.replace(" ", "_"): n for name, n in (guarantee["counts"] or {}).items()}
     elif profile is not None:
         numbers |= {f"{name.replace(' ', '_')}_cycles": c for name, c in profile["cost"].items()}
-    if guarantee["exact"] and result["paths"]:
+    if is_found(guarantee) and result["paths"]:
         numbers["min_packet_size"] = result["paths"][0]["min_packet_size"]
     return numbers
 
 
 def text_of(result: Result, name: str) -> str | None:
-    """A text of a result; the verdict is `exact`, `bound` (the search stopped) or `error`."""
+    """A text of a result; the verdict is that of the guarantee, or `error`."""
     guarantee = result["guarantee"]
     if name == "error":
         return result["error"]
@@ -122,7 +122,7 @@ def text_of(result: Result, name: str) -> str | None:
         return None if guarantee is None else guarantee["bottleneck"]
     if guarantee is None:
         return "error"
-    return "exact" if guarantee["exact"] else "bound"
+    return guarantee["verdict"]
 
 
 def change_of(row: Row) -> str:

@@ -8,7 +8,7 @@ NOT_AVAILABLE = "N/A"
 
 
 def cell(row: Row, column: str) -> str:
-    """The text of a value; a guarantee that is not exact is marked with `>=` or `<=`."""
+    """The text of a value; a guarantee that is not exact is marked with `>=`, `<=` or `(if)`."""
     value = row.known(column)
     if value is None or isinstance(value, str):
         return NOT_AVAILABLE if value is None else value
@@ -23,7 +23,7 @@ def cell(row: Row, column: str) -> str:
         size = format_rate(abs(value), rate) if rate else format_cycles(abs(value))
         return sign + size
     text = format_cycles(value) if rate is None else _rate(row, column, value)
-    return _mark(row, base, suffix) + text
+    return _mark(row, base, suffix) + text + _condition(row, base, suffix)
 
 
 def _rate(row: Row, column: str, value: float) -> str:
@@ -40,6 +40,12 @@ def _mark(row: Row, base: str, suffix: str) -> str:
     if base != row.metric or row.known(f"verdict_{suffix}") != "bound":
         return ""
     return ">= " if more_is_better(base) else "<= "
+
+
+def _condition(row: Row, base: str, suffix: str) -> str:
+    """Marks a guarantee that is exact under conditions."""
+    conditional = base == row.metric and row.known(f"verdict_{suffix}") == "conditional"
+    return " (if)" if conditional else ""
 
 
 def format_percent(value: float) -> str:

@@ -77,12 +77,13 @@ def failures(rows: Sequence[Row], gates: Sequence[Gate], allowed: Allowed = _NON
 def _known(row: Row, gate: Gate) -> str:
     column = full_name(gate.condition.column, row.values)
     reason = f"{column} is {cell(row, column)}, and --fail-on {gate.text!r} forbids that"
-    stopped = [
-        f"{side} is a bound that is not exact"
-        for side, result in (("OLD", row.pair.old), ("NEW", row.pair.new))
-        if result is not None and result["guarantee"] and not result["guarantee"]["exact"]
+    words = {"bound": "is a bound that is not exact", "conditional": "depends on assumptions"}
+    weaker = [
+        f"{side} {words[verdict]}"
+        for side, suffix in (("OLD", "a"), ("NEW", "b"))
+        if (verdict := str(row.known(f"verdict_{suffix}"))) in words
     ]
-    return f"{reason} ({', '.join(stopped)})" if stopped else reason
+    return f"{reason} ({', '.join(weaker)})" if weaker else reason
 
 
 def _unknown(row: Row, gate: Gate) -> str:

@@ -13,7 +13,7 @@ from slowpath.diff_lines import Changes, LineChange, Place
 from slowpath.grid import grid
 from slowpath.printable import one_line
 from slowpath.report_single import format_cycles
-from slowpath.results import cost_words
+from slowpath.results import cost_words, is_found, verdict_of
 from slowpath.terminal import Line
 
 _SUFFIXES = ("_a", "_b", "_diff", "_pct")
@@ -84,7 +84,7 @@ def _bounds(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         for side, result in (("OLD", row.pair.old), ("NEW", row.pair.new)):
             guarantee = None if result is None else result["guarantee"]
-            if guarantee is not None and not guarantee["exact"]:
+            if guarantee is not None and not is_found(guarantee):
                 stopped[f"{side} of {row.pair.name}: {guarantee['stopped']}"] = None
     if stopped:
         yield (
@@ -94,15 +94,21 @@ def _bounds(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _assumptions(rows: Sequence[Row]) -> Iterator[str]:
-    """What only one of the guarantees depends on."""
+    """What guarantees depend on, both or only one of them."""
+    verdicts = [verdict_of(side) for row in rows for side in row.pair if side is not None]
+    if "conditional" in verdicts:
+        yield "(if) marks guarantees that are exact if what they assume holds"
     for row in rows:
         old, new = row.pair
-        if old is None or new is None or old["guarantee"] is None or new["guarantee"] is None:
-            continue
-        for side, one, other in (("OLD", old, new), ("NEW", new, old)):
-            for text in one["assumptions"]:
-                if text not in other["assumptions"]:
-                    yield f"only {side} of {row.pair.name} assumes: {text}"
+        assumed = [[] if side is None else side["assumptions"] for side in row.pair]
+        both = [text for text in assumed[0] if text in assumed[1]]
+        for text in both:
+            yield f"OLD and NEW of {row.pair.name} assume: {text}"
+        only = "only " if old is not None and new is not None else ""
+        for side, texts in zip(("OLD", "NEW"), assumed, strict=True):
+            for text in texts:
+                if text not in both:
+                    yield f"{only}{side} of {row.pair.name} assumes: {text}"
 
 
 _LINE_COLUMNS = ("cost_a", "cost_b", "diff", "runs_a", "runs_b", "line_a", "line_b", "code")

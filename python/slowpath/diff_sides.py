@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from slowpath.analyses import Complaints, Work, analyse_all, judge, note_remarks
+from slowpath.analyses import Complaints, Unmatched, Work, analyse_all, judge, note_remarks
 from slowpath.exit_codes import ExitCode
 from slowpath.inputs import NO_SUCH_FILE, InputError, read_program
 from slowpath.kernels import Kernels
@@ -58,8 +58,11 @@ def load_sides(sides: Sides) -> tuple[Side, Side]:
     problems = [side.problem for side in opened if side.problem is not None]
     if len(problems) == len(opened):
         raise problems[0]
-    old, interrupted = _load(opened[0], _remark)
-    new, _ = _load(opened[1], error, interrupted=interrupted)
+    unmatched = Unmatched()
+    old, interrupted = _load(opened[0], _remark, unmatched)
+    new, _ = _load(opened[1], error, unmatched, interrupted=interrupted)
+    if unmatched.complain() is not ExitCode.FINE:
+        new.codes.append(ExitCode.USAGE)
     # What could not be analysed before is no fault of the change.
     forgiven: list[ExitCode] = [code for code in old.codes if code is not ExitCode.INPUT]
     return old._replace(codes=forgiven), new
@@ -107,7 +110,9 @@ Say = Callable[[str, str], None]
 """Says of a file that a program of it has no guarantee, and why."""
 
 
-def _load(opened: _Opened, say: Say, *, interrupted: bool = False) -> tuple[Side, bool]:
+def _load(
+    opened: _Opened, say: Say, unmatched: Unmatched, *, interrupted: bool = False
+) -> tuple[Side, bool]:
     """The results, and whether the user wants no more."""
     side = Side(opened.file, opened.results is not None, [], [], [])
     for result in opened.results or []:
@@ -125,6 +130,7 @@ def _load(opened: _Opened, say: Say, *, interrupted: bool = False) -> tuple[Side
     for analysed in analyse_all(work, tasks, kernels, interrupted=interrupted):
         interrupted = analysed.interrupted
         complaints.add(analysed)
+        unmatched.add(analysed)
         side.results.append(analysed.result)
         side.codes.append(judge(analysed))
         if side.codes[-1] is ExitCode.UNDECIDED:

@@ -10,8 +10,10 @@ from slowpath.analyses import Work
 from slowpath.bound import Job
 from slowpath.inputs import read_text
 from slowpath.plan import DEFAULT_TARGET, OptionError, Target, Wishes
-from slowpath.rates import METRICS, Metric, Rate, as_metric, parse_rate
+from slowpath.rates import METRICS, Rate
 from slowpath.reporters import Format
+from slowpath.requirement import Requirement, parse_requirement
+from slowpath.results import metric_words
 from slowpath.selection import Selection
 from slowpath.sources import Clang, is_c
 
@@ -33,6 +35,7 @@ class Typed(NamedTuple):
     mtu: int = DEFAULT_MTU
     deadline: float | None = None
     require: str | None = None
+    accept: bool = False
     assume: str | None = None
     maps: str | None = None
     map_abi: str | None = None
@@ -77,7 +80,7 @@ def parse_paths(text: str) -> int | None:
     raise ValueError(f"{text!r} is not a number of paths; write 1 or more, or 'all'")
 
 
-def choose_metric(metric: str | None, requirement: Rate | None) -> str | None:
+def choose_metric(metric: str | None, requirement: Requirement | None) -> str | None:
     """The metric to search by: as asked for, else the one that the requirement is about.
 
     None when neither says anything: then it is the target's first.
@@ -88,15 +91,15 @@ def choose_metric(metric: str | None, requirement: Rate | None) -> str | None:
     if requirement is None:
         return metric
     if metric not in (None, requirement.metric):
+        what = "the rate is a" if isinstance(requirement, Rate) else "the limit is one of"
         raise ValueError(
-            f"the rate is a {_words(requirement.metric)}, but --metric asks for "
-            f"{_words(as_metric(metric or '')) or metric}"
+            f"{what} {_words(requirement.metric)}, but --metric asks for {_words(metric or '')}"
         )
     return requirement.metric
 
 
-def _words(metric: Metric | None) -> str | None:
-    return {"bitrate": "bit rate", "packetrate": "packet rate", None: None}[metric]
+def _words(metric: str) -> str:
+    return {"bitrate": "bit rate", "packetrate": "packet rate"}.get(metric, metric_words(metric))
 
 
 def check_metric(metric: str | None, target: Target) -> str | None:
@@ -116,6 +119,30 @@ def check_metric(metric: str | None, target: Target) -> str | None:
         f"{metric!r} is no metric of target {target.name}; it has {', '.join(counters or METRICS)}"
         + hint
     )
+
+
+def check_required(requirement: Requirement | None, target: Target) -> None:
+    """A rate is required on targets that have rates, a count on those that count it.
+
+    Raises:
+        ValueError: when it is the other way round.
+    """
+    counters = engine.target_counters(target.text, is_text=target.is_text)
+    if requirement is None:
+        return
+    if isinstance(requirement, Rate):
+        if counters is not None:
+            example = f"'<=4000 {counters[0]}'"
+            what = f"target {target.name} counts {' and '.join(counters)}"
+            raise ValueError(f"{what}, there is no rate to require; write for example {example}")
+    elif counters is None:
+        raise ValueError(
+            f"target {target.name} has rates, it counts no {metric_words(requirement.metric)}; "
+            "require a rate such as 10Gbit/s, or count with --target ebpf"
+        )
+    elif requirement.metric not in counters:
+        what = f"target {target.name} counts {' and '.join(counters)}"
+        raise ValueError(f"{what}, not {metric_words(requirement.metric)}")
 
 
 def choose_target(name: str | None) -> Target:
@@ -148,11 +175,27 @@ def make_job(
     requirement = _requirement(typed)
     if pcap is not None:
         read_option("--pcap", lambda path: check_not_a_program(path, files), pcap)
-    return Job(make_work(files, typed), requirement, form, pcap, verbose)
+    accept = read_option(
+        "--accept-assumptions", lambda on: check_accept(requirement, on), typed.accept
+    )
+    return Job(make_work(files, typed), requirement, accept, form, pcap, verbose)
 
 
-def _requirement(typed: Typed) -> Rate | None:
-    return None if typed.require is None else read_option("--require", parse_rate, typed.require)
+def check_accept(requirement: Requirement | None, accept: bool) -> bool:
+    """Accepting what a requirement relies on means something with a requirement only.
+
+    Raises:
+        ValueError: when there is none.
+    """
+    if accept and requirement is None:
+        raise ValueError("there is no --require that could rely on assumptions")
+    return accept
+
+
+def _requirement(typed: Typed) -> Requirement | None:
+    if typed.require is None:
+        return None
+    return read_option("--require", parse_requirement, typed.require)
 
 
 def make_work(files: Sequence[str], typed: Typed) -> Work:
@@ -166,7 +209,7 @@ def make_work(files: Sequence[str], typed: Typed) -> Work:
     target = read_option("--target", choose_target, typed.target)
     asked = read_option("--metric", lambda name: check_metric(name, target), typed.metric)
     metric = read_option("--require", lambda name: choose_metric(name, requirement), asked)
-    required = None if requirement is None else requirement.metric
+    read_option("--require", lambda required: check_required(required, target), requirement)
     clang = Clang(typed.cflags, typed.deadline)
     options = engine.Options(
         target="",
@@ -183,7 +226,7 @@ def make_work(files: Sequence[str], typed: Typed) -> Work:
     )
     return Work(
         files=files,
-        wishes=Wishes(typed.selection, target, metric, required, typed.cores, clang),
+        wishes=Wishes(typed.selection, target, metric, typed.cores, clang),
         options=options,
         btf=typed.btf,
         reproduce=repeat(typed),
@@ -270,4 +313,5 @@ def repeat(typed: Typed) -> list[str]:
         "--require": typed.require,
     }
     given = ((name, str(value)) for name, value in values.items() if value is not None)
-    return [*typed.selection.words(), *(word for pair in given for word in pair)]
+    words = [*typed.selection.words(), *(word for pair in given for word in pair)]
+    return [*words, "--accept-assumptions"] if typed.accept else words

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from slowpath import engine
 from slowpath.inputs import InputError
-from slowpath.rates import METRICS, Metric
+from slowpath.rates import METRICS
 from slowpath.selection import Selection, choose, list_programs, nothing_to_choose, remark_on
 from slowpath.sources import Clang, load_program
 
@@ -53,7 +53,6 @@ class Wishes(NamedTuple):
     selection: Selection
     target: Target
     metric: str | None
-    required: Metric | None  # the rate that is required
     cores: int | None
     clang: Clang = Clang()
 
@@ -130,8 +129,6 @@ def _check_count(target: Target, counters: list[str], wishes: Wishes) -> None:
         OptionError: naming the option.
     """
     what = f"target {target.name} counts {' and '.join(counters)}"
-    if wishes.required is not None:
-        raise OptionError("--require", f"{what}, there is no rate to require")
     if wishes.cores is not None:
         raise OptionError("--cores", f"{what}, it has no cores")
     if wishes.metric in METRICS:

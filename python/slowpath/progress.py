@@ -90,7 +90,7 @@ def describe(news: Progress, metric: str) -> str:
         bound, loose = f"{int(news.value)} {metric_words(metric)}", "at most"
     else:
         bound, loose = format_rate(news.value, rate), "at least"
-    state = f"{bound} exact, {_paths(news.paths)} found" if news.paths else f"{loose} {bound}"
+    state = f"{bound}, {_paths(news.paths)} found" if news.paths else f"{loose} {bound}"
     return f"{state}, {_paths(news.candidates)} tried, {news.nogoods} nogoods, {news.seconds:.1f} s"
 
 

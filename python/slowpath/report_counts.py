@@ -13,11 +13,22 @@ from slowpath.report_path import (
     all_paths,
     assumption_lines,
     detail_line,
+    exactness,
     labelled,
+    style_of,
     witness_lines,
 )
-from slowpath.report_table import failed_row, label_width
-from slowpath.results import Bound, Detail, PathDetail, PathResult, Result, counted, program_label
+from slowpath.report_table import exact_cell, failed_row, label_width, notes_of
+from slowpath.results import (
+    Bound,
+    Detail,
+    PathDetail,
+    PathResult,
+    Result,
+    counted,
+    is_found,
+    program_label,
+)
 from slowpath.terminal import Line
 
 _PERCENT = 100
@@ -47,8 +58,8 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
     """The count that is guaranteed, and those beside it."""
     counts = guarantee["counts"] or {}
     name, count = counted(counts, result["metric"])
-    if guarantee["exact"]:
-        text, style, where = "exact", "bold green", "on that path"
+    if is_found(guarantee):
+        text, style, where = exactness(result), style_of(guarantee), "on that path"
     else:
         text = f"an upper bound; the search stopped: {guarantee['stopped']}"
         style, where = "bold yellow", "on the path that sets this bound"
@@ -65,6 +76,8 @@ def _naive(metric: str, guarantee: Bound, naive: Bound) -> Line:
         note = f"the search lowered it by {_less(count, base)}"
     elif guarantee["exact"]:
         note = "the search found no better one: it is exact"
+    elif is_found(guarantee):
+        note = "the search found no better one"
     else:
         note = "not improved yet"
     return labelled("naive bound", f"{_counts({name: base})}; {note}")
@@ -87,7 +100,7 @@ def _counts(counts: Mapping[str, float]) -> str:
 
 def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
     path, guarantee = result["paths"][index], result["guarantee"]
-    proven = guarantee is not None and guarantee["exact"]
+    proven = guarantee is not None and is_found(guarantee)
     title = "slowest path" if proven and index == 0 else "satisfiable path"
     if len(result["paths"]) > 1:
         title += f" {index + 1} of {len(result['paths'])}"
@@ -132,7 +145,7 @@ class CountTable:
         _, base = counted(naive["counts"] or {}, result["metric"])
         cells = (
             str(count),
-            "yes" if guarantee["exact"] else "no",
+            exact_cell(guarantee),
             str(base),
             _less(count, base) if count < base else "none",
             *(str(int(counts.get(name, 0))) for name in self._others),
@@ -144,7 +157,7 @@ class CountTable:
 
     def notes(self) -> list[Line]:
         """What columns and the marks at the ends of rows mean."""
-        notes = [f"[{i}] assuming: {note}" for i, note in enumerate(self._notes, start=1)]
+        notes = notes_of(self._notes)
         if self._measured:
             text = f"{self._measured}: at most so many per packet"
             if self._others:

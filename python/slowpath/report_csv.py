@@ -30,6 +30,7 @@ COLUMNS = (
     "memory_accesses",
     "naive_instructions",
     "naive_memory_accesses",
+    "verdict",
 )
 
 
@@ -58,6 +59,7 @@ def csv_row(result: Result) -> str:
         row |= {
             "bitrate_bps": guarantee["bitrate_bps"],
             "packetrate_pps": guarantee["packetrate_pps"],
+            "verdict": guarantee["verdict"],
             "exact": "true" if guarantee["exact"] else "false",
             "stopped": guarantee["stopped"],
             "bottleneck": guarantee["bottleneck"],

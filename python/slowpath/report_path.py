@@ -5,7 +5,21 @@ from collections.abc import Callable, Iterator
 
 from slowpath.packet import hex_dump, memory_dump, witness_bytes
 from slowpath.printable import one_line
-from slowpath.results import DESCRIBED_PATHS, Detail, PathDetail, PathResult, Result, Stats, Unknown
+from slowpath.results import (
+    DESCRIBED_PATHS,
+    Bound,
+    Detail,
+    Named,
+    PathDetail,
+    PathResult,
+    Result,
+    Stats,
+    Surroundings,
+    Unknown,
+    condition,
+    is_found,
+    verdict_of,
+)
 from slowpath.terminal import Line
 
 LABEL = 13
@@ -23,10 +37,29 @@ def detail_line(label: str, text: str) -> Line:
     return Line(f"{INDENT}{label:<{LABEL + 1}}{text}")
 
 
+def exactness(result: Result) -> str:
+    """How exact the guarantee of a slowest path is: with the first condition, if there are any."""
+    if verdict_of(result) != "conditional":
+        return "exact"
+    first, *others = result["assumptions"]
+    more = f", and {count_of(len(others), 'more assumption')}" if others else ""
+    return f"exact if {one_line(condition(first))}{more}"
+
+
+def style_of(guarantee: Bound) -> str:
+    """The style of a guarantee: only what is exact without conditions is all good."""
+    return "bold green" if guarantee["exact"] else "bold yellow"
+
+
 def assumption_lines(result: Result) -> Iterator[Line]:
-    """What a guarantee depends on."""
-    for number, assumption in enumerate(result["assumptions"]):
-        yield labelled("" if number else "assuming", f"- {one_line(assumption)}")
+    """What a guarantee depends on, but for what `exactness` says, and what else is to be known."""
+    said = 1 if verdict_of(result) == "conditional" else 0
+    for label, texts in (
+        ("assuming", result["assumptions"][said:]),
+        ("note", result["notes"] or []),
+    ):
+        for number, text in enumerate(texts):
+            yield labelled("" if number else label, f"- {one_line(text)}")
 
 
 def all_paths(
@@ -58,7 +91,7 @@ def all_paths(
             f"{count_of(len(more), 'more satisfiable path')}, {values}; --format json has them all"
         )
     guarantee = result["guarantee"]
-    if guarantee is not None and guarantee["exact"] and guarantee["stopped"] is not None:
+    if guarantee is not None and is_found(guarantee) and guarantee["stopped"] is not None:
         yield Line("")
         yield Line(f"There may be more paths; the search stopped: {guarantee['stopped']}")
     if verbose:
@@ -83,10 +116,21 @@ def witness_lines(path: PathResult) -> Iterator[Line]:
             else:
                 rows = iter([f"{entry['key']} -> {entry['value']}"])
             yield from (Line(f"{INDENT * 2}{row}") for row in rows)
+    if witness["environment"]:
+        yield detail_line("at the start", "besides the packet")
+    for given in witness["environment"] or []:
+        yield Line(f"{INDENT * 2}{one_line(given_text(given))}")
     if witness["unknowns"]:
         yield detail_line("results", "that instructions have to yield, in order")
     for unknown in witness["unknowns"]:
         yield Line(f"{INDENT * 2}{one_line(unknown_text(unknown))}")
+
+
+def given_text(given: Named | Surroundings) -> str:
+    """What has to be so before the first instruction."""
+    if "memory" in given:
+        return f"{given['memory']}, from byte {given['offset']}: {given['bytes']}"
+    return f"{given['name']} = {given['value']}"
 
 
 def unknown_text(unknown: Unknown) -> str:

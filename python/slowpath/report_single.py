@@ -16,7 +16,9 @@ from slowpath.report_path import (
     assumption_lines,
     count_of,
     detail_line,
+    exactness,
     labelled,
+    style_of,
     witness_lines,
 )
 from slowpath.results import (
@@ -26,6 +28,7 @@ from slowpath.results import (
     PathResult,
     Result,
     is_capped,
+    is_found,
     metric_rate,
     own_rate,
     program_label,
@@ -67,14 +70,14 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
     metric = rate_metric(result)
     other: Metric = "packetrate" if metric == "bitrate" else "bitrate"
     rate = format_rate(metric_rate(guarantee, metric), metric)
-    if guarantee["exact"]:
-        yield labelled("guaranteed", f"{rate} (exact)", "bold green")
+    if is_found(guarantee):
+        yield labelled("guaranteed", f"{rate} ({exactness(result)})", style_of(guarantee))
         where = "on the slowest path"
     else:
         why = f"a lower bound; the search stopped: {guarantee['stopped']}"
         yield labelled("guaranteed", f"at least {rate} ({why})", "bold yellow")
         where = "on the path that sets this bound"
-    if guarantee["exact"] and result["paths"]:
+    if is_found(guarantee) and result["paths"]:
         where += f", packets of {result['paths'][0]['min_packet_size']} bytes"
     yield labelled("", f"{format_rate(metric_rate(guarantee, other), other)} {where}")
     yield from assumption_lines(result)
@@ -96,13 +99,15 @@ def _naive(metric: Metric, guarantee: Bound, naive: Bound) -> Iterator[Line]:
         note = f"the search improved it by {gain.removeprefix('+')}"
     elif guarantee["exact"]:
         note = "the search found no better one: it is exact"
+    elif is_found(guarantee):
+        note = "the search found no better one"
     else:
         note = "not improved yet"
     yield labelled("naive bound", f"{format_rate(base, metric)} ({naive['bottleneck']}); {note}")
 
 
 def _components(guarantee: Bound, paths: list[PathResult]) -> Iterator[Line]:
-    cost = paths[0]["cost"] if guarantee["exact"] and paths else {}
+    cost = paths[0]["cost"] if is_found(guarantee) and paths else {}
     rows = [("component", "predicted", "cost on the slowest path" if cost else "")]
     for name, rate in sorted((guarantee["components"] or {}).items(), key=_slowest_first):
         cycles = f"{format_cycles(cost[name])} cycles" if name in cost else ""
@@ -127,7 +132,7 @@ def format_cycles(cycles: float) -> str:
 def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
     path, metric = result["paths"][index], rate_metric(result)
     guarantee = result["guarantee"]
-    proven = guarantee is not None and guarantee["exact"]
+    proven = guarantee is not None and is_found(guarantee)
     title = "slowest path" if proven and index == 0 else "satisfiable path"
     if len(result["paths"]) > 1:
         title += f" {index + 1} of {len(result['paths'])}"

@@ -4,7 +4,16 @@ from collections.abc import Sequence
 
 from slowpath.printable import one_line
 from slowpath.rates import Metric, format_improvement, format_rate
-from slowpath.results import Result, is_capped, metric_rate, own_rate, program_label, rate_metric
+from slowpath.results import (
+    Bound,
+    Result,
+    condition,
+    is_capped,
+    metric_rate,
+    own_rate,
+    program_label,
+    rate_metric,
+)
 from slowpath.terminal import Line
 
 _WIDTHS = (11, 11, 5, 10, 11, 11, 8)
@@ -19,6 +28,16 @@ def failed_row(result: Result, labels: Sequence[str]) -> Line:
     """The row of a program that could not be analysed, in any table."""
     label = one_line(program_label(result))
     return Line(f"{label:<{label_width(labels)}}  not analysed", "red")
+
+
+def exact_cell(guarantee: Bound) -> str:
+    """Whether a guarantee is exact: `if` leads to the notes whose numbers end the row."""
+    return {"exact": "yes", "conditional": "if", "bound": "no"}[guarantee["verdict"] or "bound"]
+
+
+def notes_of(assumptions: Sequence[str]) -> list[str]:
+    """The assumptions that numbers at the ends of rows refer to."""
+    return [f"[{i}] if {condition(text)}" for i, text in enumerate(assumptions, start=1)]
 
 
 class CompactTable:
@@ -50,7 +69,7 @@ class CompactTable:
         cells = (
             format_rate(rate, metric),
             format_rate(metric_rate(guarantee, other), other),
-            "yes" if guarantee["exact"] else "no",
+            exact_cell(guarantee),
             guarantee["bottleneck"] or "",
             "-" if own is None else format_rate(own, metric),
             format_rate(base, metric),
@@ -63,7 +82,7 @@ class CompactTable:
 
     def notes(self) -> list[Line]:
         """What columns and the marks at the ends of rows mean, where that needs to be said."""
-        notes = [f"[{i}] assuming: {note}" for i, note in enumerate(self._notes, start=1)]
+        notes = notes_of(self._notes)
         if self._capped:
             limits = ", ".join(sorted(self._capped))
             notes.append(f"uncapped: what the program by itself allows, without {limits}")

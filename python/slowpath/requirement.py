@@ -1,56 +1,143 @@
-"""Holds a result against a required rate (`--require`)."""
+"""Holds a result against a required rate, or a count that must not be exceeded (`--require`)."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from enum import Enum
+from typing import NamedTuple
 
 from slowpath.exit_codes import ExitCode
-from slowpath.rates import Rate, format_apart, format_rate
-from slowpath.results import Result, metric_rate
+from slowpath.printable import one_line
+from slowpath.rates import Rate, format_apart, format_rate, parse_rate
+from slowpath.results import (
+    Bound,
+    PathResult,
+    Result,
+    condition,
+    counted,
+    is_found,
+    metric_rate,
+    metric_words,
+)
+
+_COUNT = re.compile(r"<=\s*(?P<number>\d+)\s*(?P<metric>[a-z][a-z -]*)", re.IGNORECASE | re.ASCII)
+_MOST_DIGITS = 18
+
+
+class Most(NamedTuple):
+    """A count that must not be exceeded, and what is counted."""
+
+    value: int
+    metric: str  # such as `memory-accesses`
+
+
+Requirement = Rate | Most
 
 
 class Decision(Enum):
-    """Whether a program meets a required rate."""
+    """Whether a program meets a requirement."""
 
     MET = ExitCode.FINE
     FAILED = ExitCode.FAILED
     UNDECIDED = ExitCode.UNDECIDED
 
 
-def decide(result: Result, required: Rate) -> Decision:
+def parse_requirement(text: str) -> Requirement:
+    """Reads `10Gbit/s`, or `<=4000 instructions`.
+
+    Raises:
+        ValueError: when it is neither.
+    """
+    stripped = text.strip()
+    if not stripped.startswith(("<", "=", ">")):
+        return parse_rate(text)
+    match = _COUNT.fullmatch(stripped)
+    if match is None or len(match["number"]) > _MOST_DIGITS:
+        raise ValueError(
+            f"{text!r} is not a count that must not be exceeded; write for example "
+            "'<=4000 instructions' or '<=300 memory-accesses', in quotes"
+        )
+    return Most(int(match["number"]), "-".join(match["metric"].lower().split()))
+
+
+def decide(result: Result, required: Requirement) -> Decision:
     """Compares the guarantee with the requirement.
 
-    A lower bound below the requirement decides nothing, unless a satisfiable path is known that
-    is slower than required.
+    A bound that does not meet the requirement decides nothing, unless a satisfiable path is known
+    that does not meet it.
     """
     guarantee = result["guarantee"]
     if guarantee is None:
         return Decision.UNDECIDED
-    if metric_rate(guarantee, required.metric) >= required.value:
+    if _meets(guarantee, required):
         return Decision.MET
-    witnessed = any(metric_rate(p, required.metric) < required.value for p in result["paths"])
-    return Decision.FAILED if guarantee["exact"] or witnessed else Decision.UNDECIDED
+    witnessed = any(not _meets(path, required) for path in result["paths"])
+    return Decision.FAILED if is_found(guarantee) or witnessed else Decision.UNDECIDED
 
 
-def explain(result: Result, required: Rate, decision: Decision) -> str:
+def _meets(found: Bound | PathResult, required: Requirement) -> bool:
+    if isinstance(required, Rate):
+        return metric_rate(found, required.metric) >= required.value
+    return _count(found, required) <= required.value
+
+
+def _count(found: Bound | PathResult, required: Most) -> int:
+    """What is counted; a path has costs where a bound has counts."""
+    counts: Mapping[str, float] | None = found.get("cost") or found.get("counts")  # type: ignore[assignment]
+    return counted(counts or {}, required.metric)[1]
+
+
+def explain(result: Result, required: Requirement, decision: Decision) -> str:
     """The decision as a sentence."""
-    guarantee, metric = result["guarantee"], required.metric
+    guarantee = result["guarantee"]
     if guarantee is None:
-        return f"{format_rate(required.value, metric)} required, nothing guaranteed"
-    rates = [metric_rate(guarantee, metric)]
-    if not guarantee["exact"] and decision is Decision.FAILED:
-        rates = [metric_rate(path, metric) for path in result["paths"]]
-    rate, wanted = format_apart(min(rates), required.value, metric)
+        return f"{_wanted(required)} required, nothing guaranteed"
+    found: Bound | PathResult = guarantee
+    if not is_found(guarantee) and decision is Decision.FAILED:
+        found = next(path for path in result["paths"] if not _meets(path, required))
+    value, wanted = _words(found, required)
+    rate = isinstance(required, Rate)
     match decision:
         case Decision.MET:
-            return f"{rate} guaranteed, {wanted} required"
-        case Decision.FAILED if guarantee["exact"]:
-            return f"only {rate} guaranteed, {wanted} required"
+            return f"{value} guaranteed, {wanted} required"
+        case Decision.FAILED if is_found(guarantee) and rate:
+            return f"only {value} guaranteed, {wanted} required"
+        case Decision.FAILED if is_found(guarantee):
+            return f"up to {value}, {wanted} required"
         case Decision.FAILED:
-            return f"a packet is known that allows only {rate}, {wanted} required"
+            verb = "allows only" if rate else "causes"
+            return f"a packet is known that {verb} {value}, {wanted} required"
         case Decision.UNDECIDED:
+            least = "at least" if rate else "at most"
             return (
-                f"undecided: {wanted} required, at least {rate} guaranteed ({guarantee['stopped']})"
+                f"undecided: {wanted} required, {least} {value} guaranteed ({guarantee['stopped']})"
             )
+
+
+def _wanted(required: Requirement) -> str:
+    if isinstance(required, Rate):
+        return format_rate(required.value, required.metric)
+    return f"at most {required.value} {metric_words(required.metric)}"
+
+
+def _words(found: Bound | PathResult, required: Requirement) -> tuple[str, str]:
+    """What is found and what is required, as texts that differ if they do."""
+    if isinstance(required, Rate):
+        return format_apart(metric_rate(found, required.metric), required.value, required.metric)
+    return f"{_count(found, required)} {metric_words(required.metric)}", _wanted(required)
+
+
+def relied_on(result: Result) -> list[str]:
+    """What a requirement that is met depends on, one sentence each."""
+    return [one_line(condition(text)) for text in result["assumptions"]]
+
+
+def refusal(result: Result) -> str:
+    """Why a requirement is not met although the guarantee meets it: loops are cut short."""
+    cuts = " and ".join(one_line(condition(text)) for text in result["cuts"] or [])
+    return (
+        f"the guarantee meets the requirement only if {cuts}; packets may make it run more often: "
+        "--accept-assumptions takes that"
+    )
 
 
 def reproduce(command: str, files: Sequence[str], options: Sequence[str]) -> str:

@@ -1,12 +1,17 @@
 """The shape of results, as the engine delivers them in JSON and `docs/json.md` describes them."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypedDict, final
+from typing import TYPE_CHECKING, Literal, TypedDict, final
 
 from slowpath.rates import Metric, as_metric
 
 if TYPE_CHECKING:
     from slowpath.objects import Instruction
+
+
+Verdict = Literal["exact", "conditional", "bound"]
+"""What is known of a guarantee: a packet comes up to it; so it does if the assumptions hold; it
+holds if they do, and the search stopped before a packet was found."""
 
 
 class Bound(TypedDict):
@@ -18,7 +23,8 @@ class Bound(TypedDict):
     bitrate_bps: float | None
     packetrate_pps: float | None
     counts: dict[str, int] | None
-    exact: bool
+    verdict: Verdict | None  # None: of an older version, before `saved` fills it in
+    exact: bool  # whether the verdict is that
     stopped: str | None
     bottleneck: str | None
     components: dict[str, float | None] | None  # packets/s; None: sets no limit
@@ -53,6 +59,23 @@ class Unknown(TypedDict):
     meaning: str | None
 
 
+@final
+class Named(TypedDict):
+    """A value that a path needs at the start, such as a field of the context."""
+
+    name: str
+    value: int
+
+
+@final
+class Surroundings(TypedDict):
+    """Bytes that a path needs at the start, around the packet or on the stack."""
+
+    memory: str
+    offset: int  # of the first byte; negative in front of what `memory` names
+    bytes: str
+
+
 class Witness(TypedDict):
     """A packet that takes a path, and what else it needs."""
 
@@ -60,6 +83,7 @@ class Witness(TypedDict):
     length: int
     maps: dict[str, list[Memory | Entry]]
     unknowns: list[Unknown]
+    environment: list[Named | Surroundings] | None  # None: of an older version
 
 
 class SourceLine(TypedDict):
@@ -161,7 +185,9 @@ class Result(TypedDict):
     naive: Bound | None
     paths: list[PathResult]
     profile: Profile | None  # of the path behind the guarantee
-    assumptions: list[str]
+    assumptions: list[str]  # what the guarantee depends on
+    cuts: list[str] | None  # those that cut loops which run more often; None: of an older version
+    notes: list[str] | None  # no conditions; None: of an older version
     stats: Stats
     refusals: list[Refusal] | None  # None: written by an older version
     error: str | None
@@ -192,12 +218,34 @@ class Detail(TypedDict):
     code: list["Instruction"]  # of the whole program
     stopped: str | None  # why there is no bound at all, when that is for lack of time
     usage: bool  # whether the error is one of the options, whatever the program
+    unmatched: list[str]  # limits of --unroll about lines that the program has no code of
 
 
 DESCRIBED_PATHS = 100
 """So many paths are described to people; more of them are a number and a range."""
-NO_DETAIL: Detail = {"paths": [], "code": [], "stopped": None, "usage": False}
+NO_DETAIL: Detail = {
+    "paths": [],
+    "code": [],
+    "stopped": None,
+    "usage": False,
+    "unmatched": [],
+}
 """Nothing is to be said about a program but its result."""
+
+
+def is_found(bound: Bound) -> bool:
+    """Whether the slowest path is known, under conditions or not, and the bound is its own."""
+    return bound["verdict"] != "bound"
+
+
+def verdict_of(result: Result) -> Verdict | None:
+    """The verdict of a guarantee; None when there is none."""
+    return None if result["guarantee"] is None else result["guarantee"]["verdict"]
+
+
+def condition(sentence: str) -> str:
+    """An assumption as it follows the word `if`."""
+    return sentence.removesuffix(".")
 
 
 def metric_rate(bound: Bound | PathResult, metric: Metric) -> float:
@@ -245,7 +293,7 @@ def own_rate(result: Result) -> float | None:
     What is left are the components that the program loads: those that its paths have a cost on.
     """
     guarantee, metric = result["guarantee"], rate_metric(result)
-    if guarantee is None or not guarantee["exact"] or not result["paths"]:
+    if guarantee is None or not is_found(guarantee) or not result["paths"]:
         return None
     slowest = result["paths"][0]
     components = guarantee["components"] or {}
@@ -279,6 +327,8 @@ def failed_result(file: str, target: str, metric: str, error: str) -> Result:
         "paths": [],
         "profile": None,
         "assumptions": [],
+        "cuts": [],
+        "notes": [],
         "stats": {
             "seconds": 0.0,
             "candidates": 0,

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from slowpath.inputs import InputError
-from slowpath.results import Result
+from slowpath.results import Result, Verdict
 from slowpath.shapes import ShapeError, check_shape
 
 
@@ -30,4 +30,19 @@ def read_saved(file: str, data: bytes) -> list[Result]:
         check_shape(results, list[Result], "results")
     except ShapeError as problem:
         raise InputError(file, f"is no output of slowpath bound --format json: {problem}") from None
+    for result in results:
+        _fill_in(result)
     return results
+
+
+def _fill_in(result: Result) -> None:
+    """Says what older versions left open: they called a guarantee exact whatever it assumed."""
+    if result["guarantee"] is not None and result["guarantee"]["verdict"] is None:
+        found = result["guarantee"]["exact"]
+        verdict: Verdict = (
+            "bound" if not found else "conditional" if result["assumptions"] else "exact"
+        )
+        result["guarantee"]["verdict"] = verdict
+        result["guarantee"]["exact"] = verdict == "exact"
+    if result["naive"] is not None and result["naive"]["verdict"] is None:
+        result["naive"]["verdict"] = "bound"

@@ -6,7 +6,7 @@ A type is read once and becomes a function that checks: results can have thousan
 from collections.abc import Callable, Sequence
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 _LARGEST = 1e300
 """No cost or rate comes near; larger whole numbers are no numbers to calculate with."""
@@ -35,7 +35,7 @@ class ShapeError(ValueError):
 def check_shape(value: object, shape: Any, place: str) -> None:  # noqa: ANN401 - a type
     """Checks that a value read from JSON is of a type.
 
-    Types are made of typed dictionaries, lists, tuples, unions and plain types.
+    Types are made of typed dictionaries, lists, tuples, unions, words and plain types.
     Keys that are missing and may be null become null: older versions did not write them. Keys
     that are not known stay.
 
@@ -53,8 +53,8 @@ def _check_of(shape: Any) -> _Check:  # noqa: ANN401 - a type
     if is_typeddict(shape):
         return _record(get_type_hints(shape))
     kind, inner = get_origin(shape), get_args(shape)
-    if kind in (Union, UnionType):
-        return _union(inner)
+    if kind in (Union, UnionType, Literal):
+        return _words(inner) if kind is Literal else _union(inner)
     if kind is list:
         return _list(_check_of(inner[0]))
     if kind is tuple:
@@ -68,6 +68,14 @@ def _plain(kind: type) -> _Check:
     def check(value: object) -> None:
         if not isinstance(value, kind):
             raise ShapeError(f"should be {_WORDS.get(kind, kind.__name__)}")
+
+    return check
+
+
+def _words(allowed: Sequence[str]) -> _Check:
+    def check(value: object) -> None:
+        if value not in allowed:
+            raise ShapeError(f"should be {', '.join(allowed[:-1])} or {allowed[-1]}")
 
     return check
 

@@ -152,7 +152,7 @@ impl Program {
         settings: &Settings,
     ) -> Result<Self, String> {
         let model = target.cost_model(&lifted.cost_classes).map_err(|error| error.to_string())?;
-        let limits = UnrollLimits { every: settings.unroll, at: Vec::new() };
+        let limits = UnrollLimits { every: settings.unroll, ..UnrollLimits::default() };
         let (name, metric) = (name.to_owned(), metric(&target, settings.metric.as_deref())?);
         Ok(Program { name, metric, target, model, lifted: Rc::new(lifted), limits })
     }

@@ -144,7 +144,7 @@ fn regions_and_inputs() {
     assert_eq!(length.kind, InputKind::PacketLength);
     // Of the other registers, only those that are read have a start value.
     let names: Vec<_> = program.inputs[6..].iter().map(|input| input.name.as_str()).collect();
-    assert_eq!(names, ["gprA_5 at start"]);
+    assert_eq!(names, ["gprA_5"]);
 }
 
 #[test]

@@ -8,19 +8,21 @@
 
 use crate::SearchError;
 use crate::dag::{Arc, Dag, DagNode, Head};
-use slowpath_exec::{ArcId, Machine, PointId, State};
+use slowpath_exec::{ArcId, ExecError, Machine, PointId, State};
 use slowpath_ir::{BlockId, FlowGraph, LoopId, Program, Target};
 use slowpath_smt::TermId;
 use std::rc::Rc;
 
-/// How often a loop's body may run.
+/// How often a loop's body may run, where the program does not say it or says more.
 #[derive(Clone, Debug, Default)]
 pub struct UnrollLimits {
-    /// For every loop without a limit of its own.
+    /// For every loop whose limit cannot be derived and that has none of its own here.
     pub every: Option<u32>,
     /// By the number of an instruction inside the loop; the innermost loop around it is meant, and
-    /// its copies.
+    /// its copies. These also cut loops that are known to run more often.
     pub at: Vec<(u32, u32)>,
+    /// Loops, named likewise, whose limit is known not to be derivable: nobody tries.
+    pub underivable: Vec<u32>,
 }
 
 /// Block instances after which a program is refused rather than unrolled further.
@@ -36,9 +38,14 @@ pub struct Unrolled {
     pub machine: Machine,
     /// One sentence for each loop that a limit cut.
     pub assumptions: Vec<String>,
+    /// Those of them about loops that are known to run more often.
+    pub cuts: Vec<String>,
 }
 
 /// Unrolls `program`. `stop` is polled; when it returns true the work is abandoned.
+///
+/// Limits are for loops that have none of their own, so that theirs is looked for first. When it turns
+/// out that a loop has to be cut, all is laid out anew: nothing of what was executed in vain is left.
 ///
 /// # Errors
 /// Loops with several entries or without a bound, and what execution cannot do.
@@ -48,28 +55,70 @@ pub fn unroll(
     stop: &dyn Fn() -> bool,
 ) -> Result<Unrolled, SearchError> {
     let flow = Rc::new(FlowGraph::of(&program)?);
-    let limits = per_loop(&program, &flow, limits)?;
-    let (machine, start) = Machine::new(Rc::clone(&program))?;
-    let blocks = program.blocks.len();
-    let mut unroller = Unroller {
-        program,
-        flow,
-        limits,
-        machine,
-        dag: Dag::default(),
-        pending: vec![Arrivals::new(); blocks],
-        back: Vec::new(),
-        assumptions: Vec::new(),
-        stop,
-    };
-    unroller.pending[unroller.program.entry.index()].push((ArcId(u32::MAX), start));
-    unroller.scope(None)?;
-    if let Some(block) = unroller.pending.iter().position(|arrivals| !arrivals.is_empty()) {
-        let location = unroller.program.blocks[block].first.0;
-        return Err(SearchError::Internal(format!("the way to .{location} was not followed")));
+    let mut limits = per_loop(&program, &flow, limits)?;
+    loop {
+        let (machine, start) = Machine::new(Rc::clone(&program))?;
+        let mut unroller = Unroller {
+            program: Rc::clone(&program),
+            flow: Rc::clone(&flow),
+            limits: &limits,
+            machine,
+            dag: Dag::default(),
+            pending: vec![Arrivals::new(); program.blocks.len()],
+            back: Vec::new(),
+            running: Vec::new(),
+            assumptions: Vec::new(),
+            cuts: Vec::new(),
+            stop,
+        };
+        unroller.pending[program.entry.index()].push((ArcId(u32::MAX), start));
+        match unroller.scope(None) {
+            Ok(()) => return unroller.finish(),
+            Err(Ended::Cut(id, why)) => limits[id.index()].cut = Some(why),
+            Err(Ended::Error(error)) => match unroller.to_blame(&error) {
+                Some(id) => limits[id.index()].cut = Some(Why::Unlimited),
+                None => return Err(error),
+            },
+        }
     }
-    unroller.cut();
-    Ok(Unrolled { dag: unroller.dag, machine: unroller.machine, assumptions: unroller.assumptions })
+}
+
+/// Why a limit cuts a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// No limit of its own was found.
+    Unlimited,
+    /// It is wanted so, although the loop is known to end after so many iterations.
+    Wanted(u32),
+}
+
+/// How often a loop may run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Limit {
+    count: Option<u32>,
+    /// Whether the limit is meant for this loop, whatever can be derived.
+    own: bool,
+    /// Whether the limit is to be applied, once that is known.
+    cut: Option<Why>,
+}
+
+/// Why unrolling ended early.
+enum Ended {
+    Error(SearchError),
+    /// This loop has to be cut.
+    Cut(LoopId, Why),
+}
+
+impl From<SearchError> for Ended {
+    fn from(error: SearchError) -> Self {
+        Ended::Error(error)
+    }
+}
+
+impl From<ExecError> for Ended {
+    fn from(error: ExecError) -> Self {
+        Ended::Error(error.into())
+    }
 }
 
 /// The limit of every loop.
@@ -77,9 +126,11 @@ fn per_loop(
     program: &Program,
     flow: &FlowGraph,
     limits: &UnrollLimits,
-) -> Result<Vec<Option<u32>>, SearchError> {
-    let mut result = vec![limits.every; flow.loops.len()];
-    for &(location, limit) in &limits.at {
+) -> Result<Vec<Limit>, SearchError> {
+    let every = Limit { count: limits.every, ..Limit::default() };
+    let mut result = vec![every; flow.loops.len()];
+    let own = limits.at.iter().map(|&(location, limit)| (location, Some(limit)));
+    for (location, limit) in own.chain(limits.underivable.iter().map(|&at| (at, None))) {
         // An instruction in a delay slot is part of several blocks.
         let holds = |block: &&BlockId| {
             // The blocks of a helper's loop have no instructions of their own.
@@ -93,7 +144,12 @@ fn per_loop(
         // Copies of a function's loop, one for each call that is inlined, start alike.
         let first = |id: LoopId| program.block(flow.loops[id.index()].header).first;
         let alike = (0..flow.loops.len()).filter(|&id| first(LoopId::from(id)) == first(inside));
-        alike.for_each(|id| result[id] = Some(limit));
+        for id in alike {
+            match limit {
+                Some(_) => (result[id].count, result[id].own) = (limit, true),
+                None => result[id].cut = Some(Why::Unlimited),
+            }
+        }
     }
     Ok(result)
 }
@@ -109,20 +165,23 @@ type Arrivals = Vec<(ArcId, State)>;
 struct Unroller<'a> {
     program: Rc<Program>,
     flow: Rc<FlowGraph>,
-    limits: Vec<Option<u32>>,
+    limits: &'a [Limit],
     machine: Machine,
     dag: Dag,
     /// States on their way to blocks that have not been laid out yet.
     pending: Vec<Arrivals>,
     /// The loops being laid out, innermost last, with what arrives for their next iteration.
     back: Vec<(BlockId, Arrivals)>,
+    /// The same loops, with how many iterations have begun.
+    running: Vec<(LoopId, u32)>,
     assumptions: Vec<String>,
+    cuts: Vec<String>,
     stop: &'a dyn Fn() -> bool,
 }
 
 impl Unroller<'_> {
     /// Lays out the blocks of one loop body (or of the whole program) once.
-    fn scope(&mut self, scope: Option<LoopId>) -> Result<(), SearchError> {
+    fn scope(&mut self, scope: Option<LoopId>) -> Result<(), Ended> {
         let flow = Rc::clone(&self.flow);
         let blocks = scope.map_or(&flow.order, |id| &flow.loops[id.index()].blocks);
         for &block in blocks {
@@ -154,48 +213,102 @@ impl Unroller<'_> {
         }
     }
 
-    fn iterate(&mut self, id: LoopId) -> Result<(), SearchError> {
+    fn iterate(&mut self, id: LoopId) -> Result<(), Ended> {
         let header = self.flow.loops[id.index()].header;
         let mut arrivals = std::mem::take(&mut self.pending[header.index()]);
-        let limit = self.limits[id.index()];
+        let Limit { count, own, cut } = self.limits[id.index()];
+        let location = self.program.block(header).first.0;
         let mut iteration = 0;
+        self.running.push((id, iteration));
         while !arrivals.is_empty() {
-            let location = self.program.block(header).first.0;
-            if limit.is_some_and(|limit| iteration >= limit) {
-                let sentence =
-                    format!("the loop at .{location} runs at most {iteration} times (--unroll)");
-                // An inner loop is cut in every iteration of the outer one.
-                if !self.assumptions.contains(&sentence) {
-                    self.assumptions.push(sentence);
-                }
+            if let (Some(why), Some(count)) = (cut, count)
+                && iteration >= count
+            {
+                self.note(location, count, why);
                 break;
             }
-            if limit.is_none() && iteration >= MAX_ITERATIONS {
-                return Err(SearchError::UnboundedLoop { location, iterations: iteration });
+            if iteration >= count.unwrap_or_default().max(MAX_ITERATIONS) {
+                return Err(SearchError::UnboundedLoop { location, iterations: iteration }.into());
             }
             self.pending[header.index()] = arrivals;
             self.back.push((header, Arrivals::new()));
             let done = self.scope(Some(id));
             arrivals = self.back.pop().map(|(_, next)| next).unwrap_or_default();
-            done.map_err(|error| match error {
-                SearchError::TooLarge { nodes } => {
-                    SearchError::LoopTooLarge { location, nodes, iterations: iteration }
+            done.map_err(|ended| match ended {
+                Ended::Error(SearchError::TooLarge { nodes }) => {
+                    SearchError::LoopTooLarge { location, nodes, iterations: iteration }.into()
                 }
                 other => other,
             })?;
             iteration += 1;
+            if let Some((_, begun)) = self.running.last_mut() {
+                *begun = iteration;
+            }
         }
-        Ok(())
+        self.running.pop();
+        match count {
+            Some(count) if own && cut.is_none() && iteration > count => {
+                Err(Ended::Cut(id, Why::Wanted(iteration)))
+            }
+            _ => Ok(()),
+        }
     }
 
-    fn block(&mut self, block: BlockId) -> Result<(), SearchError> {
+    /// Notes that a limit cuts a loop. An inner loop is cut in every iteration of the outer one.
+    fn note(&mut self, location: u32, count: u32, why: Why) {
+        let sentence = match why {
+            Why::Unlimited => {
+                format!("the loop at .{location} runs at most {count} times (--unroll)")
+            }
+            Why::Wanted(more) => format!(
+                "the loop at .{location} runs at most {count} times, less than the {more} that are \
+                 possible (--unroll)"
+            ),
+        };
+        if !self.assumptions.contains(&sentence) {
+            if why != Why::Unlimited {
+                self.cuts.push(sentence.clone());
+            }
+            self.assumptions.push(sentence);
+        }
+    }
+
+    /// The loop without a limit of its own that is why unrolling failed, if a limit helps: the
+    /// outermost one that has run more often than its limit allows. What fails may be an inner one,
+    /// which is laid out over and over again.
+    fn to_blame(&self, error: &SearchError) -> Option<LoopId> {
+        if matches!(error, SearchError::Stopped | SearchError::Internal(_)) {
+            return None;
+        }
+        let beyond = |&&(id, begun): &&(LoopId, u32)| {
+            let Limit { count, cut, .. } = self.limits[id.index()];
+            cut.is_none() && count.is_some_and(|count| begun >= count)
+        };
+        let endless = matches!(error, SearchError::UnboundedLoop { .. });
+        let mut running = self.running.iter();
+        let found = if endless { running.next_back().filter(beyond) } else { None };
+        found.or_else(|| self.running.iter().find(beyond)).map(|&(id, _)| id)
+    }
+
+    /// The graph, once all is laid out.
+    fn finish(mut self) -> Result<Unrolled, SearchError> {
+        if let Some(block) = self.pending.iter().position(|arrivals| !arrivals.is_empty()) {
+            let location = self.program.blocks[block].first.0;
+            return Err(SearchError::Internal(format!("the way to .{location} was not followed")));
+        }
+        self.cut();
+        let Unroller { dag, machine, assumptions, cuts, .. } = self;
+        Ok(Unrolled { dag, machine, assumptions, cuts })
+    }
+
+    fn block(&mut self, block: BlockId) -> Result<(), Ended> {
         let arrivals = std::mem::take(&mut self.pending[block.index()]);
         if (self.stop)() {
-            return Err(SearchError::Stopped);
+            return Err(SearchError::Stopped.into());
         }
         let node = self.dag.nodes.len() as u32;
         if self.dag.nodes.len() >= MAX_NODES {
-            return Err(SearchError::TooLarge { nodes: MAX_NODES });
+            return Err(SearchError::TooLarge { nodes: MAX_NODES }.into());
         }
         let program = Rc::clone(&self.program);
         for &(arc, _) in &arrivals {

@@ -4,7 +4,9 @@ mod common;
 mod structured;
 
 use common::TARGET;
-use slowpath_ir::{BinaryOp, BlockId, Op, Operand, OriginOp, Program, RegInfo, Terminator};
+use slowpath_ir::{
+    BinaryOp, BlockId, FlowGraph, Op, Operand, OriginOp, Program, RegInfo, Terminator,
+};
 use slowpath_search::{Event, Metric, Search, SearchError, UnrollLimits, unroll};
 use slowpath_smt::BitSolver;
 use slowpath_target::Target;
@@ -101,7 +103,7 @@ fn a_limit_is_not_second_guessed() {
     again.target = slowpath_ir::Target::Block(BlockId(0));
     block.terminator = Terminator::Branch { cond, taken: again, fallthrough: exit };
     let with = |every| {
-        let limits = UnrollLimits { every, at: Vec::new() };
+        let limits = UnrollLimits { every, ..UnrollLimits::default() };
         unroll(Rc::new(program.clone()), &limits, &|| false)
     };
     match with(None).err() {
@@ -120,9 +122,13 @@ fn an_inner_loop_that_is_cut_is_mentioned_once() {
     let change = Stmt::Compute { op: BinaryOp::Add, dst: 0, a: 0, b: 1 };
     let inner = Stmt::Loop { times: 3, body: vec![change, leave] };
     let program = compile(&[Stmt::Loop { times: 3, body: vec![inner] }], SHAPE);
-    let limits = UnrollLimits { every: Some(2), at: Vec::new() };
+    let flow = FlowGraph::of(&program).expect("loops have one entry");
+    let headers = flow.loops.iter().map(|inside| program.block(inside.header).first.0);
+    let at = headers.map(|header| (header, 2)).collect();
+    let limits = UnrollLimits { at, ..UnrollLimits::default() };
     let unrolled = unroll(Rc::new(program), &limits, &|| false).expect("unrolls");
     assert_eq!(unrolled.assumptions.len(), 2, "{:?}", unrolled.assumptions);
+    assert_eq!(unrolled.cuts, unrolled.assumptions);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRng;
 use slowpath_exec::PointId;
 use slowpath_exec::concrete::{self, Environment, Run, Taken};
-use slowpath_ir::{InputId, Program, RegionId};
+use slowpath_ir::{FlowGraph, InputId, Loop, Program, RegionId};
 use slowpath_oracle::Oracle;
 use slowpath_search::{
     CostGraph, Event, FoundPath, Head, Metric, Search, UnrollLimits, Unrolled, brute, unroll,
@@ -224,11 +224,17 @@ fn shapes() -> impl Strategy<Value = Shape> {
     ]
 }
 
-fn limits() -> impl Strategy<Value = UnrollLimits> {
-    prop_oneof![
-        3 => Just(UnrollLimits::default()),
-        1 => (0u32..3).prop_map(|every| UnrollLimits { every: Some(every), at: Vec::new() }),
-    ]
+/// How often every loop may run, where that is not up to the program.
+fn rounds() -> impl Strategy<Value = Option<u32>> {
+    prop_oneof![3 => Just(None), 1 => (0u32..3).prop_map(Some)]
+}
+
+/// These limits, each for a loop of its own: others cut no loop that ends by itself.
+fn limits(program: &Program, rounds: Option<u32>) -> UnrollLimits {
+    let flow = FlowGraph::of(program).expect("loops have one entry");
+    let header = |inside: &Loop| program.block(inside.header).first.0;
+    let limit = |inside: &Loop| rounds.map(|rounds| (header(inside), rounds));
+    UnrollLimits { at: flow.loops.iter().filter_map(limit).collect(), ..UnrollLimits::default() }
 }
 
 fn metrics() -> impl Strategy<Value = Metric> {
@@ -253,7 +259,7 @@ proptest! {
         statements in statements(),
         shape in shapes(),
         metric in metrics(),
-        limits in limits(),
+        rounds in rounds(),
         rng in any::<u64>().prop_map(|seed| {
             let mut bytes = [0; 32];
             bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -261,6 +267,7 @@ proptest! {
         }),
     ) {
         let statements: Vec<Stmt> = statements;
-        examine(&compile(&statements, shape), shape, metric, &limits, rng);
+        let program = compile(&statements, shape);
+        examine(&program, shape, metric, &limits(&program, rounds), rng);
     }
 }

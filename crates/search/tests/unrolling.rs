@@ -21,7 +21,7 @@ fn instances(unrolled: &Unrolled, block: u32) -> usize {
 }
 
 fn at(location: u32, limit: u32) -> UnrollLimits {
-    UnrollLimits { every: None, at: vec![(location, limit)] }
+    UnrollLimits { at: vec![(location, limit)], ..UnrollLimits::default() }
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_counter_bounds_its_loop() {
 #[test]
 fn a_limit_above_the_derived_bound_changes_nothing() {
     let specs = [block(vec![], EndSpec::Next), block(vec![], EndSpec::Repeat { times: 7 })];
-    let limits = UnrollLimits { every: Some(7), at: Vec::new() };
+    let limits = UnrollLimits { every: Some(7), ..UnrollLimits::default() };
     let result = unrolled(&specs, limits).expect("the bound is derived");
     assert_eq!(instances(&result, 1), 7);
     assert!(result.assumptions.is_empty());
@@ -80,6 +80,50 @@ fn a_stated_limit_cuts_and_is_an_assumption() {
             assert!(!matches!(head, slowpath_search::Head::Node(n) if !exists(n)));
         }
     }
+}
+
+#[test]
+fn a_limit_for_all_loops_cuts_none_that_ends_by_itself() {
+    let specs = [block(vec![], EndSpec::Next), block(vec![], EndSpec::Repeat { times: 7 })];
+    let limits = UnrollLimits { every: Some(3), ..UnrollLimits::default() };
+    let result = unrolled(&specs, limits).expect("the bound is derived");
+    assert_eq!(instances(&result, 1), 7);
+    assert!(result.assumptions.is_empty() && result.cuts.is_empty());
+}
+
+#[test]
+fn a_limit_of_its_own_cuts_a_loop_that_ends_later_and_says_so() {
+    let specs = [block(vec![], EndSpec::Next), block(vec![], EndSpec::Repeat { times: 7 })];
+    let result = unrolled(&specs, at(1, 3)).expect("the limit bounds it");
+    assert_eq!(instances(&result, 1), 3);
+    let sentence =
+        "the loop at .1 runs at most 3 times, less than the 7 that are possible (--unroll)";
+    assert_eq!(result.assumptions, [sentence]);
+    assert_eq!(result.cuts, [sentence]);
+    let result = unrolled(&specs, at(1, 7)).expect("the bound is derived");
+    assert!(result.assumptions.is_empty() && result.cuts.is_empty());
+}
+
+#[test]
+fn loops_are_cut_where_they_have_no_limit_and_nowhere_else() {
+    let endless = EndSpec::RepeatWhile { a: 0, constant: 3 };
+    let specs = [
+        block(vec![], EndSpec::Repeat { times: 7 }),
+        block(vec![], endless.clone()),
+        // The same counter goes on.
+        block(vec![], EndSpec::Repeat { times: 12 }),
+    ];
+    let limits = UnrollLimits { every: Some(2), ..UnrollLimits::default() };
+    let result = unrolled(&specs, limits.clone()).expect("the limit bounds it");
+    let counts = [0, 1, 2].map(|at| instances(&result, at));
+    assert_eq!(counts, [7, 2, 5]);
+    assert_eq!(result.assumptions, ["the loop at .1 runs at most 2 times (--unroll)"]);
+    assert!(result.cuts.is_empty());
+    // The same when nobody tries.
+    let known = UnrollLimits { underivable: vec![1], ..limits };
+    let result = unrolled(&specs, known).expect("the limit bounds it");
+    assert_eq!([0, 1, 2].map(|at| instances(&result, at)), counts);
+    assert_eq!(result.assumptions.len(), 1);
 }
 
 #[test]

@@ -31,6 +31,8 @@ fn nothing(request: &Request) -> ProgramResult {
         paths: Vec::new(),
         profile: None,
         assumptions: Vec::new(),
+        cuts: Vec::new(),
+        notes: Vec::new(),
         stats: Stats::default(),
         refusals: Vec::new(),
         error: None,
@@ -159,13 +161,15 @@ impl Job<'_> {
         let packets = self.packets(&target)?;
         let lengths = (packets.0 as u16, packets.1 as u16);
         let lifted = frontend::lift(self.request, &target, lengths)?;
-        let limits = loops::limits(&options.unroll, &lifted)?;
+        let (limits, unmatched) = loops::limits(&options.unroll, &lifted)?;
+        detail.unmatched = unmatched;
         let program = &lifted.program;
         if options.code {
             detail.code = report::code(&lifted);
         }
         result.program = program.name.clone();
         result.assumptions.extend(program.assumptions.iter().cloned());
+        result.notes.extend(lifted.notes.iter().cloned());
         let (used, unused): (Vec<Assumption>, _) =
             assumed.into_iter().partition(|a| program.cost_classes.contains(&a.class));
         result.assumptions.extend(used.into_iter().map(|assumption| assumption.sentence));
@@ -181,6 +185,7 @@ impl Job<'_> {
         };
         let named = |sentence: &String| loops::with_lines(&lifted, sentence);
         result.assumptions.extend(unrolled.assumptions.iter().map(named));
+        result.cuts.extend(unrolled.cuts.iter().map(named));
         let mut solver = BitSolver::new();
         solver
             .set_deadline(self.deadline().and_then(|deadline| self.started.checked_add(deadline)));
@@ -240,16 +245,11 @@ impl Job<'_> {
                     let unrolled = search.unrolled();
                     let mut witness = Witness::new(unrolled, &found);
                     witness.replay(unrolled, model, &found)?;
-                    for note in &witness.notes {
-                        if !result.assumptions.contains(note) {
-                            result.assumptions.push(note.clone());
-                        }
-                    }
                     let shown = witness.result(&unrolled.machine, lifted.layout.as_ref());
                     let path = measure.path(lifted, unrolled, &found, shown);
                     if result.paths.is_empty() {
-                        let mut exact = measure.bound(&found.cost, found.length);
-                        exact.exact = true;
+                        let exact = measure.bound(&found.cost, found.length);
+                        let exact = exact.found(!result.assumptions.is_empty());
                         if let Some(naive) = &mut result.naive {
                             measure.not_above(naive, &exact);
                         }

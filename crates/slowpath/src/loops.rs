@@ -57,11 +57,14 @@ fn names_file(file: &str, name: &str) -> bool {
     rest.is_some_and(|rest| name.is_empty() || rest.is_empty() || rest.ends_with('/'))
 }
 
-/// The limits that `pieces` of `--unroll` set for a program.
-///
-/// A line that the program has no code of is left out: it may be another program's.
-pub(crate) fn limits(pieces: &[String], lifted: &Lifted) -> Result<UnrollLimits, Error> {
+/// The limits that `pieces` of `--unroll` set for a program, and those pieces that are about a line
+/// that it has no code of, which may be another program's.
+pub(crate) fn limits(
+    pieces: &[String],
+    lifted: &Lifted,
+) -> Result<(UnrollLimits, Vec<String>), Error> {
     let mut limits = UnrollLimits::default();
+    let mut unmatched = Vec::new();
     for piece in pieces {
         let Limit { location, count } = parse(piece)?;
         match location {
@@ -70,11 +73,14 @@ pub(crate) fn limits(pieces: &[String], lifted: &Lifted) -> Result<UnrollLimits,
             Location::Instruction(insn) => limits.at.push((insn, count)),
             Location::Line(file, line) => {
                 let headers = at_line(lifted, &file, line, piece)?;
+                if headers.is_empty() {
+                    unmatched.push(piece.clone());
+                }
                 limits.at.extend(headers.into_iter().map(|insn| (insn, count)));
             }
         }
     }
-    Ok(limits)
+    Ok((limits, unmatched))
 }
 
 /// The first instructions of the innermost loops with code of a line.

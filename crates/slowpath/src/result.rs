@@ -21,11 +21,28 @@ pub(crate) struct ProgramResult {
     pub naive: Option<Bound>,
     pub paths: Vec<PathResult>,
     pub profile: Option<Profile>,
+    /// What the guarantee depends on, one sentence each.
     pub assumptions: Vec<String>,
+    /// Those of them that cut a loop which is known to run more often.
+    pub cuts: Vec<String>,
+    /// What is worth knowing and no condition, one sentence each.
+    pub notes: Vec<String>,
     pub stats: Stats,
     /// All that the device lacks for the program.
     pub refusals: Vec<Refusal>,
     pub error: Option<String>,
+}
+
+/// What is known about a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Verdict {
+    /// A packet comes up to it, or a fixed limit that no program exceeds.
+    Exact,
+    /// The same, if the assumptions hold.
+    Conditional,
+    /// It holds, if the assumptions do; whether a packet comes up to it is not known.
+    Bound,
 }
 
 /// A bound on the throughput or, on targets that count, on the work per packet.
@@ -35,11 +52,26 @@ pub(crate) struct Bound {
     pub packetrate_pps: Option<f64>,
     /// Events by component, on targets that count.
     pub counts: Option<Map<String, Value>>,
+    pub verdict: Verdict,
+    /// Whether the verdict is that.
     pub exact: bool,
     pub stopped: Option<String>,
     pub bottleneck: Option<String>,
     /// Packets per second by component; null where the component sets no limit.
     pub components: Option<Map<String, Value>>,
+}
+
+impl Bound {
+    /// The same bound, known to be what the slowest path comes to, under conditions or not.
+    pub fn found(self, conditional: bool) -> Bound {
+        let verdict = if conditional { Verdict::Conditional } else { Verdict::Exact };
+        Bound { verdict, exact: !conditional, ..self }
+    }
+
+    /// The same bound, of which no more is known than that it holds.
+    pub fn not_more(self) -> Bound {
+        Bound { verdict: Verdict::Bound, exact: false, stopped: None, ..self }
+    }
 }
 
 /// A satisfiable path.
@@ -121,6 +153,23 @@ pub(crate) struct WitnessResult {
     pub maps: Map<String, Value>,
     /// In the order of the path.
     pub unknowns: Vec<Unknown>,
+    pub environment: Vec<Given>,
+}
+
+/// What has to be so before the first instruction, besides packet and maps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Given {
+    /// A value that has a name, such as a field of the context.
+    Value { name: String, value: u64 },
+    /// Bytes of memory: around the packet, of the stack.
+    Memory {
+        memory: String,
+        /// Of the first byte; in front of what the name says, if negative.
+        offset: i64,
+        /// Two hexadecimal digits a byte.
+        bytes: String,
+    },
 }
 
 /// A value that an instruction has to yield for the path to be taken, and that nothing determines:
@@ -164,6 +213,8 @@ pub(crate) struct Detail {
     pub stopped: Option<String>,
     /// Whether the error is one of the options, whatever the program.
     pub usage: bool,
+    /// Limits of `--unroll` that the program has no code for, as they were given.
+    pub unmatched: Vec<String>,
 }
 
 /// A path for the human report.

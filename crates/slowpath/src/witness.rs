@@ -1,11 +1,12 @@
 //! Witnesses: the packet and map content behind a satisfiable path, replayed before it is shown.
 
 mod draws;
+mod given;
 mod maps;
 mod support;
 
 use crate::Error;
-use crate::result::{Unknown, WitnessResult};
+use crate::result::{Given, Unknown, WitnessResult};
 use draws::Drawn;
 use slowpath_bpf::lift::Layout;
 use slowpath_exec::Machine;
@@ -14,7 +15,7 @@ use slowpath_ir::{InputId, InputKind, RegionId, RegionKind};
 use slowpath_search::{FoundPath, Unrolled};
 use slowpath_smt::{Model, Node, TermId, TermPool};
 use slowpath_target::CostModel;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use support::Support;
 
 /// The byte that stands for "any" in a replay.
@@ -28,10 +29,10 @@ pub(crate) struct Witness {
     environment: Environment,
     /// What the path depends on of the values that the program draws on its way.
     unknowns: Vec<Unknown>,
+    /// What else it depends on at the start.
+    given: Vec<Given>,
     /// The numbers that pairs have in the replay.
     interned: HashMap<(u64, u64), u32>,
-    /// What else the path depends on, one sentence each.
-    pub notes: Vec<String>,
 }
 
 impl Witness {
@@ -39,11 +40,8 @@ impl Witness {
     pub fn new(unrolled: &Unrolled, found: &FoundPath) -> Self {
         let machine = &unrolled.machine;
         let support = Support::of(machine, &found.conditions, &found.model);
-        let mut notes = Vec::new();
         let program = machine.program();
         let mut environment = Environment::with_fill(program, FILL);
-        let drawn = draws::of(unrolled, found);
-        let clocks: HashSet<InputId> = drawn.iter().filter_map(Drawn::clock).collect();
         for (index, input) in program.inputs.iter().enumerate() {
             let id = InputId::from(index);
             let Node::Var(var) = *machine.pool.node(machine.inputs()[index]) else { continue };
@@ -52,47 +50,25 @@ impl Witness {
             } else if support.inputs.contains(&id) {
                 let value = found.model.var(var).unwrap_or(input.min);
                 environment.inputs.insert(id, value);
-                // Regions lie somewhere: no program can tell where. What a clock shows at the start
-                // is part of what it shows later.
-                if matches!(input.kind, InputKind::BaseAddress(_)) || clocks.contains(&id) {
-                    continue;
-                }
-                notes.push(format!(
-                    "the path needs {} = {value:#x} at the start, which no packet determines",
-                    input.name
-                ));
             }
         }
         environment.interned = support.interned.clone();
+        let drawn = draws::of(unrolled, found);
         let values = drawn.iter().map(|drawn| value(&machine.pool, &found.model, drawn.term));
         environment.unknowns.extend(values);
         let unknowns = draws::unknowns(program, &drawn, &environment, &support);
-        for (&(region, offset), &byte) in &support.bytes {
-            environment.memory.insert((region, offset), byte);
-            let info = &program.regions[region.index()];
-            let beyond = info.kind == RegionKind::Packet && offset >= u64::from(found.length);
-            let private = matches!(info.kind, RegionKind::Stack | RegionKind::Context);
-            let place = if beyond && (offset as i64) < 0 {
-                format!("byte {} in front of the packet", offset.wrapping_neg())
-            } else if beyond {
-                format!("byte {offset} of the packet buffer, behind the packet's end,")
-            } else if private {
-                format!("byte {offset} of the {}", info.name)
-            } else {
-                continue;
-            };
-            notes.push(format!(
-                "the path needs {place} = {byte:#04x} at the start, which no packet determines"
-            ));
-        }
+        let clocks = drawn.iter().filter_map(Drawn::clock).collect();
+        let mut given = given::values(program, &support.inputs, &clocks, &environment);
+        given.extend(given::memory(program, &support.bytes, found.length));
+        environment.memory.extend(support.bytes.iter().map(|(&place, &byte)| (place, byte)));
         let interned = HashMap::new();
         Witness {
             length: found.length,
             bytes: support.bytes,
             environment,
             unknowns,
+            given,
             interned,
-            notes,
         }
     }
 
@@ -143,7 +119,8 @@ impl Witness {
             None => maps::of_regions(machine, &self.bytes),
         };
         let unknowns = self.unknowns.clone();
-        WitnessResult { packet: hex.collect(), length: self.length, maps, unknowns }
+        let environment = self.given.clone();
+        WitnessResult { packet: hex.collect(), length: self.length, maps, unknowns, environment }
     }
 }
 

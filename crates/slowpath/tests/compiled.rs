@@ -61,16 +61,18 @@ fn refusals_name_the_source_line_and_a_way_out() {
 }
 
 #[test]
-fn what_the_card_does_differently_is_an_assumption() {
+fn what_the_card_does_differently_is_a_note_and_no_condition() {
     use slowpath_generate::{Features, Programs};
     let features = Features { helpers: false, calls: false, loops: false, ..Features::default() };
     let programs = Programs::new(features, 8);
     let found = (0..400).find_map(|seed| {
         let data = programs.of_seed(seed).object();
         let (result, _) = analyse(&data, options());
-        let assumptions = result["assumptions"].as_array()?;
-        let said = assumptions.iter().filter_map(Value::as_str);
-        said.map(str::to_owned).find(|sentence| sentence.contains("on the card"))
+        let notes = result["notes"].as_array()?;
+        let said = notes.iter().filter_map(Value::as_str);
+        let note = said.map(str::to_owned).find(|sentence| sentence.contains("on the card"))?;
+        assert_eq!(result["guarantee"]["verdict"], "exact", "{note}");
+        Some(note)
     });
     assert!(found.is_some(), "one in twenty programs shifts by what may be zero, or the like");
 }

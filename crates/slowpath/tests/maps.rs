@@ -54,7 +54,7 @@ fn slow_ways_are_found_where_a_map_can_lead_there() {
         let result = bound(index);
         assert_eq!(result["error"], Value::Null, "{name}");
         assert_eq!(result["program"], name);
-        assert_eq!(result["guarantee"]["exact"], true, "{name}");
+        assert_ne!(result["guarantee"]["verdict"], "bound", "{name}");
         let accesses = result["guarantee"]["counts"]["memory accesses"].as_u64();
         assert_eq!(accesses.map(|count| count >= SLOW), Some(possible), "{name}: {accesses:?}");
     }

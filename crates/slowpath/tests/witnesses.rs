@@ -89,3 +89,48 @@ fn codes_errors_and_fields_are_named() {
     let found = unknowns("with_an_error");
     assert!(found.iter().any(|row| row.0 == "bpf_check_mtu" && row.3 == "-ENODEV"), "{found:?}");
 }
+
+/// What the slowest path needs at the start.
+fn environment(result: &Value, path: usize) -> String {
+    result["paths"][path]["witness"]["environment"].to_string()
+}
+
+#[test]
+fn fields_of_the_context_and_processors_have_values() {
+    let result = analysed("on_a_queue", Some(1));
+    let given = environment(&result, 0);
+    for wanted in [
+        r#"{"name":"rx_queue_index","value":64}"#,
+        r#"{"name":"bpf_get_smp_processor_id","value":3}"#,
+    ] {
+        assert!(given.contains(wanted), "{wanted}: {given}");
+    }
+    assert_eq!(result["assumptions"], serde_json::json!([]));
+    assert_eq!(result["guarantee"]["verdict"], "exact");
+}
+
+#[test]
+fn bytes_in_front_of_the_packet_have_values() {
+    let result = analysed("behind_what_was_in_front", Some(1));
+    let expected = r#"[{"memory":"packet","offset":-4,"bytes":"11223344"}]"#;
+    assert_eq!(environment(&result, 0), expected);
+    assert_eq!(result["assumptions"], serde_json::json!([]));
+}
+
+#[test]
+fn what_a_path_needs_is_of_that_path() {
+    let result = analysed("on_another_queue", None);
+    let paths = result["paths"].as_array().expect("a list").len();
+    let all: Vec<String> = (0..paths).map(|path| environment(&result, path)).collect();
+    let on = |queue: u32| format!(r#"[{{"name":"rx_queue_index","value":{queue}}}]"#);
+    assert_eq!(paths, 3, "{all:?}");
+    for queue in [0, 64] {
+        assert_eq!(all.iter().filter(|needed| **needed == on(queue)).count(), 1, "{all:?}");
+    }
+}
+
+#[test]
+fn times_at_the_start_are_said_once() {
+    let result = analysed("at_a_time", Some(1));
+    assert_eq!(environment(&result, 0), "[]");
+}

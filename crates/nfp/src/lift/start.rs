@@ -139,7 +139,7 @@ impl Prologue<'_> {
     /// Defines a register as a new unknown.
     fn define_any(&mut self, dst: Reg, name: &str, width: u8) {
         let input = InputId::from(self.program.inputs.len());
-        self.program.inputs.push(unknown(&format!("{name} at start"), width));
+        self.program.inputs.push(unknown(name, width));
         self.push(Op::Input { dst, input });
     }
 

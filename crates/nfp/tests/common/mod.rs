@@ -86,7 +86,6 @@ fn input_value(input: &slowpath_ir::Input, start: &[(&str, u32)]) -> u64 {
         (_, "address of context") => CONTEXT,
         (_, "address of dram") => DRAM,
         (_, name) => {
-            let name = name.strip_suffix(" at start").unwrap_or(name);
             let found = start.iter().find(|(register, _)| *register == name);
             found.map_or(0, |&(_, value)| value.into())
         }

@@ -29,13 +29,14 @@ pub(super) fn lift(request: &Request, packets: (u16, u16)) -> Result<Lifted, Err
             .as_ref()
             .map(|line| SourceLocation { file: line.file.to_string(), line: line.line });
     }
-    program.assumptions.extend(compiled.deviations.iter().cloned());
     let layout = layout(&object, &linked, &program, abi);
     if let Some(text) = &request.options.maps {
         content(text, &object, &layout, &mut program)?;
     }
     let functions = functions(&linked, &compiled.origins);
-    Ok(Lifted { program, layout: Some(layout), origins: Origins::Source(lines), functions })
+    // The listing is what the card runs all the same.
+    let notes = compiled.deviations.clone();
+    Ok(Lifted { program, layout: Some(layout), notes, origins: Origins::Source(lines), functions })
 }
 
 /// The functions of the program; what the driver puts around it has no name.

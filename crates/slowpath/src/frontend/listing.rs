@@ -19,5 +19,5 @@ pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifte
         .map_err(|error| Error::Input(error.to_string()))?;
     let lines = listing.numbered().iter().map(|numbered| numbered.line).collect();
     let origins = Origins::Listing(lines);
-    Ok(Lifted { program, layout: None, origins, functions: Vec::new() })
+    Ok(Lifted { program, layout: None, notes: Vec::new(), origins, functions: Vec::new() })
 }

@@ -27,6 +27,8 @@ pub(crate) struct Lifted {
     pub program: Program,
     /// What memory means in terms of maps.
     pub layout: Option<Layout>,
+    /// What is worth knowing about it and no condition of a guarantee, one sentence each.
+    pub notes: Vec<String>,
     origins: Origins,
     functions: Functions,
 }

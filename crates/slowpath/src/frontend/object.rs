@@ -88,6 +88,7 @@ pub(crate) fn lift(
     Ok(Lifted {
         program: lifted.program,
         layout: Some(lifted.layout),
+        notes: Vec::new(),
         origins: Origins::Source(lifted.lines),
         functions: functions(&linked),
     })

@@ -6,7 +6,7 @@ mod rates;
 
 use crate::Error;
 use crate::frontend::Lifted;
-use crate::result::{Bound, CodeInsn, PathDetail, PathResult, Profile, WitnessResult};
+use crate::result::{Bound, CodeInsn, PathDetail, PathResult, Profile, Verdict, WitnessResult};
 use serde_json::{Map, Value, json};
 use slowpath_ir::Terminator;
 use slowpath_search::{Bound as Found, FoundPath, Head, Metric, Unrolled};
@@ -32,6 +32,7 @@ impl Measure<'_> {
                 bitrate_bps: None,
                 packetrate_pps: None,
                 counts: Some(costs(self.target, cost)),
+                verdict: Verdict::Bound,
                 exact: false,
                 stopped: None,
                 bottleneck: None,
@@ -68,7 +69,7 @@ impl Measure<'_> {
     /// packets are larger, and the line carries fewer of them.
     pub fn not_above(&self, bound: &mut Bound, guarantee: &Bound) {
         if self.target.kind == TargetKind::Rates && self.value(bound) > self.value(guarantee) {
-            *bound = Bound { exact: false, stopped: None, ..guarantee.clone() };
+            *bound = guarantee.clone().not_more();
         }
     }
 

@@ -1,6 +1,6 @@
 //! Bounds on targets that have rates.
 
-use crate::result::Bound;
+use crate::result::{Bound, Verdict};
 use serde_json::{Value, json};
 use slowpath_search::Metric;
 use slowpath_target::{CostVector, Rate, ResourceRate, Target};
@@ -42,6 +42,7 @@ pub(super) fn bound(
         bitrate_bps: Some(bits.as_f64()),
         packetrate_pps: Some(packets.as_f64()),
         counts: None,
+        verdict: Verdict::Bound,
         exact: false,
         stopped: None,
         bottleneck: Some(bottleneck),

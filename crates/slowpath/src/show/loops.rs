@@ -56,6 +56,7 @@ pub(super) fn of(lifted: &Lifted, seconds: f64, stop: &dyn Fn() -> bool) -> Vec<
                 );
                 known.insert(location, Err(why));
                 limits.at.push((location, FEW));
+                limits.underivable.push(location);
             }
             Err(SearchError::Stopped) => break Some("not found in time (--deadline)".to_owned()),
             Err(error) => break Some(error.to_string()),

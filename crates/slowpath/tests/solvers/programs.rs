@@ -29,7 +29,7 @@ impl Case {
             Some(_) => Metric::Component(0),
             None => Metric::BitRate,
         };
-        let limits = UnrollLimits { every: rounds, at: Vec::new() };
+        let limits = UnrollLimits { every: rounds, ..UnrollLimits::default() };
         Case { name, target, model, metric, program: Rc::new(program), limits }
     }
 

@@ -63,18 +63,15 @@ pub(super) fn apply(target: &mut Target, assumed: Vec<Assumed>, file: &str) -> V
             let Some(stated) = stated else { continue };
             let component = &target.components[index];
             let cycles = |ticks| decimal(ticks, component.kind.ticks_per_cycle());
-            let mut sentence = format!(
-                "`{class}` is assumed to cost {} cycles on {}",
-                cycles(stated.ticks),
-                component.name
-            );
+            let mut sentence =
+                format!("`{class}` costs {} cycles on {}", cycles(stated.ticks), component.name);
             sentence += &rules(stated, target.marks.as_slice());
             if let Some(known) = slot.prices[index].filter(|known| known != stated) {
-                sentence += &format!(", instead of the target's {}", cycles(known.ticks));
+                sentence += &format!(", not the target's {}", cycles(known.ticks));
                 sentence += &rules(&known, target.marks.as_slice());
             }
             let reason = source.as_ref().map_or(String::new(), |text| format!(": {text}"));
-            let sentence = format!("{sentence} ({file}{reason}).");
+            let sentence = format!("{sentence} ({file}{reason})");
             assumptions.push(Assumption { class: class.clone(), sentence });
             slot.prices[index] = Some(*stated);
         }

@@ -199,10 +199,10 @@ fn assumptions_fill_gaps_and_are_listed() {
     assert_eq!(
         sentences,
         [
-            "`insn` is assumed to cost 3 cycles on cpu, instead of the target's 1 (guess.toml).",
-            "`mem.write` is assumed to cost 2 cycles on cpu, ending at least 4 after the last \
-             `mem` (guess.toml: a guess).",
-            "`mem.write` is assumed to cost 2.25 cycles on ram (guess.toml: a guess).",
+            "`insn` costs 3 cycles on cpu, not the target's 1 (guess.toml)",
+            "`mem.write` costs 2 cycles on cpu, ending at least 4 after the last \
+             `mem` (guess.toml: a guess)",
+            "`mem.write` costs 2.25 cycles on ram (guess.toml: a guess)",
         ]
     );
     let classes: Vec<&str> = assumptions.iter().map(|a| a.class.as_str()).collect();

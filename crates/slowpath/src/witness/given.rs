@@ -1,0 +1,58 @@
+//! What a path needs at the start besides packet and maps: values of the context, the bytes around the
+//! packet, what lies on the stack.
+
+use crate::result::Given;
+use slowpath_exec::concrete::Environment;
+use slowpath_ir::{InputId, InputKind, Program, RegionId, RegionKind};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// The values by name. `clocks` are left out: what they show at the start is part of what they show
+/// later.
+pub(super) fn values(
+    program: &Program,
+    needed: &BTreeSet<InputId>,
+    clocks: &HashSet<InputId>,
+    environment: &Environment,
+) -> Vec<Given> {
+    let value = |&id: &InputId| {
+        let input = &program.inputs[id.index()];
+        // Regions lie somewhere: no program can tell where.
+        let told = input.kind == InputKind::Unknown && !clocks.contains(&id);
+        let value = *environment.inputs.get(&id)?;
+        told.then(|| Given::Value { name: input.name.clone(), value })
+    };
+    needed.iter().filter_map(value).collect()
+}
+
+/// The bytes that are neither of the packet, which has `length` bytes, nor of maps.
+pub(super) fn memory(
+    program: &Program,
+    bytes: &BTreeMap<(RegionId, u64), u8>,
+    length: u32,
+) -> Vec<Given> {
+    let outside = |region: RegionId, offset: i64| match program.regions[region.index()].kind {
+        RegionKind::Packet => !(0..i64::from(length)).contains(&offset),
+        RegionKind::Stack | RegionKind::Context => true,
+        RegionKind::Map => false,
+    };
+    let given: BTreeMap<(RegionId, i64), u8> = bytes
+        .iter()
+        .map(|(&(region, offset), &byte)| ((region, offset as i64), byte))
+        .filter(|&((region, offset), _)| outside(region, offset))
+        .collect();
+    let mut runs: Vec<(RegionId, i64, Vec<u8>)> = Vec::new();
+    for ((region, offset), byte) in given {
+        match runs.last_mut() {
+            Some((last, first, run)) if *last == region && *first + run.len() as i64 == offset => {
+                run.push(byte);
+            }
+            _ => runs.push((region, offset, vec![byte])),
+        }
+    }
+    let shown = |(region, offset, run): (RegionId, i64, Vec<u8>)| Given::Memory {
+        memory: program.regions[region.index()].name.clone(),
+        offset,
+        bytes: run.iter().map(|byte| format!("{byte:02x}")).collect(),
+    };
+    runs.into_iter().map(shown).collect()
+}

@@ -1,0 +1,238 @@
+"""Guarantees that depend on assumptions: never called exact without them, and gates say so."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from slowpath.report_path import exactness
+from slowpath.report_table import CompactTable
+from slowpath.reporters import choose_reporter
+from slowpath.requirement import refusal, relied_on
+from slowpath.results import NO_DETAIL, Result
+from support import make_bound, make_result, slowpath
+
+TRANSCODER = "examples/alaw2ulaw.bpf.o"
+PRICE = "writes to DRAM cost 5 engine cycles"
+ENDLESS = (
+    "alu[gprA_2, --, B, *l$index1[2]], gpr_wrboth",
+    "mem[read32_swap, $xfer_0, gprA_2, 0x0, 1], ctx_swap[sig1]",
+    "alu[gprA_4, --, B, $xfer_0], gpr_wrboth",
+    "alu[--, gprA_4, AND, 0x1]",
+    "bne[.1]",
+    "br[.15000]",
+)
+"""A loop that only the packet's content ends."""
+
+
+def conditional(*assumptions: str) -> Result:
+    return make_result(guarantee=make_bound(verdict="conditional"), assumptions=list(assumptions))
+
+
+def place() -> str:
+    """Where the transcoder's loop is."""
+    shown = json.loads(slowpath("show", TRANSCODER, "--format", "json").stdout)
+    (loop,) = shown["objects"][0]["programs"][0]["loops"]
+    return f"{Path(loop['file']).name}:{loop['line']}"
+
+
+def analyse(*options: str) -> Result:
+    run = slowpath("bound", TRANSCODER, "--format", "json", *options)
+    assert run.returncode == 0, run.stderr
+    result: Result = json.loads(run.stdout)["results"][0]
+    return result
+
+
+# --- in texts -------------------------------------------------------------------------------------
+
+
+def test_the_first_condition_is_beside_the_word() -> None:
+    assert exactness(make_result()) == "exact"
+    assert exactness(conditional(PRICE)) == f"exact if {PRICE}"
+    assert exactness(conditional("a.", "b", "c")) == "exact if a, and 2 more assumptions"
+
+
+def test_full_report() -> None:
+    reporter = choose_reporter("table", ["sample.asm"], verbose=False)
+    detail = NO_DETAIL | {"paths": [{"ranges": [], "exit": 0, "listing": [], "stretches": []}]}
+    lines = [line.text for line in reporter.add(conditional("a", "b"), detail, "")]
+    assert "guaranteed   24.7 Gbit/s (exact if a, and 1 more assumption)" in lines
+    assert "assuming     - b" in lines
+    assert not any("(exact)" in line or "it is exact" in line for line in lines)
+
+
+def test_rows_lead_to_conditions() -> None:
+    table = CompactTable(["sample.asm"])
+    row = table.row(conditional(PRICE)).text
+    assert row.endswith(" [1]")
+    assert " if " in row
+    assert " yes " not in row
+    assert table.notes()[0].text == f"[1] if {PRICE}"
+    assert " yes " in table.row(make_result()).text
+
+
+def test_notes_are_no_conditions() -> None:
+    result = make_result(notes=["a result above XDP_TX drops the packet on the card"])
+    assert exactness(result) == "exact"
+
+
+# --- loops that are cut ---------------------------------------------------------------------------
+
+
+def test_a_limit_for_all_loops_cuts_none_whose_own_is_derived() -> None:
+    plain = analyse()
+    assert plain["guarantee"] is not None
+    assert plain["guarantee"]["verdict"] == "exact"
+    limited = analyse("--unroll", "10")
+    assert limited["guarantee"] == plain["guarantee"]
+    assert limited["assumptions"] == []
+    run = slowpath("bound", TRANSCODER, "--unroll", "10", "--require", "10Gbit/s")
+    assert run.returncode == 1
+
+
+def test_a_cut_with_a_location_is_said_in_every_format() -> None:
+    cut = f"10@{place()}"
+    result = analyse("--unroll", cut)
+    assert result["guarantee"] is not None
+    assert (result["guarantee"]["verdict"], result["guarantee"]["exact"]) == ("conditional", False)
+    assert result["cuts"] == result["assumptions"]
+    (sentence,) = result["cuts"]
+    assert "runs at most 10 times, less than the " in sentence
+    assert "that are possible (--unroll)" in sentence
+    for arguments in (["bound", TRANSCODER], ["annotate", TRANSCODER]):
+        text = slowpath(*arguments, "--unroll", cut).stdout
+        assert f"(exact if {sentence})" in text
+        assert "(exact)" not in text
+    table = slowpath("bound", TRANSCODER, "examples/two_protocols.asm", "--unroll", cut).stdout
+    assert f"[1] if {sentence}" in table
+    header, row = slowpath(
+        "bound", TRANSCODER, "--unroll", cut, "--format", "csv"
+    ).stdout.splitlines()
+    cells = dict(zip(header.split(","), row.split(","), strict=False))
+    assert cells["exact"] == "false"
+    assert row.endswith(",conditional")
+    annotated = json.loads(
+        slowpath("annotate", TRANSCODER, "--unroll", cut, "--format", "json").stdout
+    )["annotations"][0]
+    assert (annotated["verdict"], annotated["exact"]) == ("conditional", False)
+    assert annotated["assumptions"] == [sentence]
+
+
+@pytest.mark.parametrize(("form", "mark"), [("table", "(if)"), ("markdown", "(if)")])
+def test_comparisons_mark_conditions(form: str, mark: str, tmp_path: Path) -> None:
+    cut = f"10@{place()}"
+    saved = tmp_path / "cut.json"
+    run = slowpath("bound", TRANSCODER, "--unroll", cut, "--format", "json")
+    saved.write_text(run.stdout)
+    text = slowpath("diff", TRANSCODER, saved, "--format", form).stdout
+    assert mark in text
+    assert "only NEW of " in text
+    assert "runs at most 10 times" in text
+    same = slowpath("diff", saved, saved, "--format", form).stdout
+    assert "OLD and NEW of " in same
+    gate = slowpath("diff", TRANSCODER, saved, "--fail-on", "bitrate_b > 1Gbit/s")
+    assert gate.returncode == 1
+    assert "(NEW depends on assumptions)" in gate.stderr
+    rows = json.loads(slowpath("diff", TRANSCODER, saved, "--format", "json").stdout)["programs"]
+    values = rows[0]["values"]
+    assert (values["verdict_a"], values["verdict_b"]) == ("exact", "conditional")
+
+
+def test_requirements_are_not_met_by_cutting_loops() -> None:
+    arguments = ("bound", TRANSCODER, "--unroll", f"10@{place()}", "--require", "10Gbit/s")
+    refused = slowpath(*arguments)
+    assert refused.returncode == 1
+    assert "runs at most 10 times" in refused.stderr
+    assert "--accept-assumptions" in refused.stderr
+    accepted = slowpath(*arguments, "--accept-assumptions")
+    assert accepted.returncode == 0
+    assert "--require is met if the loop at " in accepted.stderr
+    # What is not met anyway is not met for another reason.
+    much = slowpath("bound", TRANSCODER, "--unroll", f"10@{place()}", "--require", "1Tbit/s")
+    assert much.returncode == 1
+    assert "only " in much.stderr
+
+
+def test_reproduction_accepts_as_well() -> None:
+    arguments = ("--require", "1Tbit/s", "--accept-assumptions")
+    run = slowpath("bound", "examples/two_protocols.asm", *arguments)
+    assert run.returncode == 1
+    assert run.stderr.rstrip().endswith("--require 1Tbit/s --accept-assumptions")
+    alone = slowpath("bound", "examples/two_protocols.asm", "--accept-assumptions")
+    assert alone.returncode == 2
+    assert "--require" in alone.stderr
+
+
+def test_locations_that_match_nothing_are_errors() -> None:
+    for arguments in (
+        ["bound", TRANSCODER],
+        ["annotate", TRANSCODER],
+        ["diff", TRANSCODER, "examples/alaw2ulaw_opt.bpf.o"],
+    ):
+        run = slowpath(*arguments, "--unroll", "10@nowhere.c:5")
+        assert run.returncode == 2, arguments
+        assert "error: --unroll 10@nowhere.c:5: " in run.stderr
+    # Of another program of the same command it is none.
+    programs = (TRANSCODER, "examples/header_parser.bpf.o")
+    run = slowpath("bound", *programs, "--target", "ebpf", "--unroll", f"3@{place()}")
+    assert run.returncode == 0
+    assert run.stderr == ""
+
+
+# --- gates ----------------------------------------------------------------------------------------
+
+
+def test_what_a_requirement_relies_on() -> None:
+    assert relied_on(make_result()) == []
+    assert relied_on(conditional("a.", "b\n")) == ["a", "b "]
+    assert "only if a and b;" in refusal(make_result(cuts=["a", "b"]))
+
+
+def test_listed_limits_pass_and_are_said(tmp_path: Path) -> None:
+    endless = tmp_path / "endless.asm"
+    lines = (f"{8 * number:4x}:\t.{number}  {text}" for number, text in enumerate(ENDLESS))
+    endless.write_text("\n".join(lines) + "\n")
+    run = slowpath("bound", endless, "--unroll", "3", "--require", "1bps")
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == (
+        f"note: {endless}: --require is met if the loop at .1 runs at most 3 times (--unroll)\n"
+    )
+    assert "(exact if the loop at .1 runs at most 3 times (--unroll))" in run.stdout
+
+
+COUNTED = ("--target", "ebpf", "--require")
+
+
+def test_counts_can_be_required() -> None:
+    result = analyse("--target", "ebpf")
+    assert result["guarantee"] is not None
+    assert result["guarantee"]["counts"] is not None
+    most = result["guarantee"]["counts"]["instructions"]
+    met = slowpath("bound", TRANSCODER, *COUNTED, f"<={most} instructions")
+    assert (met.returncode, met.stderr) == (0, "")
+    missed = slowpath("bound", TRANSCODER, *COUNTED, f"<= {most - 1} Instructions")
+    assert missed.returncode == 1
+    wanted = f"up to {most} instructions, at most {most - 1} instructions required"
+    assert wanted in missed.stderr
+    again = missed.stderr.splitlines()[-1]
+    assert again.endswith(f"--require '<= {most - 1} Instructions'")
+    accesses = slowpath("bound", TRANSCODER, *COUNTED, "<=1 memory accesses")
+    assert accesses.returncode == 1
+    assert "memory accesses" in accesses.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--require", "<=9 instructions"), "--target ebpf"),
+        ((*COUNTED, "10Gbit/s"), "there is no rate to require"),
+        ((*COUNTED, "<=9 cycles"), "not cycles"),
+        ((*COUNTED, "<9 instructions"), "'<=4000 instructions'"),
+        ((*COUNTED, "<=9 instructions", "--metric", "memory-accesses"), "memory accesses"),
+    ],
+)
+def test_requirements_that_make_no_sense(options: tuple[str, ...], words: str) -> None:
+    run = slowpath("bound", TRANSCODER, *options)
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert words in run.stderr
