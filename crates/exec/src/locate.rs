@@ -12,8 +12,9 @@ use slowpath_smt::{Node, TermId};
 
 /// Constants below this are null, or null plus the offset of a field.
 const NULL_PAGE: u64 = 4096;
-/// Most choices looked through on the way to a pointer.
-const MAX_CHOICES: u32 = 8;
+/// Most choices looked through on the way to a pointer: every helper that moves the packet's start
+/// makes one, and so does every place where paths meet behind it.
+const MAX_CHOICES: u32 = 48;
 /// Most pointers that one address may be, and sums inside each other that they may be parts of.
 const MAX_POINTERS: usize = 256;
 const MAX_NESTED: u32 = 3;
@@ -102,7 +103,24 @@ impl Machine {
         if let Some(location) = self.locate(address) {
             return Some(location);
         }
-        let choices = choices.checked_sub(1)?;
+        // Choices share their parts. What was found stays right; in vain was the search for those
+        // with as many choices left, or fewer.
+        if let Some(&Some(known)) = self.located.get(&address) {
+            return Some(known);
+        }
+        if self.unlocated.get(&address).is_some_and(|&most| choices <= most) {
+            return None;
+        }
+        let location = self.locate_through(address, choices.checked_sub(1)?);
+        if location.is_some() {
+            self.located.insert(address, location);
+        } else {
+            self.unlocated.insert(address, choices);
+        }
+        location
+    }
+
+    fn locate_through(&mut self, address: TermId, choices: u32) -> Option<Location> {
         if let Node::Ite(condition, then, other) = *self.pool.node(address) {
             return self.locate_branches(condition, then, other, choices);
         }

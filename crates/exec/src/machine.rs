@@ -77,6 +77,8 @@ pub struct Machine {
     pub(crate) reads: HashMap<(MemId, Location, Read), Result<TermId, Missing>>,
     /// Where accesses have been found to go.
     pub(crate) located: HashMap<TermId, Option<Location>>,
+    /// Addresses whose place does not show within so many choices.
+    pub(crate) unlocated: HashMap<TermId, u32>,
     pub(crate) insn: u32,
     /// The values drawn in the prologue, in order.
     drawn_first: Vec<TermId>,
@@ -145,6 +147,7 @@ impl Machine {
             given,
             reads: HashMap::default(),
             located: HashMap::default(),
+            unlocated: HashMap::default(),
             insn: 0,
             drawn_first: Vec::new(),
             drawn: HashMap::default(),
@@ -182,6 +185,7 @@ impl Machine {
             *base = base.or(self.regs[region.base.index()]);
         }
         self.located.clear();
+        self.unlocated.clear();
     }
 
     /// The program.

@@ -17,10 +17,12 @@
 //! Sources: the rules of the kernel's `kernel/bpf/verifier.c`, and the restrictions that the
 //! driver's `src/bpf/verifier.c` adds.
 
+pub mod c;
 mod emit;
 mod features;
 mod generated;
 mod object;
+pub mod sequence;
 mod state;
 mod statement;
 mod strategy;

@@ -10,16 +10,12 @@ use serde_json::Value;
 use slowpath::{Analysis, Event, Options, Request, Step};
 use slowpath_bpf::ProgramKind;
 use slowpath_oracle::Oracle;
-use support::contents::Entry;
 use support::twin::Twin;
+use support::witness::replay;
 use support::{examples, kernel, object};
 
 /// The slowest paths of each program.
 const PATHS: u64 = 12;
-/// Look-ups whose keys depend on earlier look-ups, one after the other.
-const ROUNDS: usize = 6;
-/// What stands for bytes that a path does not depend on.
-const ANY: u8 = 0x5a;
 
 /// The result of an analysis, as JSON.
 fn analyse(file: &Path, program: usize) -> Value {
@@ -46,31 +42,6 @@ fn analyse(file: &Path, program: usize) -> Value {
             Step::Finished => panic!("{}: no result", file.display()),
         }
     }
-}
-
-/// Bytes from hexadecimal digits; `--` is any byte.
-fn bytes(text: &Value) -> Vec<u8> {
-    let digits = text.as_str().unwrap_or_default();
-    let pair = |at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap_or(ANY);
-    (0..digits.len() / 2).map(|n| pair(2 * n)).collect()
-}
-
-/// Installs what a witness says about maps and runs its packet through both.
-fn replay(twin: &mut Twin, witness: &Value) -> Result<usize, String> {
-    let packet = bytes(&witness["packet"]);
-    let layouts = twin.lifted.layout.maps.clone();
-    for _ in 0..ROUNDS {
-        for layout in &layouts {
-            // Learns the numbers that stand for the keys that are looked for.
-            twin.keys(layout, &packet);
-            let entries = witness["maps"][&layout.name].as_array().cloned().unwrap_or_default();
-            for entry in entries.iter().filter(|entry| entry["value"].is_string()) {
-                let entry = Entry { key: bytes(&entry["key"]), value: bytes(&entry["value"]) };
-                twin.install(layout, &entry)?;
-            }
-        }
-    }
-    Ok(twin.compare(&packet)?.costs.len())
 }
 
 /// What one program's witnesses came to.

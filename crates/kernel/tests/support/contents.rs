@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use slowpath_bpf::MapKind;
-use slowpath_bpf::lift::{Bytes, Interned, MapLayout};
+use slowpath_bpf::lift::{Bytes, Keying, MapLayout};
 use slowpath_exec::concrete::{Environment, Run};
 use slowpath_ir::RegionId;
 
@@ -33,16 +33,9 @@ impl Tries {
                 keys.len() - 1
             }) as u64
         } else {
-            let Some(number) = number(layout, &entry.key, &environment.interned) else { return };
-            if let Some(present) = layout.present {
-                environment.memory.insert((present, number), 1);
-            }
-            number
+            return install_at(layout, None, entry, environment);
         };
-        let start = number << layout.element_bits;
-        for (offset, &byte) in entry.value.iter().enumerate() {
-            environment.memory.insert((layout.values, start + offset as u64), byte);
-        }
+        set_value(layout, number, entry, environment);
     }
 
     /// Answers look-ups of a run that have no answer yet; whether there were any that find
@@ -83,17 +76,55 @@ impl Tries {
     }
 }
 
-/// The number of the element with a key: the key itself, or what stands for its words.
-fn number(layout: &MapLayout, key: &[u8], interned: &Interned) -> Option<u64> {
-    if key.len() <= 4 {
-        let mut bytes = [0; 8];
-        bytes[..key.len()].copy_from_slice(key);
-        return Some(u64::from_le_bytes(bytes));
+/// Notes an element of a map, which is the one at an address if that is given.
+pub fn install_at(
+    layout: &MapLayout,
+    which: Option<u64>,
+    entry: &Entry,
+    environment: &mut Environment,
+) {
+    let number = number(layout, which, &entry.key, environment);
+    if let Some(present) = layout.present {
+        environment.memory.insert((present, number), 1);
     }
-    let place = layout.present?;
-    let bytes: Bytes = interned.values().map(|&number| ((place, number.into()), 1)).collect();
-    let elements = layout.elements(&bytes, interned);
-    elements.into_iter().find(|e| e.key.as_deref() == Some(key)).map(|e| e.number)
+    set_value(layout, number, entry, environment);
+}
+
+fn set_value(layout: &MapLayout, number: u64, entry: &Entry, environment: &mut Environment) {
+    let start = number << layout.element_bits;
+    for (offset, &byte) in entry.value.iter().enumerate() {
+        environment.memory.insert((layout.values, start + offset as u64), byte);
+    }
+}
+
+/// The number of the element with a key: the key itself, or what stands for its words from now on.
+fn number(
+    layout: &MapLayout,
+    which: Option<u64>,
+    key: &[u8],
+    environment: &mut Environment,
+) -> u64 {
+    let word = |bytes: &[u8]| {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_le_bytes(word)
+    };
+    if layout.keying != Keying::Interned {
+        return word(key);
+    }
+    let mut words: Vec<u64> = which.into_iter().chain(key.chunks(8).map(word)).collect();
+    words.resize(words.len().max(2), 0);
+    let mut number = intern((words[0], words[1]), environment);
+    for &next in &words[2..] {
+        number = intern((number, next), environment);
+    }
+    number
+}
+
+/// The number of a pair.
+fn intern(pair: (u64, u64), environment: &mut Environment) -> u64 {
+    let free = environment.interned.values().max().map_or(0, |number| number + 1);
+    (*environment.interned.entry(pair).or_insert(free)).into()
 }
 
 fn prefix_length(key: &[u8]) -> usize {

@@ -4,11 +4,14 @@
 #![allow(dead_code)]
 
 pub mod assemble;
+pub mod clang;
 pub mod contents;
 pub mod isa;
 pub mod pin;
 pub mod random;
+pub mod sequences;
 pub mod twin;
+pub mod witness;
 
 use std::path::{Path, PathBuf};
 

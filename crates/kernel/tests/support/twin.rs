@@ -4,7 +4,7 @@
 //! it) the kernel decides: the two agree if some choice among what is open does what the kernel did.
 //! Bytes that depend on an open value of many bits (clock, random number) may be anything.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 
 use slowpath_bpf::lift::{Bytes, LiftOptions, Lifted, MapLayout, lift};
 use slowpath_bpf::{MapKind, Object, SlotRef};
@@ -12,12 +12,14 @@ use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{InputId, InputKind, Op, RegionId, RegionKind};
 use slowpath_kernel::{Kernel, Loaded, Map};
 
-use super::contents::{Entry, Tries};
+use super::contents::{Entry, Tries, install_at};
 
 /// More blocks than any example executes.
 const MAX_BLOCKS: usize = 1_000_000;
 /// Choices among open values that are tried for one packet.
 const MAX_CHOICES: usize = 3000;
+/// The same where the program says which path it takes.
+const MAX_CHOICES_FOR_PATH: usize = 500;
 /// Open values with more possibilities than this make bytes open.
 const FEW: u64 = 4096;
 
@@ -38,6 +40,9 @@ pub struct Twin {
     length: usize,
     /// What was put into maps, by the map's name.
     pub installed: Vec<(String, Entry)>,
+    /// So many bytes at the start of the map `out` tell paths apart: the interpreter has to find the
+    /// kernel's path, whatever it takes for open values.
+    pub path_bytes: u64,
 }
 
 /// What a run did to a packet.
@@ -119,6 +124,7 @@ impl Twin {
             tries,
             length: 0,
             installed: Vec::new(),
+            path_bytes: 0,
         })
     }
 
@@ -129,6 +135,39 @@ impl Twin {
         self.installed.push((layout.name.clone(), entry.clone()));
         self.tries.install(layout, entry, &mut self.environment);
         Ok(())
+    }
+
+    /// Puts an element into a map that a map of maps holds, in both; `name` is its own.
+    pub fn install_inner(
+        &mut self,
+        layout: &MapLayout,
+        name: &str,
+        entry: &Entry,
+    ) -> Result<(), String> {
+        let numbered = (0..).map_while(|number| Some((number, self.loaded.map_at(number)?)));
+        let Some((which, map)) =
+            numbered.into_iter().find(|(_, map)| map.definition().name == name)
+        else {
+            return Ok(());
+        };
+        map.update(&entry.key, &entry.value).map_err(|e| e.to_string())?;
+        self.installed.push((name.to_owned(), entry.clone()));
+        let mut maps = self.lifted.layout.maps.iter();
+        let outer = maps.find(|outer| format!("{}.inner", outer.name) == layout.name);
+        let place = outer.and_then(|outer| {
+            Some(self.base(outer.values)? + ((which as u64) << outer.element_bits))
+        });
+        if let Some(place) = place {
+            install_at(layout, Some(place), entry, &mut self.environment);
+        }
+        Ok(())
+    }
+
+    /// The address that stands for the start of a region.
+    fn base(&self, region: RegionId) -> Option<u64> {
+        let kind = InputKind::BaseAddress(region);
+        let input = self.lifted.program.inputs.iter().position(|input| input.kind == kind)?;
+        self.environment.inputs.get(&InputId::from(input)).copied()
     }
 
     /// Keys that a packet makes the program look for in a map, as far as numbers stand for them.
@@ -235,14 +274,22 @@ impl Twin {
             packet: theirs.packet,
             metadata: theirs.metadata,
         };
-        let mut first = None;
-        let mut pending = vec![Vec::new()];
-        for _ in 0..MAX_CHOICES {
-            let Some(choice) = pending.pop() else { break };
+        let (mut first, mut seen) = (None, HashSet::new());
+        // The most promising choice comes first; among those the last or, with a path, the first.
+        let mut pending = BinaryHeap::from([(0, 0, Vec::new(), None)]);
+        let most = if self.path_bytes > 0 { MAX_CHOICES_FOR_PATH } else { MAX_CHOICES };
+        for _ in 0..most {
+            let Some((_, _, choice, changed)) = pending.pop() else { break };
             let (ours, run) = self.interpret(&choice, false)?;
             let drawn = self.drawn(&run);
             let mut chosen: Vec<u64> = drawn.iter().map(|&(min, _)| min).collect();
-            chosen[..choice.len()].copy_from_slice(&choice);
+            let fits = |(&(min, max), value): (&(u64, u64), &u64)| (min..=max).contains(value);
+            if !drawn.iter().zip(&choice).all(fits) {
+                // Chosen for another path.
+                continue;
+            }
+            let common = choice.len().min(chosen.len());
+            chosen[..common].copy_from_slice(&choice[..common]);
             let many = drawn.iter().any(|(min, max)| max - min > FEW) || !self.others.is_empty();
             let other = if many {
                 let most = drawn.iter().zip(&chosen);
@@ -254,16 +301,39 @@ impl Twin {
                 None
             };
             let differs = differing_outcome(&theirs, &ours, other.as_ref().map(|(o, _)| o))
-                .or_else(|| self.differing_elements(&run, other.as_ref().map(|(_, run)| run)));
+                .or_else(|| self.differing_elements(&run, other.as_ref().map(|(_, run)| run)))
+                .or_else(|| self.differing_path(&run));
             let Some(differs) = differs else {
                 self.commit(&run, other.as_ref().map(|(_, run)| run));
                 return Ok(run);
             };
             first.get_or_insert(differs);
-            for at in (choice.len()..drawn.len()).rev() {
-                let (min, max) = drawn[at];
-                for value in self.alternatives(min, max) {
-                    pending.push([&chosen[..at], &[value]].concat());
+            let promise = self.common_results(&run);
+            // Those of few possibilities come first, and behind them those of many; of either kind,
+            // what comes later depends on what comes before.
+            let many = |&at: &usize| drawn[at].1 - drawn[at].0 > FEW;
+            let later = |at: &usize| match changed {
+                None => true,
+                Some(last) => *at > last || (many(at) && last < drawn.len() && !many(&last)),
+            };
+            let (many, few): (Vec<usize>, Vec<usize>) =
+                (0..drawn.len()).filter(later).partition(many);
+            let mut order: Vec<usize> = few.iter().chain(&many).copied().collect();
+            if self.path_bytes == 0 {
+                order.reverse();
+            }
+            for at in order {
+                for value in self.alternatives(drawn[at].0, drawn[at].1) {
+                    let mut next = chosen.clone();
+                    next[at] = value;
+                    if few.contains(&at) {
+                        next.truncate(at + 1);
+                    }
+                    if seen.insert(next.clone()) {
+                        let tried = seen.len();
+                        let order = if self.path_bytes > 0 { usize::MAX - tried } else { tried };
+                        pending.push((promise, order, next, Some(at)));
+                    }
                 }
             }
         }
@@ -272,7 +342,8 @@ impl Twin {
 
     /// Values other than the least that are worth trying for an open value.
     fn alternatives(&self, min: u64, max: u64) -> Vec<u64> {
-        if max - min > FEW {
+        let many = max - min > FEW;
+        if many && self.path_bytes == 0 {
             return Vec::new();
         }
         if max - min < NAMED {
@@ -281,13 +352,41 @@ impl Twin {
         let mut values: BTreeSet<u64> = BTreeSet::from([min + 1, max]);
         if max - min > 1 {
             // Results that the program kept: numbers, or errors.
-            let out = self.loaded.map("out").and_then(|out| out.lookup(&[0; 4]).ok().flatten());
-            for word in out.unwrap_or_default().as_chunks::<8>().0 {
+            for word in self.output().as_chunks::<8>().0 {
                 let word = u64::from_le_bytes(*word);
                 values.extend([word, word.wrapping_neg()]);
+                if many {
+                    // It may have kept a part.
+                    values.extend([8, 16, 32, 40, 48, 56].map(|bits| word << bits));
+                }
             }
         }
         values.into_iter().filter(|value| (min + 1..=max).contains(value)).collect()
+    }
+
+    /// What the program kept, in the kernel.
+    fn output(&self) -> Vec<u8> {
+        let out = self.loaded.map("out").and_then(|out| out.lookup(&[0; 4]).ok().flatten());
+        out.unwrap_or_default()
+    }
+
+    /// Whether a run took another path than the kernel's.
+    fn differing_path(&self, run: &Run) -> Option<String> {
+        let out = self.lifted.layout.maps.iter().find(|map| map.name == "out")?;
+        let ours: Vec<u8> =
+            (0..self.path_bytes).map(|at| self.byte(run, (out.values, at))).collect();
+        let theirs = self.output();
+        let theirs = theirs.get(..ours.len()).filter(|theirs| *theirs != ours)?;
+        Some(format!("path {} in the kernel, {} here", hex(theirs), hex(&ours)))
+    }
+
+    /// How many bytes of the results behind the path are the kernel's, where there is a path.
+    fn common_results(&self, run: &Run) -> usize {
+        let out = self.lifted.layout.maps.iter().find(|map| map.name == "out");
+        let Some(out) = out.filter(|_| self.path_bytes > 0) else { return 0 };
+        let theirs = self.output();
+        let behind = (0..).zip(&theirs).skip(self.path_bytes as usize);
+        behind.take_while(|&(at, byte)| self.byte(run, (out.values, at)) == *byte).count()
     }
 
     /// The elements that a run wrote, of a map that the kernel has.
@@ -407,9 +506,7 @@ impl Twin {
         let Some(which) = which else { return self.loaded.map(&layout.name) };
         let mut maps = self.lifted.layout.maps.iter();
         let outer = maps.find(|outer| format!("{}.inner", outer.name) == layout.name)?;
-        let kind = InputKind::BaseAddress(outer.values);
-        let input = self.lifted.program.inputs.iter().position(|input| input.kind == kind)?;
-        let base = self.environment.inputs.get(&InputId::from(input))?;
+        let base = self.base(outer.values)?;
         self.loaded.map_at(usize::try_from((which - base) >> outer.element_bits).ok()?)
     }
 

@@ -1,0 +1,294 @@
+//! Steps to instructions: a straight line with branches around what is not always possible.
+//!
+//! Every branch has a bit of its own in `r9`, set where the branch is not taken, and the program
+//! stores `r9` at its end: so the run itself tells which instructions it executed. The arguments of
+//! calls are bytes of the packet, copied to the stack at the start.
+
+mod calls;
+mod memory;
+
+use slowpath_bpf::insn::{AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width};
+
+use super::statement::{Action, Calls, Number, Shape, Step, Test};
+use super::{ARGUMENTS, FIRST, RESULTS};
+use crate::sequence::Abilities;
+use crate::statement::Pick;
+
+/// Depths in the stack, in bytes: arguments, key, value, buffer, pointers, results.
+const AT_ARGUMENTS: i16 = -32;
+const AT_KEY: i16 = -40;
+const AT_VALUE: i16 = -56;
+const AT_BUFFER: i16 = -88;
+const AT_POINTERS: i16 = -96;
+const AT_RESULTS: i16 = -120;
+/// Bytes of the buffer.
+const BUFFER: i16 = 32;
+/// Pointers that are kept.
+const POINTERS: usize = 3;
+/// What a result is before it is known.
+const NO_RESULT: i32 = 7;
+/// Most slots of a program, and most branches: each has a bit of `r9`.
+const MAX_SLOTS: usize = 900;
+const MAX_BRANCHES: usize = 60;
+
+fn reg(number: u8) -> Register {
+    Register::new(number).unwrap_or(Register::FRAME)
+}
+
+/// A program in instructions.
+#[derive(Clone, Debug)]
+pub(super) struct Emitted {
+    pub code: Vec<Insn>,
+    /// Slots of conditional branches and the bits that are set where they are not taken.
+    pub marks: Vec<(usize, u8)>,
+}
+
+/// What a kept pointer leads to.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    /// Number of the map.
+    map: usize,
+    /// Bytes of the value.
+    bytes: u8,
+    /// Whether a later call may have replaced the element.
+    stale: bool,
+}
+
+struct Emitter<'a> {
+    abilities: &'a Abilities,
+    maps: &'a [Shape],
+    code: Vec<Insn>,
+    marks: Vec<(usize, u8)>,
+    pointers: [Option<Kept>; POINTERS],
+    results: usize,
+}
+
+pub(super) fn emit(calls: &Calls, abilities: &Abilities) -> Emitted {
+    let mut emitter = Emitter {
+        abilities,
+        maps: &calls.maps,
+        code: Vec::new(),
+        marks: Vec::new(),
+        pointers: [None; POINTERS],
+        results: 0,
+    };
+    emitter.program(calls);
+    Emitted { code: emitter.code, marks: emitter.marks }
+}
+
+impl Emitter<'_> {
+    fn program(&mut self, calls: &Calls) {
+        self.mov(reg(6), Source::Reg(reg(1)));
+        self.mov(reg(9), Source::Imm(0));
+        self.load(Size::W, reg(2), reg(6), 0);
+        self.load(Size::W, reg(3), reg(6), 4);
+        self.mov(reg(4), Source::Reg(reg(2)));
+        self.add(reg(4), i32::from(FIRST) + i32::from(ARGUMENTS));
+        let short = self.branch(Condition::Gt, reg(4), Source::Reg(reg(3)));
+        for offset in (0..i16::from(ARGUMENTS)).step_by(8) {
+            self.load(Size::DW, reg(1), reg(2), i16::from(FIRST) + offset);
+            self.store(Size::DW, Register::FRAME, AT_ARGUMENTS + offset, Source::Reg(reg(1)));
+        }
+        for offset in (0..BUFFER).step_by(8) {
+            let value = Source::Imm(0x0123_4567 + i32::from(offset));
+            self.store(Size::DW, Register::FRAME, AT_BUFFER + offset, value);
+        }
+        for number in 0..POINTERS {
+            self.store(Size::DW, Register::FRAME, pointer_at(number), Source::Imm(0));
+        }
+        for number in 0..RESULTS {
+            self.store(Size::DW, Register::FRAME, result_at(number), Source::Imm(NO_RESULT));
+        }
+        for step in &calls.steps {
+            self.step(step);
+        }
+        for test in &calls.tests {
+            self.test(test);
+        }
+        let results = self.output();
+        self.land(short);
+        self.land(results);
+        self.mov(Register::R0, Source::Reg(reg(9)));
+        self.alu(AluOp::And, Register::R0, Source::Imm(3));
+        self.code.push(Insn::Exit);
+    }
+
+    fn step(&mut self, step: &Step) {
+        let branches = self.marks.len() + 10 > MAX_BRANCHES;
+        if self.code.len() > MAX_SLOTS || self.results + 2 > RESULTS || branches {
+            return;
+        }
+        let (code, marks) = (self.code.len(), self.marks.len());
+        let guard = step.guard.map(|(at, mask)| {
+            self.load(Size::B, reg(1), Register::FRAME, AT_ARGUMENTS + i16::from(at % ARGUMENTS));
+            self.alu(AluOp::And, reg(1), Source::Imm(mask.into()));
+            self.branch(Condition::Eq, reg(1), Source::Imm(0))
+        });
+        if self.action(&step.action).is_none() {
+            self.code.truncate(code);
+            self.marks.truncate(marks);
+            return;
+        }
+        if let Some(guard) = guard {
+            self.land(guard);
+        }
+    }
+
+    /// Writes an action; `None` if nothing fits it, before anything is changed that stays.
+    fn action(&mut self, action: &Action) -> Option<()> {
+        match *action {
+            Action::Lookup { map, key, keep } => self.lookup(map, key, keep),
+            Action::Update { map, key, value, flags } => self.update(map, key, value, flags),
+            Action::Delete { map, key } => self.delete(map, key),
+            Action::Inner { map, key, call } => self.inner(map, key, call),
+            Action::Push { map, value, flags } => self.push(map, value, flags),
+            Action::Pop { map, stays } => self.pop(map, stays),
+            Action::RedirectMap { map, key, flags } => self.redirect_map(map, key, flags),
+            Action::Read { pointer, size, at } => self.read(pointer, size, at),
+            Action::Write { pointer, size, at, value } => self.write(pointer, size, at, value),
+            Action::Adjust { end, by } => self.adjust(end, by),
+            Action::Peek { metadata, at, size } => self.peek(metadata, at, size),
+            Action::Poke { metadata, at, size, value } => self.poke(metadata, at, size, value),
+            Action::Bytes { store, offset, length } => self.bytes(store, offset, length),
+            Action::Checksum { from, to, seed } => self.checksum(from, to, seed),
+            Action::Redirect { device, flags } => self.redirect(device, flags),
+            Action::Length => self.length(),
+        }
+    }
+
+    /// A branch on a result.
+    fn test(&mut self, test: &Test) {
+        if self.results == 0 || self.code.len() > MAX_SLOTS || self.marks.len() >= MAX_BRANCHES {
+            return;
+        }
+        let result = usize::from(test.result) % self.results;
+        self.load(Size::DW, reg(1), Register::FRAME, result_at(result));
+        let end = self.branch(test.condition, reg(1), Source::Imm(test.constant));
+        for filler in 0..test.weight {
+            self.mov(reg(2), Source::Imm(filler.into()));
+        }
+        self.land(end);
+    }
+
+    /// Stores `r9` and the results in the map for them; the branch that is never taken.
+    fn output(&mut self) -> usize {
+        self.store(Size::W, Register::FRAME, AT_KEY, Source::Imm(0));
+        self.call_with(0, super::LOOKUP);
+        let at = self.code.len();
+        let (width, cond, src) = (Width::W64, Condition::Eq, Source::Imm(0));
+        self.code.push(Insn::Branch { width, cond, dst: Register::R0, src, offset: 0 });
+        // It shares the bit of the first branch, which this one cannot be reached without.
+        self.marks.push((at, 0));
+        self.store(Size::DW, Register::R0, 0, Source::Reg(reg(9)));
+        for number in 0..self.results {
+            self.load(Size::DW, reg(1), Register::FRAME, result_at(number));
+            self.store(Size::DW, Register::R0, 8 * (number as i16 + 1), Source::Reg(reg(1)));
+        }
+        at
+    }
+
+    // --- instructions ----------------------------------------------------------------------------
+
+    fn alu(&mut self, op: AluOp, dst: Register, src: Source) {
+        self.code.push(Insn::Alu { width: Width::W64, op, dst, src });
+    }
+
+    fn mov(&mut self, dst: Register, src: Source) {
+        self.alu(AluOp::Mov, dst, src);
+    }
+
+    fn add(&mut self, dst: Register, value: i32) {
+        self.alu(AluOp::Add, dst, Source::Imm(value));
+    }
+
+    fn load(&mut self, size: Size, dst: Register, base: Register, offset: i16) {
+        self.code.push(Insn::Load { size, signed: false, dst, base, offset });
+    }
+
+    fn store(&mut self, size: Size, base: Register, offset: i16, src: Source) {
+        self.code.push(Insn::Store { size, base, offset, src });
+    }
+
+    fn helper(&mut self, number: i32) {
+        self.code.push(Insn::Call(Call::Helper(number)));
+    }
+
+    /// An address in the stack.
+    fn stack(&mut self, dst: Register, offset: i16) {
+        self.mov(dst, Source::Reg(Register::FRAME));
+        self.add(dst, offset.into());
+    }
+
+    /// Calls a helper with a map and the key on the stack.
+    fn call_with(&mut self, map: usize, helper: i32) {
+        self.code.push(Insn::LoadImm64 { dst: reg(1), value: Imm64::MapFd(map as i32) });
+        self.code.push(Insn::SecondSlot);
+        self.stack(reg(2), AT_KEY);
+        self.helper(helper);
+    }
+
+    /// A branch around what follows, which sets the branch's bit; its place.
+    fn branch(&mut self, cond: Condition, dst: Register, src: Source) -> usize {
+        let at = self.code.len();
+        self.code.push(Insn::Branch { width: Width::W64, cond, dst, src, offset: 0 });
+        let bit = self.marks.len() as u8;
+        self.marks.push((at, bit));
+        if bit < 31 {
+            self.alu(AluOp::Or, reg(9), Source::Imm(1 << bit));
+        } else {
+            let value = Imm64::Value(1 << (bit % 64));
+            self.code.push(Insn::LoadImm64 { dst: reg(5), value });
+            self.code.push(Insn::SecondSlot);
+            self.alu(AluOp::Or, reg(9), Source::Reg(reg(5)));
+        }
+        at
+    }
+
+    /// The branch at a place leads here.
+    fn land(&mut self, at: usize) {
+        let distance = (self.code.len() - at - 1) as i16;
+        if let Some(Insn::Branch { offset, .. }) = self.code.get_mut(at) {
+            *offset = distance;
+        }
+    }
+
+    /// A number into a register.
+    fn number(&mut self, dst: Register, number: Number) {
+        let (at, mask, shift, less, negative) = match number {
+            Number::Constant(value) => return self.mov(dst, Source::Imm(value)),
+            Number::Byte { at, mask, shift, less, negative } => (at, mask, shift, less, negative),
+        };
+        self.load(Size::B, dst, Register::FRAME, AT_ARGUMENTS + i16::from(at % ARGUMENTS));
+        if mask != 0xff {
+            self.alu(AluOp::And, dst, Source::Imm(mask.into()));
+        }
+        if shift != 0 {
+            self.alu(AluOp::Lsh, dst, Source::Imm(shift.into()));
+        }
+        if negative {
+            self.code.push(Insn::Neg { width: Width::W64, dst });
+        }
+        if less != 0 {
+            self.add(dst, -less);
+        }
+    }
+
+    /// The result of a call or read is kept.
+    fn result(&mut self, from: Register) {
+        self.store(Size::DW, Register::FRAME, result_at(self.results), Source::Reg(from));
+        self.results += 1;
+    }
+}
+
+fn pointer_at(number: usize) -> i16 {
+    AT_POINTERS - 8 * number as i16
+}
+
+fn result_at(number: usize) -> i16 {
+    AT_RESULTS - 8 * number as i16
+}
+
+/// A choice from a list.
+fn pick<T: Copy>(list: &[T], choice: Pick) -> Option<T> {
+    list.get(usize::from(choice).checked_rem(list.len())?).copied()
+}

@@ -1,0 +1,51 @@
+//! Sequences of calls and programs in C: the same for the same number, and what they say of
+//! themselves is right.
+
+use slowpath_bpf::Object;
+use slowpath_bpf::insn::Insn;
+use slowpath_generate::c::CPrograms;
+use slowpath_generate::sequence::{Abilities, Sequences};
+
+#[test]
+fn sequences_are_objects_with_their_maps() {
+    let sequences = Sequences::new(Abilities::default());
+    for seed in 0..100 {
+        let sequence = sequences.of_seed(seed);
+        let data = sequence.object();
+        assert_eq!(data, sequences.of_seed(seed).object());
+        let object = Object::parse(&data).unwrap_or_else(|e| panic!("program {seed}: {e}"));
+        for (name, shape) in sequence.maps() {
+            let map = object.maps.iter().find(|map| map.name == name);
+            let map = map.unwrap_or_else(|| panic!("program {seed} has no map {name}"));
+            assert_eq!((map.kind, map.max_entries), (shape.kind, shape.entries.into()));
+            assert_eq!(map.inner.is_some(), shape.kind.holds_maps());
+        }
+        let linked = object.link(0, None).unwrap_or_else(|e| panic!("program {seed}: {e}"));
+        assert_eq!(linked.insns.len(), sequence.code().len());
+    }
+}
+
+#[test]
+fn a_run_tells_how_many_instructions_it_executed() {
+    let sequences = Sequences::new(Abilities::default());
+    for seed in 0..100 {
+        let sequence = sequences.of_seed(seed);
+        // Too short a packet: up to the first branch, and what ends the program.
+        let first = sequence.code().iter().position(|i| matches!(i, Insn::Branch { .. }));
+        assert_eq!(sequence.executed(0), first.unwrap_or_default() as u64 + 1 + 3);
+        // No branch taken: all of it, second slots apart.
+        let all = sequence.code().iter().filter(|insn| **insn != Insn::SecondSlot);
+        assert_eq!(sequence.executed(u64::MAX), all.count() as u64);
+    }
+}
+
+#[test]
+fn programs_in_c_differ() {
+    let programs = CPrograms::new(&Abilities::default());
+    let texts: Vec<String> = (0..50).map(|seed| programs.of_seed(seed).text()).collect();
+    assert_eq!(texts[7], programs.of_seed(7).text());
+    for (seed, text) in texts.iter().enumerate() {
+        assert!(!texts[..seed].contains(text), "program {seed} is there twice");
+        assert!(text.lines().all(|line| !line.ends_with([' ', '\t'])), "{text}");
+    }
+}

@@ -1,0 +1,188 @@
+//! Random programs in C through clang. For each, packets do in the kernel what they do in the lifted
+//! program, none executes more than the bound, and every witness that packet and maps determine
+//! executes in the kernel exactly what it says.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::Value;
+use slowpath_bpf::Object;
+use slowpath_generate::c::CPrograms;
+use slowpath_kernel::{Kernel, LoadError};
+use slowpath_oracle::Oracle;
+use support::clang::{Clang, clang};
+use support::kernel;
+use support::packets;
+use support::pin::pin;
+use support::random::{fill, mutated};
+use support::sequences::{Class, Tally, analyse, is_open, known, setting};
+use support::twin::Twin;
+use support::witness::replay;
+
+/// Programs, unless `SLOWPATH_C_PROGRAMS` says how many.
+const PROGRAMS: u64 = 16;
+/// Packets for each, unless `SLOWPATH_C_PACKETS` says how many.
+const PACKETS: u64 = 40;
+/// Packets that meet maps as the ones before left them.
+const EPOCH: u64 = 20;
+/// Witnesses for each.
+const PATHS: u64 = 2;
+
+/// A packet with fields that programs compare with.
+fn packet(rng: &mut StdRng) -> Vec<u8> {
+    if rng.random_bool(0.2) {
+        return mutated(rng, &packets());
+    }
+    let mut packet: Vec<u8> = (0..rng.random_range(14..160)).map(|_| rng.random()).collect();
+    for byte in packet.iter_mut().take(64) {
+        match rng.random_range(0..6) {
+            0 => {}
+            1 => {
+                *byte =
+                    [0x81, 0x08, 0x86, 0xdd, 0x45, 17, 6, 53, 64, 80, 255][rng.random_range(0..11)]
+            }
+            _ => *byte = rng.random_range(0..5),
+        }
+    }
+    packet
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+struct Setting<'a> {
+    kernel: &'a Kernel,
+    clang: &'a Clang,
+    packets: u64,
+}
+
+/// Runs packets through both; the most instructions that one of them executed.
+fn packets_agree(
+    setting: &Setting,
+    object: &Object,
+    seed: u64,
+    tally: &mut Tally,
+) -> Result<u64, (Class, String)> {
+    let refused = |fault| (Class::Refused, fault);
+    let lifted = Twin::lifted(setting.kernel, object, 0).map_err(refused)?;
+    let mut rng = StdRng::seed_from_u64(seed);
+    let seeds = packets();
+    let (mut most, mut covered) = (0, BTreeSet::new());
+    for epoch in 0..setting.packets.div_ceil(EPOCH) {
+        let mut twin = Twin::of(setting.kernel, object, 0, lifted.clone()).map_err(refused)?;
+        twin.path_bytes = 8;
+        if epoch % 2 == 1 {
+            // More elements than a map can hold are refused.
+            let _: Result<(), String> = fill(&mut twin, &mut rng, &seeds);
+        }
+        for _ in 0..EPOCH.min(setting.packets) {
+            let packet = packet(&mut rng);
+            let run = twin.compare(&packet).map_err(|fault| {
+                (Class::Meaning, format!("epoch {epoch}, packet {}: {fault}", hex(&packet)))
+            })?;
+            covered.extend(run.path.iter().map(|taken| taken.block));
+            tally.packets += 1;
+            if packet.len() <= 1500 {
+                most = most.max(run.costs.len() as u64);
+            }
+        }
+    }
+    Ok(most)
+}
+
+/// The bound and its witnesses, against the most instructions that a packet executed.
+fn bound_holds(
+    setting: &Setting,
+    (object, data): (&Object, Vec<u8>),
+    most: u64,
+    tally: &mut Tally,
+) -> Result<(), (Class, String)> {
+    let result = analyse("generated.o", data, PATHS);
+    let bound = result["guarantee"]["counts"]["instructions"].as_u64();
+    let Some(bound) = bound else { return Err((Class::NoBound, result["error"].to_string())) };
+    let reached = tally.bound(&result["guarantee"]);
+    if most > bound {
+        let assumed = &result["assumptions"];
+        return Err((Class::Bound, format!("{most} instructions, bound {bound}, {assumed}")));
+    }
+    if !reached {
+        return Ok(());
+    }
+    for path in result["paths"].as_array().into_iter().flatten() {
+        let witness: &Value = &path["witness"];
+        if is_open(&result, witness) {
+            tally.open += 1;
+            continue;
+        }
+        let faulty = |fault: String| (Class::Witness, format!("{fault}; {witness}"));
+        let mut twin = Twin::new(setting.kernel, object, 0).map_err(faulty)?;
+        let count = replay(&mut twin, witness).map_err(faulty)? as u64;
+        let expected = path["cost"]["instructions"].as_u64();
+        if Some(count) != expected {
+            return Err(faulty(format!("{count} instructions, not {expected:?}")));
+        }
+        tally.replayed += 1;
+    }
+    Ok(())
+}
+
+fn check(
+    setting: &Setting,
+    text: &str,
+    seed: u64,
+    tally: &mut Tally,
+) -> Result<(), (Class, String)> {
+    let data = setting.clang.compile(text).map_err(|fault| (Class::Compiler, fault))?;
+    let object = Object::parse(&data).map_err(|e| (Class::Refused, e.to_string()))?;
+    tally.programs += 1;
+    match setting.kernel.load(&object, 0) {
+        Ok(_) => {}
+        Err(LoadError::Rejected { reason, .. }) => return Err((Class::Verifier, reason)),
+        Err(other) => return Err((Class::Refused, other.to_string())),
+    }
+    let most = packets_agree(setting, &object, seed, tally)?;
+    bound_holds(setting, (&object, data), most, tally)
+}
+
+fn worker(setting: &Setting, first: u64, step: u64, seeds: (u64, u64)) -> Tally {
+    pin(first as usize);
+    let programs = CPrograms::new(&known());
+    let mut tally = Tally::default();
+    for seed in (seeds.0 + first..seeds.0 + seeds.1).step_by(step as usize) {
+        let text = programs.of_seed(seed).text();
+        if let Err((class, fault)) = check(setting, &text, seed, &mut tally) {
+            let own = text.find("\nchar _license").unwrap_or(0);
+            let shown = if class == Class::Verifier { "" } else { &text[own..] };
+            tally.fault(class, format!("program {seed}: {fault}\n{shown}"));
+        }
+    }
+    tally
+}
+
+#[test]
+fn kernel_and_engine_agree_on_programs_in_c() {
+    let (Some(kernel), Some(clang)) = (kernel(), clang()) else { return };
+    let seeds = (setting("SLOWPATH_FIRST_SEED", 0), setting("SLOWPATH_C_PROGRAMS", PROGRAMS));
+    let packets = setting("SLOWPATH_C_PACKETS", PACKETS);
+    let setting = Setting { kernel: &kernel, clang: &clang, packets };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let mut tally = Tally::default();
+    std::thread::scope(|scope| {
+        let setting = &setting;
+        let workers: Vec<_> =
+            (0..threads).map(|n| scope.spawn(move || worker(setting, n, threads, seeds))).collect();
+        for worker in workers {
+            tally.add(worker.join().expect("no panic"));
+        }
+    });
+    let rejected = tally.faults.remove(&Class::Verifier).unwrap_or_default();
+    tally.report("programs in C");
+    eprintln!("{} of them rejected by the verifier", rejected.len());
+    assert!(20 * rejected.len() <= tally.programs, "{}", rejected[0]);
+    Oracle::Clang.compared(tally.programs, "programs in C");
+    tally.judge("programs in C");
+}

@@ -1,0 +1,78 @@
+//! Random sequences of helper calls on the same maps and packet. For each, packets do in the kernel
+//! what they do in the lifted program, none executes more than the bound, and every witness that
+//! packet and maps determine executes in the kernel exactly what it says.
+
+mod support;
+
+use slowpath_generate::sequence::{Sequence, Sequences};
+use slowpath_kernel::Kernel;
+use support::kernel;
+use support::pin::pin;
+use support::sequences::{Class, Tally, check, known, setting};
+
+/// Programs, unless `SLOWPATH_SEQUENCES` says how many.
+const PROGRAMS: u64 = 1200;
+/// Of so many programs, one gets a bound.
+const BOUND_EVERY: u64 = 2;
+/// Most steps of shrinking.
+const SHRINKING: usize = 150;
+
+/// The smallest program with the same kind of fault that shrinking finds, and its fault.
+fn smallest(kernel: &Kernel, sequences: &Sequences, seed: u64, class: Class) -> String {
+    let mut tree = sequences.tree_of_seed(seed);
+    let fault = |sequence: &Sequence| {
+        let result = check(kernel, sequence, seed, true, &mut Tally::default());
+        result.err().filter(|(found, _)| *found == class).map(|(_, fault)| fault)
+    };
+    let mut least = fault(&tree.current()).map(|fault| (tree.current(), fault));
+    let mut on = tree.simplify();
+    for _ in 0..SHRINKING {
+        if !on {
+            break;
+        }
+        let sequence = tree.current();
+        on = match fault(&sequence) {
+            Some(fault) => {
+                least = Some((sequence, fault));
+                tree.simplify()
+            }
+            None => tree.complicate(),
+        };
+    }
+    least.map_or_else(String::new, |(sequence, fault)| format!("{fault}\n{sequence}"))
+}
+
+fn worker(kernel: &Kernel, first: u64, step: u64, seeds: (u64, u64)) -> Tally {
+    pin(first as usize);
+    let sequences = Sequences::new(known());
+    let mut tally = Tally::default();
+    for seed in (seeds.0 + first..seeds.0 + seeds.1).step_by(step as usize) {
+        let sequence = sequences.of_seed(seed);
+        let bound = (seed / step).is_multiple_of(BOUND_EVERY);
+        if let Err((class, fault)) = check(kernel, &sequence, seed, bound, &mut tally) {
+            let first = !tally.faults.contains_key(&class);
+            let least =
+                if first { smallest(kernel, &sequences, seed, class) } else { String::new() };
+            tally.fault(class, format!("program {seed}: {fault}\n{sequence}{least}"));
+        }
+    }
+    tally
+}
+
+#[test]
+fn kernel_and_engine_agree_on_sequences_of_calls() {
+    let Some(kernel) = kernel() else { return };
+    let seeds = (setting("SLOWPATH_FIRST_SEED", 0), setting("SLOWPATH_SEQUENCES", PROGRAMS));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let mut tally = Tally::default();
+    std::thread::scope(|scope| {
+        let kernel = &kernel;
+        let workers: Vec<_> =
+            (0..threads).map(|n| scope.spawn(move || worker(kernel, n, threads, seeds))).collect();
+        for worker in workers {
+            tally.add(worker.join().expect("no panic"));
+        }
+    });
+    tally.report("sequences of calls");
+    tally.judge("sequences of calls");
+}

@@ -1,0 +1,406 @@
+//! Sequences of calls against the kernel: packets and map content for them, and the three things
+//! that are compared.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::Value;
+use slowpath::{Analysis, Event, Options, Request, Step};
+use slowpath_bpf::lift::MapLayout;
+use slowpath_bpf::{MapKind, Object, SlotRef};
+use slowpath_generate::sequence::{ARGUMENT_BYTES, Abilities, Sequence, Shape};
+use slowpath_kernel::{Kernel, Loaded};
+use slowpath_oracle::Oracle;
+
+use super::contents::Entry;
+use super::twin::Twin;
+use super::witness::bytes;
+
+/// Packets for each program.
+pub const PACKETS: usize = 12;
+/// Packets that meet maps as the ones before left them.
+const EPOCH: usize = 4;
+/// Witnesses for each program.
+const PATHS: u64 = 2;
+/// Seconds for the bound of a program.
+const DEADLINE: f64 = 60.0;
+/// The number of keys that content is for.
+const KEYS: u64 = 4;
+
+/// What programs contain. What is switched off here the engine is not yet right about, for the
+/// reason given.
+pub fn known() -> Abilities {
+    Abilities {
+        // Witnesses have more elements than a map can hold, or insert one more into a full one.
+        full_maps: false,
+        // Arrays refuse flags in another order.
+        locks: false,
+        // Witnesses find nothing in a trie where they have a covering prefix.
+        tries: false,
+        // Elements of LRU maps that a run has used are taken to stay, however small the map.
+        evictions: false,
+        // Pointers are taken not to be used after an update of their element.
+        stale_pointers: false,
+        ..Abilities::default()
+    }
+}
+
+/// What is wrong with a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// The compiler refuses it: the generator's fault.
+    Compiler,
+    /// The verifier refuses it.
+    Verifier,
+    /// It is not read or lifted: the generator's fault, or a missing ability.
+    Refused,
+    /// A packet does something that the lifted program does not.
+    Meaning,
+    /// Another number of instructions is executed than the path has.
+    Count,
+    /// There is no bound.
+    NoBound,
+    /// A packet executes more than the bound.
+    Bound,
+    /// A witness does not do what it says.
+    Witness,
+}
+
+/// What was compared.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    pub programs: usize,
+    pub packets: usize,
+    /// Of programs whose bound was compared: all, those that are exact, and those that are under
+    /// conditions.
+    pub bounds: usize,
+    pub exact: usize,
+    pub conditional: usize,
+    /// Witnesses: replayed with exactly their instructions, and those that depend on what neither
+    /// packet nor maps determine.
+    pub replayed: usize,
+    pub open: usize,
+    /// By class, the first lines of what is wrong.
+    pub faults: BTreeMap<Class, Vec<String>>,
+}
+
+/// A number in the environment.
+pub fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+impl Tally {
+    /// Notes a fault.
+    pub fn fault(&mut self, class: Class, fault: String) {
+        self.faults.entry(class).or_default().push(fault);
+    }
+
+    /// Notes what a bound is worth; whether some packet has it.
+    pub fn bound(&mut self, guarantee: &Value) -> bool {
+        self.bounds += 1;
+        self.exact += usize::from(guarantee["verdict"] == "exact");
+        self.conditional += usize::from(guarantee["verdict"] == "conditional");
+        guarantee["verdict"] != "bound"
+    }
+
+    /// Says what was compared, and some faults of each class.
+    pub fn report(&self, what: &str) {
+        let Tally { programs, packets, bounds, exact, conditional, replayed, open, faults } = self;
+        eprintln!(
+            "{programs} {what}, {packets} packets, {bounds} bounds, {exact} of them exact, \
+             {conditional} under conditions; {replayed} witnesses replayed, {open} depend on what is open"
+        );
+        for (class, faults) in faults {
+            eprintln!("{class:?}: {}", faults.len());
+            for fault in faults.iter().take(3) {
+                eprintln!("{fault}");
+            }
+        }
+    }
+
+    /// Fails if there are faults, or nothing was compared.
+    pub fn judge(&self, what: &str) {
+        assert!(self.faults.is_empty(), "{} classes of faults", self.faults.len());
+        Oracle::Kernel.compared(self.packets, &format!("packets through {what}"));
+        Oracle::Kernel.compared(self.bounds, &format!("bounds of {what}"));
+        Oracle::Kernel.compared(self.replayed, &format!("witnesses of {what}"));
+    }
+
+    /// Adds what another thread has.
+    pub fn add(&mut self, other: Tally) {
+        self.programs += other.programs;
+        self.packets += other.packets;
+        self.bounds += other.bounds;
+        self.exact += other.exact;
+        self.conditional += other.conditional;
+        self.replayed += other.replayed;
+        self.open += other.open;
+        for (class, faults) in other.faults {
+            self.faults.entry(class).or_default().extend(faults);
+        }
+    }
+}
+
+/// A packet whose arguments meet.
+pub fn packet(rng: &mut StdRng) -> Vec<u8> {
+    let length = match rng.random_range(0..12) {
+        0 => rng.random_range(14..ARGUMENT_BYTES.end),
+        1 => rng.random_range(200..1501),
+        2 => ARGUMENT_BYTES.end,
+        _ => rng.random_range(ARGUMENT_BYTES.end..140),
+    };
+    let mut packet: Vec<u8> = (0..length).map(|_| rng.random()).collect();
+    for at in ARGUMENT_BYTES {
+        let small = match rng.random_range(0..8) {
+            0 => rng.random(),
+            1 => rng.random_range(0..=16),
+            2 => [15, 31, 63, 64, 127, 128, 254, 255][rng.random_range(0..8)],
+            _ => rng.random_range(0..=3),
+        };
+        if let Some(byte) = packet.get_mut(at) {
+            *byte = small;
+        }
+    }
+    packet
+}
+
+/// The object of a sequence, with its maps of maps filled.
+pub fn object_of(sequence: &Sequence) -> Result<Object, String> {
+    let mut object = Object::parse(&sequence.object()).map_err(|e| e.to_string())?;
+    for (name, shape) in sequence.maps().filter(|(_, shape)| shape.kind.holds_maps()) {
+        let number = |name: &str| object.maps.iter().position(|map| map.name == name);
+        let inner = |letter| number(&format!("{name}{letter}"));
+        let (Some(outer), Some(a), Some(b)) = (number(&name), inner('a'), inner('b')) else {
+            continue;
+        };
+        let slots = [(0, a), (1, b), (2, a)];
+        let slots = slots.into_iter().take(shape.entries.into());
+        object.maps[outer].slots = slots.map(|(slot, map)| (slot, SlotRef::Map(map))).collect();
+    }
+    Ok(object)
+}
+
+fn key(layout: &MapLayout, kind: MapKind, n: u64) -> Vec<u8> {
+    if kind == MapKind::LPM_TRIE {
+        let (length, last) = [(32u32, n as u8), (8, 0), (24, 0), (31, 2)][n as usize % 4];
+        return [&length.to_le_bytes()[..], &[10, 0, 0, last]].concat();
+    }
+    n.to_le_bytes()[..layout.key_size.min(8) as usize].to_vec()
+}
+
+/// Puts elements into the maps.
+fn fill(twin: &mut Twin, sequence: &Sequence, rng: &mut StdRng) -> Result<(), String> {
+    let layouts = twin.lifted.layout.maps.clone();
+    for (name, shape) in sequence.maps() {
+        if shape.kind.holds_maps() {
+            let Some(layout) = layouts.iter().find(|l| l.name == format!("{name}.inner")) else {
+                continue;
+            };
+            for letter in ['a', 'b'].into_iter().take(shape.entries.into()) {
+                let inner = format!("{name}{letter}");
+                for entry in entries(layout, shape.inner, &shape, rng) {
+                    twin.install_inner(layout, &inner, &entry)?;
+                }
+            }
+            continue;
+        }
+        let Some(layout) = layouts.iter().find(|layout| layout.name == name) else { continue };
+        for entry in entries(layout, shape.kind, &shape, rng) {
+            if matches!(shape.kind, MapKind::QUEUE | MapKind::STACK) {
+                if let Some(map) = twin.loaded.map(&name) {
+                    map.update(&[], &entry.value).map_err(|e| e.to_string())?;
+                }
+            } else {
+                twin.install(layout, &entry)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Elements for a map of this type, no more than it can hold.
+fn entries(layout: &MapLayout, kind: MapKind, shape: &Shape, rng: &mut StdRng) -> Vec<Entry> {
+    let array = matches!(kind, MapKind::ARRAY | MapKind::PERCPU_ARRAY | MapKind::DEVMAP);
+    let most = u64::from(shape.entries);
+    let mut keys: Vec<u64> = (0..KEYS).filter(|&n| !array || n < most).collect();
+    keys.retain(|_| rng.random_bool(0.5));
+    keys.truncate(most as usize);
+    let mut entry = |n| {
+        let mut value = vec![0; layout.value_size as usize];
+        for word in value.chunks_mut(8) {
+            word[0] = rng.random_range(0..6);
+            if word.len() == 8 && rng.random_bool(0.2) {
+                word[1..].copy_from_slice(&rng.random::<[u8; 7]>());
+            }
+        }
+        if matches!(kind, MapKind::DEVMAP | MapKind::DEVMAP_HASH) {
+            value = 1u32.to_le_bytes().to_vec();
+        }
+        Entry { key: key(layout, kind, n), value }
+    };
+    keys.into_iter().map(&mut entry).collect()
+}
+
+/// The number of instructions that the run before executed.
+fn executed(sequence: &Sequence, loaded: &Loaded, packet: &[u8]) -> u64 {
+    let output = loaded.map("out").and_then(|out| out.lookup(&[0; 4]).ok().flatten());
+    let ways = output.and_then(|out| out.first_chunk::<8>().copied()).map_or(0, u64::from_le_bytes);
+    sequence.executed(if packet.len() < ARGUMENT_BYTES.end { 0 } else { ways })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Runs packets through both; the most instructions that one of them executed.
+fn packets_agree(
+    kernel: &Kernel,
+    sequence: &Sequence,
+    seed: u64,
+    tally: &mut Tally,
+) -> Result<u64, (Class, String)> {
+    let refused = |fault| (Class::Refused, fault);
+    let object = object_of(sequence).map_err(refused)?;
+    let lifted = Twin::lifted(kernel, &object, 0).map_err(refused)?;
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut most = 0;
+    for epoch in 0..PACKETS / EPOCH {
+        let mut twin = Twin::of(kernel, &object, 0, lifted.clone()).map_err(refused)?;
+        twin.path_bytes = 8;
+        if epoch > 0 {
+            fill(&mut twin, sequence, &mut rng).map_err(refused)?;
+        }
+        let content = twin.installed.clone();
+        for _ in 0..EPOCH {
+            let packet = packet(&mut rng);
+            let seen = |fault: String| {
+                let shown: Vec<String> = content
+                    .iter()
+                    .map(|(map, e)| format!("{map}[{}]={}", hex(&e.key), hex(&e.value)))
+                    .collect();
+                let told = &packet[..packet.len().min(ARGUMENT_BYTES.end)];
+                let told = format!("{} ({} bytes)", hex(told), packet.len());
+                format!("epoch {epoch}, packet {told}: {fault}; {}", shown.join(" "))
+            };
+            let run = twin.compare(&packet).map_err(|fault| (Class::Meaning, seen(fault)))?;
+            tally.packets += 1;
+            let count = executed(sequence, &twin.loaded, &packet);
+            if count != run.costs.len() as u64 {
+                let fault = format!("{count} instructions, not {}", run.costs.len());
+                return Err((Class::Count, seen(fault)));
+            }
+            most = most.max(count);
+        }
+    }
+    Ok(most)
+}
+
+/// The result of an analysis, as JSON.
+pub fn analyse(name: &str, data: Vec<u8>, paths: u64) -> Value {
+    let request = Request {
+        file: name.to_owned(),
+        data,
+        options: Options {
+            target: "ebpf".into(),
+            paths: Some(paths),
+            mtu: 1500,
+            deadline_seconds: Some(DEADLINE),
+            ..Options::default()
+        },
+        ..Request::default()
+    };
+    let analysis = Analysis::start(request);
+    loop {
+        match analysis.next(Duration::from_secs(1)) {
+            Step::Event(Event::Result(report)) => {
+                return serde_json::from_str(&report.json).unwrap_or_default();
+            }
+            Step::Event(_) | Step::Pending => {}
+            Step::Finished => return Value::Null,
+        }
+    }
+}
+
+/// Puts the content that a witness needs into the kernel's maps.
+fn install(loaded: &Loaded, witness: &Value) -> Result<(), String> {
+    for (name, entries) in witness["maps"].as_object().into_iter().flatten() {
+        let Some(map) = loaded.map(name) else {
+            return Err(format!("there is no map {name}"));
+        };
+        for entry in entries.as_array().into_iter().flatten() {
+            if entry["value"].is_string() {
+                map.update(&bytes(&entry["key"]), &bytes(&entry["value"]))
+                    .map_err(|e| format!("{e} ({entry})"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a path depends on what neither the packet nor maps determine.
+pub fn is_open(result: &Value, witness: &Value) -> bool {
+    let some = |value: &Value| value.as_array().is_some_and(|list| !list.is_empty());
+    // Witnesses do not name the maps in maps yet.
+    let mut maps = witness["maps"].as_object().into_iter().flatten();
+    let unnamed = maps.any(|(name, entries)| {
+        let mut entries = entries.as_array().into_iter().flatten();
+        name.ends_with(".inner") || entries.any(|entry| entry["value"] == "")
+    });
+    let environment = some(&witness["unknowns"]) || some(&witness["environment"]);
+    environment || some(&result["assumptions"]) || unnamed
+}
+
+/// The bound and its witnesses, against the most instructions that a packet executed.
+fn bound_holds(
+    kernel: &Kernel,
+    sequence: &Sequence,
+    most: u64,
+    tally: &mut Tally,
+) -> Result<(), (Class, String)> {
+    let result = analyse("sequence.o", sequence.object(), PATHS);
+    let bound = result["guarantee"]["counts"]["instructions"].as_u64();
+    let Some(bound) = bound else { return Err((Class::NoBound, result["error"].to_string())) };
+    let reached = tally.bound(&result["guarantee"]);
+    if most > bound {
+        let assumed = &result["assumptions"];
+        return Err((Class::Bound, format!("{most} instructions, bound {bound}, {assumed}")));
+    }
+    if !reached {
+        return Ok(());
+    }
+    for path in result["paths"].as_array().into_iter().flatten() {
+        let witness = &path["witness"];
+        if is_open(&result, witness) {
+            tally.open += 1;
+            continue;
+        }
+        let faulty = |fault: String| (Class::Witness, format!("{fault}; {witness}"));
+        let object = Object::parse(&sequence.object()).map_err(|e| faulty(e.to_string()))?;
+        let loaded = kernel.load(&object, 0).map_err(|e| faulty(e.to_string()))?;
+        install(&loaded, witness).map_err(faulty)?;
+        let packet = bytes(&witness["packet"]);
+        loaded.run(&packet, 1).map_err(|e| faulty(e.to_string()))?;
+        let count = executed(sequence, &loaded, &packet);
+        let expected = path["cost"]["instructions"].as_u64();
+        if Some(count) != expected {
+            return Err(faulty(format!("{count} instructions, not {expected:?}")));
+        }
+        tally.replayed += 1;
+    }
+    Ok(())
+}
+
+/// Compares everything about a program.
+pub fn check(
+    kernel: &Kernel,
+    sequence: &Sequence,
+    seed: u64,
+    bound: bool,
+    tally: &mut Tally,
+) -> Result<(), (Class, String)> {
+    tally.programs += 1;
+    let most = packets_agree(kernel, sequence, seed, tally)?;
+    if bound { bound_holds(kernel, sequence, most, tally) } else { Ok(()) }
+}
