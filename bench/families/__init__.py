@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from families.loop_bound import loop_bound
 from families.map_lookups import map_lookups
+from families.mixed_bytes import mixed_bytes
 from families.parser_chain import padded_headers, parser_chain
 from families.path_explosion import path_explosion
 from families.program_size import program_size
@@ -34,5 +35,8 @@ FAMILIES = [
     Family("padded-headers", "parsers", (1, 2, 4, 8, 16, 32, 64), padded_headers),
     Family("loop-bound", "rounds", (10, 20, 50, 100, 200, 500, 1000), loop_bound),
     Family("map-lookups", "tables", (1, 2, 4, 8, 16, 32, 64), map_lookups),
+    Family(
+        "mixed-bytes", "rounds", (8, 16, 32, 64, 128), mixed_bytes, ("--metric", "packetrate")
+    ),
     Family("program-size", "instructions", (1000, 10_000, 100_000, 1_000_000), program_size),
 ]

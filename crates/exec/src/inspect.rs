@@ -1,10 +1,10 @@
-//! What is known behind a stretch of a path: values of registers, what was stored, what memory
-//! holds. For states whose history has no merges.
+//! What execution has found out: why a value depends on the path; and what is known behind a stretch
+//! of one path: values of registers, what was stored, what memory holds.
 
-use crate::machine::{Machine, State};
+use crate::machine::{ArcId, Leaf, Machine, PointId, State};
 use crate::memory::{Location, MemNode};
 use slowpath_ir::{Reg, RegionId};
-use slowpath_smt::TermId;
+use slowpath_smt::{Node, TermId};
 use std::collections::VecDeque;
 
 /// A store on a path.
@@ -18,7 +18,31 @@ pub struct Stored {
     pub insn: u32,
 }
 
+/// Why the value of a variable is not the same on every path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Varying<'a> {
+    /// States meet at `point`: it is what arrives over the arc that was taken.
+    Merged {
+        /// Where they meet.
+        point: PointId,
+        /// The arcs that lead there, with the value over each.
+        incoming: &'a [(ArcId, TermId)],
+    },
+    /// It was read from memory where only a path tells which store wrote it.
+    Deferred,
+}
+
 impl Machine {
+    /// Why a term is a variable whose value depends on the path; `None` for all other terms, such as
+    /// inputs and what is drawn.
+    pub fn varying(&self, term: TermId) -> Option<Varying<'_>> {
+        let Node::Var(var) = *self.pool.node(term) else { return None };
+        Some(match self.leaves.get(&var)? {
+            Leaf::Phi { point, incoming } => Varying::Merged { point: *point, incoming },
+            Leaf::Deferred { .. } => Varying::Deferred,
+        })
+    }
+
     /// The value of a register behind the operations that were executed last: all of the prologue,
     /// or a whole block.
     pub fn register(&self, reg: Reg) -> Option<TermId> {

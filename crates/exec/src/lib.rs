@@ -18,7 +18,7 @@ mod written;
 
 pub use error::ExecError;
 pub use facts::{Contradiction, Facts, Reasons};
-pub use inspect::Stored;
+pub use inspect::{Stored, Varying};
 pub use machine::{ArcId, Machine, PointId, State};
 pub use memory::{Location, MemId};
 pub use resolve::Resolver;

@@ -70,6 +70,44 @@ impl<S: Solver> PathChecker<S> {
         &self.solver
     }
 
+    /// Whether the solver gives up on what is not decided quickly.
+    pub(crate) fn set_brief(&mut self, brief: bool) {
+        self.solver.set_brief(brief);
+    }
+
+    /// The conditions of a path over inputs, all of which have to be 1; without those that always
+    /// are.
+    pub(crate) fn conditions(
+        &mut self,
+        unrolled: &mut Unrolled,
+        path: &[u32],
+    ) -> Result<Vec<TermId>, SearchError> {
+        self.follow(unrolled, path);
+        let (mut terms, mut seen) = (Vec::new(), BTreeSet::new());
+        for &arc in path {
+            let Some((condition, holds)) = unrolled.dag.arcs[arc as usize].condition else {
+                continue;
+            };
+            let machine = &mut unrolled.machine;
+            let resolved = self.resolver.resolve(machine, condition)?;
+            let term = if holds { resolved } else { machine.pool.not(resolved) };
+            if machine.pool.as_const(term) != Some(1) && seen.insert(term) {
+                terms.push(term);
+            }
+        }
+        Ok(terms)
+    }
+
+    /// Moves to a path.
+    fn follow(&mut self, unrolled: &Unrolled, path: &[u32]) {
+        let step = |&arc: &u32| match unrolled.dag.arcs[arc as usize].head {
+            Head::Node(node) => Some((ArcId(arc), PointId(node))),
+            Head::Exit(_) => None,
+        };
+        let steps: Vec<(ArcId, PointId)> = path.iter().filter_map(step).collect();
+        self.resolver.follow(&steps);
+    }
+
     /// Is there a packet of at most `max_length` bytes that takes `path`?
     ///
     /// # Errors
@@ -80,14 +118,7 @@ impl<S: Solver> PathChecker<S> {
         path: &[u32],
         max_length: u32,
     ) -> Result<Verdict, SearchError> {
-        let steps: Vec<(ArcId, PointId)> = path
-            .iter()
-            .filter_map(|&arc| match unrolled.dag.arcs[arc as usize].head {
-                Head::Node(node) => Some((ArcId(arc), PointId(node))),
-                Head::Exit(_) => None,
-            })
-            .collect();
-        self.resolver.follow(&steps);
+        self.follow(unrolled, path);
         let mut conditions = Conditions::default();
         let mut facts = Facts::new();
         let mut seen = BTreeSet::new();

@@ -96,6 +96,11 @@ impl Enumeration {
         &self.conditions.terms
     }
 
+    /// Whether some way could not be decided.
+    pub fn is_undecided(&self) -> bool {
+        self.undecided.is_some()
+    }
+
     /// Looks at one way out of a node, for packets of at most `max_length` bytes.
     ///
     /// # Errors

@@ -11,6 +11,7 @@
 //! cost / `s` over the paths that no nogood rules out for packets of `s` bytes. Classes appear as
 //! size lemmas are found, and all of them compete in one queue.
 
+mod close;
 mod sets;
 
 use crate::SearchError;
@@ -23,6 +24,7 @@ use crate::open::{Open, Status};
 use crate::relax::{Ascent, Room};
 use crate::tactics::Tactics;
 use crate::unroll::Unrolled;
+use close::Turns;
 use slowpath_smt::{Model, Solver, TermId};
 use slowpath_target::{CostModel, CostVector, Slowness, Target};
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
@@ -104,6 +106,8 @@ pub struct Statistics {
     pub satisfiable: u64,
     /// Paths found impossible (for their packet size).
     pub unsatisfiable: u64,
+    /// Runs with inputs that were tried one by one.
+    pub runs: u64,
 }
 
 /// The search for the slowest satisfiable paths of one program.
@@ -138,6 +142,8 @@ pub struct Search<S> {
     stuck: Option<String>,
     /// The enumeration of all paths, once that is what is wanted.
     enumeration: Option<Enumeration>,
+    /// The trial of all inputs, where few matter.
+    turns: Turns,
 }
 
 impl<S: Solver> Search<S> {
@@ -201,6 +207,7 @@ impl<S: Solver> Search<S> {
             allowed: vec![false; arcs],
             stuck: None,
             enumeration: None,
+            turns: Turns::new(),
             unrolled,
         };
         search.allowed.fill(true);
@@ -237,6 +244,9 @@ impl<S: Solver> Search<S> {
 
     /// The bound on all paths that have not been found yet; never rises.
     pub fn bound(&self) -> Option<Bound> {
+        if let Some(bound) = self.closed_bound() {
+            return bound;
+        }
         let open = self.queue.peek()?;
         if let Some(tightest) = &self.tightest
             && tightest.slowness <= open.slowness
@@ -289,6 +299,10 @@ impl<S: Solver> Search<S> {
     }
 
     fn advance(&mut self) -> Result<Event, SearchError> {
+        if let Some(event) = self.close() {
+            return event;
+        }
+        self.turns.effort += 1;
         if let Some(enumeration) = self.enumeration.take() {
             return self.enumerate(enumeration);
         }
@@ -317,8 +331,16 @@ impl<S: Solver> Search<S> {
             self.leave(&open);
             return Ok(Event::Working);
         }
+        if self.turns.is_unplanned() {
+            self.plan();
+            self.queue.push(open);
+            return Ok(Event::Working);
+        }
         self.statistics.candidates += 1;
-        match self.checker.check(&mut self.unrolled, &open.path, open.length)? {
+        let questions = self.checker.solver().statistics().checks;
+        let verdict = self.checker.check(&mut self.unrolled, &open.path, open.length)?;
+        self.turns.checked(self.checker.solver().statistics().checks - questions);
+        match verdict {
             Verdict::Satisfiable { length, model, conditions } => {
                 self.statistics.satisfiable += 1;
                 self.known.insert(open.path.clone());
@@ -339,14 +361,18 @@ impl<S: Solver> Search<S> {
                 Ok(Event::Working)
             }
             Verdict::Unknown(why) => {
-                self.stuck = Some(why.clone());
                 self.queue.push(open);
+                if self.turns.wait() {
+                    return Ok(Event::Working);
+                }
+                self.stuck = Some(why.clone());
                 Ok(Event::GaveUp(why))
             }
         }
     }
 
     fn enumerate(&mut self, mut enumeration: Enumeration) -> Result<Event, SearchError> {
+        self.plan();
         let Search { unrolled, checker, nogoods, max_packet, .. } = self;
         let progress = match enumeration.step(unrolled, checker, nogoods, *max_packet) {
             Ok(progress) => progress,
@@ -368,12 +394,19 @@ impl<S: Solver> Search<S> {
                 self.statistics.satisfiable += 1;
                 let path = enumeration.path().to_owned();
                 let cost = self.costs.path_cost(&path);
+                if self.turns.trying() {
+                    self.known.insert(path.clone());
+                }
                 let conditions = enumeration.conditions().to_owned();
                 Event::Path(Box::new(FoundPath { path, cost, length, model, conditions }))
             }
             Progress::Complete => Event::Complete,
+            Progress::Undecided(_) if self.turns.trying() => Event::Working,
             Progress::Undecided(why) => Event::GaveUp(why),
         };
+        if enumeration.is_undecided() {
+            self.turns.wait();
+        }
         self.enumeration = Some(enumeration);
         Ok(event)
     }

@@ -1,5 +1,16 @@
 //! What the search does to be quick: all of it, unless somebody measures what each part is worth.
 
+/// When inputs are tried one by one, where few of them matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trying {
+    /// Not at all.
+    Never,
+    /// By turns with the search, once that has taken some steps.
+    InTurns,
+    /// Before the search, which only follows if they are too many.
+    AtOnce,
+}
+
 /// Parts of the search that can be left out. The results are the same without them, later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tactics {
@@ -14,6 +25,10 @@ pub struct Tactics {
     pub fold: bool,
     /// Nogoods are priced for better bounds.
     pub relax: bool,
+    /// Inputs are tried one by one where few of them matter.
+    pub inputs: Trying,
+    /// Operations that may take before it is given up.
+    pub most_operations: u64,
     /// All components are searched together. Else only the one with this number.
     pub only_component: Option<usize>,
 }
@@ -26,6 +41,8 @@ impl Default for Tactics {
             guess: true,
             fold: true,
             relax: true,
+            inputs: Trying::InTurns,
+            most_operations: 1 << 30,
             only_component: None,
         }
     }

@@ -8,7 +8,8 @@ use slowpath_exec::concrete::{self, Environment, Taken};
 use slowpath_ir::{InputId, Program, RegionId};
 use slowpath_oracle::Oracle;
 use slowpath_search::{
-    CostGraph, Event, FoundPath, Metric, Search, UnrollLimits, Unrolled, brute, unroll,
+    CostGraph, Event, FoundPath, Metric, Search, Tactics, Trying, UnrollLimits, Unrolled, brute,
+    unroll,
 };
 use slowpath_smt::{BitSolver, Node, Proof, Z3Solver};
 use slowpath_target::{CostModel, Slowness, Target};
@@ -61,7 +62,7 @@ enum Order {
     Any,
 }
 
-fn compare(program: &Program, metric: Metric, order: Order) {
+fn compare(program: &Program, metric: Metric, order: Order, inputs: Trying) {
     let target = Target::parse(TARGET, "test").expect("the target is valid");
     let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
     let mut reference = unrolled(program);
@@ -72,7 +73,9 @@ fn compare(program: &Program, metric: Metric, order: Order) {
     let start = unrolled(program);
     let proof = Proof::new();
     let solver = BitSolver::traced(proof.trace());
-    let mut search = Search::new(start, &model, target.clone(), metric, PACKETS, solver);
+    let tactics = Tactics { inputs, most_operations: 1 << 20, ..Tactics::default() };
+    let target = target.clone();
+    let mut search = Search::with_tactics(start, &model, target, metric, PACKETS, solver, tactics);
     let mut found = BTreeSet::new();
     let mut last: Option<Slowness> = None;
     let worst = all.iter().map(|path| search.slowness(&path.cost, path.length).1).max();
@@ -113,21 +116,26 @@ fn compare(program: &Program, metric: Metric, order: Order) {
     }
 }
 
+/// How inputs are tried, where few matter.
+fn trying() -> impl Strategy<Value = Trying> {
+    prop_oneof![Just(Trying::Never), Just(Trying::InTurns), Just(Trying::AtOnce)]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn bit_rate_agrees_with_brute_force(specs in specs(2..9)) {
-        compare(&program(&specs), Metric::BitRate, Order::SlowestFirst);
+    fn bit_rate_agrees_with_brute_force(specs in specs(2..9), trying in trying()) {
+        compare(&program(&specs), Metric::BitRate, Order::SlowestFirst, trying);
     }
 
     #[test]
-    fn enumeration_agrees_with_brute_force(specs in specs(2..9)) {
-        compare(&program(&specs), Metric::BitRate, Order::Any);
+    fn enumeration_agrees_with_brute_force(specs in specs(2..9), trying in trying()) {
+        compare(&program(&specs), Metric::BitRate, Order::Any, trying);
     }
 
     #[test]
-    fn packet_rate_agrees_with_brute_force(specs in specs(2..9)) {
-        compare(&program(&specs), Metric::PacketRate, Order::SlowestFirst);
+    fn packet_rate_agrees_with_brute_force(specs in specs(2..9), trying in trying()) {
+        compare(&program(&specs), Metric::PacketRate, Order::SlowestFirst, trying);
     }
 }

@@ -13,7 +13,8 @@ use slowpath_exec::concrete::{self, Environment, Run, Taken};
 use slowpath_ir::{FlowGraph, InputId, Loop, Program, RegionId};
 use slowpath_oracle::Oracle;
 use slowpath_search::{
-    CostGraph, Event, FoundPath, Head, Metric, Search, UnrollLimits, Unrolled, brute, unroll,
+    CostGraph, Event, FoundPath, Head, Metric, Search, Tactics, Trying, UnrollLimits, Unrolled,
+    brute, unroll,
 };
 use slowpath_smt::{BitSolver, Node, Proof, Z3Solver};
 use slowpath_target::{CostModel, CostVector, Target};
@@ -137,7 +138,13 @@ fn replay(unrolled: &Unrolled, model: &CostModel, found: &FoundPath) {
     assert_eq!(cost_of(&run, model), found.cost, "the witness costs something else");
 }
 
-fn examine(program: &Program, shape: Shape, metric: Metric, limits: &UnrollLimits, seed: TestRng) {
+fn examine(
+    program: &Program,
+    shape: Shape,
+    (metric, inputs): (Metric, Trying),
+    limits: &UnrollLimits,
+    seed: TestRng,
+) {
     let target = Target::parse(TARGET, "test").expect("the target is valid");
     let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
     let mut reference = unrolled(program, limits);
@@ -151,7 +158,8 @@ fn examine(program: &Program, shape: Shape, metric: Metric, limits: &UnrollLimit
     let start = unrolled(program, limits);
     let proof = Proof::new();
     let solver = BitSolver::traced(proof.trace());
-    let mut search = Search::new(start, &model, target, metric, packets, solver);
+    let tactics = Tactics { inputs, most_operations: 1 << 20, ..Tactics::default() };
+    let mut search = Search::with_tactics(start, &model, target, metric, packets, solver, tactics);
     let mut missing: BTreeMap<_, _> = all
         .into_iter()
         .map(|p| {
@@ -241,6 +249,10 @@ fn metrics() -> impl Strategy<Value = Metric> {
     prop_oneof![2 => Just(Metric::BitRate), 1 => Just(Metric::PacketRate)]
 }
 
+fn trying() -> impl Strategy<Value = Trying> {
+    prop_oneof![Just(Trying::InTurns), Just(Trying::AtOnce)]
+}
+
 fn cases(default: u32) -> ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|c| c.parse().ok());
     ProptestConfig {
@@ -258,7 +270,7 @@ proptest! {
     fn search_agrees_with_enumeration_and_concrete_runs(
         statements in statements(),
         shape in shapes(),
-        metric in metrics(),
+        wanted in (metrics(), trying()),
         rounds in rounds(),
         rng in any::<u64>().prop_map(|seed| {
             let mut bytes = [0; 32];
@@ -268,6 +280,6 @@ proptest! {
     ) {
         let statements: Vec<Stmt> = statements;
         let program = compile(&statements, shape);
-        examine(&program, shape, metric, &limits(&program, rounds), rng);
+        examine(&program, shape, wanted, &limits(&program, rounds), rng);
     }
 }

@@ -64,6 +64,10 @@ impl Solver for BitSolver {
         self.layers.set_deadline(deadline);
     }
 
+    fn set_brief(&mut self, brief: bool) {
+        self.layers.set_brief(brief);
+    }
+
     fn statistics(&self) -> SolverStatistics {
         self.layers.statistics()
     }

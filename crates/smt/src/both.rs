@@ -71,6 +71,10 @@ impl<A: Solver, B: Solver> Solver for Both<A, B> {
         self.second.set_deadline(deadline);
     }
 
+    fn set_brief(&mut self, brief: bool) {
+        self.first.set_brief(brief);
+    }
+
     fn statistics(&self) -> SolverStatistics {
         self.first.statistics()
     }

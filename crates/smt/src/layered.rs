@@ -60,6 +60,8 @@ pub(crate) struct Layered<E> {
     interrupter: Interrupter,
     time_limit: Option<Duration>,
     deadline: Option<Instant>,
+    /// Whether to give up on what is not decided quickly.
+    brief: bool,
     statistics: SolverStatistics,
 }
 
@@ -86,6 +88,7 @@ impl<E: Engine> Layered<E> {
             interrupter: Interrupter::default(),
             time_limit: None,
             deadline: None,
+            brief: false,
             statistics: SolverStatistics::default(),
         }
     }
@@ -199,7 +202,8 @@ impl<E: Engine> Layered<E> {
     ) -> Result<Outcome, SolverError> {
         let opaque = self.coarse.view.opaque(pool, terms);
         if opaque.is_empty() {
-            self.coarse.set_effort(Effort::Unlimited);
+            let effort = if self.brief { Effort::Quick } else { Effort::Unlimited };
+            self.coarse.set_effort(effort);
             let answer = gradual::satisfy(&mut self.coarse, &mut self.inputs, pool, terms, stop)?;
             return Ok(decided(answer));
         }
@@ -222,6 +226,7 @@ impl<E: Engine> Layered<E> {
             exact.set_effort(effort);
             let answer = gradual::satisfy(exact, &mut self.inputs, pool, terms, stop)?;
             if effort == Effort::Unlimited
+                || self.brief
                 || stop.reason().is_some()
                 || !matches!(answer, Answer::Unknown(_))
             {
@@ -312,6 +317,10 @@ impl<E: Engine> Solver for Layered<E> {
 
     fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.deadline = deadline;
+    }
+
+    fn set_brief(&mut self, brief: bool) {
+        self.brief = brief;
     }
 
     fn statistics(&self) -> SolverStatistics {

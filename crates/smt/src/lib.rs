@@ -17,6 +17,7 @@ mod eval;
 mod layered;
 mod local_search;
 mod model;
+mod operation;
 mod pool;
 #[cfg(feature = "proof")]
 mod proof;
@@ -38,6 +39,7 @@ pub use crate::error::SolverError;
 pub use crate::eval::{Evaluator, EvaluatorCache};
 pub use crate::local_search::nearby_model;
 pub use crate::model::Model;
+pub use crate::operation::Operation;
 pub use crate::pool::TermPool;
 #[cfg(feature = "proof")]
 pub use crate::proof::{Checker, ClauseSolver, Event, Fault, Proof, Trace};

@@ -12,6 +12,7 @@ pub(crate) struct Operands {
 
 /// The value of an operator of `width` bits, or `None` for a leaf, a byte of an array or the number
 /// of a pair.
+#[inline]
 pub(crate) fn apply(node: &Node, width: u8, operands: &Operands) -> Option<u64> {
     let [a, b, c] = operands.values;
     let w = operands.widths[0];

@@ -92,6 +92,10 @@ pub trait Solver {
     /// When all checks have to end, running or not begun; `None` for never.
     fn set_deadline(&mut self, deadline: Option<Instant>);
 
+    /// Whether to answer "unknown" to what takes more than some tens of milliseconds, measured in
+    /// steps of the solver's own, so that it is the same every time. A solver starts without.
+    fn set_brief(&mut self, brief: bool);
+
     /// Counts and time since the solver was made.
     fn statistics(&self) -> SolverStatistics;
 }

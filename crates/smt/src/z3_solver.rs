@@ -58,6 +58,10 @@ impl Solver for Z3Solver {
         self.layers.set_deadline(deadline);
     }
 
+    fn set_brief(&mut self, brief: bool) {
+        self.layers.set_brief(brief);
+    }
+
     fn statistics(&self) -> SolverStatistics {
         self.layers.statistics()
     }

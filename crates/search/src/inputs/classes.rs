@@ -1,0 +1,359 @@
+//! Which values of an input make a difference: one for each class of values that everything which
+//! is computed from the input alone, and looked at by anything else, cannot tell apart.
+//!
+//! A byte that is compared with two constants has three classes; a packet length that is compared
+//! with 34 has two. Bytes that are only used together, as those of a field are, count as one input.
+
+use super::slice::Slice;
+use super::step::{Contents, Step};
+use crate::unroll::Unrolled;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use slowpath_exec::Varying;
+use slowpath_ir::InputKind;
+use slowpath_smt::{Domain, Node, TermId, TermPool};
+use std::cell::Cell;
+
+/// Most values of one input that are looked at.
+const MAX_VALUES: u64 = 1 << 16;
+/// Most operations spent on telling values apart.
+const MAX_WORK: u64 = 1 << 23;
+/// Most inputs that may matter.
+const MAX_INPUTS: usize = 64;
+
+/// An input that matters: an unknown, a byte, or several bytes together.
+#[derive(Debug)]
+pub(super) struct Leaf {
+    /// Its term.
+    pub term: TermId,
+    /// A value of every class: the least one. Ascending.
+    pub values: Vec<u64>,
+}
+
+/// The inputs that matter, in the order of their terms, for packets of at most `most` bytes; `None`
+/// if some input has too many values, or is one that nobody chooses.
+pub(super) fn leaves(unrolled: &Unrolled, slice: &Slice, most: u64) -> Option<Vec<Leaf>> {
+    let inputs = Inputs::of(unrolled, slice, most)?;
+    let leaf = |index| {
+        let telling = inputs.telling(index);
+        Some(Leaf { term: telling.term, values: telling.values()? })
+    };
+    (0..inputs.terms.len()).map(leaf).collect()
+}
+
+/// At least how many combinations of values there are, in bits, without telling values apart; `None`
+/// as for [`leaves`].
+pub(super) fn least_bits(unrolled: &Unrolled, slice: &Slice, most: u64) -> Option<f64> {
+    let inputs = Inputs::of(unrolled, slice, most)?;
+    let bits = |index| {
+        let telling = inputs.telling(index);
+        let count = telling.candidates()?.count();
+        Some(if telling.is_observed(telling.term) { (count as f64).log2() } else { 0.0 })
+    };
+    (0..inputs.terms.len()).map(bits).sum()
+}
+
+/// The inputs of a slice, and what is computed from them.
+struct Inputs<'a> {
+    unrolled: &'a Unrolled,
+    slice: &'a Slice,
+    uses: Uses,
+    cones: Cones,
+    /// Their terms, ascending.
+    terms: Vec<TermId>,
+    /// The length of the longest packet, in bytes.
+    most: u64,
+    /// Operations that may still be spent on telling values apart.
+    work: Cell<u64>,
+}
+
+impl<'a> Inputs<'a> {
+    fn of(unrolled: &'a Unrolled, slice: &'a Slice, most: u64) -> Option<Self> {
+        let uses = Uses::of(unrolled, slice);
+        let mut terms: Vec<TermId> = together(unrolled, slice, &uses).into_iter().collect();
+        terms.sort_unstable();
+        if terms.len() > MAX_INPUTS {
+            return None;
+        }
+        let cones = Cones::of(unrolled, slice, &terms);
+        Some(Inputs { unrolled, slice, uses, cones, terms, most, work: Cell::new(MAX_WORK) })
+    }
+
+    fn telling(&self, index: usize) -> Telling<'_> {
+        Telling { inputs: self, index, term: self.terms[index] }
+    }
+}
+
+/// Who looks at the terms of a slice.
+struct Uses {
+    by: HashMap<TermId, Vec<TermId>>,
+    /// Conditions, and values that arrive somewhere.
+    observed: HashSet<TermId>,
+}
+
+impl Uses {
+    fn of(unrolled: &Unrolled, slice: &Slice) -> Uses {
+        let mut uses = Uses { by: HashMap::default(), observed: HashSet::default() };
+        for &term in &slice.terms {
+            let merged = unrolled.machine.varying(term).is_some();
+            for source in slice.sources(unrolled, term) {
+                if merged {
+                    uses.observed.insert(source);
+                } else {
+                    uses.by.entry(source).or_default().push(term);
+                }
+            }
+        }
+        let conditions = unrolled.dag.arcs.iter().filter_map(|arc| arc.condition);
+        uses.observed.extend(conditions.map(|(condition, _)| condition));
+        uses
+    }
+
+    fn by(&self, term: TermId) -> &[TermId] {
+        self.by.get(&term).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Inputs, and in their place sequences of bytes of which nothing looks at a part.
+fn together(unrolled: &Unrolled, slice: &Slice, uses: &Uses) -> HashSet<TermId> {
+    let pool = &unrolled.machine.pool;
+    let mut whole = HashSet::default();
+    // Bytes of unknown content, alone or together.
+    let mut bytes = HashSet::default();
+    for &term in &slice.terms {
+        match *pool.node(term) {
+            Node::Var(_) if unrolled.machine.varying(term).is_none() => {
+                whole.insert(term);
+            }
+            Node::Select { array, .. } if pool.array_content(array).is_none() => {
+                whole.insert(term);
+                bytes.insert(term);
+            }
+            Node::Concat(high, low) => {
+                let alone = |part: TermId| {
+                    bytes.contains(&part)
+                        && uses.by(part) == [term]
+                        && !uses.observed.contains(&part)
+                };
+                if high != low && alone(high) && alone(low) {
+                    whole.remove(&high);
+                    whole.remove(&low);
+                    whole.insert(term);
+                    bytes.insert(term);
+                }
+            }
+            _ => {}
+        }
+    }
+    whole
+}
+
+/// What is computed from one input alone.
+struct Cones {
+    /// By the number of the input, ascending and without the input itself.
+    of_leaf: Vec<Vec<TermId>>,
+    /// The input that a term depends on, if it is one only.
+    single: HashMap<TermId, usize>,
+}
+
+impl Cones {
+    fn of(unrolled: &Unrolled, slice: &Slice, leaves: &[TermId]) -> Cones {
+        let mut cones =
+            Cones { of_leaf: vec![Vec::new(); leaves.len()], single: HashMap::default() };
+        for &term in &slice.terms {
+            if let Ok(leaf) = leaves.binary_search(&term) {
+                cones.single.insert(term, leaf);
+                continue;
+            }
+            if let Some(Varying::Merged { .. }) = unrolled.machine.varying(term) {
+                continue;
+            }
+            let mut of = None;
+            let sources = slice.sources(unrolled, term);
+            let one = sources.iter().all(|source| match cones.single.get(source) {
+                Some(&leaf) => *of.get_or_insert(leaf) == leaf,
+                None => false,
+            });
+            if let Some(leaf) = of.filter(|_| one) {
+                cones.single.insert(term, leaf);
+                cones.of_leaf[leaf].push(term);
+            }
+        }
+        cones
+    }
+}
+
+/// Values of an input, among which there is the least of every class.
+enum Candidates {
+    /// Those with ones among these bits only.
+    Parts(u64),
+    /// Those of a domain.
+    Members(Domain),
+    /// These, ascending.
+    Listed(Vec<u64>),
+}
+
+impl Candidates {
+    /// How many there are at most.
+    fn count(&self) -> u64 {
+        match self {
+            Candidates::Parts(bits) => 1 << bits.count_ones(),
+            Candidates::Members(domain) => domain.hi() - domain.lo() + 1,
+            Candidates::Listed(values) => values.len() as u64,
+        }
+    }
+
+    /// All of them, ascending.
+    fn list(self) -> Vec<u64> {
+        match self {
+            Candidates::Parts(bits) => parts(bits),
+            Candidates::Members(domain) => {
+                (domain.lo()..=domain.hi()).filter(|&value| domain.contains(value)).collect()
+            }
+            Candidates::Listed(values) => values,
+        }
+    }
+}
+
+/// Tells the values of one input apart.
+struct Telling<'a> {
+    inputs: &'a Inputs<'a>,
+    index: usize,
+    term: TermId,
+}
+
+impl Telling<'_> {
+    fn pool(&self) -> &TermPool {
+        &self.inputs.unrolled.machine.pool
+    }
+
+    /// The least value of every class, ascending.
+    fn values(&self) -> Option<Vec<u64>> {
+        let candidates = self.candidates()?;
+        let cone = &self.inputs.cones.of_leaf[self.index];
+        let work = candidates.count() * (1 + cone.len() as u64);
+        if self.is_observed(self.term) {
+            return Some(candidates.list());
+        }
+        // Without telling them apart, they are too many, most likely.
+        let Some(left) = self.inputs.work.get().checked_sub(work) else {
+            return Some(candidates.list());
+        };
+        self.inputs.work.set(left);
+        self.distinct(candidates.list())
+    }
+
+    /// The values that the input can have, as far as they may make a difference.
+    fn candidates(&self) -> Option<Candidates> {
+        let machine = &self.inputs.unrolled.machine;
+        if let Some(input) = machine.inputs().iter().position(|&input| input == self.term) {
+            // Where regions lie is not for anybody to choose.
+            if let InputKind::BaseAddress(_) = machine.program().inputs[input].kind {
+                return None;
+            }
+        }
+        let mut domain = machine.pool.domain(self.term);
+        if machine.packet_length() == Some(self.term) {
+            if self.inputs.most < domain.lo() {
+                return None;
+            }
+            let most = domain.hi().min(self.inputs.most);
+            domain = Domain::range(domain.width(), domain.lo(), most);
+        }
+        if let Some(thresholds) = self.thresholds(&domain) {
+            return Some(Candidates::Listed(thresholds));
+        }
+        let bits = self.inputs.slice.bits(self.term);
+        if domain.is_full() && 1u64.checked_shl(bits.count_ones()).is_some_and(|n| n <= MAX_VALUES)
+        {
+            return Some(Candidates::Parts(bits));
+        }
+        (domain.hi() - domain.lo() < MAX_VALUES).then_some(Candidates::Members(domain))
+    }
+
+    /// Values of an input that is only compared with constants: those at which comparisons change.
+    fn thresholds(&self, domain: &Domain) -> Option<Vec<u64>> {
+        let uses = &self.inputs.uses;
+        if uses.observed.contains(&self.term) {
+            return None;
+        }
+        let (pool, width) = (self.pool(), domain.width());
+        let constant = |a: TermId, b: TermId| pool.as_const(if a == self.term { b } else { a });
+        let mut changes = vec![domain.lo()];
+        for &user in uses.by(self.term) {
+            let constant = match *pool.node(user) {
+                Node::Eq(a, b) | Node::Ult(a, b) => constant(a, b)?,
+                Node::Slt(a, b) => {
+                    changes.push(1 << (width - 1));
+                    constant(a, b)?
+                }
+                _ => return None,
+            };
+            changes.push(constant);
+            changes.extend(constant.checked_add(1));
+        }
+        changes.retain(|value| (domain.lo()..=domain.hi()).contains(value));
+        changes.sort_unstable();
+        changes.dedup();
+        // Between two of them, all values are alike: the first has to be one.
+        changes.iter().all(|&value| domain.contains(value)).then_some(changes)
+    }
+
+    /// Whether something looks at a term that knows more than this input.
+    fn is_observed(&self, term: TermId) -> bool {
+        let Inputs { uses, cones, .. } = self.inputs;
+        let single = |user: &TermId| cones.single.get(user) == Some(&self.index);
+        uses.observed.contains(&term) || !uses.by(term).iter().all(single)
+    }
+
+    /// The first of all values that the rest of the program cannot tell apart.
+    fn distinct(&self, candidates: Vec<u64>) -> Option<Vec<u64>> {
+        let (pool, cone) = (self.pool(), &self.inputs.cones.of_leaf[self.index]);
+        // Place 0 is for what does not matter, place 1 for the input.
+        let mut table = vec![0, 0];
+        let mut places: HashMap<TermId, u32> = HashMap::default();
+        places.insert(self.term, 1);
+        let mut steps = Vec::with_capacity(cone.len());
+        let (mut seen, mut contents) = (Vec::new(), Contents::default());
+        for &term in cone {
+            for part in pool.children(term) {
+                if let Some(constant) = pool.as_const(part)
+                    && !places.contains_key(&part)
+                {
+                    places.insert(part, table.len() as u32);
+                    table.push(constant);
+                }
+            }
+            let place = table.len() as u32;
+            let of = |part: TermId| places.get(&part).copied().unwrap_or(0);
+            steps.push((place, Step::of(pool, &mut contents, term, of)?));
+            places.insert(term, place);
+            table.push(0);
+            if self.is_observed(term) {
+                seen.push((place as usize, self.inputs.slice.bits(term)));
+            }
+        }
+        let mut known = HashSet::default();
+        let tell = |&value: &u64| {
+            table[1] = value;
+            for (place, step) in &steps {
+                table[*place as usize] = step.value(&table);
+            }
+            let signature: Vec<u64> = seen.iter().map(|&(at, bits)| table[at] & bits).collect();
+            known.insert(signature)
+        };
+        Some(candidates.into_iter().filter(tell).collect())
+    }
+}
+
+/// All values with ones among these bits only, ascending.
+fn parts(bits: u64) -> Vec<u64> {
+    let mut all = vec![0u64];
+    let mut part = 0u64;
+    loop {
+        part = part.wrapping_sub(bits) & bits;
+        if part == 0 {
+            return all;
+        }
+        all.push(part);
+    }
+}

@@ -1,0 +1,424 @@
+//! Searches that are closed by trying inputs, against concrete runs with every input; and programs of
+//! 16 input bits on which nothing else comes to an end.
+
+mod common;
+mod structured;
+
+use common::TARGET;
+use proptest::prelude::*;
+use slowpath_exec::concrete::{self, Environment, Run};
+use slowpath_ir::{BinaryOp, InputId, Program, RegionId};
+use slowpath_search::{
+    Event, Head, Metric, Search, Tactics, Trying, UnrollLimits, Unrolled, unroll,
+};
+use slowpath_smt::BitSolver;
+use slowpath_target::{CostModel, CostVector, Slowness, Target};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use structured::elements::CHANCES;
+use structured::{Cond, Element, Shape, Stmt, VALUES, compile};
+
+/// Programs with more runs are left out: those that draw in every round of loops.
+const MOST_RUNS: usize = 3_000;
+
+/// Cost and least packet length by path.
+type Paths = BTreeMap<Vec<u32>, (CostVector, u32)>;
+
+fn model(program: &Program) -> (Target, CostModel) {
+    let target = Target::parse(TARGET, "test").expect("the target is valid");
+    let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
+    (target, model)
+}
+
+fn unrolled(program: &Program, limits: &UnrollLimits) -> Unrolled {
+    unroll(Rc::new(program.clone()), limits, &|| false).expect("unrolls")
+}
+
+/// The arcs that a run takes; `None` where a limit has cut one of them.
+fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<u32>> {
+    let dag = &unrolled.dag;
+    let mut node = 0;
+    let mut arcs = Vec::new();
+    for taken in &run.path {
+        let here = dag.nodes.get(node as usize)?;
+        assert_eq!(here.block, taken.block, "the graph has other blocks");
+        let arc = *here.out.iter().find(|&&arc| dag.arcs[arc as usize].edge == taken.edge)?;
+        arcs.push(arc);
+        if let Head::Node(next) = dag.arcs[arc as usize].head {
+            node = next;
+        }
+    }
+    Some(arcs)
+}
+
+/// Every run of a program: all packets of all lengths whose first bytes have ones among these bits
+/// only, with everything that can be drawn. `None` if there are too many. The second value is how
+/// many there are.
+fn all_runs(unrolled: &Unrolled, shape: Shape, masks: &[u8]) -> Option<(Paths, usize)> {
+    let program = unrolled.machine.program();
+    let (_, model) = model(program);
+    let parts = |mask: u8| (0..=mask).filter(move |value| value & !mask == 0);
+    let mut packets: Vec<Vec<u8>> = vec![Vec::new()];
+    for &mask in masks {
+        let longer = |packet: Vec<u8>| {
+            parts(mask).map(move |byte| packet.iter().copied().chain([byte]).collect())
+        };
+        packets = packets.into_iter().flat_map(longer).collect();
+    }
+    let (mut found, mut runs) = (Paths::new(), 0);
+    for packet in &packets {
+        for length in shape.packets.0..=shape.packets.1 {
+            let mut drawn: Vec<Vec<u64>> = vec![Vec::new()];
+            while let Some(unknowns) = drawn.pop() {
+                // What is not looked at may be anything.
+                let mut environment = Environment::with_fill(program, 0xa5);
+                environment.inputs.insert(InputId(1), length.into());
+                for (offset, &byte) in packet.iter().enumerate() {
+                    let byte = byte | 0x5a & !masks[offset];
+                    environment.memory.insert((RegionId(0), offset as u64), byte);
+                }
+                environment.unknowns.clone_from(&unknowns);
+                let run = concrete::run(program, &environment, 1000).expect("runs");
+                if run.unknowns > unknowns.len() {
+                    let next = |value| unknowns.iter().copied().chain([value]).collect();
+                    drawn.extend((0..CHANCES).map(next));
+                    continue;
+                }
+                runs += 1;
+                if runs > MOST_RUNS {
+                    return None;
+                }
+                let Some(arcs) = arcs_of(unrolled, &run) else { continue };
+                let mut cost = model.overhead();
+                let mut context = model.start();
+                for event in &run.costs {
+                    context = model.step(context, event.class.0, &mut cost);
+                }
+                let length = if shape.has_length { length } else { shape.packets.0 };
+                let (known, least) = found.entry(arcs).or_insert((cost, length));
+                assert_eq!(*known, cost, "one path, two costs");
+                *least = (*least).min(length);
+            }
+        }
+    }
+    Some((found, runs))
+}
+
+/// The packet's first bytes, as values with ones among these bits only.
+fn reads(masks: &[u8]) -> Vec<Stmt> {
+    let read = |(dst, &mask): (usize, &u8)| {
+        let and = BinaryOp::And;
+        [
+            Stmt::Read { dst, offset: dst as u8, bytes: 1 },
+            Stmt::WithConstant { op: and, dst, a: dst, constant: mask },
+        ]
+    };
+    masks.iter().enumerate().flat_map(read).collect()
+}
+
+fn any_operator() -> impl Strategy<Value = BinaryOp> {
+    use BinaryOp::{Add, And, Ashr, Lshr, Mul, Or, Sdiv, Shl, Srem, Sub, Udiv, Urem, Xor};
+    let all = vec![Add, Sub, Mul, Udiv, Urem, Sdiv, Srem, And, Or, Xor, Shl, Lshr, Ashr];
+    prop::sample::select(all)
+}
+
+fn cond() -> impl Strategy<Value = Cond> {
+    let comparison = || prop::sample::select(vec![BinaryOp::Eq, BinaryOp::Ult, BinaryOp::Slt]);
+    let value = || 0..VALUES;
+    prop_oneof![
+        5 => (comparison(), value(), 0u8..9, any::<bool>())
+            .prop_map(|(op, a, constant, byte)| Cond::Constant { op, a, constant, byte }),
+        3 => (comparison(), value(), value()).prop_map(|(op, a, b)| Cond::Values { op, a, b }),
+        1 => (59u16..70).prop_map(|length| Cond::Shorter { length }),
+        1 => (58u16..68, value()).prop_map(|(base, a)| Cond::ShorterThanSum { base, a }),
+    ]
+}
+
+/// A statement that draws only if there is no loop around it: every draw is an input of its own.
+fn simple(loops: usize) -> impl Strategy<Value = Stmt> {
+    let value = || 0..VALUES;
+    let draw = move |dst| match loops {
+        0 => Stmt::Element(Element::Draw { dst }),
+        _ => Stmt::Element(Element::Table { dst, a: dst }),
+    };
+    prop_oneof![
+        6 => (any_operator(), value(), value(), value())
+            .prop_map(|(op, dst, a, b)| Stmt::Compute { op, dst, a, b }),
+        6 => (any_operator(), value(), value(), any::<u8>())
+            .prop_map(|(op, dst, a, constant)| Stmt::WithConstant { op, dst, a, constant }),
+        2 => (value(), value()).prop_map(|(dst, a)| Stmt::Element(Element::Table { dst, a })),
+        1 => value().prop_map(draw),
+        5 => (0usize..5).prop_map(|class| Stmt::Work { class }),
+    ]
+}
+
+/// Statements that read nothing but values, and mix these well.
+fn list(loops: usize, depth: usize) -> BoxedStrategy<Vec<Stmt>> {
+    let leave = cond().prop_map(|cond| Stmt::Leave { cond });
+    let mut kinds: Vec<(u32, BoxedStrategy<Stmt>)> =
+        vec![(9, simple(loops).boxed()), (1, leave.boxed())];
+    if loops > 0 {
+        let exit = (cond(), 1..loops + 1).prop_map(|(cond, loops)| Stmt::Break { cond, loops });
+        kinds.push((2, exit.boxed()));
+        kinds.push((1, cond().prop_map(|cond| Stmt::Continue { cond }).boxed()));
+    }
+    if depth > 0 {
+        let branches = (cond(), list(loops, depth - 1), list(loops, depth - 1));
+        let branch =
+            branches.prop_map(|(cond, then, otherwise)| Stmt::If { cond, then, otherwise });
+        kinds.push((4, branch.boxed()));
+        if loops < structured::NESTING {
+            let repeat = (1u8..6, list(loops + 1, depth - 1))
+                .prop_map(|(times, body)| Stmt::Loop { times, body });
+            kinds.push((3, repeat.boxed()));
+        }
+    }
+    let most = if depth == 0 { 4 } else { 7 };
+    prop::collection::vec(prop::strategy::Union::new_weighted(kinds), 1..most).boxed()
+}
+
+/// How many statements draw.
+fn draws(statements: &[Stmt]) -> usize {
+    let of = |statement: &Stmt| match statement {
+        Stmt::Element(Element::Draw { .. }) => 1,
+        Stmt::If { then, otherwise, .. } => draws(then) + draws(otherwise),
+        Stmt::Loop { body, .. } => draws(body),
+        _ => 0,
+    };
+    statements.iter().map(of).sum()
+}
+
+fn searched(
+    program: &Program,
+    shape: Shape,
+    (metric, tactics): (Metric, Tactics),
+    limits: &UnrollLimits,
+) -> Search<BitSolver> {
+    let (target, model) = model(program);
+    let start = unrolled(program, limits);
+    let solver = BitSolver::new();
+    Search::with_tactics(start, &model, target, metric, shape.packets, solver, tactics)
+}
+
+/// All paths, slowest first unless `exhaust`, have to be those of the runs. Returns how many runs the
+/// search made itself.
+fn compare(mut search: Search<BitSolver>, expected: &Paths, exhaust: bool) -> u64 {
+    let mut missing = expected.clone();
+    // How many of the missing paths are so slow.
+    let mut rates: BTreeMap<Slowness, usize> = BTreeMap::new();
+    for (cost, length) in missing.values() {
+        *rates.entry(search.slowness(cost, *length).1).or_default() += 1;
+    }
+    let mut last = None;
+    loop {
+        let worst = rates.last_key_value().map(|(&worst, _)| worst);
+        let bound = search.bound().map(|bound| bound.slowness);
+        assert!(exhaust || bound >= worst, "the bound {bound:?} hides a path of {worst:?}");
+        match search.step().expect("searches") {
+            Event::Working | Event::Bound(_) => {}
+            Event::Path(path) => {
+                let found = missing.remove(&path.path).expect("an unknown path, or found twice");
+                assert_eq!((path.cost, path.length), found);
+                let slowness = search.slowness(&path.cost, path.length).1;
+                if let Some(alike) = rates.get_mut(&slowness) {
+                    *alike -= 1;
+                    rates.retain(|_, count| *count > 0);
+                }
+                assert!(last.is_some() || Some(slowness) == worst, "not the slowest path");
+                assert!(exhaust || last.is_none_or(|last| slowness <= last), "out of order");
+                last = Some(slowness);
+                if exhaust {
+                    search.exhaust();
+                }
+            }
+            Event::Complete => break,
+            Event::GaveUp(why) => panic!("gave up: {why}"),
+        }
+    }
+    assert!(missing.is_empty(), "paths that were not found: {missing:?}");
+    search.statistics().runs
+}
+
+fn shapes() -> impl Strategy<Value = Shape> {
+    prop_oneof![
+        4 => Just(Shape { packets: (60, 68), has_length: true }),
+        1 => Just(Shape { packets: (60, 60), has_length: true }),
+        1 => Just(Shape { packets: (60, 68), has_length: false }),
+    ]
+}
+
+fn limits() -> impl Strategy<Value = UnrollLimits> {
+    prop_oneof![
+        3 => Just(UnrollLimits::default()),
+        1 => (0u32..3).prop_map(|every| UnrollLimits { every: Some(every), at: Vec::new() }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 160, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_tried_is_every_run(
+        masks in prop::collection::vec(0u8..16, VALUES),
+        body in list(0, 3),
+        shape in shapes(),
+        metric in prop::sample::select(vec![Metric::BitRate, Metric::PacketRate]),
+        limits in limits(),
+        exhaust in any::<bool>(),
+    ) {
+        let mut statements = reads(&masks);
+        statements.extend(body);
+        // With more of them, inputs are too many at a glance.
+        prop_assume!(draws(&statements) <= 4);
+        let program = compile(&statements, shape);
+        let Some((paths, runs)) = all_runs(&unrolled(&program, &limits), shape, &masks) else {
+            return Ok(());
+        };
+        let tactics = Tactics { inputs: Trying::AtOnce, ..Tactics::default() };
+        let search = searched(&program, shape, (metric, tactics), &limits);
+        let first = search.bound();
+        let tried = compare(search, &paths, exhaust);
+        prop_assert!(tried > 0 || first.is_none(), "nothing was tried");
+        prop_assert!(tried as usize <= runs, "{tried} instead of {runs}");
+    }
+
+    #[test]
+    fn a_trial_that_is_given_up_loses_nothing(
+        masks in prop::collection::vec(0u8..4, VALUES),
+        body in list(0, 2),
+        most_operations in 1u64..400,
+        exhaust in any::<bool>(),
+    ) {
+        let shape = Shape { packets: (60, 62), has_length: true };
+        let mut statements = reads(&masks);
+        statements.extend(body);
+        let (program, limits) = (compile(&statements, shape), UnrollLimits::default());
+        let Some((paths, _)) = all_runs(&unrolled(&program, &limits), shape, &masks) else {
+            return Ok(());
+        };
+        let tactics =
+            Tactics { inputs: Trying::AtOnce, most_operations, ..Tactics::default() };
+        compare(searched(&program, shape, (Metric::BitRate, tactics), &limits), &paths, exhaust);
+    }
+}
+
+/// Steps after which a search counts as without end: most of them are slices of a trial.
+const PATIENCE: usize = 2_000;
+
+/// The slowest path is found, and costs what the slowest run of all packets does.
+fn exact(body: Vec<Stmt>) {
+    let shape = Shape { packets: (60, 68), has_length: true };
+    let mut statements = vec![Stmt::Read { dst: 0, offset: 0, bytes: 2 }];
+    statements.extend(body);
+    let program = compile(&statements, shape);
+    let what = (Metric::PacketRate, Tactics::default());
+    let mut search = searched(&program, shape, what, &UnrollLimits::default());
+    let mut steps = 0..PATIENCE;
+    let found = loop {
+        steps.next().expect("it comes to an end");
+        match search.step().expect("searches") {
+            Event::Path(found) => break found,
+            Event::Working | Event::Bound(_) => {}
+            Event::Complete => panic!("there are paths"),
+            Event::GaveUp(why) => panic!("gave up: {why}"),
+        }
+    };
+    assert!(search.statistics().runs > 0, "the search came to an end by itself");
+    let (_, model) = model(&program);
+    let cost = |packet: u16| {
+        let mut environment = Environment::with_fill(&program, 0);
+        for (offset, byte) in packet.to_le_bytes().into_iter().enumerate() {
+            environment.memory.insert((RegionId(0), offset as u64), byte);
+        }
+        let run = concrete::run(&program, &environment, 10_000).expect("runs");
+        let (mut cost, mut context) = (model.overhead(), model.start());
+        for event in &run.costs {
+            context = model.step(context, event.class.0, &mut cost);
+        }
+        cost[0]
+    };
+    assert_eq!(Some(found.cost[0]), (0..=u16::MAX).map(cost).max());
+}
+
+fn with(op: BinaryOp, dst: usize, a: usize, constant: u8) -> Stmt {
+    Stmt::WithConstant { op, dst, a, constant }
+}
+
+fn work(class: usize, times: usize) -> Vec<Stmt> {
+    vec![Stmt::Work { class }; times]
+}
+
+fn equals(a: usize, constant: u8) -> Cond {
+    Cond::Constant { op: BinaryOp::Eq, a, constant, byte: false }
+}
+
+#[test]
+fn collatz_steps_are_exact() {
+    let halve = vec![with(BinaryOp::Lshr, 0, 0, 1)];
+    let mut triple = vec![with(BinaryOp::Mul, 0, 0, 3), with(BinaryOp::Add, 0, 0, 1)];
+    triple.extend(work(0, 2));
+    let below_two = Cond::Constant { op: BinaryOp::Ult, a: 0, constant: 2, byte: false };
+    exact(vec![Stmt::Loop {
+        times: 60,
+        body: vec![
+            Stmt::Break { cond: below_two, loops: 1 },
+            with(BinaryOp::And, 1, 0, 1),
+            Stmt::If { cond: equals(1, 1), then: triple, otherwise: halve },
+            Stmt::Work { class: 0 },
+        ],
+    }]);
+}
+
+#[test]
+fn a_shift_register_is_exact() {
+    let feedback = vec![
+        with(BinaryOp::And, 2, 2, 0),
+        with(BinaryOp::Or, 2, 2, 0xb4),
+        with(BinaryOp::Shl, 2, 2, 8),
+        Stmt::Compute { op: BinaryOp::Xor, dst: 0, a: 0, b: 2 },
+        Stmt::Work { class: 0 },
+    ];
+    exact(vec![Stmt::Loop {
+        times: 48,
+        body: vec![
+            with(BinaryOp::And, 1, 0, 1),
+            with(BinaryOp::Lshr, 0, 0, 1),
+            Stmt::If { cond: equals(1, 1), then: feedback, otherwise: vec![] },
+            with(BinaryOp::And, 1, 0, 0x30),
+            Stmt::If { cond: equals(1, 0x10), then: work(0, 3), otherwise: vec![] },
+        ],
+    }]);
+}
+
+#[test]
+fn multiplicative_mixing_is_exact() {
+    exact(vec![Stmt::Loop {
+        times: 40,
+        body: vec![
+            with(BinaryOp::Mul, 0, 0, 197),
+            with(BinaryOp::Add, 0, 0, 91),
+            with(BinaryOp::Lshr, 1, 0, 7),
+            Stmt::Compute { op: BinaryOp::Xor, dst: 0, a: 0, b: 1 },
+            with(BinaryOp::And, 1, 0, 8),
+            Stmt::If { cond: equals(1, 8), then: work(0, 3), otherwise: work(0, 1) },
+            with(BinaryOp::Urem, 1, 0, 13),
+            Stmt::Break { cond: equals(1, 3), loops: 1 },
+        ],
+    }]);
+}
+
+#[test]
+fn a_checksum_by_table_is_exact() {
+    exact(vec![Stmt::Loop {
+        times: 32,
+        body: vec![
+            Stmt::Element(Element::Table { dst: 1, a: 0 }),
+            with(BinaryOp::Lshr, 0, 0, 3),
+            with(BinaryOp::Shl, 1, 1, 9),
+            Stmt::Compute { op: BinaryOp::Xor, dst: 0, a: 0, b: 1 },
+            with(BinaryOp::Add, 0, 0, 77),
+            with(BinaryOp::And, 1, 0, 4),
+            Stmt::If { cond: equals(1, 4), then: work(0, 2), otherwise: vec![] },
+        ],
+    }]);
+}

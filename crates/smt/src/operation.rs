@@ -1,0 +1,96 @@
+//! Operators with places for their operands: for evaluating the same terms thousands of times, with
+//! all values in one table.
+
+use crate::pool::TermPool;
+use crate::semantics::{self, Operands};
+use crate::term::{Node, TermId};
+
+/// An operator that finds the values of its operands in a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    node: Node,
+    width: u8,
+    widths: [u8; 3],
+    places: [u32; 3],
+}
+
+impl Operation {
+    /// The operator of a term, whose operands are at these places of the table. `None` for what has
+    /// no value of its own: constants, unknowns, bytes of arrays and numbers of pairs.
+    pub fn new(
+        pool: &TermPool,
+        term: TermId,
+        mut place: impl FnMut(TermId) -> u32,
+    ) -> Option<Operation> {
+        let node = *pool.node(term);
+        if let Node::Const(_) | Node::Var(_) | Node::Select { .. } | Node::Intern(..) = node {
+            return None;
+        }
+        let (mut widths, mut places) = ([1; 3], [0; 3]);
+        for (slot, operand) in node.operands().into_iter().flatten().enumerate() {
+            (widths[slot], places[slot]) = (pool.width(operand), place(operand));
+        }
+        Some(Operation { node, width: pool.width(term), widths, places })
+    }
+
+    /// The value of the term.
+    ///
+    /// # Panics
+    /// When the table does not reach as far as the places.
+    #[inline]
+    pub fn value(&self, table: &[u64]) -> u64 {
+        let values = self.places.map(|place| table[place as usize]);
+        let operands = Operands { values, widths: self.widths };
+        // Every operator has a value; see `new`.
+        semantics::apply(&self.node, self.width, &operands).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Operation;
+    use crate::model::Model;
+    use crate::pool::TermPool;
+    use slowpath_domain::Domain;
+
+    #[test]
+    fn an_operation_computes_what_evaluation_does() {
+        let mut pool = TermPool::new();
+        let (a, b) = (pool.var("a", Domain::full(8)), pool.var("b", Domain::full(8)));
+        let sum = pool.add(a, b);
+        let low = pool.extract(sum, 0, 4);
+        let wide = pool.sext(low, 16);
+        let less = pool.slt(a, b);
+        let terms = [sum, low, wide, less];
+        let place = |term| match term {
+            t if t == a => 0,
+            t if t == b => 1,
+            t => 2 + terms.iter().position(|&other| other == t).unwrap_or(0) as u32,
+        };
+        for (x, y) in [(0, 0), (3, 250), (200, 100), (127, 128), (255, 255)] {
+            let mut model = Model::new();
+            for (term, value) in [(a, x), (b, y)] {
+                if let crate::term::Node::Var(var) = *pool.node(term) {
+                    model.set_var(var, value);
+                }
+            }
+            let mut table = vec![x, y];
+            for &term in &terms {
+                let operation = Operation::new(&pool, term, place).expect("it is an operator");
+                let value = operation.value(&table);
+                assert_eq!(value, pool.eval(term, &model), "{}", pool.display(term));
+                table.push(value);
+            }
+        }
+    }
+
+    #[test]
+    fn leaves_are_no_operations() {
+        let mut pool = TermPool::new();
+        let var = pool.var("a", Domain::full(8));
+        let constant = pool.constant(8, 1);
+        for leaf in [var, constant] {
+            assert!(Operation::new(&pool, leaf, |_| 0).is_none());
+        }
+    }
+}
