@@ -35,8 +35,6 @@ FAMILIES = [
     Family("padded-headers", "parsers", (1, 2, 4, 8, 16, 32, 64), padded_headers),
     Family("loop-bound", "rounds", (10, 20, 50, 100, 200, 500, 1000), loop_bound),
     Family("map-lookups", "tables", (1, 2, 4, 8, 16, 32, 64), map_lookups),
-    Family(
-        "mixed-bytes", "rounds", (8, 16, 32, 64, 128), mixed_bytes, ("--metric", "packetrate")
-    ),
+    Family("mixed-bytes", "rounds", (8, 16, 32, 64, 128), mixed_bytes, ("--metric", "packetrate")),
     Family("program-size", "instructions", (1000, 10_000, 100_000, 1_000_000), program_size),
 ]

@@ -7,7 +7,7 @@ mod structured;
 use common::TARGET;
 use proptest::prelude::*;
 use slowpath_exec::concrete::{self, Environment, Run};
-use slowpath_ir::{BinaryOp, InputId, Program, RegionId};
+use slowpath_ir::{BinaryOp, FlowGraph, InputId, Loop, Program, RegionId};
 use slowpath_search::{
     Event, Head, Metric, Search, Tactics, Trying, UnrollLimits, Unrolled, unroll,
 };
@@ -201,8 +201,8 @@ fn searched(
 }
 
 /// All paths, slowest first unless `exhaust`, have to be those of the runs. Returns how many runs the
-/// search made itself.
-fn compare(mut search: Search<BitSolver>, expected: &Paths, exhaust: bool) -> u64 {
+/// search made itself, if these were all.
+fn compare(mut search: Search<BitSolver>, expected: &Paths, exhaust: bool) -> Option<u64> {
     let mut missing = expected.clone();
     // How many of the missing paths are so slow.
     let mut rates: BTreeMap<Slowness, usize> = BTreeMap::new();
@@ -236,7 +236,7 @@ fn compare(mut search: Search<BitSolver>, expected: &Paths, exhaust: bool) -> u6
         }
     }
     assert!(missing.is_empty(), "paths that were not found: {missing:?}");
-    search.statistics().runs
+    search.has_tried_all().then_some(search.statistics().runs)
 }
 
 fn shapes() -> impl Strategy<Value = Shape> {
@@ -247,11 +247,12 @@ fn shapes() -> impl Strategy<Value = Shape> {
     ]
 }
 
-fn limits() -> impl Strategy<Value = UnrollLimits> {
-    prop_oneof![
-        3 => Just(UnrollLimits::default()),
-        1 => (0u32..3).prop_map(|every| UnrollLimits { every: Some(every), at: Vec::new() }),
-    ]
+/// Limits that cut every loop, if any.
+fn limits(program: &Program, rounds: Option<u32>) -> UnrollLimits {
+    let flow = FlowGraph::of(program).expect("loops have one entry");
+    let header = |inside: &Loop| program.block(inside.header).first.0;
+    let limit = |inside: &Loop| rounds.map(|rounds| (header(inside), rounds));
+    UnrollLimits { at: flow.loops.iter().filter_map(limit).collect(), ..UnrollLimits::default() }
 }
 
 proptest! {
@@ -263,7 +264,7 @@ proptest! {
         body in list(0, 3),
         shape in shapes(),
         metric in prop::sample::select(vec![Metric::BitRate, Metric::PacketRate]),
-        limits in limits(),
+        rounds in prop_oneof![3 => Just(None), 1 => (0u32..3).prop_map(Some)],
         exhaust in any::<bool>(),
     ) {
         let mut statements = reads(&masks);
@@ -271,6 +272,7 @@ proptest! {
         // With more of them, inputs are too many at a glance.
         prop_assume!(draws(&statements) <= 4);
         let program = compile(&statements, shape);
+        let limits = limits(&program, rounds);
         let Some((paths, runs)) = all_runs(&unrolled(&program, &limits), shape, &masks) else {
             return Ok(());
         };
@@ -278,8 +280,8 @@ proptest! {
         let search = searched(&program, shape, (metric, tactics), &limits);
         let first = search.bound();
         let tried = compare(search, &paths, exhaust);
-        prop_assert!(tried > 0 || first.is_none(), "nothing was tried");
-        prop_assert!(tried as usize <= runs, "{tried} instead of {runs}");
+        prop_assert!(tried.is_some() || first.is_none(), "inputs were not tried");
+        prop_assert!(tried <= Some(runs as u64), "{tried:?} instead of {runs}");
     }
 
     #[test]
@@ -323,7 +325,7 @@ fn exact(body: Vec<Stmt>) {
             Event::GaveUp(why) => panic!("gave up: {why}"),
         }
     };
-    assert!(search.statistics().runs > 0, "the search came to an end by itself");
+    assert!(search.has_tried_all(), "the search came to an end by itself");
     let (_, model) = model(&program);
     let cost = |packet: u16| {
         let mut environment = Environment::with_fill(&program, 0);

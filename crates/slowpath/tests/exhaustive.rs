@@ -13,7 +13,9 @@ use slowpath_generate::{Features, Programs};
 use slowpath_ir::Program;
 use slowpath_oracle::Oracle;
 use slowpath_search::brute::{BrutePath, all_paths};
-use slowpath_search::{CostGraph, Event, Head, Metric, Search, UnrollLimits, Unrolled, unroll};
+use slowpath_search::{
+    CostGraph, Event, Head, Metric, Search, Tactics, Trying, UnrollLimits, Unrolled, unroll,
+};
 use slowpath_smt::{BitSolver, Proof, Solver, Z3Solver};
 use slowpath_target::CostModel;
 use std::rc::Rc;
@@ -25,8 +27,17 @@ const PROGRAMS: u64 = 2000;
 const MOST_PATHS: u64 = 64;
 /// Lengths of packets, in bytes.
 const PACKETS: (u32, u32) = (14, 128);
-const METRICS: [Metric; 4] =
-    [Metric::BitRate, Metric::PacketRate, Metric::Component(0), Metric::Component(1)];
+/// What is searched for, and when inputs are tried one by one.
+const SEARCHES: [(Metric, Trying); 6] = [
+    (Metric::BitRate, Trying::InTurns),
+    (Metric::PacketRate, Trying::InTurns),
+    (Metric::Component(0), Trying::InTurns),
+    (Metric::Component(1), Trying::InTurns),
+    (Metric::BitRate, Trying::AtOnce),
+    (Metric::Component(0), Trying::AtOnce),
+];
+/// Operations after which trying inputs is given up.
+const MOST_OPERATIONS: u64 = 1 << 18;
 
 /// What one query of the enumeration may take.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -56,6 +67,8 @@ struct Tally {
     impossible: u64,
     many_paths: u64,
     undecided: u64,
+    /// Searches that ended by trying inputs.
+    tried: u64,
 }
 
 fn lifted(data: &[u8]) -> Program {
@@ -88,18 +101,21 @@ fn unrolled(program: &Rc<Program>) -> Unrolled {
     unroll(Rc::clone(program), &UnrollLimits::default(), &|| false).expect("unrolls")
 }
 
-/// The slowest path that the search finds has to be the slowest of all.
+/// The slowest path that the search finds has to be the slowest of all. Returns whether it was found
+/// by trying inputs.
 fn compare(
     name: &str,
     program: &Rc<Program>,
     model: &CostModel,
     all: &[BrutePath],
-    metric: Metric,
+    (metric, inputs): (Metric, Trying),
     proof: &Proof,
-) {
+) -> bool {
     let device = target(&program.cost_classes);
     let solver = BitSolver::traced(proof.trace());
-    let mut search = Search::new(unrolled(program), model, device, metric, PACKETS, solver);
+    let tactics = Tactics { inputs, most_operations: MOST_OPERATIONS, ..Tactics::default() };
+    let start = unrolled(program);
+    let mut search = Search::with_tactics(start, model, device, metric, PACKETS, solver, tactics);
     let worst = all.iter().map(|path| search.slowness(&path.cost, path.length).1).max();
     loop {
         match search.step().unwrap_or_else(|error| panic!("{name}: {metric:?}: {error}")) {
@@ -119,11 +135,11 @@ fn compare(
                     (same.cost, same.length),
                     "{name}: {metric:?}"
                 );
-                return;
+                return search.has_tried_all();
             }
             Event::Complete => {
                 assert_eq!(worst, None, "{name}: {metric:?}: no path is found");
-                return;
+                return search.has_tried_all();
             }
             Event::GaveUp(why) => panic!("{name}: {metric:?}: gave up: {why}"),
         }
@@ -164,8 +180,8 @@ fn examine(name: &str, data: &[u8], tally: &mut Tally, proof: &Proof) {
         }
         Err(error) => panic!("{name}: {error}"),
     };
-    for metric in METRICS {
-        compare(name, &program, &model, &all, metric, proof);
+    for wanted in SEARCHES {
+        tally.tried += u64::from(compare(name, &program, &model, &all, wanted, proof));
     }
     tally.compared += 1;
     tally.paths += paths;
@@ -198,6 +214,8 @@ fn guarantees_are_those_of_the_enumeration_of_every_path() {
     Oracle::Z3.compared(compared as usize, "random programs path by path");
     Oracle::Proof.compared(proof.contradictions(), "answers \"unsatisfiable\" in random programs");
     Oracle::Proof.compared(proof.learnt(), "learnt clauses in random programs");
+    let tried = one.tried + other.tried;
+    assert!(tried >= compared, "few searches by trying inputs: {one:?}, {other:?}");
     let impossible = one.impossible + other.impossible;
     assert!(2 * impossible >= compared, "few impossible paths: {one:?}, {other:?}");
 }

@@ -115,6 +115,11 @@ impl<S: Solver> Search<S> {
         self.checker.set_brief(self.turns.trying());
     }
 
+    /// Whether all inputs that matter have been tried, so that the paths that are left are known.
+    pub fn has_tried_all(&self) -> bool {
+        matches!(self.turns.closing, Closing::Closed { .. })
+    }
+
     /// A slice of the trial, if it is its turn, or what came of it.
     pub(super) fn close(&mut self) -> Option<Result<Event, SearchError>> {
         if !self.turns.due() {
