@@ -121,16 +121,37 @@ impl Machine {
     }
 
     fn locate_through(&mut self, address: TermId, choices: u32) -> Option<Location> {
-        if let Node::Ite(condition, then, other) = *self.pool.node(address) {
+        if let Some((condition, then, other)) = self.choice(address) {
             return self.locate_branches(condition, then, other, choices);
         }
         let sum = self.pool.split_sum(address);
         for &addend in &sum.addends {
-            let Node::Ite(condition, then, other) = *self.pool.node(addend) else { continue };
+            let Some((condition, then, other)) = self.choice(addend) else { continue };
             if let Some(at) = self.locate_branches(condition, then, other, choices) {
                 let rest = self.pool.sub(address, addend);
                 return Some(Location { offset: self.pool.add(at.offset, rest), ..at });
             }
+        }
+        None
+    }
+
+    /// A choice between two values: also one that is made between their low halves, which are
+    /// extended, as in addresses that were stored in 32 bits.
+    fn choice(&mut self, term: TermId) -> Option<(TermId, TermId, TermId)> {
+        let (zeros, low) = match *self.pool.node(term) {
+            Node::Ite(condition, then, other) => return Some((condition, then, other)),
+            Node::Concat(zeros, low) if self.pool.as_const(zeros) == Some(0) => (zeros, low),
+            _ => return None,
+        };
+        let sum = self.pool.split_sum(low);
+        for &addend in &sum.addends {
+            let Node::Ite(condition, then, other) = *self.pool.node(addend) else { continue };
+            let rest = self.pool.sub(low, addend);
+            let [then, other] = [then, other].map(|value| {
+                let value = self.pool.add(value, rest);
+                self.pool.concat(zeros, value)
+            });
+            return Some((condition, then, other));
         }
         None
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 const SLOW: u64 = 40;
 
 /// The programs, in the order of the object, and whether their slow way can be taken.
-const PROGRAMS: [(&str, bool); 26] = [
+const PROGRAMS: [(&str, bool); 27] = [
     ("cleared", true),
     ("not_cleared", true),
     ("never_kept", false),
@@ -22,6 +22,7 @@ const PROGRAMS: [(&str, bool); 26] = [
     ("in_front", true),
     ("metadata_moves", true),
     ("metadata_never_changes", false),
+    ("moved_often", true),
     ("never_a_long_sum", false),
     ("never_another_sum", false),
     ("sum_of_six_bytes", true),

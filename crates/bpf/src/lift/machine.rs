@@ -14,7 +14,7 @@ pub(super) const STACK_BYTES: u64 = 512;
 
 /// Where regions can lie: above null and what may be taken for it, and low enough for the 32-bit
 /// fields of `struct xdp_md` that hold packet addresses.
-const BASE_MIN: u64 = 1 << 16;
+const BASE_MIN: u64 = 1 << 24;
 const BASE_MAX: u64 = (1 << 31) - 1;
 
 /// Registers, regions and inputs.

@@ -150,6 +150,25 @@ PROGRAM(metadata_never_changes)
 	return (void *)(meta + 4) <= (void *)(long)ctx->data && meta[1] != 0x12345678;
 }
 
+/* However often the ends are moved, what is loaded and stored is of the packet. */
+PROGRAM(moved_often)
+{
+	for (int i = 0; i < 8; i++) {
+		int n = byte(ctx, 1), m = byte(ctx, 2);
+		if (n < 0 || m < 0)
+			return 0;
+		if (n & 1)
+			bpf_xdp_adjust_head(ctx, n - 128);
+		else
+			bpf_xdp_adjust_tail(ctx, n - 128);
+		if (m & 1)
+			bpf_xdp_adjust_meta(ctx, -m);
+		if (byte(ctx, 13) >= 0)
+			((__u8 *)(long)ctx->data)[12] = 1;
+	}
+	return byte(ctx, 12) == 1 && byte(ctx, 13) == 2;
+}
+
 /* Sums have 16 bits, whatever the sizes; there are no errors. */
 PROGRAM(never_a_long_sum)
 {
