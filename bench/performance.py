@@ -11,6 +11,7 @@ import argparse
 import json
 import platform
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -55,6 +56,7 @@ class Renewal:
             "examples": self._examples,
             "all-paths": self._all_paths,
             "ablation": self._ablation,
+            "solvers": self._solvers,
             "anytime": self._anytime,
             "objects": self._objects,
         }[name]()
@@ -96,6 +98,16 @@ class Renewal:
         rows = variants.rows(self.given.listings, self.given.repeat, self.given.deadline)
         figures.write_csv(FOLDER / "ablation.csv", rows)
         return variants.markdown(rows, self.given.deadline)
+
+    def _solvers(self) -> str | None:
+        if not shutil.which("c++"):
+            return None
+        manifest = ROOT / "bench/solvers/Cargo.toml"
+        command = ["cargo", "run", "--release", "--quiet", "--manifest-path", str(manifest)]
+        options = ["--", "--markdown", "--repeat", str(self.given.repeat)]
+        return subprocess.run(
+            [*command, *options], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.rstrip()
 
     def _anytime(self) -> str | None:
         chosen = self._listings() or programs.examples()

@@ -1,0 +1,70 @@
+//! The SAT solver in use beside CaDiCaL and batsat, on the questions that searches ask it.
+//!
+//! Searches in the examples and in random programs are recorded: every clause and every question,
+//! in order. Each solver then answers all of it, incrementally, with the same assumptions; they take
+//! turns, and the median of the runs counts. An answer that is not the recorded one ends it all with
+//! exit code 1.
+
+mod arguments;
+mod contestants;
+mod record;
+mod table;
+
+// Those of the tests, which use more of them.
+#[allow(dead_code)]
+#[path = "../../../crates/slowpath/tests/solvers/programs.rs"]
+mod programs;
+#[allow(dead_code)]
+#[path = "../../../crates/slowpath/tests/solvers/searches.rs"]
+mod searches;
+
+use arguments::Arguments;
+use contestants::CONTESTANTS;
+use record::{Recording, random, searched};
+use searches::Way;
+use std::process::ExitCode;
+use table::Row;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::parse(std::env::args().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(why) => {
+            eprintln!("{why}\n{}", arguments::USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    let examples = programs::examples();
+    let random = random(arguments.programs);
+    let sets = [
+        ("examples", searched(&examples, Way::AsUsed, false)),
+        ("examples, all questions", searched(&examples, Way::Asking, true)),
+        ("examples, at branches", searched(&examples, Way::Branches, true)),
+        ("random programs", random),
+    ];
+    let mut rows = Vec::new();
+    for (name, recordings) in &sets {
+        match measured(name, recordings, arguments.repeat) {
+            Ok(row) => rows.push(row),
+            Err(why) => {
+                eprintln!("error: {name}: {why}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    println!("{}", if arguments.markdown { table::markdown(&rows) } else { table::text(&rows) });
+    ExitCode::SUCCESS
+}
+
+/// Lets all solvers answer, by turns.
+fn measured(name: &str, recordings: &[Recording], repeat: usize) -> Result<Row, String> {
+    let mut seconds = vec![Vec::new(); CONTESTANTS.len()];
+    for round in 0..repeat {
+        for turn in 0..CONTESTANTS.len() {
+            let number = (turn + round) % CONTESTANTS.len();
+            let taken = (CONTESTANTS[number].replay)(recordings);
+            let taken = taken.map_err(|why| format!("{}: {why}", CONTESTANTS[number].name))?;
+            seconds[number].push(taken);
+        }
+    }
+    Ok(Row::new(name, recordings, seconds))
+}

@@ -1,0 +1,147 @@
+//! What a solver is asked, taken down.
+
+use crate::programs::Case;
+use crate::searches::{Enough, Way, search};
+use slowpath_bpf::Object;
+use slowpath_bpf::lift::{LiftOptions, lift};
+use slowpath_generate::{Features, Programs};
+use slowpath_search::{Event as Step, Metric, Search, Tactics, UnrollLimits, unroll};
+use slowpath_smt::{BitSolver, Event, Solver, Trace};
+use slowpath_target::Target;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+/// One set of clauses that grows, and the questions about it.
+#[derive(Default)]
+pub struct Recording {
+    pub steps: Vec<Asked>,
+    /// Conflicts from which the solver learnt while it was recorded.
+    pub learnt: usize,
+}
+
+/// One thing that a solver is told.
+pub enum Asked {
+    Clause(Vec<i32>),
+    Question { assumptions: Vec<i32>, relevant: Vec<i32>, satisfiable: bool },
+}
+
+impl Recording {
+    pub fn clauses(&self) -> usize {
+        self.steps.iter().filter(|step| matches!(step, Asked::Clause(_))).count()
+    }
+
+    pub fn questions(&self) -> usize {
+        self.steps.len() - self.clauses()
+    }
+
+    /// What of it are questions; one that the solver gave up is left out.
+    fn of(events: Vec<Event>) -> Recording {
+        let mut recording = Recording::default();
+        let mut open = None;
+        for event in events {
+            let satisfiable = match event {
+                Event::Given(clause) => {
+                    recording.steps.push(Asked::Clause(clause));
+                    continue;
+                }
+                Event::Asked { assumptions, relevant } => {
+                    open = Some((assumptions, relevant));
+                    continue;
+                }
+                Event::Learnt(_) => {
+                    recording.learnt += 1;
+                    continue;
+                }
+                Event::Satisfiable => true,
+                Event::Contradiction(_) => false,
+                Event::Forgotten(_) | Event::Stopped => continue,
+            };
+            if let Some((assumptions, relevant)) = open.take() {
+                recording.steps.push(Asked::Question { assumptions, relevant, satisfiable });
+            }
+        }
+        recording
+    }
+}
+
+/// Takes down what one solver does; those that it makes besides, too.
+#[derive(Clone, Debug)]
+struct Recorder {
+    all: Arc<Mutex<Vec<Vec<Event>>>>,
+    number: usize,
+}
+
+impl Recorder {
+    fn of(all: Arc<Mutex<Vec<Vec<Event>>>>) -> Self {
+        let mut recordings = all.lock().expect("nobody panicked");
+        recordings.push(Vec::new());
+        let number = recordings.len() - 1;
+        drop(recordings);
+        Recorder { all, number }
+    }
+}
+
+impl Trace for Recorder {
+    fn event(&mut self, event: Event) {
+        self.all.lock().expect("nobody panicked")[self.number].push(event);
+    }
+
+    fn another(&self) -> Box<dyn Trace> {
+        Box::new(Recorder::of(Arc::clone(&self.all)))
+    }
+}
+
+/// Takes down what `run` asks the solvers that it makes.
+fn recorded(run: impl FnOnce(&dyn Fn() -> BitSolver)) -> Vec<Recording> {
+    let all = Arc::new(Mutex::new(Vec::new()));
+    run(&|| BitSolver::traced(Box::new(Recorder::of(Arc::clone(&all)))));
+    let events = std::mem::take(&mut *all.lock().expect("nobody panicked"));
+    let recordings = events.into_iter().map(Recording::of);
+    recordings.filter(|recording| recording.questions() > 0).collect()
+}
+
+/// The questions of searches in programs.
+pub fn searched(cases: &[Case], way: Way, more: bool) -> Vec<Recording> {
+    let (steps, queries) = if more { (4000, 2000) } else { (0, 0) };
+    let enough = Enough { steps, queries, seconds: f64::INFINITY };
+    recorded(|solver| {
+        for case in cases {
+            search(case, way, solver(), BitSolver::statistics, &enough);
+        }
+    })
+}
+
+/// The questions of searches for the most instructions of random programs.
+pub fn random(count: u64) -> Vec<Recording> {
+    let target = Target::builtin("ebpf").expect("it is built in").expect("it is valid");
+    let programs = Programs::new(Features { max_slots: 300, ..Features::all() }, 12);
+    recorded(|solver| {
+        for seed in 0..count {
+            let object = Object::parse(&programs.of_seed(seed).object()).expect("an object");
+            let linked = object.link(0, None).expect("it links");
+            let lifted = lift(&object, &linked, &LiftOptions::default()).expect("it is supported");
+            let program = Rc::new(lifted.program);
+            let unrolled = unroll(Rc::clone(&program), &UnrollLimits::default(), &|| false);
+            let unrolled = unrolled.expect("its loops are bounded");
+            let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
+            let (device, metric) = (target.clone(), Metric::Component(0));
+            // All that can be a question is one.
+            let tactics = Tactics { facts: false, guess: false, ..Tactics::default() };
+            let mut search = Search::with_tactics(
+                unrolled,
+                &model,
+                device,
+                metric,
+                (60, 1500),
+                solver(),
+                tactics,
+            );
+            loop {
+                match search.step().expect("it is searched") {
+                    Step::Working | Step::Bound(_) => {}
+                    Step::Path(_) | Step::Complete | Step::GaveUp(_) => break,
+                }
+            }
+        }
+    })
+}
