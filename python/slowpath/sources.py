@@ -14,7 +14,7 @@ _HEAD = 1 << 16
 _ELF = b"\x7fELF"
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 """Magic numbers of LLVM bitcode, and of its wrapper (LLVM Bitcode File Format)."""
-_LISTING = re.compile(rb"^[ \t]*[0-9A-Fa-f]+:[ \t]+(\.[0-9]+\s|([0-9A-Fa-f]{2} ){4})", re.MULTILINE)
+_LISTING = rb"^[ \t]*[0-9A-Fa-f]+:[ \t]+(\.[0-9]+\s|([0-9A-Fa-f]{2} ){4})"
 """A line of an NFP listing, or of the disassembly of an object. Here and below, each line is looked
 at once, however long it is or blank."""
 _TEXTS = {
@@ -66,7 +66,7 @@ def kind_of(file: str, data: bytes) -> str | None:
     if data.startswith(_BITCODE):
         return "bc"
     head = data[:_HEAD]
-    if _LISTING.search(head):
+    if re.search(_LISTING, head, re.MULTILINE):
         return None
     name = file.rpartition(".")[2].lower()
     if b"\0" in head or not head.strip():
