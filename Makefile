@@ -82,7 +82,7 @@ oracle: | system
 	@missing=()
 	command -v pkg-config >/dev/null || missing+=(pkg-config)
 	pkg-config --exists z3 2>/dev/null || missing+=(libz3-dev)
-	compgen -c | grep -qE '^clang(-[0-9]+)?$$' || missing+=(clang-16)
+	compgen -c | grep -E '^clang(-[0-9]+)?$$' >/dev/null || missing+=(clang-16)
 	$(install_missing)
 
 # Rust's linters, from where the toolchain came.
