@@ -196,8 +196,9 @@ def test_a_version_of_clang_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert clang._find_clang() == ["clang-19"]
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_ends_clang(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     began, temporary = tmp_path / "began", tmp_path / "temporary"
     temporary.mkdir()
@@ -212,7 +213,7 @@ def test_an_interrupt_ends_clang(
         preexec_fn=heed_interrupts,  # noqa: PLW1509 - no thread runs
     ) as run:
         wait_until(lambda: began.exists() and began.read_text() != "")
-        run.send_signal(signal.SIGINT)
+        run.send_signal(number)
         _, errors = run.communicate(timeout=60)
     assert b"Traceback" not in errors
     assert run.returncode == 130

@@ -9,14 +9,18 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from slowpath.inputs import InputError, read_program
 from slowpath.sources import Clang
 
 _SECONDS = 60.0
 """Time that clang has where no deadline is given."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NEWEST, _OLDEST = 40, 10
 """Versions that are looked for as `clang-N` where there is no `clang`; 10 is the first whose
 objects have BTF as it is today."""
@@ -28,7 +32,7 @@ def compile_c(file: str, clang: Clang) -> bytes:
 
     Raises:
         InputError: when there is no clang, it takes too long, or finds errors.
-        KeyboardInterrupt: on Ctrl-C; clang is ended.
+        KeyboardInterrupt: on SIGINT (Ctrl-C), SIGTERM and SIGHUP; clang is ended.
     """
     program = _find_clang()
     command = shown_command(file, clang)
@@ -36,7 +40,7 @@ def compile_c(file: str, clang: Clang) -> bytes:
         raise InputError(
             file, f"is C source, and there is no clang in PATH or $CLANG to compile it: {command}"
         )
-    with tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
+    with _signals_interrupt(), tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
         made = Path(folder, "program.o")
         words = [*program, *_words(file, clang), "-fno-caret-diagnostics", "-o", str(made)]
         seconds = clang.seconds or _SECONDS
@@ -82,6 +86,33 @@ def _find_clang() -> list[str] | None:
         return shlex.split(named)
     names = ["clang", *(f"clang-{version}" for version in range(_NEWEST, _OLDEST - 1, -1))]
     return next(([name] for name in names if shutil.which(name)), None)
+
+
+@contextmanager
+def _signals_interrupt() -> Iterator[None]:
+    """Has signals that end the process raise `KeyboardInterrupt`, so that nothing is left behind.
+
+    Not outside the main thread, where signals cannot be handled, nor where they are ignored
+    (`nohup`).
+    """
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    heeded = [
+        number
+        for number, handler in before.items()
+        if in_main_thread and handler not in (signal.SIG_IGN, None)
+    ]
+    for number in heeded:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in heeded:
+            signal.signal(number, before[number])
 
 
 def _run(words: Sequence[str], seconds: float) -> tuple[int, str]:
