@@ -30,6 +30,7 @@ def main() -> None:
         paths=1,
         mtu=1500,
         deadline_seconds=given.deadline,
+        memory_bytes=None,
         assume=None,
         maps=None,
         map_abi=None,

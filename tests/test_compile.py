@@ -124,7 +124,7 @@ def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
         ((EXAMPLE, "--map-abi", "unheard-of"), ("array-pointer",)),
         ((EXAMPLE, "-o", EXAMPLE), ("would be overwritten",)),
         ((EXAMPLE, "--source", "--format", "json"), ("--source",)),
-        ((EXAMPLE, "--verify", "--deadline", "0"), ("--deadline",)),
+        ((EXAMPLE, "--verify", "--deadline", "-1"), ("--deadline",)),
         ((EXAMPLE, "-n", "unheard-of"), ("no program matches", "count_min")),
         ((SEVERAL,), ("several programs", "xdp_tail", "xdp_main", "--prog-name")),
     ],
@@ -253,7 +253,7 @@ def test_verification_that_is_stopped() -> None:
 
 
 def test_verification_that_is_interrupted() -> None:
-    stop = _core.Stop()
+    stop = _core.Stop(None, None)
     stop.set()
     text = _core.verify_program(
         TRANSCODER,
@@ -262,7 +262,6 @@ def test_verification_that_is_interrupted() -> None:
         None,
         stop,
         mtu=1500,
-        deadline_seconds=None,
         map_abi=None,
     )
     verification = json.loads(text)

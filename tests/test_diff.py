@@ -2,21 +2,24 @@
 
 import csv
 import json
+import os
 import re
 import shlex
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from slowpath import engine
+from slowpath.analyst import Analyst
 from slowpath.diff_output import CSV_COLUMNS
 from slowpath.diff_sides import Sides, load_sides
 from slowpath.exit_codes import ExitCode
 from slowpath.options import Typed
 from slowpath.results import NO_DETAIL
-from support import ROOT, make_bound, make_result, save_results, slowpath
+from support import ROOT, heed_interrupts, make_bound, make_result, save_results, slowpath
 
 PLAIN = "examples/alaw2ulaw.bpf.o"
 OPTIMISED = "examples/alaw2ulaw_opt.bpf.o"
@@ -274,14 +277,16 @@ def test_a_file_that_was_not_there_before_had_no_programs(tmp_path: Path) -> Non
 
 def test_an_interrupt_ends_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first Ctrl-C stops the analysis of OLD; that of NEW is not begun."""
-    analysed = []
+    analysed = list[str]()
 
-    def interrupted(file: str, *_: object) -> engine.Outcome:
-        analysed.append(file)
+    def interrupted(*_: object) -> engine.Outcome:
+        analysed.append(files[len(analysed)])
+        os.kill(os.getpid(), signal.SIGINT)
         stopped = make_result(guarantee=make_bound(exact=False, stopped="interrupted"), paths=[])
         return engine.Outcome(stopped, json.dumps(stopped), NO_DETAIL, True)
 
-    monkeypatch.setattr(engine, "analyse", interrupted)
+    heed_interrupts()
+    monkeypatch.setattr(Analyst, "analyse", interrupted)
     files = [str(ROOT / file) for file in (PLAIN, OPTIMISED)]
     old, new = load_sides(Sides(files[0], files[1], Typed(target="ebpf")))
     assert analysed == files[:1]

@@ -23,6 +23,7 @@ OPTIONS = Options(
     paths=1,
     mtu=1500,
     deadline_seconds=None,
+    memory_bytes=None,
     assume=None,
     maps=None,
     map_abi=None,
@@ -35,6 +36,17 @@ class Bound(SimpleNamespace):
 
 class Path(SimpleNamespace):
     """Stands for `_core.Path`."""
+
+
+class SoFar(SimpleNamespace):
+    """Stands for `_core.SoFar`."""
+
+
+class File:
+    """Stands for `_core.File`."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
 
 
 class Result(SimpleNamespace):
@@ -52,6 +64,7 @@ class FakeAnalysis:
     def __init__(self, script: Callable[["FakeAnalysis"], Iterator[object]], file: str) -> None:
         self.file = file
         self.stops = 0
+        self.stage = "reading the program"
         self._script = script
 
     def stop(self) -> None:
@@ -78,6 +91,8 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Install:
             Bound=Bound,
             Path=Path,
             Result=Result,
+            SoFar=SoFar,
+            File=File,
             Analysis=lambda file, *_program, **_options: FakeAnalysis(script, file),
         )
         monkeypatch.setattr(engine, "_core", core)

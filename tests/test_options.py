@@ -37,11 +37,19 @@ def test_defaults() -> None:
         unroll=[],
         paths=1,
         mtu=1500,
-        deadline_seconds=None,
+        deadline_seconds=60.0,
+        memory_bytes=None,
         assume=None,
         maps=None,
         map_abi=None,
     )
+
+
+def test_deadlines() -> None:
+    assert work(PLAIN._replace(deadline=0.0)).options.deadline_seconds is None
+    assert work(PLAIN._replace(deadline=5.0)).options.deadline_seconds == 5.0
+    assert work(PLAIN._replace(memory="2G")).options.memory_bytes == 2 << 30
+    assert work(PLAIN._replace(total_deadline=9.0)).total_seconds == 9.0
 
 
 @pytest.mark.parametrize(
@@ -96,7 +104,9 @@ def test_metric(asked: str | None, requirement: Rate | None, metric: str | None)
         (PLAIN._replace(require="fast"), "--require"),
         (PLAIN._replace(unroll="x"), "--unroll"),
         (PLAIN._replace(paths="0"), "--paths"),
-        (PLAIN._replace(deadline=0.0), "--deadline"),
+        (PLAIN._replace(deadline=-1.0), "--deadline"),
+        (PLAIN._replace(total_deadline=0.0), "--total-deadline"),
+        (PLAIN._replace(memory="much"), "--memory"),
         (PLAIN._replace(deadline=float("nan")), "--deadline"),
         (PLAIN._replace(target="unheard-of"), "--target"),
     ],

@@ -4,25 +4,19 @@ import os
 import pty
 import subprocess
 import sys
-import threading
 from io import StringIO
 
 import pytest
 
-from slowpath import progress
-from slowpath.engine import Progress
-from slowpath.progress import cut, live_line
+from slowpath.engine import Run
+from slowpath.progress import Watch, cut
 from support import ROOT
 
 COMMAND = [sys.executable, "-m", "slowpath", "bound", "examples/two_protocols.asm"]
 
 
 class Screen(StringIO):
-    """A terminal that tells when something was written to it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.drawn = threading.Event()
+    """A terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -30,29 +24,25 @@ class Screen(StringIO):
     def fileno(self) -> int:
         raise OSError("no device")
 
-    def flush(self) -> None:
-        self.drawn.set()
-
 
 def replace_errors(monkeypatch: pytest.MonkeyPatch) -> Screen:
     """Has a screen stand for standard error; a fixture would be too early, pytest does so too."""
     made = Screen()
     monkeypatch.setattr(sys, "stderr", made)
-    monkeypatch.setattr(progress, "_PERIOD", 0.001)
     monkeypatch.setenv("TERM", "xterm")
     return made
 
 
 def test_the_live_line_shows_news_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = replace_errors(monkeypatch)
-    with live_line("a\nb.asm", "bitrate") as update:
-        assert screen.drawn.wait(60)
-        update(Progress(24e9, 1.0, 34, 12, 0))
-        while "24.0" not in screen.getvalue():
-            screen.drawn.clear()
-            assert screen.drawn.wait(60)
+    screen, run = replace_errors(monkeypatch), Run()
+    watch = Watch("a\nb.asm", "bitrate", None)
+    run.take(("stage", "unrolling the program"))
+    watch.look(run)
+    run.take(("bound", 24e9, 1.0, 34, 12))
+    watch.look(run)
+    watch.close()
     text = screen.getvalue()
-    assert "\r\x1b[Ka b.asm: 0." in text
+    assert "\r\x1b[Ka b.asm: unrolling the program, 0." in text
     assert "a b.asm: at least 24.0 Gbit/s, 34 paths tried, 12 nogoods, 0." in text
     assert text.endswith("\r\x1b[K")
     assert "\n" not in text
@@ -64,10 +54,9 @@ def test_there_is_no_live_line_where_lines_cannot_be_cleared(
 ) -> None:
     screen = replace_errors(monkeypatch)
     monkeypatch.setenv("TERM", terminal)
-    before = threading.active_count()
-    with live_line("a.asm", "bitrate") as update:
-        update(Progress(24e9, 1.0, 34, 12, 0))
-        assert threading.active_count() == before
+    watch = Watch("a.asm", "bitrate", None)
+    watch.look(Run())
+    watch.close()
     assert screen.getvalue() == ""
 
 

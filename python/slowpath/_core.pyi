@@ -24,6 +24,13 @@ class Path:
     def index(self) -> int: ...
 
 @final
+class SoFar:
+    """What the result would be if the analysis ended here, as JSON text."""
+
+    @property
+    def json(self) -> str: ...
+
+@final
 class Result:
     """The final result, as JSON texts."""
 
@@ -37,6 +44,12 @@ class Kernel:
     """Types (BTF) of the kernel that programs are for."""
 
     def __new__(cls, data: bytes) -> Kernel: ...
+
+@final
+class File:
+    """The content of a file, read as far as all its programs have in common."""
+
+    def __new__(cls, data: bytes) -> File: ...
 
 @final
 class Program:
@@ -60,7 +73,7 @@ class Analysis:
     def __new__(
         cls,
         file: str,
-        data: bytes,
+        data: File,
         program: int,
         kernel: Kernel | None,
         *,
@@ -72,6 +85,7 @@ class Analysis:
         paths: int | None,
         mtu: int,
         deadline_seconds: float | None,
+        memory_bytes: int | None,
         assume: str | None,
         maps: str | None,
         map_abi: str | None,
@@ -79,15 +93,21 @@ class Analysis:
         code: bool,
     ) -> Analysis: ...
     def stop(self) -> None: ...
-    def __iter__(self) -> Iterator[Bound | Path | Result]: ...
-    def __next__(self) -> Bound | Path | Result: ...
+    @property
+    def stage(self) -> str: ...
+    def __iter__(self) -> Iterator[Bound | Path | SoFar | Result | None]: ...
+    def __next__(self) -> Bound | Path | SoFar | Result | None: ...
 
 @final
 class Stop:
-    """Asks work to stop with what it has."""
+    """Says when work has to stop with what it has."""
 
-    def __new__(cls) -> Stop: ...
+    def __new__(cls, deadline_seconds: float | None, memory_bytes: int | None) -> Stop: ...
     def set(self) -> None: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def stage(self) -> str: ...
 
 def version() -> str: ...
 def target_names() -> list[str]: ...
@@ -101,6 +121,7 @@ def show(
     data: bytes,
     programs: list[int],
     kernel: Kernel | None,
+    stop: Stop,
     *,
     listing: bool,
     deadline_seconds: float,
@@ -110,6 +131,7 @@ def compile_program(
     data: bytes,
     program: int,
     kernel: Kernel | None,
+    stop: Stop,
     *,
     map_abi: str | None,
 ) -> str: ...
@@ -121,6 +143,5 @@ def verify_program(
     stop: Stop,
     *,
     mtu: int,
-    deadline_seconds: float | None,
     map_abi: str | None,
 ) -> str: ...

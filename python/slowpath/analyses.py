@@ -3,17 +3,22 @@
 It knows what a result is and who is to blame for a failure; the commands know what to do with it.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from slowpath import engine
+from slowpath.analyst import Analyst, failure
 from slowpath.exit_codes import ExitCode
 from slowpath.kernels import Kernels
 from slowpath.plan import Plan, Task, Wishes
 from slowpath.printable import json_line
-from slowpath.progress import live_line
-from slowpath.results import NO_DETAIL, Detail, Result, failed_result, refusal_text
+from slowpath.results import Detail, Result, refusal_text
+from slowpath.stopping import Stopping
 from slowpath.terminal import error, note
+
+_TOTAL = "total deadline"
+"""Why programs are not analysed once the time for all of them is over."""
 
 
 class Work(NamedTuple):
@@ -23,6 +28,7 @@ class Work(NamedTuple):
     wishes: Wishes
     options: engine.Options  # but for target and metric, which every program has its own
     btf: str | None
+    total_seconds: float | None  # for all programs together
     reproduce: list[str]  # options that repeat this work, target and metric left out
     option_files: Mapping[str, str]  # options that name a file, such as --assume, and its name
 
@@ -34,7 +40,6 @@ class Analysed(NamedTuple):
     result: Result
     text: str  # the result as JSON
     detail: Detail
-    interrupted: bool  # the user wants no more
 
 
 def note_remarks(plan: Plan) -> None:
@@ -44,42 +49,56 @@ def note_remarks(plan: Plan) -> None:
 
 
 def analyse_all(
-    work: Work, tasks: Sequence[Task], kernels: Kernels, *, interrupted: bool = False
+    work: Work,
+    tasks: Sequence[Task],
+    kernels: Kernels,
+    stopping: Stopping,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[Analysed]:
-    """Analyses every program; a failure does not stop the rest, an interrupt does."""
-    for task in tasks:
-        if interrupted:
-            outcome = _failure(task, "interrupted before it was analysed", "interrupted")
-        else:
-            outcome = _analyse(work, task, kernels)
-        interrupted = interrupted or outcome.interrupted
-        yield Analysed(task, outcome.result, outcome.text, outcome.detail, interrupted)
+    """Analyses every program; a failure does not stop the rest, a signal does.
+
+    `meanwhile` is called once while the first one is analysed.
+
+    Raises:
+        InputError: when the types of the kernel cannot be read.
+    """
+    start = time.monotonic()
+    with Analyst(work.options, tasks, kernels, stopping, meanwhile) as analyst:
+        for number, task in enumerate(tasks):
+            left = None
+            if work.total_seconds is not None:
+                left = work.total_seconds - (time.monotonic() - start)
+            outcome = _outcome(analyst, number, task, left, stopping)
+            yield Analysed(task, outcome.result, outcome.text, outcome.detail)
 
 
-def _analyse(work: Work, task: Task, kernels: Kernels) -> engine.Outcome:
+def _outcome(
+    analyst: Analyst, number: int, task: Task, left: float | None, stopping: Stopping
+) -> engine.Outcome:
+    """What becomes of a program when so much time is left for all."""
+    if stopping.asked:
+        return failure(task, "interrupted before it was analysed", "interrupted")
+    if left is not None and left <= 0:
+        return failure(task, f"{_TOTAL} before it was analysed", _TOTAL)
     if task.error is not None:
-        return _failure(task, task.error)
-    choice = engine.Choice(0, None)
-    if task.program is not None:
-        kernel = kernels.for_program(needed=task.program.needs_kernel)
-        choice = engine.Choice(task.program.number, kernel)
-    target = task.target
-    options = work.options._replace(
-        target=target.text, target_is_text=target.is_text, metric=task.metric
-    )
-    try:
-        with live_line(task.label, task.metric) as show:
-            return engine.analyse(task.file, task.data, options, show, choice)
-    except engine.EngineError as defect:
-        return _failure(task, f"internal error: {defect}; please report it")
+        return failure(task, task.error)
+    seconds = analyst.options.deadline_seconds
+    if left is None or (seconds is not None and seconds <= left):
+        return analyst.analyse(number, seconds)
+    return _renamed(analyst.analyse(number, left), "deadline", _TOTAL)
 
 
-def _failure(task: Task, message: str, stopped: str | None = None) -> engine.Outcome:
-    result = failed_result(task.file, task.target.name, task.metric, message)
-    if task.program is not None:
-        program = task.program
-        result |= {"section": program.section, "program": program.name, "kind": program.kind}
-    return engine.Outcome(result, json_line(result), NO_DETAIL | {"stopped": stopped}, False)
+def _renamed(outcome: engine.Outcome, old: str, new: str) -> engine.Outcome:
+    """The outcome with another word for why it ended early."""
+    result, detail = outcome.result, outcome.detail
+    guarantee = result["guarantee"]
+    if guarantee is not None and guarantee["stopped"] == old:
+        guarantee["stopped"] = new
+        return outcome._replace(text=json_line(result))
+    if detail["stopped"] == old:
+        result["error"] = (result["error"] or "").replace(old, new, 1)
+        return outcome._replace(text=json_line(result), detail=detail | {"stopped": new})
+    return outcome
 
 
 def judge(analysed: Analysed) -> ExitCode:

@@ -1,5 +1,6 @@
 """The command `slowpath annotate`: the code of programs with what each line costs at worst."""
 
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from slowpath import engine
@@ -19,6 +20,7 @@ from slowpath.exit_codes import ExitCode, worst
 from slowpath.kernels import Kernels
 from slowpath.plan import make_plan
 from slowpath.printable import json_line
+from slowpath.stopping import heeding_signals
 from slowpath.terminal import note, out, out_lines
 
 
@@ -39,12 +41,17 @@ def annotate(work: Work, wanted: Wanted) -> ExitCode:
     kernels = Kernels(work.btf)
     plan = make_plan(work.files, work.wishes)
     note_remarks(plan)
-    complaints, unmatched = Complaints(work), Unmatched()
     work = work._replace(options=work.options._replace(code=True))
-    codes = list[ExitCode]()
+    with heeding_signals() as stopping:
+        analyses = analyse_all(work, plan.tasks, kernels, stopping)
+        return _annotate(wanted, analyses, Complaints(work))
+
+
+def _annotate(wanted: Wanted, analyses: Iterator[Analysed], complaints: Complaints) -> ExitCode:
+    codes, unmatched = list[ExitCode](), Unmatched()
     if wanted.form == "json":
         out(f'{{"slowpath": {json_line(engine.version())}, "annotations": [')
-    for number, analysed in enumerate(analyse_all(work, plan.tasks, kernels)):
+    for number, analysed in enumerate(analyses):
         annotated = annotation(analysed.result, analysed.detail)
         if wanted.form == "json":
             out(("," if number else "") + json_line(annotated))

@@ -20,8 +20,8 @@ from slowpath.inputs import write_error
 from slowpath.kernels import Kernels
 from slowpath.packet import wire_bytes
 from slowpath.pcap import write_pcap
-from slowpath.plan import make_plan
-from slowpath.reporters import Format, choose_reporter
+from slowpath.plan import Plan, make_plan
+from slowpath.reporters import Format, choose_reporter, load
 from slowpath.requirement import (
     Decision,
     Requirement,
@@ -31,6 +31,7 @@ from slowpath.requirement import (
     relied_on,
     reproduce,
 )
+from slowpath.stopping import Stopping, heeding_signals
 from slowpath.terminal import error, note, out_lines
 
 
@@ -57,13 +58,23 @@ def run(job: Job) -> ExitCode:
     if job.pcap is not None:
         _save_packets(job.pcap, [])  # find out before the work whether this is possible
     note_remarks(plan)
+    with heeding_signals() as stopping:
+        return _run(job, plan, kernels, stopping)
+
+
+def _run(job: Job, plan: Plan, kernels: Kernels, stopping: Stopping) -> ExitCode:
     labels = [task.label for task in plan.tasks]
     reporter = choose_reporter(job.form, labels, verbose=job.verbose)
     complaints, unmatched = Complaints(job.work), Unmatched()
     codes, packets = list[ExitCode](), list[bytes]()
     options = job.work.options._replace(path_details=reporter.described_paths)
     out_lines(reporter.start())
-    for analysed in analyse_all(job.work._replace(options=options), plan.tasks, kernels):
+    work = job.work._replace(options=options)
+
+    def meanwhile() -> None:
+        load(job.form, [task.metric for task in plan.tasks[:2]])
+
+    for analysed in analyse_all(work, plan.tasks, kernels, stopping, meanwhile):
         code = _judge(job, analysed)
         codes.append(code)
         if job.pcap is not None:

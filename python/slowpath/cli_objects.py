@@ -36,16 +36,18 @@ def _compile(given: Namespace) -> int:
         verify=given.verify,
         mtu=given.mtu,
         deadline=given.deadline,
+        memory=given.memory,
         cflags=cflags(given, [given.file]),
     )
     return compile_object(make_job(given.file, typed))
 
 
 def _show(given: Namespace) -> int:
+    from slowpath.options import memory_or_share
     from slowpath.show import Wanted, show_objects
 
-    flags = cflags(given, given.file)
-    wanted = Wanted(selection(given), given.format, given.listing, given.deadline, flags)
+    flags, memory = cflags(given, given.file), memory_or_share(given.memory)
+    wanted = Wanted(selection(given), given.format, given.listing, given.deadline, memory, flags)
     return show_objects(given.file, wanted, given.btf)
 
 
@@ -56,7 +58,7 @@ COMPILE = Command(
         "standard error.",
         "Exit codes: 0 fine, 1 --verify found a packet with which the card does something else "
         "than the kernel, 2 wrong usage, 3 the file cannot be read or the card cannot run the "
-        "program, 4 --verify did not decide.",
+        "program, 4 --verify did not decide, or --deadline or --memory ended it before.",
     ),
     (
         argument("FILE", "A BPF object (*.bpf.o), or C source (*.bpf.c), which clang compiles."),
@@ -77,7 +79,7 @@ COMPILE = Command(
             "--verify",
             action="store_true",
             help="Prove, path by path, that the program does the same on the card as in the "
-            "kernel. Ctrl-C and --deadline end it.",
+            "kernel. Ctrl-C, --deadline and --memory end it.",
         ),
         MTU._replace(group=_PROOF),
         option(
@@ -85,7 +87,14 @@ COMPILE = Command(
             "--deadline",
             metavar="SECONDS",
             type=float,
-            help="Stop --verify after this time.",
+            help="Stop after this time, compilation and --verify together (default: 60; 0: none).",
+        ),
+        option(
+            _PROOF,
+            "--memory",
+            metavar="SIZE",
+            help="Stop when more memory than this is taken (500M, 2G; default: half of what is "
+            "free when the command starts).",
         ),
         option(OUTPUT, "-o", "--output", metavar="FILE", help="Write it to a file."),
         option(
@@ -125,6 +134,13 @@ SHOW = Command(
             type=within(float, 0),
             default=5,
             help="Time for finding the loop bounds of each program (default: %(default)s).",
+        ),
+        option(
+            OUTPUT,
+            "--memory",
+            metavar="SIZE",
+            help="Give up on an object that takes more memory than this (500M, 2G; default: half "
+            "of what is free when the command starts).",
         ),
         option(
             OUTPUT,

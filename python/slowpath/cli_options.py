@@ -90,7 +90,22 @@ DEADLINE = option(
     "--deadline",
     metavar="SECONDS",
     type=float,
-    help="Stop the search of each program after this time with the bound reached so far.",
+    help="Stop the analysis of each program after this time with the bound reached so far "
+    "(default: 60; 0: none).",
+)
+TOTAL_DEADLINE = option(
+    SEARCH,
+    "--total-deadline",
+    metavar="SECONDS",
+    type=float,
+    help="The same for all programs together: those that it leaves no time for are not analysed.",
+)
+MEMORY = option(
+    SEARCH,
+    "--memory",
+    metavar="SIZE",
+    help="Stop the analysis of a program that takes more memory than this (500M, 2G), with the "
+    "bound reached so far (default: half of what is free when the command starts).",
 )
 ASSUME = option(
     ASSUMED,
@@ -128,6 +143,8 @@ ANALYSIS = (
     MTU,
     UNROLL,
     DEADLINE,
+    TOTAL_DEADLINE,
+    MEMORY,
     ASSUME,
     MAPS,
     MAP_ABI,
@@ -184,6 +201,8 @@ def analysis(given: Namespace, files: Sequence[str]) -> "Typed":
         mtu=given.mtu,
         unroll=given.unroll,
         deadline=given.deadline,
+        total_deadline=given.total_deadline,
+        memory=given.memory,
         assume=given.assume,
         maps=given.maps,
         map_abi=given.map_abi,

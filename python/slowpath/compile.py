@@ -1,15 +1,17 @@
 """The command `slowpath compile`: a program of a BPF object as the card runs it."""
 
+import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from slowpath import engine
 from slowpath.compile_report import interleaved
 from slowpath.compile_result import Compiled, Verification
-from slowpath.compile_verdict import judge, verdict
+from slowpath.compile_verdict import judge, undecided, verdict
+from slowpath.errand import Errand
 from slowpath.exit_codes import ExitCode
 from slowpath.inputs import InputError, write_error
 from slowpath.kernels import Kernels
@@ -17,7 +19,9 @@ from slowpath.plan import OptionError, Target
 from slowpath.printable import aligned_line, json_line
 from slowpath.selection import Selection, choose, list_programs, nothing_to_choose, remark_on
 from slowpath.sources import Clang, load_program
-from slowpath.terminal import note, out_lines
+from slowpath.stopping import Stopping, heeding_signals
+from slowpath.terminal import error, note, out_lines
+from slowpath.worker import Message
 
 
 class Job(NamedTuple):
@@ -26,12 +30,11 @@ class Job(NamedTuple):
     file: str
     selection: Selection
     target: Target
-    map_abi: str | None
     btf: str | None
     output: Path | None
     form: Literal["listing", "json"]
     source: bool
-    verify: engine.Effort | None
+    wanted: engine.Compilation
     cflags: tuple[str, ...] = ()
 
 
@@ -48,14 +51,15 @@ def compile_object(job: Job) -> ExitCode:
     data = load_program(job.file, Clang(job.cflags))
     program = _one_program(job, data)
     choice = engine.Choice(program.number, kernels.for_program(needed=program.needs_kernel))
-    compiled = engine.compile_program(job.file, data, choice, job.map_abi)
-    if job.form == "listing":
-        _deliver(job, _text(compiled, source=job.source))
-    for deviation in compiled["deviations"]:
-        note(f"note: {job.file}: {deviation}")
-    verification = None
-    if job.verify is not None:
-        verification = engine.verify_program(job.file, data, choice, job.map_abi, job.verify)
+    results = _Results(job)
+    with heeding_signals() as stopping:
+        stopped = _work(job, data, choice, stopping, results.take)
+    if results.compiled is None:
+        error(job.file, stopped or "it could not be compiled")
+        return ExitCode.UNDECIDED
+    compiled, verification = results.compiled, results.verification
+    if job.wanted.verify and verification is None:
+        verification = undecided(stopped or "nothing is known")
     if job.form == "json":
         _deliver(job, [_document(job, compiled, verification)])
     if verification is None:
@@ -63,6 +67,53 @@ def compile_object(job: Job) -> ExitCode:
     for line in verdict(verification):
         note(line)
     return judge(verification)
+
+
+class _Results:
+    """What has been compiled and verified so far."""
+
+    def __init__(self, job: Job) -> None:
+        self.compiled: Compiled | None = None
+        self.verification: Verification | None = None
+        self._job = job
+
+    def take(self, message: Message) -> None:
+        """Learns of what was done; a listing is delivered at once."""
+        match message:
+            case ("compiled", text):
+                self.compiled = compiled = _compiled(text)
+                if self._job.form == "listing":
+                    _deliver(self._job, _text(compiled, source=self._job.source))
+                for deviation in compiled["deviations"]:
+                    note(f"note: {self._job.file}: {deviation}")
+            case ("verified", text):
+                self.verification = json.loads(text)
+
+
+def _compiled(text: str) -> Compiled:
+    compiled: Compiled = json.loads(text)
+    return compiled
+
+
+def _work(
+    job: Job,
+    data: bytes,
+    choice: engine.Choice,
+    stopping: Stopping,
+    take: Callable[[Message], None],
+) -> str | None:
+    """Has the program compiled, and verified if asked for; why that ended early, if it did.
+
+    Raises:
+        InputError: when the object cannot be read, or the card cannot run the program.
+    """
+
+    def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+        subject = engine.Subject(job.file, data, choice)
+        return engine.compile_messages(subject, job.wanted, stopping)
+
+    with Errand(work, job.wanted.memory_bytes) as errand:
+        return errand.run(job.wanted.deadline_seconds, stopping, take)
 
 
 def _check_target(target: Target) -> None:

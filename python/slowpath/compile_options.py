@@ -5,7 +5,13 @@ from typing import Literal, NamedTuple
 
 from slowpath import engine
 from slowpath.compile import Job
-from slowpath.options import check_deadline, check_not_a_program, choose_target, read_option
+from slowpath.options import (
+    check_not_a_program,
+    choose_target,
+    memory_or_share,
+    parse_deadline,
+    read_option,
+)
 from slowpath.plan import OptionError
 from slowpath.selection import Selection
 
@@ -23,6 +29,7 @@ class Typed(NamedTuple):
     verify: bool
     mtu: int
     deadline: float | None
+    memory: str | None = None
     cflags: tuple[str, ...] = ()
 
 
@@ -38,16 +45,16 @@ def make_job(file: str, typed: Typed) -> Job:
         read_option("--output", lambda path: check_not_a_program(path, [file]), output)
     if typed.source and typed.form == "json":
         raise OptionError("--source", "--format json has the source lines anyway")
-    deadline = read_option("--deadline", check_deadline, typed.deadline)
+    deadline = read_option("--deadline", parse_deadline, typed.deadline)
+    memory = memory_or_share(typed.memory)
     return Job(
         file=file,
         selection=typed.selection,
         target=read_option("--target", choose_target, typed.target),
-        map_abi=typed.map_abi,
         btf=typed.btf,
         output=None if output is None else Path(output),
         form=typed.form,
         source=typed.source,
-        verify=engine.Effort(typed.mtu, deadline) if typed.verify else None,
+        wanted=engine.Compilation(typed.map_abi, deadline, memory, typed.verify, typed.mtu),
         cflags=typed.cflags,
     )

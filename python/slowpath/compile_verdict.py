@@ -18,6 +18,22 @@ def judge(verification: Verification) -> ExitCode:
     return ExitCode.FINE if verification["proved"] else ExitCode.UNDECIDED
 
 
+def undecided(why: str) -> Verification:
+    """The verification that ended before it knew anything."""
+    return {
+        "proved": False,
+        "paths_proved": 0,
+        "paths_total": None,
+        "pairs": 0,
+        "undecided": [why],
+        "counterexample": None,
+        "assumptions": [],
+        "deviations": [],
+        "checks": 0,
+        "seconds": 0.0,
+    }
+
+
 def verdict(verification: Verification) -> Iterator[str]:
     """Lines: the sentence that counts, then what it depends on or what is against it."""
     proved, total = verification["paths_proved"], verification["paths_total"]

@@ -11,6 +11,7 @@ from slowpath.options import Typed, make_work
 from slowpath.plan import OptionError, Plan, make_plan
 from slowpath.results import Result, program_label
 from slowpath.saved import looks_saved, read_saved
+from slowpath.stopping import Stopping, heeding_signals
 from slowpath.terminal import error, note
 
 
@@ -59,8 +60,9 @@ def load_sides(sides: Sides) -> tuple[Side, Side]:
     if len(problems) == len(opened):
         raise problems[0]
     unmatched = Unmatched()
-    old, interrupted = _load(opened[0], _remark, unmatched)
-    new, _ = _load(opened[1], error, unmatched, interrupted=interrupted)
+    with heeding_signals() as stopping:
+        old = _load(opened[0], _remark, unmatched, stopping)
+        new = _load(opened[1], error, unmatched, stopping)
     if unmatched.complain() is not ExitCode.FINE:
         new.codes.append(ExitCode.USAGE)
     # What could not be analysed before is no fault of the change.
@@ -110,10 +112,8 @@ Say = Callable[[str, str], None]
 """Says of a file that a program of it has no guarantee, and why."""
 
 
-def _load(
-    opened: _Opened, say: Say, unmatched: Unmatched, *, interrupted: bool = False
-) -> tuple[Side, bool]:
-    """The results, and whether the user wants no more."""
+def _load(opened: _Opened, say: Say, unmatched: Unmatched, stopping: Stopping) -> Side:
+    """The results."""
     side = Side(opened.file, opened.results is not None, [], [], [])
     for result in opened.results or []:
         if result["error"] is not None:
@@ -127,15 +127,14 @@ def _load(
     complaints = Complaints(opened.work, say)
     kernels = Kernels(opened.work.btf)
     work, tasks = opened.work, opened.plan.tasks
-    for analysed in analyse_all(work, tasks, kernels, interrupted=interrupted):
-        interrupted = analysed.interrupted
+    for analysed in analyse_all(work, tasks, kernels, stopping):
         complaints.add(analysed)
         unmatched.add(analysed)
         side.results.append(analysed.result)
         side.codes.append(judge(analysed))
         if side.codes[-1] is ExitCode.UNDECIDED:
             side.undecided.append(analysed.result)
-    return side, interrupted
+    return side
 
 
 def _remark(file: str, message: str) -> None:

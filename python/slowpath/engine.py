@@ -4,24 +4,25 @@ It knows no command line and prints nothing.
 """
 
 import json
-import signal
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from slowpath import _core
 from slowpath.inputs import InputError
 from slowpath.results import Detail, Refusal, Result, refusal_text
-
-if TYPE_CHECKING:
-    from slowpath.compile_result import Compiled, Verification
-    from slowpath.objects import BpfObject
+from slowpath.stopping import Stopping, heeding_signals
 
 
 class EngineError(Exception):
     """The engine ended without a result: a defect of slowpath, not of the program."""
+
+
+Message = tuple[Any, ...]
+"""What an analysis reports: a word, and what belongs to it. See `Run.take`."""
+
+
+class StoppedError(InputError):
+    """Work that had to stop before there was anything to show for it."""
 
 
 class Options(NamedTuple):
@@ -35,6 +36,7 @@ class Options(NamedTuple):
     paths: int | None  # None: all
     mtu: int  # bytes, Ethernet header included, frame check sequence not
     deadline_seconds: float | None
+    memory_bytes: int | None  # of the process; None: a share of what is free, or no limit
     assume: str | None  # TOML text
     maps: str | None  # TOML or JSON text
     map_abi: str | None  # how compiled programs reach maps; None: the default
@@ -61,6 +63,10 @@ class Outcome(NamedTuple):
     interrupted: bool
 
 
+class Content(Protocol):
+    """What is in a file, from `load_content`."""
+
+
 class Kernel(Protocol):
     """Types of the kernel that programs are for, from `load_kernel`."""
 
@@ -70,6 +76,7 @@ class Depth(NamedTuple):
 
     listing: bool
     deadline_seconds: float  # for the loops of one program
+    memory_bytes: int | None  # of the process
 
 
 class Choice(NamedTuple):
@@ -77,6 +84,22 @@ class Choice(NamedTuple):
 
     program: int
     kernel: Kernel | None
+
+
+class Choices(NamedTuple):
+    """Which programs of an object, and the kernel that they are for."""
+
+    programs: list[int]
+    kernel: Kernel | None
+
+
+class Subject(NamedTuple):
+    """A program."""
+
+    file: str  # names it in messages
+    data: bytes  # what is in the file
+    choice: Choice
+    content: Content | None = None  # the same, read already
 
 
 class ProgramInfo(NamedTuple):
@@ -119,6 +142,11 @@ def check_target(text: str) -> list[str]:
     return _core.check_target(text)
 
 
+def load_content(data: bytes) -> "Content":
+    """The content of a file, read as far as its programs have it in common."""
+    return _core.File(data)
+
+
 def load_kernel(file: str, data: bytes) -> Kernel:
     """The types (BTF) of a kernel; `file` names them.
 
@@ -146,47 +174,65 @@ def programs(file: str, data: bytes) -> list[ProgramInfo] | None:
     return [ProgramInfo(p.index, p.section, p.name, p.kind, p.needs_kernel) for p in found]
 
 
-def show(
-    file: str,
-    data: bytes,
-    chosen: list[int],
-    kernel: Kernel | None,
-    depth: Depth,
-) -> "BpfObject":
-    """What the chosen programs of the BPF object in `data` contain; `file` names it.
+def show(file: str, data: bytes, choices: Choices, depth: Depth, stopping: Stopping) -> str:
+    """What the chosen programs of the BPF object in `data` contain, as JSON; `file` names it.
 
     Raises:
         InputError: when the object cannot be read.
     """
+    stop = _core.Stop(None, depth.memory_bytes)
     try:
-        text = _core.show(
-            _as_text(file),
-            data,
-            chosen,
-            _as_core(kernel),
-            listing=depth.listing,
-            deadline_seconds=depth.deadline_seconds,
-        )
+        with stopping.calling(stop.set):
+            return _core.show(
+                _as_text(file),
+                data,
+                choices.programs,
+                _as_core(choices.kernel),
+                stop,
+                listing=depth.listing,
+                deadline_seconds=depth.deadline_seconds,
+            )
     except ValueError as problem:
         raise InputError(file, str(problem)) from None
-    shown: BpfObject = json.loads(text)
-    return shown
 
 
-def compile_program(file: str, data: bytes, choice: Choice, map_abi: str | None) -> "Compiled":
-    """A program of the BPF object in `data` as the card runs it; `file` names the object.
+class Compilation(NamedTuple):
+    """What a compilation is asked for."""
+
+    map_abi: str | None
+    deadline_seconds: float | None
+    memory_bytes: int | None
+    verify: bool
+    mtu: int  # of the verification: longest packet in bytes, Ethernet header included
+
+
+def compile_messages(
+    subject: Subject, wanted: Compilation, stopping: Stopping
+) -> Iterator[Message]:
+    """Compiles a program of a BPF object for the card.
+
+    The first message has what was compiled, the second one whether that does the same on the card,
+    if it is to be verified: `docs/json.md`. An end of time, or being asked to stop, ends a
+    verification with what is known by then.
 
     Raises:
-        InputError: when the object cannot be read, or the card cannot run the program.
+        InputError: when the object cannot be read, the card cannot run the program, or it has to
+            stop before it was compiled.
     """
+    file, data, choice, _ = subject
+    stop = _core.Stop(wanted.deadline_seconds, wanted.memory_bytes)
+    program = (_as_text(file), data, choice.program, _as_core(choice.kernel), stop)
+    abi = wanted.map_abi
     try:
-        text = _core.compile_program(
-            _as_text(file), data, choice.program, _as_core(choice.kernel), map_abi=map_abi
-        )
+        with stopping.calling(stop.set):
+            yield ("compiled", _core.compile_program(*program, map_abi=abi))
+            if wanted.verify:
+                text = _core.verify_program(*program, mtu=wanted.mtu, map_abi=abi)
+                yield ("verified", text)
     except ValueError as problem:
+        if stop.reason is not None:
+            raise StoppedError(file, problem.args[0]) from None
         raise _refused(file, problem) from None
-    compiled: Compiled = json.loads(text)
-    return compiled
 
 
 def _refused(file: str, problem: ValueError) -> InputError:
@@ -196,61 +242,36 @@ def _refused(file: str, problem: ValueError) -> InputError:
     return InputError(file, reason, [refusal_text(refusal) for refusal in refusals[1:]])
 
 
-class Effort(NamedTuple):
-    """How far a verification goes."""
+class Run:
+    """What is known of an analysis that runs."""
 
-    mtu: int  # longest packet in bytes, Ethernet header included
-    deadline_seconds: float | None
+    def __init__(self) -> None:
+        self.news = Progress(0.0, 0.0, 0, 0, 0)
+        self.stage = ""  # what is being done, such as "unrolling the program"
+        self.so_far: str | None = None  # the result if it ended now, as JSON
 
-
-def verify_program(
-    file: str, data: bytes, choice: Choice, map_abi: str | None, effort: Effort
-) -> "Verification":
-    """Whether a program of the BPF object in `data` does the same on the card.
-
-    An interrupt (Ctrl-C) ends it with what is known by then; a second one raises
-    `KeyboardInterrupt`.
-
-    Raises:
-        InputError: as `compile_program`.
-    """
-    stop = _core.Stop()
-    try:
-        with _interrupts_call(stop.set):
-            text = _core.verify_program(
-                _as_text(file),
-                data,
-                choice.program,
-                _as_core(choice.kernel),
-                stop,
-                mtu=effort.mtu,
-                deadline_seconds=effort.deadline_seconds,
-                map_abi=map_abi,
-            )
-    except ValueError as problem:
-        raise _refused(file, problem) from None
-    verification: Verification = json.loads(text)
-    return verification
+    def take(self, message: Message) -> tuple[str, str] | None:
+        """Learns from a message; the result and its detail, as JSON, if that is what it is."""
+        match message:
+            case ("stage", stage):
+                self.stage = stage
+            case ("bound", value, seconds, candidates, nogoods):
+                self.news = _updated(self.news, value, seconds, candidates, nogoods)
+            case ("path", index):
+                self.news = self.news._replace(paths=index)
+            case ("so far", text):
+                self.so_far = text
+            case ("result", text, detail):
+                return text, detail
+        return None
 
 
-def analyse(
-    file: str,
-    data: bytes,
-    options: Options,
-    on_progress: Callable[[Progress], None] = lambda _: None,
-    choice: Choice = Choice(0, None),  # noqa: B008 - immutable
-) -> Outcome:
-    """Analyses a program in `data`; `file` names it in messages.
-
-    An interrupt (Ctrl-C) ends the analysis with the bound reached so far; a second one raises
-    `KeyboardInterrupt`.
-
-    Raises:
-        EngineError: when the engine fails without a result.
-    """
+def messages(subject: Subject, options: Options, stopping: Stopping) -> Iterator[Message]:
+    """Analyses a program, and says how far it is; the last message is the result."""
+    file, data, choice, content = subject
     analysis = _core.Analysis(
         _as_text(file),
-        data,
+        content if isinstance(content, _core.File) else _core.File(data),
         choice.program,
         _as_core(choice.kernel),
         target=options.target,
@@ -261,30 +282,62 @@ def analyse(
         paths=options.paths,
         mtu=options.mtu,
         deadline_seconds=options.deadline_seconds,
+        memory_bytes=options.memory_bytes,
         assume=options.assume,
         maps=options.maps,
         map_abi=options.map_abi,
         path_details=options.path_details,
         code=options.code,
     )
-    news = Progress(0.0, 0.0, 0, 0, 0)
-    with _interrupts_call(analysis.stop) as interrupted:
+    stage = ""
+    with stopping.calling(analysis.stop):
         for event in analysis:
+            if analysis.stage != stage:
+                stage = analysis.stage
+                yield ("stage", stage)
             match event:
-                case _core.Bound():
-                    news = _updated(news, event)
-                    on_progress(news)
-                case _core.Result():
-                    return _outcome(event, interrupted=interrupted.is_set())
-                case _core.Path():
-                    news = news._replace(paths=event.index)
-                    on_progress(news)
+                case _core.Bound(
+                    value=value, seconds=seconds, candidates=candidates, nogoods=nogoods
+                ):
+                    yield ("bound", value, seconds, candidates, nogoods)
+                case _core.Path(index=index):
+                    yield ("path", index)
+                case _core.SoFar(json=text):
+                    yield ("so far", text)
+                case _core.Result(json=text, detail=detail):
+                    yield ("result", text, detail)
+                    return
+
+
+def analyse(
+    file: str,
+    data: bytes,
+    options: Options,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+    choice: Choice = Choice(0, None),  # noqa: B008 - immutable
+) -> Outcome:
+    """Analyses a program in `data`, in this process; `file` names it in messages.
+
+    An interrupt (Ctrl-C) ends the analysis with the bound reached so far; a second one raises
+    `KeyboardInterrupt`.
+
+    Raises:
+        EngineError: when the engine fails without a result.
+    """
+    run = Run()
+    with heeding_signals() as stopping:
+        for message in messages(Subject(file, data, choice), options, stopping):
+            done = run.take(message)
+            if done is not None:
+                return outcome(*done, interrupted=stopping.asked)
+            if message[0] in {"bound", "path"}:
+                on_progress(run.news)
     raise EngineError("the engine ended without a result")
 
 
-def _outcome(event: _core.Result, *, interrupted: bool) -> Outcome:
-    text = event.json
-    return Outcome(json.loads(text), text, json.loads(event.detail), interrupted)
+def outcome(text: str, detail: str, *, interrupted: bool) -> Outcome:
+    """The outcome that a result in JSON, and its detail, are."""
+    return Outcome(json.loads(text), text, json.loads(detail), interrupted)
 
 
 def _as_core(kernel: Kernel | None) -> _core.Kernel | None:
@@ -298,34 +351,10 @@ def _as_text(file: str) -> str:
     return file.encode(errors="backslashreplace").decode()
 
 
-def _updated(news: Progress, bound: _core.Bound) -> Progress:
+def _updated(
+    news: Progress, value: float, seconds: float, candidates: int, nogoods: int
+) -> Progress:
     """Once a path is found, later bounds are about the paths that are left, not the program."""
     if not news.paths:
-        news = news._replace(value=bound.value)
-    return news._replace(seconds=bound.seconds, candidates=bound.candidates, nogoods=bound.nogoods)
-
-
-@contextmanager
-def _interrupts_call(stop: Callable[[], None]) -> Iterator[threading.Event]:
-    """Makes the first interrupt call `stop`, and later ones act as before.
-
-    Yields an event that is set once an interrupt came. Nothing changes outside the main thread,
-    where signals cannot be handled, and where interrupts are ignored (`nohup`).
-    """
-    interrupted = threading.Event()
-    previous = signal.getsignal(signal.SIGINT)
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if not in_main_thread or previous in (signal.SIG_IGN, None):
-        yield interrupted
-        return
-
-    def handle(_signal: int, _frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, previous)
-        interrupted.set()
-        stop()
-
-    signal.signal(signal.SIGINT, handle)
-    try:
-        yield interrupted
-    finally:
-        signal.signal(signal.SIGINT, previous)
+        news = news._replace(value=value)
+    return news._replace(seconds=seconds, candidates=candidates, nogoods=nogoods)

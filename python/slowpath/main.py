@@ -1,12 +1,26 @@
 """The entry point: whatever happens, the user reads a line and not a traceback."""
 
-import gc
 import os
-import sys
+import signal
+from types import FrameType
 
-from slowpath.cli import app
-from slowpath.exit_codes import ExitCode
-from slowpath.terminal import note, prepare_streams
+_INTERRUPTED = 130
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    os._exit(_INTERRUPTED)
+
+
+# An interrupt while modules are imported has nothing to clean up, and shows no traceback.
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, _leave)
+
+import gc  # noqa: E402 - as said
+import sys  # noqa: E402
+
+from slowpath.cli import app  # noqa: E402
+from slowpath.exit_codes import ExitCode  # noqa: E402
+from slowpath.terminal import note, prepare_streams  # noqa: E402
 
 _TRACEBACK = "SLOWPATH_TRACEBACK"
 

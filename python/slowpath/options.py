@@ -18,6 +18,8 @@ from slowpath.selection import Selection
 from slowpath.sources import Clang, is_c
 
 DEFAULT_MTU = 1500
+DEFAULT_DEADLINE = 60.0
+"""Seconds for each program."""
 
 
 T = TypeVar("T")
@@ -34,6 +36,8 @@ class Typed(NamedTuple):
     paths: str = "1"
     mtu: int = DEFAULT_MTU
     deadline: float | None = None
+    total_deadline: float | None = None
+    memory: str | None = None
     require: str | None = None
     accept: bool = False
     assume: str | None = None
@@ -219,7 +223,10 @@ def make_work(files: Sequence[str], typed: Typed) -> Work:
         unroll=[] if typed.unroll is None else read_option("--unroll", parse_unroll, typed.unroll),
         paths=read_option("--paths", parse_paths, typed.paths),
         mtu=typed.mtu,
-        deadline_seconds=read_option("--deadline", check_deadline, typed.deadline),
+        deadline_seconds=read_option("--deadline", parse_deadline, typed.deadline),
+        memory_bytes=None
+        if typed.memory is None
+        else read_option("--memory", parse_memory, typed.memory),
         assume=None if typed.assume is None else read_text(typed.assume),
         maps=None if typed.maps is None else read_text(typed.maps),
         map_abi=typed.map_abi,
@@ -229,6 +236,7 @@ def make_work(files: Sequence[str], typed: Typed) -> Work:
         wishes=Wishes(typed.selection, target, metric, typed.cores, clang),
         options=options,
         btf=typed.btf,
+        total_seconds=read_option("--total-deadline", check_deadline, typed.total_deadline),
         reproduce=repeat(typed),
         option_files=_option_files(typed, target),
     )
@@ -253,6 +261,39 @@ def read_option(option: str, read: Callable[[V], T], value: V) -> T:
         return read(value)
     except ValueError as problem:
         raise OptionError(option, str(problem)) from None
+
+
+def parse_deadline(seconds: float | None) -> float | None:
+    """The deadline of one program: the default where none is given, none at all for 0.
+
+    Raises:
+        ValueError: when it is no time.
+    """
+    if seconds == 0:
+        return None
+    return DEFAULT_DEADLINE if seconds is None else check_deadline(seconds)
+
+
+def parse_memory(size: str) -> int:
+    """The memory of an analysis in bytes.
+
+    Raises:
+        ValueError: when it is no size.
+    """
+    from slowpath.memory import parse_size
+
+    return parse_size(size)
+
+
+def memory_or_share(size: str | None) -> int | None:
+    """The memory for work in bytes: a share of what is free where none is given.
+
+    Raises:
+        OptionError: when it is no size.
+    """
+    from slowpath.memory import default_limit
+
+    return default_limit() if size is None else read_option("--memory", parse_memory, size)
 
 
 def check_deadline(seconds: float | None) -> float | None:
@@ -304,7 +345,8 @@ def repeat(typed: Typed) -> list[str]:
         "--unroll": typed.unroll,
         "--paths": None if typed.paths == "1" else typed.paths,
         "--mtu": typed.mtu,
-        "--deadline": typed.deadline,
+        "--deadline": None if typed.deadline is None else f"{typed.deadline:g}",
+        "--memory": typed.memory,
         "--assume": typed.assume,
         "--maps": typed.maps,
         "--map-abi": typed.map_abi,

@@ -1,68 +1,75 @@
-"""The live line on standard error while an analysis runs."""
+"""What standard error shows while an analysis runs.
+
+A live line on a terminal; and once, after a while, a line that says what is going on and what can
+be done about it.
+"""
 
 import os
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
-from slowpath.engine import Progress
+from slowpath.engine import Progress, Run
 from slowpath.printable import one_line
 from slowpath.rates import as_metric, format_rate
 from slowpath.results import metric_words
-from slowpath.terminal import is_terminal, tell
+from slowpath.terminal import is_terminal, note, tell
 
-_PERIOD = 0.1
-"""Seconds between two looks of the line; analyses that take less time never show one."""
 _CLEAR = "\r\x1b[K"
+_LONG = 10.0
+"""Seconds after which people want to know what is going on."""
 
 
-@contextmanager
-def live_line(subject: str, metric: str) -> Iterator[Callable[[Progress], None]]:
-    """Shows how the bound improves, if standard error is a terminal; clears the line at the end.
+class Watch:
+    """What is shown while one program is analysed; `look` is to be called ten times a second."""
 
-    Yields the function that takes the news.
-    """
-    if not is_terminal(sys.stderr):
-        yield lambda _: None
-        return
-    line = _Live(one_line(subject), metric)
-    thread = threading.Thread(target=line.draw_until_over, daemon=True)
-    thread.start()
-    try:
-        yield line.update
-    finally:
-        line.over.set()
-        thread.join()
-
-
-class _Live:
-    """The line, drawn by a thread of its own: time goes on where there is no news."""
-
-    def __init__(self, name: str, metric: str) -> None:
-        self.over = threading.Event()
-        self._name = name
+    def __init__(self, subject: str, metric: str, seconds: float | None) -> None:
+        """The analysis has so many seconds, or any number of them."""
+        self._subject = one_line(subject)
         self._metric = metric
-        self._news: Progress | None = None
+        self._seconds = seconds
         self._start = time.monotonic()
+        self._live = is_terminal(sys.stderr)
+        self._drawn = False
+        self._said = False
 
-    def update(self, news: Progress) -> None:
-        self._news = news
+    def look(self, run: Run) -> None:
+        """Shows how far the analysis is."""
+        elapsed = time.monotonic() - self._start
+        if elapsed >= _LONG and not self._said:
+            self._said = True
+            self.close()
+            note(f"note: {self._subject}: {explain(run, self._metric, elapsed, self._seconds)}")
+        if self._live:
+            text = f"{self._subject}: {describe_run(run, self._metric, elapsed)}"
+            tell(f"{_CLEAR}{cut(text, _columns() - 1)}")
+            self._drawn = True
 
-    def draw_until_over(self) -> None:
-        drawn = False
-        while not self.over.wait(_PERIOD):
-            tell(f"{_CLEAR}{cut(self._text(), _columns() - 1)}")
-            drawn = True
-        if drawn:
+    def close(self) -> None:
+        """Clears the live line."""
+        if self._drawn:
             tell(_CLEAR)
+        self._drawn = False
 
-    def _text(self) -> str:
-        seconds = time.monotonic() - self._start
-        if self._news is None:
-            return f"{self._name}: {seconds:.1f} s"
-        return f"{self._name}: {describe(self._news._replace(seconds=seconds), self._metric)}"
+
+def explain(run: Run, metric: str, elapsed: float, seconds: float | None) -> str:
+    """What goes on in an analysis that takes long, and which options help."""
+    bound = _bound(run.news, metric) if run.news.candidates or run.news.value else "no bound yet"
+    doing = run.stage or "reading the program"
+    ends = "nothing ends it by itself (--deadline SECONDS does)"
+    if seconds is not None:
+        ends = f"--deadline ends it after {seconds:g} s"
+    ways = [ends, "Ctrl-C ends it now with the bound by then"]
+    if not run.news.paths:
+        ways.append("--unroll N@LOCATION limits a loop")
+    return f"{elapsed:.0f} s so far, {doing}, {bound}; {', '.join(ways)}"
+
+
+def describe_run(run: Run, metric: str, elapsed: float) -> str:
+    """The state of an analysis in a few words."""
+    if not (run.news.candidates or run.news.value or run.news.paths):
+        doing = f"{run.stage}, " if run.stage else ""
+        return f"{doing}{elapsed:.1f} s"
+    return describe(run.news._replace(seconds=elapsed), metric)
 
 
 def _columns() -> int:
@@ -85,13 +92,17 @@ def cut(text: str, columns: int) -> str:
 
 def describe(news: Progress, metric: str) -> str:
     """The state of an analysis in a few words."""
+    tried = f"{_paths(news.candidates)} tried, {news.nogoods} nogoods, {news.seconds:.1f} s"
+    return f"{_bound(news, metric)}, {tried}"
+
+
+def _bound(news: Progress, metric: str) -> str:
     rate = as_metric(metric)
     if rate is None:
         bound, loose = f"{int(news.value)} {metric_words(metric)}", "at most"
     else:
         bound, loose = format_rate(news.value, rate), "at least"
-    state = f"{bound}, {_paths(news.paths)} found" if news.paths else f"{loose} {bound}"
-    return f"{state}, {_paths(news.candidates)} tried, {news.nogoods} nogoods, {news.seconds:.1f} s"
+    return f"{bound}, {_paths(news.paths)} found" if news.paths else f"{loose} {bound}"
 
 
 def _paths(count: int) -> str:

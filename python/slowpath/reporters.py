@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from slowpath import engine
 from slowpath.printable import json_ascii, json_line
+from slowpath.rates import as_metric
 from slowpath.results import DESCRIBED_PATHS, Detail, Result, is_count
 from slowpath.terminal import Line
 
@@ -42,6 +43,21 @@ def choose_reporter(form: Format, labels: Sequence[str], *, verbose: bool) -> Re
     if form == "csv":
         return _Csv()
     return _Full(verbose=verbose) if len(labels) == 1 else _Table(labels)
+
+
+def load(form: Format, metrics: Sequence[str]) -> None:
+    """Imports what the reporter of programs with these metrics will need.
+
+    There is time for that while the first of them is analysed, in another process.
+    """
+    if form != "table" or not metrics:
+        return
+    if as_metric(metrics[0]) is None:
+        import slowpath.report_counts
+    elif len(metrics) > 1:
+        import slowpath.report_table
+    else:
+        import slowpath.report_single  # noqa: F401 - used by the reporter
 
 
 class _Json:

@@ -1,9 +1,11 @@
 """The command `slowpath show`: says what BPF objects contain."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from slowpath import engine
+from slowpath.errand import Errand
 from slowpath.exit_codes import ExitCode, worst
 from slowpath.inputs import InputError
 from slowpath.kernels import Kernels
@@ -13,7 +15,9 @@ from slowpath.printable import json_line
 from slowpath.report_objects import object_report
 from slowpath.selection import Selection, list_programs
 from slowpath.sources import Clang, load_program
+from slowpath.stopping import Stopping, heeding_signals
 from slowpath.terminal import error, note, out, out_lines
+from slowpath.worker import Message
 
 
 class Wanted(NamedTuple):
@@ -23,6 +27,7 @@ class Wanted(NamedTuple):
     form: Literal["table", "json"]
     listing: bool
     deadline: float  # seconds for the loops of one program
+    memory: int | None  # bytes for one object
     cflags: tuple[str, ...] = ()
 
 
@@ -43,12 +48,19 @@ def show_objects(files: Sequence[str], wanted: Wanted, btf: str | None) -> ExitC
         OptionError: when no object has a program that is asked for.
     """
     kernels = Kernels(btf)
-    codes = []
     chosen = _choose(files, wanted.selection, Clang(wanted.cflags))
+    with heeding_signals() as stopping:
+        return _show(chosen, wanted, kernels, stopping)
+
+
+def _show(
+    chosen: Sequence[_Chosen], wanted: Wanted, kernels: Kernels, stopping: Stopping
+) -> ExitCode:
+    codes = list[ExitCode]()
     if wanted.form == "json":
         out(f'{{"slowpath": {json_line(engine.version())}, "objects": [')
     for index, choice in enumerate(chosen):
-        shown = _shown(choice, wanted, kernels)
+        shown = _shown(choice, wanted, kernels, stopping)
         if wanted.form == "json":
             out(("," if index else "") + json_line(shown))
         elif shown["error"] is None:
@@ -87,20 +99,32 @@ def _choose(files: Sequence[str], selection: Selection, clang: Clang) -> list[_C
     return chosen
 
 
-def _shown(choice: _Chosen, wanted: Wanted, kernels: Kernels) -> BpfObject:
+def _shown(choice: _Chosen, wanted: Wanted, kernels: Kernels, stopping: Stopping) -> BpfObject:
     if choice.error is not None:
         return failed_object(choice.file, choice.error)
+    if stopping.asked:
+        return failed_object(choice.file, "interrupted before it was looked at")
     needed = any(program.needs_kernel for program in choice.programs)
+
+    def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+        numbers = [program.number for program in choice.programs]
+        depth = engine.Depth(wanted.listing, wanted.deadline, wanted.memory)
+        kernel = kernels.for_program(needed=needed)
+        choices = engine.Choices(numbers, kernel)
+        yield ("shown", engine.show(choice.file, choice.data, choices, depth, stopping))
+
+    shown = list[BpfObject]()
     try:
-        return engine.show(
-            choice.file,
-            choice.data,
-            [program.number for program in choice.programs],
-            kernels.for_program(needed=needed),
-            engine.Depth(wanted.listing, wanted.deadline),
-        )
+        with Errand(work, wanted.memory) as errand:
+            stopped = errand.run(None, stopping, lambda message: shown.append(_read(message)))
     except InputError as problem:
         return failed_object(choice.file, problem.reason)
+    return shown[0] if shown else failed_object(choice.file, stopped or "nothing is known of it")
+
+
+def _read(message: Message) -> BpfObject:
+    shown: BpfObject = json.loads(message[1])
+    return shown
 
 
 def _judge(file: str, shown: BpfObject) -> ExitCode:

@@ -5,6 +5,7 @@ use slowpath_bpf::lift::LiftOptions as ObjectOptions;
 use slowpath_bpf::{BpfProgram, Object, ProgramKind};
 use slowpath_nfp::{CompileOptions, LiftOptions};
 use slowpath_search::{Metric, UnrollLimits, Unrolled, unroll};
+use slowpath_stop::Stop;
 use slowpath_target::{CostModel, InstructionSet, Target, TargetKind};
 use std::fmt::Display;
 use std::path::Path;
@@ -94,7 +95,8 @@ impl Program {
     /// # Errors
     /// Loops without a bound, and what execution cannot do.
     pub fn unroll(&self) -> Result<Unrolled, String> {
-        unroll(Rc::clone(&self.lifted), &self.limits, &|| false).map_err(|error| error.to_string())
+        unroll(Rc::clone(&self.lifted), &self.limits, &Stop::never())
+            .map_err(|error| error.to_string())
     }
 
     /// Least and greatest packet length in bytes.

@@ -2,11 +2,10 @@
 
 use crate::program::Program;
 use crate::variant::{Backend, Order, Variant};
-use slowpath_search::{Event, Metric, Search, Tactics};
-use slowpath_smt::{BitSolver, Interrupter, Solver, Z3Solver};
+use slowpath_search::{Event, Metric, Search, SearchError, Tactics};
+use slowpath_smt::{BitSolver, Solver, Z3Solver};
+use slowpath_stop::{Limits, Stop};
 use slowpath_target::Slowness;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How a search ended.
@@ -122,8 +121,9 @@ fn search<S: Solver>(
     solver: S,
     deadline: Duration,
 ) -> Result<Run, String> {
-    let unrolled = program.unroll()?;
-    let alarm = Alarm::set(deadline, solver.interrupter());
+    let mut unrolled = program.unroll()?;
+    let limits = Limits { time: Some(deadline), ..Limits::default() };
+    unrolled.machine.pool.set_stop(Stop::new(limits));
     let started = Instant::now();
     let Program { model, target, metric, .. } = program;
     let mut search = Search::with_tactics(
@@ -143,7 +143,11 @@ fn search<S: Solver>(
         if started.elapsed() >= deadline {
             break Some("deadline".to_owned());
         }
-        match search.step().map_err(|error| error.to_string())? {
+        let event = match search.step() {
+            Err(SearchError::Stopped(_)) => break Some("deadline".to_owned()),
+            event => event.map_err(|error| error.to_string())?,
+        };
+        match event {
             Event::Working | Event::Bound(_) => {}
             Event::Path(found) => {
                 slowest = slowest.max(Some(search.slowness(&found.cost, found.length).1));
@@ -157,7 +161,6 @@ fn search<S: Solver>(
         }
     };
     let seconds = started.elapsed().as_secs_f64();
-    drop(alarm);
     let bound = || match order {
         Order::EveryBranch => None,
         Order::SlowestFirst | Order::Separate => search.bound().map(|bound| bound.slowness),
@@ -173,30 +176,4 @@ fn search<S: Solver>(
         nogoods: search.nogoods(),
         end,
     })
-}
-
-/// Interrupts a solver at the deadline, unless it is dropped before.
-struct Alarm {
-    off: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Alarm {
-    fn set(deadline: Duration, interrupter: Interrupter) -> Self {
-        let (off, is_off) = channel();
-        let thread = std::thread::spawn(move || {
-            if is_off.recv_timeout(deadline) == Err(RecvTimeoutError::Timeout) {
-                interrupter.interrupt();
-            }
-        });
-        Alarm { off: Some(off), thread: Some(thread) }
-    }
-}
-
-impl Drop for Alarm {
-    fn drop(&mut self) {
-        self.off.take();
-        // It has nothing to say, and its end is near.
-        let _ = self.thread.take().map(JoinHandle::join);
-    }
 }

@@ -121,7 +121,7 @@ pub fn random(count: u64) -> Vec<Recording> {
             let linked = object.link(0, None).expect("it links");
             let lifted = lift(&object, &linked, &LiftOptions::default()).expect("it is supported");
             let program = Rc::new(lifted.program);
-            let unrolled = unroll(Rc::clone(&program), &UnrollLimits::default(), &|| false);
+            let unrolled = unroll(Rc::clone(&program), &UnrollLimits::default(), &slowpath_stop::Stop::never());
             let unrolled = unrolled.expect("its loops are bounded");
             let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
             let (device, metric) = (target.clone(), Metric::Component(0));

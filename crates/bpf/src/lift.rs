@@ -40,6 +40,7 @@ pub use support::support_matrix;
 use std::collections::BTreeMap;
 
 use slowpath_ir::{BlockId, Instruction, Program, SourceLocation, eliminate_dead_operations};
+use slowpath_stop::{Stop, Ticker};
 
 use crate::line_info::LineInfo;
 use crate::{BpfProgram, Btf, Object};
@@ -81,6 +82,8 @@ pub struct LiftOptions {
     pub keeps_dead_operations: bool,
     /// How far helpers can move the ends of the packet.
     pub room: Room,
+    /// When to give up.
+    pub stop: Stop,
 }
 
 impl Default for LiftOptions {
@@ -94,6 +97,7 @@ impl Default for LiftOptions {
             kernel: None,
             keeps_dead_operations: false,
             room: Room::KERNEL,
+            stop: Stop::never(),
         }
     }
 }
@@ -123,7 +127,7 @@ pub struct Lifted {
 ///
 /// # Errors
 /// [`LiftError`] for helpers, map types and instructions that are not supported, and for what the
-/// kernel's verifier refuses as well.
+/// kernel's verifier refuses as well; [`LiftError::stopped`] when it is time to give up.
 pub fn lift(
     object: &Object,
     program: &BpfProgram,
@@ -145,11 +149,12 @@ pub fn lift(
         context: lifter.machine.context,
         maps: lifter.layouts.into_values().collect(),
     };
-    let mut insns = Vec::new();
-    let mut lines = Vec::new();
+    let (mut insns, mut lines) = (Vec::new(), Vec::new());
+    let mut ticker = Ticker::new(lifter::INSTRUCTIONS);
     for unit in &lifter.units {
         let linked = &unit.program;
         for slot in 0..linked.insns.len() {
+            ticker.tick(&options.stop).map_err(LiftError::stop)?;
             let line = linked.lines.get(slot).cloned().flatten();
             let source = line
                 .as_ref()

@@ -1,5 +1,6 @@
 //! What execution cannot do.
 
+use slowpath_stop::Reason;
 use thiserror::Error;
 
 /// A program that cannot be executed symbolically.
@@ -22,6 +23,9 @@ pub enum ExecError {
         /// The register.
         register: String,
     },
+    /// Execution was stopped before it was done.
+    #[error("stopped: {0}")]
+    Stopped(Reason),
     /// A value was asked for on a path that does not pass where it is defined: a defect here.
     #[error("internal error: {term} is not defined on this path")]
     OffPath {

@@ -20,8 +20,12 @@ use slowpath_ir::{
     Program, Reg, RegionId, Target, Terminator,
 };
 use slowpath_smt::{ArrayId, Domain, Node, TermId, TermPool, VarId};
+use slowpath_stop::Ticker;
 use std::collections::VecDeque;
 use std::rc::Rc;
+
+/// Operations between two looks at whether to stop. One takes a microsecond, seldom a millisecond.
+const OPERATIONS: u32 = 16;
 
 /// A place in the unrolled graph where states meet; the owner of the graph numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,6 +100,7 @@ pub struct Machine {
     pub(crate) regs: Vec<Option<TermId>>,
     /// Those of them that have a value.
     held: Vec<Reg>,
+    ticker: Ticker,
 }
 
 /// The registers that a successor of a block reads, ascending.
@@ -158,6 +163,7 @@ impl Machine {
             live_out,
             regs: vec![None; program.regs.len()],
             held: Vec::new(),
+            ticker: Ticker::new(OPERATIONS),
             program: Rc::clone(&program),
         };
         for region in &program.regions {
@@ -239,6 +245,7 @@ impl Machine {
         }
         self.draws.clear();
         for origin in &block.ops {
+            self.ticker.tick(self.pool.stop()).map_err(ExecError::Stopped)?;
             self.step(origin, state)?;
         }
         if !self.draws.is_empty() {

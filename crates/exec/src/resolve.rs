@@ -10,13 +10,17 @@ use crate::machine::{ArcId, Leaf, Machine, PointId};
 use crate::memory::{Location, MemId, MemNode};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use slowpath_smt::{Node, TermId};
+use slowpath_stop::Ticker;
 use std::collections::BTreeSet;
 
 /// Position on the path behind which a resolved term does not look; 0 = holds on every path.
 type Level = u32;
 
+/// Terms resolved between two looks at whether to stop.
+const TURNS: u32 = 32;
+
 /// Resolves terms along paths.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Resolver {
     path: Vec<(ArcId, PointId)>,
     position: HashMap<PointId, u32>,
@@ -24,6 +28,7 @@ pub struct Resolver {
     /// What loads that were resolved depend on.
     loads: HashMap<TermId, Origin>,
     by_level: Vec<Vec<TermId>>,
+    ticker: Ticker,
 }
 
 /// What the value of a load on the current path depends on.
@@ -35,10 +40,23 @@ struct Origin {
     positions: Vec<Level>,
 }
 
+impl Default for Resolver {
+    fn default() -> Self {
+        Resolver::new()
+    }
+}
+
 impl Resolver {
     /// No path yet.
     pub fn new() -> Self {
-        Resolver::default()
+        Resolver {
+            path: Vec::new(),
+            position: HashMap::default(),
+            resolved: HashMap::default(),
+            loads: HashMap::default(),
+            by_level: Vec::new(),
+            ticker: Ticker::new(TURNS),
+        }
     }
 
     /// Moves to a path: its arcs in order, each with the point it leads to. What is known about
@@ -71,6 +89,7 @@ impl Resolver {
     fn term(&mut self, machine: &mut Machine, root: TermId) -> Result<(TermId, Level), ExecError> {
         let mut work = vec![root];
         while let Some(&term) = work.last() {
+            self.ticker.tick(machine.pool.stop()).map_err(ExecError::Stopped)?;
             if self.resolved.contains_key(&term) {
                 work.pop();
                 continue;

@@ -27,6 +27,7 @@ mod optimize;
 mod packet;
 mod refusal;
 mod shift;
+mod size;
 mod stack;
 mod step;
 mod subset;
@@ -39,6 +40,7 @@ pub use refusal::{Refusal, Refusals};
 
 use slowpath_bpf::lift::{LiftOptions, lift, registers};
 use slowpath_bpf::{BpfProgram, Object};
+use slowpath_stop::Stop;
 
 use crate::Listing;
 
@@ -71,10 +73,12 @@ impl MapAbi {
 }
 
 /// Choices of the compilation.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
     /// How programs reach maps.
     pub map_abi: MapAbi,
+    /// When to give up.
+    pub stop: Stop,
 }
 
 /// A compiled program.
@@ -94,16 +98,26 @@ pub struct Compiled {
 ///
 /// # Errors
 /// [`CompileError`] for programs that the card cannot run, with all instructions and reasons that can
-/// be told without compiling further.
+/// be told without compiling further; and when it is time to give up.
 pub fn compile(
     object: &Object,
     program: &BpfProgram,
     options: &CompileOptions,
 ) -> Result<Compiled, CompileError> {
-    let given = LiftOptions { keeps_dead_operations: true, room: ROOM, ..LiftOptions::default() };
+    let stop = &options.stop;
+    let given = LiftOptions {
+        keeps_dead_operations: true,
+        room: ROOM,
+        stop: stop.clone(),
+        ..LiftOptions::default()
+    };
     let lifted = lift(object, program, &given)?;
     let registers = registers(object, program, &given)?;
-    let mut plan = step::Plan::new(object, program, &lifted, &registers);
+    let facts = bounds::Facts::of(program, &lifted, &registers, stop)?;
+    let room = options.map_abi.firmware().instructions;
+    size::check(program, &facts.live, room)?;
+    let least = size::least(program, &facts.live);
+    let mut plan = step::Plan::new(object, program, &registers, facts, stop)?;
     let mut refused = subset::refused(&plan, options.map_abi);
     refused.extend(optimize::leave_out(&mut plan));
     if let Some(refusals) = Refusals::of(refused) {
@@ -111,10 +125,10 @@ pub fn compile(
     }
     optimize::optimize(&mut plan);
     let asm = translate::translate(&plan, options.map_abi)?;
-    let (length, room) = (asm.insns.len(), options.map_abi.firmware().instructions);
+    let length = asm.insns.len();
+    debug_assert!(least <= length, "{least} of {length} instructions");
     if length > room {
-        let what = format!("{length} instructions for the card; its firmware has room for {room}");
-        return Err(CompileError::program(what, "make the program smaller"));
+        return Err(size::too_large(&length.to_string(), room));
     }
     let deviations = deviation::deviations(&plan);
     Ok(Compiled { listing: Listing::new(asm.insns), origins: asm.origins, deviations })

@@ -62,7 +62,7 @@ fn compiled(object: &Object, body: &[Insn], map_abi: MapAbi) -> Result<Compiled,
     program.insns.extend([imm(AluOp::Mov, 0, 2), Insn::Exit]);
     program.lines = vec![None; program.insns.len()];
     program.subprograms.truncate(1);
-    compile(object, &program, &CompileOptions { map_abi })
+    compile(object, &program, &CompileOptions { map_abi, ..CompileOptions::default() })
 }
 
 /// The reason why the card cannot run instructions.

@@ -1,7 +1,7 @@
 //! A running analysis as a Python iterator of events.
 
 use crate::events;
-use crate::objects::Kernel;
+use crate::objects::{File, Kernel};
 use pyo3::prelude::*;
 use slowpath::{Options, Request, Step};
 use std::time::Duration;
@@ -11,7 +11,8 @@ const SLICE: Duration = Duration::from_millis(50);
 
 /// The analysis of one program, started when it is created.
 ///
-/// Iterating yields `Bound` and `Path` events and at last a `Result`.
+/// Iterating yields `Bound`, `Path` and `SoFar` events and at last a `Result`; `None` where nothing
+/// has happened for a while, so that the stage can be looked at.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Analysis {
     inner: slowpath::Analysis,
@@ -23,12 +24,12 @@ impl Analysis {
     #[new]
     #[pyo3(signature = (
         file, data, program, kernel, *, target, target_is_text, metric, cores, unroll, paths, mtu,
-        deadline_seconds, assume, maps, map_abi, path_details, code
+        deadline_seconds, memory_bytes, assume, maps, map_abi, path_details, code
     ))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python constructor")]
     fn new(
         file: String,
-        data: &[u8],
+        data: &File,
         program: usize,
         kernel: Option<&Kernel>,
         target: String,
@@ -39,6 +40,7 @@ impl Analysis {
         paths: Option<u64>,
         mtu: u16,
         deadline_seconds: Option<f64>,
+        memory_bytes: Option<u64>,
         assume: Option<String>,
         maps: Option<String>,
         map_abi: Option<String>,
@@ -54,6 +56,7 @@ impl Analysis {
             paths,
             mtu,
             deadline_seconds,
+            memory_bytes,
             assume,
             maps,
             map_abi,
@@ -61,7 +64,8 @@ impl Analysis {
             code,
         };
         let kernel = kernel.map(Kernel::shared);
-        let request = Request { file, data: data.to_vec(), program, kernel, options };
+        let (data, object) = data.parts();
+        let request = Request { file, data, object, program, kernel, options };
         Analysis { inner: slowpath::Analysis::start(request) }
     }
 
@@ -70,18 +74,22 @@ impl Analysis {
         self.inner.stop();
     }
 
+    /// What is being done, such as `unrolling the program`.
+    #[getter]
+    fn stage(&self) -> &'static str {
+        self.inner.stage()
+    }
+
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
         this
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        loop {
-            py.check_signals()?;
-            match py.detach(|| self.inner.next(SLICE)) {
-                Step::Pending => {}
-                Step::Event(event) => return events::to_python(py, event).map(Some),
-                Step::Finished => return Ok(None),
-            }
+        py.check_signals()?;
+        match py.detach(|| self.inner.next(SLICE)) {
+            Step::Pending => Ok(Some(py.None())),
+            Step::Event(event) => events::to_python(py, event).map(Some),
+            Step::Finished => Ok(None),
         }
     }
 }

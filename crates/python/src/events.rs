@@ -23,6 +23,13 @@ pub struct Path {
     pub index: u64,
 }
 
+/// What the result would be if the analysis ended here.
+#[pyclass(frozen, get_all, module = "slowpath._core")]
+pub struct SoFar {
+    /// One entry of `results`, as a JSON object, without its profile and all but one of its paths.
+    pub json: String,
+}
+
 /// The final result; the last event of an analysis.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
 pub struct Result {
@@ -40,6 +47,7 @@ pub fn to_python(py: Python<'_>, event: slowpath::Event) -> PyResult<Py<PyAny>> 
             Ok(Py::new(py, bound)?.into_any())
         }
         slowpath::Event::Path { index } => Ok(Py::new(py, Path { index })?.into_any()),
+        slowpath::Event::SoFar(json) => Ok(Py::new(py, SoFar { json })?.into_any()),
         slowpath::Event::Result(report) => {
             let slowpath::Report { json, detail, .. } = *report;
             Ok(Py::new(py, Result { json, detail })?.into_any())

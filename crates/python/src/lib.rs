@@ -55,9 +55,9 @@ mod _core {
     #[pymodule_export]
     use super::compile::{compile_program, verify_program};
     #[pymodule_export]
-    use super::events::{Bound, Path, Result};
+    use super::events::{Bound, Path, Result, SoFar};
     #[pymodule_export]
-    use super::objects::{Kernel, Program, programs, show};
+    use super::objects::{File, Kernel, Program, programs, show};
     #[pymodule_export]
     use super::worker::Stop;
     #[pymodule_export]

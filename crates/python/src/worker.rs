@@ -3,9 +3,8 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -15,23 +14,39 @@ const SLICE: Duration = Duration::from_millis(50);
 /// Stack of the worker: long chains of merged states are followed recursively.
 const STACK_BYTES: usize = 512 << 20;
 
-/// Asks work to stop with what it has.
+/// Says when work has to stop with what it has: when asked, at a deadline, or when the process takes
+/// too much memory.
 #[pyclass(frozen, module = "slowpath._core")]
-#[derive(Clone)]
 pub struct Stop {
-    asked: Arc<AtomicBool>,
+    inner: slowpath::Stop,
 }
 
 #[pymethods]
 impl Stop {
+    /// The limits begin to count.
     #[new]
-    pub fn new() -> Self {
-        Stop { asked: Arc::new(AtomicBool::new(false)) }
+    #[pyo3(signature = (deadline_seconds, memory_bytes))]
+    fn new(deadline_seconds: Option<f64>, memory_bytes: Option<u64>) -> Self {
+        let options =
+            slowpath::Options { deadline_seconds, memory_bytes, ..slowpath::Options::default() };
+        Stop { inner: slowpath::Stop::new(options.limits()) }
     }
 
     /// Asks; the work ends soon.
     fn set(&self) {
-        self.asked.store(true, Ordering::Relaxed);
+        self.inner.ask();
+    }
+
+    /// Why the work has to stop, if it has to.
+    #[getter]
+    fn reason(&self) -> Option<String> {
+        self.inner.reason().map(|reason| reason.to_string())
+    }
+
+    /// What is being done, such as `compiling the program for the card`.
+    #[getter]
+    fn stage(&self) -> &'static str {
+        self.inner.stage()
     }
 }
 
@@ -39,19 +54,19 @@ impl Stop {
 /// ends the waiting, and stops the work.
 pub fn run<T: Send + 'static>(
     py: Python<'_>,
-    stop: Stop,
-    work: impl FnOnce(&dyn Fn() -> bool) -> T + Send + 'static,
+    stop: &Stop,
+    work: impl FnOnce(&slowpath::Stop) -> T + Send + 'static,
 ) -> PyResult<T> {
     let (sender, receiver) = channel();
-    let asked = Arc::clone(&stop.asked);
+    let polled = stop.inner.clone();
     thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
         // Nobody listens any more after an interrupt.
-        let _ = sender.send(work(&|| asked.load(Ordering::Relaxed)));
+        let _ = sender.send(work(&polled));
     })?;
     let receiver = Mutex::new(receiver);
     loop {
         if let Err(interrupt) = py.check_signals() {
-            stop.set();
+            stop.inner.ask();
             return Err(interrupt);
         }
         let waited = py.detach(|| match receiver.lock() {

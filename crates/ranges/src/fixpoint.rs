@@ -12,6 +12,8 @@ use std::sync::Arc;
 use slowpath_domain::Domain;
 use slowpath_ir::{BlockId, Liveness, Program, Reg, Target, Terminator};
 
+use slowpath_stop::{Reason, Stop};
+
 use crate::class::{Class, ClassId};
 use crate::entry::Entry;
 use crate::graph::{Graph, successors};
@@ -53,17 +55,17 @@ struct Fixpoint<'a> {
     visits: Vec<u32>,
 }
 
-/// Solves the data-flow equations.
-pub(crate) fn solve(program: &Program, options: &Options) -> Solution {
+/// Solves the data-flow equations, unless it is time to stop.
+pub(crate) fn solve(program: &Program, options: &Options, stop: &Stop) -> Result<Solution, Reason> {
     let mut fixpoint = Fixpoint::new(program, options);
-    fixpoint.ascend();
+    fixpoint.ascend(stop)?;
     for _ in 0..NARROWING {
-        if !fixpoint.descend() {
+        if !fixpoint.descend(stop)? {
             break;
         }
     }
     let edges = fixpoint.edges.iter().map(|edges| [edges[0].is_some(), edges[1].is_some()]);
-    Solution { edges: edges.collect(), entries: fixpoint.entries, kept: fixpoint.kept }
+    Ok(Solution { edges: edges.collect(), entries: fixpoint.entries, kept: fixpoint.kept })
 }
 
 impl<'a> Fixpoint<'a> {
@@ -105,9 +107,10 @@ impl<'a> Fixpoint<'a> {
     }
 
     /// Until nothing changes.
-    fn ascend(&mut self) {
+    fn ascend(&mut self, stop: &Stop) -> Result<(), Reason> {
         let mut waiting = BTreeSet::from([self.graph.position[self.program.entry.index()]]);
         while let Some(at) = waiting.pop_first() {
+            stop.check()?;
             let block = self.graph.order[at];
             let Some(incoming) = self.incoming(block) else { continue };
             let entry = match &self.entries[block] {
@@ -125,13 +128,15 @@ impl<'a> Fixpoint<'a> {
                 waiting.insert(self.graph.position[next]);
             }
         }
+        Ok(())
     }
 
     /// One pass without widening; whether anything changed.
-    fn descend(&mut self) -> bool {
+    fn descend(&mut self, stop: &Stop) -> Result<bool, Reason> {
         let mut changed = vec![false; self.program.blocks.len()];
         let mut any = false;
         for block in self.graph.order.clone() {
+            stop.check()?;
             let fresh = self.graph.heads[block];
             if !fresh && !self.graph.incoming[block].iter().any(|&(from, _)| changed[from]) {
                 continue;
@@ -144,7 +149,7 @@ impl<'a> Fixpoint<'a> {
             self.entries[block] = entry;
             self.execute(block);
         }
-        any
+        Ok(any)
     }
 
     /// What holds on all edges into a block that can be taken.

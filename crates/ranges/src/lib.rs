@@ -29,7 +29,7 @@ mod step;
 mod value;
 
 pub use options::{Memory, Options};
-pub use ranges::{Ranges, analyze, analyze_with};
+pub use ranges::{Ranges, analyze, analyze_until, analyze_with};
 pub use slowpath_domain::Domain;
 pub use state::State;
 pub use value::{Origin, Value};

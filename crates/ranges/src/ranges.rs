@@ -5,6 +5,8 @@ use std::sync::Arc;
 use slowpath_domain::Domain;
 use slowpath_ir::{BlockId, InsnIdx, Operand, Program, Reg, Target, Terminator};
 
+use slowpath_stop::{Reason, Stop};
+
 use crate::entry::Entry;
 use crate::fixpoint::solve;
 use crate::options::{Memory, Options, Setting};
@@ -30,17 +32,26 @@ pub fn analyze(program: &Program) -> Ranges {
 
 /// The same, with a choice of what is followed.
 pub fn analyze_with(program: &Program, options: &Options) -> Ranges {
-    let solution = solve(program, options);
+    let ranges = analyze_until(program, options, &Stop::never());
+    ranges.unwrap_or_else(|reason| unreachable!("nothing stops it: {reason}"))
+}
+
+/// The same, unless it is time to stop.
+///
+/// # Errors
+/// The reason to stop.
+pub fn analyze_until(program: &Program, options: &Options, stop: &Stop) -> Result<Ranges, Reason> {
+    let solution = solve(program, options, stop)?;
     let mut wanted = vec![false; program.regs.len()];
     options.keep.iter().for_each(|reg| wanted[reg.index()] = true);
-    Ranges {
+    Ok(Ranges {
         entries: solution.entries,
         edges: solution.edges,
         kept: solution.kept,
         widths: program.regs.iter().map(|info| info.width).collect(),
         wanted,
         memory: options.memory,
-    }
+    })
 }
 
 impl Ranges {
@@ -71,21 +82,26 @@ impl Ranges {
     pub fn walk(&self, program: &Program, block: BlockId, mut f: impl FnMut(InsnIdx, &State)) {
         let Some(entry) = &self.entries[block.index()] else { return };
         let ops = &program.block(block).ops;
-        let dead = self.dead_before(program, block);
         let mut state = entry.state(program);
+        let (dead, revived) = self.dead_at_start(program, block);
+        state.dead = dead;
+        let mut revived = revived.into_iter().rev().peekable();
         let setting = Setting { program, memory: self.memory };
         for (place, origin) in ops.iter().enumerate() {
             if place == 0 || ops[place - 1].insn != origin.insn {
-                state.dead.clone_from(&dead[place]);
                 f(origin.insn, &state);
             }
             state.step(&setting, &origin.op);
+            while let Some((_, reg, before)) = revived.next_if(|&(at, ..)| at == place) {
+                state.dead[reg.index()] = before;
+            }
         }
     }
 
-    /// By operation of the block: the registers whose values nothing reads from there on. Only
-    /// filled where instructions begin.
-    fn dead_before(&self, program: &Program, block: BlockId) -> Vec<Vec<bool>> {
+    /// The registers whose values nothing reads from the start of the block on; and, for going on from
+    /// there, what has been different behind operations: the operation, the register, and whether it
+    /// is dead behind it, from the last to the first.
+    fn dead_at_start(&self, program: &Program, block: BlockId) -> (Vec<bool>, Vec<Change>) {
         let block = program.block(block);
         let mut dead: Vec<bool> = self.wanted.iter().map(|wanted| !wanted).collect();
         for edge in block.terminator.edges() {
@@ -96,20 +112,26 @@ impl Ranges {
         if let Terminator::Branch { cond, .. } = block.terminator {
             dead[cond.index()] = false;
         }
-        let mut before = vec![Vec::new(); block.ops.len()];
+        let mut changes = Vec::new();
         for (place, origin) in block.ops.iter().enumerate().rev() {
+            let mut set = |reg: Reg, now: bool| {
+                let before = std::mem::replace(&mut dead[reg.index()], now);
+                if before != now {
+                    changes.push((place, reg, before));
+                }
+            };
             if let Some(dst) = origin.op.dst() {
-                dead[dst.index()] = !self.wanted[dst.index()];
+                set(dst, !self.wanted[dst.index()]);
             }
             for operand in origin.op.operands() {
                 if let Operand::Reg(reg) = operand {
-                    dead[reg.index()] = false;
+                    set(reg, false);
                 }
             }
-            if place == 0 || block.ops[place - 1].insn != origin.insn {
-                before[place] = dead.clone();
-            }
         }
-        before
+        (dead, changes)
     }
 }
+
+/// An operation of a block, a register, and whether nothing reads it behind the operation.
+type Change = (usize, Reg, bool);

@@ -3,6 +3,7 @@
 use slowpath_exec::ExecError;
 use slowpath_ir::FlowError;
 use slowpath_smt::SolverError;
+use slowpath_stop::Reason;
 use thiserror::Error;
 
 /// A program that cannot be analysed.
@@ -12,8 +13,8 @@ pub enum SearchError {
     #[error(transparent)]
     Flow(#[from] FlowError),
     /// The program cannot be executed symbolically.
-    #[error(transparent)]
-    Exec(#[from] ExecError),
+    #[error("{0}")]
+    Exec(ExecError),
     /// The solver failed.
     #[error(transparent)]
     Solver(#[from] SolverError),
@@ -53,12 +54,21 @@ pub enum SearchError {
         /// The instruction named.
         location: u32,
     },
-    /// Stopped before there was a first bound.
-    #[error("stopped before the program was unrolled: there is no bound yet")]
-    Stopped,
+    /// Stopped before it was done.
+    #[error("{0}")]
+    Stopped(Reason),
     /// A defect here.
     #[error("internal error: {0}")]
     Internal(String),
+}
+
+impl From<ExecError> for SearchError {
+    fn from(error: ExecError) -> Self {
+        match error {
+            ExecError::Stopped(reason) => SearchError::Stopped(reason),
+            other => SearchError::Exec(other),
+        }
+    }
 }
 
 impl SearchError {

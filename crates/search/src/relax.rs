@@ -12,6 +12,7 @@
 
 use crate::costs::{CostGraph, EXIT};
 use crate::nogood::Nogoods;
+use slowpath_stop::Stop;
 
 /// Most arcs of a nogood that is priced.
 const MAX_ARCS: usize = 6;
@@ -84,16 +85,20 @@ impl Relaxation {
     }
 
     /// Raises prices as far as that lowers the bound on the paths over allowed arcs, for packets of
-    /// `length` bytes. Returns whether it did.
+    /// `length` bytes, until it is time to stop. Returns whether it did.
     pub fn tighten(
         &mut self,
         graph: &CostGraph,
         allowed: &[bool],
         (nogoods, length): (&mut Nogoods, u32),
         room: &mut Room,
+        stop: &Stop,
     ) -> bool {
         let mut raised = false;
         for _ in 0..MAX_RAISES {
+            if stop.reason().is_some() {
+                break;
+            }
             let Some(longest) = self.longest(graph, allowed, room) else { break };
             let path = path(graph, &room.choice);
             let violated = nogoods.unfolded_in(&path, length, MAX_ARCS);

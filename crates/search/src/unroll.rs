@@ -11,6 +11,7 @@ use crate::dag::{Arc, Dag, DagNode, Head};
 use slowpath_exec::{ArcId, ExecError, Machine, PointId, State};
 use slowpath_ir::{BlockId, FlowGraph, LoopId, Program, Target};
 use slowpath_smt::TermId;
+use slowpath_stop::Stop;
 use std::rc::Rc;
 
 /// How often a loop's body may run, where the program does not say it or says more.
@@ -42,22 +43,24 @@ pub struct Unrolled {
     pub cuts: Vec<String>,
 }
 
-/// Unrolls `program`. `stop` is polled; when it returns true the work is abandoned.
+/// Unrolls `program`. When `stop` says so, the work is abandoned; later work on the terms ends by it
+/// as well.
 ///
 /// Limits are for loops that have none of their own, so that theirs is looked for first. When it turns
 /// out that a loop has to be cut, all is laid out anew: nothing of what was executed in vain is left.
 ///
 /// # Errors
-/// Loops with several entries or without a bound, and what execution cannot do.
+/// Loops with several entries or without a bound, what execution cannot do, and the reason to stop.
 pub fn unroll(
     program: Rc<Program>,
     limits: &UnrollLimits,
-    stop: &dyn Fn() -> bool,
+    stop: &Stop,
 ) -> Result<Unrolled, SearchError> {
     let flow = Rc::new(FlowGraph::of(&program)?);
     let mut limits = per_loop(&program, &flow, limits)?;
     loop {
-        let (machine, start) = Machine::new(Rc::clone(&program))?;
+        let (mut machine, start) = Machine::new(Rc::clone(&program))?;
+        machine.pool.set_stop(stop.clone());
         let mut unroller = Unroller {
             program: Rc::clone(&program),
             flow: Rc::clone(&flow),
@@ -69,7 +72,6 @@ pub fn unroll(
             running: Vec::new(),
             assumptions: Vec::new(),
             cuts: Vec::new(),
-            stop,
         };
         unroller.pending[program.entry.index()].push((ArcId(u32::MAX), start));
         match unroller.scope(None) {
@@ -176,7 +178,6 @@ struct Unroller<'a> {
     running: Vec<(LoopId, u32)>,
     assumptions: Vec<String>,
     cuts: Vec<String>,
-    stop: &'a dyn Fn() -> bool,
 }
 
 impl Unroller<'_> {
@@ -277,7 +278,7 @@ impl Unroller<'_> {
     /// outermost one that has run more often than its limit allows. What fails may be an inner one,
     /// which is laid out over and over again.
     fn to_blame(&self, error: &SearchError) -> Option<LoopId> {
-        if matches!(error, SearchError::Stopped | SearchError::Internal(_)) {
+        if matches!(error, SearchError::Stopped(_) | SearchError::Internal(_)) {
             return None;
         }
         let beyond = |&&(id, begun): &&(LoopId, u32)| {
@@ -303,9 +304,7 @@ impl Unroller<'_> {
 
     fn block(&mut self, block: BlockId) -> Result<(), Ended> {
         let arrivals = std::mem::take(&mut self.pending[block.index()]);
-        if (self.stop)() {
-            return Err(SearchError::Stopped.into());
-        }
+        self.machine.pool.stop().check().map_err(SearchError::Stopped)?;
         let node = self.dag.nodes.len() as u32;
         if self.dag.nodes.len() >= MAX_NODES {
             return Err(SearchError::TooLarge { nodes: MAX_NODES }.into());

@@ -12,12 +12,13 @@ use slowpath_search::{
     unroll,
 };
 use slowpath_smt::{BitSolver, Node, Proof, Z3Solver};
+use slowpath_stop::Stop;
 use slowpath_target::{CostModel, Slowness, Target};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 fn unrolled(program: &Program) -> Unrolled {
-    unroll(Rc::new(program.clone()), &UnrollLimits::default(), &|| false).expect("unrolls")
+    unroll(Rc::new(program.clone()), &UnrollLimits::default(), &Stop::never()).expect("unrolls")
 }
 
 /// Runs the witness of a path: it must take that path at that cost.

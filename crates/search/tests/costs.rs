@@ -5,6 +5,7 @@ mod common;
 use common::{TARGET, program, specs};
 use proptest::prelude::*;
 use slowpath_search::{CostGraph, Head, Scratch, UnrollLimits, Unrolled, unroll};
+use slowpath_stop::Stop;
 use slowpath_target::{CostModel, CostVector, Target};
 use std::rc::Rc;
 
@@ -53,7 +54,7 @@ proptest! {
         let target = Target::parse(TARGET, "test").expect("the target is valid");
         let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
         let unrolled =
-            unroll(Rc::new(program), &UnrollLimits::default(), &|| false).expect("unrolls");
+            unroll(Rc::new(program), &UnrollLimits::default(), &Stop::never()).expect("unrolls");
         let costs = CostGraph::new(&unrolled.dag, unrolled.machine.program(), &model);
         let mut allowed = vec![true; unrolled.dag.arcs.len()];
         for index in forbidden {

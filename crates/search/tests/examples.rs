@@ -10,6 +10,7 @@ use slowpath_search::{
     CostGraph, Event, Head, Metric, Search, UnrollLimits, Unrolled, brute, unroll,
 };
 use slowpath_smt::BitSolver;
+use slowpath_stop::Stop;
 use slowpath_target::Target;
 
 /// Least and greatest length of packets in bytes.
@@ -47,7 +48,7 @@ fn programs() -> Vec<(String, Lifted)> {
 
 fn unrolled(lifted: &Lifted) -> Unrolled {
     let program = Rc::new(lifted.program.clone());
-    unroll(program, &UnrollLimits::default(), &|| false).unwrap_or_else(|e| panic!("{e}"))
+    unroll(program, &UnrollLimits::default(), &Stop::never()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// How many paths lead from the entry to an exit, satisfiable or not.

@@ -31,7 +31,7 @@ fn model(program: &Program) -> (Target, CostModel) {
 }
 
 fn unrolled(program: &Program, limits: &UnrollLimits) -> Unrolled {
-    unroll(Rc::new(program.clone()), limits, &|| false).expect("unrolls")
+    unroll(Rc::new(program.clone()), limits, &slowpath_stop::Stop::never()).expect("unrolls")
 }
 
 /// The arcs that a run takes; `None` where a limit has cut one of them.

@@ -6,6 +6,7 @@ use common::{BlockSpec, EndSpec, OpSpec, PACKETS, TARGET, program};
 use slowpath_ir::BinaryOp;
 use slowpath_search::{Event, Metric, Search, UnrollLimits, unroll};
 use slowpath_smt::BitSolver;
+use slowpath_stop::Stop;
 use slowpath_target::Target;
 use std::rc::Rc;
 
@@ -50,7 +51,7 @@ fn is_solved_with_few_nogoods() {
         let target = Target::parse(TARGET, "test").expect("the target is valid");
         let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
         let unrolled =
-            unroll(Rc::new(program), &UnrollLimits::default(), &|| false).expect("unrolls");
+            unroll(Rc::new(program), &UnrollLimits::default(), &Stop::never()).expect("unrolls");
         let solver = BitSolver::new();
         let mut search = Search::new(unrolled, &model, target, Metric::PacketRate, PACKETS, solver);
         let found = loop {

@@ -9,6 +9,7 @@ use slowpath_ir::{
 };
 use slowpath_search::{Event, Metric, Search, SearchError, UnrollLimits, unroll};
 use slowpath_smt::BitSolver;
+use slowpath_stop::Stop;
 use slowpath_target::Target;
 use std::rc::Rc;
 use structured::{Cond, Shape, Stmt, compile};
@@ -18,7 +19,7 @@ const SHAPE: Shape = Shape { packets: (60, 68), has_length: true };
 fn search(program: &Program, shape: Shape) -> Result<Search<BitSolver>, SearchError> {
     let target = Target::parse(TARGET, "test").expect("the target is valid");
     let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
-    let unrolled = unroll(Rc::new(program.clone()), &UnrollLimits::default(), &|| false)?;
+    let unrolled = unroll(Rc::new(program.clone()), &UnrollLimits::default(), &Stop::never())?;
     let solver = BitSolver::new();
     Ok(Search::new(unrolled, &model, target, Metric::BitRate, shape.packets, solver))
 }
@@ -104,7 +105,7 @@ fn a_limit_is_not_second_guessed() {
     block.terminator = Terminator::Branch { cond, taken: again, fallthrough: exit };
     let with = |every| {
         let limits = UnrollLimits { every, ..UnrollLimits::default() };
-        unroll(Rc::new(program.clone()), &limits, &|| false)
+        unroll(Rc::new(program.clone()), &limits, &Stop::never())
     };
     match with(None).err() {
         Some(SearchError::UnboundedLoop { location: 0, .. }) => {}
@@ -126,7 +127,7 @@ fn an_inner_loop_that_is_cut_is_mentioned_once() {
     let headers = flow.loops.iter().map(|inside| program.block(inside.header).first.0);
     let at = headers.map(|header| (header, 2)).collect();
     let limits = UnrollLimits { at, ..UnrollLimits::default() };
-    let unrolled = unroll(Rc::new(program), &limits, &|| false).expect("unrolls");
+    let unrolled = unroll(Rc::new(program), &limits, &Stop::never()).expect("unrolls");
     assert_eq!(unrolled.assumptions.len(), 2, "{:?}", unrolled.assumptions);
     assert_eq!(unrolled.cuts, unrolled.assumptions);
 }

@@ -17,6 +17,7 @@ use slowpath_search::{
     brute, unroll,
 };
 use slowpath_smt::{BitSolver, Node, Proof, Z3Solver};
+use slowpath_stop::Stop;
 use slowpath_target::{CostModel, CostVector, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -29,7 +30,7 @@ const MOST_PATHS: u64 = 150;
 const RUNS: usize = 60;
 
 fn unrolled(program: &Program, limits: &UnrollLimits) -> Unrolled {
-    unroll(Rc::new(program.clone()), limits, &|| false).expect("unrolls")
+    unroll(Rc::new(program.clone()), limits, &Stop::never()).expect("unrolls")
 }
 
 fn count_paths(unrolled: &Unrolled) -> u64 {

@@ -5,6 +5,7 @@ mod common;
 use common::{BlockSpec, EndSpec, OpSpec, program};
 use slowpath_ir::BinaryOp;
 use slowpath_search::{SearchError, UnrollLimits, Unrolled, unroll};
+use slowpath_stop::{Limits, Reason, Stop};
 use std::rc::Rc;
 
 fn block(ops: Vec<OpSpec>, end: EndSpec) -> BlockSpec {
@@ -12,7 +13,7 @@ fn block(ops: Vec<OpSpec>, end: EndSpec) -> BlockSpec {
 }
 
 fn unrolled(specs: &[BlockSpec], limits: UnrollLimits) -> Result<Unrolled, SearchError> {
-    unroll(Rc::new(program(specs)), &limits, &|| false)
+    unroll(Rc::new(program(specs)), &limits, &Stop::never())
 }
 
 /// How many instances of a block there are.
@@ -133,11 +134,18 @@ fn a_limit_where_there_is_no_loop_is_refused() {
     assert!(matches!(result.err(), Some(SearchError::NoLoopAt { location: 0 })));
 }
 
+/// It is time to stop.
+fn stopped() -> Stop {
+    let stop = Stop::new(Limits::default());
+    stop.ask();
+    stop
+}
+
 #[test]
 fn stopping_is_an_error_without_a_bound() {
     let specs = [block(vec![], EndSpec::Next)];
-    let result = unroll(Rc::new(program(&specs)), &UnrollLimits::default(), &|| true);
-    assert!(matches!(result.err(), Some(SearchError::Stopped)));
+    let result = unroll(Rc::new(program(&specs)), &UnrollLimits::default(), &stopped());
+    assert!(matches!(result.err(), Some(SearchError::Stopped(Reason::Interrupted))));
 }
 
 #[test]

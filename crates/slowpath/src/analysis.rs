@@ -2,8 +2,7 @@
 
 use crate::bound;
 use crate::options::Request;
-use slowpath_smt::Interrupter;
-use std::sync::atomic::{AtomicBool, Ordering};
+use slowpath_stop::Stop;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, Once};
 use std::thread;
@@ -28,6 +27,9 @@ pub enum Event {
         /// Its number, from 1.
         index: u64,
     },
+    /// What the result would be if the analysis ended here: an entry of `results` in JSON, its paths
+    /// after the first and its profile left out. Not sent each time that it changes.
+    SoFar(String),
     /// The result; nothing follows.
     Result(Box<Report>),
 }
@@ -81,13 +83,15 @@ const STACK_BYTES: usize = 512 << 20;
 impl Analysis {
     /// Starts an analysis on a thread of its own.
     pub fn start(request: Request) -> Analysis {
+        let stop = Stop::new(request.options.limits());
+        Analysis::start_until(request, stop)
+    }
+
+    /// The same, until `stop` says so and whatever the limits in the options.
+    pub fn start_until(request: Request, stop: Stop) -> Analysis {
         silence_panics();
         let (sender, receiver) = channel();
-        let control = Control {
-            stop: Arc::new(AtomicBool::new(false)),
-            interrupter: Arc::new(Mutex::new(None)),
-            events: sender,
-        };
+        let control = Control { stop, events: sender };
         let (worker, request) = (control.clone(), Arc::new(request));
         let task = Arc::clone(&request);
         let builder = thread::Builder::new().name(WORKER.into()).stack_size(STACK_BYTES);
@@ -112,12 +116,12 @@ impl Analysis {
 
     /// Asks the analysis to end with the bound reached so far.
     pub fn stop(&self) {
-        self.control.stop.store(true, Ordering::Relaxed);
-        if let Ok(interrupter) = self.control.interrupter.lock()
-            && let Some(interrupter) = interrupter.as_ref()
-        {
-            interrupter.interrupt();
-        }
+        self.control.stop.ask();
+    }
+
+    /// What is being done, such as `unrolling the program`.
+    pub fn stage(&self) -> &'static str {
+        self.control.stop.stage()
     }
 }
 
@@ -130,8 +134,7 @@ impl Drop for Analysis {
 /// What the worker shares with its owner.
 #[derive(Clone)]
 pub(crate) struct Control {
-    stop: Arc<AtomicBool>,
-    interrupter: Arc<Mutex<Option<Interrupter>>>,
+    pub stop: Stop,
     events: Sender<Event>,
 }
 
@@ -143,17 +146,7 @@ impl std::fmt::Debug for Control {
 
 impl Control {
     pub fn send(&self, event: Event) {
-        // The owner may have stopped listening; the work then ends at the next poll of `stopped`.
+        // The owner may have stopped listening; the work then ends at the next poll of `stop`.
         let _ = self.events.send(event);
-    }
-
-    pub fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    pub fn set_interrupter(&self, interrupter: Interrupter) {
-        if let Ok(mut slot) = self.interrupter.lock() {
-            *slot = Some(interrupter);
-        }
     }
 }

@@ -7,13 +7,16 @@ use crate::loops;
 use crate::options::Request;
 use crate::report::{self, Measure};
 use crate::result::{Bound, Detail, ProgramResult, Stats};
+use crate::so_far::SoFar;
+use crate::stages;
 use crate::witness::Witness;
 use slowpath_search::{Event as Found, Search, SearchError, unroll};
 use slowpath_smt::{BitSolver, Solver};
+use slowpath_stop::Reason;
 use slowpath_target::{Assumption, CostModel, Slowness, Target, TargetError, TargetKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A result without anything in it.
 fn nothing(request: &Request) -> ProgramResult {
@@ -59,12 +62,13 @@ pub(crate) fn run(request: &Request, control: &Control) {
     let started = Instant::now();
     let mut result = nothing(request);
     let mut detail = Detail::default();
+    control.stop.enter(stages::READING);
     let job = Job { request, control, started };
     let analysed = AssertUnwindSafe(|| job.analyse(&mut result, &mut detail));
     let done = catch_unwind(analysed).unwrap_or_else(|panic| Err(Error::panicked(&*panic)));
     if let Err(error) = done {
-        if let Error::Stopped(why) = error {
-            detail.stopped = Some(why.to_owned());
+        if let Error::Stopped { reason, .. } = error {
+            detail.stopped = Some(reason.to_string());
         }
         detail.usage = error.is_usage();
         result.refusals = error.refusals().to_vec();
@@ -137,10 +141,10 @@ struct Setting<'a> {
     measure: Measure<'a>,
 }
 
-struct Job<'a> {
+pub(crate) struct Job<'a> {
     request: &'a Request,
-    control: &'a Control,
-    started: Instant,
+    pub control: &'a Control,
+    pub started: Instant,
 }
 
 impl Job<'_> {
@@ -160,7 +164,8 @@ impl Job<'_> {
         result.cores = (target.kind == TargetKind::Rates).then_some(target.cores);
         let packets = self.packets(&target)?;
         let lengths = (packets.0 as u16, packets.1 as u16);
-        let lifted = frontend::lift(self.request, &target, lengths)?;
+        let stop = &self.control.stop;
+        let lifted = frontend::lift(self.request, &target, lengths, stop)?;
         let (limits, unmatched) = loops::limits(&options.unroll, &lifted)?;
         detail.unmatched = unmatched;
         let program = &lifted.program;
@@ -176,20 +181,16 @@ impl Job<'_> {
         let model = target
             .cost_model(&program.cost_classes)
             .map_err(|error| unpriced(&lifted, error, &unused))?;
-        let stop = || self.reason_to_stop().is_some();
-        let unrolled = match unroll(Rc::new(program.clone()), &limits, &stop) {
-            Err(SearchError::Stopped) => {
-                return Err(Error::Stopped(self.reason_to_stop().unwrap_or("stopped")));
-            }
+        stop.enter(stages::UNROLLING);
+        let unrolled = match unroll(Rc::new(program.clone()), &limits, stop) {
+            Err(SearchError::Stopped(reason)) => return Err(Error::stopped(reason, stop)),
             other => other.map_err(|error| located(&lifted, error))?,
         };
         let named = |sentence: &String| loops::with_lines(&lifted, sentence);
         result.assumptions.extend(unrolled.assumptions.iter().map(named));
         result.cuts.extend(unrolled.cuts.iter().map(named));
-        let mut solver = BitSolver::new();
-        solver
-            .set_deadline(self.deadline().and_then(|deadline| self.started.checked_add(deadline)));
-        self.control.set_interrupter(solver.interrupter());
+        stop.enter(stages::SEARCHING);
+        let solver = BitSolver::new();
         let mut search = Search::new(unrolled, &model, target.clone(), metric, packets, solver);
         let measure = Measure { target: &target, metric, least_size: packets.0 };
         let setting = Setting { lifted: &lifted, model: &model, measure };
@@ -222,14 +223,16 @@ impl Job<'_> {
         let &Setting { lifted, model, measure } = setting;
         let wanted = self.request.options.paths.unwrap_or(u64::MAX);
         let (mut slowness, mut arcs) = (Vec::new(), Vec::new());
+        let mut so_far = SoFar::default();
         let stopped = loop {
             if result.paths.len() as u64 >= wanted {
                 break None;
             }
             if let Some(why) = self.reason_to_stop() {
-                break Some(why.to_owned());
+                break Some(why);
             }
             let step = match search.step() {
+                Err(SearchError::Stopped(reason)) => break Some(self.stopped(reason)),
                 // The guarantee does not depend on the faster paths that were asked for as well.
                 Err(error) if result.guarantee.is_some() => break Some(error.to_string()),
                 step => step?,
@@ -239,11 +242,15 @@ impl Job<'_> {
                 Found::Bound(bound) => {
                     let bound = measure.found_bound(search.unrolled(), &bound);
                     self.progress(measure.value(&bound), search);
-                    result.naive.get_or_insert(bound);
+                    result.naive.get_or_insert_with(|| bound.clone());
+                    if result.guarantee.is_none() {
+                        so_far.send(self, result, &bound);
+                    }
                 }
                 Found::Path(found) => {
                     let unrolled = search.unrolled();
                     let mut witness = Witness::new(unrolled, &found);
+                    self.control.stop.enter(stages::REPORTING);
                     witness.replay(unrolled, model, &found)?;
                     let shown = witness.result(&unrolled.machine, lifted.layout.as_ref());
                     let path = measure.path(lifted, unrolled, &found, shown);
@@ -267,14 +274,16 @@ impl Job<'_> {
                     if self.request.options.paths.is_none() {
                         search.exhaust();
                     }
+                    self.control.stop.enter(stages::SEARCHING);
+                    if wanted > 1 && result.paths.len() == 1 {
+                        so_far.send_found(self, result);
+                    }
                     self.control.send(Event::Path { index: result.paths.len() as u64 });
                 }
                 Found::Complete => break None,
                 Found::GaveUp(why) => {
-                    let why = self
-                        .reason_to_stop()
-                        .map_or(format!("the solver gave up on a path ({why})"), str::to_owned);
-                    break Some(why);
+                    let gave_up = || format!("the solver gave up on a path ({why})");
+                    break Some(self.reason_to_stop().unwrap_or_else(gave_up));
                 }
             }
         };
@@ -335,18 +344,16 @@ impl Job<'_> {
         Ok((target.min_packet, mtu))
     }
 
-    fn deadline(&self) -> Option<Duration> {
-        let seconds = self.request.options.deadline_seconds?;
-        Some(Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX))
+    /// Why to stop now, if at all, as results have it.
+    fn reason_to_stop(&self) -> Option<String> {
+        self.control.stop.reason().map(|reason| self.stopped(reason))
     }
 
-    fn reason_to_stop(&self) -> Option<&'static str> {
-        if self.control.stopped() {
-            Some("interrupted")
-        } else if self.deadline().is_some_and(|deadline| self.started.elapsed() >= deadline) {
-            Some("deadline")
-        } else {
-            None
+    /// A reason to stop as results have it: where memory went is worth knowing.
+    fn stopped(&self, reason: Reason) -> String {
+        match reason {
+            Reason::Memory => format!("{reason} while {}", self.control.stop.stage()),
+            _ => reason.to_string(),
         }
     }
 }

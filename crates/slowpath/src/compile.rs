@@ -3,14 +3,16 @@
 //! The format of [`compile`] is documented in `docs/json.md`.
 
 use crate::Error;
-use crate::frontend::{link_object, parse_object};
+use crate::frontend::link_object;
 use crate::options::Request;
 use crate::refusal::Refusal;
 use crate::show::ShownLine;
+use crate::stages;
 use serde::Serialize;
 use slowpath_bpf::insn::Insn;
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_nfp::{CompileError, CompileOptions, Compiled, MapAbi};
+use slowpath_stop::Stop;
 
 /// A compiled program with what it was compiled from.
 pub(crate) struct Compilation {
@@ -21,17 +23,22 @@ pub(crate) struct Compilation {
 
 impl Compilation {
     /// Compiles the program of `object` that a request is about.
-    pub fn of(request: &Request, object: &Object) -> Result<Self, Error> {
+    pub fn of(request: &Request, object: &Object, stop: &Stop) -> Result<Self, Error> {
         let abi = map_abi(&request.options.map_abi)?;
         let linked = link_object(request, object)?;
-        let options = CompileOptions { map_abi: abi };
-        let compiled = slowpath_nfp::compile(object, &linked, &options).map_err(refused)?;
+        stop.enter(stages::COMPILING);
+        let options = CompileOptions { map_abi: abi, stop: stop.clone() };
+        let compiled = slowpath_nfp::compile(object, &linked, &options);
+        let compiled = compiled.map_err(|error| refused(error, stop))?;
         Ok(Compilation { linked, compiled, abi })
     }
 }
 
 /// What may help a program that the card cannot run; not one that nothing here understands.
-fn refused(error: CompileError) -> Error {
+fn refused(error: CompileError, stop: &Stop) -> Error {
+    if let CompileError::Stopped(reason) = error {
+        return Error::stopped(reason, stop);
+    }
     let mut text = error.to_string();
     let CompileError::Refused(refusals) = error else { return Error::Input(text) };
     if !text.contains("--target ebpf") {
@@ -86,10 +93,11 @@ struct ShownBpf {
 /// Compiles the program that a request is about; the result is JSON.
 ///
 /// # Errors
-/// When the object cannot be read, or the card cannot run the program.
-pub fn compile(request: &Request) -> Result<String, Error> {
-    let object = parse_object(&request.data)?;
-    let Compilation { linked, compiled, abi } = Compilation::of(request, &object)?;
+/// When the object cannot be read, or the card cannot run the program; and the reason to stop.
+pub fn compile(request: &Request, stop: &Stop) -> Result<String, Error> {
+    stop.enter(stages::READING);
+    let object = request.object()?;
+    let Compilation { linked, compiled, abi } = Compilation::of(request, &object, stop)?;
     let instruction = |(insn, origin): (&slowpath_nfp::Insn, &Option<usize>)| {
         let word = slowpath_nfp::word::encode(insn);
         let word = word.map_err(|error| Error::Input(format!("{insn}: {error}")))?;

@@ -4,6 +4,7 @@ use crate::refusal::Refusal;
 use slowpath_exec::concrete::ConcreteError;
 use slowpath_search::SearchError;
 use slowpath_smt::SolverError;
+use slowpath_stop::{Reason, Stop};
 use slowpath_target::TargetError;
 use std::any::Any;
 use thiserror::Error;
@@ -49,8 +50,13 @@ pub enum Error {
     #[error("{0}")]
     Option(String),
     /// Stopped before there was a first bound.
-    #[error("{0} before the program was unrolled: there is no bound yet")]
-    Stopped(&'static str),
+    #[error("{reason} while {stage}: there is no bound yet")]
+    Stopped {
+        /// Why.
+        reason: Reason,
+        /// What was being done, such as `unrolling the program`.
+        stage: &'static str,
+    },
     /// A defect here.
     #[error("internal error: {0}; please report it")]
     Panic(String),
@@ -66,6 +72,11 @@ impl Error {
             Error::Refused { refusals, .. } => refusals,
             _ => &[],
         }
+    }
+
+    /// It was time to stop, in what `stop` says is being done.
+    pub(crate) fn stopped(reason: Reason, stop: &Stop) -> Self {
+        Error::Stopped { reason, stage: stop.stage() }
     }
 
     /// What a panic said.

@@ -17,16 +17,20 @@ mod refusal;
 mod report;
 mod result;
 mod show;
+mod so_far;
+mod stages;
 mod verify;
 mod witness;
 
 pub use analysis::{Analysis, Event, Report, Step};
 pub use compile::compile;
 pub use error::Error;
-pub use frontend::{Kernel, ProgramInfo, programs};
+pub use frontend::{Kernel, ProgramInfo, programs, read_object};
 pub use options::{Options, Request};
 pub use refusal::Refusal;
 pub use show::{ShowRequest, show};
+pub use slowpath_bpf::Object;
+pub use slowpath_stop::{Limits, Reason, Stop};
 pub use verify::{Counterexample, ElementByte, Left, Verification, verify, verify_listing};
 
 /// The version of this library.

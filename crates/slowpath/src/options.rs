@@ -1,24 +1,47 @@
 //! What to analyse and how.
 
 use crate::Error;
-use crate::frontend::Kernel;
+use crate::frontend::{self, Kernel};
+use slowpath_bpf::Object;
 use slowpath_search::Metric;
+use slowpath_stop::Limits;
 use slowpath_target::{Target, TargetKind};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One program to analyse.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The file as the user named it.
     pub file: String,
-    /// Its content.
+    /// Its content; may be empty where `object` has it.
     pub data: Vec<u8>,
+    /// The object in the file, if it has been read already: one can have many programs.
+    pub object: Option<Arc<Object>>,
     /// Which program of an object, by its number there; listings have one.
     pub program: usize,
     /// The kernel that the program is for, if it is known.
     pub kernel: Option<Arc<Kernel>>,
     /// How.
     pub options: Options,
+}
+
+impl Request {
+    /// Whether this is about a BPF object, and not a listing.
+    pub(crate) fn is_object(&self) -> bool {
+        self.object.is_some() || frontend::is_object(&self.data)
+    }
+
+    /// The object that this is about.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn object(&self) -> Result<Arc<Object>, Error> {
+        match &self.object {
+            Some(object) => Ok(Arc::clone(object)),
+            None => frontend::parse_object(&self.data).map(Arc::new),
+        }
+    }
 }
 
 /// Options of an analysis, as the command line has them.
@@ -41,6 +64,8 @@ pub struct Options {
     pub mtu: u16,
     /// Seconds after which the bound reached so far is the result.
     pub deadline_seconds: Option<f64>,
+    /// Memory of the process, in bytes, above which the bound reached so far is the result.
+    pub memory_bytes: Option<u64>,
     /// TOML text of prices to assume and helpers to assume something about.
     pub assume: Option<String>,
     /// Content of maps, as TOML or JSON text.
@@ -54,6 +79,16 @@ pub struct Options {
 }
 
 impl Options {
+    /// When the work is to end, from now on.
+    pub fn limits(&self) -> Limits {
+        let time = |seconds: f64| Duration::try_from_secs_f64(seconds.max(0.0));
+        Limits {
+            time: self.deadline_seconds.map(|seconds| time(seconds).unwrap_or(Duration::MAX)),
+            memory: self.memory_bytes,
+            ..Limits::default()
+        }
+    }
+
     /// What is searched for on this target, and its name.
     pub(crate) fn metric(&self, target: &Target) -> Result<(Metric, String), Error> {
         let metrics = match target.kind {

@@ -18,7 +18,9 @@ use loops::ShownLoop;
 use serde::Serialize;
 use slowpath_bpf::insn::Insn;
 use slowpath_bpf::{BpfProgram, MapDef, Object, ProgramKind};
+use slowpath_stop::Stop;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[derive(Serialize)]
 struct ShownObject {
@@ -127,11 +129,11 @@ pub struct ShowRequest {
 /// Shows a BPF object as JSON.
 ///
 /// A program that cannot be linked or analysed says so in its entry and leaves the others alone.
-/// `stop` is polled; when it returns true, loop bounds are no longer looked for.
+/// When `stop` says so, programs are no longer lifted, and loop bounds no longer looked for.
 ///
 /// # Errors
 /// When the object cannot be read.
-pub fn show(request: &ShowRequest, stop: &dyn Fn() -> bool) -> Result<String, Error> {
+pub fn show(request: &ShowRequest, stop: &Stop) -> Result<String, Error> {
     let object = Object::parse(&request.data).map_err(|error| Error::Input(error.to_string()))?;
     let chosen = request.programs.iter().filter(|&&index| index < object.programs.len());
     let shown = ShownObject {
@@ -145,8 +147,13 @@ pub fn show(request: &ShowRequest, stop: &dyn Fn() -> bool) -> Result<String, Er
 }
 
 /// The program as an analysis with default options sees it.
-fn lifted(request: &ShowRequest, program: usize, object: &Object) -> Result<Lifted, Error> {
-    lift_object(&default_request(request, program), object, PACKETS)
+fn lifted(
+    request: &ShowRequest,
+    program: usize,
+    object: &Object,
+    stop: &Stop,
+) -> Result<Lifted, Error> {
+    lift_object(&default_request(request, program), object, PACKETS, stop)
 }
 
 /// An analysis of a program with default options.
@@ -154,6 +161,7 @@ fn default_request(request: &ShowRequest, program: usize) -> Request {
     Request {
         file: request.file.clone(),
         data: Vec::new(),
+        object: None,
         program,
         kernel: request.kernel.clone(),
         options: Options::default(),
@@ -161,8 +169,8 @@ fn default_request(request: &ShowRequest, program: usize) -> Request {
 }
 
 /// What compiling the program for the card with default options says.
-fn card(request: &ShowRequest, program: usize, object: &Object) -> ShownCard {
-    let compiled = Compilation::of(&default_request(request, program), object);
+fn card(request: &ShowRequest, program: usize, object: &Object, stop: &Stop) -> ShownCard {
+    let compiled = Compilation::of(&default_request(request, program), object, stop);
     match compiled {
         Ok(compilation) => ShownCard {
             instructions: Some(compilation.compiled.listing.len()),
@@ -179,12 +187,7 @@ fn card(request: &ShowRequest, program: usize, object: &Object) -> ShownCard {
 /// Least and greatest packet length in bytes: those of target `ebpf`.
 const PACKETS: (u16, u16) = (14, 1500);
 
-fn program(
-    object: &Object,
-    index: usize,
-    request: &ShowRequest,
-    stop: &dyn Fn() -> bool,
-) -> ShownProgram {
+fn program(object: &Object, index: usize, request: &ShowRequest, stop: &Stop) -> ShownProgram {
     let entry = &object.programs[index];
     let kernel = request.kernel.as_deref().map(Kernel::btf);
     let shown = ShownProgram {
@@ -198,10 +201,12 @@ fn program(
         Err(error) => return ShownProgram { error: Some(error.to_string()), ..shown },
     };
     let (helpers, kernel_functions) = calls::of(&linked);
+    let time = Duration::try_from_secs_f64(request.deadline_seconds.max(0.0));
+    let time = time.unwrap_or(Duration::MAX);
     let (unsupported, assumptions, loops) = match entry.kind {
-        ProgramKind::Xdp | ProgramKind::Unknown => match lifted(request, index, object) {
+        ProgramKind::Xdp | ProgramKind::Unknown => match lifted(request, index, object, stop) {
             Ok(lifted) => {
-                let loops = loops::of(&lifted, request.deadline_seconds, stop);
+                let loops = loops::of(&lifted, &stop.within(Some(time)));
                 (None, lifted.program.assumptions, loops)
             }
             Err(error) => (Some(error.to_string()), Vec::new(), Vec::new()),
@@ -209,7 +214,7 @@ fn program(
         kind => (Some(format!("a program of type {kind}, not XDP")), Vec::new(), Vec::new()),
     };
     let card = matches!(entry.kind, ProgramKind::Xdp | ProgramKind::Unknown)
-        .then(|| card(request, index, object));
+        .then(|| card(request, index, object, stop));
     let subprogram = |s: &slowpath_bpf::Subprogram| ShownSubprogram {
         name: s.name.clone(),
         first: s.first,

@@ -24,12 +24,13 @@ mod walk;
 
 use crate::Error;
 use crate::compile::Compilation;
-use crate::frontend::parse_object;
 use crate::options::Request;
+use crate::stages;
 use ask::{Answer, Ask};
 use limits::Limits;
 use serde::Serialize;
 use slowpath_nfp::{Listing, MapAbi};
+use slowpath_stop::Stop;
 use std::collections::BTreeSet;
 use std::time::Instant;
 use twins::Twins;
@@ -69,15 +70,24 @@ pub struct Verification {
     pub seconds: f64,
 }
 
-/// Compiles the program that a request is about for the card, and verifies the result. `stop` is
-/// polled; the deadline is that of the options.
+/// Compiles the program that a request is about for the card, and verifies the result. What is
+/// known by the time that `stop` says so is the result.
 ///
 /// # Errors
 /// When the object cannot be read, or the card cannot run the program.
-pub fn verify(request: &Request, stop: &dyn Fn() -> bool) -> Result<Verification, Error> {
-    let object = parse_object(&request.data)?;
-    let compilation = Compilation::of(request, &object)?;
-    Job::new(request, stop).run(&object, &compilation, &compilation.compiled.listing)
+pub fn verify(request: &Request, stop: &Stop) -> Result<Verification, Error> {
+    let object = request.object()?;
+    match Compilation::of(request, &object, stop) {
+        Ok(compilation) => {
+            let listing = &compilation.compiled.listing;
+            Job::new(request, stop).run(&object, &compilation, listing)
+        }
+        Err(Error::Stopped { .. }) => {
+            let undecided = Ask::new(stop).over().map(str::to_owned).into_iter().collect();
+            Ok(Verification { undecided, ..Verification::default() })
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Verifies another listing than the one that is compiled here, such as one that a driver dumped.
@@ -87,10 +97,10 @@ pub fn verify(request: &Request, stop: &dyn Fn() -> bool) -> Result<Verification
 pub fn verify_listing(
     request: &Request,
     listing: &[u8],
-    stop: &dyn Fn() -> bool,
+    stop: &Stop,
 ) -> Result<Verification, Error> {
-    let object = parse_object(&request.data)?;
-    let compilation = Compilation::of(request, &object)?;
+    let object = request.object()?;
+    let compilation = Compilation::of(request, &object, stop)?;
     let listing =
         slowpath_nfp::parse_bytes(listing).map_err(|error| Error::Input(error.to_string()))?;
     Job::new(request, stop).run(&object, &compilation, &listing)
@@ -98,16 +108,16 @@ pub fn verify_listing(
 
 struct Job<'a> {
     request: &'a Request,
-    ask: Result<Ask<'a>, Error>,
+    stop: &'a Stop,
     started: Instant,
     found: Verification,
 }
 
 impl<'a> Job<'a> {
-    fn new(request: &'a Request, stop: &'a dyn Fn() -> bool) -> Self {
+    fn new(request: &'a Request, stop: &'a Stop) -> Self {
         let started = Instant::now();
-        let ask = Ask::new(stop, request.options.deadline_seconds, started);
-        Job { request, ask, started, found: Verification::default() }
+        stop.enter(stages::VERIFYING);
+        Job { request, stop, started, found: Verification::default() }
     }
 
     fn run(
@@ -125,8 +135,8 @@ impl<'a> Job<'a> {
         }
         let mtu = self.request.options.mtu;
         let packets = (SHORTEST, if mtu == 0 { 1500 } else { mtu });
-        let mut twins = Twins::new(object, &compilation.linked, listing, packets)?;
-        let mut ask = std::mem::replace(&mut self.ask, Err(Error::Stopped("done")))?;
+        let mut twins = Twins::new(object, &compilation.linked, listing, packets, self.stop)?;
+        let mut ask = Ask::new(self.stop);
         let mut limits = Limits::of(&compilation.linked, &twins);
         let complete = self.paths(&mut twins, &mut limits, &mut ask)?;
         let undecided = !self.found.undecided.is_empty();

@@ -16,7 +16,8 @@ fn listing(data: &[u8], options: &Options) -> Result<String, String> {
         options: options.clone(),
         ..Request::default()
     };
-    let text = slowpath::compile(&request).map_err(|error| error.to_string())?;
+    let text =
+        slowpath::compile(&request, &slowpath::Stop::never()).map_err(|error| error.to_string())?;
     let shown: Value = serde_json::from_str(&text).expect("JSON");
     Ok(shown["listing"].as_str().expect("a listing").to_owned())
 }

@@ -17,6 +17,7 @@ use slowpath_search::{
     CostGraph, Event, Head, Metric, Search, Tactics, Trying, UnrollLimits, Unrolled, unroll,
 };
 use slowpath_smt::{BitSolver, Proof, Solver, Z3Solver};
+use slowpath_stop::Stop;
 use slowpath_target::CostModel;
 use std::rc::Rc;
 use std::time::Duration;
@@ -98,7 +99,7 @@ fn oracle() -> Z3Solver {
 }
 
 fn unrolled(program: &Rc<Program>) -> Unrolled {
-    unroll(Rc::clone(program), &UnrollLimits::default(), &|| false).expect("unrolls")
+    unroll(Rc::clone(program), &UnrollLimits::default(), &Stop::never()).expect("unrolls")
 }
 
 /// The slowest path that the search finds has to be the slowest of all. Returns whether it was found

@@ -1,7 +1,7 @@
 //! Loops of BPF programs whose bounds follow from the program: `objects/loops.bpf.c` says which.
 
 use serde_json::Value;
-use slowpath::{ShowRequest, show};
+use slowpath::{ShowRequest, Stop, show};
 use std::path::PathBuf;
 
 /// Rounds of the loops of each program, in the order of their first instructions.
@@ -27,7 +27,7 @@ fn bounds_are_the_numbers_of_rounds() {
         deadline_seconds: 300.0,
         ..ShowRequest::default()
     };
-    let shown = show(&request, &|| false).expect("it is an object");
+    let shown = show(&request, &Stop::never()).expect("it is an object");
     let shown: Value = serde_json::from_str(&shown).expect("it is JSON");
     let programs = shown["programs"].as_array().expect("a list");
     let rounds = |program: &Value| -> Vec<Option<u64>> {

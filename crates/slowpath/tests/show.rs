@@ -1,7 +1,7 @@
 //! What `show` says of the example objects, and of what is no object.
 
 use serde_json::Value;
-use slowpath::{Kernel, ShowRequest};
+use slowpath::{Kernel, ShowRequest, Stop};
 use std::path::PathBuf;
 
 fn folder(name: &str) -> PathBuf {
@@ -18,7 +18,7 @@ fn show(path: &str) -> Value {
         listing: true,
         ..ShowRequest::default()
     };
-    let text = slowpath::show(&request, &|| false).expect("the object can be shown");
+    let text = slowpath::show(&request, &Stop::never()).expect("the object can be shown");
     serde_json::from_str(&text).expect("JSON")
 }
 
@@ -82,7 +82,7 @@ fn broken_input_is_an_error_of_one_line() {
     let data = std::fs::read(folder("examples/flow_monitor.bpf.o")).expect("the object exists");
     let message = |data: &[u8]| {
         let request = ShowRequest { data: data.to_vec(), ..ShowRequest::default() };
-        let error = slowpath::show(&request, &|| false).expect_err("broken").to_string();
+        let error = slowpath::show(&request, &Stop::never()).expect_err("broken").to_string();
         assert!(!error.contains('\n'), "{error}");
         error
     };

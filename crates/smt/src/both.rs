@@ -1,11 +1,11 @@
 //! Two solvers asked the same questions, for tests: answers of the first, which the second must not
 //! contradict.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::SolverError;
 use crate::pool::TermPool;
-use crate::solver::{Interrupter, Outcome, Solver, SolverStatistics};
+use crate::solver::{Outcome, Solver, SolverStatistics};
 use crate::term::TermId;
 
 /// Answers as `first` does and compares with `second`: no answer "unsatisfiable" of one where the
@@ -57,18 +57,9 @@ impl<A: Solver, B: Solver> Solver for Both<A, B> {
     }
 
     /// Stops the first; the second stops at its time limit.
-    fn interrupter(&self) -> Interrupter {
-        self.first.interrupter()
-    }
-
     fn set_time_limit(&mut self, limit: Option<Duration>) {
         self.first.set_time_limit(limit);
         self.second.set_time_limit(limit);
-    }
-
-    fn set_deadline(&mut self, deadline: Option<Instant>) {
-        self.first.set_deadline(deadline);
-        self.second.set_deadline(deadline);
     }
 
     fn set_brief(&mut self, brief: bool) {

@@ -20,7 +20,6 @@ mod mixing;
 mod pin;
 mod session;
 mod shape;
-pub(crate) mod stop;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod view;
@@ -29,11 +28,13 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use slowpath_stop::Stop;
+
 use crate::error::SolverError;
 use crate::eval::Evaluator;
 use crate::model::Model;
 use crate::pool::{FastSet, TermPool};
-use crate::solver::{Interrupter, Outcome, Solver, SolverStatistics};
+use crate::solver::{Outcome, Solver, SolverStatistics};
 use crate::term::{ArrayId, TermId};
 use engine::{Effort, Engine};
 use gradual::Answer;
@@ -41,7 +42,6 @@ use inputs::Inputs;
 use pin::{Pins, ROUNDS, Tools};
 use session::Session;
 use shape::{Memory, Recalled};
-use stop::Stop;
 use view::View;
 
 /// Decides conditions with an engine.
@@ -57,9 +57,7 @@ pub(crate) struct Layered<E> {
     pins: Pins,
     /// Opaque terms of conditions that an exact check decided more easily.
     stubborn: FastSet<TermId>,
-    interrupter: Interrupter,
     time_limit: Option<Duration>,
-    deadline: Option<Instant>,
     /// Whether to give up on what is not decided quickly.
     brief: bool,
     statistics: SolverStatistics,
@@ -85,9 +83,7 @@ impl<E: Engine> Layered<E> {
             memory: Memory::default(),
             pins: Pins::default(),
             stubborn: FastSet::default(),
-            interrupter: Interrupter::default(),
             time_limit: None,
-            deadline: None,
             brief: false,
             statistics: SolverStatistics::default(),
         }
@@ -98,8 +94,6 @@ impl<E: Engine> Layered<E> {
         pool: &mut TermPool,
         assumptions: &[TermId],
     ) -> Result<Outcome, SolverError> {
-        let limit = self.time_limit.and_then(|limit| Instant::now().checked_add(limit));
-        let deadline = [limit, self.deadline].into_iter().flatten().min();
         let mut active: Vec<(usize, TermId)> = Vec::new();
         let mut seen: FastSet<TermId> = FastSet::default();
         for (index, &term) in assumptions.iter().enumerate() {
@@ -114,8 +108,7 @@ impl<E: Engine> Layered<E> {
                 None => {}
             }
         }
-        let interrupter = self.interrupter.clone();
-        let stop = Stop { interrupter: &interrupter, deadline };
+        let stop = pool.stop().within(self.time_limit);
         let terms: Vec<TermId> = active.iter().map(|&(_, term)| term).collect();
         let outcome = self.decide_groups(pool, &terms, &stop)?;
         Ok(match outcome {
@@ -133,7 +126,7 @@ impl<E: Engine> Layered<E> {
         &mut self,
         pool: &mut TermPool,
         terms: &[TermId],
-        stop: &Stop<'_>,
+        stop: &Stop,
     ) -> Result<Outcome, SolverError> {
         loop {
             let mut models: Vec<Model> = Vec::new();
@@ -167,10 +160,10 @@ impl<E: Engine> Layered<E> {
         &mut self,
         pool: &mut TermPool,
         terms: &[TermId],
-        stop: &Stop<'_>,
+        stop: &Stop,
     ) -> Result<Outcome, SolverError> {
         if let Some(reason) = stop.reason() {
-            return Ok(Outcome::Unknown(reason.to_owned()));
+            return Ok(Outcome::Unknown(reason.to_string()));
         }
         let inputs = self.inputs.all(pool, terms);
         let shape = shape::shape(pool, &inputs, terms);
@@ -198,7 +191,7 @@ impl<E: Engine> Layered<E> {
         &mut self,
         pool: &mut TermPool,
         terms: &[TermId],
-        stop: &Stop<'_>,
+        stop: &Stop,
     ) -> Result<Outcome, SolverError> {
         let opaque = self.coarse.view.opaque(pool, terms);
         if opaque.is_empty() {
@@ -244,7 +237,7 @@ impl<E: Engine> Layered<E> {
         terms: &[TermId],
         effort: Effort,
         rounds: Range<u64>,
-        stop: &Stop<'_>,
+        stop: &Stop,
     ) -> Result<Option<Outcome>, SolverError> {
         let (session, inputs) = (&mut self.coarse, &mut self.inputs);
         session.set_effort(effort);
@@ -307,16 +300,8 @@ impl<E: Engine> Solver for Layered<E> {
         outcome
     }
 
-    fn interrupter(&self) -> Interrupter {
-        self.interrupter.clone()
-    }
-
     fn set_time_limit(&mut self, limit: Option<Duration>) {
         self.time_limit = limit;
-    }
-
-    fn set_deadline(&mut self, deadline: Option<Instant>) {
-        self.deadline = deadline;
     }
 
     fn set_brief(&mut self, brief: bool) {

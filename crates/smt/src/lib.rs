@@ -44,7 +44,7 @@ pub use crate::pool::TermPool;
 #[cfg(feature = "proof")]
 pub use crate::proof::{Checker, ClauseSolver, Event, Fault, Proof, Trace};
 pub use crate::simplify::sum::Sum;
-pub use crate::solver::{Interrupter, Outcome, Solver, SolverStatistics};
+pub use crate::solver::{Outcome, Solver, SolverStatistics};
 pub use crate::term::{ArrayId, Node, TermId, VarId};
 pub use crate::unsat_core::minimise_core;
 #[cfg(feature = "z3")]

@@ -49,7 +49,7 @@ impl Input {
 /// values an unknown or a byte of an array may have, or more of them; what `start` does not assign,
 /// or not so, begins with the least of these.
 ///
-/// The work is linear in the size of the conditions, and for every condition to be mended in the
+/// None either when the pool's stop says so. The work is linear in the size of the conditions, and for every condition to be mended in the
 /// size of what depends on the input that is changed.
 pub fn nearby_model(
     pool: &TermPool,
@@ -72,6 +72,9 @@ pub fn nearby_model(
     network.forget_changes();
     let rounds = FEW_ROUNDS + 2 * violated.len();
     for round in 0..rounds {
+        if pool.stop().reason().is_some() {
+            return None;
+        }
         // Conditions late on a path are the ones that have just been added.
         let Some(&worst) = violated.last() else { return Some(network.into_model()) };
         let changes = (0..2).find_map(|other| {

@@ -4,6 +4,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
+use slowpath_stop::Stop;
+
 use crate::array::Array;
 use crate::domain::{Domain, mask, transfer};
 use crate::semantics::{self, Operands};
@@ -40,12 +42,25 @@ pub struct TermPool {
     pub(crate) depth: u32,
     /// Constructor calls left to the outermost one; see `simplify`.
     pub(crate) fuel: u32,
+    /// When work on the terms has to end.
+    stop: Stop,
 }
 
 impl TermPool {
     /// A pool without terms.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Has all work on these terms end when `stop` says so: checks of solvers, searches for models.
+    /// Terms can be made all the same.
+    pub fn set_stop(&mut self, stop: Stop) {
+        self.stop = stop;
+    }
+
+    /// When work on these terms has to end.
+    pub fn stop(&self) -> &Stop {
+        &self.stop
     }
 
     /// Number of distinct terms made so far, intermediate ones of simplification included.

@@ -1,9 +1,7 @@
 //! What every solver back end offers. Back ends are told nothing about programs: they get 1-bit
 //! terms and say whether these can all be set at once.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::SolverError;
 use crate::model::Model;
@@ -37,42 +35,13 @@ pub struct SolverStatistics {
     pub seconds: f64,
 }
 
-/// Stops the running check of a solver, and all later ones until [`reset`](Self::reset), from any
-/// thread: they return [`Outcome::Unknown`].
-#[derive(Clone, Debug, Default)]
-pub struct Interrupter {
-    stop: Arc<AtomicBool>,
-}
-
-impl Interrupter {
-    /// Asks for a stop.
-    pub fn interrupt(&self) {
-        self.stop.store(true, Ordering::SeqCst);
-    }
-
-    /// Lets checks run again.
-    pub fn reset(&self) {
-        self.stop.store(false, Ordering::SeqCst);
-    }
-
-    /// Whether anyone else holds a handle.
-    #[cfg(feature = "z3")]
-    pub(crate) fn is_shared(&self) -> bool {
-        Arc::strong_count(&self.stop) > 1
-    }
-
-    /// Whether a stop has been asked for.
-    pub fn is_interrupted(&self) -> bool {
-        self.stop.load(Ordering::SeqCst)
-    }
-}
-
 /// A decision procedure for conjunctions of 1-bit terms.
 ///
 /// A solver belongs to one pool: the ids of every check must come from the same one.
 pub trait Solver {
     /// Whether the unknowns can have values, within their domains, under which all `assumptions`
-    /// are set. What was learnt in one check is used in later ones.
+    /// are set. What was learnt in one check is used in later ones. When the pool's stop says so
+    /// ([`TermPool::stop`]), the answer is [`Outcome::Unknown`].
     ///
     /// # Errors
     ///
@@ -83,14 +52,8 @@ pub trait Solver {
         assumptions: &[TermId],
     ) -> Result<Outcome, SolverError>;
 
-    /// A handle that other threads can stop checks with.
-    fn interrupter(&self) -> Interrupter;
-
     /// The longest that one check may take; `None` for no limit.
     fn set_time_limit(&mut self, limit: Option<Duration>);
-
-    /// When all checks have to end, running or not begun; `None` for never.
-    fn set_deadline(&mut self, deadline: Option<Instant>);
 
     /// Whether to answer "unknown" to what takes more than some tens of milliseconds, measured in
     /// steps of the solver's own, so that it is the same every time. A solver starts without.

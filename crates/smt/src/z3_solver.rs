@@ -8,12 +8,12 @@ mod tests;
 mod translate;
 mod watch;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::SolverError;
 use crate::layered::Layered;
 use crate::pool::TermPool;
-use crate::solver::{Interrupter, Outcome, Solver, SolverStatistics};
+use crate::solver::{Outcome, Solver, SolverStatistics};
 use crate::term::TermId;
 use engine::Engine;
 
@@ -46,16 +46,8 @@ impl Solver for Z3Solver {
         self.layers.check(pool, assumptions)
     }
 
-    fn interrupter(&self) -> Interrupter {
-        self.layers.interrupter()
-    }
-
     fn set_time_limit(&mut self, limit: Option<Duration>) {
         self.layers.set_time_limit(limit);
-    }
-
-    fn set_deadline(&mut self, deadline: Option<Instant>) {
-        self.layers.set_deadline(deadline);
     }
 
     fn set_brief(&mut self, brief: bool) {

@@ -1,5 +1,6 @@
 //! Why a program cannot be lifted: one line with the place, the cause and a way out.
 
+use slowpath_stop::Reason;
 use thiserror::Error;
 
 use crate::BpfProgram;
@@ -13,20 +14,34 @@ pub struct LiftError {
     place: String,
     /// Slot of the instruction in the linked program.
     pub insn: Option<usize>,
+    /// Why lifting was given up before it was done, if it was.
+    pub stopped: Option<Reason>,
     what: String,
     hint: String,
 }
 
 impl LiftError {
+    /// It is time to give up.
+    pub(super) fn stop(reason: Reason) -> Self {
+        let what = format!("{reason} before the program was understood");
+        LiftError { stopped: Some(reason), ..LiftError::program(what, "give it more") }
+    }
+
     /// An error that no single instruction is to blame for.
     pub(super) fn program(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        LiftError { place: String::new(), insn: None, what: what.into(), hint: hint.into() }
+        LiftError {
+            place: String::new(),
+            insn: None,
+            stopped: None,
+            what: what.into(),
+            hint: hint.into(),
+        }
     }
 
     /// An error at a slot of a program.
     pub(super) fn at(program: &BpfProgram, slot: usize, cause: Cause) -> Self {
         let place = format!("{}: ", program.place_text(slot));
-        LiftError { place, insn: Some(slot), what: cause.what, hint: cause.hint }
+        LiftError { place, insn: Some(slot), stopped: None, what: cause.what, hint: cause.hint }
     }
 }
 

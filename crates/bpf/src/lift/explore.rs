@@ -6,6 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use slowpath_stop::Ticker;
+
 use super::LiftOptions;
 use super::error::LiftError;
 use super::frame::{Frame, Phase, Place};
@@ -16,6 +18,8 @@ use crate::{BpfProgram, Object};
 
 /// How many ways to one block are told apart.
 const WAYS: usize = 64;
+/// Ways followed between two looks at whether to give up.
+const TURNS: u32 = 16;
 /// After so many blocks, no more ways are told apart.
 const BLOCKS: usize = 20_000;
 
@@ -36,7 +40,9 @@ pub(super) fn explore(
     let mut seen: HashMap<Place, Vec<Rc<State>>> = HashMap::new();
     let mut pending = vec![(start, Rc::new(State::start()), 0)];
     let (mut stretches, mut blocks) = (0, 0);
+    let mut ticker = Ticker::new(TURNS);
     while let Some((place, state, stretch)) = pending.pop() {
+        ticker.tick(&options.stop).map_err(LiftError::stop)?;
         let known = seen.entry(place).or_default();
         if known.iter().any(|known| covers(known, &state)) {
             continue;

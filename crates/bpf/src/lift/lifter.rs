@@ -8,6 +8,8 @@ use slowpath_ir::{
     Block, BlockId, CostClassId, CostEvent, Edge, Emit, InsnIdx, Operand, Target, Terminator,
 };
 
+use slowpath_stop::Ticker;
+
 use super::LiftOptions;
 use super::arrivals::Arrivals;
 use super::error::{Cause, LiftError, VERIFIER};
@@ -22,6 +24,8 @@ use crate::{BpfProgram, Object};
 
 /// Blocks after which a program is refused rather than inlined further.
 const MAX_BLOCKS: usize = 200_000;
+/// Instructions between two looks at whether to give up.
+pub(super) const INSTRUCTIONS: u32 = 64;
 /// Deepest nesting of calls (`MAX_CALL_FRAMES` of the kernel).
 const MAX_FRAMES: u8 = 8;
 
@@ -74,6 +78,7 @@ pub(super) struct Lifter<'a> {
     pub stretch: u32,
     /// How many frames are around each block.
     pub depths: Vec<u8>,
+    ticker: Ticker,
 }
 
 impl<'a> Lifter<'a> {
@@ -99,6 +104,7 @@ impl<'a> Lifter<'a> {
             before: Before::new(),
             stretch: 0,
             depths: Vec::new(),
+            ticker: Ticker::new(INSTRUCTIONS),
         };
         lifter.add_unit(program.clone());
         lifter
@@ -207,6 +213,7 @@ impl<'a> Lifter<'a> {
         let unit = self.frames.get(place.frame).unit;
         let mut at = place;
         loop {
+            self.ticker.tick(&self.options.stop).map_err(LiftError::stop)?;
             let insn = self.number(unit, at.slot);
             self.machine.emit.begin_insn(insn.index(), self.called(at));
             if at.phase == Phase::Start {

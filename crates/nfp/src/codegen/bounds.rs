@@ -8,7 +8,8 @@ use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{Call, Insn, Register, Source};
 use slowpath_bpf::lift::{Lifted, RegisterValue, Registers};
 use slowpath_ir::{BlockId, Reg};
-use slowpath_ranges::{Domain, Memory, Options, Ranges, analyze_with};
+use slowpath_ranges::{Domain, Memory, Options, Ranges, analyze_until};
+use slowpath_stop::{Reason, Stop};
 
 use super::helper::ADJUST_HEAD;
 
@@ -42,14 +43,20 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub fn of(program: &BpfProgram, lifted: &Lifted, registers: &Registers) -> Self {
+    pub fn of(
+        program: &BpfProgram,
+        lifted: &Lifted,
+        registers: &Registers,
+        stop: &Stop,
+    ) -> Result<Self, Reason> {
         let names = Names::new(lifted);
         let keep: Vec<Reg> = names.regs.values().copied().collect();
         let undecided = pointer_comparisons(program, lifted, registers);
         let options = Options { memory: Memory::Slots, keep: &keep, undecided: &undecided };
-        let ranges = analyze_with(&lifted.program, &options);
+        let ranges = analyze_until(&lifted.program, &options, stop)?;
         let live = live(program, lifted, registers, &ranges);
-        Facts { live, bounds: bounds(program, lifted, registers, &ranges, &names) }
+        let bounds = bounds(program, lifted, registers, &ranges, &names);
+        Ok(Facts { live, bounds })
     }
 }
 

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use slowpath_bpf::insn::{Call, Insn, Register};
-use slowpath_bpf::lift::{Lifted, Offset, RegisterValue, Registers};
+use slowpath_bpf::lift::{Offset, RegisterValue, Registers};
 use slowpath_bpf::{BpfProgram, MapDef, Object};
+use slowpath_stop::{Reason, Stop};
 
 use super::bounds::{Bounds, Facts};
 use super::zero_extension;
@@ -85,13 +86,14 @@ impl<'a> Plan<'a> {
     pub fn new(
         object: &'a Object,
         program: &'a BpfProgram,
-        lifted: &Lifted,
         registers: &'a Registers,
-    ) -> Self {
-        let Facts { live, bounds } = Facts::of(program, lifted, registers);
+        facts: Facts,
+        stop: &Stop,
+    ) -> Result<Self, Reason> {
+        let Facts { live, bounds } = facts;
         let targets: BTreeSet<usize> =
             program.insns.iter().enumerate().filter_map(|(at, insn)| target(at, insn)).collect();
-        let extension = zero_extension::analyze(program, registers, &live);
+        let extension = zero_extension::analyze(program, registers, &live, stop)?;
         let steps = program.insns.iter().enumerate().map(|(slot, &insn)| Step {
             insn,
             skipped: !live.contains(&slot),
@@ -108,7 +110,7 @@ impl<'a> Plan<'a> {
         let mut plan = Plan { object, program, registers, live, steps, functions: Vec::new() };
         plan.functions = plan.functions();
         plan.drop_decided_jumps();
-        plan
+        Ok(plan)
     }
 
     /// Whether the verifier visits the instruction at a slot.

@@ -9,6 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{AluOp, Call, Insn, Register, Size, Source, Width};
 use slowpath_bpf::lift::{RegisterValue, Registers};
+use slowpath_stop::{Reason, Stop, Ticker};
+
+/// Slots followed between two looks at whether to stop.
+const SLOTS: u32 = 16;
 
 /// For `r0` to `r9`: the slots of the 32-bit results that it may hold.
 type Definitions = [BTreeSet<usize>; 10];
@@ -26,16 +30,19 @@ pub(super) fn analyze(
     program: &BpfProgram,
     registers: &Registers,
     live: &BTreeSet<usize>,
-) -> ZeroExtension {
+    stop: &Stop,
+) -> Result<ZeroExtension, Reason> {
     let mut analysis =
         Analysis { program, registers, live, entering: BTreeMap::new(), needed: BTreeSet::new() };
     let mut pending = BTreeSet::from([0]);
     analysis.entering.insert(0, Definitions::default());
+    let mut ticker = Ticker::new(SLOTS);
     while let Some(slot) = pending.pop_first() {
+        ticker.tick(stop)?;
         pending.extend(analysis.step(slot));
     }
     let unextended = analysis.unextended();
-    ZeroExtension { needed: analysis.needed, unextended }
+    Ok(ZeroExtension { needed: analysis.needed, unextended })
 }
 
 struct Analysis<'a> {

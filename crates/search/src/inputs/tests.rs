@@ -86,7 +86,8 @@ fn what_does_not_matter_never_changes_the_path() {
     for _ in 0..PROGRAMS {
         let statements = statements().new_tree(&mut runner).expect("nothing is filtered").current();
         let program = compile(&statements, SHAPE);
-        let unrolled = unroll(Rc::new(program), &UnrollLimits::default(), &|| false);
+        let unrolled =
+            unroll(Rc::new(program), &UnrollLimits::default(), &slowpath_stop::Stop::never());
         let unrolled = unrolled.expect("it unrolls");
         let program = unrolled.machine.program();
         let Some(slice) = Slice::of(&unrolled) else { continue };

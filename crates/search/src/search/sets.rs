@@ -26,7 +26,8 @@ impl<S: Solver> Search<S> {
         let nogoods = (&mut self.nogoods, open.length);
         let (graph, room) = (self.folded.graph(), &mut self.room);
         let relaxation = &mut ascent.relaxation;
-        relaxation.tighten(graph, &self.allowed, nogoods, room);
+        let stop = self.unrolled.machine.pool.stop();
+        relaxation.tighten(graph, &self.allowed, nogoods, room, stop);
         let better = relaxation.bound(graph, &self.allowed, room).is_none_or(|b| b < open.ticks);
         ascent.tried(better);
         if better {
@@ -78,12 +79,16 @@ impl<S: Solver> Search<S> {
     }
 
     /// Queues the parts of an open node that lack at least one of `arcs`: each forbids one of them
-    /// and requires those before it.
+    /// and requires those before it. When it is time to stop, the whole node stays.
     fn split(&mut self, open: &Open, arcs: &[u32]) {
         let required: BTreeSet<u32> =
             decisions(&open.decisions).filter(|d| d.required).map(|d| d.arc).collect();
         let mut before = open.decisions.clone();
         for &arc in arcs.iter().filter(|arc| !required.contains(arc)) {
+            if self.unrolled.machine.pool.stop().reason().is_some() {
+                self.queue.push(open.clone());
+                return;
+            }
             let decided = decide(&before, arc, false);
             self.open(open.length, open.component, decided, Some(open.slowness));
             before = decide(&before, arc, true);

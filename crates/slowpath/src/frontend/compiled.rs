@@ -1,20 +1,23 @@
 //! BPF objects on a SmartNIC: compiled for it, and the listing lifted. Instructions of the listing
 //! keep the source lines of those that they are for.
 
-use super::{Functions, Lifted, Origins, object};
+use super::{Functions, Lifted, Origins};
 use crate::Error;
 use crate::compile::Compilation;
 use crate::options::Request;
+use crate::stages;
 use slowpath_bpf::insn::{Imm64, Insn};
 use slowpath_bpf::lift::{Keying, Layout, MapLayout};
 use slowpath_bpf::{BpfProgram, LineInfo, MapDef, Object};
 use slowpath_ir::{Program, RegionId, RegionKind, SourceLocation};
 use slowpath_nfp::MapAbi;
+use slowpath_stop::Stop;
 
 /// Compiles and lifts the program that a request is about.
-pub(super) fn lift(request: &Request, packets: (u16, u16)) -> Result<Lifted, Error> {
-    let object = object::parse(&request.data)?;
-    let Compilation { linked, compiled, abi } = Compilation::of(request, &object)?;
+pub(super) fn lift(request: &Request, packets: (u16, u16), stop: &Stop) -> Result<Lifted, Error> {
+    let object = request.object()?;
+    let Compilation { linked, compiled, abi } = Compilation::of(request, &object, stop)?;
+    stop.enter(stages::LIFTING);
     let options = slowpath_nfp::LiftOptions {
         min_packet: packets.0,
         max_packet: packets.1,

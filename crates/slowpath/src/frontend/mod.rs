@@ -4,14 +4,16 @@ mod compiled;
 mod listing;
 mod object;
 
-pub use object::{Kernel, ProgramInfo, programs};
+pub use object::{Kernel, ProgramInfo, programs, read_object};
 pub(crate) use object::{lift as lift_object, link as link_object, parse as parse_object};
 
 use crate::Error;
 use crate::options::Request;
+use crate::stages;
 use slowpath_bpf::LineInfo;
 use slowpath_bpf::lift::Layout;
 use slowpath_ir::Program;
+use slowpath_stop::Stop;
 use slowpath_target::{InstructionSet, Target};
 
 /// Where instructions come from, by their numbers.
@@ -92,8 +94,8 @@ pub(crate) fn is_object(data: &[u8]) -> bool {
 
 /// The name of the program that a request is about, as far as that can be told without analysis.
 pub(crate) fn name(request: &Request) -> Named {
-    if is_object(&request.data)
-        && let Ok(entry) = object::entry(&request.data, request.program)
+    if request.is_object()
+        && let Ok(entry) = object::entry(request)
     {
         let kind = Some(entry.kind.to_string());
         return Named { name: entry.name, section: Some(entry.section), kind };
@@ -107,12 +109,13 @@ pub(crate) fn lift(
     request: &Request,
     target: &Target,
     packets: (u16, u16),
+    stop: &Stop,
 ) -> Result<Lifted, Error> {
-    match (is_object(&request.data), target.instruction_set) {
+    match (request.is_object(), target.instruction_set) {
         (true, InstructionSet::Bpf) => {
-            return object::lift(request, &object::parse(&request.data)?, packets);
+            return object::lift(request, &*request.object()?, packets, stop);
         }
-        (true, InstructionSet::Nfp) => return compiled::lift(request, packets),
+        (true, InstructionSet::Nfp) => return compiled::lift(request, packets, stop),
         (false, InstructionSet::Nfp) => {}
         (false, InstructionSet::Bpf) => {
             let what = format!(
@@ -128,6 +131,7 @@ pub(crate) fn lift(
             "a listing does not say which maps it uses: --maps is for BPF objects".into(),
         ));
     }
+    stop.enter(stages::LIFTING);
     listing::lift(&file_stem(&request.file), &request.data, packets)
 }
 

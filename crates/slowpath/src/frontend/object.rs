@@ -2,9 +2,10 @@
 
 use super::{Functions, Lifted, Origins};
 use crate::options::Request;
-use crate::{Error, assume, contents};
+use crate::{Error, assume, contents, stages};
 use slowpath_bpf::lift::{self, LiftOptions};
 use slowpath_bpf::{BpfProgram, Btf, Object, ProgramEntry, ProgramKind};
+use slowpath_stop::Stop;
 
 /// A program of an object, for choosing.
 #[derive(Clone, Debug)]
@@ -58,10 +59,15 @@ pub fn programs(data: &[u8]) -> Result<Option<Vec<ProgramInfo>>, Error> {
     Ok(Some(object.programs.iter().enumerate().map(info).collect()))
 }
 
-/// The program with this number.
-pub(super) fn entry(data: &[u8], program: usize) -> Result<ProgramEntry, Error> {
-    let object = parse(data)?;
-    object.programs.get(program).cloned().ok_or_else(|| missing(program))
+/// The object in `data`, for [`Request::object`]; `None` when it is none, or cannot be read.
+pub fn read_object(data: &[u8]) -> Option<Object> {
+    super::is_object(data).then(|| parse(data).ok())?
+}
+
+/// The program that a request is about.
+pub(super) fn entry(request: &Request) -> Result<ProgramEntry, Error> {
+    let entry = request.object()?.programs.get(request.program).cloned();
+    entry.ok_or_else(|| missing(request.program))
 }
 
 /// The program of `object` that a request is about, with everything resolved.
@@ -80,11 +86,15 @@ pub(crate) fn lift(
     request: &Request,
     object: &Object,
     packets: (u16, u16),
+    stop: &Stop,
 ) -> Result<Lifted, Error> {
     let linked = link(request, object)?;
-    let options = options(request, object, packets)?;
-    let lifted =
-        lift::lift(object, &linked, &options).map_err(|error| Error::Input(error.to_string()))?;
+    stop.enter(stages::LIFTING);
+    let options = LiftOptions { stop: stop.clone(), ..options(request, object, packets)? };
+    let lifted = lift::lift(object, &linked, &options).map_err(|error| match error.stopped {
+        Some(reason) => Error::stopped(reason, stop),
+        None => Error::Input(error.to_string()),
+    })?;
     Ok(Lifted {
         program: lifted.program,
         layout: Some(lifted.layout),

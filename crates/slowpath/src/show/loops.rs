@@ -5,9 +5,9 @@ use crate::loops;
 use serde::Serialize;
 use slowpath_ir::{BlockId, FlowGraph, Program};
 use slowpath_search::{SearchError, UnrollLimits, Unrolled, unroll};
+use slowpath_stop::{Reason, Stop};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
 
 /// A loop, named by its first instruction. A loop in a function that is called several times is
 /// one.
@@ -27,20 +27,17 @@ pub(super) struct ShownLoop {
 /// Iterations of loops without a bound, to get on to the others.
 const FEW: u32 = 2;
 
-pub(super) fn of(lifted: &Lifted, seconds: f64, stop: &dyn Fn() -> bool) -> Vec<ShownLoop> {
+pub(super) fn of(lifted: &Lifted, stop: &Stop) -> Vec<ShownLoop> {
     let Ok(flow) = FlowGraph::of(&lifted.program) else { return Vec::new() };
     let header = |block: BlockId| lifted.program.block(block).first.0;
     let mut known: BTreeMap<u32, Result<u64, String>> = BTreeMap::new();
     if flow.loops.is_empty() {
         return Vec::new();
     }
-    let started = Instant::now();
-    let allowed = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
-    let stop = || stop() || started.elapsed() >= allowed;
     let program = Rc::new(lifted.program.clone());
     let mut limits = UnrollLimits::default();
     let failure = loop {
-        match unroll(Rc::clone(&program), &limits, &stop) {
+        match unroll(Rc::clone(&program), &limits, stop) {
             Ok(unrolled) => {
                 count(&lifted.program, &flow, &unrolled, &mut known);
                 break None;
@@ -58,7 +55,12 @@ pub(super) fn of(lifted: &Lifted, seconds: f64, stop: &dyn Fn() -> bool) -> Vec<
                 limits.at.push((location, FEW));
                 limits.underivable.push(location);
             }
-            Err(SearchError::Stopped) => break Some("not found in time (--deadline)".to_owned()),
+            Err(SearchError::Stopped(Reason::Memory)) => {
+                break Some("not found within the memory limit (--memory)".to_owned());
+            }
+            Err(SearchError::Stopped(_)) => {
+                break Some("not found in time (--deadline)".to_owned());
+            }
             Err(error) => break Some(error.to_string()),
         }
     };

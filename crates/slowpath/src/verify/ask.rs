@@ -3,7 +3,8 @@
 use super::products::Products;
 use crate::Error;
 use slowpath_smt::{BitSolver, Model, Outcome, Solver, TermId, TermPool};
-use std::time::{Duration, Instant};
+use slowpath_stop::{Reason, Stop};
+use std::time::Duration;
 
 /// Longest time for one question; of what is left, at most a quarter.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -21,31 +22,22 @@ pub(super) enum Answer {
 /// The solver and its limits.
 pub(super) struct Ask<'a> {
     solver: BitSolver,
-    stop: &'a dyn Fn() -> bool,
-    deadline: Option<Instant>,
+    stop: &'a Stop,
     products: Products,
 }
 
 impl<'a> Ask<'a> {
-    pub fn new(
-        stop: &'a dyn Fn() -> bool,
-        seconds: Option<f64>,
-        started: Instant,
-    ) -> Result<Self, Error> {
-        let limit = seconds.map(|s| Duration::try_from_secs_f64(s.max(0.0)));
-        let deadline = limit.and_then(|limit| started.checked_add(limit.ok()?));
-        Ok(Ask { solver: BitSolver::new(), stop, deadline, products: Products::default() })
+    pub fn new(stop: &'a Stop) -> Self {
+        Ask { solver: BitSolver::new(), stop, products: Products::default() }
     }
 
     /// Why the work has to end now, if it has to.
     pub fn over(&self) -> Option<&'static str> {
-        if (self.stop)() {
-            Some("interrupted")
-        } else if self.left().is_some_and(|left| left.is_zero()) {
-            Some("the deadline is over")
-        } else {
-            None
-        }
+        self.stop.reason().map(|reason| match reason {
+            Reason::Interrupted => "interrupted",
+            Reason::Deadline | Reason::TimeLimit => "the deadline is over",
+            Reason::Memory => "the memory limit is reached",
+        })
     }
 
     /// Whether all conditions can hold.
@@ -53,7 +45,7 @@ impl<'a> Ask<'a> {
     /// # Errors
     /// A solver that contradicts itself.
     pub fn ask(&mut self, pool: &mut TermPool, conditions: &[TermId]) -> Result<Answer, Error> {
-        let limit = self.left().map_or(LONGEST, |left| (left / 4).max(LEAST).min(left));
+        let limit = self.stop.left().map_or(LONGEST, |left| (left / 4).max(LEAST).min(left));
         self.solver.set_time_limit(Some(limit.min(LONGEST)));
         let conditions = self.products.quotients(pool, conditions);
         if let Some(fewer) = self.products.unknowns(pool, &conditions)
@@ -71,9 +63,5 @@ impl<'a> Ask<'a> {
     /// How many questions were asked.
     pub fn checks(&self) -> u64 {
         self.solver.statistics().checks
-    }
-
-    fn left(&self) -> Option<Duration> {
-        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 }

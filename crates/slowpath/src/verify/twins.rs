@@ -13,6 +13,7 @@ use slowpath_exec::{InitialByte, Machine, Resolver, Start, State};
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
 use slowpath_nfp::Listing;
 use slowpath_smt::{ArrayId, Domain, TermId, TermPool};
+use slowpath_stop::Stop;
 use std::rc::Rc;
 
 /// Where the packet is on the card in runs, and in proofs if its start can be moved.
@@ -125,6 +126,7 @@ impl Twins {
         linked: &BpfProgram,
         listing: &Listing,
         packets: (u16, u16),
+        stop: &Stop,
     ) -> Result<Self, Error> {
         let refused = |error: &dyn std::fmt::Display| Error::Input(error.to_string());
         let options = lift::LiftOptions {
@@ -164,6 +166,7 @@ impl Twins {
             start.initial.insert(regions.array, array_byte(values, spacing));
         }
         let mut card = Side::new(card, start)?;
+        card.machine.pool.set_stop(stop.clone());
         std::mem::swap(&mut bpf.machine.pool, &mut card.machine.pool);
         Ok(Twins { bpf, card, layout, regions, spacing })
     }

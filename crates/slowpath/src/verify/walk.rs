@@ -151,7 +151,9 @@ impl Walk {
                 match self.block(side, limits.as_deref_mut(), ask, block, at)? {
                     Way::On(next) => at = next,
                     Way::None => break,
-                    Way::Gap(why) => return Ok(Step::Gap(why)),
+                    Way::Gap(why) => {
+                        return Ok(ask.over().map_or(Step::Gap(why), Step::Stopped));
+                    }
                 }
             }
         }

@@ -24,7 +24,7 @@ pub fn run(request: Request) -> (Value, Vec<f64>) {
             Step::Pending => panic!("the analysis takes more than a minute"),
             Step::Finished => panic!("the analysis ended without a result"),
             Step::Event(Event::Bound { value, .. }) => bounds.push(value),
-            Step::Event(Event::Path { .. }) => {}
+            Step::Event(Event::Path { .. } | Event::SoFar(_)) => {}
             Step::Event(Event::Result(report)) => {
                 let result = serde_json::from_str(&report.json).expect("the result is JSON");
                 let _: Value = serde_json::from_str(&report.detail).expect("the detail is JSON");

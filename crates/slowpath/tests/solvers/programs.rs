@@ -6,6 +6,7 @@ use slowpath_ir::Program;
 use slowpath_nfp::{CompileOptions, LiftOptions};
 use slowpath_oracle::published_listings;
 use slowpath_search::{Metric, UnrollLimits, Unrolled, unroll};
+use slowpath_stop::Stop;
 use slowpath_target::{CostModel, Target};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -34,7 +35,7 @@ impl Case {
     }
 
     pub fn unroll(&self) -> Unrolled {
-        let unrolled = unroll(Rc::clone(&self.program), &self.limits, &|| false);
+        let unrolled = unroll(Rc::clone(&self.program), &self.limits, &Stop::never());
         unrolled.unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 

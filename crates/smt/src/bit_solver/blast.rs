@@ -1,6 +1,8 @@
 //! Terms as bits, each translated once, lowest bit first. What an engine's view does not see through
 //! becomes inputs that lie in the term's domain. Bits that the domain of any term knows are constants.
 
+use slowpath_stop::{Reason, Stop, Ticker};
+
 use super::circuits::not;
 use super::gates::Gates;
 use crate::domain::{Domain, mask};
@@ -9,6 +11,8 @@ use crate::pool::TermPool;
 use crate::sat::{Hook, Lit};
 use crate::term::{Node, TermId};
 
+/// Terms translated between two looks at the stop; the circuit of one can take a millisecond.
+const NODES: u32 = 8;
 /// Marks terms that are not translated.
 const ABSENT: u32 = u32::MAX;
 
@@ -20,6 +24,7 @@ pub(super) struct Blaster {
     places: Vec<u32>,
     widths: Vec<u8>,
     bits: Vec<Lit>,
+    ticker: Ticker,
 }
 
 impl Blaster {
@@ -29,6 +34,7 @@ impl Blaster {
             places: Vec::new(),
             widths: Vec::new(),
             bits: Vec::new(),
+            ticker: Ticker::new(NODES),
         }
     }
 
@@ -41,6 +47,17 @@ impl Blaster {
 
     /// The bits of a term.
     pub(super) fn bits(&mut self, pool: &TermPool, view: &mut View, term: TermId) -> Vec<Lit> {
+        self.bits_unless(pool, view, term, &Stop::never()).unwrap_or_default()
+    }
+
+    /// The bits of a term, unless it is time to stop: what has been translated by then stays.
+    pub(super) fn bits_unless(
+        &mut self,
+        pool: &TermPool,
+        view: &mut View,
+        term: TermId,
+        stop: &Stop,
+    ) -> Result<Vec<Lit>, Reason> {
         let mut stack = vec![term];
         while let Some(&top) = stack.last() {
             if self.known(top).is_some() {
@@ -54,13 +71,14 @@ impl Blaster {
                 stack.extend(children.filter(|&child| self.known(child).is_none()));
             }
             if stack.len() == pending {
+                self.ticker.tick(stop)?;
                 let bits =
                     if opaque { self.unknown(pool.domain(top)) } else { self.node(pool, top) };
                 self.remember(top, &bits);
                 stack.pop();
             }
         }
-        self.operand(term)
+        Ok(self.operand(term))
     }
 
     fn remember(&mut self, term: TermId, bits: &[Lit]) {

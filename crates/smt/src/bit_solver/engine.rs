@@ -4,11 +4,11 @@
 use super::blast::Blaster;
 use crate::error::SolverError;
 use crate::layered::engine::{self, Effort, Fact, Verdict};
-use crate::layered::stop::Stop;
 use crate::layered::view::View;
 use crate::pool::{FastMap, TermPool};
 use crate::sat::{Answer, Hook, Lit};
 use crate::term::TermId;
+use slowpath_stop::{Reason, Stop};
 
 /// Assignments of the SAT solver (tens of nanoseconds each) for questions that may be given up.
 const QUICK: u64 = 1_000_000;
@@ -35,14 +35,20 @@ impl Engine {
         Engine { blaster: Blaster::new(hook), effort: None, conditions: FastMap::default() }
     }
 
-    fn condition(&mut self, pool: &TermPool, view: &mut View, term: TermId) -> Lit {
+    fn condition(
+        &mut self,
+        pool: &TermPool,
+        view: &mut View,
+        term: TermId,
+        stop: &Stop,
+    ) -> Result<Lit, Reason> {
         if let Some(&lit) = self.conditions.get(&term) {
-            return lit;
+            return Ok(lit);
         }
-        let bits = self.blaster.bits(pool, view, term);
+        let bits = self.blaster.bits_unless(pool, view, term, stop)?;
         let lit = bits.first().copied().unwrap_or(self.blaster.gates.constant(true));
         self.conditions.insert(term, lit);
-        lit
+        Ok(lit)
     }
 
     fn same(&mut self, pool: &TermPool, view: &mut View, [a, b]: [TermId; 2]) -> Lit {
@@ -72,12 +78,15 @@ impl engine::Engine for Engine {
         view: &mut View,
         terms: &[TermId],
         leaves: &[TermId],
-        stop: &Stop<'_>,
+        stop: &Stop,
     ) -> Result<Verdict, SolverError> {
         let mut assumptions: Vec<Lit> = Vec::with_capacity(terms.len());
         let mut positions: FastMap<Lit, usize> = FastMap::default();
         for (position, &term) in terms.iter().enumerate() {
-            let lit = self.condition(pool, view, term);
+            let lit = match self.condition(pool, view, term, stop) {
+                Ok(lit) => lit,
+                Err(reason) => return Ok(Verdict::Unknown(reason.to_string())),
+            };
             match self.blaster.gates.as_constant(lit) {
                 Some(false) => return Ok(Verdict::Unsat(vec![position])),
                 Some(true) => {}
@@ -89,9 +98,8 @@ impl engine::Engine for Engine {
                 }
             }
         }
-        // Translation takes its time, too.
         if let Some(reason) = stop.reason() {
-            return Ok(Verdict::Unknown(reason.to_owned()));
+            return Ok(Verdict::Unknown(reason.to_string()));
         }
         let inputs: Vec<Lit> =
             leaves.iter().filter_map(|&leaf| self.blaster.known(leaf)).flatten().copied().collect();
@@ -108,7 +116,10 @@ impl engine::Engine for Engine {
                 core.dedup();
                 Verdict::Unsat(core)
             }
-            Answer::Stopped => Verdict::Unknown(stop.reason().unwrap_or("gave up").to_owned()),
+            Answer::Stopped => {
+                let reason = stop.reason();
+                Verdict::Unknown(reason.map_or_else(|| "gave up".to_owned(), |r| r.to_string()))
+            }
         })
     }
 

@@ -1,11 +1,11 @@
 //! What decides conditions at the bottom of a [`Layered`](super::Layered) solver: the part that is
 //! different for every back end.
 
-use super::stop::Stop;
 use super::view::View;
 use crate::error::SolverError;
 use crate::pool::TermPool;
 use crate::term::TermId;
+use slowpath_stop::Stop;
 
 /// How long to try. Measured in an engine's own steps, so that it is the same every time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(crate) trait Engine: Sized {
         view: &mut View,
         terms: &[TermId],
         leaves: &[TermId],
-        stop: &Stop<'_>,
+        stop: &Stop,
     ) -> Result<Verdict, SolverError>;
 
     /// After [`Verdict::Sat`], until anything else is asked or told: the value of a leaf.

@@ -7,12 +7,12 @@
 use super::engine::Engine;
 use super::inputs::{Inputs, complete};
 use super::session::{Session, violated};
-use super::stop::Stop;
 use crate::error::SolverError;
 use crate::model::Model;
 use crate::pool::TermPool;
 use crate::solver::Outcome;
 use crate::term::TermId;
+use slowpath_stop::Stop;
 
 /// Conditions asked for at first.
 const FIRST: usize = 32;
@@ -36,7 +36,7 @@ pub(super) fn satisfy<E: Engine>(
     inputs: &mut Inputs,
     pool: &TermPool,
     terms: &[TermId],
-    stop: &Stop<'_>,
+    stop: &Stop,
 ) -> Result<Answer, SolverError> {
     let all = inputs.all(pool, terms);
     let at_once = terms.len() < (2 * FIRST).max(MANY * all.len());

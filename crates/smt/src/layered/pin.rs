@@ -13,13 +13,13 @@ use std::ops::Range;
 use super::engine::Engine;
 use super::inputs::Inputs;
 use super::session::Session;
-use super::stop::Stop;
 use crate::error::SolverError;
 use crate::eval::Evaluator;
 use crate::model::Model;
 use crate::pool::{FastMap, TermPool};
 use crate::term::TermId;
 use plan::Plan;
+use slowpath_stop::Stop;
 
 /// Models of what is not opaque, to start from.
 pub(super) const ROUNDS: u64 = 6;
@@ -38,7 +38,7 @@ pub(super) struct Pins {
 pub(super) struct Tools<'a, E> {
     pub(super) session: &'a mut Session<E>,
     pub(super) inputs: &'a mut Inputs,
-    pub(super) stop: &'a Stop<'a>,
+    pub(super) stop: &'a Stop,
 }
 
 impl Pins {
@@ -74,6 +74,9 @@ impl Pins {
             }
             let mut checks = 0;
             for draw in 0..DRAWS {
+                if tools.stop.reason().is_some() {
+                    return Ok(None);
+                }
                 let mut values = self.hinted(pool, &plan, &start, false);
                 if round + draw > 0 {
                     plan.draw(pool, &mut values, round * DRAWS + draw);

@@ -4,7 +4,6 @@
 //! model has to be evaluated.
 
 use super::engine::{Effort, Engine, Verdict};
-use super::stop::Stop;
 use super::view::View;
 use crate::error::SolverError;
 use crate::eval::Evaluator;
@@ -12,6 +11,7 @@ use crate::model::Model;
 use crate::pool::{FastMap, TermPool};
 use crate::solver::Outcome;
 use crate::term::TermId;
+use slowpath_stop::Stop;
 
 /// An engine in use.
 pub(super) struct Session<E> {
@@ -38,12 +38,12 @@ impl<E: Engine> Session<E> {
         &mut self,
         pool: &TermPool,
         terms: &[TermId],
-        stop: &Stop<'_>,
+        stop: &Stop,
     ) -> Result<Outcome, SolverError> {
         let leaves = self.view.leaves(pool, terms.iter().copied());
         loop {
             if let Some(reason) = stop.reason() {
-                return Ok(Outcome::Unknown(reason.to_owned()));
+                return Ok(Outcome::Unknown(reason.to_string()));
             }
             match self.engine.decide(pool, &mut self.view, terms, &leaves, stop)? {
                 Verdict::Unsat(core) if core.is_empty() => {

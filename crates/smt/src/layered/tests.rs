@@ -1,5 +1,7 @@
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use slowpath_stop::{Limits, Stop};
 
 use super::Layered;
 use crate::bit_solver::Engine;
@@ -123,12 +125,12 @@ fn a_deadline_ends_all_checks() {
     let mut pool = TermPool::new();
     let mut bits = solver();
     let assumptions = hard(&mut pool);
-    bits.set_deadline(Some(Instant::now()));
+    pool.set_stop(Stop::new(Limits { time: Some(Duration::ZERO), ..Limits::default() }));
     for _ in 0..2 {
         let outcome = bits.check(&mut pool, &assumptions);
-        assert_eq!(outcome, Ok(Outcome::Unknown("time limit reached".to_owned())));
+        assert_eq!(outcome, Ok(Outcome::Unknown("deadline".to_owned())));
     }
-    bits.set_deadline(None);
+    pool.set_stop(Stop::never());
     assert!(matches!(bits.check(&mut pool, &assumptions[1..]), Ok(Outcome::Sat(_))));
 }
 
@@ -137,19 +139,19 @@ fn another_thread_can_interrupt() {
     let mut pool = TermPool::new();
     let mut bits = solver();
     let assumptions = hard(&mut pool);
-    let interrupter = bits.interrupter();
-    let other = interrupter.clone();
+    let stop = Stop::new(Limits::default());
+    pool.set_stop(stop.clone());
     let thread = thread::spawn(move || {
         thread::sleep(Duration::from_millis(50));
-        other.interrupt();
+        stop.ask();
     });
     let outcome = bits.check(&mut pool, &assumptions);
     assert_eq!(outcome, Ok(Outcome::Unknown("interrupted".to_owned())));
     assert!(thread.join().is_ok());
-    // Interrupted until reset.
+    // Interrupted from then on.
     let easy = &assumptions[1..];
     assert!(matches!(bits.check(&mut pool, easy), Ok(Outcome::Unknown(_))));
-    interrupter.reset();
+    pool.set_stop(Stop::never());
     assert!(matches!(bits.check(&mut pool, easy), Ok(Outcome::Sat(_))));
 }
 
@@ -165,7 +167,9 @@ fn deep_terms_are_translated_without_recursion() {
     }
     assert!(pool.subterms(&[t]).len() > 100_000);
     // A stop is looked at between translation and search.
-    bits.interrupter().interrupt();
+    let stop = Stop::new(Limits::default());
+    stop.ask();
+    pool.set_stop(stop);
     let outcome = bits.check(&mut pool, &[t]);
     assert_eq!(outcome, Ok(Outcome::Unknown("interrupted".to_owned())));
 }

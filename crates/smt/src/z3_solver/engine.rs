@@ -13,10 +13,10 @@ use super::{BACKEND, LOGIC};
 use crate::domain::mask;
 use crate::error::SolverError;
 use crate::layered::engine::{self, Effort, Fact, Verdict};
-use crate::layered::stop::Stop;
 use crate::layered::view::View;
 use crate::pool::TermPool;
 use crate::term::TermId;
+use slowpath_stop::Stop;
 
 /// Steps of Z3 (hundreds of nanoseconds each) for questions that may be given up.
 const QUICK: u32 = 200_000;
@@ -97,18 +97,18 @@ impl engine::Engine for Engine {
         view: &mut View,
         terms: &[TermId],
         _leaves: &[TermId],
-        stop: &Stop<'_>,
+        stop: &Stop,
     ) -> Result<Verdict, SolverError> {
         let guards: Vec<Bool> = terms.iter().map(|&t| self.guard(pool, view, t)).collect();
         // Translation takes its time, too.
         if let Some(reason) = stop.reason() {
-            return Ok(Verdict::Unknown(reason.to_owned()));
+            return Ok(Verdict::Unknown(reason.to_string()));
         }
         self.model = None;
         Ok(match watch::check(&self.solver, &guards, stop) {
             SatResult::Unsat => Verdict::Unsat(self.unsat_core(terms)),
             SatResult::Unknown => {
-                let reason = stop.reason().map(str::to_owned);
+                let reason = stop.reason().map(|reason| reason.to_string());
                 let reason = reason.or_else(|| self.solver.get_reason_unknown());
                 Verdict::Unknown(reason.unwrap_or_else(|| "gave up".to_owned()))
             }

@@ -1,6 +1,8 @@
 use std::thread;
 use std::time::Duration;
 
+use slowpath_stop::{Limits, Stop};
+
 use crate::layered::tests::examples::{contradiction, hard};
 use crate::{Domain, Outcome, Solver, TermPool, Z3Solver, minimise_core};
 
@@ -63,10 +65,11 @@ fn another_thread_can_interrupt() {
     let mut pool = TermPool::new();
     let mut z3 = solver();
     let assumptions = hard(&mut pool);
-    let other = z3.interrupter();
+    let stop = Stop::new(Limits::default());
+    pool.set_stop(stop.clone());
     let thread = thread::spawn(move || {
         thread::sleep(Duration::from_millis(50));
-        other.interrupt();
+        stop.ask();
     });
     let outcome = z3.check(&mut pool, &assumptions);
     assert_eq!(outcome, Ok(Outcome::Unknown("interrupted".to_owned())));

@@ -3,20 +3,15 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ::z3::ast::Bool;
 use ::z3::{SatResult, Solver};
 
-use crate::layered::stop::Stop;
+use slowpath_stop::Stop;
 
-/// How often the watcher looks at the interrupter.
+/// How often the watcher looks at the stop.
 const POLL: Duration = Duration::from_millis(5);
-
-/// Whether anything could ever ask for a stop.
-fn is_possible(stop: &Stop<'_>) -> bool {
-    stop.deadline.is_some() || stop.interrupter.is_shared()
-}
 
 /// Tells the watcher that the check has ended, however it ended.
 struct Finish<'a>(&'a Mutex<bool>, &'a Condvar);
@@ -29,8 +24,8 @@ impl Drop for Finish<'_> {
 }
 
 /// Runs a check that stops when asked to.
-pub(super) fn check(solver: &Solver, guards: &[Bool], stop: &Stop<'_>) -> SatResult {
-    if !is_possible(stop) {
+pub(super) fn check(solver: &Solver, guards: &[Bool], stop: &Stop) -> SatResult {
+    if !stop.is_possible() {
         return solver.check_assumptions(guards);
     }
     let (finished, changed) = (Mutex::new(false), Condvar::new());
@@ -45,7 +40,7 @@ pub(super) fn check(solver: &Solver, guards: &[Bool], stop: &Stop<'_>) -> SatRes
                 if stop.reason().is_some() {
                     handle.interrupt();
                 }
-                let left = stop.deadline.map(|d| d.saturating_duration_since(Instant::now()));
+                let left = stop.left();
                 let pause = left.filter(|l| !l.is_zero()).map_or(POLL, |l| l.min(POLL));
                 done = changed.wait_timeout(done, pause).unwrap_or_else(PoisonError::into_inner).0;
             }

@@ -1,0 +1,73 @@
+//! Analyses that are stopped, wherever that is: what there is by then is a result, and a bound that
+//! holds.
+
+use slowpath::{Analysis, Event, Limits, Options, Request, Step, Stop};
+use std::path::Path;
+use std::time::Duration;
+
+/// What an analysis gives that looks at most so often at whether to stop.
+fn result(name: &str, target: &str, looks: u64) -> serde_json::Value {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let data = std::fs::read(folder.join(name)).expect("the example exists");
+    let options =
+        Options { target: target.into(), mtu: 1500, paths: Some(1), ..Options::default() };
+    let request = Request { file: name.into(), data, options, ..Request::default() };
+    let stop = Stop::new(Limits { looks: Some(looks), ..Limits::default() });
+    let analysis = Analysis::start_until(request, stop);
+    loop {
+        match analysis.next(Duration::from_secs(60)) {
+            Step::Event(Event::Result(report)) => {
+                return serde_json::from_str(&report.json).expect("the result is JSON");
+            }
+            Step::Event(Event::SoFar(text)) => {
+                let so_far: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+                assert!(so_far["guarantee"].is_object(), "{name}: {text}");
+            }
+            Step::Event(_) => {}
+            other => panic!("{name}, {looks} looks: {other:?}"),
+        }
+    }
+}
+
+/// The guaranteed bit rate, or how often a thing happens at most.
+fn value(bound: &serde_json::Value) -> f64 {
+    let count = bound["counts"]["instructions"].as_f64();
+    // The more, the worse: as for counts.
+    count.unwrap_or_else(|| 1.0 / bound["bitrate_bps"].as_f64().expect("a rate"))
+}
+
+#[test]
+fn stopped_at_any_time_there_is_a_bound_or_an_error_that_says_where() {
+    let cases = [
+        ("count_min.8.bpf.o", "agilio-cx-2x40"),
+        ("alaw2ulaw.bpf.o", "ebpf"),
+        ("two_protocols.asm", "agilio-cx-2x40"),
+    ];
+    let mut with = 0;
+    for (name, target) in cases {
+        let exact = result(name, target, u64::MAX);
+        assert_eq!(exact["guarantee"]["exact"], true, "{name}: {exact}");
+        let exact = value(&exact["guarantee"]);
+        let (mut without, mut looks) = (0, 1);
+        loop {
+            let stopped = result(name, target, looks);
+            if let Some(error) = stopped["error"].as_str() {
+                assert!(error.starts_with("interrupted while "), "{name}, {looks}: {error}");
+                assert!(error.ends_with(": there is no bound yet"), "{name}, {looks}: {error}");
+                assert!(stopped["guarantee"].is_null(), "{name}, {looks}: {stopped}");
+                without += 1;
+            } else {
+                let guarantee = &stopped["guarantee"];
+                assert!(value(guarantee) >= exact, "{name}, {looks}: {guarantee}");
+                if guarantee["exact"] == true && guarantee["stopped"].is_null() {
+                    break;
+                }
+                assert_eq!(guarantee["stopped"], "interrupted", "{name}, {looks}");
+                with += 1;
+            }
+            looks += 1 + looks / 4;
+        }
+        assert!(without > 0, "{name}: never without a bound");
+    }
+    assert!(with > 0, "never with a bound that is not exact");
+}

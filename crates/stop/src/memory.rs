@@ -1,0 +1,56 @@
+//! How much memory the process takes.
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::Watch;
+#[cfg(not(target_os = "linux"))]
+pub(crate) use nothing::Watch;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
+
+    /// The smallest page of any Linux system that this runs on; on others the kernel counts larger
+    /// pages, and the limit is heeded late.
+    const PAGE: u64 = 4096;
+
+    /// Watches resident memory: the second number of `/proc/self/statm`, in pages (`proc(5)`).
+    #[derive(Debug)]
+    pub(crate) struct Watch {
+        statm: File,
+        /// In bytes.
+        limit: u64,
+    }
+
+    impl Watch {
+        /// `None` where the system does not say how much there is.
+        pub fn new(limit: u64) -> Option<Self> {
+            File::open("/proc/self/statm").ok().map(|statm| Watch { statm, limit })
+        }
+
+        /// Whether the process takes more than it may.
+        pub fn is_exceeded(&self) -> bool {
+            let mut text = [0; 128];
+            let Ok(length) = self.statm.read_at(&mut text, 0) else { return false };
+            let text = std::str::from_utf8(&text[..length]).unwrap_or_default();
+            let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+            pages.is_some_and(|pages| pages.saturating_mul(PAGE) > self.limit)
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod nothing {
+    #[derive(Debug)]
+    pub(crate) struct Watch;
+
+    impl Watch {
+        pub fn new(_limit: u64) -> Option<Self> {
+            None
+        }
+
+        pub fn is_exceeded(&self) -> bool {
+            false
+        }
+    }
+}

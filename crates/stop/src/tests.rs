@@ -1,0 +1,72 @@
+use super::*;
+
+fn limited(time: Option<Duration>, memory: Option<u64>) -> Stop {
+    Stop::new(Limits { time, memory, looks: None })
+}
+
+#[test]
+fn nothing_ends_what_has_no_limits() {
+    let stop = Stop::never();
+    stop.ask();
+    stop.enter("reading");
+    assert_eq!((stop.reason(), stop.left(), stop.stage()), (None, None, ""));
+    assert!(!stop.is_possible());
+}
+
+#[test]
+fn all_clones_hear_who_asks() {
+    let stop = limited(None, None);
+    let other = stop.clone();
+    assert_eq!(other.check(), Ok(()));
+    std::thread::spawn(move || other.ask()).join().expect("asks");
+    assert_eq!(stop.check(), Err(Reason::Interrupted));
+    assert_eq!(stop.within(Some(Duration::ZERO)).reason(), Some(Reason::Interrupted));
+}
+
+#[test]
+fn a_deadline_lasts_and_the_first_reason_counts() {
+    let stop = limited(Some(Duration::ZERO), None);
+    assert_eq!(stop.reason(), Some(Reason::Deadline));
+    stop.ask();
+    assert_eq!(stop.reason(), Some(Reason::Deadline));
+    assert_eq!(stop.left(), Some(Duration::ZERO));
+}
+
+#[test]
+fn a_part_ends_before_the_whole() {
+    let stop = limited(Some(Duration::from_secs(3600)), None);
+    let part = stop.within(Some(Duration::ZERO));
+    assert_eq!((part.reason(), stop.reason()), (Some(Reason::TimeLimit), None));
+    assert_eq!(part.within(None).reason(), Some(Reason::TimeLimit));
+    assert!(Stop::never().within(Some(Duration::ZERO)).is_possible());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_is_counted_where_the_system_tells() {
+    assert_eq!(limited(None, Some(1)).reason(), Some(Reason::Memory));
+    assert_eq!(limited(None, Some(u64::MAX)).reason(), None);
+}
+
+#[test]
+fn looks_are_counted() {
+    let stop = Stop::new(Limits { looks: Some(3), ..Limits::default() });
+    let answers: Vec<bool> = (0..4).map(|_| stop.clone().check().is_ok()).collect();
+    assert_eq!(answers, [true, true, false, false]);
+}
+
+#[test]
+fn stages_are_told() {
+    let stop = limited(None, None);
+    stop.clone().enter("unrolling");
+    assert_eq!(stop.stage(), "unrolling");
+}
+
+#[test]
+fn a_ticker_looks_at_every_so_manieth_turn() {
+    let stop = limited(None, None);
+    let mut ticker = Ticker::new(3);
+    stop.ask();
+    let turns: Vec<bool> = (0..6).map(|_| ticker.tick(&stop).is_ok()).collect();
+    assert_eq!(turns, [true, true, false, true, true, false]);
+}

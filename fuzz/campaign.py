@@ -1,0 +1,183 @@
+"""Damaged objects and listings for the command as it is installed.
+
+What is promised: no abort, no hang, no output that acts on a terminal.
+
+Many files per process, so that most of the time is the engine's. Results are written when they
+arrive: what lies between two of them is the time that one program took.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import resource
+import selectors
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mutants import damaged_listing, damaged_object
+
+ROOT = Path(__file__).parent.parent
+ADDRESS_SPACE = 4_000_000 << 10
+"""Bytes, as `ulimit -v 4000000` has them."""
+CODES = {0, 3, 4}
+ALLOWED = 0.5
+"""Seconds that a program may take beyond its deadline."""
+STARTING = 3.0
+"""Seconds for the interpreter and for reading all files, before the first result."""
+FORMATS = ("json", "csv", "table")
+_ACTING = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def object_seeds() -> list[bytes]:
+    patterns = ("examples/*.bpf.o", "tests/objects/*.o", "crates/*/tests/**/*.o")
+    files = sorted({path for pattern in patterns for path in ROOT.glob(pattern)})
+    return [path.read_bytes() for path in files if path.stat().st_size < 100_000]
+
+
+def listing_seeds() -> list[str]:
+    files = sorted([*ROOT.glob("examples/*.asm"), *ROOT.glob("crates/nfp/tests/**/*.asm")])
+    return [path.read_text(errors="replace") for path in files]
+
+
+class Finding(Exception):  # noqa: N818 - what was found
+    """A promise that was not kept."""
+
+
+def run(files: Sequence[str], form: str, options: Sequence[str], deadline: float) -> list[float]:
+    """Analyses files; the seconds between one line of output and the next.
+
+    Raises:
+        Finding: when a promise is not kept.
+    """
+    command = ["slowpath", "bound", *files, "--format", form, "--deadline", str(deadline), *options]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE)),
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    written, gaps = {"stdout": bytearray(), "stderr": bytearray()}, list[float]()
+    waiting = selectors.DefaultSelector()
+    waiting.register(process.stdout, selectors.EVENT_READ, "stdout")
+    waiting.register(process.stderr, selectors.EVENT_READ, "stderr")
+    last = time.monotonic()
+    while waiting.get_map():
+        ready = waiting.select(timeout=STARTING + 60 * (deadline + ALLOWED))
+        if not ready:
+            process.kill()
+            raise Finding("it hangs")
+        for key, _ in ready:
+            data = os.read(key.fd, 1 << 20)
+            if not data:
+                waiting.unregister(key.fileobj)
+            written[key.data] += data
+            if key.data == "stdout" and data:
+                gaps.append(time.monotonic() - last)
+                last = time.monotonic()
+    code = process.wait()
+    out, errors = (bytes(written[name]).decode() for name in ("stdout", "stderr"))
+    if code not in CODES:
+        raise Finding(f"exit code {code}: {errors[-500:]}")
+    if "internal error" in errors:
+        raise Finding(errors[errors.index("internal error") :][:500])
+    for text in (out, errors):
+        acting = _ACTING.search(text)
+        if acting is not None:
+            raise Finding(f"{acting[0]!r} in {text[max(0, acting.start() - 80) :][:160]!r}")
+    if form == "json":
+        results = json.loads(out)["results"]
+        named = {result["file"] for result in results}
+        if len(named) < len(set(files)):
+            raise Finding(f"{len(files)} files, results of {len(named)}")
+    return gaps
+
+
+def batches(
+    count: int, size: int, chance: random.Random, folder: Path, kind: str
+) -> Iterator[list[str]]:
+    """Files to analyse, so many at a time."""
+    objects, listings = object_seeds(), listing_seeds()
+    for first in range(0, count, size):
+        files = []
+        for number in range(first, min(first + size, count)):
+            if kind == "object":
+                path = folder / f"{number}.bpf.o"
+                path.write_bytes(damaged_object(chance, objects))
+            else:
+                path = folder / f"{number}.asm"
+                path.write_text(damaged_listing(chance, listings), errors="replace", newline="")
+            files.append(str(path))
+        yield files
+        for file in files:
+            Path(file).unlink()
+
+
+def narrowed(
+    files: Sequence[str], form: str, options: Sequence[str], deadline: float, keep: Path
+) -> Iterator[str]:
+    """Each file by itself: what is found there, and the file kept."""
+    for file in files:
+        try:
+            gaps = run([file], form, options, deadline)
+            # Once more where something was slow: other work may have been in the way.
+            if max(gaps, default=0.0) > deadline + ALLOWED + STARTING:
+                slow = min(max(run([file], form, options, deadline)) for _ in range(3))
+                if slow > deadline + ALLOWED + STARTING:
+                    raise Finding(f"{slow:.1f} s")
+        except Finding as finding:
+            kept = keep / Path(file).name
+            kept.write_bytes(Path(file).read_bytes())
+            yield f"{kept} {form} {' '.join(options)}: {finding}"
+
+
+def main() -> int:
+    """Runs the campaign; 1 when a promise was not kept."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--objects", type=int, default=10_000)
+    arguments.add_argument("--listings", type=int, default=5_000)
+    arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--deadline", type=float, default=0.3, help="seconds a program")
+    arguments.add_argument("--batch", type=int, default=50, help="files of one process")
+    arguments.add_argument("--keep", type=Path, default=Path(tempfile.gettempdir()) / "findings")
+    given = arguments.parse_args()
+    given.keep.mkdir(parents=True, exist_ok=True)
+    counted, findings, slowest = Counter[str](), list[str](), 0.0
+    start = time.monotonic()
+    for kind, count in (("object", given.objects), ("listing", given.listings)):
+        chance = random.Random(f"{given.seed} {kind}")
+        with tempfile.TemporaryDirectory() as folder:
+            for number, files in enumerate(batches(count, given.batch, chance, Path(folder), kind)):
+                form = FORMATS[number % len(FORMATS)]
+                on_card = kind == "listing" or number % 2
+                options = ("--target", "agilio-cx-2x40" if on_card else "ebpf")
+                counted[kind] += len(files)
+                try:
+                    gaps = run(files, form, options, given.deadline)
+                    longest = max(gaps[1:], default=0.0)
+                    slowest = max(slowest, longest)
+                    if longest <= given.deadline + ALLOWED:
+                        continue
+                except Finding as finding:
+                    print(f"batch {number} of {kind}s: {finding}", file=sys.stderr)
+                findings += narrowed(files, form, options, given.deadline, given.keep)
+    for finding in findings:
+        print(finding)
+    print(
+        f"{counted['object']} objects, {counted['listing']} listings, seed {given.seed}: "
+        f"{len(findings)} findings; the slowest program took {slowest:.2f} s with a deadline of "
+        f"{given.deadline:g} s; {time.monotonic() - start:.0f} s"
+    )
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,248 @@
+"""Time, memory and signals: what ends an analysis, and what there is by then.
+
+No test measures time: what runs on beyond its limits runs into a timeout that is far away.
+"""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assemble import hashes, rounds, shifts, small, straight, write_object
+from slowpath.exit_codes import ExitCode
+from slowpath.memory import default_limit, parse_size
+from support import ROOT, heed_interrupts, slowpath
+
+COUNT = ("--target", "ebpf")
+
+
+def save(folder: Path, name: str, code: bytes) -> str:
+    path = folder / f"{name}.bpf.o"
+    path.write_bytes(write_object({name: code}))
+    return str(path)
+
+
+def results(run: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(run.stdout)["results"]
+    return found
+
+
+def bound(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return slowpath("bound", *arguments, "--format", "json", timeout=120)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "options", "stage"),
+    [
+        ("shifts", lambda: shifts(30_000), COUNT, "the program: "),
+        ("straight", lambda: straight(700_000), (), "compiling the program for the card"),
+        ("straight", lambda: straight(900_000), COUNT, ""),
+    ],
+)
+def test_a_deadline_ends_every_stage(
+    tmp_path: Path, name: str, code: Callable[[], bytes], options: tuple[str, ...], stage: str
+) -> None:
+    file = save(tmp_path, name, code())
+    run = bound(file, *options, "--deadline", "0.5")
+    [result] = results(run)
+    assert run.returncode == ExitCode.UNDECIDED, run.stderr
+    assert result["error"].startswith("deadline while "), result["error"]
+    assert stage in result["error"]
+    assert result["error"].endswith(": there is no bound yet")
+
+
+def test_a_deadline_ends_the_search_with_a_bound(tmp_path: Path) -> None:
+    run = bound(save(tmp_path, "hashes", hashes(400)), *COUNT, "--deadline", "3")
+    [result] = results(run)
+    assert result["error"] is None, result["error"]
+    guarantee = result["guarantee"]
+    assert (guarantee["exact"], guarantee["stopped"]) == (False, "deadline")
+    # Every way through has at least the instructions without a single hit.
+    assert 400 * 7 < guarantee["counts"]["instructions"] <= 400 * 8 + 20
+
+
+def test_compile_obeys_a_deadline(tmp_path: Path) -> None:
+    file = save(tmp_path, "straight", straight(700_000))
+    run = slowpath("compile", file, "--deadline", "0.5", timeout=120)
+    assert (run.returncode, run.stdout) == (ExitCode.UNDECIDED, "")
+    assert run.stderr.startswith(f"error: {file}: deadline")
+
+
+def test_what_cannot_fit_is_refused_before_it_is_compiled(tmp_path: Path) -> None:
+    run = slowpath("bound", save(tmp_path, "straight", straight(60_000)), timeout=120)
+    assert run.returncode == ExitCode.INPUT
+    expected = "at least 120009 instructions for the card; its firmware has room for 2560"
+    assert expected in run.stderr
+
+
+def test_a_memory_limit_ends_one_program_only(tmp_path: Path) -> None:
+    files = [save(tmp_path, "shifts", shifts(60_000)), save(tmp_path, "small", small())]
+    run = bound(*files, *COUNT, "--memory", "120M", "--deadline", "0")
+    large, little = results(run)
+    assert run.returncode == ExitCode.UNDECIDED, run.stderr
+    assert large["error"].startswith("memory limit while "), large["error"]
+    assert little["guarantee"]["exact"]
+
+
+def test_a_memory_limit_keeps_the_bound(tmp_path: Path) -> None:
+    file = save(tmp_path, "hashes", hashes(400))
+    [result] = results(bound(file, *COUNT, "--memory", "64M", "--deadline", "0"))
+    assert result["error"] is None, result["error"]
+    assert result["guarantee"]["exact"] is False
+    stopped = result["guarantee"]["stopped"]
+    assert stopped == "memory limit while searching for the slowest path", stopped
+
+
+def test_an_allocation_that_fails_is_an_error_of_one_program(tmp_path: Path) -> None:
+    """As under `ulimit -v`: the limit of the command is far away, that of the system near."""
+    files = [save(tmp_path, "shifts", shifts(100_000)), save(tmp_path, "small", small())]
+    most = 1_200 << 20
+    options = ("--memory", "3G", "--deadline", "0", "--format", "json")
+    run = subprocess.run(
+        [sys.executable, "-m", "slowpath", "bound", *files, *COUNT, *options],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)),
+    )
+    large, little = results(run)
+    assert run.returncode == ExitCode.UNDECIDED, run.stderr
+    assert large["error"].startswith("memory limit while "), large["error"]
+    assert little["guarantee"]["exact"]
+
+
+def test_a_total_deadline_leaves_programs_out(tmp_path: Path) -> None:
+    names = ("first", "second", "third")
+    files = [save(tmp_path, name, shifts(30_000)) for name in names]
+    run = bound(*files, *COUNT, "--total-deadline", "1", "--deadline", "20")
+    first, second, third = (result["error"] for result in results(run))
+    assert run.returncode == ExitCode.UNDECIDED
+    assert first.startswith("total deadline while "), first
+    assert second == third == "total deadline before it was analysed"
+
+
+def test_many_programs_of_one_object(tmp_path: Path) -> None:
+    file = tmp_path / "many.bpf.o"
+    file.write_bytes(write_object({f"program{n}": small() for n in range(300)}))
+    found = results(bound(str(file), *COUNT))
+    assert [result["program"] for result in found] == [f"program{n}" for n in range(300)]
+    assert all(result["guarantee"]["exact"] for result in found)
+
+
+def start(*arguments: str) -> "subprocess.Popen[str]":
+    """Starts the command with a first program that takes long; returns when that is analysed."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "slowpath", "bound", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,  # noqa: PLW1509 - no threads here
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_with_what_there_is(tmp_path: Path, number: signal.Signals) -> None:
+    files = [save(tmp_path, "small", small()), save(tmp_path, "hashes", hashes(400))]
+    files.append(save(tmp_path, "last", small()))
+    with start(*files, *COUNT, "--deadline", "0", "--format", "json") as process:
+        assert process.stdout is not None
+        begun = [process.stdout.readline(), process.stdout.readline()]
+        process.send_signal(number)
+        rest, errors = process.communicate(timeout=120)
+    first, stopped, last = json.loads("".join(begun) + rest)["results"]
+    assert process.returncode == ExitCode.UNDECIDED, errors
+    assert first["guarantee"]["exact"]
+    reason = stopped["error"] or stopped["guarantee"]["stopped"]
+    assert reason.startswith("interrupted"), reason
+    assert last["error"] == "interrupted before it was analysed"
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    files = [save(tmp_path, "small", small()), save(tmp_path, "shifts", shifts(60_000))]
+    with start(*files, *COUNT, "--deadline", "0", "--format", "json") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.readline()
+        while process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        errors = process.communicate(timeout=120)[1]
+    assert process.returncode in {ExitCode.INTERRUPTED, ExitCode.UNDECIDED}, errors
+    assert "Traceback" not in errors
+
+
+def test_an_interrupt_during_imports_shows_no_traceback() -> None:
+    script = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "slowpath.cli":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from slowpath.main import main
+print("not reached")
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (ExitCode.INTERRUPTED, "", "")
+
+
+def test_nothing_is_left_behind_when_the_command_is_killed(tmp_path: Path) -> None:
+    """The worker ends with its owner: its end of the pipe is closed then."""
+    files = [save(tmp_path, "small", small()), save(tmp_path, "shifts", shifts(60_000))]
+    kept, given = os.pipe()
+    with subprocess.Popen(
+        [sys.executable, "-m", "slowpath", "bound", *files, *COUNT, "--format", "json"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        pass_fds=[given],
+    ) as process:
+        os.close(given)
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.readline()
+        process.kill()
+    assert os.read(kept, 1) == b"", "nobody has the other end any more"
+    os.close(kept)
+
+
+def test_rounds_without_a_deadline_of_one_s_own(tmp_path: Path) -> None:
+    """`--deadline 0` is none; a loop of some rounds ends by itself."""
+    [result] = results(bound(save(tmp_path, "rounds", rounds(100)), *COUNT, "--deadline", "0"))
+    assert result["guarantee"]["exact"]
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("500M", 500 << 20), ("2g", 2 << 30), ("1.5GiB", 3 << 29), ("1T", 1 << 40)]
+)
+def test_sizes(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "10", "1M", "1..5G", "5 GB/s", "٣G"])
+def test_what_is_no_size(text: str) -> None:
+    with pytest.raises(ValueError, match=r"memory|little"):
+        parse_size(text)
+
+
+def test_the_default_limit_is_less_than_there_is() -> None:
+    limit = default_limit()
+    assert limit is None or 64 << 20 <= limit <= os.sysconf("SC_PAGE_SIZE") * os.sysconf(
+        "SC_PHYS_PAGES"
+    )

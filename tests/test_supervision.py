@@ -1,0 +1,204 @@
+"""The worker process: jobs that crash, hang, run out of memory, and what their owner learns."""
+
+import faulthandler
+import os
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from slowpath import progress
+from slowpath.engine import Run
+from slowpath.errand import Errand
+from slowpath.inputs import InputError
+from slowpath.progress import Watch
+from slowpath.stopping import Stopping, heeding_signals
+from slowpath.supervision import Ending, await_job
+from slowpath.worker import Message, Send, Worker
+from support import heed_interrupts
+
+
+def talk(_seconds: float | None, send: Send, _stopping: Stopping) -> None:
+    send(("large", "x" * 3_000_000))
+    send(("done",))
+
+
+def crash(_seconds: float | None, send: Send, _stopping: Stopping) -> None:
+    faulthandler.disable()  # pytest's, which would write on its own
+    send(("before",))
+    os.write(2, b"what it died of\n")
+    os.kill(os.getpid(), signal.SIGABRT)
+
+
+def overflow(_seconds: float | None, _send: Send, _stopping: Stopping) -> None:
+    faulthandler.disable()
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def hang(_seconds: float | None, _send: Send, _stopping: Stopping) -> None:
+    while True:
+        time.sleep(3600)
+
+
+def swallow(_seconds: float | None, send: Send, _stopping: Stopping) -> None:
+    send(("got", len(bytearray(8 << 30))))
+
+
+def fail(_seconds: float | None, _send: Send, _stopping: Stopping) -> None:
+    raise RuntimeError("a defect")
+
+
+def obey(_seconds: float | None, send: Send, stopping: Stopping) -> None:
+    asked = list[bool]()
+    with stopping.calling(lambda: asked.append(True)):
+        while not asked:
+            time.sleep(0.01)
+    send(("asked",))
+    send(("done",))
+
+
+JOBS = [talk, crash, overflow, hang, swallow, fail, obey]
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    made = Worker(JOBS, lambda: 256 << 20)
+    yield made
+    made.kill()
+
+
+def do(
+    worker: Worker, job: object, seconds: float | None = None, stopping: Stopping | None = None
+) -> tuple[list[Message], Ending | None]:
+    """The messages of a job, and how it ended."""
+    messages = list[Message]()
+
+    def take(message: Message) -> bool:
+        messages.append(message)
+        return bool(message == ("done",))
+
+    worker.start(JOBS.index(job), seconds)  # type: ignore[arg-type]
+    ending = await_job(worker, seconds, stopping or Stopping(), take)
+    return messages, ending
+
+
+def test_messages_of_any_size(worker: Worker) -> None:
+    for _ in range(2):
+        messages, ending = do(worker, talk)
+        assert ending is None
+        assert [message[0] for message in messages] == ["large", "done"]
+        assert len(messages[0][1]) == 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("job", "reason", "defect"),
+    [
+        (crash, "what it died of", True),
+        (overflow, "out of stack", False),
+        (swallow, "memory limit", False),
+        (fail, "RuntimeError: a defect", True),
+    ],
+)
+def test_a_job_that_dies_leaves_others_alone(
+    worker: Worker, job: object, reason: str, *, defect: bool
+) -> None:
+    messages, ending = do(worker, job)
+    assert ending is not None
+    assert (ending.reason, ending.defect) == (reason, defect)
+    assert messages == ([("before",)] if job is crash else [])
+    assert do(worker, talk)[1] is None
+
+
+def test_a_job_that_hangs_is_ended(worker: Worker) -> None:
+    ending = do(worker, hang, 0.01)[1]
+    assert ending is not None
+    assert ending.reason == "deadline"
+    assert do(worker, talk)[1] is None
+
+
+def test_a_job_that_does_not_listen_is_ended(worker: Worker) -> None:
+    stopping = Stopping()
+    stopping.ask()
+    ending = do(worker, hang, stopping=stopping)[1]
+    assert ending is not None
+    assert ending.reason == "interrupted"
+
+
+def test_a_job_that_listens_is_not(worker: Worker) -> None:
+    stopping = Stopping()
+    stopping.ask()
+    messages, ending = do(worker, obey, stopping=stopping)
+    assert (messages, ending) == ([("asked",), ("done",)], None)
+
+
+def test_errands_say_what_is_wrong() -> None:
+    def work(_seconds: float | None, _stopping: Stopping) -> Iterator[Message]:
+        yield ("begun",)
+        raise InputError("a.bpf.o", "no object")
+
+    messages = list[Message]()
+    with Errand(work, None) as errand, pytest.raises(InputError, match="no object"):
+        errand.run(None, Stopping(), messages.append)
+    assert messages == [("begun",)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_first_signal_asks_and_the_second_ends(number: int) -> None:
+    heed_interrupts()
+    before = signal.getsignal(number)
+    calls = list[int]()
+    with heeding_signals() as stopping, stopping.calling(lambda: calls.append(1)):
+        os.kill(os.getpid(), number)
+        assert (stopping.asked, calls) == (True, [1])
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+    assert signal.getsignal(number) is before
+
+
+def test_ignored_signals_stay_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with heeding_signals() as stopping:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not stopping.asked
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def run_with(*messages: Message) -> Run:
+    run = Run()
+    for message in messages:
+        run.take(message)
+    return run
+
+
+def test_after_a_while_one_line_says_what_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_LONG", 0.0)
+    watch = Watch("a.bpf.o:f", "instructions", 60.0)
+    run = run_with(("stage", "searching for the slowest path"), ("bound", 2914.0, 3.0, 4, 5))
+    watch.look(run)
+    watch.look(run)
+    watch.close()
+    assert capsys.readouterr().err == (
+        "note: a.bpf.o:f: 0 s so far, searching for the slowest path, at most 2914 instructions; "
+        "--deadline ends it after 60 s, Ctrl-C ends it now with the bound by then, "
+        "--unroll N@LOCATION limits a loop\n"
+    )
+
+
+def test_what_goes_on_before_there_is_a_bound(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_LONG", 0.0)
+    Watch("a.asm", "bitrate", None).look(run_with(("stage", "unrolling the program")))
+    error = capsys.readouterr().err
+    assert "unrolling the program, no bound yet; nothing ends it by itself" in error
+
+
+def test_nothing_is_said_of_what_is_quick(capsys: pytest.CaptureFixture[str]) -> None:
+    Watch("a.asm", "bitrate", None).look(run_with(("stage", "unrolling the program")))
+    assert capsys.readouterr().err == ""
