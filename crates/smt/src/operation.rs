@@ -51,6 +51,7 @@ mod tests {
     use super::Operation;
     use crate::model::Model;
     use crate::pool::TermPool;
+    use crate::term::Node;
     use slowpath_domain::Domain;
 
     #[test]
@@ -61,27 +62,28 @@ mod tests {
         let low = pool.extract(sum, 0, 4);
         let wide = pool.sext(low, 16);
         let less = pool.slt(a, b);
-        let terms = [sum, low, wide, less];
-        let place = |term| match term {
-            t if t == a => 0,
-            t if t == b => 1,
-            t => 2 + terms.iter().position(|&other| other == t).unwrap_or(0) as u32,
-        };
+        // Every part has the place of its number among all of them.
+        let parts = pool.subterms(&[sum, wide, less]);
+        let place = |term| parts.iter().position(|&part| part == term).unwrap_or(0) as u32;
+        let mut operations = 0;
         for (x, y) in [(0, 0), (3, 250), (200, 100), (127, 128), (255, 255)] {
             let mut model = Model::new();
             for (term, value) in [(a, x), (b, y)] {
-                if let crate::term::Node::Var(var) = *pool.node(term) {
+                if let Node::Var(var) = *pool.node(term) {
                     model.set_var(var, value);
                 }
             }
-            let mut table = vec![x, y];
-            for &term in &terms {
-                let operation = Operation::new(&pool, term, place).expect("it is an operator");
-                let value = operation.value(&table);
-                assert_eq!(value, pool.eval(term, &model), "{}", pool.display(term));
+            let mut table = Vec::new();
+            for &part in &parts {
+                let value = pool.eval(part, &model);
+                if let Some(operation) = Operation::new(&pool, part, place) {
+                    operations += 1;
+                    assert_eq!(operation.value(&table), value, "{}", pool.display(part));
+                }
                 table.push(value);
             }
         }
+        assert!(operations >= 3 * 5, "{operations} operations");
     }
 
     #[test]
