@@ -64,7 +64,7 @@ int with_an_error(struct xdp_md *ctx)
 {
 	__u32 mtu = 0;
 
-	if (bpf_check_mtu(ctx, 0, &mtu, 0, 0) != -19)
+	if (bpf_check_mtu(ctx, 5, &mtu, 0, 0) != -19)
 		return XDP_PASS;
 	return slow(ctx);
 }
