@@ -10,7 +10,7 @@ use std::time::Duration;
 const SLOW: u64 = 40;
 
 /// The programs, in the order of the object, and whether their slow way can be taken.
-const PROGRAMS: [(&str, bool); 27] = [
+const PROGRAMS: [(&str, bool); 31] = [
     ("cleared", true),
     ("not_cleared", true),
     ("never_kept", false),
@@ -38,6 +38,10 @@ const PROGRAMS: [(&str, bool); 27] = [
     ("nobody_listens", true),
     ("never_an_unknown_error", false),
     ("never_a_socket_for_flags", false),
+    ("never_without_head_room", false),
+    ("without_head_room", true),
+    ("without_tail_room", true),
+    ("never_without_any_room", false),
 ];
 
 /// The result of an analysis.

@@ -301,4 +301,29 @@ PROGRAM(never_a_socket_for_flags)
 	return 1;
 }
 
+PROGRAM(never_without_head_room)
+{
+	int n = byte(ctx, 0);
+	return n >= 0 && n <= 216 && bpf_xdp_adjust_head(ctx, -n) != 0;
+}
+
+/* Another program may have used the room. */
+SEC("xdp/cpumap") int without_head_room(struct xdp_md *ctx)
+{
+	return bpf_xdp_adjust_head(ctx, -20) ? slow(ctx) : XDP_PASS;
+}
+
+SEC("xdp/cpumap") int without_tail_room(struct xdp_md *ctx)
+{
+	return bpf_xdp_adjust_tail(ctx, 800) ? slow(ctx) : XDP_PASS;
+}
+
+SEC("xdp/cpumap") int never_without_any_room(struct xdp_md *ctx)
+{
+	return byte(ctx, 200) < 0 && bpf_xdp_adjust_tail(ctx, 2000) &&
+			       bpf_xdp_adjust_head(ctx, -20) ?
+		       slow(ctx) :
+		       XDP_PASS;
+}
+
 char LICENSE[] SEC("license") = "GPL";

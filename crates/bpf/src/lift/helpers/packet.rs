@@ -2,7 +2,7 @@
 //!
 //! How much room there is around the packet is an option, see [`crate::lift::Room`].
 
-use slowpath_ir::{BinaryOp, Emit, Operand};
+use slowpath_ir::{BinaryOp, Emit, InputKind, Operand};
 
 use super::outcome::{EACCES, EFAULT, EINVAL};
 use crate::lift::emit::{errno, word};
@@ -90,6 +90,25 @@ impl Lifter<'_> {
         Some(emit.select(ok, grows, word(0)))
     }
 
+    /// How far the head can move in front of the packet as received, 64 bits. Where another program
+    /// has run before, it may have moved the head, by any number of bytes.
+    fn room_before(&mut self) -> Operand {
+        let room = self.options.room;
+        if !self.starts_with_metadata() || room.tail.is_none() {
+            return word(room.before);
+        }
+        let most = self.frame().saturating_sub(self.options.max_packet.into());
+        let name = "head room of the packet";
+        let input = self.machine.input(name, 64, 0, most, InputKind::Unknown);
+        self.machine.emit.unknown_input(input, 64)
+    }
+
+    /// Bytes that head room, packet and tail room have together.
+    fn frame(&self) -> u64 {
+        let room = self.options.room;
+        room.before + room.tail.unwrap_or(0)
+    }
+
     fn at_most(&mut self, a: Operand, b: Operand) -> Operand {
         let above = self.machine.emit.ult(b, a);
         self.machine.emit.not(above)
@@ -110,7 +129,8 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
     let packet = lifter.machine.base(lifter.machine.packet);
     let moved = lifter.machine.emit.add(data, value);
     let room = lifter.options.room;
-    let mut first = lifter.machine.emit.sub(packet, word(room.before));
+    let before = lifter.room_before();
+    let mut first = lifter.machine.emit.sub(packet, before);
     let meta = lifter.context_pointer(DATA_META);
     let length = lifter.machine.emit.sub(data, meta);
     if lifter.uses_metadata() {
@@ -169,7 +189,14 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
     let moved = lifter.machine.emit.add(end, value);
     let room = match lifter.options.room.tail {
         Some(tail) => {
-            let last = lifter.machine.emit.add(packet, word(tail));
+            let behind = match lifter.room_before() {
+                Operand::Const { .. } => word(tail),
+                before => {
+                    let frame = word(lifter.frame());
+                    lifter.machine.emit.sub(frame, before)
+                }
+            };
+            let last = lifter.machine.emit.add(packet, behind);
             lifter.at_most(moved, last)
         }
         None => lifter.machine.emit.ult(moved, end),
@@ -198,7 +225,8 @@ pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
     let meta = lifter.context_pointer(DATA_META);
     let packet = lifter.machine.base(lifter.machine.packet);
     let moved = lifter.machine.emit.add(meta, value);
-    let first = lifter.machine.emit.sub(packet, word(lifter.options.room.before));
+    let before = lifter.room_before();
+    let first = lifter.machine.emit.sub(packet, before);
     let room = lifter.at_most(first, moved);
     let before = lifter.at_most(moved, data);
     let inside = lifter.machine.emit.and(room, before);
