@@ -9,6 +9,7 @@ from slowpath.results import (
     DESCRIBED_PATHS,
     Bound,
     Detail,
+    Entry,
     Named,
     PathDetail,
     PathResult,
@@ -111,10 +112,8 @@ def witness_lines(path: PathResult) -> Iterator[Line]:
         for entry in entries:
             if "offset" in entry:
                 rows = memory_dump(entry["offset"], entry["bytes"])
-            elif entry["value"] is None:
-                rows = iter([f"{entry['key']} -> no entry"])
             else:
-                rows = iter([f"{entry['key']} -> {entry['value']}"])
+                rows = iter([_entry_text(entry)])
             yield from (Line(f"{INDENT * 2}{row}") for row in rows)
     if witness["environment"]:
         yield detail_line("at the start", "besides the packet")
@@ -141,6 +140,21 @@ def unknown_text(unknown: Unknown) -> str:
     if unknown["call"] is None:
         return f"{place} {unknown['text']} -> {unknown['value']:#x}"
     return f"{place} {unknown['call']}: {unknown['result']} -> {unknown['meaning']}"
+
+
+def _entry_text(entry: Entry) -> str:
+    """What a map holds, in a line."""
+    others = entry.get("others")
+    if others is not None:
+        return f"{count_of(others, 'other element')}"
+    key, value, inner = entry.get("key"), entry.get("value"), entry.get("map")
+    where = key if inner is None or "value" not in entry else f"{inner} {key}"
+    if isinstance(value, dict):
+        pieces = (f"{bytes_} at {offset}" for offset, bytes_ in value.items())
+        return f"{where} -> {', '.join(pieces) or 'anything'}"
+    if value is not None:
+        return f"{where} -> {value}"
+    return f"{where} -> no entry" if "value" in entry else f"{where} -> map {inner}"
 
 
 def listing_lines(detail: PathDetail) -> Iterator[Line]:

@@ -40,10 +40,12 @@ class Memory(TypedDict):
 
 @final
 class Entry(TypedDict):
-    """Content that a witness needs in a map with keys."""
+    """Content that a witness needs in a map of a BPF object."""
 
-    key: str
-    value: str | None  # None: there must be no entry with this key
+    key: str | None
+    value: str | dict[str, str] | None  # None: there must be no entry with this key
+    map: str | None  # the map that a map of maps holds, or in which of these the key is
+    others: int | None  # alone: how many elements with other keys there are
 
 
 class Unknown(TypedDict):

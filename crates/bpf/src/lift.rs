@@ -10,31 +10,39 @@
 mod alu;
 mod arrivals;
 mod content;
+mod elements;
 mod emit;
 mod error;
 mod explore;
 mod frame;
+mod guarantees;
 mod helpers;
 mod jump;
 mod layout;
 mod lifter;
+mod locks;
 mod loops;
 mod machine;
 mod maps;
 mod memory;
+mod places;
+mod plan;
+mod prefixes;
 mod reach;
 mod registers;
+mod room;
 mod start;
 mod support;
 mod tail_call;
 mod trie;
 mod value;
 
-pub use content::{EntryValue, MapContent, MapEntry, array_content};
+pub use content::{EntryValue, MAX_CONTENT_BYTES, MapContent, MapEntry, array_content};
 pub use error::LiftError;
-pub use layout::{Bytes, Element, Interned, Layout};
+pub use layout::{Bytes, Element, Interned, Layout, PartialValue};
 pub use maps::{Keying, MapLayout};
 pub use registers::{Offset, RegisterValue, Registers};
+pub use room::Room as MapRoom;
 pub use support::support_matrix;
 
 use std::collections::BTreeMap;
@@ -45,6 +53,7 @@ use slowpath_stop::{Stop, Ticker};
 use crate::line_info::LineInfo;
 use crate::{BpfProgram, Btf, Object};
 use lifter::Lifter;
+use plan::Plan;
 
 /// How far the ends of a packet can be moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,8 +142,13 @@ pub fn lift(
     program: &BpfProgram,
     options: &LiftOptions,
 ) -> Result<Lifted, LiftError> {
-    let mut lifter = Lifter::new(object, program, options);
+    let mut lifter = Lifter::new(object, program, options, Plan::default());
     lifter.run()?;
+    let plan = lifter.plan();
+    if !plan.is_empty() {
+        lifter = Lifter::new(object, program, options, plan);
+        lifter.run()?;
+    }
     let (blocks, cost_classes) = lifter.finish();
     lifter.assume_distinct_maps();
     let packets = (options.min_packet, options.max_packet);

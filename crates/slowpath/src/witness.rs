@@ -33,6 +33,10 @@ pub(crate) struct Witness {
     given: Vec<Given>,
     /// The numbers that pairs have in the replay.
     interned: HashMap<(u64, u64), u32>,
+    /// The unknowns that the path depends on, with their values.
+    inputs: BTreeMap<InputId, u64>,
+    /// What the replay wrote.
+    written: HashMap<(RegionId, u64), u8>,
 }
 
 impl Witness {
@@ -61,14 +65,17 @@ impl Witness {
         let mut given = given::values(program, &support.inputs, &clocks, &environment);
         given.extend(given::memory(program, &support.bytes, found.length));
         environment.memory.extend(support.bytes.iter().map(|(&place, &byte)| (place, byte)));
-        let interned = HashMap::new();
+        let values = &environment.inputs;
+        let inputs = support.inputs.iter().filter_map(|id| Some((*id, *values.get(id)?))).collect();
         Witness {
             length: found.length,
             bytes: support.bytes,
             environment,
             unknowns,
             given,
-            interned,
+            interned: HashMap::new(),
+            inputs,
+            written: HashMap::new(),
         }
     }
 
@@ -102,7 +109,16 @@ impl Witness {
             return Err(Error::Replay("it has another cost than the search found".into()));
         }
         self.interned = run.interned;
+        self.written = run.written;
         Ok(())
+    }
+
+    /// The address of a region in the replay.
+    fn base(&self, machine: &Machine, region: RegionId) -> u64 {
+        let kind = InputKind::BaseAddress(region);
+        let input = machine.program().inputs.iter().position(|input| input.kind == kind);
+        let value = input.and_then(|input| self.environment.inputs.get(&InputId::from(input)));
+        value.copied().unwrap_or_default()
     }
 
     /// The witness for reports.
@@ -115,7 +131,17 @@ impl Witness {
             byte.map_or_else(|| "--".to_owned(), |byte| format!("{byte:02x}"))
         });
         let maps = match layout {
-            Some(layout) => maps::of_layout(machine, layout, &self.bytes, &self.interned),
+            Some(layout) => {
+                let base = |region| self.base(machine, region);
+                let memory = maps::Memory {
+                    bytes: &self.bytes,
+                    interned: &self.interned,
+                    inputs: &self.inputs,
+                    written: &self.written,
+                    base: &base,
+                };
+                maps::of_layout(machine, layout, &memory)
+            }
             None => maps::of_regions(machine, &self.bytes),
         };
         let unknowns = self.unknowns.clone();

@@ -1,7 +1,9 @@
-//! What helpers for maps can do: `objects/maps.bpf.c` has programs whose slow way depends on it.
+//! What helpers for maps can do: `objects/maps.bpf.c` and `objects/elements.bpf.c` have programs
+//! whose slow way depends on it. `crates/kernel/tests/elements.rs` runs the latter in the kernel.
 
 use serde_json::Value;
 use slowpath::{Analysis, Event, Options, Request, Step};
+use slowpath_bpf::Object;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,6 +23,46 @@ const PROGRAMS: [(&str, bool); 9] = [
     ("never_out_of_range", false),
 ];
 
+/// The same of `elements.bpf.c`, by name.
+const ELEMENTS: [(&str, bool); 36] = [
+    ("old_value_stays", true),
+    ("old_value_does_not_change", false),
+    ("old_value_stays_allocated", true),
+    ("old_value_stays_recent", true),
+    ("per_cpu_value_changes", true),
+    ("per_cpu_value_does_not_stay", false),
+    ("recent_per_cpu_value_changes", true),
+    ("array_value_changes", true),
+    ("array_value_does_not_stay", false),
+    ("written_through_old_pointer", false),
+    ("replaced_element_is_used_again", true),
+    ("deleted_element_is_used_again", true),
+    ("deleted_element_does_not_stay", false),
+    ("deleted_per_cpu_element_is_used_again", true),
+    ("old_value_of_an_inner_map", true),
+    ("two_elements_in_one", false),
+    ("two_elements_in_two", true),
+    ("third_element_in_two", false),
+    ("full_behind_a_delete", false),
+    ("full_and_then_not", false),
+    ("full_behind_an_insertion", true),
+    ("full_with_every_key", false),
+    ("updated_without_lock", false),
+    ("evicted", true),
+    ("inserted_and_evicted", false),
+    ("host_missed_in_a_known_network", false),
+    ("network_missed_around_a_known_host", true),
+    ("host_is_found_as_its_network", true),
+    ("host_missed_beside_a_neighbour", false),
+    ("too_long_a_prefix", false),
+    ("empty_behind_a_push", false),
+    ("full_behind_a_pop", false),
+    ("last_in_first_out", false),
+    ("first_in_first_out", true),
+    ("cleared_when_empty", false),
+    ("record_larger_than_the_ring", false),
+];
+
 /// The result of an analysis.
 fn analysed(request: Request) -> Value {
     let analysis = Analysis::start(request);
@@ -35,17 +77,27 @@ fn analysed(request: Request) -> Value {
     }
 }
 
+fn object(file: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects").join(file);
+    std::fs::read(path).expect("the object is there")
+}
+
 fn bound(program: usize) -> Value {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects/maps.bpf.o");
-    let data = std::fs::read(path).expect("the object is there");
+    of_content("maps.bpf.o", program, None)
+}
+
+/// The bound of a program of an object, under content of maps.
+fn of_content(file: &str, program: usize, maps: Option<String>) -> Value {
+    let data = object(file);
     let options = Options {
         target: "ebpf".into(),
         metric: Some("memory-accesses".into()),
         paths: Some(1),
         mtu: 1500,
+        maps,
         ..Options::default()
     };
-    analysed(Request { file: "maps.bpf.o".into(), data, program, options, ..Request::default() })
+    analysed(Request { file: file.into(), data, program, options, ..Request::default() })
 }
 
 #[test]
@@ -65,4 +117,29 @@ fn where_maps_lie_is_no_condition() {
     let inner = PROGRAMS.iter().position(|(name, _)| *name == "inner_elements");
     let assumptions = bound(inner.expect("it is there"))["assumptions"].to_string();
     assert!(!assumptions.contains("address of"), "{assumptions}");
+}
+
+#[test]
+fn elements_are_where_the_kernel_has_them() {
+    let programs = Object::parse(&object("elements.bpf.o")).expect("is an object").programs;
+    assert_eq!(programs.len(), ELEMENTS.len());
+    let mut wrong = Vec::new();
+    for (name, possible) in ELEMENTS {
+        let number = programs.iter().position(|program| program.name == name);
+        let result = of_content("elements.bpf.o", number.expect("it is there"), None);
+        assert_eq!(result["error"], Value::Null, "{name}");
+        let accesses = result["guarantee"]["counts"]["memory accesses"].as_u64();
+        if accesses.map(|count| count >= SLOW) != Some(possible) {
+            wrong.push(format!("{name}: {accesses:?}, {possible}"));
+        }
+        // What the witness needs is content that leads there.
+        let needed = result["paths"][0]["witness"]["maps"].to_string();
+        let again = of_content("elements.bpf.o", number.unwrap_or(0), Some(needed.clone()));
+        if again["error"] != Value::Null
+            || again["guarantee"]["counts"] != result["guarantee"]["counts"]
+        {
+            wrong.push(format!("{name}: {needed}: {} {}", again["error"], again["guarantee"]));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -120,6 +120,8 @@ impl Lifter<'_> {
             (AluOp::Add, Known::Nothing, _) | (AluOp::Add, _, Known::Nothing) => Known::Nothing,
             (AluOp::Add, _, _) if b.is_pointer() => b.moved(sum),
             (AluOp::Sub, Known::Nothing, _) => Known::Nothing,
+            (AluOp::Add | AluOp::Sub, Known::PerhapsValue, _)
+            | (AluOp::Add, _, Known::PerhapsValue) => Known::PerhapsValue,
             // A distance, not a pointer.
             (AluOp::Sub, Known::Packet { .. }, _) if b.is_pointer() => Known::NoStack,
             (AluOp::Add | AluOp::Sub, _, _) if a.is_pointer() => a.moved(sum),

@@ -1,6 +1,6 @@
 //! What is known about the content of maps before the run: from `--maps`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
@@ -13,12 +13,29 @@ use crate::maps::{MapDef, MapKind};
 /// What a slot of a map holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryValue {
-    /// A value; for per-CPU maps that of the CPU that runs the program.
+    /// A value, zeros behind its last byte; for per-CPU maps that of the CPU that runs the program.
     Bytes(Vec<u8>),
     /// A program of the object, by name.
     Program(String),
-    /// A map of the object, by name.
+    /// A map, by name: of the object, or one that it does not define.
     Map(String),
+    /// A value in one of the maps out of a map of maps.
+    Inner {
+        /// Its name, as in [`EntryValue::Map`].
+        map: String,
+        /// As [`EntryValue::Bytes`].
+        value: Vec<u8>,
+    },
+}
+
+impl EntryValue {
+    /// The bytes of a value, if it consists of bytes.
+    fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            EntryValue::Bytes(value) | EntryValue::Inner { value, .. } => Some(value),
+            EntryValue::Program(_) | EntryValue::Map(_) => None,
+        }
+    }
 }
 
 /// An element of a map.
@@ -35,10 +52,12 @@ pub struct MapEntry {
 pub struct MapContent {
     /// The elements.
     pub entries: Vec<MapEntry>,
+    /// How many more there are, whose keys no program looks for.
+    pub others: u64,
 }
 
-/// Most bytes of one array that are kept.
-const MAX_ARRAY_BYTES: u64 = 1 << 26;
+/// Most bytes of one map that are kept.
+pub const MAX_CONTENT_BYTES: u64 = 1 << 26;
 
 /// Puts known contents into the regions of the maps in use: arrays as initial content, elements of
 /// others by operations of the prologue.
@@ -48,21 +67,37 @@ pub(super) fn install(
     layouts: &BTreeMap<String, MapLayout>,
     contents: &BTreeMap<String, MapContent>,
 ) -> Result<(), LiftError> {
+    let names = Names::of(maps, contents);
     for (name, content) in contents {
         let Some(layout) = layouts.get(name) else { continue };
-        let Some(def) = maps.iter().find(|map| map.name == *name) else { continue };
+        let outer = name.strip_suffix(".inner").filter(|_| layout.inner);
+        let Some(def) = maps.iter().find(|map| map.name == outer.unwrap_or(name)) else { continue };
+        let def = if layout.inner { def.inner.as_deref().unwrap_or(def) } else { def };
         for entry in &content.entries {
             check(def, entry)?;
         }
         match layout.kind {
-            MapKind::ARRAY | MapKind::PERCPU_ARRAY => array(machine, def, layout, content)?,
-            MapKind::LPM_TRIE => array_of_entries(machine, layout, content),
-            MapKind::QUEUE | MapKind::STACK => {
-                let what = format!("--maps: map {name} of type {} cannot be given", layout.kind);
-                let hint = "its content stays unconstrained without an entry in the file";
-                return Err(LiftError::program(what, hint));
+            _ if layout.inner => {
+                let outer = outer.and_then(|outer| layouts.get(outer));
+                elements(machine, layout, content, &names, outer);
             }
-            _ => elements(machine, maps, layout, content)?,
+            MapKind::ARRAY | MapKind::PERCPU_ARRAY => array(machine, def, layout, content)?,
+            MapKind::LPM_TRIE => in_order(machine, layout, content)?,
+            MapKind::QUEUE => in_order(machine, layout, content)?,
+            MapKind::STACK => {
+                // The oldest comes out last, and is number 0.
+                let mut entries = content.entries.clone();
+                entries.reverse();
+                let value = EntryValue::Bytes(Vec::new());
+                let other = MapEntry { key: Vec::new(), value };
+                let others = usize::try_from(content.others).unwrap_or(usize::MAX);
+                if others as u64 > MAX_CONTENT_BYTES >> layout.element_bits {
+                    return Err(too_large(layout));
+                }
+                entries.splice(0..0, std::iter::repeat_n(other, others));
+                in_order(machine, layout, &MapContent { entries, others: 0 })?;
+            }
+            _ => elements(machine, layout, content, &names, None),
         }
     }
     Ok(())
@@ -78,11 +113,11 @@ fn check(def: &MapDef, entry: &MapEntry) -> Result<(), LiftError> {
         );
         return Err(LiftError::program(what, "keys have the size that the object says"));
     }
-    if let EntryValue::Bytes(value) = &entry.value
-        && value.len() != def.value_size as usize
+    if let Some(value) = entry.value.bytes()
+        && value.len() > def.value_size as usize
     {
         let (given, size) = (value.len(), def.value_size);
-        let what = format!("--maps: map {name}: a value has {given} bytes, not {size}");
+        let what = format!("--maps: map {name}: a value has {given} bytes, more than {size}");
         return Err(LiftError::program(what, "values have the size that the object says"));
     }
     Ok(())
@@ -125,7 +160,7 @@ fn array_bytes(
         let EntryValue::Bytes(value) = &entry.value else { continue };
         let start = index << layout.element_bits;
         let beyond = def.max_entries != 0 && index >= u64::from(def.max_entries);
-        if beyond || start >= MAX_ARRAY_BYTES {
+        if beyond || start.saturating_add(value.len() as u64) > MAX_CONTENT_BYTES {
             let what = format!("--maps: map {}: index {index} is out of range", def.name);
             let hint = "indices are below `max_entries`, and the known part below 64 MiB";
             return Err(LiftError::program(what, hint));
@@ -139,16 +174,29 @@ fn array_bytes(
     Ok(bytes)
 }
 
-/// The values of a trie's entries, in their order: look-ups say which.
-fn array_of_entries(machine: &mut Machine, layout: &MapLayout, content: &MapContent) {
-    let element = 1 << layout.element_bits;
-    let mut bytes = vec![0; element * content.entries.len()];
-    for (place, entry) in bytes.chunks_mut(element).zip(&content.entries) {
-        if let EntryValue::Bytes(value) = &entry.value {
-            place[..value.len()].copy_from_slice(value);
+fn too_large(layout: &MapLayout) -> LiftError {
+    let what = format!("--maps: map {}: too many large values", layout.name);
+    LiftError::program(what, "up to 64 MiB of a map are kept")
+}
+
+/// The values of entries, in their order: of a trie, whose look-ups say which, or a queue.
+fn in_order(
+    machine: &mut Machine,
+    layout: &MapLayout,
+    content: &MapContent,
+) -> Result<(), LiftError> {
+    let mut bytes = Vec::new();
+    for (place, entry) in (0u64..).zip(&content.entries) {
+        let EntryValue::Bytes(value) = &entry.value else { continue };
+        let start = place << layout.element_bits;
+        if start.saturating_add(value.len() as u64) > MAX_CONTENT_BYTES {
+            return Err(too_large(layout));
         }
+        bytes.resize(start as usize, 0);
+        bytes.extend(value);
     }
     machine.regions[layout.values.index()].content = Some(bytes);
+    Ok(())
 }
 
 fn index_of(key: &[u8]) -> u32 {
@@ -158,64 +206,98 @@ fn index_of(key: &[u8]) -> u32 {
     u32::from_le_bytes(bytes)
 }
 
-fn elements(
-    machine: &mut Machine,
-    maps: &[MapDef],
-    layout: &MapLayout,
-    content: &MapContent,
-) -> Result<(), LiftError> {
-    let Some(present) = layout.present else { return Ok(()) };
-    machine.regions[present.index()].content = Some(Vec::new());
-    let (values, present) = (machine.base(layout.values), machine.base(present));
-    for entry in &content.entries {
-        let emit = &mut machine.emit;
-        let number = number(emit, layout, &entry.key);
-        let number = emit.zero_extend(number, 64);
-        let byte = emit.binary(BinaryOp::Add, present, number);
-        emit.store(byte, Operand::constant(8, 1));
-        match &entry.value {
-            EntryValue::Bytes(value) => {
-                let shift = word(layout.element_bits.into());
-                let start = emit.binary(BinaryOp::Shl, number, shift);
-                let start = emit.add(values, start);
-                for (offset, size) in chunks(layout.value_size) {
-                    let mut bytes = [0; 8];
-                    let piece = &value[offset as usize..][..usize::from(size)];
-                    bytes[..piece.len()].copy_from_slice(piece);
-                    let address = emit.add(start, word(offset));
-                    let piece = Operand::constant(8 * size, u64::from_le_bytes(bytes));
-                    emit.store(address, piece);
-                }
-            }
-            EntryValue::Map(name) => {
-                // Equal names are the same map.
-                let which = maps.iter().position(|map| map.name == *name).ok_or_else(|| {
-                    let what = format!("--maps: map {} holds {name}, which is no map", layout.name);
-                    LiftError::program(what, "`slowpath show` lists the object's maps")
-                })?;
-                let Some(identity) = layout.identity else { continue };
-                let base = machine.base(identity);
-                let emit = &mut machine.emit;
-                let offset = emit.binary(BinaryOp::Shl, number, word(2));
-                let address = emit.add(base, offset);
-                emit.store(address, Operand::constant(32, which as u64));
-            }
-            EntryValue::Program(_) => {}
-        }
-    }
-    Ok(())
+/// The numbers of maps that maps of maps hold: those of the object come first.
+struct Names<'a> {
+    maps: &'a [MapDef],
+    others: BTreeSet<&'a str>,
 }
 
-/// The number of the element with a known key.
-fn number(emit: &mut Emitter, layout: &MapLayout, key: &[u8]) -> Operand {
+impl<'a> Names<'a> {
+    fn of(maps: &'a [MapDef], contents: &'a BTreeMap<String, MapContent>) -> Self {
+        let entries = contents.values().flat_map(|content| &content.entries);
+        let named = entries.filter_map(|entry| match &entry.value {
+            EntryValue::Map(name) | EntryValue::Inner { map: name, .. } => Some(name.as_str()),
+            EntryValue::Bytes(_) | EntryValue::Program(_) => None,
+        });
+        let others = named.filter(|&name| maps.iter().all(|map| map.name != name)).collect();
+        Names { maps, others }
+    }
+
+    /// Equal names are the same map.
+    fn number(&self, name: &str) -> u64 {
+        let number = self.maps.iter().position(|map| map.name == name).unwrap_or_else(|| {
+            self.maps.len() + self.others.iter().take_while(|&&other| other < name).count()
+        });
+        number as u64
+    }
+}
+
+/// `outer` is the map of maps whose maps this one stands for, if it does.
+fn elements(
+    machine: &mut Machine,
+    layout: &MapLayout,
+    content: &MapContent,
+    names: &Names<'_>,
+    outer: Option<&MapLayout>,
+) {
+    if let Some(present) = layout.present {
+        machine.regions[present.index()].content = Some(Vec::new());
+    }
+    machine.regions[layout.values.index()].content = Some(Vec::new());
+    for entry in &content.entries {
+        let which = match (&entry.value, outer) {
+            (EntryValue::Inner { map, .. }, Some(outer)) => {
+                let place = names.number(map) << outer.element_bits;
+                let base = machine.base(outer.values);
+                Some(machine.emit.add(base, word(place)))
+            }
+            _ => None,
+        };
+        let number = number(&mut machine.emit, layout, which, &entry.key);
+        let number = machine.emit.zero_extend(number, 64);
+        if let Some(present) = layout.present {
+            let present = machine.base(present);
+            let byte = machine.emit.binary(BinaryOp::Add, present, number);
+            machine.emit.store(byte, Operand::constant(8, 1));
+        }
+        let values = machine.base(layout.values);
+        if let Some(value) = entry.value.bytes() {
+            let emit = &mut machine.emit;
+            let start = emit.binary(BinaryOp::Shl, number, word(layout.element_bits.into()));
+            let start = emit.add(values, start);
+            for (offset, size) in chunks(value.len() as u32) {
+                let mut bytes = [0; 8];
+                let piece = &value[offset as usize..][..usize::from(size)];
+                if piece.iter().all(|&byte| byte == 0) {
+                    continue; // as all of the region is
+                }
+                bytes[..piece.len()].copy_from_slice(piece);
+                let address = emit.add(start, word(offset));
+                let piece = Operand::constant(8 * size, u64::from_le_bytes(bytes));
+                emit.store(address, piece);
+            }
+        }
+        if let (EntryValue::Map(name), Some(identity)) = (&entry.value, layout.identity) {
+            let base = machine.base(identity);
+            let emit = &mut machine.emit;
+            let offset = emit.binary(BinaryOp::Shl, number, word(2));
+            let address = emit.add(base, offset);
+            emit.store(address, Operand::constant(32, names.number(name)));
+        }
+    }
+}
+
+/// The number of the element with a known key, of the map at an address, if there are several.
+fn number(emit: &mut Emitter, layout: &MapLayout, which: Option<Operand>, key: &[u8]) -> Operand {
     if layout.keying != Keying::Interned {
         return Operand::constant(32, index_of(key).into());
     }
-    let mut words = key.chunks(8).map(|chunk| {
+    let words = key.chunks(8).map(|chunk| {
         let mut bytes = [0; 8];
         bytes[..chunk.len()].copy_from_slice(chunk);
         word(u64::from_le_bytes(bytes))
     });
+    let mut words = which.into_iter().chain(words);
     let (first, second) = (words.next().unwrap_or(word(0)), words.next().unwrap_or(word(0)));
     let mut number = emit.binary(BinaryOp::Intern, first, second);
     for next in words {

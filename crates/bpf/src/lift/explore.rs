@@ -12,6 +12,7 @@ use super::LiftOptions;
 use super::error::LiftError;
 use super::frame::{Frame, Phase, Place};
 use super::lifter::{Lifter, Next};
+use super::plan::Plan;
 use super::registers::{Before, Registers};
 use super::value::{Known, State};
 use crate::{BpfProgram, Object};
@@ -32,7 +33,7 @@ pub(super) fn explore(
     program: &BpfProgram,
     options: &LiftOptions,
 ) -> Result<Registers, LiftError> {
-    let mut lifter = Lifter::new(object, program, options);
+    let mut lifter = Lifter::new(object, program, options, Plan::default());
     let targets: HashSet<usize> =
         program.insns.iter().enumerate().filter_map(|(at, insn)| insn.jump_target(at)).collect();
     let frame = lifter.frames.id(Frame { unit: 0, function: 0, depth: 0, ret: None });
@@ -93,7 +94,9 @@ fn covers(known: &State, state: &State) -> bool {
         known == new
             || match known {
                 Known::Nothing => true,
-                Known::NoStack => !matches!(new, Known::Nothing | Known::Frame { .. }),
+                Known::NoStack | Known::PerhapsValue => {
+                    !matches!(new, Known::Nothing | Known::Frame { .. })
+                }
                 _ => false,
             }
     };

@@ -11,6 +11,8 @@ mod map;
 mod outcome;
 mod output;
 mod packet;
+mod queue;
+mod ring;
 mod routing;
 mod socket;
 
@@ -65,7 +67,7 @@ const fn refused(number: i32, why: &'static str) -> Helper {
 #[rustfmt::skip]
 pub(super) const HELPERS: &[Helper] = &[
     plain(1, map::lookup, "null or the element's value; the same key finds the same element"),
-    plain(2, map::update, "exact, with the flags; whether there is room for a new element is open"),
+    plain(2, map::update, "exact, with the flags; see the table of calls on maps"),
     plain(3, map::delete, "exact"),
     plain(5, environment::clock, "any time, not before the one returned last"),
     plain(6, output::printed, "any length, or -EINVAL, -EBUSY, -ENOSPC"),
@@ -84,9 +86,9 @@ pub(super) const HELPERS: &[Helper] = &[
     plain(84, socket::look_up, "null or a socket with any content; null for flags, other sizes and name spaces that do not exist"),
     plain(85, socket::look_up, "null or a socket with any content; null for flags, other sizes and name spaces that do not exist"),
     plain(86, environment::nothing, "no effect that the program sees"),
-    plain(87, map::push, "0 or full"),
-    plain(88, map::pop, "any value, or empty"),
-    plain(89, map::pop, "any value, or empty"),
+    plain(87, queue::push, "exact: E2BIG if there is no room, unless BPF_EXIST makes some; EINVAL for other flags"),
+    plain(88, queue::pop, "exact: the oldest element of a queue, the newest of a stack; ENOENT, and the value is cleared, if there is none"),
+    plain(89, queue::peek, "as bpf_map_pop_elem; the element stays"),
     plain(93, environment::nothing, "no effect: a run is seen alone"),
     plain(94, environment::nothing, "no effect: a run is seen alone"),
     plain(95, socket::same, "null or the same socket"),
@@ -98,8 +100,8 @@ pub(super) const HELPERS: &[Helper] = &[
     plain(113, output::probe_read, "0 and anything, or -EFAULT, -ERANGE, -EPERM and zeros, for constant sizes"),
     plain(118, environment::jiffies, "any number, not before the one returned last"),
     plain(125, environment::clock, "any time, not before the one returned last"),
-    plain(130, environment::ringbuf_output, "0 or any error"),
-    plain(131, environment::ringbuf_reserve, "null, or a record with any content"),
+    plain(130, ring::output, "0, EAGAIN if there is no room (always for more than the ring holds), EINVAL for unknown flags"),
+    plain(131, ring::reserve, "a record with any content, or null if there is no room (always for more than the ring holds) or with flags"),
     plain(132, environment::nothing, "no effect that the program sees"),
     plain(133, environment::nothing, "no effect that the program sees"),
     plain(134, environment::any, "any value"),
@@ -185,6 +187,7 @@ impl Lifter<'_> {
     }
 
     fn helper_on(&mut self, at: Place, number: i32) -> Result<Next, Cause> {
+        self.note_arguments();
         let name = name(number);
         let lift = match (find(number).map(|helper| helper.lift), self.options.assumed(&name)) {
             (Some(Lift::Refused(why)), None) => {
@@ -214,6 +217,13 @@ impl Lifter<'_> {
             Lift::Loop => self.loop_start(at, number),
             Lift::TailCall => self.tail_call_start(at),
             Lift::Refused(why) => Err(Cause::new(why, VERIFIER)),
+        }
+    }
+
+    /// Notes what a call may read or write through its arguments.
+    fn note_arguments(&mut self) {
+        for number in 1..6 {
+            self.note_pointer(self.state.regs[number]);
         }
     }
 
@@ -259,7 +269,7 @@ impl Lifter<'_> {
         match self.state.regs[usize::from(register)] {
             Known::Const(0) => Some(0),
             Known::Frame { offset: Some(offset), .. } => u32::try_from(-offset).ok(),
-            Known::Data { map, offset } | Known::MapValue { map, offset: Some(offset) } => {
+            Known::Data { map, offset } | Known::MapValue { map, offset: Some(offset), .. } => {
                 value(map)?.checked_sub(u32::try_from(offset).ok()?)
             }
             _ => None,

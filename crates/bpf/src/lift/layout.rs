@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use slowpath_ir::RegionId;
 
 use super::maps::{Keying, MapLayout};
+use super::room::PRESENT;
 
 /// Where things are in a lifted program.
 #[derive(Clone, Debug)]
@@ -29,10 +30,45 @@ pub struct Element {
     pub key: Option<Vec<u8>>,
     /// For maps out of a map of maps: the address that stands for the map.
     pub which: Option<u64>,
+    /// For maps of maps: the number of the map that it holds, if that is known. It is as many
+    /// elements behind the start of [`MapLayout::values`] as the address that stands for the map.
+    pub holds: Option<u64>,
     /// Whether it exists, if that is known; always in arrays.
     pub present: Option<bool>,
-    /// Its value; `None` for bytes that are not known.
-    pub value: Vec<Option<u8>>,
+    /// Its value, as far as it is known.
+    pub value: PartialValue,
+}
+
+/// A value of which some bytes are known: as large as the known part, however large the value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartialValue {
+    /// In bytes.
+    size: u32,
+    known: BTreeMap<u32, u8>,
+}
+
+impl PartialValue {
+    /// Its size in bytes, known or not.
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// Every byte, `None` where it is not known: for small values.
+    pub fn iter(&self) -> impl Iterator<Item = Option<u8>> + '_ {
+        (0..self.size).map(|offset| self.known.get(&offset).copied())
+    }
+
+    /// The known bytes with their offsets; adjacent ones together, in order.
+    pub fn runs(&self) -> Vec<(u32, Vec<u8>)> {
+        let mut runs: Vec<(u32, Vec<u8>)> = Vec::new();
+        for (&offset, &byte) in &self.known {
+            match runs.last_mut() {
+                Some((start, bytes)) if *start + bytes.len() as u32 == offset => bytes.push(byte),
+                _ => runs.push((offset, vec![byte])),
+            }
+        }
+        runs
+    }
 }
 
 /// Bytes of memory, by region and offset.
@@ -57,37 +93,61 @@ impl MapLayout {
             .map(|region| inside(region).map(|(at, byte)| (at, byte != 0)).collect())
             .unwrap_or_default();
         let mut numbers: BTreeSet<u64> = present.keys().copied().collect();
+        if let (Some(seen), None) = (self.seen, self.present) {
+            let found = inside(seen).filter(|&(_, note)| u64::from(note) == PRESENT);
+            numbers.extend(found.map(|(offset, _)| offset));
+        }
         if let Some(identity) = self.identity {
             numbers.extend(inside(identity).map(|(offset, _)| offset >> 2));
         } else {
-            numbers.extend(inside(self.values).map(|(offset, _)| offset >> self.element_bits));
+            let places = inside(self.values).map(|(offset, _)| offset >> self.element_bits);
+            // Larger ones are of elements that were free at the start.
+            let own = places.filter(|&place| self.moved.is_none() || place <= u32::MAX.into());
+            numbers.extend(own);
         }
         let element = |number: u64| {
             let (which, key) = self.key(number, &words);
-            let known = present.get(&number).copied();
+            let met = self.seen.and_then(|seen| bytes.get(&(seen, number)));
+            let met = met.filter(|&&met| met != 0).map(|&met| u64::from(met) == PRESENT);
+            let known = met.or(present.get(&number).copied());
             Element {
                 number,
                 key,
                 which,
-                present: if self.present.is_some() { known } else { Some(true) },
+                holds: self.place(number, bytes).filter(|_| self.holds_maps()),
+                present: if self.present.is_some() || met.is_some() { known } else { Some(true) },
                 value: self.value(number, bytes),
             }
         };
         numbers.into_iter().map(element).collect()
     }
 
-    /// The value of the element with this number.
-    fn value(&self, number: u64, bytes: &Bytes) -> Vec<Option<u8>> {
-        let place = match self.identity {
-            None => Some(number),
-            Some(region) => {
+    /// The place of the value of the element with this number.
+    fn place(&self, number: u64, bytes: &Bytes) -> Option<u64> {
+        match (self.identity, self.moved) {
+            (None, None) => Some(number),
+            (None, Some(moved)) => {
+                let byte = |n| bytes.get(&(moved, (number << 3) + n)).copied().unwrap_or(0);
+                Some((0..8).fold(number, |place, n| place ^ u64::from(byte(n)) << (8 * n)))
+            }
+            (Some(region), _) => {
                 let byte = |n| bytes.get(&(region, (number << 2) + n)).copied().map(u64::from);
                 (0..4).try_fold(0, |word, n| Some(word | byte(n)? << (8 * n)))
             }
-        };
-        let size = if self.holds_maps() { 0 } else { u64::from(self.value_size) };
-        let byte = |n: u64| bytes.get(&(self.values, (place? << self.element_bits) + n)).copied();
-        (0..size).map(byte).collect()
+        }
+    }
+
+    /// The value of the element with this number.
+    fn value(&self, number: u64, bytes: &Bytes) -> PartialValue {
+        let size = if self.holds_maps() { 0 } else { self.value_size };
+        let mut known = BTreeMap::new();
+        if let Some(place) = self.place(number, bytes) {
+            let start = place << self.element_bits;
+            let end = start.saturating_add(size.into());
+            let inside = (self.values, start)..(self.values, end);
+            known.extend(bytes.range(inside).map(|(&(_, at), &byte)| ((at - start) as u32, byte)));
+        }
+        PartialValue { size, known }
     }
 
     /// Whether the values are maps.

@@ -16,6 +16,7 @@ use super::error::{Cause, LiftError, VERIFIER};
 use super::frame::{Frame, Frames, Phase, Place, UnitId, leaders};
 use super::machine::Machine;
 use super::maps::MapLayout;
+use super::plan::{Plan, Uses};
 use super::reach::unreachable;
 use super::registers::Before;
 use super::value::{Known, State};
@@ -63,8 +64,12 @@ pub(super) struct Lifter<'a> {
     pub assumptions: BTreeSet<String>,
     /// The maps used, by name.
     pub layouts: BTreeMap<String, MapLayout>,
+    /// What is followed of them.
+    pub plan: Plan,
+    /// How they are used.
+    pub uses: Uses,
     classes: BTreeMap<String, CostClassId>,
-    blocks: Vec<Option<Block>>,
+    pub blocks: Vec<Option<Block>>,
     ids: HashMap<Place, BlockId>,
     states: HashMap<Place, State>,
     arrivals: HashMap<Place, Arrivals>,
@@ -72,6 +77,9 @@ pub(super) struct Lifter<'a> {
     costs: Vec<CostEvent>,
     /// The instruction being lifted.
     pub at: Place,
+    /// Its number, and the block that it is lifted for.
+    pub insn: InsnIdx,
+    pub block: BlockId,
     /// What is known of `r0` to `r10` before each instruction.
     pub before: Before,
     /// Counts the stretches of instructions that are entered at their start only.
@@ -82,7 +90,12 @@ pub(super) struct Lifter<'a> {
 }
 
 impl<'a> Lifter<'a> {
-    pub fn new(object: &'a Object, program: &BpfProgram, options: &'a LiftOptions) -> Self {
+    pub fn new(
+        object: &'a Object,
+        program: &BpfProgram,
+        options: &'a LiftOptions,
+        plan: Plan,
+    ) -> Self {
         let mut lifter = Lifter {
             object,
             options,
@@ -93,6 +106,8 @@ impl<'a> Lifter<'a> {
             state: State::start(),
             assumptions: BTreeSet::new(),
             layouts: BTreeMap::new(),
+            plan,
+            uses: Uses::default(),
             classes: BTreeMap::new(),
             blocks: Vec::new(),
             ids: HashMap::new(),
@@ -101,6 +116,8 @@ impl<'a> Lifter<'a> {
             pending: BTreeSet::new(),
             costs: Vec::new(),
             at: Place { frame: 0, slot: 0, phase: Phase::Start },
+            insn: InsnIdx(0),
+            block: BlockId(0),
             before: Before::new(),
             stretch: 0,
             depths: Vec::new(),
@@ -140,6 +157,7 @@ impl<'a> Lifter<'a> {
         self.reach(start, None, &state)?;
         while let Some((id, place)) = self.pending.pop_first() {
             self.state = self.states[&place].clone();
+            self.block = id;
             let block = self.block(place)?;
             self.blocks[id.index()] = Some(block);
         }
@@ -216,6 +234,7 @@ impl<'a> Lifter<'a> {
             self.ticker.tick(&self.options.stop).map_err(LiftError::stop)?;
             let insn = self.number(unit, at.slot);
             self.machine.emit.begin_insn(insn.index(), self.called(at));
+            self.insn = insn;
             if at.phase == Phase::Start {
                 insns.push(insn);
                 if unit == 0 {

@@ -8,7 +8,7 @@ use super::error::{Cause, VERIFIER};
 use super::frame::{Phase, Place};
 use super::helpers::behind;
 use super::lifter::{Lifter, Next};
-use super::maps::{Class, Element, MapUse};
+use super::maps::{Class, MapUse};
 use super::value::Known;
 
 const FOR_EACH_MAP_ELEM: i32 = 164;
@@ -177,10 +177,11 @@ impl Lifter<'_> {
             // In any order.
             _ => self.havoc(key, used.def.key_size, "the element's key"),
         }
-        let Element { number, .. } = self.element(&used, key);
-        let value = self.value_address(&used, number);
+        let element = self.element(&used, key);
+        let place = self.place(&used, element);
+        let value = self.value_address(&used, place);
         self.pass(2, key, Known::NoStack);
-        self.pass(3, value, Known::NoStack);
+        self.pass(3, value, Known::PerhapsValue);
         self.pass(4, context.0, context.1);
         Ok(())
     }

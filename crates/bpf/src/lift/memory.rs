@@ -100,6 +100,7 @@ impl Lifter<'_> {
             );
             return Err(Cause::new(what, VERIFIER));
         }
+        self.note_pointer(known);
         let base = self.machine.value(base.number());
         let address = self.machine.emit.add(base, word(i64::from(offset) as u64));
         Ok((address, known))

@@ -98,7 +98,7 @@ impl RegisterValue {
             Known::Packet { .. } => RegisterValue::Packet,
             Known::PacketEnd => RegisterValue::PacketEnd,
             Known::Map(map) => RegisterValue::Map(map),
-            Known::MapValue { map, offset } => {
+            Known::MapValue { map, offset, .. } => {
                 RegisterValue::MapValue { map, offset: Offset::of(offset) }
             }
             Known::Data { map, .. } => RegisterValue::Data { map },
@@ -107,6 +107,7 @@ impl RegisterValue {
             }
             Known::Nothing
             | Known::NoStack
+            | Known::PerhapsValue
             | Known::Maps(_)
             | Known::Inner(_)
             | Known::Function(_) => RegisterValue::Other,

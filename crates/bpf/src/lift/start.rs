@@ -19,23 +19,32 @@ pub(super) const METADATA: u64 = 252;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum StartValue {
     Zero,
+    Constant(u64),
     Unknown(InputId),
+    /// What an unknown leaves of a number.
+    Rest {
+        of: u64,
+        without: InputId,
+    },
 }
 
 impl Machine {
+    /// Says what a register holds at the start of a run.
+    pub fn start(&mut self, name: &str, width: u8, value: StartValue) -> Reg {
+        let reg = self.extra(name, width);
+        self.started.insert(reg, value);
+        reg
+    }
+
     /// A register that is zero at the start of a run.
     pub fn start_zero(&mut self, name: &str, width: u8) -> Reg {
-        let reg = self.extra(name, width);
-        self.started.insert(reg, StartValue::Zero);
-        reg
+        self.start(name, width, StartValue::Zero)
     }
 
     /// A register that is anything up to `max` at the start of a run.
     pub fn start_unknown(&mut self, name: &str, width: u8, max: u64) -> (Reg, InputId) {
-        let reg = self.extra(name, width);
         let input = self.input(&format!("{name} at the start"), width, 0, max, InputKind::Unknown);
-        self.started.insert(reg, StartValue::Unknown(input));
-        (reg, input)
+        (self.start(name, width, StartValue::Unknown(input)), input)
     }
 
     /// Where the metadata of a packet starts: any number of words in front of it.
@@ -81,10 +90,16 @@ impl Machine {
         let r1 = self.reg(1);
         self.emit.copy(r1, context);
         for (reg, value) in std::mem::take(&mut self.started) {
+            let width = self.emit.width(reg.into());
             match value {
-                StartValue::Zero => {
-                    let width = self.emit.width(reg.into());
-                    self.emit.copy(reg, Operand::constant(width, 0));
+                StartValue::Zero => self.emit.copy(reg, Operand::constant(width, 0)),
+                StartValue::Constant(value) => {
+                    self.emit.copy(reg, Operand::constant(width, value));
+                }
+                StartValue::Rest { of, without } => {
+                    let without = self.emit.unknown_input(without, width);
+                    let rest = self.emit.sub(Operand::constant(width, of), without);
+                    self.emit.copy(reg, rest);
                 }
                 StartValue::Unknown(input) => self.emit.push(Op::Input { dst: reg, input }),
             }

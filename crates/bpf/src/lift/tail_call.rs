@@ -125,6 +125,7 @@ impl Lifter<'_> {
         let mut state = State::start();
         state.regs[10] = Known::Frame { depth, offset: Some(0) };
         state.saved = std::mem::take(&mut self.state.saved);
+        state.replaced = std::mem::take(&mut self.state.replaced);
         self.state = state;
         let (context, r1) = (self.machine.base(self.machine.context), self.machine.reg(1));
         self.machine.emit.copy(r1, context);

@@ -8,7 +8,7 @@
 
 mod origin;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use origin::{Holder, Origin};
 
@@ -30,6 +30,26 @@ fn join_tables<K: Ord + Copy>(
         }
         None => false,
     });
+}
+
+/// A map that a call can name: one of the object, or all maps out of a map of maps together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct MapId {
+    /// The map of the object, or the map of maps.
+    map: u32,
+    inner: bool,
+}
+
+impl MapId {
+    /// A map of the object.
+    pub fn of_object(map: u32) -> Self {
+        MapId { map, inner: false }
+    }
+
+    /// The maps out of a map of maps.
+    pub fn out_of(map: u32) -> Self {
+        MapId { map, inner: true }
+    }
 }
 
 /// The first bit of [`Known::Maps`] for maps out of maps.
@@ -87,7 +107,11 @@ pub(super) enum Known {
         map: u32,
         /// Offset in bytes, if known.
         offset: Option<i64>,
+        /// Whether the element may have been replaced or deleted since.
+        old: bool,
     },
+    /// No pointer into a stack frame, but maybe one into an element of a map that is not known.
+    PerhapsValue,
 }
 
 impl Known {
@@ -100,9 +124,14 @@ impl Known {
                 Known::Frame { depth, offset: None }
             }
             (Known::Packet { .. }, Known::Packet { .. }) => Known::Packet { origin, offset: 0 },
-            (Known::MapValue { map, .. }, Known::MapValue { map: same, .. }) if map == same => {
-                Known::MapValue { map, offset: None }
-            }
+            (
+                Known::MapValue { map, offset, old },
+                Known::MapValue { map: same, offset: other, old: older },
+            ) if map == same => Known::MapValue {
+                map,
+                offset: offset.filter(|_| offset == other),
+                old: old | older,
+            },
             // Null beside an element: accesses are behind a check.
             (value @ Known::MapValue { .. }, Known::Const(0))
             | (Known::Const(0), value @ Known::MapValue { .. }) => value,
@@ -118,8 +147,14 @@ impl Known {
                 Known::Maps(maps)
             }
             _ if stack(self) || stack(other) => Known::Nothing,
+            _ if self.may_be_value() || other.may_be_value() => Known::PerhapsValue,
             _ => Known::NoStack,
         }
+    }
+
+    /// Whether it may be a pointer into an element of a map.
+    fn may_be_value(self) -> bool {
+        matches!(self, Known::Nothing | Known::PerhapsValue | Known::MapValue { .. })
     }
 
     /// The maps that it can be, a bit for each, as in [`Known::Maps`].
@@ -156,11 +191,11 @@ impl Known {
                 Some(offset) => Known::Packet { origin, offset },
                 None => Known::NoStack,
             },
-            Known::MapValue { map, offset } => {
-                Known::MapValue { map, offset: offset.and_then(|o| o.checked_add(distance)) }
+            Known::MapValue { map, offset, old } => {
+                Known::MapValue { map, offset: offset.and_then(|o| o.checked_add(distance)), old }
             }
             _ if distance == 0 => self,
-            Known::Nothing => Known::Nothing,
+            Known::Nothing | Known::PerhapsValue => self,
             _ => Known::NoStack,
         }
     }
@@ -175,8 +210,8 @@ impl Known {
         match self {
             Known::Frame { depth, .. } => Known::Frame { depth, offset: None },
             Known::Packet { .. } => Known::Packet { origin, offset: 0 },
-            Known::MapValue { map, .. } => Known::MapValue { map, offset: None },
-            Known::Nothing => Known::Nothing,
+            Known::MapValue { map, old, .. } => Known::MapValue { map, offset: None, old },
+            Known::Nothing | Known::PerhapsValue => self,
             _ => Known::NoStack,
         }
     }
@@ -193,6 +228,9 @@ pub(super) struct State {
     spilled: BTreeMap<(u8, i64), Known>,
     /// Arguments of calls that take several blocks, by the call and the register's number.
     pub arguments: BTreeMap<(Place, usize), Known>,
+    /// Maps of which elements may have been replaced, deleted or evicted: pointers to their values
+    /// from before may be old.
+    pub replaced: BTreeSet<MapId>,
 }
 
 impl State {
@@ -201,7 +239,13 @@ impl State {
         let mut regs = [Known::Nothing; 11];
         regs[1] = Known::Context { offset: 0 };
         regs[10] = Known::Frame { depth: 0, offset: Some(0) };
-        State { regs, saved: Vec::new(), spilled: BTreeMap::new(), arguments: BTreeMap::new() }
+        State {
+            regs,
+            saved: Vec::new(),
+            spilled: BTreeMap::new(),
+            arguments: BTreeMap::new(),
+            replaced: BTreeSet::new(),
+        }
     }
 
     /// Adds what holds on another way to the same place, `here`; says whether that changed anything.
@@ -222,6 +266,7 @@ impl State {
         join_tables(&mut self.arguments, &other.arguments, |(call, number)| {
             joined(Holder::Argument(call.slot, number))
         });
+        self.replaced.extend(&other.replaced);
         *self != before
     }
 
@@ -234,11 +279,28 @@ impl State {
     /// Forgets all pointers into the packet: its ends have moved (`clear_all_pkt_pointers` of the
     /// kernel's verifier).
     pub fn forget_packet(&mut self) {
-        let saved = self.saved.iter_mut().flatten();
-        let tables = self.spilled.values_mut().chain(self.arguments.values_mut());
-        for known in self.regs.iter_mut().chain(saved).chain(tables) {
+        for known in self.all_mut() {
             if let Known::Packet { .. } | Known::PacketEnd = known {
                 *known = Known::NoStack;
+            }
+        }
+    }
+
+    /// Everything that is known of a value, wherever that is.
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Known> {
+        let saved = self.saved.iter_mut().flatten();
+        let tables = self.spilled.values_mut().chain(self.arguments.values_mut());
+        self.regs.iter_mut().chain(saved).chain(tables)
+    }
+
+    /// Notes that elements of a map may have been replaced, deleted or evicted.
+    pub fn replace_elements(&mut self, of: MapId) {
+        self.replaced.insert(of);
+        for known in self.all_mut() {
+            if let Known::MapValue { map, old, .. } = known
+                && MapId::of_object(*map) == of
+            {
+                *old = true;
             }
         }
     }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use slowpath_bpf::MapKind;
-use slowpath_bpf::lift::{Bytes, Keying, MapLayout};
+use slowpath_bpf::lift::{Bytes, Element, Keying, MapLayout};
 use slowpath_exec::concrete::{Environment, Run};
 use slowpath_ir::RegionId;
 
@@ -28,10 +28,16 @@ impl Tries {
         let number = if layout.kind == MapKind::LPM_TRIE {
             let keys = self.keys.entry(layout.values).or_default();
             let known = keys.iter().position(|key| same_prefix(key, &entry.key));
-            known.unwrap_or_else(|| {
+            let place = known.unwrap_or_else(|| {
                 keys.push(entry.key.clone());
                 keys.len() - 1
-            }) as u64
+            });
+            if layout.lengths.is_some() {
+                let mut entry = entry.clone();
+                cut(&mut entry.key);
+                return install_at(layout, None, &entry, environment);
+            }
+            place as u64
         } else {
             return install_at(layout, None, entry, environment);
         };
@@ -43,6 +49,13 @@ impl Tries {
     pub fn answer(&self, maps: &[MapLayout], run: &Run, environment: &mut Environment) -> bool {
         let mut news = false;
         for layout in maps {
+            if let (Some(lengths), Some(seen)) = (layout.lengths, layout.seen) {
+                let numbers = run.interned.values().map(|&number| ((seen, number.into()), 2));
+                let bytes: Bytes = numbers.collect();
+                let elements = layout.elements(&bytes, &run.interned);
+                news |= self.compared(layout, lengths, elements, environment);
+                continue;
+            }
             let Some(keys) = self.keys.get(&layout.values) else { continue };
             let (Some(present), Some(identity)) = (layout.present, layout.identity) else {
                 continue;
@@ -63,6 +76,32 @@ impl Tries {
                     let place = (identity, (element.number << 2) + n as u64);
                     environment.memory.insert(place, byte);
                 }
+            }
+        }
+        news
+    }
+
+    /// Answers look-ups in a trie whose elements are numbered by their keys.
+    fn compared(
+        &self,
+        layout: &MapLayout,
+        lengths: RegionId,
+        elements: Vec<Element>,
+        environment: &mut Environment,
+    ) -> bool {
+        let mut news = false;
+        let none = Vec::new();
+        let keys = self.keys.get(&layout.values).unwrap_or(&none);
+        for Element { number, key, .. } in elements {
+            let Some(key) = key else { continue };
+            let place = (lengths, number << 1);
+            if environment.memory.contains_key(&place) {
+                continue;
+            }
+            let found = longest(keys, &key).map_or(0, |at| prefix_length(&keys[at]) as u16 + 1);
+            news |= found != 0;
+            for (n, byte) in (0u64..).zip(found.to_le_bytes()) {
+                environment.memory.insert((lengths, (number << 1) + n), byte);
             }
         }
         news

@@ -33,15 +33,9 @@ const KEYS: u64 = 4;
 /// reason given.
 pub fn known() -> Abilities {
     Abilities {
-        // Witnesses have more elements than a map can hold, or insert one more into a full one.
-        full_maps: false,
-        // Arrays refuse flags in another order.
-        locks: false,
-        // Witnesses find nothing in a trie where they have a covering prefix.
-        tries: false,
-        // Elements of LRU maps that a run has used are taken to stay, however small the map.
+        // An element that was evicted is missed when it is looked for, not in what a run leaves.
         evictions: false,
-        // Pointers are taken not to be used after an update of their element.
+        // Which old element of an LRU map an insertion overwrites is any, more than are tried here.
         stale_pointers: false,
         ..Abilities::default()
     }
@@ -209,9 +203,7 @@ fn fill(twin: &mut Twin, sequence: &Sequence, rng: &mut StdRng) -> Result<(), St
         let Some(layout) = layouts.iter().find(|layout| layout.name == name) else { continue };
         for entry in entries(layout, shape.kind, &shape, rng) {
             if matches!(shape.kind, MapKind::QUEUE | MapKind::STACK) {
-                if let Some(map) = twin.loaded.map(&name) {
-                    map.update(&[], &entry.value).map_err(|e| e.to_string())?;
-                }
+                twin.enqueue(layout, &entry.value)?;
             } else {
                 twin.install(layout, &entry)?;
             }
@@ -342,11 +334,11 @@ fn install(loaded: &Loaded, witness: &Value) -> Result<(), String> {
 /// Whether a path depends on what neither the packet nor maps determine.
 pub fn is_open(result: &Value, witness: &Value) -> bool {
     let some = |value: &Value| value.as_array().is_some_and(|list| !list.is_empty());
-    // Witnesses do not name the maps in maps yet.
+    // Nothing here puts the maps that a witness names into maps of maps.
     let mut maps = witness["maps"].as_object().into_iter().flatten();
     let unnamed = maps.any(|(name, entries)| {
         let mut entries = entries.as_array().into_iter().flatten();
-        name.ends_with(".inner") || entries.any(|entry| entry["value"] == "")
+        name.ends_with(".inner") || entries.any(|entry| entry["map"].is_string())
     });
     let environment = some(&witness["unknowns"]) || some(&witness["environment"]);
     environment || some(&result["assumptions"]) || unnamed

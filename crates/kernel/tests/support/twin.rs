@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 
-use slowpath_bpf::lift::{Bytes, LiftOptions, Lifted, MapLayout, lift};
+use slowpath_bpf::lift::{Bytes, Layout, LiftOptions, Lifted, MapLayout, MapRoom, lift};
 use slowpath_bpf::{MapKind, Object, SlotRef};
 use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{InputId, InputKind, Op, RegionId, RegionKind};
@@ -65,12 +65,18 @@ impl Twin {
     /// Lifts the program with this number.
     pub fn lifted(kernel: &Kernel, object: &Object, number: usize) -> Result<Lifted, String> {
         let linked = object.link(number, kernel.types()).map_err(|e| e.to_string())?;
-        let options = LiftOptions {
+        let mut options = LiftOptions {
             min_packet: 14,
             max_packet: 3500,
             kernel: kernel.types().cloned(),
             ..LiftOptions::default()
         };
+        let lifted = lift(object, &linked, &options).map_err(|e| e.to_string())?;
+        if !lifted.layout.maps.iter().any(is_queue) {
+            return Ok(lifted);
+        }
+        // What is left in a queue, registers say at the end.
+        options.keeps_dead_operations = true;
         lift(object, &linked, &options).map_err(|e| e.to_string())
     }
 
@@ -101,12 +107,17 @@ impl Twin {
                 }
             }
         }
+        let rooms: Vec<MapRoom> = lifted.layout.maps.iter().filter_map(|map| map.room).collect();
+        for room in &rooms {
+            environment.inputs.insert(room.free, room.max_entries.into());
+        }
         let (mut others, mut clocks) = (HashMap::new(), Vec::new());
         for (index, input) in lifted.program.inputs.iter().enumerate() {
             // The device is given, everything else that is open differs.
             if input.kind == InputKind::Unknown
                 && !input.name.ends_with("_index")
                 && !input.name.ends_with("_ifindex")
+                && !rooms.iter().any(|room| room.free == InputId::from(index))
             {
                 if input.name.contains("ktime") {
                     clocks.push(InputId::from(index));
@@ -265,6 +276,12 @@ impl Twin {
     /// How they differ, for the choice of open values that comes first.
     pub fn compare(&mut self, packet: &[u8]) -> Result<Run, String> {
         self.set_packet(packet);
+        for (layout, room) in counted(&self.lifted.layout) {
+            let Some(map) = self.loaded.map(&layout.name) else { continue };
+            let there = map.keys().map_err(|e| e.to_string())?.len() as u64;
+            let free = u64::from(room.max_entries) - there;
+            self.environment.inputs.insert(room.free, free);
+        }
         for clock in &self.clocks {
             self.environment.inputs.insert(*clock, soon());
         }
@@ -394,7 +411,10 @@ impl Twin {
         let mut numbers = BTreeSet::new();
         for &(region, offset) in run.written.keys() {
             if region == layout.values {
-                numbers.insert(offset >> layout.element_bits);
+                let number = offset >> layout.element_bits;
+                if layout.moved.is_none() || number <= u32::MAX.into() {
+                    numbers.insert(number);
+                }
             } else if Some(region) == layout.present {
                 numbers.insert(offset);
             }
@@ -423,6 +443,14 @@ impl Twin {
         touched
     }
 
+    /// Where an element's value is after a run.
+    fn place(&self, layout: &MapLayout, run: &Run, number: u64) -> u64 {
+        let Some(moved) = layout.moved else { return number };
+        let byte =
+            |n| u64::from(run.written.get(&(moved, (number << 3) + n)).copied().unwrap_or(0));
+        (0..8).fold(number, |place, n| place ^ byte(n) << (8 * n))
+    }
+
     /// The value of an element after a run, if it exists.
     fn value(
         &self,
@@ -436,7 +464,7 @@ impl Twin {
         }
         let exists = layout.identity.is_some()
             || layout.present.is_none_or(|present| self.byte(run, (present, number)) != 0);
-        let start = number << layout.element_bits;
+        let start = self.place(layout, run, number) << layout.element_bits;
         let byte = |n: u32| self.byte(run, (layout.values, start + u64::from(n)));
         exists.then(|| (0..layout.value_size).map(byte).collect())
     }
@@ -459,8 +487,9 @@ impl Twin {
     /// Maps keep what the run wrote; of bytes that are open, what the kernel has.
     fn commit(&mut self, run: &Run, other: Option<&Run>) {
         let mut adopted = Vec::new();
-        if other.is_some() {
-            for layout in self.compared_maps() {
+        for layout in self.compared_maps() {
+            // Elements that were moved start the next run at their own place.
+            if other.is_some() || layout.moved.is_some() {
                 for (number, key, which) in self.all_touched(layout, run, other) {
                     let Some(map) = self.kernels(layout, which) else { continue };
                     adopted.push((layout.clone(), number, theirs(map, &key)));
@@ -469,10 +498,13 @@ impl Twin {
         }
         let regions = &self.lifted.program.regions;
         for (&place, &byte) in &run.written {
-            if regions[place.0.index()].kind == RegionKind::Map {
+            // What is known at the start of every run is no content of maps.
+            let region = &regions[place.0.index()];
+            if region.kind == RegionKind::Map && region.content.is_none() {
                 self.environment.memory.insert(place, byte);
             }
         }
+        self.commit_queues(run);
         for (layout, number, theirs) in adopted {
             if let Some(present) = layout.present {
                 self.environment.memory.insert((present, number), theirs.is_some().into());
@@ -481,6 +513,44 @@ impl Twin {
             for (offset, &byte) in theirs.iter().flatten().enumerate() {
                 self.environment.memory.insert((layout.values, start + offset as u64), byte);
             }
+        }
+    }
+
+    /// Puts an element into a queue or stack, in both.
+    pub fn enqueue(&mut self, layout: &MapLayout, value: &[u8]) -> Result<(), String> {
+        let Some(map) = self.loaded.map(&layout.name) else { return Ok(()) };
+        map.update(&[], value).map_err(|e| e.to_string())?;
+        let Some(room) = layout.room else { return Ok(()) };
+        let free = self.environment.inputs.get(&room.free).copied().unwrap_or_default();
+        let start = (u64::from(room.max_entries) - free) << layout.element_bits;
+        for (offset, &byte) in (0u64..).zip(value) {
+            self.environment.memory.insert((layout.values, start + offset), byte);
+        }
+        self.environment.inputs.insert(room.free, free - 1);
+        Ok(())
+    }
+
+    /// Elements of queues are numbered from the oldest on in every run.
+    fn commit_queues(&mut self, run: &Run) {
+        let layout = self.lifted.layout.clone();
+        for (map, room) in layout.maps.iter().filter_map(|map| Some((map, map.room?))) {
+            let register = |what: &str| {
+                let name = format!("{}.{what}", map.name);
+                let regs = &self.lifted.program.regs;
+                regs.iter().position(|reg| reg.name == name).map(|reg| run.regs[reg])
+            };
+            let (Some(oldest), Some(next)) = (register("oldest"), register("next")) else {
+                continue;
+            };
+            let bytes = |number: u64| number << map.element_bits;
+            let content: Vec<u8> = (bytes(oldest)..bytes(next))
+                .map(|offset| self.byte(run, (map.values, offset)))
+                .collect();
+            for (offset, byte) in (0u64..).zip(content) {
+                self.environment.memory.insert((map.values, offset), byte);
+            }
+            let free = u64::from(room.max_entries) - (next - oldest);
+            self.environment.inputs.insert(room.free, free);
         }
     }
 
@@ -516,7 +586,10 @@ impl Twin {
         let mut differing = Vec::new();
         for layout in self.compared_maps() {
             let map = self.loaded.map(&layout.name);
-            let Some(map) = map.filter(|_| layout.identity.is_none()) else { continue };
+            let Some(map) = map.filter(|_| layout.identity.is_none() && layout.lengths.is_none())
+            else {
+                continue;
+            };
             let elements = layout.elements(&bytes, &self.environment.interned);
             let ours: HashMap<Vec<u8>, Vec<u8>> = elements
                 .into_iter()
@@ -539,6 +612,16 @@ impl Twin {
         }
         differing
     }
+}
+
+fn is_queue(map: &MapLayout) -> bool {
+    matches!(map.kind, MapKind::QUEUE | MapKind::STACK)
+}
+
+/// The maps of which it is known how many elements there is room for; of queues nothing can be asked.
+fn counted(layout: &Layout) -> impl Iterator<Item = (&MapLayout, MapRoom)> {
+    let maps = layout.maps.iter().filter(|map| !is_queue(map));
+    maps.filter_map(|map| Some((map, map.room?)))
 }
 
 /// A value in a range that has no byte in common with a small one.

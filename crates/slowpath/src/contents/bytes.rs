@@ -1,15 +1,45 @@
 //! Keys and values as bytes: hexadecimal digits, or integers in little-endian order.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
+use slowpath_bpf::lift::MAX_CONTENT_BYTES;
 
-/// The bytes that a key or value stands for, `size` of them. The error goes behind its name.
+/// Larger values, in bytes, can be given as the pieces that matter.
+pub(crate) const WHOLE: u32 = 256;
+
+/// The bytes that a key or value of `size` bytes stands for; zeros follow those of a large value.
+/// The error goes behind its name.
 pub(super) fn read(value: &Value, size: u32) -> Result<Vec<u8>, String> {
     match value {
         Value::String(text) => hex(text, size),
-        Value::Number(_) => integer(value, size as usize),
+        Value::Number(_) => integer(value, size),
         Value::Array(list) => integers(list, size),
+        Value::Object(pieces) if size > WHOLE => pieces_at(pieces, size),
         _ => Err("must be hexadecimal digits, an integer, or a list of integers".into()),
     }
+}
+
+/// Hexadecimal digits by the offset of their first byte; all else is zero.
+fn pieces_at(pieces: &Map<String, Value>, size: u32) -> Result<Vec<u8>, String> {
+    let mut whole: Vec<u8> = Vec::new();
+    for (offset, piece) in pieces {
+        let start: u32 =
+            offset.parse().map_err(|_| format!("has {offset:?}, which is no offset in bytes"))?;
+        let text = piece.as_str().ok_or_else(|| format!("has no digits at offset {start}"))?;
+        let digits = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).count() as u64;
+        let end = u64::from(start) + digits.div_ceil(2);
+        if end > u64::from(size) {
+            return Err(format!("ends at offset {end}: it is {}", bytes(size)));
+        }
+        if end > MAX_CONTENT_BYTES {
+            return Err(format!("goes to offset {end}; the first 64 MiB can be given"));
+        }
+        let piece = hex(text, (end - u64::from(start)) as u32)?;
+        if whole.len() < end as usize {
+            whole.resize(end as usize, 0);
+        }
+        whole[start as usize..end as usize].copy_from_slice(&piece);
+    }
+    Ok(whole)
 }
 
 /// Two digits a byte; `--` is a byte that does not matter, and zero here. Blanks do not count.
@@ -19,7 +49,7 @@ fn hex(text: &str, size: u32) -> Result<Vec<u8>, String> {
         let found = digits.len();
         return Err(format!(
             "has {found} hexadecimal digits, not {}: it is {}",
-            2 * size,
+            2 * u64::from(size),
             bytes(size)
         ));
     }
@@ -34,31 +64,36 @@ fn hex(text: &str, size: u32) -> Result<Vec<u8>, String> {
     digits.chunks(2).map(byte).collect()
 }
 
-fn integer(value: &Value, size: usize) -> Result<Vec<u8>, String> {
+fn integer(value: &Value, size: u32) -> Result<Vec<u8>, String> {
+    /// Larger ones get the bytes that are not zero.
+    const LARGE: u32 = 1 << 16;
     let number = value.as_u64().map(i128::from).or_else(|| value.as_i64().map(i128::from));
     let number = number.ok_or_else(|| format!("{value} is no integer of 64 bits"))?;
-    let bits = 8 * size.min(8) as u32;
+    let bits = 8 * size.min(8);
     let fits = number < 1 << bits && number >= -(1i128 << bits) / 2;
     if !fits {
-        return Err(format!("{number} does not fit into {}", bytes(size as u32)));
+        return Err(format!("{number} does not fit into {}", bytes(size)));
     }
     // Two's complement: negative numbers go on with ones.
     let fill = if number < 0 { 0xff } else { 0 };
+    if size > LARGE && number < 0 {
+        return Err(format!("{number} cannot be given for {}", bytes(size)));
+    }
     let low = number.to_le_bytes();
-    Ok((0..size).map(|index| low.get(index).copied().unwrap_or(fill)).collect())
+    let given = if size > LARGE { 8 } else { size as usize };
+    Ok((0..given).map(|index| low.get(index).copied().unwrap_or(fill)).collect())
 }
 
 fn integers(list: &[Value], size: u32) -> Result<Vec<u8>, String> {
-    let size = size as usize;
-    let each = size.checked_div(list.len()).unwrap_or(0);
-    if each * list.len() != size || !matches!(each, 1 | 2 | 4 | 8) {
+    let count = u32::try_from(list.len()).unwrap_or(u32::MAX);
+    let each = size.checked_div(count).unwrap_or(0);
+    if each.checked_mul(count) != Some(size) || !matches!(each, 1 | 2 | 4 | 8) {
         return Err(format!(
-            "{} integers do not divide {} into integers of 1, 2, 4 or 8 bytes",
-            list.len(),
-            bytes(size as u32)
+            "{count} integers do not divide {} into integers of 1, 2, 4 or 8 bytes",
+            bytes(size)
         ));
     }
-    let mut found = Vec::with_capacity(size);
+    let mut found = Vec::with_capacity(size as usize);
     for value in list {
         found.extend(integer(value, each)?);
     }

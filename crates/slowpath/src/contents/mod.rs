@@ -7,6 +7,8 @@ mod bytes;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use bytes::WHOLE;
+
 use crate::Error;
 use serde_json::{Map, Value};
 use slowpath_bpf::lift::{EntryValue, MapContent, MapEntry};
@@ -20,14 +22,24 @@ pub(crate) fn read(text: &str, object: &Object) -> Result<BTreeMap<String, MapCo
     let mut contents = BTreeMap::new();
     for (name, entries) in &document {
         let fail = |what: String| fail(format!(": map {name}: {what}"));
+        if let Some(inner) = inner_map(object, name) {
+            contents.insert(name.clone(), content(entries, inner, object, true).map_err(fail)?);
+            continue;
+        }
         let Some(map) = object.maps.iter().find(|map| map.name == *name) else {
             let known: Vec<&str> = object.maps.iter().map(|map| map.name.as_str()).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             return Err(fail(format!("there is no map of this name; the object has {known}")));
         };
-        contents.insert(name.clone(), content(entries, map, object).map_err(fail)?);
+        contents.insert(name.clone(), content(entries, map, object, false).map_err(fail)?);
     }
     Ok(contents)
+}
+
+/// What the maps in a map of maps look like, if `OUTER.inner` is the name.
+fn inner_map<'a>(object: &'a Object, name: &str) -> Option<&'a MapDef> {
+    let outer = name.strip_suffix(".inner")?;
+    object.maps.iter().find(|map| map.name == outer)?.inner.as_deref()
 }
 
 /// The file as a table of maps. The error begins with `:LINE: ` where that is known.
@@ -56,12 +68,15 @@ fn has_entries(kind: MapKind) -> bool {
         MapKind::RINGBUF
             | MapKind::USER_RINGBUF
             | MapKind::PERF_EVENT_ARRAY
-            | MapKind::QUEUE
-            | MapKind::STACK
             | MapKind::BLOOM_FILTER
             | MapKind::ARENA
             | MapKind::STACK_TRACE
     )
+}
+
+/// Maps whose entries come out in their order, without keys.
+fn is_queue(kind: MapKind) -> bool {
+    matches!(kind, MapKind::QUEUE | MapKind::STACK)
 }
 
 fn is_array(kind: MapKind) -> bool {
@@ -77,33 +92,49 @@ fn is_array(kind: MapKind) -> bool {
     )
 }
 
-fn content(entries: &Value, map: &MapDef, object: &Object) -> Result<MapContent, String> {
+fn content(
+    entries: &Value,
+    map: &MapDef,
+    object: &Object,
+    inner: bool,
+) -> Result<MapContent, String> {
     if !has_entries(map.kind) {
         return Err(format!("a {} has no entries with keys", map.kind));
     }
     let Some(list) = entries.as_array() else {
         return Err("must be a list of entries { key = .., value = .. }".into());
     };
-    if list.len() as u64 > u64::from(map.max_entries) && map.max_entries > 0 {
-        return Err(format!("{} entries are more than its {}", list.len(), map.max_entries));
-    }
     let mut seen = BTreeSet::new();
-    let mut found = Vec::with_capacity(list.len());
+    let (mut found, mut others) = (Vec::with_capacity(list.len()), 0u64);
     for (index, value) in list.iter().enumerate() {
         let fail = |what: String| format!("entry {}: {what}", index + 1);
         if value.get("value").is_some_and(Value::is_null) {
             continue; // as witnesses say that there is no such entry
         }
-        let entry = entry(value, map, object).map_err(fail)?;
-        if !seen.insert(entry.key.clone()) {
+        if let Some(more) = value.get("others") {
+            let more = more.as_u64().filter(|_| value.as_object().is_some_and(|v| v.len() == 1));
+            let more = more.ok_or_else(|| fail("`others` is a number, and stands alone".into()))?;
+            others = others.saturating_add(more);
+            continue;
+        }
+        let entry = entry(value, map, object, inner).map_err(fail)?;
+        let which = match &entry.value {
+            EntryValue::Inner { map, .. } => Some(map.clone()),
+            _ => None,
+        };
+        if !seen.insert((which, entry.key.clone())) && !is_queue(map.kind) {
             return Err(fail("another entry has the same key".into()));
         }
         found.push(entry);
     }
-    Ok(MapContent { entries: found })
+    let count = others.saturating_add(found.len() as u64);
+    if count > u64::from(map.max_entries) && map.max_entries > 0 && !inner {
+        return Err(format!("{count} entries are more than its {}", map.max_entries));
+    }
+    Ok(MapContent { entries: found, others })
 }
 
-fn entry(value: &Value, map: &MapDef, object: &Object) -> Result<MapEntry, String> {
+fn entry(value: &Value, map: &MapDef, object: &Object, inner: bool) -> Result<MapEntry, String> {
     let Some(table) = value.as_object() else {
         return Err("must be a table { key = .., value = .. }".into());
     };
@@ -112,24 +143,43 @@ fn entry(value: &Value, map: &MapDef, object: &Object) -> Result<MapEntry, Strin
         kind if kind.holds_maps() => "map",
         _ => "value",
     };
-    let known = |key: &&String| key.as_str() != "key" && key.as_str() != holds;
-    if let Some(other) = table.keys().find(known) {
-        return Err(format!("unknown key `{other}`; entries of this map have `key` and `{holds}`"));
+    let queue = is_queue(map.kind);
+    let known = |key: &str| (key == "key" && !queue) || key == holds || (inner && key == "map");
+    if let Some(other) = table.keys().find(|key| !known(key.as_str())) {
+        let of = match (inner, queue) {
+            (_, true) => "",
+            (true, _) => "`map`, `key` and ",
+            (false, _) => "`key` and ",
+        };
+        return Err(format!("unknown key `{other}`; entries of this map have {of}`{holds}`"));
     }
     let field = |name: &str| table.get(name).ok_or_else(|| format!("`{name}` is missing"));
-    let key = bytes::read(field("key")?, map.key_size).map_err(|why| format!("`key` {why}"))?;
+    let key = if queue {
+        Vec::new()
+    } else {
+        bytes::read(field("key")?, map.key_size).map_err(|why| format!("`key` {why}"))?
+    };
     check_index(&key, map)?;
     let value = field(holds)?;
+    let map_of_object = |name: &str| {
+        // Others are maps that the object does not define.
+        name.contains('#') || object.maps.iter().any(|map| map.name == name)
+    };
     let value = match holds {
         "program" => EntryValue::Program(named(value, "program", |name| {
             object.programs.iter().any(|program| program.name == name)
         })?),
-        "map" => EntryValue::Map(named(value, "map", |name| {
-            object.maps.iter().any(|map| map.name == name)
-        })?),
-        _ => EntryValue::Bytes(
-            bytes::read(value, map.value_size).map_err(|why| format!("`value` {why}"))?,
-        ),
+        "map" => EntryValue::Map(named(value, "map", map_of_object)?),
+        _ => {
+            let value = bytes::read(value, map.value_size);
+            let value = value.map_err(|why| format!("`value` {why}"))?;
+            if inner {
+                let map = named(field("map")?, "map", map_of_object)?;
+                EntryValue::Inner { map, value }
+            } else {
+                EntryValue::Bytes(value)
+            }
+        }
     };
     Ok(MapEntry { key, value })
 }

@@ -61,6 +61,49 @@ fn keys_and_values_are_written_in_several_ways() {
 }
 
 #[test]
+fn large_values_are_given_in_pieces() {
+    let bytes = |value, size| bytes::read(&value, size);
+    let pieces = json!({ "2": "0102", "300": "ff" });
+    let mut expected = vec![0; 301];
+    (expected[2], expected[3], expected[300]) = (1, 2, 0xff);
+    assert_eq!(bytes(pieces.clone(), 1 << 20), Ok(expected.clone()));
+    assert_eq!(bytes(pieces, u32::MAX), Ok(expected));
+    assert_eq!(bytes(json!({}), u32::MAX), Ok(vec![]));
+    assert_eq!(bytes(json!(7), u32::MAX), Ok(vec![7, 0, 0, 0, 0, 0, 0, 0]));
+    for (value, word) in [
+        (json!({ "x": "00" }), "no offset"),
+        (json!({ "-1": "00" }), "no offset"),
+        (json!({ "0": 1 }), "no digits"),
+        (json!({ "0": "0" }), "digits, not 2"),
+        (json!({ "4294967295": "00" }), "ends at"),
+        (json!({ "67108864": "00" }), "first 64 MiB"),
+        (json!(-1), "cannot be given"),
+        (json!("00"), "digits, not 8589934590"),
+        (json!([1, 2]), "do not divide"),
+    ] {
+        let error = bytes(value.clone(), u32::MAX).expect_err("refused");
+        assert!(error.contains(word), "{value}: {error}");
+    }
+}
+
+#[test]
+fn entries_that_must_not_exist_and_others_are_counted_as_they_are() {
+    let limit =
+        monitor().maps.iter().find(|map| map.name == "flows").expect("is there").max_entries;
+    let key = |n: u32| format!("{n:080x}");
+    let value = "00".repeat(32);
+    let mut entries: Vec<_> = (0..3).map(|n| json!({ "key": key(n), "value": null })).collect();
+    entries.push(json!({ "key": key(9), "value": value }));
+    entries.push(json!({ "others": limit - 1 }));
+    let contents = read(&json!({ "flows": entries }).to_string(), &monitor()).expect("valid");
+    assert_eq!(contents["flows"].entries.len(), 1);
+    assert_eq!(contents["flows"].others, u64::from(limit) - 1);
+    entries.push(json!({ "others": 1 }));
+    let error = read(&json!({ "flows": entries }).to_string(), &monitor()).expect_err("too many");
+    assert!(error.to_string().contains("entries are more than"), "{error}");
+}
+
+#[test]
 fn errors_name_map_and_entry() {
     assert!(error("flowz = []\n").contains("map flowz: there is no map of this name"));
     assert!(error("flowz = []\n").contains("events, flows, .rodata, .bss"));

@@ -68,9 +68,13 @@ fn layout(object: &Object, linked: &BpfProgram, program: &Program, abi: MapAbi) 
         value_size: def.value_size,
         keying: Keying::Index,
         values: of_kind(RegionKind::Map),
-        element_bits: def.value_size.next_power_of_two().trailing_zeros() as u8,
+        element_bits: u64::from(def.value_size).next_power_of_two().trailing_zeros() as u8,
         present: None,
         identity: None,
+        moved: None,
+        seen: None,
+        lengths: None,
+        room: None,
         inner: false,
     };
     let used = linked.insns.iter().find_map(|insn| match insn {

@@ -1,29 +1,61 @@
 //! The memory that a witness needs, as map content for reports.
 
+use crate::contents::WHOLE;
 use serde_json::{Map, Value, json};
-use slowpath_bpf::lift::{Element, Layout};
+use slowpath_bpf::MapKind;
+use slowpath_bpf::lift::{Element, Layout, MapLayout, PartialValue};
 use slowpath_exec::Machine;
-use slowpath_ir::{RegionId, RegionKind};
+use slowpath_ir::{InputId, RegionId, RegionKind};
 use std::collections::{BTreeMap, HashMap};
 
 type Bytes = BTreeMap<(RegionId, u64), u8>;
+
+/// The memory that a witness depends on.
+pub(super) struct Memory<'a> {
+    /// Bytes at the start.
+    pub bytes: &'a Bytes,
+    /// Numbers of pairs in the replay.
+    pub interned: &'a HashMap<(u64, u64), u32>,
+    /// The unknowns that it depends on, and their values.
+    pub inputs: &'a BTreeMap<InputId, u64>,
+    /// Bytes at the end of the replay.
+    pub written: &'a HashMap<(RegionId, u64), u8>,
+    /// The address of a region in the replay.
+    pub base: &'a dyn Fn(RegionId) -> u64,
+}
 
 /// Maps of a BPF object: entries with keys and values, the format of `--maps`. Maps whose content
 /// is known anyway are left out.
 pub(super) fn of_layout(
     machine: &Machine,
     layout: &Layout,
-    bytes: &Bytes,
-    interned: &HashMap<(u64, u64), u32>,
+    memory: &Memory<'_>,
 ) -> Map<String, Value> {
     let known = |region: RegionId| machine.program().regions[region.index()].content.is_some();
     let mut maps = Map::new();
-    for map in &layout.maps {
-        if known(map.present.unwrap_or(map.values)) {
+    let mut names = InnerNames::default();
+    for map in outer_first(layout) {
+        if known(map.present.or(map.lengths).unwrap_or(map.values)) {
             continue;
         }
-        let elements = map.elements(bytes, interned);
-        let entries: Vec<Value> = elements.iter().filter_map(entry).collect();
+        let elements = map.elements(&with_notes(map, memory), memory.interned);
+        let outer = outer_of(layout, map);
+        let free = map.room.and_then(|room| memory.inputs.get(&room.free).copied());
+        let mut entries: Vec<Value> = if is_queue(map) {
+            in_order(map, &elements, free)
+        } else {
+            elements.iter().filter_map(|e| entry(map, e, outer, &mut names, memory)).collect()
+        };
+        if let (Some(room), Some(free)) = (map.room, free) {
+            let listed = if is_queue(map) {
+                entries.len()
+            } else {
+                elements.iter().filter(|e| e.present == Some(true)).count()
+            };
+            let listed = listed as u64;
+            let others = u64::from(room.max_entries).saturating_sub(free + listed);
+            entries.push(json!({ "others": others }));
+        }
         if !entries.is_empty() {
             maps.insert(map.name.clone(), Value::Array(entries));
         }
@@ -31,20 +63,124 @@ pub(super) fn of_layout(
     maps
 }
 
-/// An entry; without a value when there must be none with this key.
-fn entry(element: &Element) -> Option<Value> {
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let byte = |byte: &Option<u8>| byte.map_or_else(|| "--".into(), |byte| format!("{byte:02x}"));
-    let key = hex(element.key.as_ref()?);
-    let value: Option<String> = match element.present {
-        Some(false) => None,
-        Some(true) | None => Some(element.value.iter().map(byte).collect()),
-    };
-    let mut entry = json!({ "key": key, "value": value });
-    if let (Some(which), Some(entry)) = (element.which, entry.as_object_mut()) {
-        entry.insert("map".into(), json!(format!("{which:#x}")));
+/// The maps of maps before the maps that they hold.
+fn outer_first(layout: &Layout) -> impl Iterator<Item = &MapLayout> {
+    let (inner, outer): (Vec<_>, Vec<_>) = layout.maps.iter().partition(|map| map.inner);
+    outer.into_iter().chain(inner)
+}
+
+/// The map of maps whose maps these are.
+fn outer_of<'a>(layout: &'a Layout, inner: &MapLayout) -> Option<&'a MapLayout> {
+    let name = inner.name.strip_suffix(".inner").filter(|_| inner.inner)?;
+    layout.maps.iter().find(|map| map.name == name)
+}
+
+/// The bytes that matter, and what the replay noted about keys that it met: where a map would hold
+/// too many elements, fewer of them count than the bytes say.
+fn with_notes(map: &MapLayout, memory: &Memory<'_>) -> Bytes {
+    let regions = [Some(map.values), map.present, map.identity];
+    let mut bytes = Bytes::new();
+    for region in regions.into_iter().flatten() {
+        let inside = memory.bytes.range((region, 0)..=(region, u64::MAX));
+        bytes.extend(inside.map(|(&place, &byte)| (place, byte)));
     }
-    Some(entry)
+    if let (Some(seen), Some(present)) = (map.seen, map.present) {
+        for (&(_, number), _) in memory.bytes.range((present, 0)..=(present, u64::MAX)) {
+            if let Some(&note) = memory.written.get(&(seen, number)) {
+                bytes.insert((seen, number), note);
+            }
+        }
+    }
+    if let (Some(seen), Some(_)) = (map.seen, map.lengths) {
+        // Entries of a trie that look-ups found.
+        let notes = memory.written.iter().filter(|((region, _), _)| *region == seen);
+        bytes.extend(notes.map(|(&place, &note)| (place, note)));
+    }
+    bytes
+}
+
+fn is_queue(map: &MapLayout) -> bool {
+    matches!(map.kind, MapKind::QUEUE | MapKind::STACK)
+}
+
+/// The values of a queue or stack in the order in which they come out, up to the last one that
+/// matters.
+fn in_order(map: &MapLayout, elements: &[Element], free: Option<u64>) -> Vec<Value> {
+    let there = map.room.map_or(0, |room| u64::from(room.max_entries) - free.unwrap_or(0));
+    let of = |number: u64| elements.iter().find(|element| element.number == number);
+    let known = || elements.iter().map(|element| element.number).filter(|&n| n < there);
+    let numbers: Vec<u64> = if map.kind == MapKind::STACK {
+        known().min().map_or_else(Vec::new, |first| (first..there).rev().collect())
+    } else {
+        known().max().map_or_else(Vec::new, |last| (0..=last).collect())
+    };
+    let unknown = || match map.value_size {
+        0..=WHOLE => json!("--".repeat(map.value_size as usize)),
+        _ => json!({}),
+    };
+    let value = |number| json!({ "value": of(number).map_or_else(unknown, |e| value(&e.value)) });
+    numbers.into_iter().map(value).collect()
+}
+
+/// Names of maps that maps of maps hold, by the map of maps and the number of the map in it.
+#[derive(Default)]
+struct InnerNames {
+    known: BTreeMap<(RegionId, u64), String>,
+    count: usize,
+}
+
+impl InnerNames {
+    fn of(&mut self, outer: &MapLayout, number: Option<u64>) -> String {
+        if let Some(name) = number.and_then(|number| self.known.get(&(outer.values, number))) {
+            return name.clone();
+        }
+        self.count += 1;
+        let name = format!("{}#{}", outer.name, self.count);
+        if let Some(number) = number {
+            self.known.insert((outer.values, number), name.clone());
+        }
+        name
+    }
+}
+
+/// An entry; without a value when there must be none with this key.
+fn entry(
+    map: &MapLayout,
+    element: &Element,
+    outer: Option<&MapLayout>,
+    names: &mut InnerNames,
+    memory: &Memory<'_>,
+) -> Option<Value> {
+    let key = hex(element.key.as_ref()?);
+    let mut entry = Map::new();
+    if let (Some(which), Some(outer)) = (element.which, outer) {
+        let number = which.wrapping_sub((memory.base)(outer.values)) >> outer.element_bits;
+        entry.insert("map".into(), names.of(outer, Some(number)).into());
+    }
+    entry.insert("key".into(), key.into());
+    if element.present == Some(false) {
+        entry.insert("value".into(), Value::Null);
+    } else if map.holds_maps() {
+        entry.insert("map".into(), names.of(map, element.holds).into());
+    } else {
+        entry.insert("value".into(), value(&element.value));
+    }
+    Some(Value::Object(entry))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A value; of a large one, the known bytes by their offset.
+fn value(value: &PartialValue) -> Value {
+    if value.size() > WHOLE {
+        let pieces = value.runs().into_iter();
+        let pieces = pieces.map(|(at, bytes)| (at.to_string(), Value::String(hex(&bytes))));
+        return Value::Object(pieces.collect());
+    }
+    let byte = |byte: Option<u8>| byte.map_or_else(|| "--".into(), |byte| format!("{byte:02x}"));
+    value.iter().map(byte).collect::<String>().into()
 }
 
 /// Memory without keys: the bytes of each region, adjacent ones together.

@@ -1,6 +1,6 @@
 //! Helpers whose results come from outside: clocks, random numbers, the processor, ring buffers.
 
-use slowpath_ir::{Emit, InputKind, Op, Operand, Reading};
+use slowpath_ir::{Emit, InputKind, Op, Reading};
 
 use super::outcome::RETURNED;
 use crate::lift::emit::word;
@@ -8,7 +8,6 @@ use crate::lift::error::Cause;
 use crate::lift::frame::Place;
 use crate::lift::lifter::Lifter;
 use crate::lift::value::Known;
-use crate::maps::MapKind;
 
 /// Largest error number.
 const MAX_ERRNO: u64 = 4095;
@@ -97,35 +96,4 @@ pub(super) fn nothing(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     lifter.result(word(0), Known::NoStack);
     Ok(())
-}
-
-/// `bpf_ringbuf_reserve(map, size, flags)`: null, or room for a record with any content.
-pub(super) fn ringbuf_reserve(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
-    /// Distance between records: more than the kernel hands out at once.
-    const RECORD_BITS: u64 = 26;
-    let map = lifter.map_in(1)?;
-    if map.def.kind != MapKind::RINGBUF {
-        let what = format!("{} is no ring buffer", map.def.name);
-        return Err(Cause::new(what, crate::lift::error::VERIFIER));
-    }
-    lifter.call_cost(at, None);
-    let base = lifter.machine.base(map.layout.values);
-    let count = lifter.machine.start_zero(&format!("{}.records", map.def.name), 16);
-    let emit = &mut lifter.machine.emit;
-    let number = emit.zero_extend(count, 64);
-    let offset =
-        emit.binary(slowpath_ir::BinaryOp::Shl, number, Operand::constant(64, RECORD_BITS));
-    let address = emit.add(base, offset);
-    let full = emit.coin(RETURNED, &["a record", "null"]);
-    let record = emit.select(full, word(0), address);
-    lifter.result(record, Known::NoStack);
-    let next = lifter.machine.emit.add(count, Operand::constant(16, 1));
-    lifter.machine.emit.copy(count, next);
-    Ok(())
-}
-
-/// `bpf_ringbuf_output(map, data, size, flags)`: 0 or an error.
-pub(super) fn ringbuf_output(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
-    lifter.map_in(1)?;
-    zero_or_error(lifter, at)
 }

@@ -49,6 +49,7 @@ impl Lifter<'_> {
     /// Lifts the call of a kernel function.
     pub(in crate::lift) fn kfunc(&mut self, at: Place) -> Result<Next, Cause> {
         let name = self.called(at);
+        self.note_arguments();
         match (find(&name), self.options.assumed(&name)) {
             (Some(kfunc), _) => (kfunc.lift)(self, at)?,
             (None, Some(reason)) => {

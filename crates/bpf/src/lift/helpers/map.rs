@@ -1,5 +1,5 @@
 //! Helpers that look into maps and change them (`kernel/bpf/helpers.c`, `arraymap.c`, `hashtab.c`,
-//! `lpm_trie.c`, `queue_stack_maps.c`).
+//! `lpm_trie.c`).
 
 use slowpath_ir::{Emit, Operand};
 
@@ -7,7 +7,10 @@ use crate::lift::emit::{errno, word};
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
 use crate::lift::lifter::Lifter;
-use crate::lift::maps::{Class, Keying, MapUse};
+use crate::lift::locks::{Lock, lock_of};
+use crate::lift::maps::{Class, Element, Keying, MapUse};
+use crate::lift::places::{NO_PREALLOC, Update};
+use crate::lift::plan::Access;
 use crate::lift::value::Known;
 use crate::maps::MapKind;
 
@@ -21,11 +24,8 @@ const EINVAL: i64 = 22;
 const BPF_NOEXIST: u64 = 1;
 const BPF_EXIST: u64 = 2;
 
-/// Flag of hash maps that allocate elements when they are inserted (`BPF_F_NO_PREALLOC`).
-const NO_PREALLOC: u32 = 1;
-
 /// Values that are copied have to be small: every 8 bytes of them are an operation.
-fn copied(map: &MapUse) -> Result<(), Cause> {
+pub(super) fn copied(map: &MapUse) -> Result<(), Cause> {
     const LARGEST: u32 = 1 << 16;
     let size = map.def.value_size;
     if size <= LARGEST {
@@ -35,7 +35,7 @@ fn copied(map: &MapUse) -> Result<(), Cause> {
     Err(Cause::new(what, "up to 65536 can be copied"))
 }
 
-fn cannot(map: &MapUse, what: &str) -> Cause {
+pub(super) fn cannot(map: &MapUse, what: &str) -> Cause {
     let hint = "docs/support.md lists what is supported";
     Cause::new(format!("{what} map {} of type {}", map.def.name, map.def.kind), hint)
 }
@@ -50,13 +50,15 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
         (
             Class::Array | Class::Hash | Class::Trie | Class::Places | Class::PlacesByKey,
             Known::Map(map),
-        ) => Known::MapValue { map, offset: Some(0) },
+        ) => Known::MapValue { map, offset: Some(0), old: false },
         (Class::Array | Class::Hash | Class::Trie | Class::Places | Class::PlacesByKey, _) => {
-            Known::NoStack
+            Known::PerhapsValue
         }
         _ => return Err(cannot(&map, "nothing can be looked up in")),
     };
+    lifter.note_access(&map, Access::LookUp);
     let in_trie = match map.class {
+        Class::Trie if !map.follow.prefixes.is_empty() => lifter.find_prefix(&map, key),
         Class::Trie => lifter.find_in_trie(&map, key),
         _ => None,
     };
@@ -82,74 +84,136 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
         return Err(cannot(&map, "no program can update"));
     }
     copied(&map)?;
-    let (key, value, flags) =
-        (lifter.machine.value(2), lifter.machine.value(3), lifter.machine.value(4));
+    lifter.note_access(&map, Access::Insert);
+    let key = lifter.machine.value(2);
     let element = lifter.element(&map, key);
-    let exists = lifter.exists(&map, element);
-    let (flags, unlockable) = locking(lifter, &map, flags);
-    let lru = matches!(map.def.kind, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH);
-    let emit = &mut lifter.machine.emit;
-    let wrong_flags = emit.ult(word(BPF_EXIST), flags);
-    let must_be_new = emit.eq(flags, word(BPF_NOEXIST));
-    let must_exist = emit.eq(flags, word(BPF_EXIST));
-    let mut error = if map.class == Class::Array {
-        let error = emit.select(must_be_new, errno(EEXIST), word(0));
-        emit.select(exists, error, errno(E2BIG))
-    } else {
-        if matches!(map.def.kind, MapKind::HASH | MapKind::LRU_HASH) {
-            // The kernel replaces the element; a pointer from before keeps the old value.
-            let sentence = format!(
-                "pointers to values of {} are not used after an update of the same key",
-                map.def.name
-            );
-            lifter.assumptions.insert(sentence);
-        }
-        let room = format!("room in {}", map.def.name);
-        let emit = &mut lifter.machine.emit;
-        // Whether there is room for one more is up to what else is in the map.
-        let answers = if lru { &["yes", "no: -ENOMEM"] } else { &["yes", "no: -E2BIG"] };
-        let full = emit.coin(&room, answers);
-        let number = if lru { ENOMEM } else { E2BIG };
-        let mut no_room = emit.select(full, errno(number), word(0));
-        let mut replaced = word(0);
-        if map.def.flags & NO_PREALLOC != 0 {
-            let failed = emit.coin("memory for the element", &["yes", "no: -ENOMEM"]);
-            no_room = emit.select(failed, errno(ENOMEM), no_room);
-            // Values of other types are overwritten in place.
-            if map.def.kind == MapKind::HASH {
-                replaced = emit.select(failed, errno(ENOMEM), replaced);
-            }
-        }
-        let inserted = emit.select(must_exist, errno(ENOENT), no_room);
-        let replaced = emit.select(must_be_new, errno(EEXIST), replaced);
-        emit.select(exists, replaced, inserted)
-    };
-    let emit = &mut lifter.machine.emit;
-    let wrong_flags = emit.or(wrong_flags, unlockable);
-    error = emit.select(wrong_flags, errno(EINVAL), error);
-    let done = emit.eq(error, word(0));
-    lifter.set_exists(&map, element, done, true);
-    let address = lifter.value_address(&map, element.number);
-    lifter.copy_if(done, address, value, map.def.value_size);
-    lifter.result(error, Known::NoStack);
+    match map.class {
+        Class::Array => update_array(lifter, &map, element),
+        _ => update_hash(lifter, &map, element),
+    }
     Ok(())
 }
 
-/// The flags of an update without `BPF_F_LOCK`, and whether it is there for a map whose values have
-/// no lock; whether they have one is open here.
-fn locking(lifter: &mut Lifter<'_>, map: &MapUse, flags: Operand) -> (Operand, Operand) {
-    const LOCK: u64 = 4;
-    let lockable = matches!(map.def.kind, MapKind::ARRAY | MapKind::HASH);
-    let absent = matches!(lifter.state.regs[4], Known::Const(flags) if flags & LOCK == 0);
-    if absent || !lockable {
-        return (flags, Operand::constant(1, 0));
+/// The flags of an update, each a bit.
+struct Flags {
+    /// There are others than those that the map type knows.
+    wrong: Operand,
+    /// `BPF_NOEXIST` alone.
+    new: Operand,
+    /// `BPF_EXIST` alone.
+    exist: Operand,
+    /// `BPF_F_LOCK`.
+    locked: Operand,
+    /// `BPF_F_LOCK`, and values have no lock.
+    no_lock: Operand,
+}
+
+impl Flags {
+    fn of(lifter: &mut Lifter<'_>, map: &MapUse) -> Self {
+        const LOCK: u64 = 4;
+        let flags = lifter.machine.value(4);
+        let lockable =
+            matches!(map.def.kind, MapKind::ARRAY | MapKind::PERCPU_ARRAY | MapKind::HASH);
+        let absent = matches!(lifter.state.regs[4], Known::Const(flags) if flags & LOCK == 0);
+        let lock = lock_of(lifter.object, &map.def);
+        let emit = &mut lifter.machine.emit;
+        let no = Operand::constant(1, 0);
+        let (others, locked, no_lock) = if absent || !lockable {
+            (flags, no, no)
+        } else {
+            let bit = emit.and(flags, word(LOCK));
+            let unlocked = emit.eq(bit, word(0));
+            let locked = emit.not(unlocked);
+            let no_lock = match lock {
+                Lock::Absent => locked,
+                Lock::Present => no,
+                Lock::Perhaps => {
+                    let coin = emit.coin("whether values have a lock", &["yes", "no: -EINVAL"]);
+                    emit.and(locked, coin)
+                }
+            };
+            (emit.and(flags, word(!LOCK)), locked, no_lock)
+        };
+        Flags {
+            wrong: emit.ult(word(BPF_EXIST), others),
+            new: emit.eq(others, word(BPF_NOEXIST)),
+            exist: emit.eq(others, word(BPF_EXIST)),
+            locked,
+            no_lock,
+        }
     }
+}
+
+/// `array_map_update_elem`, `bpf_percpu_array_update` (`arraymap.c`).
+fn update_array(lifter: &mut Lifter<'_>, map: &MapUse, element: Element) {
+    let flags = Flags::of(lifter, map);
+    let value = lifter.machine.value(3);
+    let exists = lifter.exists(map, element);
     let emit = &mut lifter.machine.emit;
-    let bit = emit.and(flags, word(LOCK));
-    let unlocked = emit.eq(bit, word(0));
-    let locked = emit.not(unlocked);
-    let no_lock = emit.coin("whether values have a lock", &["yes", "no: -EINVAL"]);
-    (emit.and(flags, word(!LOCK)), emit.and(locked, no_lock))
+    let error = emit.select(flags.no_lock, errno(EINVAL), word(0));
+    let error = emit.select(flags.new, errno(EEXIST), error);
+    let error = emit.select(exists, error, errno(E2BIG));
+    let error = emit.select(flags.wrong, errno(EINVAL), error);
+    let done = emit.eq(error, word(0));
+    let address = lifter.value_address(map, element.number);
+    lifter.copy_if(done, address, value, map.def.value_size);
+    lifter.result(error, Known::NoStack);
+}
+
+/// `htab_map_update_elem` and its relatives for LRU and per-CPU maps (`hashtab.c`).
+fn update_hash(lifter: &mut Lifter<'_>, map: &MapUse, element: Element) {
+    let (known_flags, value) = (lifter.state.regs[4], lifter.machine.value(3));
+    let flags = Flags::of(lifter, map);
+    if map.evicts() {
+        // Room is made before anything is looked for; per-CPU values that must exist need none.
+        let emit = &mut lifter.machine.emit;
+        let mut idle = flags.wrong;
+        if map.per_cpu() {
+            idle = emit.or(idle, flags.exist);
+        }
+        let looks = emit.not(idle);
+        lifter.evict(map, looks);
+    }
+    let exists = lifter.exists(map, element);
+    // LRU maps make room; that no CPU has any left is possible while others insert.
+    let (full, number) = if map.evicts() {
+        let room = format!("room in {}", map.def.name);
+        (lifter.machine.emit.coin(&room, &["yes", "no: -ENOMEM"]), ENOMEM)
+    } else {
+        (lifter.full(map), E2BIG)
+    };
+    let emit = &mut lifter.machine.emit;
+    let mut no_room = word(0);
+    let mut replaced = word(0);
+    if map.def.flags & NO_PREALLOC != 0 {
+        let failed = emit.coin("memory for the element", &["yes", "no: -ENOMEM"]);
+        no_room = emit.select(failed, errno(ENOMEM), word(0));
+        // Values of other types, and locked ones, are overwritten in place.
+        if map.def.kind == MapKind::HASH {
+            let unlocked = emit.not(flags.locked);
+            let failed = emit.and(failed, unlocked);
+            replaced = emit.select(failed, errno(ENOMEM), word(0));
+        }
+    }
+    let no_room = emit.select(full, errno(number), no_room);
+    let inserted = emit.select(flags.exist, errno(ENOENT), no_room);
+    let replaced = emit.select(flags.new, errno(EEXIST), replaced);
+    let error = emit.select(exists, replaced, inserted);
+    let wrong = emit.or(flags.wrong, flags.no_lock);
+    let error = emit.select(wrong, errno(EINVAL), error);
+    let done = emit.eq(error, word(0));
+    let absent = emit.not(exists);
+    let comes = emit.and(done, absent);
+    lifter.count(map, comes, Operand::constant(1, 0));
+    let place = lifter.place_for(map, element, Update { exists, done, in_place: flags.locked });
+    lifter.set_exists(map, element, done, true);
+    if map.evicts() {
+        lifter.keep(map, element, done);
+    }
+    let address = lifter.value_address(map, place);
+    lifter.copy_if(done, address, value, map.def.value_size);
+    lifter.result(error, Known::NoStack);
+    lifter.outdate(map, known_flags);
 }
 
 /// `bpf_map_delete_elem(map, key)`: 0 or a negative error.
@@ -162,56 +226,20 @@ pub(super) fn delete(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
             Ok(())
         }
         Class::Hash => {
+            lifter.note_access(&map, Access::Delete);
             let key = lifter.machine.value(2);
             let element = lifter.element(&map, key);
             let exists = lifter.exists(&map, element);
             lifter.set_exists(&map, element, exists, false);
+            lifter.count(&map, Operand::constant(1, 0), exists);
+            lifter.free_place(&map, element, exists);
+            lifter.state.replace_elements(map.id);
             let result = lifter.machine.emit.select(exists, word(0), errno(ENOENT));
             lifter.result(result, Known::NoStack);
             Ok(())
         }
         _ => Err(cannot(&map, "no program can delete from")),
     }
-}
-
-/// `bpf_map_push_elem(map, value, flags)`: 0, or an error when there is no room, unless the oldest
-/// element makes room (`BPF_EXIST`).
-pub(super) fn push(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
-    let map = lifter.map_in(1)?;
-    lifter.call_cost(at, Some(map.def.kind));
-    if map.class != Class::Queue {
-        return Err(cannot(&map, "nothing can be pushed to"));
-    }
-    let flags = lifter.machine.value(3);
-    let room = format!("room in {}", map.def.name);
-    let emit = &mut lifter.machine.emit;
-    let full = emit.coin(&room, &["yes", "no: -E2BIG"]);
-    let no_room = emit.select(full, errno(E2BIG), word(0));
-    let none = emit.eq(flags, word(0));
-    let replaces = emit.eq(flags, word(BPF_EXIST));
-    let otherwise = emit.select(replaces, word(0), errno(EINVAL));
-    let result = emit.select(none, no_room, otherwise);
-    lifter.result(result, Known::NoStack);
-    Ok(())
-}
-
-/// `bpf_map_pop_elem(map, value)` and `bpf_map_peek_elem`: any value, or an error when there is
-/// none; the kernel clears the value then.
-pub(super) fn pop(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
-    let map = lifter.map_in(1)?;
-    lifter.call_cost(at, Some(map.def.kind));
-    if map.class != Class::Queue {
-        return Err(cannot(&map, "nothing can be popped from"));
-    }
-    copied(&map)?;
-    let (value, known) = (lifter.machine.value(2), lifter.state.regs[2]);
-    lifter.havoc(value, map.def.value_size, "value");
-    lifter.state.clobber(known);
-    let element = format!("element in {}", map.def.name);
-    let empty = lifter.machine.emit.coin(&element, &["yes", "no: -ENOENT"]);
-    let result = lifter.machine.emit.select(empty, errno(ENOENT), word(0));
-    lifter.result(result, Known::NoStack);
-    Ok(())
 }
 
 /// `bpf_redirect_map(map, key, flags)`: `XDP_REDIRECT`, or the action in the flags if there is
@@ -235,6 +263,7 @@ pub(super) fn redirect(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> 
         }
         _ => lifter.element_of_number(&map, index),
     };
+    lifter.note_access(&map, Access::LookUp);
     let exists = lifter.exists(&map, element);
     let emit = &mut lifter.machine.emit;
     let broadcast = emit.and(flags, word(BROADCAST));

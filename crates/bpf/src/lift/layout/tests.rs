@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use slowpath_ir::RegionId;
 
-use super::{Bytes, Element, Interned};
+use super::{Bytes, Element, Interned, PartialValue};
 use crate::lift::{Keying, MapLayout};
 use crate::maps::MapKind;
 
@@ -22,6 +22,10 @@ fn hash(key_size: u32, keying: Keying) -> MapLayout {
         element_bits: 3,
         present: Some(PRESENT),
         identity: None,
+        moved: None,
+        seen: None,
+        lengths: None,
+        room: None,
         inner: false,
     }
 }
@@ -68,17 +72,18 @@ fn values_know_their_bytes_and_elements_their_absence() {
         // Of an element that nobody asked about.
         ((VALUES, 11 << 3), 0xcd),
     ]);
-    let element = |number: u64, present, value| Element {
+    let element = |number: u64, present, known: &[(u32, u8)]| Element {
         number,
         key: Some((number as u16).to_le_bytes().to_vec()),
         which: None,
+        holds: None,
         present,
-        value,
+        value: PartialValue { size: 4, known: known.iter().copied().collect() },
     };
     let expected = vec![
-        element(7, Some(false), vec![None; 4]),
-        element(9, Some(true), vec![None, Some(0xab), None, None]),
-        element(11, None, vec![Some(0xcd), None, None, None]),
+        element(7, Some(false), &[]),
+        element(9, Some(true), &[(1, 0xab)]),
+        element(11, None, &[(0, 0xcd)]),
     ];
     assert_eq!(hash(2, Keying::Number).elements(&bytes, &HashMap::new()), expected);
 }
@@ -88,4 +93,30 @@ fn a_number_that_stands_for_nothing_has_no_key() {
     let bytes = Bytes::from([((PRESENT, 5), 1)]);
     let elements = hash(12, Keying::Interned).elements(&bytes, &HashMap::new());
     assert_eq!(elements[0].key, None);
+}
+
+#[test]
+fn values_are_as_large_as_what_is_known_of_them() {
+    let large = MapLayout { value_size: u32::MAX, element_bits: 32, ..hash(2, Keying::Number) };
+    let start = 9u64 << 32;
+    let bytes = Bytes::from([
+        ((VALUES, start + 3), 1),
+        ((VALUES, start + 4), 2),
+        ((VALUES, start + 0xffff_fffe), 3),
+    ]);
+    let elements = large.elements(&bytes, &HashMap::new());
+    assert_eq!(elements[0].value.runs(), [(3, vec![1, 2]), (0xffff_fffe, vec![3])]);
+}
+
+#[test]
+fn moved_values_are_where_they_moved_to() {
+    const MOVED: RegionId = RegionId(5);
+    let layout = MapLayout { moved: Some(MOVED), ..hash(2, Keying::Number) };
+    let place = 1u64 << 32 | 9;
+    let moved = 7 ^ place;
+    let mut bytes = Bytes::from([((PRESENT, 7), 1), ((VALUES, place << 3), 0xab)]);
+    bytes.extend((0..8).map(|n| ((MOVED, (7 << 3) + n), (moved >> (8 * n)) as u8)));
+    let elements = layout.elements(&bytes, &HashMap::new());
+    assert_eq!(elements.len(), 1, "a place beyond all numbers is no element");
+    assert_eq!(elements[0].value.runs(), [(0, vec![0xab])]);
 }

@@ -1,0 +1,124 @@
+//! Queues and stacks (`kernel/bpf/queue_stack_maps.c`).
+//!
+//! Elements are numbered as they come: those that are there at the start from 0 on, oldest first.
+//! The numbers of the oldest and of the next one to come are followed.
+
+use slowpath_ir::{Emit, Operand, Reg};
+
+use super::map::{cannot, copied};
+use crate::lift::emit::{errno, word};
+use crate::lift::error::Cause;
+use crate::lift::frame::Place;
+use crate::lift::lifter::Lifter;
+use crate::lift::maps::{Class, MapUse, chunks};
+use crate::lift::value::Known;
+use crate::maps::MapKind;
+
+const ENOENT: i64 = 2;
+const E2BIG: i64 = 7;
+const EINVAL: i64 = 22;
+/// Flag of a push: the oldest element makes room.
+const BPF_EXIST: u64 = 2;
+
+/// Where a queue begins and ends.
+struct Ends {
+    /// Number of the oldest element.
+    oldest: Reg,
+    /// Number that the next element gets.
+    next: Reg,
+}
+
+impl Lifter<'_> {
+    fn ends(&mut self, map: &MapUse) -> Ends {
+        let name = &map.layout.name;
+        Ends {
+            oldest: self.machine.start_zero(&format!("{name}.oldest"), 64),
+            next: self.machine.extra(&format!("{name}.next"), 64),
+        }
+    }
+
+    /// The map of a call on a queue; maps out of maps of maps are not followed.
+    fn queue(&mut self, at: Place, what: &str) -> Result<MapUse, Cause> {
+        let map = self.map_in(1)?;
+        self.call_cost(at, Some(map.def.kind));
+        if map.class != Class::Queue || map.layout.inner || map.layout.room.is_none() {
+            return Err(cannot(&map, what));
+        }
+        copied(&map)?;
+        Ok(map)
+    }
+}
+
+/// `bpf_map_push_elem(map, value, flags)`: 0, or an error when there is no room, unless the oldest
+/// element makes room (`BPF_EXIST`).
+pub(super) fn push(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    let map = lifter.queue(at, "nothing can be pushed to")?;
+    let (value, flags) = (lifter.machine.value(2), lifter.machine.value(3));
+    let Ends { oldest, next } = lifter.ends(&map);
+    let emit = &mut lifter.machine.emit;
+    let count = emit.sub(next, oldest);
+    let room = emit.ult(count, word(map.def.max_entries.into()));
+    let full = emit.not(room);
+    let plain = emit.eq(flags, word(0));
+    let replaces = emit.eq(flags, word(BPF_EXIST));
+    let no_room = emit.select(full, errno(E2BIG), word(0));
+    let otherwise = emit.select(replaces, word(0), errno(EINVAL));
+    let error = emit.select(plain, no_room, otherwise);
+    let done = emit.eq(error, word(0));
+    let gone = emit.and(done, full);
+    let gone = emit.zero_extend(gone, 64);
+    let first = emit.add(oldest, gone);
+    let come = emit.zero_extend(done, 64);
+    let behind = emit.add(next, come);
+    let address = lifter.value_address(&map, next.into());
+    lifter.copy_if(done, address, value, map.def.value_size);
+    lifter.machine.emit.copy(oldest, first);
+    lifter.machine.emit.copy(next, behind);
+    lifter.result(error, Known::NoStack);
+    Ok(())
+}
+
+/// `bpf_map_pop_elem(map, value)`: the oldest element of a queue, the newest of a stack; without
+/// one an error, and the value is cleared.
+pub(super) fn pop(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    take(lifter, at, true)
+}
+
+/// `bpf_map_peek_elem(map, value)`: the same, and the element stays.
+pub(super) fn peek(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    take(lifter, at, false)
+}
+
+fn take(lifter: &mut Lifter<'_>, at: Place, pops: bool) -> Result<(), Cause> {
+    let map = lifter.queue(at, "nothing can be popped from")?;
+    let (value, known) = (lifter.machine.value(2), lifter.state.regs[2]);
+    let Ends { oldest, next } = lifter.ends(&map);
+    let stack = map.def.kind == MapKind::STACK;
+    let emit = &mut lifter.machine.emit;
+    let empty = emit.eq(oldest, next);
+    let there = emit.not(empty);
+    let newest = emit.sub(next, word(1));
+    let number: Operand = if stack { newest } else { oldest.into() };
+    let source = lifter.value_address(&map, number);
+    for (offset, size) in chunks(map.def.value_size) {
+        let emit = &mut lifter.machine.emit;
+        let from = emit.add(source, word(offset));
+        let piece = emit.load(from, size);
+        let piece = emit.select(there, piece, Operand::constant(8 * size, 0));
+        let to = emit.add(value, word(offset));
+        emit.store(to, piece);
+    }
+    lifter.state.clobber(known);
+    let emit = &mut lifter.machine.emit;
+    if pops && stack {
+        let rest = emit.select(there, newest, next);
+        emit.copy(next, rest);
+    } else if pops {
+        let gone = emit.zero_extend(there, 64);
+        let rest = emit.add(oldest, gone);
+        emit.copy(oldest, rest);
+    }
+    let result = emit.select(there, word(0), errno(ENOENT));
+    lifter.result(result, Known::NoStack);
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! Ring buffers (`kernel/bpf/ringbuf.c`). How full one is is up to who reads it; what is larger than
+//! it never fits.
+
+use slowpath_ir::{BinaryOp, Emit, Operand};
+
+use crate::lift::emit::{errno, word};
+use crate::lift::error::{Cause, VERIFIER};
+use crate::lift::frame::Place;
+use crate::lift::lifter::Lifter;
+use crate::lift::maps::MapUse;
+use crate::lift::value::Known;
+use crate::maps::MapKind;
+
+const EAGAIN: i64 = 11;
+const EINVAL: i64 = 22;
+
+impl Lifter<'_> {
+    fn ring(&mut self) -> Result<MapUse, Cause> {
+        let map = self.map_in(1)?;
+        if map.def.kind == MapKind::RINGBUF {
+            return Ok(map);
+        }
+        Err(Cause::new(format!("{} is no ring buffer", map.def.name), VERIFIER))
+    }
+
+    /// Whether there is no room for a record of so many bytes (`__bpf_ringbuf_reserve`).
+    fn no_room_for(&mut self, map: &MapUse, size: Operand) -> Operand {
+        /// Loaders make rings as large as a page, whose size is the machine's.
+        const LARGEST_PAGE: u64 = 1 << 16;
+        /// Bytes that a record has beside its content: its header, and one word always stays free.
+        const MORE: u64 = 16;
+        let room = format!("room in {}", map.def.name);
+        let full = self.machine.emit.coin(&room, &["yes", "no"]);
+        if map.def.max_entries == 0 {
+            return full;
+        }
+        let ring = u64::from(map.def.max_entries).next_power_of_two().max(LARGEST_PAGE);
+        let emit = &mut self.machine.emit;
+        let too_large = emit.ult(word(ring - MORE), size);
+        emit.or(full, too_large)
+    }
+}
+
+/// `bpf_ringbuf_reserve(map, size, flags)`: null, or room for a record with any content.
+pub(super) fn reserve(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    /// Distance between records: more than the kernel hands out at once.
+    const RECORD_BITS: u64 = 26;
+    let map = lifter.ring()?;
+    lifter.call_cost(at, None);
+    let (size, flags) = (lifter.machine.value(2), lifter.machine.value(3));
+    let base = lifter.machine.base(map.layout.values);
+    let count = lifter.machine.start_zero(&format!("{}.records", map.def.name), 16);
+    let emit = &mut lifter.machine.emit;
+    let number = emit.zero_extend(count, 64);
+    let offset = emit.binary(BinaryOp::Shl, number, word(RECORD_BITS));
+    let address = emit.add(base, offset);
+    let no_room = lifter.no_room_for(&map, size);
+    let emit = &mut lifter.machine.emit;
+    let none = emit.eq(flags, word(0));
+    let wrong = emit.not(none);
+    let fails = emit.or(no_room, wrong);
+    let record = emit.select(fails, word(0), address);
+    lifter.result(record, Known::NoStack);
+    let next = lifter.machine.emit.add(count, Operand::constant(16, 1));
+    lifter.machine.emit.copy(count, next);
+    Ok(())
+}
+
+/// `bpf_ringbuf_output(map, data, size, flags)`: 0, or an error for want of room or for flags.
+pub(super) fn output(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    /// `BPF_RB_NO_WAKEUP` and `BPF_RB_FORCE_WAKEUP`.
+    const FLAGS: u64 = 3;
+    let map = lifter.ring()?;
+    lifter.call_cost(at, None);
+    let (size, flags) = (lifter.machine.value(3), lifter.machine.value(4));
+    let no_room = lifter.no_room_for(&map, size);
+    let emit = &mut lifter.machine.emit;
+    let wrong = emit.ult(word(FLAGS), flags);
+    let error = emit.select(no_room, errno(EAGAIN), word(0));
+    let error = emit.select(wrong, errno(EINVAL), error);
+    lifter.result(error, Known::NoStack);
+    Ok(())
+}

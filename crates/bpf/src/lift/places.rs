@@ -1,0 +1,306 @@
+//! Where the elements of hash maps are in memory (`kernel/bpf/hashtab.c`).
+//!
+//! An update does not overwrite an element but puts another one in its place in the table, and what
+//! a deleted element occupied is given to the next one that is inserted. A pointer to a value from
+//! before goes on pointing where it pointed: to the old bytes, until another element gets them.
+//!
+//! - `htab_map_update_elem` of a preallocated map takes the CPU's extra element for the new value;
+//!   the element that it replaces becomes the extra one (`alloc_htab_elem`).
+//! - Free elements of a preallocated map are a list for each CPU, last in, first out
+//!   (`pcpu_freelist_push`, `pcpu_freelist_pop`).
+//! - Without preallocation the allocator's list of the CPU is last in, first out too, but it may
+//!   give away what is on it in between (`kernel/bpf/memalloc.c`).
+//! - LRU maps take any element that was not used recently, also one that the run has used
+//!   (`bpf_lru_pop_free`, `__bpf_lru_list_shrink`).
+//! - Values of per-CPU maps, and of updates with `BPF_F_LOCK`, are overwritten where they are.
+//!
+//! Places are numbers of 64 bits: at the start that of the element itself; larger ones are of
+//! elements that were free then. What is followed of it: see [`super::plan`].
+
+use slowpath_ir::{BinaryOp, Emit, Operand, Reading, Reg};
+
+use super::elements::Element;
+use super::emit::word;
+use super::lifter::Lifter;
+use super::maps::MapUse;
+use super::value::Known;
+use crate::maps::MapKind;
+
+/// The first place that no element has at the start: the CPU's extra element.
+const FREE: u64 = 1 << 32;
+/// Largest place that an element can get where any is possible.
+const ANY: u64 = 2 * FREE - 1;
+
+/// Flag of hash maps that allocate elements when they are inserted (`BPF_F_NO_PREALLOC`).
+pub(super) const NO_PREALLOC: u32 = 1;
+
+/// What an update does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Update {
+    /// Whether there is an element with the key.
+    pub exists: Operand,
+    /// Whether it succeeds.
+    pub done: Operand,
+    /// Whether an existing element is overwritten where it is.
+    pub in_place: Operand,
+}
+
+/// A place for a new element, and what is left without it.
+struct Taken {
+    place: Operand,
+    left: Vec<(Reg, Operand)>,
+}
+
+impl MapUse {
+    /// Whether elements make room for others.
+    pub fn evicts(&self) -> bool {
+        matches!(self.def.kind, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH)
+    }
+
+    /// Whether values are overwritten where they are.
+    pub fn per_cpu(&self) -> bool {
+        matches!(self.def.kind, MapKind::PERCPU_HASH | MapKind::LRU_PERCPU_HASH)
+    }
+
+    fn allocates(&self) -> bool {
+        self.def.flags & NO_PREALLOC != 0
+    }
+}
+
+impl Lifter<'_> {
+    fn place_register(&mut self, map: &MapUse, what: &str) -> Reg {
+        self.machine.start_zero(&format!("{}.{what}", map.layout.name), 64)
+    }
+
+    /// The address of the 8-byte word of an element or place in memory that is zero at the start.
+    fn word_of(&mut self, map: &MapUse, what: &str, number: Operand) -> Operand {
+        let region = self.zeroed(&map.layout.name, what);
+        let base = self.machine.base(region);
+        let emit = &mut self.machine.emit;
+        let wide = emit.zero_extend(number, 64);
+        let offset = emit.binary(BinaryOp::Shl, wide, word(3));
+        emit.add(base, offset)
+    }
+
+    /// The place of an element's value: the element's own, unless it was moved, or different
+    /// elements may be the same.
+    pub(super) fn place(&mut self, map: &MapUse, element: Element) -> Operand {
+        if map.layout.moved.is_some() {
+            let at = self.word_of(map, "moved", element.number);
+            let emit = &mut self.machine.emit;
+            let moved = emit.load(at, 8);
+            let own = emit.zero_extend(element.number, 64);
+            return emit.binary(BinaryOp::Xor, own, moved);
+        }
+        let Some(identity) = map.layout.identity else { return element.number };
+        let base = self.machine.base(identity);
+        let emit = &mut self.machine.emit;
+        let wide = emit.zero_extend(element.number, 64);
+        let offset = emit.binary(BinaryOp::Shl, wide, word(2));
+        let address = emit.add(base, offset);
+        emit.load(address, 4)
+    }
+
+    /// The place that the value of an update goes to.
+    pub(super) fn place_for(&mut self, map: &MapUse, element: Element, update: Update) -> Operand {
+        if map.layout.moved.is_none() {
+            return element.number;
+        }
+        let old = self.place(map, element);
+        let Update { exists, done, in_place } = update;
+        let emit = &mut self.machine.emit;
+        let stays = if map.per_cpu() { exists } else { emit.and(exists, in_place) };
+        let moves = emit.not(stays);
+        let moves = emit.and(moves, done);
+        let replaces = emit.and(moves, exists);
+        let new = if map.evicts() || map.layout.inner {
+            self.any_place(map, element, moves)
+        } else if map.allocates() {
+            let Taken { place, left } = self.take_place(map);
+            self.leave(left, moves);
+            self.give_place(map, old, replaces);
+            place
+        } else {
+            let extra = self.place_register(map, "extra");
+            let emit = &mut self.machine.emit;
+            let absent = emit.not(exists);
+            let inserts = emit.and(moves, absent);
+            let of_extra = emit.binary(BinaryOp::Xor, extra, word(FREE));
+            let Taken { place, left } = self.take_place(map);
+            self.leave(left, inserts);
+            let emit = &mut self.machine.emit;
+            let next = emit.binary(BinaryOp::Xor, old, word(FREE));
+            let next = emit.select(replaces, next, extra);
+            let place = emit.select(exists, of_extra, place);
+            emit.copy(extra, next);
+            place
+        };
+        let emit = &mut self.machine.emit;
+        let place = emit.select(stays, old, new);
+        let own = emit.zero_extend(element.number, 64);
+        let moved = emit.binary(BinaryOp::Xor, own, place);
+        let at = self.word_of(map, "moved", element.number);
+        self.machine.emit.store_if(done, at, moved);
+        place
+    }
+
+    /// The value of an element that goes becomes free, if the condition holds.
+    pub(super) fn free_place(&mut self, map: &MapUse, element: Element, cond: Operand) {
+        if map.layout.moved.is_some() && !map.evicts() && !map.layout.inner {
+            let place = self.place(map, element);
+            self.give_place(map, place, cond);
+        }
+    }
+
+    /// Any place: the element that had it has none any more.
+    fn any_place(&mut self, map: &MapUse, element: Element, cond: Operand) -> Operand {
+        if map.layout.inner {
+            let sentence = format!(
+                "which old element of the maps in {} an update or insertion overwrites is open",
+                map.layout.name.trim_end_matches(".inner")
+            );
+            self.assumptions.insert(sentence);
+        }
+        let fresh = self.place_register(map, "fresh");
+        let what = format!("element of {} that it uses", map.layout.name);
+        let emit = &mut self.machine.emit;
+        // The least is one that was free at the start.
+        let drawn = emit.draw(&what, Reading::Number, 64, ANY);
+        let unused = emit.add(fresh, word(FREE + 1));
+        let place = emit.binary(BinaryOp::Xor, unused, drawn);
+        let next = emit.add(fresh, word(1));
+        emit.copy(fresh, next);
+        let owner = self.word_of(map, "owner", place);
+        let emit = &mut self.machine.emit;
+        let number = emit.zero_extend(element.number, 64);
+        let number = emit.add(number, word(1));
+        emit.store_if(cond, owner, number);
+        place
+    }
+
+    /// A free place: the one that was given back last, else one that was free at the start.
+    fn take_place(&mut self, map: &MapUse) -> Taken {
+        let fresh = self.place_register(map, "fresh");
+        let emit = &mut self.machine.emit;
+        let unused = emit.add(fresh, word(FREE + 1));
+        let next = emit.add(fresh, word(1));
+        let again = map.follow.reuse || (map.allocates() && !map.per_cpu());
+        if !again {
+            return Taken { place: unused, left: vec![(fresh, next)] };
+        }
+        let count = self.place_register(map, "given back");
+        let emit = &mut self.machine.emit;
+        let mut there: Operand = count.into();
+        if map.allocates() {
+            let what = format!("freed elements of {} given away since", map.layout.name);
+            let gone = emit.draw(&what, Reading::Number, 64, u32::MAX.into());
+            let some = emit.ult(gone, there);
+            let rest = emit.sub(there, gone);
+            there = emit.select(some, rest, word(0));
+        }
+        let none = emit.eq(there, word(0));
+        let last = emit.sub(there, word(1));
+        let last = emit.select(none, word(0), last);
+        let next = emit.select(none, next, fresh);
+        let at = self.word_of(map, "free", last);
+        let emit = &mut self.machine.emit;
+        let given = emit.load(at, 8);
+        let place = emit.select(none, unused, given);
+        Taken { place, left: vec![(fresh, next), (count, last)] }
+    }
+
+    /// What is left of the free places, if one was taken.
+    fn leave(&mut self, left: Vec<(Reg, Operand)>, cond: Operand) {
+        for (reg, value) in left {
+            let emit = &mut self.machine.emit;
+            let value = emit.select(cond, value, reg);
+            emit.copy(reg, value);
+        }
+    }
+
+    fn give_place(&mut self, map: &MapUse, place: Operand, cond: Operand) {
+        let count = self.place_register(map, "given back");
+        let at = self.word_of(map, "free", count.into());
+        let emit = &mut self.machine.emit;
+        emit.store(at, place);
+        let more = emit.add(count, word(1));
+        let more = emit.select(cond, more, count);
+        emit.copy(count, more);
+    }
+
+    /// An LRU map looks for room, if the condition holds: any element may go.
+    pub(super) fn evict(&mut self, map: &MapUse, cond: Operand) {
+        let (evicting, kept) = (self.evicting(map), self.kept(map));
+        let emit = &mut self.machine.emit;
+        let ever = emit.or(evicting, cond);
+        let none = emit.select(cond, word(0), kept);
+        emit.copy(evicting, ever);
+        emit.copy(kept, none);
+        self.state.replace_elements(map.id);
+    }
+
+    /// The element that was inserted last: it stays until the next insertion.
+    pub(super) fn keep(&mut self, map: &MapUse, element: Element, cond: Operand) {
+        let kept = self.kept(map);
+        let emit = &mut self.machine.emit;
+        let number = emit.zero_extend(element.number, 64);
+        let number = emit.add(number, word(1));
+        let number = emit.select(cond, number, kept);
+        emit.copy(kept, number);
+    }
+
+    fn evicting(&mut self, map: &MapUse) -> Reg {
+        self.machine.start_zero(&format!("{}.evicts", map.layout.name), 1)
+    }
+
+    fn kept(&mut self, map: &MapUse) -> Reg {
+        self.place_register(map, "kept")
+    }
+
+    /// Whether an element that existed still does: it may have been evicted since.
+    pub(super) fn survives(&mut self, map: &MapUse, element: Element, exists: Operand) -> Operand {
+        let mut exists = exists;
+        if map.layout.moved.is_some() && (map.evicts() || map.layout.inner) {
+            let place = self.place(map, element);
+            let owner = self.word_of(map, "owner", place);
+            let emit = &mut self.machine.emit;
+            let owner = emit.load(owner, 8);
+            let nobody = emit.eq(owner, word(0));
+            let number = emit.zero_extend(element.number, 64);
+            let number = emit.add(number, word(1));
+            let own = emit.eq(owner, number);
+            let own = emit.or(nobody, own);
+            exists = emit.and(exists, own);
+        }
+        let (true, Some(present)) = (map.evicts(), map.layout.present) else { return exists };
+        if !self.state.replaced.contains(&map.id) {
+            return exists;
+        }
+        let (evicting, kept) = (self.evicting(map), self.kept(map));
+        let present = self.machine.base(present);
+        let emit = &mut self.machine.emit;
+        let offset = emit.zero_extend(element.number, 64);
+        let number = emit.add(offset, word(1));
+        let is_kept = emit.eq(kept, number);
+        let can_go = emit.not(is_kept);
+        let can_go = emit.and(can_go, evicting);
+        let what = format!("element of {} evicted since", map.layout.name);
+        let coin = emit.coin(&what, &["no", "yes"]);
+        let goes = emit.and(can_go, coin);
+        let address = emit.add(present, offset);
+        let gone = emit.and(exists, goes);
+        emit.store_if(gone, address, Operand::constant(8, 0));
+        let stays = emit.not(goes);
+        emit.and(exists, stays)
+    }
+
+    /// Pointers to values from before are old from here on, if this update can make them so:
+    /// `flags` is what is known of them.
+    pub(super) fn outdate(&mut self, map: &MapUse, flags: Known) {
+        /// `BPF_NOEXIST`: no element is replaced.
+        const NOEXIST: Known = Known::Const(1);
+        if map.evicts() || (!map.per_cpu() && flags != NOEXIST) {
+            self.state.replace_elements(map.id);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Several look-ups in a longest-prefix-match trie whose content is not known
+//! (`trie_lookup_elem` of `kernel/bpf/lpm_trie.c`).
+//!
+//! A look-up finds the longest entry that is a prefix of its key and no longer than the key. So an
+//! entry is told by its length and the key's bits; and what one look-up finds limits what others
+//! can: if both what this one finds and what that one finds cover both keys, it is the same entry,
+//! or none for both. Any findings for which that holds are those of some trie: the one with these
+//! entries alone.
+
+use slowpath_ir::{BinaryOp, Emit, Operand, Reg};
+
+use super::emit::word;
+use super::lifter::Lifter;
+use super::maps::MapUse;
+use super::room::PRESENT;
+use crate::maps::MapKind;
+
+/// Bytes of the prefix length in front of a key.
+const LENGTH_BYTES: u32 = 4;
+/// Most bytes of a prefix for which look-ups are compared.
+const DATA_BYTES: u32 = 32;
+/// Most look-ups of a program that are compared with each other.
+const SITES: usize = 8;
+
+/// A key that is looked up.
+#[derive(Clone)]
+struct Query {
+    /// Its length in bits, 64 bits wide.
+    length: Operand,
+    /// Its bits from the first on, in words of up to 64 bits.
+    words: Vec<Operand>,
+}
+
+/// What a look-up found, kept for later ones.
+struct Found {
+    query: Query,
+    /// One more than the length of the entry in bits; zero for none.
+    entry: Operand,
+    /// Whether the look-up was made, with a key that is not too long.
+    made: Operand,
+}
+
+/// Whether look-ups in such a trie can be compared: `sites` is where they are.
+pub(super) fn comparable(kind: MapKind, key_size: u32, sites: usize) -> bool {
+    let bytes = LENGTH_BYTES + 1..=LENGTH_BYTES + DATA_BYTES;
+    kind == MapKind::LPM_TRIE && bytes.contains(&key_size) && sites <= SITES
+}
+
+impl Lifter<'_> {
+    /// The place of the entry that the key at an address finds, 32 bits, and whether it finds one.
+    pub(super) fn find_prefix(&mut self, map: &MapUse, key: Operand) -> Option<(Operand, Operand)> {
+        let (seen, lengths) = (map.layout.seen?, map.layout.lengths?);
+        let bytes = map.def.key_size - LENGTH_BYTES;
+        let query = self.query(key, bytes);
+        let number = self.element(map, key).number;
+        let base = self.machine.base(lengths);
+        let emit = &mut self.machine.emit;
+        let number = emit.zero_extend(number, 64);
+        let offset = emit.binary(BinaryOp::Shl, number, word(1));
+        let at = emit.add(base, offset);
+        let entry = emit.load(at, 2);
+        let entry = emit.zero_extend(entry, 64);
+        let bits = emit.sub(entry, word(1));
+        // None is longer than any: it stays none.
+        let longer = emit.ult(query.length, bits);
+        let strange = emit.ult(word(8 * u64::from(bytes)), query.length);
+        let mut entry = emit.select(longer, word(0), entry);
+        for &site in &map.follow.prefixes {
+            let before = self.found_at(map, site, &query);
+            entry = self.agree(&query, entry, &before);
+        }
+        let emit = &mut self.machine.emit;
+        let fine = emit.not(strange);
+        let none = emit.eq(entry, word(0));
+        let some = emit.not(none);
+        let found = emit.and(fine, some);
+        self.keep_found(map, &query, entry, fine);
+        let place = self.entry_number(&query, entry, bytes);
+        let base = self.machine.base(seen);
+        let emit = &mut self.machine.emit;
+        let wide = emit.zero_extend(place, 64);
+        let note = emit.add(base, wide);
+        emit.store_if(found, note, Operand::constant(8, PRESENT));
+        Some((place, found))
+    }
+
+    /// The key at an address.
+    fn query(&mut self, key: Operand, bytes: u32) -> Query {
+        let emit = &mut self.machine.emit;
+        let length = emit.load(key, LENGTH_BYTES as u8);
+        let length = emit.zero_extend(length, 64);
+        let mut words: Vec<Operand> = Vec::new();
+        for offset in 0..bytes {
+            let at = emit.add(key, word(u64::from(LENGTH_BYTES + offset)));
+            let byte = emit.load(at, 1);
+            match words.last_mut() {
+                Some(last) if offset % 8 != 0 => {
+                    *last = emit.binary(BinaryOp::Concat, *last, byte);
+                }
+                _ => words.push(byte),
+            }
+        }
+        Query { length, words }
+    }
+
+    fn site_register(&mut self, map: &MapUse, site: u32, what: &str, width: u8) -> Reg {
+        self.machine.start_zero(&format!("{}.{what}.{site}", map.layout.name), width)
+    }
+
+    /// What the look-up of an instruction found last.
+    fn found_at(&mut self, map: &MapUse, site: u32, like: &Query) -> Found {
+        let length = self.site_register(map, site, "length", 64).into();
+        let entry = self.site_register(map, site, "entry", 64).into();
+        let made = self.site_register(map, site, "made", 1).into();
+        let mut words = Vec::with_capacity(like.words.len());
+        for (number, &word) in like.words.iter().enumerate() {
+            let width = self.machine.emit.width(word);
+            words.push(self.site_register(map, site, &format!("word{number}"), width).into());
+        }
+        Found { query: Query { length, words }, entry, made }
+    }
+
+    fn keep_found(&mut self, map: &MapUse, query: &Query, entry: Operand, fine: Operand) {
+        let site = self.insn.0;
+        let length = self.site_register(map, site, "length", 64);
+        let found = self.site_register(map, site, "entry", 64);
+        let made = self.site_register(map, site, "made", 1);
+        for (number, &value) in query.words.iter().enumerate() {
+            let width = self.machine.emit.width(value);
+            let kept = self.site_register(map, site, &format!("word{number}"), width);
+            self.machine.emit.copy(kept, value);
+        }
+        let emit = &mut self.machine.emit;
+        emit.copy(length, query.length);
+        emit.copy(found, entry);
+        emit.copy(made, fine);
+    }
+
+    /// What a look-up finds, given what an earlier one found.
+    fn agree(&mut self, query: &Query, entry: Operand, before: &Found) -> Operand {
+        let mut differences = Vec::with_capacity(query.words.len());
+        for (&a, &b) in query.words.iter().zip(&before.query.words) {
+            differences.push(self.machine.emit.binary(BinaryOp::Xor, a, b));
+        }
+        let this = self.covers(entry, &differences, before.query.length);
+        let other = self.covers(before.entry, &differences, query.length);
+        let emit = &mut self.machine.emit;
+        let both = emit.and(this, other);
+        let both = emit.and(both, before.made);
+        emit.select(both, before.entry, entry)
+    }
+
+    /// Whether an entry that is found for one key is a prefix of the other too, which has this
+    /// length; none is one of all.
+    fn covers(&mut self, entry: Operand, differences: &[Operand], length: Operand) -> Operand {
+        let emit = &mut self.machine.emit;
+        let none = emit.eq(entry, word(0));
+        let bits = emit.sub(entry, word(1));
+        let longer = emit.ult(length, bits);
+        let mut covers = emit.not(longer);
+        for (number, &difference) in (0u64..).zip(differences) {
+            let shift = self.behind(bits, number, difference);
+            let emit = &mut self.machine.emit;
+            let first = emit.binary(BinaryOp::Lshr, difference, shift);
+            let zero = Operand::constant(emit.width(difference), 0);
+            let same = emit.eq(first, zero);
+            covers = emit.and(covers, same);
+        }
+        self.machine.emit.or(none, covers)
+    }
+
+    /// How many bits of a word are behind a prefix: at most all, as wide as the word.
+    fn behind(&mut self, bits: Operand, number: u64, of: Operand) -> Operand {
+        let emit = &mut self.machine.emit;
+        let width = u64::from(emit.width(of));
+        let end = word(64 * number + width);
+        let inside = emit.ult(bits, end);
+        let rest = emit.sub(end, bits);
+        let rest = emit.select(inside, rest, word(0));
+        let all = emit.ult(word(width), rest);
+        let rest = emit.select(all, word(width), rest);
+        emit.extract(rest, 0, width as u8)
+    }
+
+    /// The number of an entry: that of its key, whose bits behind the prefix are zero.
+    fn entry_number(&mut self, query: &Query, entry: Operand, bytes: u32) -> Operand {
+        let emit = &mut self.machine.emit;
+        let bits = emit.sub(entry, word(1));
+        let mut key: Vec<Operand> = Vec::new();
+        for byte in 0..LENGTH_BYTES as u8 {
+            key.push(emit.extract(bits, 8 * byte, 8));
+        }
+        for (number, &value) in (0u64..).zip(&query.words) {
+            let shift = self.behind(bits, number, value);
+            let emit = &mut self.machine.emit;
+            let high = emit.binary(BinaryOp::Lshr, value, shift);
+            let prefix = emit.binary(BinaryOp::Shl, high, shift);
+            let count = emit.width(value) / 8;
+            for byte in (0..count).rev() {
+                key.push(emit.extract(prefix, 8 * byte, 8));
+            }
+        }
+        debug_assert_eq!(key.len(), (LENGTH_BYTES + bytes) as usize);
+        let mut words = Vec::new();
+        for piece in key.chunks(8) {
+            let emit = &mut self.machine.emit;
+            let mut value = piece[0];
+            for &high in &piece[1..] {
+                value = emit.binary(BinaryOp::Concat, high, value);
+            }
+            words.push(emit.zero_extend(value, 64));
+        }
+        self.interned(None, &words)
+    }
+}

@@ -1,0 +1,141 @@
+//! How many elements a map holds: never more than `max_entries`, and an insertion fails when there
+//! is no room, never otherwise (`prealloc_init`, `alloc_htab_elem`, `is_map_full` of
+//! `kernel/bpf/hashtab.c`: as many elements as `max_entries` are allocated beside those for
+//! replacing, and every CPU takes the free ones of the others; without preallocation they are
+//! counted).
+//!
+//! Followed only where it can matter, see [`super::plan`].
+
+use slowpath_ir::{Emit, InputId, InputKind, Operand, Reg, RegionId, RegionKind};
+
+use super::elements::Element;
+use super::emit::word;
+use super::lifter::Lifter;
+use super::maps::MapUse;
+use super::plan::Follow;
+use super::start::StartValue;
+use crate::maps::MapDef;
+
+/// What a run notes about a key when it meets it first.
+pub(super) const ABSENT: u64 = 1;
+pub(super) const PRESENT: u64 = 2;
+
+/// The unknown that says how full a map is at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// How many more elements there is room for.
+    pub free: InputId,
+    /// How many elements there can be.
+    pub max_entries: u32,
+}
+
+impl Lifter<'_> {
+    /// The memory of a map that is zero at the start: `what` is its use.
+    pub(super) fn zeroed(&mut self, map: &str, what: &str) -> RegionId {
+        let region = self.machine.region(&format!("{map}.{what}"), RegionKind::Map);
+        self.machine.regions[region.index()].content = Some(Vec::new());
+        region
+    }
+
+    /// Sets up what is followed of how full a map is.
+    pub(super) fn start_room(&mut self, def: &MapDef, name: &str, follow: &Follow) -> Option<Room> {
+        let entries = u64::from(def.max_entries);
+        let (room, others) = (format!("{name}.room"), format!("{name}.others"));
+        let given = self.options.contents.get(name).map(|content| {
+            let listed = content.entries.len() as u64;
+            (entries.saturating_sub(listed + content.others), listed)
+        });
+        if let Some((free, listed)) = given {
+            self.machine.start(&room, 64, StartValue::Constant(free));
+            self.machine.start(&others, 64, StartValue::Constant(listed));
+            return None;
+        }
+        let Some(most) = follow.room else {
+            self.machine.start(&others, 64, StartValue::Constant(entries));
+            return None;
+        };
+        let what = format!("free elements of {name}");
+        let free = self.machine.input(&what, 64, 0, most.into(), InputKind::Unknown);
+        self.machine.start(&room, 64, StartValue::Unknown(free));
+        self.machine.start(&others, 64, StartValue::Rest { of: entries, without: free });
+        Some(Room { free, max_entries: def.max_entries })
+    }
+
+    /// Sets up how full a queue is.
+    pub(super) fn start_queue(&mut self, def: &MapDef, name: &str) -> Option<Room> {
+        let entries = u64::from(def.max_entries);
+        if entries == 0 {
+            return None;
+        }
+        let next = format!("{name}.next");
+        let what = format!("free elements of {name}");
+        let free = self.machine.input(&what, 64, 0, entries, InputKind::Unknown);
+        let start = match self.options.contents.get(name) {
+            Some(given) => StartValue::Constant(given.entries.len() as u64 + given.others),
+            None => StartValue::Rest { of: entries, without: free },
+        };
+        self.machine.start(&next, 64, start);
+        Some(Room { free, max_entries: def.max_entries })
+    }
+
+    /// How many more elements there is room for, where that is followed.
+    fn room(&mut self, map: &MapUse) -> Option<Reg> {
+        map.follow.room?;
+        Some(self.machine.extra(&format!("{}.room", map.layout.name), 64))
+    }
+
+    /// Whether a map that lacks an element is full.
+    pub(super) fn full(&mut self, map: &MapUse) -> Operand {
+        let keys = 1u64.checked_shl(8 * map.def.key_size);
+        if keys.is_some_and(|keys| map.def.max_entries != 0 && keys <= map.def.max_entries.into()) {
+            return Operand::constant(1, 0);
+        }
+        match self.room(map) {
+            Some(room) => self.machine.emit.eq(room, word(0)),
+            None => {
+                let room = format!("room in {}", map.def.name);
+                self.machine.emit.coin(&room, &["yes", "no: -E2BIG"])
+            }
+        }
+    }
+
+    /// An element comes under one condition, or goes under the other.
+    pub(super) fn count(&mut self, map: &MapUse, comes: Operand, goes: Operand) {
+        let Some(room) = self.room(map) else { return };
+        let emit = &mut self.machine.emit;
+        let (comes, goes) = (emit.zero_extend(comes, 64), emit.zero_extend(goes, 64));
+        let more = emit.add(room, goes);
+        let left = emit.sub(more, comes);
+        emit.copy(room, left);
+    }
+
+    /// Whether an element that is said to exist does: of those that the run meets first now, as
+    /// many can as the map holds.
+    pub(super) fn meet(&mut self, map: &MapUse, element: Element, exists: Operand) -> Operand {
+        let (Some(seen), Some(present)) = (map.layout.seen, map.layout.present) else {
+            return exists;
+        };
+        let others = self.machine.extra(&format!("{}.others", map.layout.name), 64);
+        let (seen, present) = (self.machine.base(seen), self.machine.base(present));
+        let emit = &mut self.machine.emit;
+        let offset = emit.zero_extend(element.number, 64);
+        let (seen, present) = (emit.add(seen, offset), emit.add(present, offset));
+        let before = emit.load(seen, 1);
+        let first = emit.eq(before, Operand::constant(8, 0));
+        let none = emit.eq(others, word(0));
+        let possible = emit.not(none);
+        let found = emit.and(exists, possible);
+        let here = emit.select(first, found, exists);
+        let now = |value| Operand::constant(8, value);
+        let noted = emit.select(here, now(PRESENT), now(ABSENT));
+        let noted = emit.select(first, noted, before);
+        emit.store(seen, noted);
+        let byte = emit.zero_extend(here, 8);
+        emit.store(present, byte);
+        let met = emit.and(first, here);
+        let met = emit.zero_extend(met, 64);
+        let left = emit.sub(others, met);
+        emit.copy(others, left);
+        here
+    }
+}
