@@ -6,10 +6,11 @@ use std::rc::Rc;
 
 use slowpath_bpf::lift::{LiftOptions, Lifted, lift};
 use slowpath_bpf::{Object, ProgramKind};
+use slowpath_oracle::Oracle;
 use slowpath_search::{
     CostGraph, Event, Head, Metric, Search, UnrollLimits, Unrolled, brute, unroll,
 };
-use slowpath_smt::BitSolver;
+use slowpath_smt::{BitSolver, Proof};
 use slowpath_stop::Stop;
 use slowpath_target::Target;
 
@@ -64,15 +65,14 @@ fn paths(unrolled: &Unrolled) -> u64 {
     ways.first().copied().unwrap_or(0)
 }
 
-fn solver() -> BitSolver {
-    BitSolver::new()
-}
-
 #[test]
 fn slowest_paths_of_the_examples_are_the_slowest_of_all() {
     let target = Target::builtin("ebpf").and_then(Result::ok);
     let target = target.unwrap_or_else(|| panic!("there is no target ebpf"));
     let (mut compared, mut skipped) = (Vec::new(), Vec::new());
+    // Enumeration and search use the same solver; what it says is impossible has a proof.
+    let proof = Proof::new();
+    let solver = || BitSolver::traced(proof.trace());
     for (name, lifted) in programs() {
         let mut all = unrolled(&lifted);
         if paths(&all) > AFFORDABLE {
@@ -103,4 +103,8 @@ fn slowest_paths_of_the_examples_are_the_slowest_of_all() {
     }
     eprintln!("compared: {compared:?}; more than {AFFORDABLE} paths: {skipped:?}");
     assert!(compared.len() >= 6, "few programs have few paths: {compared:?}");
+    Oracle::Proof.compared(
+        proof.contradictions(),
+        "answers \"unsatisfiable\" in enumerations of the examples",
+    );
 }
