@@ -16,7 +16,7 @@ use slowpath_oracle::Oracle;
 
 use super::contents::Entry;
 use super::twin::Twin;
-use super::witness::bytes;
+use super::witness::{bytes, install};
 
 /// Packets for each program.
 pub const PACKETS: usize = 12;
@@ -29,16 +29,9 @@ const DEADLINE: f64 = 60.0;
 /// The number of keys that content is for.
 const KEYS: u64 = 4;
 
-/// What programs contain. What is switched off here the engine is not yet right about, for the
-/// reason given.
+/// What programs contain: what the engine is not right about is switched off here, with the reason.
 pub fn known() -> Abilities {
-    Abilities {
-        // An element that was evicted is missed when it is looked for, not in what a run leaves.
-        evictions: false,
-        // Which old element of an LRU map an insertion overwrites is any, more than are tried here.
-        stale_pointers: false,
-        ..Abilities::default()
-    }
+    Abilities::default()
 }
 
 /// What is wrong with a program.
@@ -315,33 +308,11 @@ pub fn analyse(name: &str, data: Vec<u8>, paths: u64) -> Value {
     }
 }
 
-/// Puts the content that a witness needs into the kernel's maps.
-fn install(loaded: &Loaded, witness: &Value) -> Result<(), String> {
-    for (name, entries) in witness["maps"].as_object().into_iter().flatten() {
-        let Some(map) = loaded.map(name) else {
-            return Err(format!("there is no map {name}"));
-        };
-        for entry in entries.as_array().into_iter().flatten() {
-            if entry["value"].is_string() {
-                map.update(&bytes(&entry["key"]), &bytes(&entry["value"]))
-                    .map_err(|e| format!("{e} ({entry})"))?;
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Whether a path depends on what neither the packet nor maps determine.
 pub fn is_open(result: &Value, witness: &Value) -> bool {
     let some = |value: &Value| value.as_array().is_some_and(|list| !list.is_empty());
-    // Nothing here puts the maps that a witness names into maps of maps.
-    let mut maps = witness["maps"].as_object().into_iter().flatten();
-    let unnamed = maps.any(|(name, entries)| {
-        let mut entries = entries.as_array().into_iter().flatten();
-        name.ends_with(".inner") || entries.any(|entry| entry["map"].is_string())
-    });
     let environment = some(&witness["unknowns"]) || some(&witness["environment"]);
-    environment || some(&result["assumptions"]) || unnamed
+    environment || some(&result["assumptions"])
 }
 
 /// The bound and its witnesses, against the most instructions that a packet executed.
@@ -371,9 +342,10 @@ fn bound_holds(
         let faulty = |fault: String| (Class::Witness, format!("{fault}; {witness}"));
         let object = Object::parse(&sequence.object()).map_err(|e| faulty(e.to_string()))?;
         let loaded = kernel.load(&object, 0).map_err(|e| faulty(e.to_string()))?;
-        install(&loaded, witness).map_err(faulty)?;
+        let inner = install(&loaded, witness).map_err(faulty)?;
         let packet = bytes(&witness["packet"]);
         loaded.run(&packet, 1).map_err(|e| faulty(e.to_string()))?;
+        drop(inner);
         let count = executed(sequence, &loaded, &packet);
         let expected = path["cost"]["instructions"].as_u64();
         if Some(count) != expected {

@@ -19,7 +19,9 @@ const MAX_BLOCKS: usize = 1_000_000;
 /// Choices among open values that are tried for one packet.
 const MAX_CHOICES: usize = 3000;
 /// The same where the program says which path it takes.
-const MAX_CHOICES_FOR_PATH: usize = 500;
+const MAX_CHOICES_FOR_PATH: usize = 2000;
+/// Greatest number of a place that an element of a map gets; elements have small numbers at the start.
+const PLACES: u64 = (1 << 33) - 1;
 /// Open values with more possibilities than this make bytes open.
 const FEW: u64 = 4096;
 
@@ -282,6 +284,7 @@ impl Twin {
             let free = u64::from(room.max_entries) - there;
             self.environment.inputs.insert(room.free, free);
         }
+        self.forget_evicted();
         for clock in &self.clocks {
             self.environment.inputs.insert(*clock, soon());
         }
@@ -372,7 +375,9 @@ impl Twin {
             for word in self.output().as_chunks::<8>().0 {
                 let word = u64::from_le_bytes(*word);
                 values.extend([word, word.wrapping_neg()]);
-                if many {
+                if max == PLACES {
+                    values.extend((0..16).map(|number| (1 << 32) + number));
+                } else if many {
                     // It may have kept a part.
                     values.extend([8, 16, 32, 40, 48, 56].map(|bits| word << bits));
                 }
@@ -397,13 +402,34 @@ impl Twin {
         Some(format!("path {} in the kernel, {} here", hex(theirs), hex(&ours)))
     }
 
-    /// How many bytes of the results behind the path are the kernel's, where there is a path.
+    /// Elements that the kernel has evicted do not exist.
+    fn forget_evicted(&mut self) {
+        let bytes: Bytes = self.environment.memory.iter().map(|(&k, &v)| (k, v)).collect();
+        for layout in self.lifted.layout.maps.iter().filter(|layout| evicts(layout)) {
+            let (Some(map), Some(present)) = (self.loaded.map(&layout.name), layout.present) else {
+                continue;
+            };
+            for element in layout.elements(&bytes, &self.environment.interned) {
+                let gone = |key: &Vec<u8>| matches!(map.lookup_all(key), Ok(None));
+                if element.present == Some(true) && element.key.as_ref().is_some_and(gone) {
+                    self.environment.memory.insert((present, element.number), 0);
+                }
+            }
+        }
+    }
+
+    /// How far a run went as the kernel's did, where the program says which way it goes: bits of its
+    /// path and bytes of the results behind it.
     fn common_results(&self, run: &Run) -> usize {
         let out = self.lifted.layout.maps.iter().find(|map| map.name == "out");
         let Some(out) = out.filter(|_| self.path_bytes > 0) else { return 0 };
         let theirs = self.output();
         let behind = (0..).zip(&theirs).skip(self.path_bytes as usize);
-        behind.take_while(|&(at, byte)| self.byte(run, (out.values, at)) == *byte).count()
+        let results = behind.take_while(|&(at, byte)| self.byte(run, (out.values, at)) == *byte);
+        let path = (0..).zip(&theirs).take(self.path_bytes as usize);
+        let mut path = path.map(|(at, byte)| self.byte(run, (out.values, at)) ^ byte);
+        let first = path.find(|differing| *differing != 0);
+        results.count() + first.map_or(8, |differing| differing.trailing_zeros()) as usize
     }
 
     /// The elements that a run wrote, of a map that the kernel has.
@@ -475,6 +501,10 @@ impl Twin {
                 let Some(map) = self.kernels(layout, which) else { continue };
                 let theirs = theirs(map, &key);
                 let ours = self.value(layout, map, run, (number, &key));
+                if theirs.is_none() && evicts(layout) {
+                    // It may go with any insertion.
+                    continue;
+                }
                 let or = other.map(|other| self.value(layout, map, other, (number, &key)));
                 if !matches(theirs.as_deref(), ours.as_deref(), or.as_ref().map(Option::as_deref)) {
                     return Some(element_fault(&layout.name, &key, &theirs, &ours));
@@ -614,6 +644,11 @@ impl Twin {
     }
 }
 
+/// Whether elements make room for others.
+fn evicts(map: &MapLayout) -> bool {
+    matches!(map.kind, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH)
+}
+
 fn is_queue(map: &MapLayout) -> bool {
     matches!(map.kind, MapKind::QUEUE | MapKind::STACK)
 }
@@ -638,7 +673,7 @@ fn soon() -> u64 {
 
 /// Whether a key is an index that an array has not. A refused update writes back what was there,
 /// where there is no element too.
-fn out_of_range(map: &Map, key: &[u8]) -> bool {
+pub fn out_of_range(map: &Map, key: &[u8]) -> bool {
     let definition = map.definition();
     let array = matches!(definition.kind, MapKind::ARRAY | MapKind::PERCPU_ARRAY);
     let index: Option<[u8; 4]> = key.try_into().ok();
