@@ -1,4 +1,4 @@
-"""The worker process: jobs that crash, hang, run out of memory, and what their owner learns."""
+"""Worker process and thread: jobs that crash, hang, run out of memory, what their owner learns."""
 
 import faulthandler
 import os
@@ -9,13 +9,15 @@ from collections.abc import Iterator
 import pytest
 
 from slowpath import progress
+from slowpath.companion import Companion
 from slowpath.engine import Run
 from slowpath.errand import Errand
 from slowpath.inputs import InputError
+from slowpath.jobs import Doer, Message, Send
 from slowpath.progress import Watch
 from slowpath.stopping import Stopping, heeding_signals
 from slowpath.supervision import Ending, await_job
-from slowpath.worker import Message, Send, Worker
+from slowpath.worker import Worker
 from support import heed_interrupts
 
 
@@ -69,7 +71,7 @@ def worker() -> Iterator[Worker]:
 
 
 def do(
-    worker: Worker, job: object, seconds: float | None = None, stopping: Stopping | None = None
+    worker: Doer, job: object, seconds: float | None = None, stopping: Stopping | None = None
 ) -> tuple[list[Message], Ending | None]:
     """The messages of a job, and how it ended."""
     messages = list[Message]()
@@ -130,6 +132,23 @@ def test_a_job_that_listens_is_not(worker: Worker) -> None:
     stopping.ask()
     messages, ending = do(worker, obey, stopping=stopping)
     assert (messages, ending) == ([("asked",), ("done",)], None)
+
+
+def test_a_thread_does_jobs_too() -> None:
+    companion = Companion(JOBS)
+    messages, ending = do(companion, talk)
+    assert ending is None
+    assert [message[0] for message in messages] == ["large", "done"]
+    stopping = Stopping()
+    stopping.ask()
+    assert do(companion, obey, stopping=stopping) == ([("asked",), ("done",)], None)
+    failed = do(companion, fail)[1]
+    assert failed is not None
+    assert (failed.reason, failed.defect) == ("RuntimeError: a defect", True)
+    for late in (do(companion, hang, 0.01)[1], do(companion, hang, stopping=stopping)[1]):
+        assert late is not None
+        assert late.reason in {"deadline", "interrupted"}
+    assert do(companion, talk)[1] is None
 
 
 def test_errands_say_what_is_wrong() -> None:

@@ -1,7 +1,7 @@
 """Analyses programs, each in the worker process: a result whatever becomes of it.
 
 Where the process does not end by itself, or dies, the result is the last one that it reported on
-the way.
+the way. One small program has no process of its own, see `companion`.
 """
 
 import json
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from slowpath import engine
 from slowpath.inputs import InputError
+from slowpath.jobs import Doer, Job, Message, Send
 from slowpath.kernels import Kernels
 from slowpath.plan import Task
 from slowpath.printable import json_line
@@ -17,8 +18,9 @@ from slowpath.progress import Watch
 from slowpath.results import NO_DETAIL, Result, failed_result
 from slowpath.stopping import Stopping
 from slowpath.supervision import Ending, await_job
-from slowpath.worker import Job, Message, Send, Worker
 
+_SMALL = 1 << 16
+"""Bytes of a file whose only program is analysed in this process."""
 _QUIET = 0.05
 """Seconds between two bounds that are reported."""
 
@@ -45,7 +47,17 @@ class Analyst:
         self._last: tuple[bytes, engine.Content] | None = None
         self._meanwhile: Callable[[], None] | None = meanwhile
         self._most: tuple[int | None] | None = None  # found out where it is needed
-        self._worker = Worker([self._job(task) for task in tasks], self._memory)
+        jobs = [self._job(task) for task in tasks]
+        alone = len(tasks) == 1 and len(tasks[0].data) <= _SMALL
+        self._worker: Doer
+        if alone:
+            from slowpath.companion import Companion
+
+            self._worker = Companion(jobs)
+        else:
+            from slowpath.worker import Worker
+
+            self._worker = Worker(jobs, self._memory)
 
     def __enter__(self) -> "Analyst":
         return self

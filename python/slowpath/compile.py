@@ -14,6 +14,7 @@ from slowpath.compile_verdict import judge, undecided, verdict
 from slowpath.errand import Errand
 from slowpath.exit_codes import ExitCode
 from slowpath.inputs import InputError, write_error
+from slowpath.jobs import Message
 from slowpath.kernels import Kernels
 from slowpath.plan import OptionError, Target
 from slowpath.printable import aligned_line, json_line
@@ -21,7 +22,6 @@ from slowpath.selection import Selection, choose, list_programs, nothing_to_choo
 from slowpath.sources import Clang, load_program
 from slowpath.stopping import Stopping, heeding_signals
 from slowpath.terminal import error, note, out_lines
-from slowpath.worker import Message
 
 
 class Job(NamedTuple):

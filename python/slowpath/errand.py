@@ -5,9 +5,10 @@ from types import TracebackType
 
 from slowpath.engine import StoppedError
 from slowpath.inputs import InputError
+from slowpath.jobs import Message, Send
 from slowpath.stopping import Stopping
 from slowpath.supervision import await_job
-from slowpath.worker import Message, Send, Worker
+from slowpath.worker import Worker
 
 Work = Callable[[float | None, Stopping], Iterator[Message]]
 """Does the work within so many seconds, and says what it has done."""

@@ -95,7 +95,7 @@ def _number(file: str) -> int | None:
 
 def _read(file: str) -> str:
     try:
-        with open(file, encoding="ascii", errors="replace") as stream:  # noqa: PTH123 - no import
+        with open(file, encoding="utf-8", errors="replace") as stream:  # noqa: PTH123 - no import
             return stream.read()
     except OSError:
         return ""

@@ -322,9 +322,11 @@ def parse_cflags(text: str, files: Sequence[str]) -> tuple[str, ...]:
 
 def join_flags(flags: Sequence[str]) -> str | None:
     """The value of the option that `parse_cflags` reads; None for no flags."""
+    if not flags:
+        return None
     import shlex
 
-    return shlex.join(flags) if flags else None
+    return shlex.join(flags)
 
 
 def check_not_a_program(output: str, files: Sequence[str]) -> None:

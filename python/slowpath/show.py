@@ -8,6 +8,7 @@ from slowpath import engine
 from slowpath.errand import Errand
 from slowpath.exit_codes import ExitCode, worst
 from slowpath.inputs import InputError
+from slowpath.jobs import Message
 from slowpath.kernels import Kernels
 from slowpath.objects import BpfObject, failed_object
 from slowpath.plan import OptionError
@@ -17,7 +18,6 @@ from slowpath.selection import Selection, list_programs
 from slowpath.sources import Clang, load_program
 from slowpath.stopping import Stopping, heeding_signals
 from slowpath.terminal import error, note, out, out_lines
-from slowpath.worker import Message
 
 
 class Wanted(NamedTuple):

@@ -1,4 +1,4 @@
-"""Jobs in a worker process, watched: whatever becomes of them, their time and memory are kept.
+"""Jobs, watched: whatever becomes of them, their time and memory are kept.
 
 The engine ends by itself at a deadline, at a memory limit, or when asked to, and has something to
 show for it. What does not, or takes its process down, is ended from here.
@@ -8,8 +8,8 @@ import signal
 import time
 from collections.abc import Callable
 
+from slowpath.jobs import Doer, Lost, Message
 from slowpath.stopping import Stopping
-from slowpath.worker import Lost, Message, Worker
 
 _GRACE = 0.35
 """Seconds that a job has, from when it should have ended, before it is ended."""
@@ -27,7 +27,7 @@ class Ending:
 
 
 def await_job(
-    worker: Worker,
+    worker: Doer,
     seconds: float | None,
     stopping: Stopping,
     take: Callable[[Message], bool],
@@ -60,7 +60,7 @@ def await_job(
             raise
 
 
-def _ended(worker: Worker, reason: str) -> Ending:
+def _ended(worker: Doer, reason: str) -> Ending:
     worker.kill()
     return Ending(reason)
 

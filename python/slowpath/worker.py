@@ -11,15 +11,9 @@ import select
 import signal
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any
 
+from slowpath.jobs import Job, Lost, Message
 from slowpath.stopping import Stopping
-
-Message = tuple[Any, ...]
-Send = Callable[[Message], None]
-Job = Callable[[float | None, Send, Stopping], None]
-"""Work within so many seconds that sends messages; its owner knows the last one. Runs in the other
-process."""
 
 _LENGTH = 8  # bytes of the number that is in front of what is sent
 _CHUNK = 1 << 20
@@ -32,20 +26,6 @@ _STACKS = (2 * 512 + 128) << 20
 
 Memory = Callable[[], int | None]
 """How many bytes the process can have at most; asked for in the process."""
-
-
-class Lost(Exception):  # noqa: N818 - what happened, not what is wrong
-    """The process ended in the middle of a job."""
-
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status  # as `os.waitstatus_to_exitcode` has it
-        self.text = text  # what it wrote to standard error
-
-    @property
-    def is_memory(self) -> bool:
-        """Whether it ran out of memory, or the system killed it for that."""
-        return self.status == -signal.SIGKILL or "memory allocation of" in self.text
 
 
 class Worker:
