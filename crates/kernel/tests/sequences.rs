@@ -11,7 +11,7 @@ use support::pin::pin;
 use support::sequences::{Class, Tally, check, known, setting};
 
 /// Programs, unless `SLOWPATH_SEQUENCES` says how many.
-const PROGRAMS: u64 = 1500;
+const PROGRAMS: u64 = 1000;
 /// Of so many programs, one gets a bound.
 const BOUND_EVERY: u64 = 2;
 /// Most steps of shrinking.

@@ -43,6 +43,8 @@ pub(super) struct Update {
     pub done: Operand,
     /// Whether an existing element is overwritten where it is.
     pub in_place: Operand,
+    /// Whether the value is written to its place, though the update may fail.
+    pub written: Operand,
 }
 
 /// A place for a new element, and what is left without it.
@@ -107,14 +109,15 @@ impl Lifter<'_> {
             return element.number;
         }
         let old = self.place(map, element);
-        let Update { exists, done, in_place } = update;
+        let Update { exists, done, in_place, written } = update;
         let emit = &mut self.machine.emit;
         let stays = if map.per_cpu() { exists } else { emit.and(exists, in_place) };
         let moves = emit.not(stays);
         let moves = emit.and(moves, done);
         let replaces = emit.and(moves, exists);
         let new = if map.evicts() || map.layout.inner {
-            self.any_place(map, element, moves)
+            let written = if map.evicts() && !map.per_cpu() { written } else { moves };
+            self.any_place(map, element, moves, written)
         } else if map.allocates() {
             let Taken { place, left } = self.take_place(map);
             self.leave(left, moves);
@@ -153,7 +156,15 @@ impl Lifter<'_> {
     }
 
     /// Any place: the element that had it has none any more.
-    fn any_place(&mut self, map: &MapUse, element: Element, cond: Operand) -> Operand {
+    fn any_place(
+        &mut self,
+        map: &MapUse,
+        element: Element,
+        moves: Operand,
+        written: Operand,
+    ) -> Operand {
+        /// Belongs to no element: what was there is overwritten all the same.
+        const NOBODY: u64 = u64::MAX;
         if map.layout.inner {
             let sentence = format!(
                 "which old element of the maps in {} an update or insertion overwrites is open",
@@ -174,7 +185,8 @@ impl Lifter<'_> {
         let emit = &mut self.machine.emit;
         let number = emit.zero_extend(element.number, 64);
         let number = emit.add(number, word(1));
-        emit.store_if(cond, owner, number);
+        let number = emit.select(moves, number, word(NOBODY));
+        emit.store_if(written, owner, number);
         place
     }
 

@@ -404,11 +404,13 @@ impl Twin {
 
     /// Elements that the kernel has evicted do not exist.
     fn forget_evicted(&mut self) {
-        let bytes: Bytes = self.environment.memory.iter().map(|(&k, &v)| (k, v)).collect();
         for layout in self.lifted.layout.maps.iter().filter(|layout| evicts(layout)) {
             let (Some(map), Some(present)) = (self.loaded.map(&layout.name), layout.present) else {
                 continue;
             };
+            let there =
+                self.environment.memory.iter().filter(|((region, _), _)| *region == present);
+            let bytes: Bytes = there.map(|(&place, &byte)| (place, byte)).collect();
             for element in layout.elements(&bytes, &self.environment.interned) {
                 let gone = |key: &Vec<u8>| matches!(map.lookup_all(key), Ok(None));
                 if element.present == Some(true) && element.key.as_ref().is_some_and(gone) {

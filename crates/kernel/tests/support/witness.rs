@@ -91,6 +91,11 @@ pub fn install(loaded: &Loaded, witness: &Value) -> Result<BTreeMap<String, Map>
                     inner.insert(within.to_owned(), made);
                 }
                 map.set_map(&key, &inner[within]).map_err(|e| faulty(&e))?;
+            } else if matches!(definition.kind, MapKind::DEVMAP | MapKind::DEVMAP_HASH) {
+                // Any device will do: the loopback device is always there.
+                if entry["value"].is_string() {
+                    update(&key, &1u32.to_le_bytes())?;
+                }
             } else if let Some(value) = value(entry, definition.value_size)
                 && !out_of_range(map, &key)
             {

@@ -205,13 +205,21 @@ fn update_hash(lifter: &mut Lifter<'_>, map: &MapUse, element: Element) {
     let absent = emit.not(exists);
     let comes = emit.and(done, absent);
     lifter.count(map, comes, Operand::constant(1, 0));
-    let place = lifter.place_for(map, element, Update { exists, done, in_place: flags.locked });
+    // LRU maps write the value of a new element before they look at the flags of existence; what
+    // made room for it is gone and overwritten, whether the update succeeds or not. That shows
+    // only where places are followed.
+    let early = map.evicts() && !map.per_cpu() && map.layout.moved.is_some();
+    let emit = &mut lifter.machine.emit;
+    let fails = emit.or(wrong, full);
+    let written = if early { emit.not(fails) } else { done };
+    let update = Update { exists, done, in_place: flags.locked, written };
+    let place = lifter.place_for(map, element, update);
     lifter.set_exists(map, element, done, true);
     if map.evicts() {
         lifter.keep(map, element, done);
     }
     let address = lifter.value_address(map, place);
-    lifter.copy_if(done, address, value, map.def.value_size);
+    lifter.copy_if(written, address, value, map.def.value_size);
     lifter.result(error, Known::NoStack);
     lifter.outdate(map, known_flags);
 }
