@@ -40,13 +40,19 @@ class Stopping:
 def heeding_signals() -> Iterator[Stopping]:
     """Has the first signal ask for the end of the work, and a second one end the process.
 
-    The second one raises `KeyboardInterrupt`. Nothing changes outside the main thread, where
-    signals cannot be handled, and for signals that are ignored (`nohup`).
+    The second one raises `KeyboardInterrupt`, once: what unwinds then, and what cleans up at the
+    end, is not disturbed by more of them. Nothing changes outside the main thread, where signals
+    cannot be handled, and for signals that are ignored (`nohup`).
     """
     stopping = Stopping()
+    unwinding = False
 
     def handle(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal unwinding
+        if unwinding:
+            return
         if stopping.asked:
+            unwinding = True
             raise KeyboardInterrupt
         stopping.ask()
 
@@ -60,5 +66,9 @@ def heeding_signals() -> Iterator[Stopping]:
     try:
         yield stopping
     finally:
+        unwinding = True
+        # A signal that came under the one handler is not to find the other, or none.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, heeded)
         for number in heeded:
             signal.signal(number, before[number])
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
