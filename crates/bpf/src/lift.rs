@@ -46,6 +46,7 @@ pub use room::Room as MapRoom;
 pub use support::support_matrix;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use slowpath_ir::{BlockId, Instruction, Program, SourceLocation, eliminate_dead_operations};
 use slowpath_stop::{Stop, Ticker};
@@ -85,7 +86,7 @@ pub struct LiftOptions {
     /// Helpers that are taken to return any value and to change nothing, by name, with the reason.
     pub assumed_helpers: BTreeMap<String, String>,
     /// The types of the kernel, for programs that tail calls lead to.
-    pub kernel: Option<Btf>,
+    pub kernel: Option<Arc<Btf>>,
     /// Whether operations stay whose results nothing uses, so that every value of every register can
     /// be asked for.
     pub keeps_dead_operations: bool,

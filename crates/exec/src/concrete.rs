@@ -6,12 +6,16 @@ mod numbers;
 
 use arithmetic::{arithmetic, ones, signed};
 use numbers::Numbers;
+use rustc_hash::FxHashMap;
 use slowpath_ir::{
     BinaryOp, BlockId, CostEvent, InputId, InputKind, Op, Operand, OriginOp, Program, RegionId,
     Target, Terminator,
 };
 use std::collections::HashMap;
 use thiserror::Error;
+
+/// Bytes by region and offset. Runs look up every byte that they touch, so hashing has to be cheap.
+pub type ByteMap = FxHashMap<(RegionId, u64), u8>;
 
 /// What a run starts from. Everything that is not given has the value of `fill` or is the least
 /// that it can be.
@@ -21,7 +25,7 @@ pub struct Environment {
     pub inputs: HashMap<InputId, u64>,
     /// Initial bytes by region and offset (modulo the width of addresses), of regions whose content
     /// the program does not know.
-    pub memory: HashMap<(RegionId, u64), u8>,
+    pub memory: ByteMap,
     /// Every other byte of these.
     pub fill: u8,
     /// What [`Op::Unknown`] yields, in order of execution over the whole run; behind the end, the
@@ -72,7 +76,7 @@ pub struct Run {
     /// The number of the exit.
     pub exit: u32,
     /// Bytes written and not restored, by region and offset.
-    pub written: HashMap<(RegionId, u64), u8>,
+    pub written: ByteMap,
     /// The registers at the end, in the program's order.
     pub regs: Vec<u64>,
     /// All pairs that got a number, with it.
@@ -138,8 +142,8 @@ pub fn run_observed(
         environment,
         regs: vec![0; program.regs.len()],
         points: vec![None; program.regs.len()],
-        written: HashMap::new(),
-        spilled: HashMap::new(),
+        written: ByteMap::default(),
+        spilled: FxHashMap::default(),
         bases: vec![None; program.regions.len()],
         numbers: Numbers::new(environment),
         unknowns: 0,
@@ -192,9 +196,9 @@ struct Core<'a> {
     /// For registers that hold an address: of which region. Offsets can be larger than the distance
     /// between regions, so that the value alone does not tell.
     points: Vec<Option<RegionId>>,
-    written: HashMap<(RegionId, u64), u8>,
+    written: ByteMap,
     /// The same for bytes in memory.
-    spilled: HashMap<(RegionId, u64), RegionId>,
+    spilled: FxHashMap<(RegionId, u64), RegionId>,
     /// Width of addresses and address of the first byte, once the prologue has set it.
     bases: Vec<Option<(u8, u64)>>,
     numbers: Numbers<'a>,

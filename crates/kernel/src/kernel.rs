@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width, encode};
 use slowpath_bpf::{Btf, Object, SlotRef};
@@ -21,7 +21,7 @@ const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 #[derive(Debug)]
 pub struct Kernel {
     cpus: Cpus,
-    types: OnceLock<Option<Btf>>,
+    types: OnceLock<Option<Arc<Btf>>>,
 }
 
 impl Kernel {
@@ -63,7 +63,16 @@ impl Kernel {
 
     /// The kernel's own types, if it tells them.
     pub fn types(&self) -> Option<&Btf> {
-        let read = || Btf::parse(&std::fs::read(KERNEL_TYPES).ok()?).ok();
+        self.read_types().map(Arc::as_ref)
+    }
+
+    /// The same, to be kept: there are many of them.
+    pub fn shared_types(&self) -> Option<Arc<Btf>> {
+        self.read_types().cloned()
+    }
+
+    fn read_types(&self) -> Option<&Arc<Btf>> {
+        let read = || Btf::parse(&std::fs::read(KERNEL_TYPES).ok()?).ok().map(Arc::new);
         self.types.get_or_init(read).as_ref()
     }
 

@@ -16,7 +16,7 @@ use slowpath_oracle::Oracle;
 use support::clang::{Clang, clang};
 use support::kernel;
 use support::packets;
-use support::pin::pin;
+use support::pin::on_every_cpu;
 use support::random::{fill, mutated};
 use support::sequences::{Class, Tally, analyse, is_open, known, setting};
 use support::twin::Twin;
@@ -148,11 +148,10 @@ fn check(
     bound_holds(setting, (&object, data), most, tally)
 }
 
-fn worker(setting: &Setting, first: u64, step: u64, seeds: (u64, u64)) -> Tally {
-    pin(first as usize);
+fn worker(setting: &Setting, number: usize, of: usize, seeds: (u64, u64)) -> Tally {
     let programs = CPrograms::new(&known());
     let mut tally = Tally::default();
-    for seed in (seeds.0 + first..seeds.0 + seeds.1).step_by(step as usize) {
+    for seed in (seeds.0 + number as u64..seeds.0 + seeds.1).step_by(of) {
         let text = programs.of_seed(seed).text();
         if let Err((class, fault)) = check(setting, &text, seed, &mut tally) {
             let own = text.find("\nchar _license").unwrap_or(0);
@@ -169,16 +168,10 @@ fn kernel_and_engine_agree_on_programs_in_c() {
     let seeds = (setting("SLOWPATH_FIRST_SEED", 0), setting("SLOWPATH_C_PROGRAMS", PROGRAMS));
     let packets = setting("SLOWPATH_C_PACKETS", PACKETS);
     let setting = Setting { kernel: &kernel, clang: &clang, packets };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let mut tally = Tally::default();
-    std::thread::scope(|scope| {
-        let setting = &setting;
-        let workers: Vec<_> =
-            (0..threads).map(|n| scope.spawn(move || worker(setting, n, threads, seeds))).collect();
-        for worker in workers {
-            tally.add(worker.join().expect("no panic"));
-        }
-    });
+    for part in on_every_cpu(|number, of| worker(&setting, number, of, seeds)) {
+        tally.add(part);
+    }
     let rejected = tally.faults.remove(&Class::Verifier).unwrap_or_default();
     tally.report("programs in C");
     eprintln!("{} of them rejected by the verifier", rejected.len());

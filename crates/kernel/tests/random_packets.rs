@@ -11,7 +11,7 @@ use rand::rngs::StdRng;
 use slowpath_bpf::ProgramKind;
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
-use support::pin::pin;
+use support::pin::on_every_cpu;
 use support::random::{fill, mutated};
 use support::twin::Twin;
 use support::{kernel, object, packets, path};
@@ -75,17 +75,12 @@ fn kernel_and_interpreter_agree_on_the_examples() {
     let Some(kernel) = kernel() else { return };
     let examples = examples();
     let each = PACKETS.div_ceil(examples.len());
-    let threads: usize = std::thread::available_parallelism().map_or(1, usize::from);
-    let results: Vec<Result<usize, String>> = std::thread::scope(|scope| {
-        let (kernel, examples) = (&kernel, &examples);
-        let worker = move |first: usize| {
-            pin(first);
-            let own = examples.iter().skip(first).step_by(threads);
-            own.map(|file| agree(kernel, file, each)).collect::<Vec<_>>()
-        };
-        let workers: Vec<_> = (0..threads).map(|n| scope.spawn(move || worker(n))).collect();
-        workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect()
-    });
+    let work = |number, of| {
+        let own = examples.iter().skip(number).step_by(of);
+        own.map(|file| agree(&kernel, file, each)).collect::<Vec<_>>()
+    };
+    let results = on_every_cpu(work).into_iter().flatten();
+    let results: Vec<Result<usize, String>> = results.collect();
     let faults: Vec<&str> =
         results.iter().filter_map(|r| Some(r.as_ref().err()?.as_str())).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));

@@ -7,7 +7,7 @@ mod support;
 use slowpath_generate::sequence::{Sequence, Sequences};
 use slowpath_kernel::Kernel;
 use support::kernel;
-use support::pin::pin;
+use support::pin::on_every_cpu;
 use support::sequences::{Class, Tally, check, known, setting};
 
 /// Programs, unless `SLOWPATH_SEQUENCES` says how many.
@@ -42,13 +42,12 @@ fn smallest(kernel: &Kernel, sequences: &Sequences, seed: u64, class: Class) -> 
     least.map_or_else(String::new, |(sequence, fault)| format!("{fault}\n{sequence}"))
 }
 
-fn worker(kernel: &Kernel, first: u64, step: u64, seeds: (u64, u64)) -> Tally {
-    pin(first as usize);
+fn worker(kernel: &Kernel, number: usize, of: usize, seeds: (u64, u64)) -> Tally {
     let sequences = Sequences::new(known());
     let mut tally = Tally::default();
-    for seed in (seeds.0 + first..seeds.0 + seeds.1).step_by(step as usize) {
+    for seed in (seeds.0 + number as u64..seeds.0 + seeds.1).step_by(of) {
         let sequence = sequences.of_seed(seed);
-        let bound = (seed / step).is_multiple_of(BOUND_EVERY);
+        let bound = (seed / of as u64).is_multiple_of(BOUND_EVERY);
         if let Err((class, fault)) = check(kernel, &sequence, seed, bound, &mut tally) {
             let first = !tally.faults.contains_key(&class);
             let least =
@@ -63,16 +62,10 @@ fn worker(kernel: &Kernel, first: u64, step: u64, seeds: (u64, u64)) -> Tally {
 fn kernel_and_engine_agree_on_sequences_of_calls() {
     let Some(kernel) = kernel() else { return };
     let seeds = (setting("SLOWPATH_FIRST_SEED", 0), setting("SLOWPATH_SEQUENCES", PROGRAMS));
-    let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let mut tally = Tally::default();
-    std::thread::scope(|scope| {
-        let kernel = &kernel;
-        let workers: Vec<_> =
-            (0..threads).map(|n| scope.spawn(move || worker(kernel, n, threads, seeds))).collect();
-        for worker in workers {
-            tally.add(worker.join().expect("no panic"));
-        }
-    });
+    for part in on_every_cpu(|number, of| worker(&kernel, number, of, seeds)) {
+        tally.add(part);
+    }
     tally.report("sequences of calls");
     tally.judge("sequences of calls");
 }

@@ -10,7 +10,7 @@ use crate::result::{Given, Unknown, WitnessResult};
 use draws::Drawn;
 use slowpath_bpf::lift::Layout;
 use slowpath_exec::Machine;
-use slowpath_exec::concrete::{self, Environment, Taken};
+use slowpath_exec::concrete::{self, ByteMap, Environment, Taken};
 use slowpath_ir::{InputId, InputKind, RegionId, RegionKind};
 use slowpath_search::{FoundPath, Unrolled};
 use slowpath_smt::{Model, Node, TermId, TermPool};
@@ -36,7 +36,7 @@ pub(crate) struct Witness {
     /// The unknowns that the path depends on, with their values.
     inputs: BTreeMap<InputId, u64>,
     /// What the replay wrote.
-    written: HashMap<(RegionId, u64), u8>,
+    written: ByteMap,
 }
 
 impl Witness {
@@ -75,7 +75,7 @@ impl Witness {
             given,
             interned: HashMap::new(),
             inputs,
-            written: HashMap::new(),
+            written: ByteMap::default(),
         }
     }
 

@@ -142,7 +142,7 @@ impl<'a> Lifter<'a> {
         }
         let linked = self
             .object
-            .link(program, self.options.kernel.as_ref())
+            .link(program, self.options.kernel.as_deref())
             .map_err(|error| Cause::new(error.to_string(), "it is the target of a tail call"))?;
         let unit = self.add_unit(linked);
         self.unit_of.insert(program, unit);

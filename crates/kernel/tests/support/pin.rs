@@ -11,3 +11,20 @@ pub fn pin(which: usize) {
     one.set(cpus[which % cpus.len().max(1)]);
     let _ = sched_setaffinity(None, &one);
 }
+
+/// Does a job once on every CPU at the same time, each on a thread that stays there; what they
+/// return. The job is told its number and how many there are.
+pub fn on_every_cpu<T: Send>(job: impl Fn(usize, usize) -> T + Sync) -> Vec<T> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let start = |number| {
+            let job = &job;
+            scope.spawn(move || {
+                pin(number);
+                job(number, threads)
+            })
+        };
+        let workers: Vec<_> = (0..threads).map(start).collect();
+        workers.into_iter().map(|worker| worker.join().expect("no panic")).collect()
+    })
+}

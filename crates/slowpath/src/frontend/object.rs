@@ -6,6 +6,7 @@ use crate::{Error, assume, contents, stages};
 use slowpath_bpf::lift::{self, LiftOptions};
 use slowpath_bpf::{BpfProgram, Btf, Object, ProgramEntry, ProgramKind};
 use slowpath_stop::Stop;
+use std::sync::Arc;
 
 /// A program of an object, for choosing.
 #[derive(Clone, Debug)]
@@ -24,7 +25,7 @@ pub struct ProgramInfo {
 
 /// Types (BTF) of the kernel that programs are for.
 #[derive(Clone, Debug)]
-pub struct Kernel(Btf);
+pub struct Kernel(Arc<Btf>);
 
 impl Kernel {
     /// Reads them, as `/sys/kernel/btf/vmlinux` has them.
@@ -32,7 +33,8 @@ impl Kernel {
     /// # Errors
     /// What is wrong with them, behind `--btf: `.
     pub fn parse(data: &[u8]) -> Result<Kernel, Error> {
-        Btf::parse(data).map(Kernel).map_err(|error| Error::Input(format!("--btf: {error}")))
+        let types = Btf::parse(data).map_err(|error| Error::Input(format!("--btf: {error}")))?;
+        Ok(Kernel(Arc::new(types)))
     }
 
     pub(crate) fn btf(&self) -> &Btf {
@@ -125,7 +127,7 @@ fn options(request: &Request, object: &Object, packets: (u16, u16)) -> Result<Li
         max_packet: packets.1,
         contents,
         assumed_helpers,
-        kernel: request.kernel.as_deref().map(|kernel| kernel.btf().clone()),
+        kernel: request.kernel.as_deref().map(|kernel| Arc::clone(&kernel.0)),
         ..LiftOptions::default()
     })
 }

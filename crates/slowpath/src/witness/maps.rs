@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use slowpath_bpf::MapKind;
 use slowpath_bpf::lift::{Element, Layout, MapLayout, PartialValue};
 use slowpath_exec::Machine;
+use slowpath_exec::concrete::ByteMap;
 use slowpath_ir::{InputId, RegionId, RegionKind};
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,7 +20,7 @@ pub(super) struct Memory<'a> {
     /// The unknowns that it depends on, and their values.
     pub inputs: &'a BTreeMap<InputId, u64>,
     /// Bytes at the end of the replay.
-    pub written: &'a HashMap<(RegionId, u64), u8>,
+    pub written: &'a ByteMap,
     /// The address of a region in the replay.
     pub base: &'a dyn Fn(RegionId) -> u64,
 }
