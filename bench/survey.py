@@ -90,8 +90,8 @@ def _without_last(match: re.Match[str]) -> str:
     return f"{match[0].rsplit(' ', 1)[0]} …"
 
 
-def ask(slowpath: str, entry: dict, deadline: float) -> Answer:
-    """Runs one program."""
+def ask(slowpath: str, entry: dict, deadline: float, kept: Path | None) -> Answer:
+    """Runs one program; keeps the JSON of its result in this file."""
     command = [slowpath, "bound", entry["object"], "--target", "ebpf", "--format", "json"]
     command += ["--deadline", str(deadline)]
     command += ["-n", entry["program"], "-s", entry["section"]]
@@ -109,6 +109,8 @@ def ask(slowpath: str, entry: dict, deadline: float) -> Answer:
         last = (done.stderr.strip().splitlines() or ["no output"])[-1]
         outcome = "refused" if done.returncode in (2, 3) else "broken"
         return Answer(outcome, classify(last), seconds)
+    if kept:
+        kept.write_text(done.stdout)
     result = results[0]
     if result["error"]:
         broken = "panicked" in result["error"] or "internal" in result["error"]
@@ -169,10 +171,19 @@ def duration(answers: list[Answer]) -> str:
     return f"| {heading} |\n|{'---|' * len(cells)}\n| {' | '.join(cells)} |"
 
 
-def answers(slowpath: str, entries: list[dict], deadline: float, jobs: int) -> list[Answer]:
+def answers(entries: list[dict], arguments: argparse.Namespace) -> list[Answer]:
     """Runs all programs, so many at a time."""
-    with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(lambda entry: ask(slowpath, entry, deadline), entries))
+    folder: Path | None = arguments.results
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def answer(numbered: tuple[int, dict]) -> Answer:
+        number, entry = numbered
+        kept = folder / f"{number}.json" if folder else None
+        return ask(arguments.slowpath, entry, arguments.deadline, kept)
+
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        return list(pool.map(answer, enumerate(entries)))
 
 
 def main() -> int:
@@ -183,9 +194,10 @@ def main() -> int:
     parser.add_argument("--deadline", type=float, default=60, help="seconds a program")
     parser.add_argument("--jobs", type=int, default=2, help="programs at a time")
     parser.add_argument("--answers", type=Path, help="where to write every answer as JSON")
+    parser.add_argument("--results", type=Path, help="folder for results, N.json of entry N")
     arguments = parser.parse_args()
     entries = json.loads(arguments.manifest.read_text())
-    found = answers(arguments.slowpath, entries, arguments.deadline, arguments.jobs)
+    found = answers(entries, arguments)
     if arguments.answers:
         keys = ("project", "object", "section", "program", "accepted")
         rows = [

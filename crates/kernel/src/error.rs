@@ -60,6 +60,14 @@ pub enum LoadError {
         /// The last lines of the verifier's log.
         log: String,
     },
+    /// There is no room for counting its instructions.
+    #[error("program {program}: its instructions cannot be counted: {why}")]
+    NotCounted {
+        /// Its name.
+        program: String,
+        /// What is in the way.
+        why: &'static str,
+    },
     /// The kernel refuses it before the verifier looks at it.
     #[error("program {program}: the kernel does not load it: {cause}")]
     Refused {
@@ -88,6 +96,12 @@ pub enum RunError {
         cause: io::Error,
         /// What may help.
         hint: &'static str,
+    },
+    /// The counter of instructions cannot be read.
+    #[error("the counter of instructions is not there{}", .cause.as_ref().map_or_else(String::new, |e| format!(": {e}")))]
+    NoCount {
+        /// The kernel's answer, if it gave one.
+        cause: Option<MapError>,
     },
 }
 
@@ -132,4 +146,27 @@ pub enum MapError {
         /// The kernel's answer.
         cause: io::Error,
     },
+}
+
+/// Why map content is not installed.
+#[derive(Debug, Error)]
+pub enum InstallError {
+    /// The program has no such map.
+    #[error("there is no map {map}")]
+    NoMap {
+        /// Its name.
+        map: String,
+    },
+    /// An element is not written.
+    #[error(transparent)]
+    Element(#[from] MapError),
+    /// A socket to redirect packets to is not created.
+    #[error("no socket to redirect packets to: {cause}")]
+    Socket {
+        /// The kernel's answer.
+        cause: io::Error,
+    },
+    /// A map to put into a map of maps is not created.
+    #[error(transparent)]
+    Inner(#[from] LoadError),
 }

@@ -6,8 +6,9 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width, encode};
-use slowpath_bpf::{Btf, Object, SlotRef};
+use slowpath_bpf::{Btf, MapDef, Object, SlotRef};
 
+use crate::count::{self, Counted};
 use crate::error::{LoadError, MapError, Unavailable};
 use crate::loaded::{self, Loaded};
 use crate::program::Types;
@@ -84,6 +85,36 @@ impl Kernel {
     /// ([`slowpath_bpf::MapDef::max_entries`] is 0); set it in the object before.
     pub fn load(&self, object: &Object, program: usize) -> Result<Loaded, LoadError> {
         let reachable = collect::collect(object, program, &|| self.types())?;
+        self.load_reachable(object, program, reachable, None)
+    }
+
+    /// A program that lets every packet pass, to be put where any program will do.
+    pub fn passing(&self) -> Result<Loaded, LoadError> {
+        let program =
+            probe().map_err(|cause| LoadError::Refused { program: "probe".to_owned(), cause })?;
+        Ok(Loaded::new(program, BTreeMap::new(), BTreeMap::new()))
+    }
+
+    /// [`Kernel::load`], with all programs counting their instructions.
+    pub fn load_counted(&self, object: &Object, program: usize) -> Result<Counted, LoadError> {
+        let mut reachable = collect::collect(object, program, &|| self.types())?;
+        let number = object.maps.len();
+        for linked in reachable.programs.values_mut() {
+            *linked = count::counting(linked, number as u32)?;
+        }
+        let counter = count::counter();
+        let loaded = self.load_reachable(object, program, reachable, Some((number, &counter)))?;
+        Ok(Counted::new(loaded, number))
+    }
+
+    /// Loads programs with their maps, and a further map behind those of the object.
+    fn load_reachable(
+        &self,
+        object: &Object,
+        program: usize,
+        reachable: collect::Reachable,
+        further: Option<(usize, &MapDef)>,
+    ) -> Result<Loaded, LoadError> {
         // Types are optional: what cannot do without them, the verifier names.
         let types = object
             .btf
@@ -91,10 +122,9 @@ impl Kernel {
             .and_then(|types| load_btf(&btf::encode(types, &static_functions(&reachable))).ok());
         let types_fd = types.as_ref().map(|fd| fd.as_fd());
         let mut maps = BTreeMap::new();
-        for number in reachable.maps {
-            if let Some(def) = object.maps.get(number) {
-                maps.insert(number, create::map(def, self.cpus, types_fd)?);
-            }
+        let defs = reachable.maps.iter().filter_map(|&n| Some((n, object.maps.get(n)?)));
+        for (number, def) in defs.chain(further) {
+            maps.insert(number, create::map(def, self.cpus, types_fd)?);
         }
         let license = object.license.as_deref().unwrap_or_default();
         let types = object.btf.as_ref().map(|btf| Types { btf, fd: types_fd });

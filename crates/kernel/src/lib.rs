@@ -2,7 +2,8 @@
 //! through them.
 //!
 //! [`Kernel::available`] says whether that is possible here, [`Kernel::load`] creates a program's
-//! maps and loads it, [`Loaded::run`] runs a packet, [`Loaded::map`] reads and writes a map. Nothing
+//! maps and loads it, [`Loaded::run`] runs a packet, [`Loaded::map`] reads and writes a map;
+//! [`Kernel::load_counted`] loads it so that a run says how many instructions it took. Nothing
 //! is attached to a device and nothing is pinned: when a [`Loaded`] goes, so does what it created.
 //! What a program means is not known here; this is the oracle that such knowledge is held against.
 //!
@@ -12,6 +13,7 @@
 mod btf;
 mod collect;
 mod context;
+mod count;
 mod create;
 mod error;
 mod kernel;
@@ -21,9 +23,11 @@ mod program;
 mod sys;
 #[cfg(test)]
 mod tests;
+pub mod witness;
 
 pub use context::Context;
-pub use error::{LoadError, MapError, RunError, Unavailable};
+pub use count::Counted;
+pub use error::{InstallError, LoadError, MapError, RunError, Unavailable};
 pub use kernel::Kernel;
 pub use loaded::{Loaded, TestRun};
 pub use map::Map;

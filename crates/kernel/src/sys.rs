@@ -329,3 +329,20 @@ pub fn test_run(
     let TestRunAttr { return_value, size_out, duration, .. } = attr;
     Ok(RawRun { return_value, size: size_out as usize, duration })
 }
+
+/// A socket that redirected packets can be handed to (`AF_XDP`), bound to no device.
+#[cfg(target_os = "linux")]
+pub fn xdp_socket() -> io::Result<OwnedFd> {
+    // SAFETY: the call takes numbers only.
+    let fd = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call returned a new file descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn xdp_socket() -> io::Result<OwnedFd> {
+    Err(io::Error::from_raw_os_error(libc::ENOSYS))
+}

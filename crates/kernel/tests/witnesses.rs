@@ -1,5 +1,6 @@
 //! Every witness of every example in the running kernel: with its map content installed, the packet
-//! does there what it does in the lifted program, and takes the path it is a witness of.
+//! does there what it does in the lifted program, takes the path it is a witness of, and the kernel
+//! counts as many instructions.
 
 mod support;
 
@@ -8,7 +9,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 use slowpath::{Analysis, Event, Options, Request, Step};
-use slowpath_bpf::ProgramKind;
+use slowpath_bpf::{Object, ProgramKind};
+use slowpath_kernel::Kernel;
+use slowpath_kernel::witness::{bytes, context, install};
 use slowpath_oracle::Oracle;
 use support::twin::Twin;
 use support::witness::replay;
@@ -48,12 +51,23 @@ fn analyse(file: &Path, program: usize) -> Value {
 #[derive(Debug, Default)]
 struct Tally {
     replayed: usize,
+    /// Of which the kernel itself counted as many instructions.
+    counted: usize,
     /// Whose path depends on what no packet or map determines.
     open: usize,
     faults: Vec<String>,
 }
 
-fn check(kernel: &slowpath_kernel::Kernel, file: &Path, tally: &mut Tally) {
+/// How many instructions the kernel executes with what a witness says.
+fn count(kernel: &Kernel, object: &Object, program: usize, witness: &Value) -> Result<u64, String> {
+    let counted = kernel.load_counted(object, program).map_err(|e| e.to_string())?;
+    let installed = install(counted.loaded(), witness).map_err(|e| e.to_string())?;
+    let run = counted.run(&bytes(&witness["packet"]), &context(witness));
+    drop(installed);
+    run.map(|(_, count)| count).map_err(|e| e.to_string())
+}
+
+fn check(kernel: &Kernel, file: &Path, tally: &mut Tally) {
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let object = object(file);
     for (number, program) in object.programs.iter().enumerate() {
@@ -62,6 +76,7 @@ fn check(kernel: &slowpath_kernel::Kernel, file: &Path, tally: &mut Tally) {
         }
         let result = analyse(file, number);
         let paths = result["paths"].as_array().cloned().unwrap_or_default();
+        let slowest = result["guarantee"]["counts"]["instructions"].as_u64();
         if paths.is_empty() {
             tally.faults.push(format!("{name}: no path: {}", result["error"]));
         }
@@ -69,6 +84,15 @@ fn check(kernel: &slowpath_kernel::Kernel, file: &Path, tally: &mut Tally) {
             let witness = &path["witness"];
             let open = witness["unknowns"].as_array().is_some_and(|open| !open.is_empty());
             let expected = path["cost"]["instructions"].as_u64();
+            match count(kernel, &object, number, witness) {
+                Ok(count) if Some(count) == expected => tally.counted += 1,
+                // Another path, which is not slower than the slowest.
+                Ok(count) if open && Some(count) <= slowest => {}
+                Ok(count) => tally.faults.push(format!(
+                    "{name}, path {index}: the kernel counts {count} instructions, not {expected:?}"
+                )),
+                Err(fault) => tally.faults.push(format!("{name}, path {index}: {fault}")),
+            }
             let twin = Twin::new(kernel, &object, number);
             match twin.and_then(|mut twin| replay(&mut twin, witness)) {
                 Ok(executed) if Some(executed as u64) == expected => tally.replayed += 1,
@@ -89,8 +113,10 @@ fn witnesses_do_in_the_kernel_what_they_do_here() {
     for file in examples() {
         check(&kernel, &file, &mut tally);
     }
-    eprintln!("{} witnesses replayed, {} depend on what is open", tally.replayed, tally.open);
+    let Tally { replayed, counted, open, .. } = tally;
+    eprintln!("{replayed} witnesses replayed, {counted} counted, {open} depend on what is open");
     assert!(tally.replayed > 10 * tally.open, "most paths are determined by packet and maps");
     assert!(tally.faults.is_empty(), "{}", tally.faults.join("\n"));
     Oracle::Kernel.compared(tally.replayed, "witnesses");
+    Oracle::Kernel.compared(tally.counted, "witnesses counted by the kernel");
 }

@@ -11,12 +11,12 @@ use slowpath::{Analysis, Event, Options, Request, Step};
 use slowpath_bpf::lift::MapLayout;
 use slowpath_bpf::{MapKind, Object, SlotRef};
 use slowpath_generate::sequence::{ARGUMENT_BYTES, Abilities, Sequence, Shape};
+use slowpath_kernel::witness::{bytes, install};
 use slowpath_kernel::{Kernel, Loaded};
 use slowpath_oracle::Oracle;
 
 use super::contents::Entry;
 use super::twin::Twin;
-use super::witness::{bytes, install};
 
 /// Packets for each program.
 pub const PACKETS: usize = 12;
@@ -342,10 +342,10 @@ fn bound_holds(
         let faulty = |fault: String| (Class::Witness, format!("{fault}; {witness}"));
         let object = Object::parse(&sequence.object()).map_err(|e| faulty(e.to_string()))?;
         let loaded = kernel.load(&object, 0).map_err(|e| faulty(e.to_string()))?;
-        let inner = install(&loaded, witness).map_err(faulty)?;
+        let installed = install(&loaded, witness).map_err(|e| faulty(e.to_string()))?;
         let packet = bytes(&witness["packet"]);
         loaded.run(&packet, 1).map_err(|e| faulty(e.to_string()))?;
-        drop(inner);
+        drop(installed);
         let count = executed(sequence, &loaded, &packet);
         let expected = path["cost"]["instructions"].as_u64();
         if Some(count) != expected {

@@ -10,6 +10,7 @@ use slowpath_bpf::lift::{Bytes, Layout, LiftOptions, Lifted, MapLayout, MapRoom,
 use slowpath_bpf::{MapKind, Object, SlotRef};
 use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{InputId, InputKind, Op, RegionId, RegionKind};
+use slowpath_kernel::witness::out_of_range;
 use slowpath_kernel::{Kernel, Loaded, Map};
 
 use super::contents::{Entry, Tries, install_at};
@@ -671,15 +672,6 @@ fn soon() -> u64 {
     let uptime = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
     let seconds = uptime.split('.').next().and_then(|seconds| seconds.parse().ok());
     seconds.unwrap_or(0u64).saturating_add(2) * 1_000_000_000
-}
-
-/// Whether a key is an index that an array has not. A refused update writes back what was there,
-/// where there is no element too.
-pub fn out_of_range(map: &Map, key: &[u8]) -> bool {
-    let definition = map.definition();
-    let array = matches!(definition.kind, MapKind::ARRAY | MapKind::PERCPU_ARRAY);
-    let index: Option<[u8; 4]> = key.try_into().ok();
-    array && index.is_some_and(|index| u32::from_le_bytes(index) >= definition.max_entries)
 }
 
 /// The value of a key; of several CPUs, which had the same to begin with, the one that changed.

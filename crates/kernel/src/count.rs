@@ -1,0 +1,78 @@
+//! Counts the instructions that the kernel executes: a program with an addition to a counter in each
+//! of its basic blocks. Everything else stays as it is: additions use registers that nobody reads
+//! any more, or save them on the stack below everything that the program keeps there.
+//!
+//! The counter is a map of its own behind those of the object. What calls take besides the
+//! instructions of the program is not counted; functions that helpers call back are.
+
+mod free;
+mod registers;
+mod rewrite;
+#[cfg(test)]
+mod tests;
+
+use slowpath_bpf::{BpfProgram, MapDef, MapKind};
+
+use crate::context::Context;
+use crate::error::{LoadError, MapError, RunError};
+use crate::loaded::{Loaded, TestRun};
+
+/// Name of the counter's map.
+const NAME: &str = "slowpath.count";
+
+/// A program in the kernel that counts its instructions.
+#[derive(Debug)]
+pub struct Counted {
+    loaded: Loaded,
+    counter: usize,
+}
+
+impl Counted {
+    pub(crate) fn new(loaded: Loaded, counter: usize) -> Counted {
+        Counted { loaded, counter }
+    }
+
+    /// The program with its maps.
+    pub fn loaded(&self) -> &Loaded {
+        &self.loaded
+    }
+
+    /// Runs a packet once; what that gave, and how many instructions it took, those of programs
+    /// behind tail calls included. A 64-bit immediate load is one.
+    pub fn run(&self, packet: &[u8], context: &Context) -> Result<(TestRun, u64), RunError> {
+        let broken = |cause: Option<MapError>| RunError::NoCount { cause };
+        let counter = self.loaded.map_at(self.counter).ok_or_else(|| broken(None))?;
+        let key = 0u32.to_ne_bytes();
+        counter.update(&key, &[0; 8]).map_err(|e| broken(Some(e)))?;
+        let run = self.loaded.run_in(packet, 1, context)?;
+        let count = counter.lookup(&key).map_err(|e| broken(Some(e)))?;
+        let count = count.and_then(|bytes| bytes.try_into().ok()).map(u64::from_ne_bytes);
+        Ok((run, count.ok_or_else(|| broken(None))?))
+    }
+}
+
+/// The counter's map.
+pub(crate) fn counter() -> MapDef {
+    MapDef {
+        name: NAME.to_owned(),
+        kind: MapKind::ARRAY,
+        key_size: 4,
+        value_size: 8,
+        max_entries: 1,
+        flags: 0,
+        extra: 0,
+        pinning: 0,
+        key_type: None,
+        value_type: None,
+        initial: None,
+        read_only: false,
+        inner: None,
+        slots: Vec::new(),
+    }
+}
+
+/// The program with additions to the counter, which is the map with this number.
+pub(crate) fn counting(program: &BpfProgram, counter: u32) -> Result<BpfProgram, LoadError> {
+    rewrite::counting(program, counter)
+        .map_err(|why| LoadError::NotCounted { program: program.name.clone(), why })
+}

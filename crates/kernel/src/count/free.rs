@@ -1,0 +1,88 @@
+//! Which registers can be used in front of each instruction without anybody noticing: those that are
+//! not read any more, and those that have no value on any way there.
+
+use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::Insn;
+
+use super::registers::{Effect, Registers, effect};
+
+/// The registers in front of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Before {
+    /// Nobody misses their values.
+    pub free: Registers,
+    /// They have a value on every way there, so that it can be saved.
+    pub set: Registers,
+}
+
+/// The instructions that can come after the one at a slot, within its function.
+pub fn successors(insns: &[Insn], slot: usize) -> Vec<usize> {
+    let insn = &insns[slot];
+    let falls = !matches!(insn, Insn::Exit | Insn::Jump { .. });
+    let next = falls.then_some(slot + insn.slots());
+    let reached = insn.jump_target(slot).into_iter().chain(next);
+    reached.filter(|&slot| slot < insns.len()).collect()
+}
+
+/// The registers in front of each slot.
+pub fn before(program: &BpfProgram) -> Vec<Before> {
+    let insns = &program.insns;
+    let effects: Vec<Effect> = insns.iter().map(effect).collect();
+    let after: Vec<Vec<usize>> = (0..insns.len()).map(|slot| successors(insns, slot)).collect();
+    let live = live(&effects, &after);
+    let (some, every) = values(program, &effects, &after);
+    let before = |slot: usize| Before {
+        free: Registers::ALL.without(live[slot].and(some[slot])),
+        set: every[slot],
+    };
+    (0..insns.len()).map(before).collect()
+}
+
+/// The registers that are read later, before they are written.
+fn live(effects: &[Effect], after: &[Vec<usize>]) -> Vec<Registers> {
+    let mut live = vec![Registers::NONE; effects.len()];
+    loop {
+        let mut changed = false;
+        for slot in (0..effects.len()).rev() {
+            let Effect { reads, writes, ends } = effects[slot];
+            let later = after[slot].iter().fold(Registers::NONE, |all, &next| all.or(live[next]));
+            let now = later.without(writes.or(ends)).or(reads);
+            changed |= now != live[slot];
+            live[slot] = now;
+        }
+        if !changed {
+            return live;
+        }
+    }
+}
+
+/// The registers that have a value on some way to each slot, and those that have one on every way.
+fn values(
+    program: &BpfProgram,
+    effects: &[Effect],
+    after: &[Vec<usize>],
+) -> (Vec<Registers>, Vec<Registers>) {
+    let mut some = vec![Registers::NONE; effects.len()];
+    let mut every = vec![Registers::ALL; effects.len()];
+    for function in &program.subprograms {
+        // Of a function's arguments some may have been left out.
+        some[function.first] = Registers::ARGUMENTS;
+        every[function.first] = Registers::NONE;
+    }
+    (some[0], every[0]) = (Registers::CONTEXT, Registers::CONTEXT);
+    loop {
+        let mut changed = false;
+        for slot in 0..effects.len() {
+            let Effect { writes, ends, .. } = effects[slot];
+            let step = |before: Registers| before.without(ends).or(writes);
+            for &next in &after[slot] {
+                let joined = (some[next].or(step(some[slot])), every[next].and(step(every[slot])));
+                changed |= joined != (some[next], every[next]);
+                (some[next], every[next]) = joined;
+            }
+        }
+        if !changed {
+            return (some, every);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Puts additions to a counter into a program.
+
+use std::collections::BTreeMap;
+
+use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::{
+    AluOp, AtomicOp, Call, Imm64, Insn, Register, Size, Source, TAIL_CALL, Width,
+};
+
+use super::free::{Before, before};
+
+/// Deepest place of a stack frame.
+const DEEPEST: i16 = -512;
+
+/// The program with additions to the counter.
+///
+/// # Errors
+/// Why there is no room for them, in a few words.
+pub fn counting(program: &BpfProgram, counter: u32) -> Result<BpfProgram, &'static str> {
+    let starts = starts(program);
+    let before = before(program);
+    let mut added = BTreeMap::new();
+    for (n, &start) in starts.iter().enumerate() {
+        let end = starts.get(n + 1).copied().unwrap_or(program.insns.len());
+        let (at, scratch) = place(program, &before, start..end)?;
+        let count = (start..end).filter(|&slot| program.insns[slot] != Insn::SecondSlot).count();
+        added.insert(at, scratch.addition(counter, count as i32));
+    }
+    moved(program, &added)
+}
+
+/// First slots of the basic blocks, in order. A tail call that succeeds does not come back.
+fn starts(program: &BpfProgram) -> Vec<usize> {
+    let insns = &program.insns;
+    let mut starts: Vec<usize> = program.subprograms.iter().map(|f| f.first).collect();
+    starts.push(0);
+    for (slot, insn) in insns.iter().enumerate() {
+        starts.extend(insn.jump_target(slot));
+        starts.extend(insn.function_target(slot));
+        let ends = insn.jump_offset().is_some()
+            || matches!(insn, Insn::Exit | Insn::Call(Call::Helper(TAIL_CALL)));
+        starts.extend(ends.then_some(slot + 1));
+    }
+    starts.retain(|&slot| slot < insns.len());
+    starts.sort_unstable();
+    starts.dedup();
+    starts
+}
+
+/// Two registers, and where on the stack their values are kept meanwhile if somebody reads them.
+struct Scratch {
+    registers: [Register; 2],
+    saved: Vec<(Register, i16)>,
+}
+
+impl Scratch {
+    fn addition(&self, counter: u32, count: i32) -> Vec<Insn> {
+        let [address, number] = self.registers;
+        let value = Imm64::MapValue { map: counter, offset: 0 };
+        let base = Register::FRAME;
+        let save = |&(register, offset): &(Register, i16)| Insn::Store {
+            size: Size::DW,
+            base,
+            offset,
+            src: Source::Reg(register),
+        };
+        let restore = |&(dst, offset): &(Register, i16)| Insn::Load {
+            size: Size::DW,
+            signed: false,
+            dst,
+            base,
+            offset,
+        };
+        let mut insns: Vec<Insn> = self.saved.iter().map(save).collect();
+        insns.extend([
+            Insn::LoadImm64 { dst: address, value },
+            Insn::SecondSlot,
+            Insn::Alu { width: Width::W64, op: AluOp::Mov, dst: number, src: Source::Imm(count) },
+            Insn::Atomic {
+                op: AtomicOp::Add { fetch: false },
+                width: Width::W64,
+                base: address,
+                offset: 0,
+                src: number,
+            },
+        ]);
+        insns.extend(self.saved.iter().map(restore));
+        insns
+    }
+}
+
+/// Where in a block the addition disturbs least: the first place with the most registers that are
+/// free, and the registers.
+fn place(
+    program: &BpfProgram,
+    before: &[Before],
+    block: std::ops::Range<usize>,
+) -> Result<(usize, Scratch), &'static str> {
+    let bottom = lowest(program, block.start);
+    let mut best: Option<(usize, Scratch)> = None;
+    for slot in block.filter(|&slot| program.insns[slot] != Insn::SecondSlot) {
+        let Before { free, set } = before[slot];
+        let mut registers: Vec<Register> = free.iter().take(2).collect();
+        let kept = set.without(free).iter().take(2 - registers.len());
+        let saved: Vec<(Register, i16)> = kept.zip([bottom - 8, bottom - 16]).collect();
+        registers.extend(saved.iter().map(|(register, _)| *register));
+        let Ok(registers) = registers.try_into() else { continue };
+        let fits = saved.iter().all(|&(_, offset)| offset >= DEEPEST);
+        let better = best.as_ref().is_none_or(|(_, known)| saved.len() < known.saved.len());
+        if fits && better {
+            let done = saved.is_empty();
+            best = Some((slot, Scratch { registers, saved }));
+            if done {
+                break;
+            }
+        }
+    }
+    best.ok_or("there is no register and no room on the stack")
+}
+
+/// The lowest place, a multiple of 8, that the function around a slot may use of its stack frame.
+/// Nothing but constants is added to the frame pointer, so no place is below the least of them.
+fn lowest(program: &BpfProgram, slot: usize) -> i16 {
+    let after = program.subprograms.partition_point(|f| f.first <= slot);
+    let first = after.checked_sub(1).map_or(0, |n| program.subprograms[n].first);
+    let end = program.subprograms.get(after).map_or(program.insns.len(), |f| f.first);
+    let within = |imm: i32| i16::try_from(imm).ok().filter(|imm| *imm >= DEEPEST).unwrap_or(0);
+    let constant = |insn: &Insn| match *insn {
+        Insn::Load { base, offset, .. }
+        | Insn::Store { base, offset, .. }
+        | Insn::Atomic { base, offset, .. }
+        | Insn::LoadAcquire { base, offset, .. }
+        | Insn::StoreRelease { base, offset, .. }
+            if base == Register::FRAME =>
+        {
+            offset
+        }
+        Insn::Alu { width: Width::W64, op: AluOp::Add, src: Source::Imm(imm), .. } => within(imm),
+        Insn::Alu { width: Width::W64, op: AluOp::Sub, src: Source::Imm(imm), .. } => {
+            within(imm.wrapping_neg())
+        }
+        _ => 0,
+    };
+    let lowest = program.insns[first..end].iter().map(constant).min().unwrap_or(0).min(0);
+    lowest & !7
+}
+
+const FAR: &str = "a jump would be too long";
+
+/// The program with instructions put in front of others, and all jumps and calls as before.
+fn moved(
+    program: &BpfProgram,
+    added: &BTreeMap<usize, Vec<Insn>>,
+) -> Result<BpfProgram, &'static str> {
+    let insns = &program.insns;
+    // Where what is put in front of each slot starts.
+    let mut new_slots = Vec::with_capacity(insns.len() + 1);
+    let mut shift = 0;
+    for slot in 0..=insns.len() {
+        new_slots.push(slot + shift);
+        shift += added.get(&slot).map_or(0, Vec::len);
+    }
+    let mut result = BpfProgram { insns: Vec::new(), lines: Vec::new(), ..program.clone() };
+    for (slot, insn) in insns.iter().enumerate() {
+        result.insns.extend(added.get(&slot).into_iter().flatten());
+        let here = result.insns.len() as i64 + 1;
+        let to = |target: Option<usize>| {
+            let target = target.and_then(|target| new_slots.get(target)).ok_or(FAR)?;
+            Ok::<i64, &str>(*target as i64 - here)
+        };
+        let near = |target| i16::try_from(to(target)?).map_err(|_| FAR);
+        let far = |target| i32::try_from(to(target)?).map_err(|_| FAR);
+        let jump = insn.jump_target(slot);
+        let function = insn.function_target(slot);
+        result.insns.push(match *insn {
+            // The short form has 16 bits.
+            Insn::Jump { long, .. } => {
+                let offset = far(jump)?;
+                Insn::Jump { offset, long: long || i16::try_from(offset).is_err() }
+            }
+            Insn::Branch { width, cond, dst, src, .. } => {
+                Insn::Branch { width, cond, dst, src, offset: near(jump)? }
+            }
+            Insn::MayGoto { .. } => Insn::MayGoto { offset: near(jump)? },
+            Insn::Call(Call::Subprogram { .. }) => {
+                Insn::Call(Call::Subprogram { offset: far(function)? })
+            }
+            Insn::LoadImm64 { dst, value: Imm64::Function { .. } } => {
+                Insn::LoadImm64 { dst, value: Imm64::Function { offset: far(function)? } }
+            }
+            insn => insn,
+        });
+    }
+    for function in &mut result.subprograms {
+        function.first = new_slots.get(function.first).copied().unwrap_or(function.first);
+    }
+    for unresolved in &mut result.unresolved {
+        unresolved.insn = new_slots.get(unresolved.insn).copied().unwrap_or(unresolved.insn);
+    }
+    Ok(result)
+}

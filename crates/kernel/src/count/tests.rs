@@ -1,0 +1,117 @@
+//! Where additions go, and what they leave as it is. That the sum is right, the kernel says in
+//! `tests/counts.rs`.
+
+use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, Width};
+use slowpath_bpf::{BpfProgram, ProgramKind, Subprogram};
+
+use super::rewrite::counting;
+
+const COUNTER: u32 = 7;
+
+fn register(number: u8) -> Register {
+    Register::new(number).expect("there is such a register")
+}
+
+fn set(dst: u8, imm: i32) -> Insn {
+    let (width, op, src) = (Width::W64, AluOp::Mov, Source::Imm(imm));
+    Insn::Alu { width, op, dst: register(dst), src }
+}
+
+fn add(dst: u8, src: u8) -> Insn {
+    let (op, src) = (AluOp::Add, Source::Reg(register(src)));
+    Insn::Alu { width: Width::W64, op, dst: register(dst), src }
+}
+
+fn store(offset: i16) -> Insn {
+    Insn::Store { size: Size::DW, base: Register::FRAME, offset, src: Source::Imm(0) }
+}
+
+fn branch(offset: i16) -> Insn {
+    let (width, cond) = (Width::W64, Condition::Eq);
+    Insn::Branch { width, cond, dst: register(0), src: Source::Imm(0), offset }
+}
+
+fn program(insns: Vec<Insn>) -> BpfProgram {
+    let main = Subprogram {
+        name: "main".to_owned(),
+        first: 0,
+        global: true,
+        section: "xdp".to_owned(),
+        section_slot: 0,
+    };
+    BpfProgram {
+        name: "main".to_owned(),
+        section: "xdp".to_owned(),
+        kind: ProgramKind::Xdp,
+        lines: vec![None; insns.len()],
+        insns,
+        subprograms: vec![main],
+        kfuncs: Vec::new(),
+        unresolved: Vec::new(),
+    }
+}
+
+/// Where additions are, and how much they add.
+fn additions(insns: &[Insn]) -> Vec<(usize, i32)> {
+    let addition = |(slot, insn): (usize, &Insn)| match (insn, insns.get(slot + 2)?) {
+        (
+            Insn::LoadImm64 { value: Imm64::MapValue { map: COUNTER, .. }, .. },
+            Insn::Alu { op: AluOp::Mov, src: Source::Imm(count), .. },
+        ) => Some((slot, *count)),
+        _ => None,
+    };
+    insns.iter().enumerate().filter_map(addition).collect()
+}
+
+#[test]
+fn every_block_counts_its_instructions_and_jumps_lead_to_its_addition() {
+    // A loop of two blocks, and a wide load in the last.
+    let wide = Insn::LoadImm64 { dst: register(1), value: Imm64::Value(1) };
+    let insns = vec![set(0, 2), set(6, 3), branch(2), add(0, 6), branch(-3), wide];
+    let insns = [insns, vec![Insn::SecondSlot, set(0, 2), Insn::Exit]].concat();
+    let counted = counting(&program(insns.clone()), COUNTER).expect("there is room").insns;
+    let added = additions(&counted);
+    let counts: Vec<i32> = added.iter().map(|(_, count)| *count).collect();
+    // The first two instructions; the head of the loop; its body; what is behind it.
+    assert_eq!(counts, [2, 1, 2, 3]);
+    let targets: Vec<usize> =
+        (0..counted.len()).filter_map(|slot| counted[slot].jump_target(slot)).collect();
+    assert_eq!(targets, [added[3].0, added[1].0]);
+    assert_eq!(counted.len(), insns.len() + 4 * added.len(), "nothing is saved");
+}
+
+/// A program in whose only block all registers are read at the end.
+fn crowded(deepest: i16) -> BpfProgram {
+    let sets = (2..10).map(|n| set(n, 1));
+    let adds = (2..10).map(|n| add(0, n));
+    let mut insns = vec![store(deepest), add(1, 1), set(0, 0)];
+    insns.extend(sets.chain([branch(0), add(0, 1)]).chain(adds).chain([Insn::Exit]));
+    program(insns)
+}
+
+#[test]
+fn registers_that_are_read_later_are_saved_below_the_stack_in_use() {
+    let counted = counting(&crowded(-24), COUNTER).expect("there is room").insns;
+    let saves =
+        |insn: &&Insn| matches!(insn, Insn::Store { base: Register::FRAME, offset: -40 | -32, .. });
+    let restores =
+        |insn: &&Insn| matches!(insn, Insn::Load { base: Register::FRAME, offset: -40 | -32, .. });
+    let (saved, restored) =
+        (counted.iter().filter(saves).count(), counted.iter().filter(restores).count());
+    assert_eq!(saved, restored);
+    // Behind the branch one register after the other is not read any more.
+    assert!(saved <= 2, "{saved}");
+}
+
+#[test]
+fn a_block_that_needs_all_registers_has_no_room_on_a_full_stack() {
+    // Between its two jumps, all registers have a value that is read behind them.
+    let mut full = crowded(-512);
+    let at = full.insns.iter().position(|insn| matches!(insn, Insn::Branch { .. })).expect("one");
+    full.insns.insert(at, branch(0));
+    let refused = counting(&full, COUNTER).expect_err("there is no room");
+    assert_eq!(refused, "there is no register and no room on the stack");
+    let mut room = crowded(-496);
+    room.insns.insert(at, branch(0));
+    assert!(counting(&room, COUNTER).is_ok());
+}

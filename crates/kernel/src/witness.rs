@@ -1,0 +1,180 @@
+//! What a witness says, in the kernel: its packet, what comes with it, and its map content
+//! (`docs/json.md`, "A witness"), which is also what `--maps` reads.
+//!
+//! Where a witness leaves a choice, one is made: bytes that a path does not depend on, and what is
+//! behind entries of maps that redirect. Reading JSON that says something else than a
+//! witness is no error: what is not understood is left out, and the run shows it.
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use serde_json::Value;
+use slowpath_bpf::{MapDef, MapKind};
+
+use crate::context::Context;
+use crate::error::InstallError;
+use crate::loaded::Loaded;
+use crate::map::Map;
+use crate::sys::xdp_socket;
+
+/// What stands for bytes that a path does not depend on.
+pub const ANY: u8 = 0x5a;
+/// Number of the loopback device, which is always there.
+const DEVICE: u32 = 1;
+/// How many packets wait for a CPU.
+const QUEUE: u32 = 64;
+
+/// Bytes from hexadecimal digits; `--` is any byte.
+pub fn bytes(text: &Value) -> Vec<u8> {
+    let digits = text.as_str().unwrap_or_default().as_bytes().as_chunks::<2>().0;
+    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    digits.iter().map(|pair| byte(pair).unwrap_or(ANY)).collect()
+}
+
+/// What the packet comes with, as far as the witness says.
+pub fn context(witness: &Value) -> Context {
+    let given = |name: &str| {
+        let all = witness["environment"].as_array().into_iter().flatten();
+        let value = all.filter(|given| given["name"] == *name).find_map(|g| g["value"].as_u64());
+        value.and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
+    };
+    let (ingress_ifindex, rx_queue_index) = (given("ingress_ifindex"), given("rx_queue_index"));
+    // A queue belongs to a device.
+    let ingress_ifindex = if rx_queue_index > 0 { ingress_ifindex.max(1) } else { ingress_ifindex };
+    Context { ingress_ifindex, rx_queue_index, ..Context::default() }
+}
+
+/// The entries of a map.
+pub fn entries<'a>(witness: &'a Value, map: &str) -> impl Iterator<Item = &'a Value> {
+    witness["maps"][map].as_array().into_iter().flatten()
+}
+
+/// The value of an entry, given as a whole or in pieces.
+pub fn value(entry: &Value, size: u32) -> Option<Vec<u8>> {
+    let Some(pieces) = entry["value"].as_object() else {
+        return entry["value"].is_string().then(|| bytes(&entry["value"]));
+    };
+    let mut all = vec![ANY; size as usize];
+    for (offset, piece) in pieces {
+        let (offset, piece) = (offset.parse().unwrap_or(all.len()), bytes(piece));
+        if let Some(place) = all.get_mut(offset..offset + piece.len()) {
+            place.copy_from_slice(&piece);
+        }
+    }
+    Some(all)
+}
+
+/// Elements of a queue or stack in the order in which they are put in.
+pub fn queued(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
+    let mut values: Vec<Vec<u8>> =
+        entries(witness, &map.name).filter_map(|entry| value(entry, map.value_size)).collect();
+    for entry in entries(witness, &map.name) {
+        let others = entry["others"].as_u64().unwrap_or(0);
+        values.extend((0..others).map(|_| vec![ANY; map.value_size as usize]));
+    }
+    if map.kind == MapKind::STACK {
+        values.reverse();
+    }
+    values
+}
+
+/// Keys of elements that a program does not look for.
+pub fn others(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
+    let mentioned: Vec<Vec<u8>> =
+        entries(witness, &map.name).map(|entry| bytes(&entry["key"])).collect();
+    let count: u64 = entries(witness, &map.name).filter_map(|e| e["others"].as_u64()).sum();
+    let key = |number: u64| {
+        let number = (0x3a5c_9e17_0000_0000 | number).to_le_bytes();
+        let word = if map.key_size < 8 { number.map(|byte| byte ^ 0x5a) } else { number };
+        word.into_iter().cycle().take(map.key_size as usize).collect::<Vec<u8>>()
+    };
+    let free = (0..).map(key).filter(|key| !mentioned.contains(key));
+    free.take(count as usize).collect()
+}
+
+/// Whether a key is an index that an array has not.
+pub fn out_of_range(map: &Map, key: &[u8]) -> bool {
+    let definition = map.definition();
+    let array = matches!(definition.kind, MapKind::ARRAY | MapKind::PERCPU_ARRAY);
+    let index: Option<[u8; 4]> = key.try_into().ok();
+    array && index.is_some_and(|index| u32::from_le_bytes(index) >= definition.max_entries)
+}
+
+/// What installed map content needs to stay as it is.
+#[derive(Debug, Default)]
+pub struct Installed {
+    /// Maps in maps of maps, by the names that the witness has for them.
+    inner: BTreeMap<String, Map>,
+    /// What redirecting maps lead to.
+    sockets: Vec<OwnedFd>,
+}
+
+/// Installs what a witness says about maps.
+pub fn install(loaded: &Loaded, witness: &Value) -> Result<Installed, InstallError> {
+    let mut installed = Installed::default();
+    let names = witness["maps"].as_object().into_iter().flatten().map(|(name, _)| name);
+    for name in names.clone().filter(|name| !name.ends_with(".inner")) {
+        let map = loaded.map(name).ok_or_else(|| InstallError::NoMap { map: name.clone() })?;
+        installed.fill(map, witness)?;
+    }
+    for name in names.filter(|name| name.ends_with(".inner")) {
+        for entry in entries(witness, name) {
+            let within = entry["map"].as_str().unwrap_or_default();
+            let map = installed.inner.get(within);
+            let map = map.ok_or_else(|| InstallError::NoMap { map: within.to_owned() })?;
+            if let Some(value) = value(entry, map.definition().value_size) {
+                map.update(&bytes(&entry["key"]), &value)?;
+            }
+        }
+    }
+    Ok(installed)
+}
+
+impl Installed {
+    /// Installs the entries of one map.
+    fn fill(&mut self, map: &Map, witness: &Value) -> Result<(), InstallError> {
+        let definition = map.definition();
+        if matches!(definition.kind, MapKind::QUEUE | MapKind::STACK) {
+            for value in queued(witness, definition) {
+                map.update(&[], &value)?;
+            }
+            return Ok(());
+        }
+        for entry in entries(witness, &definition.name) {
+            let key = bytes(&entry["key"]);
+            if let Some(within) = entry["map"].as_str() {
+                if !self.inner.contains_key(within) {
+                    self.inner.insert(within.to_owned(), map.create_inner()?);
+                }
+                map.set_map(&key, &self.inner[within])?;
+            } else if let Some(value) = value(entry, definition.value_size)
+                && !out_of_range(map, &key)
+            {
+                self.put(map, &key, &value)?;
+            }
+        }
+        for key in others(witness, definition) {
+            self.put(map, &key, &vec![ANY; definition.value_size as usize])?;
+        }
+        Ok(())
+    }
+
+    /// Writes an element. Of what packets are redirected to, a device, CPU or socket that there is:
+    /// the kernel takes no other, and none of them with a program.
+    fn put(&mut self, map: &Map, key: &[u8], value: &[u8]) -> Result<(), InstallError> {
+        let target = match map.definition().kind {
+            MapKind::DEVMAP | MapKind::DEVMAP_HASH => DEVICE,
+            MapKind::CPUMAP => QUEUE,
+            MapKind::XSKMAP => {
+                let socket = xdp_socket().map_err(|cause| InstallError::Socket { cause })?;
+                let number = socket.as_raw_fd() as u32;
+                self.sockets.push(socket);
+                number
+            }
+            _ => return Ok(map.update(key, value)?),
+        };
+        let mut value = target.to_ne_bytes().to_vec();
+        value.resize(map.definition().value_size as usize, 0);
+        Ok(map.update(key, &value)?)
+    }
+}

@@ -1,0 +1,64 @@
+//! The kernel counts what it executes: programs that count return what they return without, and
+//! their count is that of the interpreter.
+
+mod support;
+
+use slowpath_bpf::{Object, ProgramKind};
+use slowpath_kernel::{Context, Kernel};
+use slowpath_oracle::Oracle;
+use support::pin::pin;
+use support::twin::Twin;
+use support::{examples, features, kernel, object, packets, path};
+
+/// Programs that are there to be refused, or to be run by others.
+const ELSEWHERE: [&str; 4] = ["kernel_function", "rejected", "on_devmap", "lifted_only"];
+
+fn compared_elsewhere(program: &str) -> bool {
+    ELSEWHERE.contains(&program) || program.starts_with("refused_")
+}
+
+/// Runs packets through a program with counters, without, and in the interpreter; how many.
+fn check(kernel: &Kernel, object: &Object, number: usize) -> Result<usize, String> {
+    let lifted = Twin::lifted(kernel, object, number)?;
+    let packets = packets();
+    for (kind, packet) in &packets {
+        // Each with the maps as they are at the start.
+        let counted = kernel.load_counted(object, number).map_err(|e| e.to_string())?;
+        let (run, count) = counted.run(packet, &Context::default()).map_err(|e| e.to_string())?;
+        let mut twin = Twin::of(kernel, object, number, lifted.clone())?;
+        let interpreted = twin.compare(packet).map_err(|e| format!("{kind}: {e}"))?;
+        let plain = kernel.load(object, number).map_err(|e| e.to_string())?;
+        let plain = plain.run(packet, 1).map_err(|e| e.to_string())?;
+        if (run.return_value, &run.packet) != (plain.return_value, &plain.packet) {
+            return Err(format!("{kind}: counting changes what it does"));
+        }
+        if count != interpreted.costs.len() as u64 {
+            let expected = interpreted.costs.len();
+            return Err(format!("{kind}: {count} instructions in the kernel, not {expected}"));
+        }
+    }
+    Ok(packets.len())
+}
+
+#[test]
+fn the_kernel_executes_as_many_instructions_as_the_interpreter() {
+    let Some(kernel) = kernel() else { return };
+    pin(0);
+    let (mut faults, mut compared) = (Vec::new(), 0);
+    let objects = examples().into_iter().map(|file| object(&file));
+    let objects = objects.chain([features(), object(&path("tests/objects/helpers.bpf.o"))]);
+    for object in objects {
+        for (number, program) in object.programs.iter().enumerate() {
+            if program.kind != ProgramKind::Xdp {
+                continue;
+            }
+            match check(&kernel, &object, number) {
+                Ok(packets) => compared += packets,
+                Err(_) if compared_elsewhere(&program.name) => {}
+                Err(fault) => faults.push(format!("{}: {fault}", program.name)),
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    Oracle::Kernel.compared(compared, "counts of instructions");
+}
