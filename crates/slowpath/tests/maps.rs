@@ -1,5 +1,5 @@
-//! What helpers for maps can do: `objects/maps.bpf.c` and `objects/elements.bpf.c` have programs
-//! whose slow way depends on it. `crates/kernel/tests/elements.rs` runs the latter in the kernel.
+//! What helpers for maps can do: `objects/maps.bpf.c`, `objects/elements.bpf.c` and
+//! `objects/tries.bpf.c` have programs whose slow way depends on it. `crates/kernel/tests/elements.rs` runs the latter in the kernel.
 
 use serde_json::Value;
 use slowpath::{Analysis, Event, Options, Request, Step};
@@ -63,6 +63,15 @@ const ELEMENTS: [(&str, bool); 36] = [
     ("record_larger_than_the_ring", false),
 ];
 
+/// The same of `tries.bpf.c`.
+const TRIES: [(&str, bool); 5] = [
+    ("two_prefixes_in_one", false),
+    ("one_prefix_for_two", true),
+    ("host_missed_in_the_only_network", false),
+    ("two_prefixes_in_two", true),
+    ("three_prefixes_in_two", false),
+];
+
 /// The result of an analysis.
 fn analysed(request: Request) -> Value {
     let analysis = Analysis::start(request);
@@ -121,12 +130,22 @@ fn where_maps_lie_is_no_condition() {
 
 #[test]
 fn elements_are_where_the_kernel_has_them() {
-    let programs = Object::parse(&object("elements.bpf.o")).expect("is an object").programs;
-    assert_eq!(programs.len(), ELEMENTS.len());
+    slow_ways_are_possible("elements.bpf.o", &ELEMENTS);
+}
+
+#[test]
+fn tries_have_no_more_entries_than_there_is_room_for() {
+    slow_ways_are_possible("tries.bpf.o", &TRIES);
+}
+
+/// Whether the slow ways of an object's programs can be taken.
+fn slow_ways_are_possible(file: &str, expected: &[(&str, bool)]) {
+    let programs = Object::parse(&object(file)).expect("is an object").programs;
+    assert_eq!(programs.len(), expected.len());
     let mut wrong = Vec::new();
-    for (name, possible) in ELEMENTS {
+    for &(name, possible) in expected {
         let number = programs.iter().position(|program| program.name == name);
-        let result = of_content("elements.bpf.o", number.expect("it is there"), None);
+        let result = of_content(file, number.expect("it is there"), None);
         assert_eq!(result["error"], Value::Null, "{name}");
         let accesses = result["guarantee"]["counts"]["memory accesses"].as_u64();
         if accesses.map(|count| count >= SLOW) != Some(possible) {
@@ -134,7 +153,7 @@ fn elements_are_where_the_kernel_has_them() {
         }
         // What the witness needs is content that leads there.
         let needed = result["paths"][0]["witness"]["maps"].to_string();
-        let again = of_content("elements.bpf.o", number.unwrap_or(0), Some(needed.clone()));
+        let again = of_content(file, number.unwrap_or(0), Some(needed.clone()));
         if again["error"] != Value::Null
             || again["guarantee"]["counts"] != result["guarantee"]["counts"]
         {

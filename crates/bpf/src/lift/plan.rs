@@ -127,8 +127,10 @@ fn follow(used: &Use, old: bool, given: bool, blocks: &[Option<Block>]) -> Follo
     if !keyed {
         let instructions: BTreeSet<u32> = used.sites.iter().map(|(_, insn, _)| insn.0).collect();
         let comparable = comparable(used.kind, used.key_size, instructions.len());
-        if comparable && !given && used.entries.is_some() && most(&|_| true) > 1 {
+        let calls = most(&|_| true);
+        if let Some(entries) = used.entries.filter(|_| comparable && !given && calls > 1) {
             follow.prefixes = instructions;
+            follow.seen = calls > entries.into();
         }
         return follow;
     }

@@ -5,9 +5,10 @@
 //! entry is told by its length and the key's bits; and what one look-up finds limits what others
 //! can: if both what this one finds and what that one finds cover both keys, it is the same entry,
 //! or none for both. Any findings for which that holds are those of some trie: the one with these
-//! entries alone.
+//! entries alone. It has no more than `max_entries` (`trie_update_elem`): where that many are found,
+//! every other key finds one of them, or none.
 
-use slowpath_ir::{BinaryOp, Emit, Operand, Reg};
+use slowpath_ir::{BinaryOp, Emit, Operand, Reg, RegionId};
 
 use super::emit::word;
 use super::lifter::Lifter;
@@ -65,9 +66,10 @@ impl Lifter<'_> {
         let longer = emit.ult(query.length, bits);
         let strange = emit.ult(word(8 * u64::from(bytes)), query.length);
         let mut entry = emit.select(longer, word(0), entry);
-        for &site in &map.follow.prefixes {
-            let before = self.found_at(map, site, &query);
-            entry = self.agree(&query, entry, &before);
+        entry = self.agree_with_all(map, &query, entry);
+        if map.follow.seen {
+            entry = self.if_there_is_room(map, &query, entry);
+            entry = self.agree_with_all(map, &query, entry);
         }
         let emit = &mut self.machine.emit;
         let fine = emit.not(strange);
@@ -76,12 +78,49 @@ impl Lifter<'_> {
         let found = emit.and(fine, some);
         self.keep_found(map, &query, entry, fine);
         let place = self.entry_number(&query, entry, bytes);
+        let (note, first) = self.entry_note(seen, place);
+        if map.follow.seen {
+            let others = self.others(map);
+            let emit = &mut self.machine.emit;
+            let more = emit.and(first, found);
+            let more = emit.zero_extend(more, 64);
+            let left = emit.sub(others, more);
+            emit.copy(others, left);
+        }
+        self.machine.emit.store_if(found, note, Operand::constant(8, PRESENT));
+        Some((place, found))
+    }
+
+    /// What a look-up finds, given what all earlier ones found.
+    fn agree_with_all(&mut self, map: &MapUse, query: &Query, mut entry: Operand) -> Operand {
+        for &site in &map.follow.prefixes {
+            let before = self.found_at(map, site, query);
+            entry = self.agree(query, entry, &before);
+        }
+        entry
+    }
+
+    /// An entry, or none if there are as many others already.
+    fn if_there_is_room(&mut self, map: &MapUse, query: &Query, entry: Operand) -> Operand {
+        let Some(seen) = map.layout.seen else { return entry };
+        let place = self.entry_number(query, entry, map.def.key_size - LENGTH_BYTES);
+        let (_, first) = self.entry_note(seen, place);
+        let others = self.others(map);
+        let emit = &mut self.machine.emit;
+        let none = emit.eq(others, word(0));
+        let too_many = emit.and(first, none);
+        emit.select(too_many, word(0), entry)
+    }
+
+    /// Where a run notes that it found an entry, and whether it has not done so before.
+    fn entry_note(&mut self, seen: RegionId, place: Operand) -> (Operand, Operand) {
         let base = self.machine.base(seen);
         let emit = &mut self.machine.emit;
         let wide = emit.zero_extend(place, 64);
         let note = emit.add(base, wide);
-        emit.store_if(found, note, Operand::constant(8, PRESENT));
-        Some((place, found))
+        let before = emit.load(note, 1);
+        let first = emit.eq(before, Operand::constant(8, 0));
+        (note, first)
     }
 
     /// The key at an address.

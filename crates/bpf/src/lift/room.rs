@@ -99,6 +99,11 @@ impl Lifter<'_> {
         }
     }
 
+    /// How many more elements there can be than those that the run has met.
+    pub(super) fn others(&mut self, map: &MapUse) -> Reg {
+        self.machine.extra(&format!("{}.others", map.layout.name), 64)
+    }
+
     /// An element comes under one condition, or goes under the other.
     pub(super) fn count(&mut self, map: &MapUse, comes: Operand, goes: Operand) {
         let Some(room) = self.room(map) else { return };
@@ -115,7 +120,7 @@ impl Lifter<'_> {
         let (Some(seen), Some(present)) = (map.layout.seen, map.layout.present) else {
             return exists;
         };
-        let others = self.machine.extra(&format!("{}.others", map.layout.name), 64);
+        let others = self.others(map);
         let (seen, present) = (self.machine.base(seen), self.machine.base(present));
         let emit = &mut self.machine.emit;
         let offset = emit.zero_extend(element.number, 64);
