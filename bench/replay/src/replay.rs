@@ -6,7 +6,6 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::Value;
 use slowpath_bpf::{MapKind, Object};
 use slowpath_kernel::{Context, Counted, Kernel, Loaded, witness};
-use std::collections::BTreeSet;
 
 /// Replays the witness of a program's guarantee.
 pub fn replay(kernel: &Kernel, entry: &Entry, surveyed: &Surveyed) -> Outcome {
@@ -55,33 +54,12 @@ fn compare(kernel: &Kernel, counted: &Counted, guarantee: &Guarantee) -> Result<
     if executed == *expected {
         return Ok(Outcome::Replayed);
     }
-    let on = open(witness);
+    let on: Vec<String> = witness::open(witness).into_iter().collect();
     if executed > *expected || on.is_empty() {
         let how = format!("{executed} instructions in the kernel, not {expected}");
         return Ok(Outcome::Different(how));
     }
     Ok(Outcome::Open { on, executed })
-}
-
-/// What a path depends on besides packet, maps, device, queue and CPU, without names that differ
-/// from program to program.
-fn open(witness: &Value) -> Vec<String> {
-    let unknowns = witness["unknowns"].as_array().into_iter().flatten();
-    let called = unknowns.filter_map(|unknown| {
-        let (call, result) = (unknown["call"].as_str()?, unknown["result"].as_str()?);
-        let result = result.split(" of ").next().unwrap_or(result);
-        let result = result.split(" in ").next().unwrap_or(result);
-        Some(format!("{call} ({result})"))
-    });
-    let given = witness["environment"].as_array().into_iter().flatten();
-    let given = given.filter_map(|given| {
-        let name = given["name"].as_str().or_else(|| given["memory"].as_str())?;
-        let arranged = ["ingress_ifindex", "rx_queue_index", "bpf_get_smp_processor_id"];
-        let arranged = arranged.contains(&name) || name.starts_with("free elements of ");
-        (!arranged).then(|| name.to_owned())
-    });
-    let all: BTreeSet<String> = called.chain(given).collect();
-    all.into_iter().collect()
 }
 
 /// Puts a program into the empty slots of those program arrays in which the witness wants one.

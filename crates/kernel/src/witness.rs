@@ -5,7 +5,7 @@
 //! behind entries of maps that redirect. Reading JSON that says something else than a
 //! witness is no error: what is not understood is left out, and the run shows it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use serde_json::Value;
@@ -42,6 +42,27 @@ pub fn context(witness: &Value) -> Context {
     // A queue belongs to a device.
     let ingress_ifindex = if rx_queue_index > 0 { ingress_ifindex.max(1) } else { ingress_ifindex };
     Context { ingress_ifindex, rx_queue_index, ..Context::default() }
+}
+
+/// What a path depends on besides packet, maps and context, without names that differ from program
+/// to program: results of calls, and what has to be so at the start.
+pub fn open(witness: &Value) -> BTreeSet<String> {
+    let unknowns = witness["unknowns"].as_array().into_iter().flatten();
+    let called = unknowns.filter_map(|unknown| {
+        let (call, result) = (unknown["call"].as_str()?, unknown["result"].as_str()?);
+        let result = result.split(" of ").next().unwrap_or(result);
+        let result = result.split(" in ").next().unwrap_or(result);
+        Some(format!("{call} ({result})"))
+    });
+    let given = witness["environment"].as_array().into_iter().flatten();
+    let given = given.filter_map(|given| {
+        let name = given["name"].as_str().or_else(|| given["memory"].as_str())?;
+        // Installed with the maps, in the context, or chosen by whoever runs the packet.
+        let arranged = ["ingress_ifindex", "rx_queue_index", "bpf_get_smp_processor_id"];
+        let arranged = arranged.contains(&name) || name.starts_with("free elements of ");
+        (!arranged).then(|| name.to_owned())
+    });
+    called.chain(given).collect()
 }
 
 /// The entries of a map.

@@ -8,19 +8,19 @@ use std::collections::BTreeSet;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use serde_json::Value;
 use slowpath_bpf::Object;
 use slowpath_generate::c::CPrograms;
 use slowpath_kernel::{Kernel, LoadError};
 use slowpath_oracle::Oracle;
+use support::bounds::bound_holds;
 use support::clang::{Clang, clang};
 use support::kernel;
 use support::packets;
 use support::pin::on_every_cpu;
 use support::random::{fill, mutated};
-use support::sequences::{Class, Tally, analyse, is_open, known, setting};
+use support::sequences::known;
+use support::tally::{Class, Tally, setting};
 use support::twin::Twin;
-use support::witness::replay;
 
 /// Programs, unless `SLOWPATH_C_PROGRAMS` says how many.
 const PROGRAMS: u64 = 16;
@@ -28,8 +28,6 @@ const PROGRAMS: u64 = 16;
 const PACKETS: u64 = 40;
 /// Packets that meet maps as the ones before left them.
 const EPOCH: u64 = 20;
-/// Witnesses for each.
-const PATHS: u64 = 2;
 
 /// A packet with fields that programs compare with.
 fn packet(rng: &mut StdRng) -> Vec<u8> {
@@ -94,42 +92,6 @@ fn packets_agree(
     Ok(most)
 }
 
-/// The bound and its witnesses, against the most instructions that a packet executed.
-fn bound_holds(
-    setting: &Setting,
-    (object, data): (&Object, Vec<u8>),
-    most: u64,
-    tally: &mut Tally,
-) -> Result<(), (Class, String)> {
-    let result = analyse("generated.o", data, PATHS);
-    let bound = result["guarantee"]["counts"]["instructions"].as_u64();
-    let Some(bound) = bound else { return Err((Class::NoBound, result["error"].to_string())) };
-    let reached = tally.bound(&result["guarantee"]);
-    if most > bound {
-        let assumed = &result["assumptions"];
-        return Err((Class::Bound, format!("{most} instructions, bound {bound}, {assumed}")));
-    }
-    if !reached {
-        return Ok(());
-    }
-    for path in result["paths"].as_array().into_iter().flatten() {
-        let witness: &Value = &path["witness"];
-        if is_open(&result, witness) {
-            tally.open += 1;
-            continue;
-        }
-        let faulty = |fault: String| (Class::Witness, format!("{fault}; {witness}"));
-        let mut twin = Twin::new(setting.kernel, object, 0).map_err(faulty)?;
-        let count = replay(&mut twin, witness).map_err(faulty)? as u64;
-        let expected = path["cost"]["instructions"].as_u64();
-        if Some(count) != expected {
-            return Err(faulty(format!("{count} instructions, not {expected:?}")));
-        }
-        tally.replayed += 1;
-    }
-    Ok(())
-}
-
 fn check(
     setting: &Setting,
     text: &str,
@@ -145,7 +107,7 @@ fn check(
         Err(other) => return Err((Class::Refused, other.to_string())),
     }
     let most = packets_agree(setting, &object, seed, tally)?;
-    bound_holds(setting, (&object, data), most, tally)
+    bound_holds(setting.kernel, data, most, tally)
 }
 
 fn worker(setting: &Setting, number: usize, of: usize, seeds: (u64, u64)) -> Tally {

@@ -8,7 +8,8 @@ use slowpath_generate::sequence::{Sequence, Sequences};
 use slowpath_kernel::Kernel;
 use support::kernel;
 use support::pin::on_every_cpu;
-use support::sequences::{Class, Tally, check, known, setting};
+use support::sequences::{check, known};
+use support::tally::{Class, Tally, setting};
 
 /// Programs, unless `SLOWPATH_SEQUENCES` says how many.
 const PROGRAMS: u64 = 1000;

@@ -4,12 +4,14 @@
 #![allow(dead_code)]
 
 pub mod assemble;
+pub mod bounds;
 pub mod clang;
 pub mod contents;
 pub mod isa;
 pub mod pin;
 pub mod random;
 pub mod sequences;
+pub mod tally;
 pub mod twin;
 pub mod witness;
 

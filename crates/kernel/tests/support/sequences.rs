@@ -1,133 +1,27 @@
-//! Sequences of calls against the kernel: packets and map content for them, and the three things
-//! that are compared.
-
-use std::collections::BTreeMap;
-use std::time::Duration;
+//! Sequences of calls against the kernel: packets and map content for them, and what is compared.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use serde_json::Value;
-use slowpath::{Analysis, Event, Options, Request, Step};
 use slowpath_bpf::lift::MapLayout;
 use slowpath_bpf::{MapKind, Object, SlotRef};
 use slowpath_generate::sequence::{ARGUMENT_BYTES, Abilities, Sequence, Shape};
-use slowpath_kernel::witness::{bytes, install};
 use slowpath_kernel::{Kernel, Loaded};
-use slowpath_oracle::Oracle;
 
+use super::bounds::bound_holds;
 use super::contents::Entry;
+use super::tally::{Class, Tally};
 use super::twin::Twin;
 
 /// Packets for each program.
 pub const PACKETS: usize = 12;
 /// Packets that meet maps as the ones before left them.
 const EPOCH: usize = 4;
-/// Witnesses for each program.
-const PATHS: u64 = 2;
-/// Seconds for the bound of a program.
-const DEADLINE: f64 = 60.0;
 /// The number of keys that content is for.
 const KEYS: u64 = 4;
 
 /// What programs contain: what the engine is not right about is switched off here, with the reason.
 pub fn known() -> Abilities {
     Abilities::default()
-}
-
-/// What is wrong with a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
-    /// The compiler refuses it: the generator's fault.
-    Compiler,
-    /// The verifier refuses it.
-    Verifier,
-    /// It is not read or lifted: the generator's fault, or a missing ability.
-    Refused,
-    /// A packet does something that the lifted program does not.
-    Meaning,
-    /// Another number of instructions is executed than the path has.
-    Count,
-    /// There is no bound.
-    NoBound,
-    /// A packet executes more than the bound.
-    Bound,
-    /// A witness does not do what it says.
-    Witness,
-}
-
-/// What was compared.
-#[derive(Clone, Debug, Default)]
-pub struct Tally {
-    pub programs: usize,
-    pub packets: usize,
-    /// Of programs whose bound was compared: all, those that are exact, and those that are under
-    /// conditions.
-    pub bounds: usize,
-    pub exact: usize,
-    pub conditional: usize,
-    /// Witnesses: replayed with exactly their instructions, and those that depend on what neither
-    /// packet nor maps determine.
-    pub replayed: usize,
-    pub open: usize,
-    /// By class, the first lines of what is wrong.
-    pub faults: BTreeMap<Class, Vec<String>>,
-}
-
-/// A number in the environment.
-pub fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
-impl Tally {
-    /// Notes a fault.
-    pub fn fault(&mut self, class: Class, fault: String) {
-        self.faults.entry(class).or_default().push(fault);
-    }
-
-    /// Notes what a bound is worth; whether some packet has it.
-    pub fn bound(&mut self, guarantee: &Value) -> bool {
-        self.bounds += 1;
-        self.exact += usize::from(guarantee["verdict"] == "exact");
-        self.conditional += usize::from(guarantee["verdict"] == "conditional");
-        guarantee["verdict"] != "bound"
-    }
-
-    /// Says what was compared, and some faults of each class.
-    pub fn report(&self, what: &str) {
-        let Tally { programs, packets, bounds, exact, conditional, replayed, open, faults } = self;
-        eprintln!(
-            "{programs} {what}, {packets} packets, {bounds} bounds, {exact} of them exact, \
-             {conditional} under conditions; {replayed} witnesses replayed, {open} depend on what is open"
-        );
-        for (class, faults) in faults {
-            eprintln!("{class:?}: {}", faults.len());
-            for fault in faults.iter().take(3) {
-                eprintln!("{fault}");
-            }
-        }
-    }
-
-    /// Fails if there are faults, or nothing was compared.
-    pub fn judge(&self, what: &str) {
-        assert!(self.faults.is_empty(), "{} classes of faults", self.faults.len());
-        Oracle::Kernel.compared(self.packets, &format!("packets through {what}"));
-        Oracle::Kernel.compared(self.bounds, &format!("bounds of {what}"));
-        Oracle::Kernel.compared(self.replayed, &format!("witnesses of {what}"));
-    }
-
-    /// Adds what another thread has.
-    pub fn add(&mut self, other: Tally) {
-        self.programs += other.programs;
-        self.packets += other.packets;
-        self.bounds += other.bounds;
-        self.exact += other.exact;
-        self.conditional += other.conditional;
-        self.replayed += other.replayed;
-        self.open += other.open;
-        for (class, faults) in other.faults {
-            self.faults.entry(class).or_default().extend(faults);
-        }
-    }
 }
 
 /// A packet whose arguments meet.
@@ -282,80 +176,6 @@ fn packets_agree(
     Ok(most)
 }
 
-/// The result of an analysis, as JSON.
-pub fn analyse(name: &str, data: Vec<u8>, paths: u64) -> Value {
-    let request = Request {
-        file: name.to_owned(),
-        data,
-        options: Options {
-            target: "ebpf".into(),
-            paths: Some(paths),
-            mtu: 1500,
-            deadline_seconds: Some(DEADLINE),
-            ..Options::default()
-        },
-        ..Request::default()
-    };
-    let analysis = Analysis::start(request);
-    loop {
-        match analysis.next(Duration::from_secs(1)) {
-            Step::Event(Event::Result(report)) => {
-                return serde_json::from_str(&report.json).unwrap_or_default();
-            }
-            Step::Event(_) | Step::Pending => {}
-            Step::Finished => return Value::Null,
-        }
-    }
-}
-
-/// Whether a path depends on what neither the packet nor maps determine.
-pub fn is_open(result: &Value, witness: &Value) -> bool {
-    let some = |value: &Value| value.as_array().is_some_and(|list| !list.is_empty());
-    let environment = some(&witness["unknowns"]) || some(&witness["environment"]);
-    environment || some(&result["assumptions"])
-}
-
-/// The bound and its witnesses, against the most instructions that a packet executed.
-fn bound_holds(
-    kernel: &Kernel,
-    sequence: &Sequence,
-    most: u64,
-    tally: &mut Tally,
-) -> Result<(), (Class, String)> {
-    let result = analyse("sequence.o", sequence.object(), PATHS);
-    let bound = result["guarantee"]["counts"]["instructions"].as_u64();
-    let Some(bound) = bound else { return Err((Class::NoBound, result["error"].to_string())) };
-    let reached = tally.bound(&result["guarantee"]);
-    if most > bound {
-        let assumed = &result["assumptions"];
-        return Err((Class::Bound, format!("{most} instructions, bound {bound}, {assumed}")));
-    }
-    if !reached {
-        return Ok(());
-    }
-    for path in result["paths"].as_array().into_iter().flatten() {
-        let witness = &path["witness"];
-        if is_open(&result, witness) {
-            tally.open += 1;
-            continue;
-        }
-        let faulty = |fault: String| (Class::Witness, format!("{fault}; {witness}"));
-        let object = Object::parse(&sequence.object()).map_err(|e| faulty(e.to_string()))?;
-        let loaded = kernel.load(&object, 0).map_err(|e| faulty(e.to_string()))?;
-        let installed = install(&loaded, witness).map_err(|e| faulty(e.to_string()))?;
-        let packet = bytes(&witness["packet"]);
-        loaded.run(&packet, 1).map_err(|e| faulty(e.to_string()))?;
-        drop(installed);
-        let count = executed(sequence, &loaded, &packet);
-        let expected = path["cost"]["instructions"].as_u64();
-        if Some(count) != expected {
-            return Err(faulty(format!("{count} instructions, not {expected:?}")));
-        }
-        tally.replayed += 1;
-    }
-    Ok(())
-}
-
 /// Compares everything about a program.
 pub fn check(
     kernel: &Kernel,
@@ -366,5 +186,5 @@ pub fn check(
 ) -> Result<(), (Class, String)> {
     tally.programs += 1;
     let most = packets_agree(kernel, sequence, seed, tally)?;
-    if bound { bound_holds(kernel, sequence, most, tally) } else { Ok(()) }
+    if bound { bound_holds(kernel, sequence.object(), most, tally) } else { Ok(()) }
 }

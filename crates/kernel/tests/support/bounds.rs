@@ -1,0 +1,104 @@
+//! The bound of a program against what the kernel executes: no packet more than the bound, every
+//! witness exactly what it says, as the kernel counts it.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use slowpath::{Analysis, Event, Options, Request, Step};
+use slowpath_bpf::Object;
+use slowpath_kernel::Kernel;
+use slowpath_kernel::witness::{bytes, context, install, open};
+
+use super::tally::{Class, Tally};
+
+/// Witnesses for each program.
+const PATHS: u64 = 2;
+/// Seconds for the bound of a program.
+const DEADLINE: f64 = 60.0;
+
+/// The result of an analysis, as JSON.
+fn analyse(data: Vec<u8>) -> Value {
+    let request = Request {
+        file: "generated.o".to_owned(),
+        data,
+        options: Options {
+            target: "ebpf".into(),
+            paths: Some(PATHS),
+            mtu: 1500,
+            deadline_seconds: Some(DEADLINE),
+            ..Options::default()
+        },
+        ..Request::default()
+    };
+    let analysis = Analysis::start(request);
+    loop {
+        match analysis.next(Duration::from_secs(1)) {
+            Step::Event(Event::Result(report)) => {
+                return serde_json::from_str(&report.json).unwrap_or_default();
+            }
+            Step::Event(_) | Step::Pending => {}
+            Step::Finished => return Value::Null,
+        }
+    }
+}
+
+/// How many instructions the kernel executes with what a witness says.
+fn replay(kernel: &Kernel, object: &Object, witness: &Value) -> Result<u64, String> {
+    let counted = kernel.load_counted(object, 0).map_err(|e| e.to_string())?;
+    let installed = install(counted.loaded(), witness).map_err(|e| e.to_string())?;
+    let run = counted.run(&bytes(&witness["packet"]), &context(witness));
+    drop(installed);
+    run.map(|(_, count)| count).map_err(|e| e.to_string())
+}
+
+/// What a path depends on that the kernel was not told.
+fn depends_on(result: &Value, witness: &Value) -> String {
+    let mut on: Vec<String> = open(witness).into_iter().collect();
+    let assumed = result["assumptions"].as_array().is_some_and(|list| !list.is_empty());
+    on.extend(assumed.then(|| "assumptions".to_owned()));
+    on.join(", ")
+}
+
+/// The bound of the only program of an object, and its witnesses; `most` instructions were executed
+/// for some packet.
+pub fn bound_holds(
+    kernel: &Kernel,
+    data: Vec<u8>,
+    most: u64,
+    tally: &mut Tally,
+) -> Result<(), (Class, String)> {
+    let object = Object::parse(&data).map_err(|e| (Class::Refused, e.to_string()))?;
+    let result = analyse(data);
+    let bound = result["guarantee"]["counts"]["instructions"].as_u64();
+    let Some(bound) = bound else { return Err((Class::NoBound, result["error"].to_string())) };
+    let reached = tally.bound(&result["guarantee"]);
+    let exceeds = |count: u64| {
+        let assumed = &result["assumptions"];
+        (Class::Bound, format!("{count} instructions, bound {bound}, {assumed}"))
+    };
+    if most > bound {
+        return Err(exceeds(most));
+    }
+    if !reached {
+        return Ok(());
+    }
+    for path in result["paths"].as_array().into_iter().flatten() {
+        let witness = &path["witness"];
+        let faulty = |fault: String| (Class::Witness, format!("{fault}; {witness}"));
+        let count = replay(kernel, &object, witness).map_err(faulty)?;
+        let expected = path["cost"]["instructions"].as_u64();
+        if Some(count) == expected {
+            tally.replayed += 1;
+            continue;
+        }
+        if count > bound {
+            return Err(exceeds(count));
+        }
+        let on = depends_on(&result, witness);
+        if on.is_empty() {
+            return Err(faulty(format!("{count} instructions, not {expected:?}")));
+        }
+        *tally.open.entry(on).or_default() += 1;
+    }
+    Ok(())
+}
