@@ -108,7 +108,7 @@ def commands(member: Command | Group = cli.ROOT, path: str = "") -> Iterator[tup
         yield path.strip(), member
         return
     for name, one in member.commands.items():
-        yield from commands(one, f"{path} {name}")
+        yield from commands(one(), f"{path} {name}")
 
 
 def calls(command: str, folder: Path) -> list[list[str | Path]]:

@@ -5,11 +5,9 @@ import shlex
 import pytest
 
 from slowpath.exit_codes import ExitCode, worst
-from slowpath.rates import Rate
+from slowpath.rates import Most, Rate, Requirement
 from slowpath.requirement import (
     Decision,
-    Most,
-    Requirement,
     decide,
     explain,
     parse_requirement,

@@ -104,7 +104,7 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
     }
     if isinstance(member, Group):
         for name, one in member.commands.items():
-            yield from every_command(one, f"{path} {name}".strip())
+            yield from every_command(one(), f"{path} {name}".strip())
         return
     command = (*path.split(), *words[path])
     forms = [o.settings["choices"] for o in member.options if "--format" in o.names]

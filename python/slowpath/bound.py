@@ -4,6 +4,7 @@ It knows the order of things; options are read in `options`, programs are found 
 analysed in `analyses`, results are written by `reporters`.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from slowpath.analyses import (
@@ -18,19 +19,10 @@ from slowpath.analyses import (
 from slowpath.exit_codes import ExitCode, worst
 from slowpath.inputs import write_error
 from slowpath.kernels import Kernels
-from slowpath.packet import wire_bytes
-from slowpath.pcap import write_pcap
 from slowpath.plan import Plan, make_plan
+from slowpath.rates import Requirement
 from slowpath.reporters import Format, choose_reporter, load
-from slowpath.requirement import (
-    Decision,
-    Requirement,
-    decide,
-    explain,
-    refusal,
-    relied_on,
-    reproduce,
-)
+from slowpath.results import Result
 from slowpath.stopping import Stopping, heeding_signals
 from slowpath.terminal import error, note, out_lines
 
@@ -78,7 +70,7 @@ def _run(job: Job, plan: Plan, kernels: Kernels, stopping: Stopping) -> ExitCode
         code = _judge(job, analysed)
         codes.append(code)
         if job.pcap is not None:
-            packets += (wire_bytes(path["witness"]) for path in analysed.result["paths"])
+            packets += _packets(analysed.result)
         out_lines(reporter.add(analysed.result, analysed.detail, analysed.text))
         complaints.add(analysed)
         _complain(job, analysed, code)
@@ -94,6 +86,8 @@ def _judge(job: Job, analysed: Analysed) -> ExitCode:
     code = judge(analysed)
     if code is not ExitCode.FINE or job.requirement is None:
         return code
+    from slowpath.requirement import decide
+
     code = ExitCode(decide(analysed.result, job.requirement).value)
     return ExitCode.FAILED if code is ExitCode.FINE and _is_cut(job, analysed) else code
 
@@ -108,6 +102,8 @@ def _complain(job: Job, analysed: Analysed, code: ExitCode) -> None:
     task, result = analysed.task, analysed.result
     if result["error"] is not None or job.requirement is None:
         return
+    from slowpath.requirement import Decision, decide, explain, refusal, relied_on, reproduce
+
     decision = decide(result, job.requirement)
     if code is ExitCode.FINE:
         for sentence in relied_on(result):
@@ -119,7 +115,16 @@ def _complain(job: Job, analysed: Analysed, code: ExitCode) -> None:
     note(f"reproduce: {reproduce('bound', [task.file], [*options, *job.work.reproduce])}")
 
 
+def _packets(result: Result) -> Iterator[bytes]:
+    """The packets of all paths that are known."""
+    from slowpath.packet import wire_bytes
+
+    return (wire_bytes(path["witness"]) for path in result["paths"])
+
+
 def _save_packets(path: str, packets: list[bytes]) -> None:
+    from slowpath.pcap import write_pcap
+
     try:
         write_pcap(path, packets)
     except OSError as problem:

@@ -6,12 +6,8 @@ Nothing heavy is imported before a command runs.
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
-from slowpath.cli_analyses import ANNOTATE, BOUND
 from slowpath.cli_command import Command, Group, option
-from slowpath.cli_diff import DIFF
-from slowpath.cli_objects import COMPILE, SHOW
 from slowpath.cli_parser import GENERAL, Say, command_parser, group_parser, read
-from slowpath.cli_targets import TARGETS
 from slowpath.exit_codes import ExitCode
 from slowpath.terminal import error, note, tell
 
@@ -20,6 +16,42 @@ def _version(_parser: ArgumentParser) -> str:
     from slowpath import engine
 
     return f"slowpath {engine.version()}"
+
+
+def _bound() -> Command:
+    from slowpath.cli_analyses import BOUND
+
+    return BOUND
+
+
+def _annotate() -> Command:
+    from slowpath.cli_analyses import ANNOTATE
+
+    return ANNOTATE
+
+
+def _diff() -> Command:
+    from slowpath.cli_diff import DIFF
+
+    return DIFF
+
+
+def _compile() -> Command:
+    from slowpath.cli_objects import COMPILE
+
+    return COMPILE
+
+
+def _show() -> Command:
+    from slowpath.cli_objects import SHOW
+
+    return SHOW
+
+
+def _targets() -> Group:
+    from slowpath.cli_targets import TARGETS
+
+    return TARGETS
 
 
 ROOT = Group(
@@ -38,12 +70,12 @@ ROOT = Group(
         ),
     ),
     {
-        "bound": BOUND,
-        "annotate": ANNOTATE,
-        "diff": DIFF,
-        "compile": COMPILE,
-        "show": SHOW,
-        "targets": TARGETS,
+        "bound": _bound,
+        "annotate": _annotate,
+        "diff": _diff,
+        "compile": _compile,
+        "show": _show,
+        "targets": _targets,
     },
 )
 
@@ -55,7 +87,7 @@ def app(words: Sequence[str]) -> int:
     while isinstance(member, Group):
         if not rest or rest[0] not in member.commands:
             return _no_command(path, member, rest)
-        path, member = f"{path} {rest[0]}", member.commands[rest.pop(0)]
+        path, member = f"{path} {rest[0]}", member.commands[rest.pop(0)]()
     return _run(path, member, rest)
 
 

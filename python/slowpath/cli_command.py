@@ -34,7 +34,7 @@ class Group(NamedTuple):
 
     help: Sequence[str]
     options: Sequence[Option]  # flags that are commands in themselves
-    commands: Mapping[str, "Command | Group"]
+    commands: Mapping[str, "Callable[[], Command | Group]"]  # made when they are called
 
 
 def option(group: str, *names: str, **settings: object) -> Option:

@@ -95,7 +95,7 @@ def group_parser(path: str, group: Group) -> Parser:
     parser = _parser(path, ["[OPTIONS]", "COMMAND", "[ARGS]..."], group.help)
     commands = parser.add_subparsers(title="Commands", metavar="COMMAND", prog=path)
     for name, member in group.commands.items():
-        commands.add_parser(name, help=member.help[0], add_help=False)
+        commands.add_parser(name, help=member().help[0], add_help=False)
     _fill(parser, group.options)
     return parser
 

@@ -23,20 +23,19 @@ def _check(given: Namespace) -> int:
     return check_targets(given.file)
 
 
+LIST = Command(("List the built-in targets.",), (), _list)
+SHOW = Command(
+    ("Print the description of a built-in target, a starting point for your own.",),
+    (argument("NAME", "A built-in target."),),
+    _show,
+)
+CHECK = Command(
+    ("Check target descriptions. Exit code 3 when one is not valid.",),
+    (argument("FILE", "Target descriptions (*.toml).", many=True),),
+    _check,
+)
 TARGETS = Group(
     ("Describe the devices that programs can be analysed for.",),
     (),
-    {
-        "list": Command(("List the built-in targets.",), (), _list),
-        "show": Command(
-            ("Print the description of a built-in target, a starting point for your own.",),
-            (argument("NAME", "A built-in target."),),
-            _show,
-        ),
-        "check": Command(
-            ("Check target descriptions. Exit code 3 when one is not valid.",),
-            (argument("FILE", "Target descriptions (*.toml).", many=True),),
-            _check,
-        ),
-    },
+    {"list": lambda: LIST, "show": lambda: SHOW, "check": lambda: CHECK},
 )

@@ -12,6 +12,8 @@ _RESERVED = 768 << 20
 """Bytes of address space that an analysis takes without filling them: stacks, the interpreter."""
 _LEAST = 64 << 20
 """Bytes without which there is no use in beginning."""
+_LIMIT = "Max address space"
+"""The line of `ulimit -v` in proc(5)'s limits; the module `resource` is longer to load."""
 
 
 def parse_size(text: str) -> int:
@@ -70,14 +72,14 @@ def _free_in_groups() -> Iterator[int]:
 
 def _address_space() -> int | None:
     """What `ulimit -v` leaves."""
-    import resource
-
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit == resource.RLIM_INFINITY:
+    lines = _read("/proc/self/limits").splitlines()
+    named = (line.split(_LIMIT)[1] for line in lines if line.startswith(_LIMIT))
+    soft = next(named, "").split()[:1]
+    if not soft or not soft[0].isdigit():  # "unlimited"
         return None
     pages = _read("/proc/self/statm").split()
     used = int(pages[0]) * os.sysconf("SC_PAGE_SIZE") if pages else 0
-    return max(0, limit - used - _RESERVED)
+    return max(0, int(soft[0]) - used - _RESERVED)
 
 
 def _field(file: str, name: str) -> int | None:

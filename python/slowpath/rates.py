@@ -25,10 +25,7 @@ _UNITS: dict[str, Metric] = {
     "packets/s": "packetrate",
     "pkt/s": "packetrate",
 }
-_RATE = re.compile(
-    r"(?P<number>\d+(\.\d*)?|\.\d+)\s*(?P<prefix>[kmgt]?)(?P<unit>[a-z]+(/s)?)",
-    re.IGNORECASE | re.ASCII,
-)
+_RATE = r"(?P<number>\d+(\.\d*)?|\.\d+)\s*(?P<prefix>[kmgt]?)(?P<unit>[a-z]+(/s)?)"
 _DIGITS = 3
 _DIGITS_AT_MOST = 12
 _STEP = 1000
@@ -42,13 +39,24 @@ class Rate(NamedTuple):
     metric: Metric
 
 
+class Most(NamedTuple):
+    """A count that must not be exceeded, and what is counted."""
+
+    value: int
+    metric: str  # such as `memory-accesses`
+
+
+Requirement = Rate | Most
+"""What can be required of a guarantee; `requirement` reads it and holds results against it."""
+
+
 def parse_rate(text: str) -> Rate:
     """Reads a rate with its unit.
 
     Raises:
         ValueError: when the text is not a number with a prefix k, M, G or T and a unit.
     """
-    match = _RATE.fullmatch(text.strip())
+    match = re.fullmatch(_RATE, text.strip(), re.IGNORECASE | re.ASCII)
     if match is None:
         raise ValueError(f"{text!r} is not a rate; write for example 40Gbit/s or 10Mpps")
     metric = _UNITS.get(match["unit"].lower())

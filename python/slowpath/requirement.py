@@ -3,11 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
 
 from slowpath.exit_codes import ExitCode
 from slowpath.printable import one_line
-from slowpath.rates import Rate, format_apart, format_rate, parse_rate
+from slowpath.rates import Most, Rate, Requirement, format_apart, format_rate, parse_rate
 from slowpath.results import (
     Bound,
     PathResult,
@@ -19,18 +18,8 @@ from slowpath.results import (
     metric_words,
 )
 
-_COUNT = re.compile(r"<=\s*(?P<number>\d+)\s*(?P<metric>[a-z][a-z -]*)", re.IGNORECASE | re.ASCII)
+_COUNT = r"<=\s*(?P<number>\d+)\s*(?P<metric>[a-z][a-z -]*)"
 _MOST_DIGITS = 18
-
-
-class Most(NamedTuple):
-    """A count that must not be exceeded, and what is counted."""
-
-    value: int
-    metric: str  # such as `memory-accesses`
-
-
-Requirement = Rate | Most
 
 
 class Decision(Enum):
@@ -50,7 +39,7 @@ def parse_requirement(text: str) -> Requirement:
     stripped = text.strip()
     if not stripped.startswith(("<", "=", ">")):
         return parse_rate(text)
-    match = _COUNT.fullmatch(stripped)
+    match = re.fullmatch(_COUNT, stripped, re.IGNORECASE | re.ASCII)
     if match is None or len(match["number"]) > _MOST_DIGITS:
         raise ValueError(
             f"{text!r} is not a count that must not be exceeded; write for example "

@@ -1,7 +1,6 @@
 """Which programs of an object are meant: globs on sections and names, as `xdp-loader` has them."""
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from slowpath.engine import ProgramInfo
@@ -35,7 +34,11 @@ class Selection(NamedTuple):
 
 
 def _any(globs: Sequence[str], text: str) -> bool:
-    return not globs or any(fnmatchcase(text, glob) for glob in globs)
+    if not globs:
+        return True
+    from fnmatch import fnmatchcase
+
+    return any(fnmatchcase(text, glob) for glob in globs)
 
 
 def choose(

@@ -31,6 +31,7 @@ pub use refusal::Refusal;
 pub use show::{ShowRequest, show};
 pub use slowpath_bpf::Object;
 pub use slowpath_stop::{Limits, Reason, Stop};
+use slowpath_target::{InstructionSet, Target};
 pub use verify::{Counterexample, ElementByte, Left, Verification, verify, verify_listing};
 
 /// The version of this library.
@@ -40,28 +41,31 @@ pub fn version() -> &'static str {
 
 /// Names of the targets that are built in.
 pub fn target_names() -> Vec<&'static str> {
-    slowpath_target::Target::builtin_names().to_vec()
+    Target::builtin_names().to_vec()
 }
 
 /// The description of a built-in target.
 pub fn target_text(name: &str) -> Option<&'static str> {
-    slowpath_target::Target::builtin_text(name)
+    Target::builtin_text(name)
 }
 
 /// What options call the components of a target that counts: the metrics of its analyses. `None` for
 /// a target with rates, and for what is no valid target. `target` is the name of a built-in target,
 /// or a description when `is_text`.
 pub fn target_counters(target: &str, is_text: bool) -> Option<Vec<String>> {
-    let text = if is_text { target } else { target_text(target)? };
-    slowpath_target::Target::parse(text, "--target").ok()?.metrics()
+    read_target(target, is_text)?.metrics()
 }
 
 /// Whether programs are compiled for a target; not for one that has the instructions of BPF objects,
 /// nor for what is no valid target. `target` is as for [`target_counters`].
 pub fn target_compiles(target: &str, is_text: bool) -> bool {
-    let text = if is_text { Some(target) } else { target_text(target) };
-    let parsed = text.and_then(|text| slowpath_target::Target::parse(text, "--target").ok());
-    parsed.is_some_and(|t| t.instruction_set == slowpath_target::InstructionSet::Nfp)
+    read_target(target, is_text).is_some_and(|t| t.instruction_set == InstructionSet::Nfp)
+}
+
+/// The target, if it is a valid one.
+fn read_target(target: &str, is_text: bool) -> Option<Target> {
+    let read = if is_text { Target::parse(target, "--target") } else { Target::builtin(target)? };
+    read.ok()
 }
 
 /// Everything that is wrong with a target description; empty when it is fine.

@@ -1,10 +1,28 @@
 //! The targets that come with slowpath, compiled in from `targets/*.toml`.
 
 use crate::{Target, TargetError};
+use std::sync::OnceLock;
 
-const BUILTIN: &[(&str, &str)] = &[
-    ("agilio-cx-2x40", include_str!("../../../targets/agilio-cx-2x40.toml")),
-    ("ebpf", include_str!("../../../targets/ebpf.toml")),
+/// A built-in target; read once, however often it is asked for.
+struct Builtin {
+    name: &'static str,
+    text: &'static str,
+    read: OnceLock<Target>,
+}
+
+impl Builtin {
+    const fn new(name: &'static str, text: &'static str) -> Builtin {
+        Builtin { name, text, read: OnceLock::new() }
+    }
+
+    fn of(name: &str) -> Option<&'static Builtin> {
+        BUILTIN.iter().find(|known| known.name == name)
+    }
+}
+
+static BUILTIN: [Builtin; 2] = [
+    Builtin::new("agilio-cx-2x40", include_str!("../../../targets/agilio-cx-2x40.toml")),
+    Builtin::new("ebpf", include_str!("../../../targets/ebpf.toml")),
 ];
 
 const NAMES: &[&str] = &["agilio-cx-2x40", "ebpf"];
@@ -17,12 +35,17 @@ impl Target {
 
     /// The description of a built-in target, as TOML.
     pub fn builtin_text(name: &str) -> Option<&'static str> {
-        BUILTIN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+        Builtin::of(name).map(|known| known.text)
     }
 
     /// A built-in target; `None` when there is none of that name.
     pub fn builtin(name: &str) -> Option<Result<Target, TargetError>> {
-        Self::builtin_text(name).map(|text| Self::parse(text, &format!("{name}.toml")))
+        let known = Builtin::of(name)?;
+        if let Some(target) = known.read.get() {
+            return Some(Ok(target.clone()));
+        }
+        let read = Self::parse(known.text, &format!("{name}.toml"));
+        Some(read.inspect(|target| _ = known.read.set(target.clone())))
     }
 }
 

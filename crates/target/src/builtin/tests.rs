@@ -12,7 +12,7 @@ fn built_in_targets_are_flawless_and_named_as_their_files() {
 
 #[test]
 fn the_list_of_names_is_the_list_of_texts() {
-    let names: Vec<_> = super::BUILTIN.iter().map(|(name, _)| *name).collect();
+    let names: Vec<_> = super::BUILTIN.iter().map(|known| known.name).collect();
     assert_eq!(names, Target::builtin_names());
     assert!(Target::builtin("no-such-card").is_none());
 }
