@@ -156,6 +156,10 @@ def test_flags_and_folder(source: Path, tmp_path: Path, monkeypatch: pytest.Monk
         ("sys.stderr.write('bad thing'); sys.exit(1)", "clang: bad thing (exit code 1); the"),
         ("os.kill(os.getpid(), 9)", "clang: ended by signal 9; the command: "),
         ("", "clang wrote no object; the command: "),
+        (
+            "sys.stderr.write('LLVM ERROR: out of memory\\nclang: error: crash'); sys.exit(134)",
+            "clang: it takes more memory than it may (--memory); the command: ",
+        ),
         ("time.sleep(60)", "clang was not done after 0.5 s: "),
     ],
 )
@@ -167,6 +171,28 @@ def test_what_can_go_wrong(
     assert run.returncode in {3, 4}
     assert run.stderr.startswith(f"error: {source}: {reason}")
     assert "not analysed" in run.stdout
+    assert "alaw2ulaw" in run.stdout
+
+
+def test_clang_has_the_time_and_the_memory_of_the_command(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    another = tmp_path / "another.bpf.c"
+    shutil.copy(source, another)
+    monkeypatch.setenv("CLANG", str(stand_in(tmp_path, "time.sleep(60)")))
+    run = slowpath("bound", source, another, OBJECT, "--total-deadline", "0.5", *COUNT)
+    assert run.returncode == 4
+    assert f"error: {source}: total deadline while clang compiles it\n" in run.stderr
+    assert f"error: {another}: total deadline before it was compiled\n" in run.stderr
+    assert f"error: {OBJECT}: alaw2ulaw: total deadline before it was analysed\n" in run.stderr
+
+    take = (
+        "import resource\nwhile resource.getrlimit(resource.RLIMIT_DATA)[0] < 0: time.sleep(0.01)"
+    )
+    monkeypatch.setenv("CLANG", str(stand_in(tmp_path, f"{take}\nbytearray(1 << 31)")))
+    run = slowpath("bound", source, OBJECT, "--memory", "500M", *COUNT)
+    assert run.returncode == 3
+    assert run.stderr.startswith(f"error: {source}: clang: MemoryError (exit code 1); the command")
     assert "alaw2ulaw" in run.stdout
 
 

@@ -28,7 +28,7 @@ class Work(NamedTuple):
     wishes: Wishes
     options: engine.Options  # but for target and metric, which every program has its own
     btf: str | None
-    total_seconds: float | None  # for all programs together
+    until: float | None  # when all of it has to be done, by the monotonic clock
     reproduce: list[str]  # options that repeat this work, target and metric left out
     option_files: Mapping[str, str]  # options that name a file, such as --assume, and its name
 
@@ -62,12 +62,9 @@ def analyse_all(
     Raises:
         InputError: when the types of the kernel cannot be read.
     """
-    start = time.monotonic()
     with Analyst(work.options, tasks, kernels, stopping, meanwhile) as analyst:
         for number, task in enumerate(tasks):
-            left = None
-            if work.total_seconds is not None:
-                left = work.total_seconds - (time.monotonic() - start)
+            left = None if work.until is None else work.until - time.monotonic()
             outcome = _outcome(analyst, number, task, left, stopping)
             yield Analysed(task, outcome.result, outcome.text, outcome.detail)
 
@@ -78,10 +75,10 @@ def _outcome(
     """What becomes of a program when so much time is left for all."""
     if stopping.asked:
         return failure(task, "interrupted before it was analysed", "interrupted")
+    if task.error is not None:
+        return failure(task, task.error, _TOTAL if task.stopped else None)
     if left is not None and left <= 0:
         return failure(task, f"{_TOTAL} before it was analysed", _TOTAL)
-    if task.error is not None:
-        return failure(task, task.error)
     seconds = analyst.options.deadline_seconds
     if left is None or (seconds is not None and seconds <= left):
         return analyst.analyse(number, seconds)

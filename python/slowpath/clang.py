@@ -3,19 +3,23 @@
 Debug information is always asked for: source lines and types (BTF) are part of the results.
 """
 
+import math
 import os
+import resource
 import shlex
 import shutil
 import signal
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from slowpath.inputs import InputError, read_program
+from slowpath.inputs import InputError, StoppedError, read_program
+from slowpath.memory import default_limit
 from slowpath.sources import Clang
 
 _SECONDS = 60.0
@@ -24,6 +28,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NEWEST, _OLDEST = 40, 10
 """Versions that are looked for as `clang-N` where there is no `clang`; 10 is the first whose
 objects have BTF as it is today."""
+_OUT_OF_MEMORY = ("LLVM ERROR: out of memory", "std::bad_alloc")
 _TARGET = ("-O2", "-g", "-target", "bpf")
 
 
@@ -32,6 +37,7 @@ def compile_c(file: str, clang: Clang) -> bytes:
 
     Raises:
         InputError: when there is no clang, it takes too long, or finds errors.
+        StoppedError: when the time for all work ends before.
         KeyboardInterrupt: on SIGINT (Ctrl-C), SIGTERM and SIGHUP; clang is ended.
     """
     program = _find_clang()
@@ -43,13 +49,17 @@ def compile_c(file: str, clang: Clang) -> bytes:
     with _signals_interrupt(), tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
         made = Path(folder, "program.o")
         words = [*program, *_words(file, clang), "-fno-caret-diagnostics", "-o", str(made)]
-        seconds = clang.seconds or _SECONDS
+        seconds, left = clang.seconds or _SECONDS, _left(clang)
+        if left <= 0:
+            raise StoppedError(file, "total deadline before it was compiled")
         try:
-            code, said = _run(words, seconds)
+            code, said = _run(words, min(seconds, left), clang.memory_bytes or default_limit())
         except OSError as problem:
             reason = (problem.strerror or str(problem)).lower()
             raise InputError(file, f"{program[0]} cannot be started: {reason}") from None
         except subprocess.TimeoutExpired:
+            if left < seconds:
+                raise StoppedError(file, "total deadline while clang compiles it") from None
             reason = f"clang was not done after {seconds:g} s: {command}"
             raise InputError(file, reason) from None
         if code:
@@ -57,6 +67,11 @@ def compile_c(file: str, clang: Clang) -> bytes:
         if not made.exists():
             raise InputError(file, f"clang wrote no object; the command: {command}")
         return read_program(str(made))
+
+
+def _left(clang: Clang) -> float:
+    """Seconds left of the time for all work."""
+    return math.inf if clang.until is None else clang.until - time.monotonic()
 
 
 def shown_command(file: str, clang: Clang, *, search: bool = True) -> str:
@@ -115,8 +130,11 @@ def _signals_interrupt() -> Iterator[None]:
             signal.signal(number, before[number])
 
 
-def _run(words: Sequence[str], seconds: float) -> tuple[int, str]:
-    """The exit code, and what was written to standard error. Nothing is left running."""
+def _run(words: Sequence[str], seconds: float, memory: int | None) -> tuple[int, str]:
+    """The exit code, and what was written to standard error. Nothing is left running.
+
+    Each process may take so many bytes of memory.
+    """
     with subprocess.Popen(  # noqa: S603 - clang, with what the user says
         words,
         stdin=subprocess.DEVNULL,
@@ -125,6 +143,7 @@ def _run(words: Sequence[str], seconds: float) -> tuple[int, str]:
         env=os.environ | {"LC_ALL": "C"},
         start_new_session=True,  # a group of its own, which can be ended as a whole
     ) as process:
+        _limit(process.pid, memory)
         try:
             _, said = process.communicate(timeout=seconds)
         except BaseException:
@@ -133,10 +152,22 @@ def _run(words: Sequence[str], seconds: float) -> tuple[int, str]:
     return process.returncode, said.decode(errors="replace")
 
 
+def _limit(process: int, memory: int | None) -> None:
+    """Has allocations of a process fail above so many bytes, where the system can (Linux)."""
+    if memory is None or not hasattr(resource, "prlimit"):
+        return
+    with suppress(ProcessLookupError, PermissionError):  # gone, or of somebody else
+        _, hard = resource.prlimit(process, resource.RLIMIT_DATA)
+        most = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
+        resource.prlimit(process, resource.RLIMIT_DATA, (most, hard))
+
+
 def _in_short(said: str, code: int) -> str:
     """The first error, and how many more there are."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    errors = [line for line in lines if "error:" in line]
+    if code and any(words in said for words in _OUT_OF_MEMORY):
+        return "it takes more memory than it may (--memory)"
+    errors = [line.removeprefix("clang: ") for line in lines if "error:" in line]
     if not errors:
         reason = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
         return f"{lines[-1]} ({reason})" if lines else reason

@@ -48,7 +48,10 @@ def compile_object(job: Job) -> ExitCode:
     """
     _check_target(job.target)
     kernels = Kernels(job.btf)
-    data = load_program(job.file, Clang(job.cflags))
+    data = load_program(
+        job.file,
+        Clang(job.cflags, job.wanted.deadline_seconds, memory_bytes=job.wanted.memory_bytes),
+    )
     program = _one_program(job, data)
     choice = engine.Choice(program.number, kernels.for_program(needed=program.needs_kernel))
     results = _Results(job)

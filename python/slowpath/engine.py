@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from slowpath import _core
-from slowpath.inputs import InputError
+from slowpath.inputs import InputError, StoppedError
 from slowpath.results import Detail, Refusal, Result, refusal_text
 from slowpath.stopping import Stopping, heeding_signals
 
@@ -19,10 +19,6 @@ class EngineError(Exception):
 
 Message = tuple[Any, ...]
 """What an analysis reports: a word, and what belongs to it. See `Run.take`."""
-
-
-class StoppedError(InputError):
-    """Work that had to stop before there was anything to show for it."""
 
 
 class Options(NamedTuple):

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator
 from types import TracebackType
 
-from slowpath.engine import StoppedError
-from slowpath.inputs import InputError
+from slowpath.inputs import InputError, StoppedError
 from slowpath.jobs import Message, Send
 from slowpath.stopping import Stopping
 from slowpath.supervision import await_job

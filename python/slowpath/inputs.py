@@ -19,6 +19,10 @@ class InputError(Exception):
         self.more = more
 
 
+class StoppedError(InputError):
+    """Work that had to stop before there was anything to show for it."""
+
+
 def read_program(file: str) -> bytes:
     """The content of a program file.
 

@@ -1,7 +1,7 @@
 """Turns the options of commands that analyse, as typed, into work; says which one is wrong."""
 
-import math
 import os.path
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -10,9 +10,8 @@ from slowpath.analyses import Work
 from slowpath.bound import Job
 from slowpath.inputs import read_text
 from slowpath.plan import DEFAULT_TARGET, OptionError, Target, Wishes
-from slowpath.rates import METRICS, Rate
+from slowpath.rates import METRICS, Rate, Requirement
 from slowpath.reporters import Format
-from slowpath.requirement import Requirement, parse_requirement
 from slowpath.results import metric_words
 from slowpath.selection import Selection
 from slowpath.sources import Clang, is_c
@@ -112,9 +111,10 @@ def check_metric(metric: str | None, target: Target) -> str | None:
     Raises:
         ValueError: when there is no such metric.
     """
+    if metric is None:
+        return None
     counters = engine.target_counters(target.text, is_text=target.is_text)
-    known = [*METRICS, *(counters or [])]
-    if metric is None or metric in known:
+    if metric in (*METRICS, *(counters or [])):
         return metric
     named = engine.target_names()
     others = [n for n in named if metric in (engine.target_counters(n, is_text=False) or [])]
@@ -131,9 +131,9 @@ def check_required(requirement: Requirement | None, target: Target) -> None:
     Raises:
         ValueError: when it is the other way round.
     """
-    counters = engine.target_counters(target.text, is_text=target.is_text)
     if requirement is None:
         return
+    counters = engine.target_counters(target.text, is_text=target.is_text)
     if isinstance(requirement, Rate):
         if counters is not None:
             example = f"'<=4000 {counters[0]}'"
@@ -199,6 +199,8 @@ def check_accept(requirement: Requirement | None, accept: bool) -> bool:
 def _requirement(typed: Typed) -> Requirement | None:
     if typed.require is None:
         return None
+    from slowpath.requirement import parse_requirement
+
     return read_option("--require", parse_requirement, typed.require)
 
 
@@ -214,7 +216,8 @@ def make_work(files: Sequence[str], typed: Typed) -> Work:
     asked = read_option("--metric", lambda name: check_metric(name, target), typed.metric)
     metric = read_option("--require", lambda name: choose_metric(name, requirement), asked)
     read_option("--require", lambda required: check_required(required, target), requirement)
-    clang = Clang(typed.cflags, typed.deadline)
+    total = read_option("--total-deadline", check_deadline, typed.total_deadline)
+    until = None if total is None else time.monotonic() + total
     options = engine.Options(
         target="",
         target_is_text=False,
@@ -231,12 +234,13 @@ def make_work(files: Sequence[str], typed: Typed) -> Work:
         maps=None if typed.maps is None else read_text(typed.maps),
         map_abi=typed.map_abi,
     )
+    clang = Clang(typed.cflags, options.deadline_seconds, until, options.memory_bytes)
     return Work(
         files=files,
         wishes=Wishes(typed.selection, target, metric, typed.cores, clang),
         options=options,
         btf=typed.btf,
-        total_seconds=read_option("--total-deadline", check_deadline, typed.total_deadline),
+        until=until,
         reproduce=repeat(typed),
         option_files=_option_files(typed, target),
     )
@@ -302,7 +306,7 @@ def check_deadline(seconds: float | None) -> float | None:
     Raises:
         ValueError: when it is not.
     """
-    if seconds is None or (math.isfinite(seconds) and seconds > 0):
+    if seconds is None or 0 < seconds < float("inf"):
         return seconds
     raise ValueError("a deadline is a number of seconds above 0")
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from slowpath import engine
-from slowpath.inputs import InputError
+from slowpath.inputs import InputError, StoppedError
 from slowpath.rates import METRICS
 from slowpath.selection import Selection, choose, list_programs, nothing_to_choose, remark_on
 from slowpath.sources import Clang, load_program
@@ -40,6 +40,7 @@ class Task(NamedTuple):
     target: Target
     metric: str
     error: str | None  # why there is nothing to analyse
+    stopped: bool = False  # whether that is for want of time
 
     @property
     def label(self) -> str:
@@ -89,7 +90,8 @@ def _tasks(
         data = load_program(file, wishes.clang)
         programs = engine.programs(file, data)
     except InputError as problem:
-        yield _failed(file, wishes, problem.reason)
+        stopped = isinstance(problem, StoppedError)
+        yield _failed(file, wishes, problem.reason)._replace(stopped=stopped)
         return
     if programs is None:
         name, _ = os.path.splitext(os.path.basename(file))

@@ -48,7 +48,7 @@ def show_objects(files: Sequence[str], wanted: Wanted, btf: str | None) -> ExitC
         OptionError: when no object has a program that is asked for.
     """
     kernels = Kernels(btf)
-    chosen = _choose(files, wanted.selection, Clang(wanted.cflags))
+    chosen = _choose(files, wanted.selection, Clang(wanted.cflags, memory_bytes=wanted.memory))
     with heeding_signals() as stopping:
         return _show(chosen, wanted, kernels, stopping)
 

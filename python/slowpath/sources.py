@@ -36,7 +36,9 @@ class Clang(NamedTuple):
     """How C is compiled."""
 
     flags: tuple[str, ...] = ()
-    seconds: float | None = None  # None: the default
+    seconds: float | None = None  # for one file; None: the default
+    until: float | None = None  # for all work, by the monotonic clock; None: no limit
+    memory_bytes: int | None = None  # None: a share of what is free, or no limit
 
 
 def load_program(file: str, clang: Clang) -> bytes:
@@ -44,6 +46,7 @@ def load_program(file: str, clang: Clang) -> bytes:
 
     Raises:
         InputError: when it cannot be read or compiled, or is to be compiled first.
+        StoppedError: when there is no time left to compile it.
     """
     data = read_program(file)
     kind = kind_of(file, data)
