@@ -144,7 +144,8 @@ impl InnerNames {
     }
 }
 
-/// An entry; without a value when there must be none with this key.
+/// An entry; without a value when there must be none with this key. Where it makes no difference
+/// whether there is one, its value makes none either.
 fn entry(
     map: &MapLayout,
     element: &Element,
@@ -153,6 +154,7 @@ fn entry(
     memory: &Memory<'_>,
 ) -> Option<Value> {
     let key = hex(element.key.as_ref()?);
+    element.present?;
     let mut entry = Map::new();
     if let (Some(which), Some(outer)) = (element.which, outer) {
         let number = which.wrapping_sub((memory.base)(outer.values)) >> outer.element_bits;
