@@ -1,12 +1,14 @@
 //! Whether the kernel confirms guarantees: loads the programs of a survey with a counter in each of
 //! their basic blocks, installs the map content of the witness, runs its packet, and compares the
-//! instructions that the kernel executed with those that the guarantee says.
+//! instructions that the kernel executed with those that the guarantee says. Then it runs other
+//! packets, none of which may take more.
 //!
 //! Takes the manifest of `bench/survey.py` and the folder of results that it kept. Prints Markdown
 //! tables; exits with 1 when the kernel did something else than a witness says, with 2 when there
 //! is nothing to compare.
 
 mod outcome;
+mod packets;
 mod replay;
 mod result;
 mod table;

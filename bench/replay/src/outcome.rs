@@ -5,6 +5,9 @@
 pub enum Outcome {
     /// The kernel executed as many instructions as the guarantee says.
     Replayed,
+    /// It did so with the answers of the witness put in place of calls which a test run cannot be
+    /// made to answer so.
+    Answered(Vec<String>),
     /// It executed fewer: the path depends on what a test run cannot be made to have.
     Open {
         /// What, in the words of the witness.
@@ -27,6 +30,7 @@ impl Outcome {
     pub fn name(&self) -> &'static str {
         match self {
             Outcome::Replayed => "replayed",
+            Outcome::Answered(_) => "answered",
             Outcome::Open { .. } => "open",
             Outcome::NoWitness => "no witness",
             Outcome::Rejected(_) => "rejected",
@@ -39,6 +43,7 @@ impl Outcome {
     pub fn reason(&self) -> String {
         match self {
             Outcome::Replayed | Outcome::NoWitness => String::new(),
+            Outcome::Answered(on) => on.join(", "),
             Outcome::Open { on, executed } => format!("{}: {executed} executed", on.join(", ")),
             Outcome::Rejected(why) | Outcome::NotRun(why) | Outcome::Different(why) => why.clone(),
         }

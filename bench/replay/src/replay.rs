@@ -1,38 +1,104 @@
 //! One witness in the kernel.
 
 use crate::outcome::Outcome;
+use crate::packets::packets;
 use crate::result::{Entry, Guarantee, Surveyed};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::Value;
 use slowpath_bpf::{MapKind, Object};
-use slowpath_kernel::{Context, Counted, Kernel, Loaded, witness};
+use slowpath_kernel::{Answer, Context, Counted, Kernel, Loaded, witness};
+use std::collections::BTreeSet;
 
 /// Replays the witness of a program's guarantee.
 pub fn replay(kernel: &Kernel, entry: &Entry, surveyed: &Surveyed) -> Outcome {
-    let loaded = load(kernel, entry);
-    let counted = match loaded {
-        Ok(counted) => counted,
-        Err(outcome) => return outcome,
+    let (object, number) = match read(entry) {
+        Ok(program) => program,
+        Err(why) => return Outcome::Rejected(why),
     };
-    match surveyed {
-        Surveyed::Guarantee(guarantee) => {
-            compare(kernel, &counted, guarantee).unwrap_or_else(|outcome| outcome)
-        }
-        Surveyed::Bound | Surveyed::Refused => Outcome::NoWitness,
+    if let Err(why) = kernel.load(&object, number) {
+        return Outcome::Rejected(why.to_string());
+    }
+    let outcome = match surveyed {
+        Surveyed::Guarantee(guarantee) => replay_witness(kernel, &object, number, guarantee),
+        _ => Outcome::NoWitness,
+    };
+    if matches!(outcome, Outcome::Different(_) | Outcome::NotRun(_)) {
+        return outcome;
+    }
+    match exceeding(kernel, &object, number, surveyed) {
+        Ok(None) => outcome,
+        Ok(Some(how)) => Outcome::Different(how),
+        Err(why) => Outcome::NotRun(why),
     }
 }
 
-/// The program, with counters, if the kernel takes it as it is.
-fn load(kernel: &Kernel, entry: &Entry) -> Result<Counted, Outcome> {
-    let rejected = |why: &dyn std::fmt::Display| Outcome::Rejected(why.to_string());
-    let data = std::fs::read(&entry.object).map_err(|e| rejected(&e))?;
-    let object = Object::parse(&data).map_err(|e| rejected(&e))?;
+/// Replays a witness, with answers in place of calls only where it has to be.
+fn replay_witness(
+    kernel: &Kernel,
+    object: &Object,
+    number: usize,
+    guarantee: &Guarantee,
+) -> Outcome {
+    let with = |answers: &[Answer]| match kernel.load_counted(object, number, answers) {
+        Ok(counted) => compare(kernel, &counted, guarantee).unwrap_or_else(|outcome| outcome),
+        Err(why) => Outcome::NotRun(why.to_string()),
+    };
+    let outcome = with(&[]);
+    let answers = witness::answers(&guarantee.witness);
+    if !matches!(outcome, Outcome::Open { .. }) || answers.is_empty() {
+        return outcome;
+    }
+    match with(&answers) {
+        Outcome::Replayed => {
+            let helpers: BTreeSet<String> = answers.into_iter().map(|a| a.helper).collect();
+            Outcome::Answered(helpers.into_iter().collect())
+        }
+        different @ Outcome::Different(_) => different,
+        _ => outcome,
+    }
+}
+
+/// How some packet takes more instructions than the guarantee says, if one of those tried does:
+/// with the maps as they are at the start, and then with the content of the witness.
+fn exceeding(
+    kernel: &Kernel,
+    object: &Object,
+    number: usize,
+    surveyed: &Surveyed,
+) -> Result<Option<String>, String> {
+    let Some(most) = surveyed.most() else { return Ok(None) };
+    let counted = kernel.load_counted(object, number, &[]).map_err(|e| e.to_string())?;
+    let witness = match surveyed {
+        Surveyed::Guarantee(guarantee) => Some(&guarantee.witness),
+        _ => None,
+    };
+    let packets = packets(witness.map(|witness| witness::bytes(&witness["packet"])));
+    let mut _installed = None;
+    for content in [None, witness] {
+        if let Some(content) = content {
+            let installed = witness::install(counted.loaded(), content);
+            _installed = Some(installed.map_err(|e| e.to_string())?);
+        }
+        for packet in &packets {
+            let run = counted.run(packet, &Context::default());
+            let (_, executed) = run.map_err(|e| e.to_string())?;
+            if executed > most {
+                let packet: String = packet.iter().map(|byte| format!("{byte:02x}")).collect();
+                return Ok(Some(format!("{executed} instructions, more than {most}: {packet}")));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The object of a program, and its number there.
+fn read(entry: &Entry) -> Result<(Object, usize), String> {
+    let data = std::fs::read(&entry.object).map_err(|e| e.to_string())?;
+    let object = Object::parse(&data).map_err(|e| e.to_string())?;
     let named =
         |p: &slowpath_bpf::ProgramEntry| p.name == entry.program && p.section == entry.section;
-    let number = object.programs.iter().position(named);
-    let number = number.ok_or_else(|| rejected(&"there is no such program"))?;
-    kernel.load(&object, number).map_err(|e| rejected(&e))?;
-    kernel.load_counted(&object, number).map_err(|e| Outcome::NotRun(e.to_string()))
+    let number = object.programs.iter().position(named).ok_or("there is no such program")?;
+    Ok((object, number))
 }
 
 /// Makes everything as the witness says, and runs its packet.

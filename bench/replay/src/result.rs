@@ -19,8 +19,8 @@ pub struct Entry {
 pub enum Surveyed {
     /// There is no guarantee.
     Refused,
-    /// A guarantee whose path is not known to be satisfiable.
-    Bound,
+    /// So many instructions at most, if that was reached, without a packet that takes them.
+    Bound(Option<u64>),
     /// A guarantee with a witness.
     Guarantee(Guarantee),
 }
@@ -33,6 +33,17 @@ pub struct Guarantee {
     /// Where it depends on something, on what.
     pub assumptions: Vec<String>,
     pub witness: Value,
+}
+
+impl Surveyed {
+    /// No packet takes more instructions.
+    pub fn most(&self) -> Option<u64> {
+        match self {
+            Surveyed::Refused => None,
+            Surveyed::Bound(most) => *most,
+            Surveyed::Guarantee(guarantee) => Some(guarantee.instructions),
+        }
+    }
 }
 
 pub fn manifest(file: &Path) -> Result<Vec<Entry>, String> {
@@ -50,11 +61,11 @@ pub fn read(file: &Path) -> Surveyed {
     let Some(instructions) = guarantee["counts"]["instructions"].as_u64() else {
         let error = result["error"].as_str().unwrap_or("no result");
         let too_early = error.starts_with("deadline while");
-        return if too_early { Surveyed::Bound } else { Surveyed::Refused };
+        return if too_early { Surveyed::Bound(None) } else { Surveyed::Refused };
     };
     let witness = &result["paths"][0]["witness"];
     if guarantee["verdict"] == "bound" || witness.is_null() {
-        return Surveyed::Bound;
+        return Surveyed::Bound(Some(instructions));
     }
     let assumptions = result["assumptions"].as_array().into_iter().flatten();
     let assumptions = assumptions.filter_map(|text| text.as_str().map(str::to_owned)).collect();

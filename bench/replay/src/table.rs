@@ -12,13 +12,14 @@ fn answer(surveyed: &Surveyed) -> &'static str {
     match surveyed {
         Surveyed::Guarantee(Guarantee { assumptions, .. }) if assumptions.is_empty() => "exact",
         Surveyed::Guarantee(_) => "conditional",
-        Surveyed::Bound => "bounds",
+        Surveyed::Bound(_) => "bounds",
         Surveyed::Refused => "refused",
     }
 }
 
 const ANSWERS: [&str; 4] = ["exact", "conditional", "bounds", "refused"];
-const OUTCOMES: [&str; 6] = ["replayed", "open", "no witness", "not run", "rejected", "DIFFERENT"];
+const OUTCOMES: [&str; 7] =
+    ["replayed", "answered", "open", "no witness", "not run", "rejected", "DIFFERENT"];
 
 /// All tables.
 pub fn markdown(rows: &[Row]) -> String {
@@ -42,6 +43,11 @@ pub fn markdown(rows: &[Row]) -> String {
         Outcome::Open { on, .. } => on.clone(),
         _ => Vec::new(),
     };
+    let answered = |outcome: &Outcome| match outcome {
+        Outcome::Answered(on) => on.clone(),
+        _ => Vec::new(),
+    };
+    text.push_str(&reasons("answered in place of the kernel", rows, &answered));
     text.push_str(&reasons("open because of", rows, &open));
     let rejected = |outcome: &Outcome| match outcome {
         Outcome::Rejected(why) => vec![general(why)],

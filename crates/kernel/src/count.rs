@@ -5,12 +5,14 @@
 //! The counter is a map of its own behind those of the object. What calls take besides the
 //! instructions of the program is not counted; functions that helpers call back are.
 
+mod answers;
 mod free;
 mod registers;
 mod rewrite;
 #[cfg(test)]
 mod tests;
 
+pub use answers::Answer;
 use slowpath_bpf::{BpfProgram, MapDef, MapKind};
 
 use crate::context::Context;
@@ -71,8 +73,13 @@ pub(crate) fn counter() -> MapDef {
     }
 }
 
-/// The program with additions to the counter, which is the map with this number.
-pub(crate) fn counting(program: &BpfProgram, counter: u32) -> Result<BpfProgram, LoadError> {
-    rewrite::counting(program, counter)
+/// The program with additions to the counter, which is the map with this number, and with answers in
+/// place of calls.
+pub(crate) fn counting(
+    program: &BpfProgram,
+    counter: u32,
+    answers: &[Answer],
+) -> Result<BpfProgram, LoadError> {
+    rewrite::counting(program, counter, answers)
         .map_err(|why| LoadError::NotCounted { program: program.name.clone(), why })
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width, encode};
 use slowpath_bpf::{Btf, MapDef, Object, SlotRef};
 
-use crate::count::{self, Counted};
+use crate::count::{self, Answer, Counted};
 use crate::error::{LoadError, MapError, Unavailable};
 use crate::loaded::{self, Loaded};
 use crate::program::Types;
@@ -95,12 +95,19 @@ impl Kernel {
         Ok(Loaded::new(program, BTreeMap::new(), BTreeMap::new()))
     }
 
-    /// [`Kernel::load`], with all programs counting their instructions.
-    pub fn load_counted(&self, object: &Object, program: usize) -> Result<Counted, LoadError> {
+    /// [`Kernel::load`], with all programs counting their instructions, and calls of the program
+    /// itself answered as these say.
+    pub fn load_counted(
+        &self,
+        object: &Object,
+        program: usize,
+        answers: &[Answer],
+    ) -> Result<Counted, LoadError> {
         let mut reachable = collect::collect(object, program, &|| self.types())?;
         let number = object.maps.len();
-        for linked in reachable.programs.values_mut() {
-            *linked = count::counting(linked, number as u32)?;
+        for (&of, linked) in &mut reachable.programs {
+            let answers = if of == program { answers } else { &[] };
+            *linked = count::counting(linked, number as u32, answers)?;
         }
         let counter = count::counter();
         let loaded = self.load_reachable(object, program, reachable, Some((number, &counter)))?;

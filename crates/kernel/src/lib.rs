@@ -26,7 +26,7 @@ mod tests;
 pub mod witness;
 
 pub use context::Context;
-pub use count::Counted;
+pub use count::{Answer, Counted};
 pub use error::{InstallError, LoadError, MapError, RunError, Unavailable};
 pub use kernel::Kernel;
 pub use loaded::{Loaded, TestRun};

@@ -5,9 +5,12 @@
 //! behind entries of maps that redirect. Reading JSON that says something else than a
 //! witness is no error: what is not understood is left out, and the run shows it.
 
+mod answers;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsRawFd, OwnedFd};
 
+pub use answers::answers;
 use serde_json::Value;
 use slowpath_bpf::{MapDef, MapKind};
 

@@ -7,16 +7,21 @@ use slowpath_bpf::insn::{
     AluOp, AtomicOp, Call, Imm64, Insn, Register, Size, Source, TAIL_CALL, Width,
 };
 
+use super::answers::{Answer, replacement};
 use super::free::{Before, before};
 
 /// Deepest place of a stack frame.
 const DEEPEST: i16 = -512;
 
-/// The program with additions to the counter.
+/// The program with additions to the counter, and answers in place of calls.
 ///
 /// # Errors
 /// Why there is no room for them, in a few words.
-pub fn counting(program: &BpfProgram, counter: u32) -> Result<BpfProgram, &'static str> {
+pub fn counting(
+    program: &BpfProgram,
+    counter: u32,
+    answers: &[Answer],
+) -> Result<BpfProgram, &'static str> {
     let starts = starts(program);
     let before = before(program);
     let mut added = BTreeMap::new();
@@ -26,7 +31,11 @@ pub fn counting(program: &BpfProgram, counter: u32) -> Result<BpfProgram, &'stat
         let count = (start..end).filter(|&slot| program.insns[slot] != Insn::SecondSlot).count();
         added.insert(at, scratch.addition(counter, count as i32));
     }
-    moved(program, &added)
+    let mut replaced = BTreeMap::new();
+    for answer in answers {
+        replaced.insert(answer.instruction, replacement(program, answer)?);
+    }
+    moved(program, &added, &replaced)
 }
 
 /// First slots of the basic blocks, in order. A tail call that succeeds does not come back.
@@ -147,22 +156,28 @@ fn lowest(program: &BpfProgram, slot: usize) -> i16 {
 
 const FAR: &str = "a jump would be too long";
 
-/// The program with instructions put in front of others, and all jumps and calls as before.
+/// The program with instructions put in front of others and in place of others that lead nowhere,
+/// and all jumps and calls as before.
 fn moved(
     program: &BpfProgram,
     added: &BTreeMap<usize, Vec<Insn>>,
+    replaced: &BTreeMap<usize, Vec<Insn>>,
 ) -> Result<BpfProgram, &'static str> {
     let insns = &program.insns;
     // Where what is put in front of each slot starts.
     let mut new_slots = Vec::with_capacity(insns.len() + 1);
-    let mut shift = 0;
+    let mut next = 0;
     for slot in 0..=insns.len() {
-        new_slots.push(slot + shift);
-        shift += added.get(&slot).map_or(0, Vec::len);
+        new_slots.push(next);
+        next += added.get(&slot).map_or(0, Vec::len) + replaced.get(&slot).map_or(1, Vec::len);
     }
     let mut result = BpfProgram { insns: Vec::new(), lines: Vec::new(), ..program.clone() };
     for (slot, insn) in insns.iter().enumerate() {
         result.insns.extend(added.get(&slot).into_iter().flatten());
+        if let Some(instead) = replaced.get(&slot) {
+            result.insns.extend(instead);
+            continue;
+        }
         let here = result.insns.len() as i64 + 1;
         let to = |target: Option<usize>| {
             let target = target.and_then(|target| new_slots.get(target)).ok_or(FAR)?;

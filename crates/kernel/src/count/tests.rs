@@ -4,6 +4,7 @@
 use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, Width};
 use slowpath_bpf::{BpfProgram, ProgramKind, Subprogram};
 
+use super::Answer;
 use super::rewrite::counting;
 
 const COUNTER: u32 = 7;
@@ -69,7 +70,7 @@ fn every_block_counts_its_instructions_and_jumps_lead_to_its_addition() {
     let wide = Insn::LoadImm64 { dst: register(1), value: Imm64::Value(1) };
     let insns = vec![set(0, 2), set(6, 3), branch(2), add(0, 6), branch(-3), wide];
     let insns = [insns, vec![Insn::SecondSlot, set(0, 2), Insn::Exit]].concat();
-    let counted = counting(&program(insns.clone()), COUNTER).expect("there is room").insns;
+    let counted = counting(&program(insns.clone()), COUNTER, &[]).expect("there is room").insns;
     let added = additions(&counted);
     let counts: Vec<i32> = added.iter().map(|(_, count)| *count).collect();
     // The first two instructions; the head of the loop; its body; what is behind it.
@@ -91,7 +92,7 @@ fn crowded(deepest: i16) -> BpfProgram {
 
 #[test]
 fn registers_that_are_read_later_are_saved_below_the_stack_in_use() {
-    let counted = counting(&crowded(-24), COUNTER).expect("there is room").insns;
+    let counted = counting(&crowded(-24), COUNTER, &[]).expect("there is room").insns;
     let saves =
         |insn: &&Insn| matches!(insn, Insn::Store { base: Register::FRAME, offset: -40 | -32, .. });
     let restores =
@@ -109,9 +110,36 @@ fn a_block_that_needs_all_registers_has_no_room_on_a_full_stack() {
     let mut full = crowded(-512);
     let at = full.insns.iter().position(|insn| matches!(insn, Insn::Branch { .. })).expect("one");
     full.insns.insert(at, branch(0));
-    let refused = counting(&full, COUNTER).expect_err("there is no room");
+    let refused = counting(&full, COUNTER, &[]).expect_err("there is no room");
     assert_eq!(refused, "there is no register and no room on the stack");
     let mut room = crowded(-496);
     room.insns.insert(at, branch(0));
-    assert!(counting(&room, COUNTER).is_ok());
+    assert!(counting(&room, COUNTER, &[]).is_ok());
+}
+
+#[test]
+fn an_answer_takes_the_place_of_its_call() {
+    let time = Insn::Call(Call::Helper(5));
+    let insns = vec![branch(1), time, set(0, 2), Insn::Exit];
+    let answer = |instruction, helper: &str| Answer {
+        instruction,
+        helper: helper.to_owned(),
+        result: 77,
+        writes: Vec::new(),
+    };
+    let program = program(insns);
+    let given = [answer(1, "bpf_ktime_get_ns")];
+    let counted = counting(&program, COUNTER, &given).expect("there is room").insns;
+    assert!(!counted.contains(&time));
+    let value = Insn::LoadImm64 { dst: register(0), value: Imm64::Value(77) };
+    assert!(counted.contains(&value));
+    let added = additions(&counted);
+    let counts: Vec<i32> = added.iter().map(|(_, count)| *count).collect();
+    assert_eq!(counts, [1, 1, 2]);
+    let targets: Vec<usize> =
+        (0..counted.len()).filter_map(|slot| counted[slot].jump_target(slot)).collect();
+    assert_eq!(targets, [added[2].0]);
+    for wrong in [answer(1, "bpf_get_prandom_u32"), answer(2, "bpf_ktime_get_ns")] {
+        assert!(counting(&program, COUNTER, &[wrong]).is_err());
+    }
 }

@@ -1,0 +1,107 @@
+//! The answers of calls that a witness tells, as far as they can be given to a program.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use slowpath_bpf::errno_name;
+
+use crate::count::Answer;
+
+/// Clocks, and what else returns a number that nothing determines.
+const NUMBERS: [&str; 6] = [
+    "bpf_ktime_get_ns",
+    "bpf_ktime_get_boot_ns",
+    "bpf_ktime_get_coarse_ns",
+    "bpf_ktime_get_tai_ns",
+    "bpf_get_prandom_u32",
+    "bpf_get_numa_node_id",
+];
+/// Place of the device in `struct bpf_fib_lookup`, the second argument.
+const IFINDEX: (u8, i16) = (2, 8);
+/// What a full ring buffer has for who wants to write.
+const EAGAIN: u64 = 11;
+/// The greatest error that helpers return.
+const MAX_ERRNO: u64 = 4095;
+
+/// What the calls of a path are to answer, where it depends on that: clocks, random numbers,
+/// routes, and updates that find no room. A call that answers differently each time is left to the
+/// kernel, and so are all others.
+pub fn answers(witness: &Value) -> Vec<Answer> {
+    let mut jiffies = started(witness);
+    let mut known: BTreeMap<usize, Vec<Answer>> = BTreeMap::new();
+    for unknown in witness["unknowns"].as_array().into_iter().flatten() {
+        let told = told(unknown, &mut jiffies);
+        let Some((instruction, change)) = told else { continue };
+        let of_call = known.entry(instruction).or_default();
+        let answer = Answer {
+            instruction,
+            helper: unknown["call"].as_str().unwrap_or_default().to_owned(),
+            result: 0,
+            writes: Vec::new(),
+        };
+        match (change, of_call.last_mut()) {
+            // The results of one call follow each other.
+            (Change::Code(code), Some(last)) if last.result == 0 => last.result = code,
+            (Change::Device(device), Some(last)) => {
+                last.writes.push((IFINDEX.0, IFINDEX.1, device));
+            }
+            (Change::Code(_) | Change::Device(_), _) => {}
+            (Change::Result(result), _) => of_call.push(Answer { result, ..answer }),
+        }
+    }
+    let same = |answers: Vec<Answer>| {
+        let all_same = answers.windows(2).all(|two| two[0] == two[1]);
+        answers.into_iter().next().filter(|_| all_same)
+    };
+    known.into_values().filter_map(same).collect()
+}
+
+/// A part of an answer.
+enum Change {
+    /// What the call returns.
+    Result(u64),
+    /// What it returns if that is no error.
+    Code(u64),
+    /// The device that it finds.
+    Device(u32),
+}
+
+/// What one line of a witness says about which call.
+fn told(unknown: &Value, jiffies: &mut u64) -> Option<(usize, Change)> {
+    let instruction = usize::try_from(unknown["instruction"].as_u64()?).ok()?;
+    let (call, result) = (unknown["call"].as_str()?, unknown["result"].as_str()?);
+    let value = unknown["value"].as_u64()?;
+    let change = match (call, result) {
+        ("bpf_jiffies64", _) => {
+            *jiffies = jiffies.wrapping_add(value);
+            Change::Result(*jiffies)
+        }
+        ("bpf_fib_lookup", "return value, if it is an error") => Change::Result(negative(value)),
+        ("bpf_fib_lookup", "return value, if it is no error") => Change::Code(value),
+        ("bpf_fib_lookup", "params->ifindex") => Change::Device(u32::try_from(value).ok()?),
+        ("bpf_ringbuf_reserve", _) if unknown["meaning"] == "no" => Change::Result(0),
+        ("bpf_ringbuf_output", _) if unknown["meaning"] == "no" => Change::Result(negative(EAGAIN)),
+        ("bpf_map_update_elem", _) => Change::Result(failed(unknown["meaning"].as_str()?)?),
+        (call, "return value") if NUMBERS.contains(&call) => Change::Result(value),
+        _ => return None,
+    };
+    Some((instruction, change))
+}
+
+/// The error in `no: -ENAME`.
+fn failed(meaning: &str) -> Option<u64> {
+    let error = meaning.strip_prefix("no: -")?;
+    (1..=MAX_ERRNO).find(|&number| errno_name(number) == Some(error)).map(negative)
+}
+
+/// An error as helpers return it; 0 for none.
+fn negative(error: u64) -> u64 {
+    error.wrapping_neg()
+}
+
+/// What `bpf_jiffies64` returns before the program starts.
+fn started(witness: &Value) -> u64 {
+    let mut given = witness["environment"].as_array().into_iter().flatten();
+    let start = given.find(|given| given["name"] == "bpf_jiffies64 at the start");
+    start.and_then(|given| given["value"].as_u64()).unwrap_or(0)
+}
