@@ -1,5 +1,8 @@
 //! One witness in the kernel.
 
+#[cfg(test)]
+mod tests;
+
 use crate::outcome::Outcome;
 use crate::packets::packets;
 use crate::result::{Entry, Guarantee, Surveyed};
@@ -67,18 +70,14 @@ fn exceeding(
     surveyed: &Surveyed,
 ) -> Result<Option<String>, String> {
     let Some(most) = surveyed.most() else { return Ok(None) };
-    let counted = kernel.load_counted(object, number, &[]).map_err(|e| e.to_string())?;
     let witness = match surveyed {
         Surveyed::Guarantee(guarantee) => Some(&guarantee.witness),
         _ => None,
     };
     let packets = packets(witness.map(|witness| witness::bytes(&witness["packet"])));
-    let mut _installed = None;
-    for content in [None, witness] {
-        if let Some(content) = content {
-            let installed = witness::install(counted.loaded(), content);
-            _installed = Some(installed.map_err(|e| e.to_string())?);
-        }
+    for content in [Some(&Value::Null), witness].into_iter().flatten() {
+        let counted = kernel.load_counted(object, number, &[]).map_err(|e| e.to_string())?;
+        let _installed = witness::install(counted.loaded(), content).map_err(|e| e.to_string())?;
         for packet in &packets {
             let run = counted.run(packet, &Context::default());
             let (_, executed) = run.map_err(|e| e.to_string())?;

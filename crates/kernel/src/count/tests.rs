@@ -1,7 +1,7 @@
 //! Where additions go, and what they leave as it is. That the sum is right, the kernel says in
 //! `tests/counts.rs`.
 
-use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, Width};
+use slowpath_bpf::insn::{AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width};
 use slowpath_bpf::{BpfProgram, ProgramKind, Subprogram};
 
 use super::Answer;

@@ -1,5 +1,8 @@
 //! The answers of calls that a witness tells, as far as they can be given to a program.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
