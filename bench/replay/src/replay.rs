@@ -42,7 +42,7 @@ fn replay_witness(
     number: usize,
     guarantee: &Guarantee,
 ) -> Outcome {
-    let with = |answers: &[Answer]| match kernel.load_counted(object, number, answers) {
+    let with = |answers: &[Answer]| match kernel.load_answered(object, number, answers) {
         Ok(counted) => compare(kernel, &counted, guarantee).unwrap_or_else(|outcome| outcome),
         Err(why) => Outcome::NotRun(why.to_string()),
     };
@@ -76,7 +76,7 @@ fn exceeding(
     };
     let packets = packets(witness.map(|witness| witness::bytes(&witness["packet"])));
     for content in [Some(&Value::Null), witness].into_iter().flatten() {
-        let counted = kernel.load_counted(object, number, &[]).map_err(|e| e.to_string())?;
+        let counted = kernel.load_counted(object, number).map_err(|e| e.to_string())?;
         let _installed = witness::install(counted.loaded(), content).map_err(|e| e.to_string())?;
         for packet in &packets {
             let run = counted.run(packet, &Context::default());

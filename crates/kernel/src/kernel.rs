@@ -95,9 +95,13 @@ impl Kernel {
         Ok(Loaded::new(program, BTreeMap::new(), BTreeMap::new()))
     }
 
-    /// [`Kernel::load`], with all programs counting their instructions, and calls of the program
-    /// itself answered as these say.
-    pub fn load_counted(
+    /// [`Kernel::load`], with all programs counting their instructions.
+    pub fn load_counted(&self, object: &Object, program: usize) -> Result<Counted, LoadError> {
+        self.load_answered(object, program, &[])
+    }
+
+    /// [`Kernel::load_counted`], with calls of the program itself answered as these say.
+    pub fn load_answered(
         &self,
         object: &Object,
         program: usize,

@@ -23,7 +23,7 @@ fn check(kernel: &Kernel, object: &Object, number: usize) -> Result<usize, Strin
     let packets = packets();
     for (kind, packet) in &packets {
         // Each with the maps as they are at the start.
-        let counted = kernel.load_counted(object, number, &[]).map_err(|e| e.to_string())?;
+        let counted = kernel.load_counted(object, number).map_err(|e| e.to_string())?;
         let (run, count) = counted.run(packet, &Context::default()).map_err(|e| e.to_string())?;
         let mut twin = Twin::of(kernel, object, number, lifted.clone())?;
         let interpreted = twin.compare(packet).map_err(|e| format!("{kind}: {e}"))?;

@@ -62,7 +62,7 @@ struct Tally {
 /// answer is put into the program.
 fn count(kernel: &Kernel, object: &Object, program: usize, witness: &Value) -> Result<u64, String> {
     let counted =
-        kernel.load_counted(object, program, &answers(witness)).map_err(|e| e.to_string())?;
+        kernel.load_answered(object, program, &answers(witness)).map_err(|e| e.to_string())?;
     let installed = install(counted.loaded(), witness).map_err(|e| e.to_string())?;
     let run = counted.run(&bytes(&witness["packet"]), &context(witness));
     drop(installed);
