@@ -47,7 +47,8 @@ pub fn packets(witness: Option<Vec<u8>>) -> Vec<Vec<u8>> {
     while packets.len() < COUNT {
         // Every second is like the witness.
         let last = seeds.len() - 1;
-        let of = if like && packets.len() % 2 == 0 { last } else { numbers.below(last + 1) };
+        let of =
+            if like && packets.len().is_multiple_of(2) { last } else { numbers.below(last + 1) };
         let mut packet = seeds[of].clone();
         for _ in 0..=numbers.below(6) {
             let at = numbers.below(packet.len());
