@@ -15,7 +15,10 @@ fn unknown(instruction: u64, call: &str, result: &str, value: u64, meaning: &str
     })
 }
 
-fn of(unknowns: &[Value], environment: &Value) -> Vec<(usize, i64, Vec<(u8, i16, u32)>)> {
+/// Instruction, result and what is written.
+type Told = (usize, i64, Vec<(u8, i16, u32)>);
+
+fn of(unknowns: &[Value], environment: &Value) -> Vec<Told> {
     let witness = json!({ "unknowns": unknowns, "environment": environment });
     let told = |answer: Answer| (answer.instruction, answer.result as i64, answer.writes);
     answers(&witness).into_iter().map(told).collect()
