@@ -6,8 +6,8 @@ mod support;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rand::RngExt;
 use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 use slowpath_bpf::Object;
 use slowpath_bpf::insn::{Call, Insn, helper_name};
 use slowpath_bpf::lift::{LiftOptions, lift, support_matrix};
@@ -16,6 +16,7 @@ use slowpath_oracle::Oracle;
 use support::contents::Entry;
 use support::pin::on_every_cpu;
 use support::twin::Twin;
+use support::words::{Compared, Words};
 use support::{kernel, object, path};
 
 /// Packets for each program.
@@ -87,39 +88,12 @@ fn fill(twin: &mut Twin, rng: &mut StdRng) -> Result<(), String> {
     Ok(())
 }
 
+const WORDS: Words = Words { packets: PACKETS, epoch: EPOCH, packet, fill };
+
 fn agree(kernel: &Kernel, object: &Object, number: usize) -> Result<(), String> {
-    let lifted = Twin::lifted(kernel, object, number)?;
-    let mut rng = StdRng::seed_from_u64(number as u64);
-    let (mut covered, mut compared) = (BTreeSet::new(), 0);
-    for epoch in 0..PACKETS / EPOCH {
-        let mut twin = Twin::of(kernel, object, number, lifted.clone())?;
-        if epoch > 0 {
-            fill(&mut twin, &mut rng)?;
-        }
-        for _ in 0..EPOCH {
-            let packet = packet(&mut rng);
-            let arguments: Vec<String> = packet
-                .chunks(8)
-                .take(8)
-                .map(|word| {
-                    let mut bytes = [0; 8];
-                    bytes[..word.len()].copy_from_slice(word);
-                    format!("{:#x}", u64::from_le_bytes(bytes))
-                })
-                .collect();
-            let run = twin.compare(&packet).map_err(|fault| {
-                format!("{} bytes, {}: {fault}", packet.len(), arguments.join(" "))
-            })?;
-            covered.extend(run.path.iter().map(|taken| taken.block));
-            compared += 1;
-        }
-        if let Some(fault) = twin.differing_maps().first() {
-            return Err(format!("after epoch {epoch}: {fault}"));
-        }
-    }
-    let blocks = lifted.program.blocks.len();
-    eprintln!("{}: {} of {blocks} blocks", object.programs[number].name, covered.len());
-    Oracle::Kernel.compared(compared, "packets through helpers");
+    let Compared { packets, covered, blocks } = WORDS.compare(kernel, object, number)?;
+    eprintln!("{}: {covered} of {blocks} blocks", object.programs[number].name);
+    Oracle::Kernel.compared(packets, "packets through helpers");
     Ok(())
 }
 

@@ -3,15 +3,13 @@
 
 mod support;
 
-use std::collections::BTreeSet;
-
+use rand::RngExt;
 use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
 use support::pin::pin;
-use support::twin::Twin;
+use support::words::{Compared, Words};
 use support::{kernel, object, path};
 
 /// Sequences for each program.
@@ -43,29 +41,12 @@ fn packet(rng: &mut StdRng) -> Vec<u8> {
     packet
 }
 
+const WORDS: Words = Words { packets: SEQUENCES, epoch: EPOCH, packet, fill: |_, _| Ok(()) };
+
 fn agree(kernel: &Kernel, object: &Object, number: usize) -> Result<(), String> {
-    let lifted = Twin::lifted(kernel, object, number)?;
-    let mut rng = StdRng::seed_from_u64(number as u64);
-    let (mut covered, mut compared) = (BTreeSet::new(), 0);
-    for _ in 0..SEQUENCES / EPOCH {
-        let mut twin = Twin::of(kernel, object, number, lifted.clone())?;
-        for _ in 0..EPOCH {
-            let packet = packet(&mut rng);
-            let words = packet.chunks_exact(8).take(8).map(|word| {
-                let word: [u8; 8] = word.try_into().expect("eight bytes");
-                format!("{:#x}", u64::from_le_bytes(word))
-            });
-            let words: Vec<String> = words.collect();
-            let run = twin
-                .compare(&packet)
-                .map_err(|fault| format!("{} bytes, {}: {fault}", packet.len(), words.join(" ")))?;
-            covered.extend(run.path.iter().map(|taken| taken.block));
-            compared += 1;
-        }
-    }
-    let blocks = lifted.program.blocks.len();
-    assert!(2 * covered.len() > blocks, "only {} of {blocks} blocks were run", covered.len());
-    Oracle::Kernel.compared(compared, "packets that choose calls");
+    let Compared { packets, covered, blocks } = WORDS.compare(kernel, object, number)?;
+    assert!(2 * covered > blocks, "only {covered} of {blocks} blocks were run");
+    Oracle::Kernel.compared(packets, "packets that choose calls");
     Ok(())
 }
 

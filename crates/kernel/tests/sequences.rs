@@ -4,6 +4,8 @@
 
 mod support;
 
+use std::time::{Duration, Instant};
+
 use slowpath_generate::sequence::{Sequence, Sequences};
 use slowpath_kernel::Kernel;
 use support::kernel;
@@ -15,8 +17,10 @@ use support::tally::{Class, Tally, setting};
 const PROGRAMS: u64 = 1000;
 /// Of so many programs, one gets a bound.
 const BOUND_EVERY: u64 = 2;
-/// Most steps of shrinking.
+/// Most steps of shrinking, and the longest that it may take: where nothing fits what the kernel did,
+/// every choice is tried each time.
 const SHRINKING: usize = 150;
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The smallest program with the same kind of fault that shrinking finds, and its fault.
 fn smallest(kernel: &Kernel, sequences: &Sequences, seed: u64, class: Class) -> String {
@@ -27,8 +31,9 @@ fn smallest(kernel: &Kernel, sequences: &Sequences, seed: u64, class: Class) -> 
     };
     let mut least = fault(&tree.current()).map(|fault| (tree.current(), fault));
     let mut on = tree.simplify();
+    let start = Instant::now();
     for _ in 0..SHRINKING {
-        if !on {
+        if !on || start.elapsed() > PATIENCE {
             break;
         }
         let sequence = tree.current();

@@ -3,40 +3,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
-struct input {
-	__u64 w[8];
-};
-
-struct results {
-	__u64 w[16];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct results);
-} out SEC(".maps");
-
-static __always_inline void put(int n, __u64 value)
-{
-	__u32 zero = 0;
-	struct results *results = bpf_map_lookup_elem(&out, &zero);
-
-	if (results)
-		results->w[n] = value;
-}
-
-/* A copy of the words: calls move the packet. */
-static __always_inline int arguments(struct xdp_md *ctx, struct input *in)
-{
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-
-	if (data + sizeof(*in) > end)
-		return -1;
-	*in = *(struct input *)data;
-	return 0;
-}
+#include "words.h"
 
 /* Writes at the start of the packet and of its metadata. */
 static __always_inline void mark(struct xdp_md *ctx, __u64 value)
@@ -138,17 +105,6 @@ SEC("xdp") int tail_and_back(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
-#define PROGRAM(name)                                                                              \
-	static __always_inline int name##_body(struct xdp_md *ctx, __u64 *w);                      \
-	SEC("xdp") int name(struct xdp_md *ctx)                                                    \
-	{                                                                                          \
-		struct input in;                                                                   \
-		if (arguments(ctx, &in))                                                           \
-			return XDP_DROP;                                                           \
-		return name##_body(ctx, in.w);                                                     \
-	}                                                                                          \
-	static __always_inline int name##_body(struct xdp_md *ctx, __u64 *w)
-
 /* --- sizes that the packet says -------------------------------------------------------------------- */
 
 /* A number up to `most` that the compiler cannot take apart. */
@@ -209,7 +165,7 @@ PROGRAM(routes)
 {
 	struct bpf_fib_lookup fib;
 	__u32 flags = w[5] & 0x40 ? w[5] & 0x7f : w[5] & 0x80 ? w[5] : w[5] & 0x3f;
-	int bytes = sizeof(fib) - (w[6] >> 8 & 3 ? 0 : 4);
+	int bytes = sizeof(fib) - (w[6] >> 32 & 3 ? 0 : 4);
 
 	__builtin_memset(&fib, 0x11, sizeof(fib));
 	fib.family = w[0] & 3 ? 2 + 8 * (w[0] & 1) : w[0] >> 8;
@@ -248,6 +204,16 @@ PROGRAM(too_long)
 	mtu = 77;
 	put(2, bpf_check_mtu(ctx, 12345 + (w[0] & 1), &mtu, 0, 0));
 	put(3, mtu);
+	return XDP_PASS;
+}
+
+/* Any length that is given and any difference, for the device that the packet comes from. */
+PROGRAM(as_long_as_possible)
+{
+	__u32 mtu = w[3];
+
+	put(0, bpf_check_mtu(ctx, 0, &mtu, (__s32)w[1], 0));
+	put(1, mtu);
 	return XDP_PASS;
 }
 

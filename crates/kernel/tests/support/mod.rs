@@ -14,6 +14,7 @@ pub mod sequences;
 pub mod tally;
 pub mod twin;
 pub mod witness;
+pub mod words;
 
 use std::path::{Path, PathBuf};
 

@@ -350,7 +350,7 @@ impl Twin {
                     if few.contains(&at) {
                         next.truncate(at + 1);
                     }
-                    if seen.insert(next.clone()) {
+                    if pending.len() < most && seen.insert(next.clone()) {
                         let tried = seen.len();
                         let order = if self.path_bytes > 0 { usize::MAX - tried } else { tried };
                         pending.push((promise, order, next, Some(at)));

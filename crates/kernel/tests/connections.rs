@@ -1,0 +1,53 @@
+//! Kernel functions in the kernel and in the concrete interpreter: those for connections, as far as
+//! the running kernel has them.
+//!
+//! Test runs cannot reach the others. `bpf_xdp_metadata_rx_timestamp`, `_rx_hash` and `_rx_vlan_tag`
+//! are for programs that are bound to a device (`fixup_kfunc_call` of `kernel/bpf/verifier.c`, by way
+//! of `bpf_dev_bound_kfunc_check`), and `bpf_prog_test_run_xdp` of `net/bpf/test_run.c` refuses each
+//! of those with -EINVAL. `bpf_xdp_flow_lookup` is part of the module of flow tables
+//! (`nf_flow_table_bpf.c`), whose types the kernel's own do not tell.
+
+mod support;
+
+use rand::RngExt;
+use rand::rngs::StdRng;
+use slowpath_kernel::{Kernel, LoadError};
+use slowpath_oracle::Oracle;
+use support::pin::pin;
+use support::words::Words;
+use support::{kernel, object, path};
+
+/// Packets for each program.
+const PACKETS: usize = 600;
+
+/// Small words, so that connections and mistakes meet often.
+fn packet(rng: &mut StdRng) -> Vec<u8> {
+    let word = |rng: &mut StdRng| u64::from(rng.random::<u16>());
+    (0..8).flat_map(|_| word(rng).to_le_bytes()).collect()
+}
+
+const WORDS: Words = Words { packets: PACKETS, epoch: PACKETS / 4, packet, fill: |_, _| Ok(()) };
+
+/// Whether the kernel can be asked about connections.
+fn has_connections(kernel: &Kernel) -> bool {
+    let object = object(&path("tests/objects/conntrack.bpf.o"));
+    !matches!(kernel.load(&object, 0), Err(LoadError::NoKernelFunction { .. }))
+}
+
+#[test]
+fn kernel_and_interpreter_agree_on_connections() {
+    let Some(kernel) = kernel() else { return };
+    if !has_connections(&kernel) {
+        eprintln!("this kernel has no functions for connections (CONFIG_NF_CONNTRACK)");
+        return;
+    }
+    pin(0);
+    let object = object(&path("tests/objects/conntrack.bpf.o"));
+    for (number, program) in object.programs.iter().enumerate() {
+        let compared = WORDS.compare(&kernel, &object, number);
+        let compared = compared.unwrap_or_else(|fault| panic!("{}: {fault}", program.name));
+        let (covered, blocks) = (compared.covered, compared.blocks);
+        assert!(2 * covered > blocks, "{}: {covered} of {blocks} blocks", program.name);
+        Oracle::Kernel.compared(compared.packets, "packets through kernel functions");
+    }
+}

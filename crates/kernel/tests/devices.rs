@@ -1,0 +1,73 @@
+//! What `bpf_check_mtu` says about the device that packets of test runs come from: with its MTU and
+//! the length of its header for what the interpreter lets open, nothing is open any more.
+
+mod support;
+
+use slowpath_ir::{Op, Program};
+use slowpath_kernel::Kernel;
+use slowpath_oracle::Oracle;
+use support::twin::Twin;
+use support::{kernel, object, path};
+
+/// `hard_header_len` of the loopback device (`gen_lo_setup` of `drivers/net/loopback.c`).
+const HEADER: u64 = 14;
+
+/// A packet of this length with a difference and a length as arguments.
+fn packet(length: u64, difference: i64, given: u64) -> Vec<u8> {
+    let mut packet = vec![0; length as usize];
+    packet[8..16].copy_from_slice(&difference.to_le_bytes());
+    packet[24..32].copy_from_slice(&given.to_le_bytes());
+    packet
+}
+
+/// Of what is open, what is called so is this.
+fn tell(program: &mut Program, name: &str, value: u64) {
+    let mut told = 0;
+    for origin in program.blocks.iter_mut().flat_map(|block| &mut block.ops) {
+        if let Op::Unknown { min, max, draw, .. } = &mut origin.op
+            && program.draws[draw.index()].result == name
+        {
+            (*min, *max, told) = (value, value, told + 1);
+        }
+    }
+    assert!(told > 0, "nothing is called {name}");
+}
+
+/// The MTU that the kernel tells.
+fn mtu(kernel: &Kernel, number: usize) -> Result<u64, String> {
+    let object = object(&path("tests/objects/packet.bpf.o"));
+    let loaded = kernel.load(&object, number).map_err(|e| e.to_string())?;
+    loaded.run(&packet(64, 0, 0), 1).map_err(|e| e.to_string())?;
+    let out = loaded.map("out").and_then(|out| out.lookup(&[0; 4]).ok().flatten());
+    let told = out.and_then(|out| out.get(8..16).map(<[u8]>::to_vec));
+    let told: Option<[u8; 8]> = told.and_then(|told| told.try_into().ok());
+    told.map(u64::from_le_bytes).ok_or_else(|| "nothing was told".to_owned())
+}
+
+#[test]
+fn lengths_around_the_limit_are_told_apart() {
+    let Some(kernel) = kernel() else { return };
+    let object = object(&path("tests/objects/packet.bpf.o"));
+    let number = object.programs.iter().position(|p| p.name == "as_long_as_possible");
+    let number = number.expect("it is there");
+    let mtu = mtu(&kernel, number).expect("the program runs");
+    let mut lifted = Twin::lifted(&kernel, &object, number).expect("is lifted");
+    tell(&mut lifted.program, "mtu_len", mtu);
+    tell(&mut lifted.program, "length of the device's header", HEADER);
+    let mut twin = Twin::of(&kernel, &object, number, lifted).expect("loads");
+    let mut compared = 0;
+    for (length, given) in [(64, 0), (200, 0), (64, 1), (64, 1500), (64, mtu), (64, mtu + 9)] {
+        // The packet's own length has the header in it, a given one has not.
+        let rest = match given {
+            0 => mtu + HEADER - length,
+            _ => mtu.wrapping_sub(given),
+        };
+        for more in [-15, -1, 0, 1, 14] {
+            let packet = packet(length, rest as i64 + more, given);
+            let run = twin.compare(&packet);
+            run.unwrap_or_else(|fault| panic!("{length}, {given}, {more}: {fault}"));
+            compared += 1;
+        }
+    }
+    Oracle::Kernel.compared(compared, "lengths around the MTU");
+}

@@ -1,0 +1,72 @@
+//! Programs that take their arguments from the first words of the packet (`objects/words.h`), on many
+//! packets in the kernel and in the concrete interpreter.
+
+use std::collections::BTreeSet;
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use slowpath_bpf::Object;
+use slowpath_kernel::Kernel;
+
+use super::twin::Twin;
+
+/// How packets and maps of such programs are made.
+pub struct Words {
+    /// Packets for each program.
+    pub packets: usize,
+    /// Packets after which maps start anew.
+    pub epoch: usize,
+    pub packet: fn(&mut StdRng) -> Vec<u8>,
+    /// Puts elements into maps, from the second time on.
+    pub fill: fn(&mut Twin, &mut StdRng) -> Result<(), String>,
+}
+
+/// What was compared.
+pub struct Compared {
+    pub packets: usize,
+    /// Blocks of the program that were run, and all.
+    pub covered: usize,
+    pub blocks: usize,
+}
+
+/// The arguments in a packet.
+fn shown(packet: &[u8]) -> String {
+    let word = |word: &[u8]| {
+        let mut bytes = [0; 8];
+        bytes[..word.len()].copy_from_slice(word);
+        format!("{:#x}", u64::from_le_bytes(bytes))
+    };
+    let words: Vec<String> = packet.chunks(8).take(8).map(word).collect();
+    format!("{} bytes, {}", packet.len(), words.join(" "))
+}
+
+impl Words {
+    /// Runs packets through a program twice.
+    pub fn compare(
+        &self,
+        kernel: &Kernel,
+        object: &Object,
+        number: usize,
+    ) -> Result<Compared, String> {
+        let lifted = Twin::lifted(kernel, object, number)?;
+        let mut rng = StdRng::seed_from_u64(number as u64);
+        let (mut covered, mut packets) = (BTreeSet::new(), 0);
+        for epoch in 0..self.packets / self.epoch {
+            let mut twin = Twin::of(kernel, object, number, lifted.clone())?;
+            if epoch > 0 {
+                (self.fill)(&mut twin, &mut rng)?;
+            }
+            for _ in 0..self.epoch {
+                let packet = (self.packet)(&mut rng);
+                let run = twin.compare(&packet);
+                let run = run.map_err(|fault| format!("{}: {fault}", shown(&packet)))?;
+                covered.extend(run.path.iter().map(|taken| taken.block));
+                packets += 1;
+            }
+            if let Some(fault) = twin.differing_maps().first() {
+                return Err(format!("after epoch {epoch}: {fault}"));
+            }
+        }
+        Ok(Compared { packets, covered: covered.len(), blocks: lifted.program.blocks.len() })
+    }
+}
