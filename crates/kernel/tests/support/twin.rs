@@ -370,15 +370,17 @@ impl Twin {
         if max - min < NAMED {
             return (min + 1..=max).rev().collect();
         }
+        if max == PLACES {
+            // Those of elements that had small numbers at the start.
+            return (0..16).map(|number| (1 << 32) + number).collect();
+        }
         let mut values: BTreeSet<u64> = BTreeSet::from([min + 1, max]);
         if max - min > 1 {
             // Results that the program kept: numbers, or errors.
             for word in self.output().as_chunks::<8>().0 {
                 let word = u64::from_le_bytes(*word);
                 values.extend([word, word.wrapping_neg()]);
-                if max == PLACES {
-                    values.extend((0..16).map(|number| (1 << 32) + number));
-                } else if many {
+                if many {
                     // It may have kept a part.
                     values.extend([8, 16, 32, 40, 48, 56].map(|bits| word << bits));
                 }
