@@ -74,6 +74,7 @@ impl Replay {
             let to = match edge.target {
                 Goal::Block(next) => self.program.block(next).first.0,
                 Goal::Exit(exit) => exit,
+                Goal::Never => continue,
             };
             path.push_str(if taken { "->" } else { "--" });
             path.push_str(&to.to_string());

@@ -9,10 +9,12 @@
 
 mod alu;
 mod arrivals;
+mod cells;
 mod content;
 mod elements;
 mod emit;
 mod error;
+mod eviction;
 mod explore;
 mod frame;
 mod guarantees;
@@ -36,13 +38,16 @@ mod support;
 mod tail_call;
 mod trie;
 mod value;
+mod walks;
 
-pub use content::{EntryValue, MAX_CONTENT_BYTES, MapContent, MapEntry, array_content};
+pub use content::{
+    EntryValue, InnerContent, MAX_CONTENT_BYTES, MapContent, MapEntry, array_content,
+};
 pub use error::LiftError;
 pub use layout::{Bytes, Element, Interned, Layout, PartialValue};
 pub use maps::{Keying, MapLayout};
 pub use registers::{Offset, RegisterValue, Registers};
-pub use room::Room as MapRoom;
+pub use room::{Fill as MapFill, Room as MapRoom};
 pub use support::support_matrix;
 
 use std::collections::BTreeMap;
@@ -191,6 +196,7 @@ pub fn lift(
         entry: BlockId(0),
         packet_length: Some(packet_length),
         assumptions: lifter.assumptions.into_iter().collect(),
+        reliances: lifter.reliances,
     };
     if !options.keeps_dead_operations {
         eliminate_dead_operations(&mut program);

@@ -9,9 +9,9 @@ use numbers::Numbers;
 use rustc_hash::FxHashMap;
 use slowpath_ir::{
     BinaryOp, BlockId, CostEvent, InputId, InputKind, Op, Operand, OriginOp, Program, RegionId,
-    Target, Terminator,
+    RelianceId, Target, Terminator,
 };
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use thiserror::Error;
 
 /// Bytes by region and offset. Runs look up every byte that they touch, so hashing has to be cheap.
@@ -83,6 +83,11 @@ pub struct Run {
     pub interned: HashMap<(u64, u64), u32>,
     /// How many times an [`Op::Unknown`] was executed.
     pub unknowns: usize,
+    /// What it relied on.
+    pub relied: BTreeSet<RelianceId>,
+    /// Whether it ended where no run comes: what it started from contradicts what the device
+    /// guarantees.
+    pub impossible: bool,
 }
 
 /// A run that could not be completed.
@@ -147,6 +152,7 @@ pub fn run_observed(
         bases: vec![None; program.regions.len()],
         numbers: Numbers::new(environment),
         unknowns: 0,
+        relied: BTreeSet::new(),
     };
     for origin in &program.prologue {
         core.step(origin)?;
@@ -177,12 +183,16 @@ pub fn run_observed(
         run.path.push(Taken { block: block_id, edge: index });
         match edge.target {
             Target::Block(next) => block_id = next,
-            Target::Exit(exit) => {
-                run.exit = exit;
+            Target::Exit(_) | Target::Never => {
+                run.impossible = edge.target == Target::Never;
+                if let Target::Exit(exit) = edge.target {
+                    run.exit = exit;
+                }
                 run.written = core.written;
                 run.regs = core.regs;
                 run.interned = core.numbers.of;
                 run.unknowns = core.unknowns;
+                run.relied = core.relied;
                 return Ok(run);
             }
         }
@@ -204,6 +214,7 @@ struct Core<'a> {
     numbers: Numbers<'a>,
     /// How many values were drawn.
     unknowns: usize,
+    relied: BTreeSet<RelianceId>,
 }
 
 impl Core<'_> {
@@ -245,7 +256,8 @@ impl Core<'_> {
             | Op::Unknown { .. }
             | Op::Load { .. }
             | Op::Store { .. }
-            | Op::Clear { .. } => None,
+            | Op::Clear { .. }
+            | Op::Rely { .. } => None,
         }
     }
 
@@ -284,6 +296,12 @@ impl Core<'_> {
             }
             Op::Store { addr, value } => return self.store(addr, value, origin.insn.0),
             Op::Clear { addr, bytes } => return self.clear(addr, bytes, origin.insn.0),
+            Op::Rely { cond, on } => {
+                if self.value(cond).0 == 1 {
+                    self.relied.insert(on);
+                }
+                return Ok(());
+            }
         };
         if let Some(dst) = origin.op.dst() {
             self.regs[dst.index()] = result & ones(width);

@@ -17,7 +17,7 @@ use crate::written::Written;
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_ir::{
     BinaryOp, Block, BlockId, InputId, InputKind, InsnIdx, Liveness, Op, Operand, OriginOp,
-    Program, Reg, RegionId, Target, Terminator,
+    Program, Reg, RegionId, RelianceId, Target, Terminator,
 };
 use slowpath_smt::{ArrayId, Domain, Node, TermId, TermPool, VarId};
 use slowpath_stop::Ticker;
@@ -90,6 +90,10 @@ pub struct Machine {
     drawn: HashMap<PointId, Vec<TermId>>,
     /// The values drawn in what is being executed.
     draws: Vec<TermId>,
+    /// What each block instance relies on, and where that is so.
+    relied: HashMap<PointId, Vec<(RelianceId, TermId)>>,
+    /// The same of what is being executed.
+    reliances: Vec<(RelianceId, TermId)>,
     /// Values to be drawn next.
     pub(crate) expected: VecDeque<TermId>,
     inputs: Vec<TermId>,
@@ -107,7 +111,7 @@ pub struct Machine {
 fn live_out(block: &Block, live_in: &[Vec<Reg>]) -> Vec<Reg> {
     let next = block.terminator.edges().filter_map(|edge| match edge.target {
         Target::Block(next) => Some(next),
-        Target::Exit(_) => None,
+        Target::Exit(_) | Target::Never => None,
     });
     let mut live: Vec<Reg> = next.flat_map(|next| live_in[next.index()].iter().copied()).collect();
     live.sort_unstable();
@@ -157,6 +161,8 @@ impl Machine {
             drawn_first: Vec::new(),
             drawn: HashMap::default(),
             draws: Vec::new(),
+            relied: HashMap::default(),
+            reliances: Vec::new(),
             expected: VecDeque::new(),
             inputs,
             live_in,
@@ -220,6 +226,12 @@ impl Machine {
         self.drawn.get(&point).map_or(&[], Vec::as_slice)
     }
 
+    /// What the instance of a block at `point` relies on ([`Op::Rely`]), and the terms that are 1
+    /// where it does.
+    pub fn reliances(&self, point: PointId) -> &[(RelianceId, TermId)] {
+        self.relied.get(&point).map_or(&[], Vec::as_slice)
+    }
+
     /// The same for what the prologue draws, before every block.
     pub fn prologue_unknowns(&self) -> &[TermId] {
         &self.drawn_first
@@ -244,12 +256,16 @@ impl Machine {
             self.set(reg, value);
         }
         self.draws.clear();
+        self.reliances.clear();
         for origin in &block.ops {
             self.ticker.tick(self.pool.stop()).map_err(ExecError::Stopped)?;
             self.step(origin, state)?;
         }
         if !self.draws.is_empty() {
             self.drawn.insert(point, std::mem::take(&mut self.draws));
+        }
+        if !self.reliances.is_empty() {
+            self.relied.insert(point, std::mem::take(&mut self.reliances));
         }
         let condition = match block.terminator {
             Terminator::Jump(_) => None,
@@ -447,6 +463,13 @@ impl Machine {
                 let written = regions.map_or(Written::Anywhere, Written::regions);
                 let to = (address, location);
                 state.memory = self.memory.clear(state.memory, to, bytes, insn, written);
+                return Ok(());
+            }
+            Op::Rely { cond, on } => {
+                let cond = self.operand(cond, &state.facts)?;
+                if self.pool.as_const(cond) != Some(0) {
+                    self.reliances.push((on, cond));
+                }
                 return Ok(());
             }
         };

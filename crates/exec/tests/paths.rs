@@ -71,6 +71,7 @@ fn diamond(bodies: [Body; 4]) -> Program {
         packet_length: None,
         draws: Vec::new(),
         assumptions: Vec::new(),
+        reliances: Vec::new(),
     };
     program.validate().expect("valid");
     program

@@ -1,7 +1,7 @@
 //! Convenience for front ends: appending micro-operations without naming temporaries by hand.
 
 use crate::op::mask;
-use crate::{BinaryOp, DrawId, InputId, InsnIdx, Op, Operand, OriginOp, Reg, RegInfo};
+use crate::{BinaryOp, DrawId, InputId, InsnIdx, Op, Operand, OriginOp, Reg, RegInfo, RelianceId};
 
 /// Appends micro-operations of one instruction to a list, allocating registers for results.
 ///
@@ -167,5 +167,10 @@ pub trait Emit {
     /// Makes `bytes` bytes from `addr` on zero.
     fn clear(&mut self, addr: impl Into<Operand>, bytes: impl Into<Operand>) {
         self.push(Op::Clear { addr: addr.into(), bytes: bytes.into() });
+    }
+
+    /// Where `cond` is set, the run relies on something.
+    fn rely(&mut self, cond: Operand, on: RelianceId) {
+        self.push(Op::Rely { cond, on });
     }
 }

@@ -54,7 +54,7 @@ impl FlowGraph {
             .map(|block| {
                 let targets = block.terminator.edges().filter_map(|edge| match edge.target {
                     Target::Block(next) => Some(next.index()),
-                    Target::Exit(_) => None,
+                    Target::Exit(_) | Target::Never => None,
                 });
                 targets.collect()
             })

@@ -44,6 +44,10 @@ index!(
     DrawId
 );
 index!(
+    /// Something that a run can rely on without it being certain.
+    RelianceId
+);
+index!(
     /// A memory region.
     RegionId
 );

@@ -21,7 +21,9 @@ mod validate;
 pub use build::{BlockBuilder, Emit};
 pub use draw::{Draw, Draws, Reading};
 pub use flow::{FlowError, FlowGraph, Loop};
-pub use index::{BlockId, CostClassId, DrawId, InputId, InsnIdx, LoopId, Reg, RegionId};
+pub use index::{
+    BlockId, CostClassId, DrawId, InputId, InsnIdx, LoopId, Reg, RegionId, RelianceId,
+};
 pub use liveness::{Liveness, eliminate_dead_operations};
 pub use op::{BinaryOp, Op, Operand, OriginOp};
 pub use program::{

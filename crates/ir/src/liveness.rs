@@ -101,7 +101,7 @@ fn insert(set: &mut [u64], number: u32) {
 fn successors(terminator: &Terminator) -> impl Iterator<Item = BlockId> + '_ {
     terminator.edges().filter_map(|edge| match edge.target {
         Target::Block(next) => Some(next),
-        Target::Exit(_) => None,
+        Target::Exit(_) | Target::Never => None,
     })
 }
 

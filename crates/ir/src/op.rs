@@ -1,6 +1,6 @@
 //! Micro-operations.
 
-use crate::{DrawId, InputId, InsnIdx, Reg};
+use crate::{DrawId, InputId, InsnIdx, Reg, RelianceId};
 
 /// A source of an operation: a register or a constant of a stated width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -180,6 +180,14 @@ pub enum Op {
         /// How many; as wide as the pointer.
         bytes: Operand,
     },
+    /// Where the bit is set, the device may do something else from here on: what the run does is
+    /// possible only if something holds that the program does not follow. Changes nothing.
+    Rely {
+        /// 1 bit.
+        cond: Operand,
+        /// What that is.
+        on: RelianceId,
+    },
 }
 
 impl Op {
@@ -196,7 +204,7 @@ impl Op {
             | Op::Input { dst, .. }
             | Op::Unknown { dst, .. }
             | Op::Load { dst, .. } => Some(dst),
-            Op::Store { .. } | Op::Clear { .. } => None,
+            Op::Store { .. } | Op::Clear { .. } | Op::Rely { .. } => None,
         }
     }
 
@@ -214,6 +222,7 @@ impl Op {
             Op::Load { addr, .. } => [Some(addr), None, None],
             Op::Store { addr, value } => [Some(addr), Some(value), None],
             Op::Clear { addr, bytes } => [Some(addr), Some(bytes), None],
+            Op::Rely { cond, .. } => [Some(cond), None, None],
         };
         list.into_iter().flatten()
     }

@@ -99,6 +99,8 @@ pub enum Target {
     Block(BlockId),
     /// Out of the program; the number names the way out (for listings: the branch target).
     Exit(u32),
+    /// Nowhere: no run comes here. What takes this way contradicts what the device guarantees.
+    Never,
 }
 
 /// A way out of a block, with the work done on the way (the branch itself, its delay slots).
@@ -180,6 +182,8 @@ pub struct Program {
     pub packet_length: Option<InputId>,
     /// What the front end had to assume, one sentence each.
     pub assumptions: Vec<String>,
+    /// What single runs can rely on, one sentence each, see [`Op::Rely`](crate::Op::Rely).
+    pub reliances: Vec<String>,
 }
 
 impl Program {

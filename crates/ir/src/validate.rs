@@ -106,6 +106,7 @@ impl Program {
             Op::Load { .. } => width.is_multiple_of(8),
             Op::Store { value, .. } => width_of(value).is_multiple_of(8),
             Op::Clear { addr, bytes } => width_of(addr) == width_of(bytes),
+            Op::Rely { cond, on } => width_of(cond) == 1 && on.index() < self.reliances.len(),
         };
         if fits { Ok(()) } else { fail("widths do not fit") }
     }

@@ -37,7 +37,7 @@ fn successors(program: &Program, block: usize) -> Vec<usize> {
     let edges = program.blocks[block].terminator.edges();
     let targets = edges.filter_map(|edge| match edge.target {
         Target::Block(next) => Some(next.index()),
-        Target::Exit(_) => None,
+        Target::Exit(_) | Target::Never => None,
     });
     targets.collect()
 }

@@ -69,7 +69,7 @@ pub fn open(witness: &Value) -> BTreeSet<String> {
 }
 
 /// The entries of a map.
-pub fn entries<'a>(witness: &'a Value, map: &str) -> impl Iterator<Item = &'a Value> {
+pub fn entries<'a>(witness: &'a Value, map: &str) -> impl Iterator<Item = &'a Value> + Clone {
     witness["maps"][map].as_array().into_iter().flatten()
 }
 
@@ -104,9 +104,13 @@ pub fn queued(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
 
 /// Keys of elements that a program does not look for.
 pub fn others(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
-    let mentioned: Vec<Vec<u8>> =
-        entries(witness, &map.name).map(|entry| bytes(&entry["key"])).collect();
-    let count: u64 = entries(witness, &map.name).filter_map(|e| e["others"].as_u64()).sum();
+    other_keys(entries(witness, &map.name), map)
+}
+
+/// As many keys as some entries say, other than theirs.
+fn other_keys<'a>(entries: impl Iterator<Item = &'a Value> + Clone, map: &MapDef) -> Vec<Vec<u8>> {
+    let mentioned: Vec<Vec<u8>> = entries.clone().map(|entry| bytes(&entry["key"])).collect();
+    let count: u64 = entries.filter_map(|entry| entry["others"].as_u64()).sum();
     let key = |number: u64| {
         let number = (0x3a5c_9e17_0000_0000 | number).to_le_bytes();
         let word = if map.key_size < 8 { number.map(|byte| byte ^ 0x5a) } else { number };
@@ -146,8 +150,14 @@ pub fn install(loaded: &Loaded, witness: &Value) -> Result<Installed, InstallErr
             let within = entry["map"].as_str().unwrap_or_default();
             let map = installed.inner.get(within);
             let map = map.ok_or_else(|| InstallError::NoMap { map: within.to_owned() })?;
-            if let Some(value) = value(entry, map.definition().value_size) {
+            let size = map.definition().value_size;
+            if let Some(value) = value(entry, size) {
                 map.update(&bytes(&entry["key"]), &value)?;
+            } else if entry["others"].is_u64() {
+                let same = entries(witness, name).filter(|other| other["map"] == entry["map"]);
+                for key in other_keys(same, map.definition()) {
+                    map.update(&key, &vec![ANY; size as usize])?;
+                }
             }
         }
     }

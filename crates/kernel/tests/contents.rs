@@ -34,7 +34,7 @@ fn told(installed: &[(String, Entry)]) -> BTreeMap<String, MapContent> {
     }
     let content = |entries: BTreeMap<Vec<u8>, Vec<u8>>| {
         let entry = |(key, value)| MapEntry { key, value: EntryValue::Bytes(value) };
-        MapContent { entries: entries.into_iter().map(entry).collect(), others: 0 }
+        MapContent { entries: entries.into_iter().map(entry).collect(), ..MapContent::default() }
     };
     maps.into_iter().map(|(map, entries)| (map, content(entries))).collect()
 }

@@ -96,6 +96,7 @@ pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Prog
         entry: BlockId(0),
         packet_length: Some(start::PACKET_LENGTH),
         assumptions,
+        reliances: Vec::new(),
     };
     eliminate_dead_operations(&mut program);
     refuse_undefined(listing, &program, &machine)?;

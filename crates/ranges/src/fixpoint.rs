@@ -213,7 +213,7 @@ impl<'a> Fixpoint<'a> {
     fn leave(&self, block: usize, state: &mut State) -> [Option<Arc<Entry>>; 2] {
         let kept = |target: &Target| match target {
             Target::Block(next) => self.kept[next.index()].as_slice(),
-            Target::Exit(_) => &[],
+            Target::Exit(_) | Target::Never => &[],
         };
         let entry = |state: &State, classes: &[Class], target| {
             Some(Arc::new(Entry::of(state, classes, kept(target))))

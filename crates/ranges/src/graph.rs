@@ -60,7 +60,7 @@ pub(crate) fn successors(
     let edges = program.blocks[block].terminator.edges().enumerate();
     edges.filter_map(|(index, edge)| match edge.target {
         Target::Block(next) => Some((index, next.index())),
-        Target::Exit(_) => None,
+        Target::Exit(_) | Target::Never => None,
     })
 }
 

@@ -94,7 +94,7 @@ impl State {
                 let addr = self.arg(addr);
                 self.load(setting, addr, width / 8)
             }
-            Op::Store { .. } | Op::Clear { .. } => self.fresh(Value::full(width)),
+            Op::Store { .. } | Op::Clear { .. } | Op::Rely { .. } => self.fresh(Value::full(width)),
         }
     }
 }

@@ -7,9 +7,11 @@
 use crate::SearchError;
 use crate::dag::Head;
 use crate::nogood::{ANY_LENGTH, Nogood};
+use crate::search::FoundPath;
 use crate::tactics::Tactics;
 use crate::unroll::Unrolled;
 use slowpath_exec::{ArcId, ExecError, Facts, Machine, PointId, Resolver};
+use slowpath_ir::RelianceId;
 use slowpath_smt::{
     Domain, Model, Node, Outcome, Solver, TermId, TermPool, minimise_core, nearby_model,
 };
@@ -167,6 +169,57 @@ impl<S: Solver> PathChecker<S> {
             return Ok(Verdict::Satisfiable { length, model, conditions: conditions.terms });
         }
         self.with_length(unrolled, path, &conditions, length, (least, max_length))
+    }
+
+    /// What a path relies on: as little as possible. The model, and the conditions that it meets,
+    /// become those of a run of the same path, with a packet of at most the same length, that relies
+    /// on nothing else.
+    ///
+    /// # Errors
+    /// What execution or the solver cannot do.
+    pub(crate) fn reliances(
+        &mut self,
+        unrolled: &mut Unrolled,
+        found: &mut FoundPath,
+    ) -> Result<BTreeSet<RelianceId>, SearchError> {
+        let nodes = found.path.iter().map(|&arc| unrolled.dag.arcs[arc as usize].tail);
+        let points = nodes.map(PointId);
+        let possible: Vec<(RelianceId, TermId)> =
+            points.flat_map(|point| unrolled.machine.reliances(point)).copied().collect();
+        let mut relied = BTreeSet::new();
+        if possible.is_empty() {
+            return Ok(relied);
+        }
+        self.follow(unrolled, &found.path);
+        let length = unrolled.machine.packet_length().map(|length| (length, found.length));
+        let mut without = Vec::with_capacity(possible.len());
+        for (on, term) in possible {
+            let term = self.resolver.resolve(&mut unrolled.machine, term)?;
+            let term = unrolled.machine.pool.not(term);
+            without.push((on, term));
+        }
+        let free = |pool: &TermPool, term| pool.as_const(term) != Some(1);
+        without.retain(|&(_, term)| free(&unrolled.machine.pool, term));
+        // All at once, most often; else one after the other.
+        let mut parts: Vec<Vec<(RelianceId, TermId)>> = vec![without];
+        while let Some(part) = parts.pop().filter(|part| !part.is_empty()) {
+            let mut terms = found.conditions.clone();
+            terms.extend(part.iter().map(|&(_, term)| term));
+            let wanted = Conditions { terms, positions: Vec::new() };
+            match self.ask(unrolled, &wanted, length)? {
+                Outcome::Sat(model) => {
+                    found.model = model;
+                    found.conditions = wanted.terms;
+                }
+                Outcome::Unsat(_) | Outcome::Unknown(_) if part.len() == 1 => {
+                    relied.insert(part[0].0);
+                }
+                Outcome::Unsat(_) | Outcome::Unknown(_) => {
+                    parts.extend(part.into_iter().rev().map(|one| vec![one]));
+                }
+            }
+        }
+        Ok(relied)
     }
 
     /// The least length of packets, in bytes.

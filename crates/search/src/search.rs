@@ -25,6 +25,7 @@ use crate::relax::{Ascent, Room};
 use crate::tactics::Tactics;
 use crate::unroll::Unrolled;
 use close::Turns;
+use slowpath_ir::RelianceId;
 use slowpath_smt::{Model, Solver, TermId};
 use slowpath_target::{CostModel, CostVector, Slowness, Target};
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
@@ -280,6 +281,18 @@ impl<S: Solver> Search<S> {
             .map(|component| (component, self.target.slowness(component, cost[component], size)))
             .reduce(|best, other| if other.1 > best.1 { other } else { best })
             .unwrap_or((0, Slowness::zero()))
+    }
+
+    /// What a path that was found relies on ([`slowpath_ir::Op::Rely`]), as little as possible: its
+    /// model becomes that of a run that relies on nothing else.
+    ///
+    /// # Errors
+    /// What execution or the solver cannot do.
+    pub fn reliances(
+        &mut self,
+        found: &mut FoundPath,
+    ) -> Result<BTreeSet<RelianceId>, SearchError> {
+        self.checker.reliances(&mut self.unrolled, found)
     }
 
     /// From now on, all paths are wanted that have not been found yet, and no longer the slowest of

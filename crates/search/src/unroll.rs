@@ -328,6 +328,7 @@ impl Unroller<'_> {
             let (head, next) = match target.target {
                 Target::Exit(exit) => (Head::Exit(exit), None),
                 Target::Block(next) => (PROVISIONAL, Some(next)),
+                Target::Never => continue,
             };
             self.dag.nodes[node as usize].out.push(arc);
             self.dag.arcs.push(Arc { tail: node, head, edge, condition, min_length });

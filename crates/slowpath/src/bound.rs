@@ -247,13 +247,22 @@ impl Job<'_> {
                         so_far.send(self, result, &bound);
                     }
                 }
-                Found::Path(found) => {
+                Found::Path(mut found) => {
+                    // A run that relies on something is told from one that does by the path alone.
+                    let relied = search.reliances(&mut found)?;
                     let unrolled = search.unrolled();
                     let mut witness = Witness::new(unrolled, &found);
                     self.control.stop.enter(stages::REPORTING);
                     witness.replay(unrolled, model, &found)?;
                     let shown = witness.result(&unrolled.machine, lifted.layout.as_ref());
-                    let path = measure.path(lifted, unrolled, &found, shown);
+                    let relies_on =
+                        relied.iter().map(|on| lifted.program.reliances[on.index()].clone());
+                    let relies_on: Vec<String> = relies_on.collect();
+                    if result.paths.is_empty() {
+                        result.assumptions.extend(relies_on.iter().cloned());
+                    }
+                    let mut path = measure.path(lifted, unrolled, &found, shown);
+                    path.relies_on = relies_on;
                     if result.paths.is_empty() {
                         let exact = measure.bound(&found.cost, found.length);
                         let exact = exact.found(!result.assumptions.is_empty());

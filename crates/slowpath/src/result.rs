@@ -87,6 +87,9 @@ pub(crate) struct PathResult {
     pub source: Vec<(String, u32)>,
     pub lines: Vec<Line>,
     pub witness: WitnessResult,
+    /// Under what conditions a packet takes it, besides the assumptions of the result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub relies_on: Vec<String>,
 }
 
 /// A source line of a path.

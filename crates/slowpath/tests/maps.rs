@@ -72,6 +72,41 @@ const TRIES: [(&str, bool); 5] = [
     ("three_prefixes_in_two", false),
 ];
 
+/// The same of `consistent.bpf.c`, and whether the slow way relies on something.
+const CONSISTENT: [(&str, bool, bool); 31] = [
+    ("inner_full_and_then_not", false, false),
+    ("inner_full_behind_a_delete", false, false),
+    ("inner_full_behind_an_insertion", true, false),
+    ("other_inner_full", true, false),
+    ("inner_element_is_used_again", true, false),
+    ("inner_element_does_not_stay", false, false),
+    ("inner_array_grows", false, false),
+    ("same_element_in_two_rounds", false, false),
+    ("two_elements_in_two_rounds", true, false),
+    ("round_of_an_absent_element", false, false),
+    ("no_round_of_an_element", false, false),
+    ("absent_behind_its_round", false, false),
+    ("found_without_a_round", false, false),
+    ("found_in_a_round", true, false),
+    ("rounds_that_delete_others", true, true),
+    ("rounds_that_delete", true, false),
+    ("missed_in_a_later_round", false, false),
+    ("found_in_a_later_round", true, false),
+    ("missed_in_the_eighth_round", false, false),
+    ("missed_in_the_tenth_round", true, true),
+    ("one_of_many_places", false, false),
+    ("host_missed_in_an_inner_trie", false, false),
+    ("host_missed_in_another_trie", true, false),
+    ("both_survive_an_insertion", false, false),
+    ("one_survives_an_insertion", true, false),
+    ("other_survives_a_replacement", false, false),
+    ("per_cpu_both_survive", false, false),
+    ("per_cpu_both_survive_an_update", true, false),
+    ("ring_of_another_size", false, false),
+    ("more_data_than_the_ring_has", false, false),
+    ("unknown_query", false, false),
+];
+
 /// The result of an analysis.
 fn analysed(request: Request) -> Value {
     let analysis = Analysis::start(request);
@@ -128,28 +163,29 @@ fn where_maps_lie_is_no_condition() {
     assert!(!assumptions.contains("address of"), "{assumptions}");
 }
 
-#[test]
-fn elements_are_where_the_kernel_has_them() {
-    slow_ways_are_possible("elements.bpf.o", &ELEMENTS);
-}
-
-#[test]
-fn tries_have_no_more_entries_than_there_is_room_for() {
-    slow_ways_are_possible("tries.bpf.o", &TRIES);
-}
-
-/// Whether the slow ways of an object's programs can be taken.
-fn slow_ways_are_possible(file: &str, expected: &[(&str, bool)]) {
-    let programs = Object::parse(&object(file)).expect("is an object").programs;
-    assert_eq!(programs.len(), expected.len());
+/// Checks which slow ways of an object can be taken, and which of them rely on something.
+fn check(
+    file: &str,
+    slow: u64,
+    programs: impl ExactSizeIterator<Item = (&'static str, bool, bool)>,
+) {
+    let known = Object::parse(&object(file)).expect("is an object").programs;
+    assert_eq!(known.len(), programs.len());
     let mut wrong = Vec::new();
-    for &(name, possible) in expected {
-        let number = programs.iter().position(|program| program.name == name);
+    for (name, possible, relies) in programs {
+        let number = known.iter().position(|program| program.name == name);
         let result = of_content(file, number.expect("it is there"), None);
         assert_eq!(result["error"], Value::Null, "{name}");
         let accesses = result["guarantee"]["counts"]["memory accesses"].as_u64();
-        if accesses.map(|count| count >= SLOW) != Some(possible) {
+        if accesses.map(|count| count >= slow) != Some(possible) {
             wrong.push(format!("{name}: {accesses:?}, {possible}"));
+        }
+        let verdict = if relies { "conditional" } else { "exact" };
+        if result["guarantee"]["verdict"] != verdict {
+            wrong.push(format!("{name}: {} {}", result["guarantee"], result["assumptions"]));
+        }
+        if relies {
+            continue;
         }
         // What the witness needs is content that leads there.
         let needed = result["paths"][0]["witness"]["maps"].to_string();
@@ -161,4 +197,21 @@ fn slow_ways_are_possible(file: &str, expected: &[(&str, bool)]) {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn elements_are_where_the_kernel_has_them() {
+    let relying_on_nothing = |(name, possible)| (name, possible, false);
+    check("elements.bpf.o", SLOW, ELEMENTS.into_iter().map(relying_on_nothing));
+}
+
+#[test]
+fn tries_have_no_more_entries_than_there_is_room_for() {
+    let relying_on_nothing = |(name, possible)| (name, possible, false);
+    check("tries.bpf.o", SLOW, TRIES.into_iter().map(relying_on_nothing));
+}
+
+#[test]
+fn calls_agree_with_those_before() {
+    check("consistent.bpf.o", 3 * SLOW, CONSISTENT.into_iter());
 }

@@ -30,7 +30,7 @@ pub enum EntryValue {
 
 impl EntryValue {
     /// The bytes of a value, if it consists of bytes.
-    fn bytes(&self) -> Option<&[u8]> {
+    pub(super) fn bytes(&self) -> Option<&[u8]> {
         match self {
             EntryValue::Bytes(value) | EntryValue::Inner { value, .. } => Some(value),
             EntryValue::Program(_) | EntryValue::Map(_) => None,
@@ -54,6 +54,17 @@ pub struct MapContent {
     pub entries: Vec<MapEntry>,
     /// How many more there are, whose keys no program looks for.
     pub others: u64,
+    /// The same for maps out of a map of maps, by name.
+    pub inner: BTreeMap<String, InnerContent>,
+}
+
+/// What else is known of a map out of a map of maps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InnerContent {
+    /// How many more elements there are, whose keys no program looks for.
+    pub others: u64,
+    /// How many elements it can have, if not as many as the object says.
+    pub max_entries: Option<u32>,
 }
 
 /// Most bytes of one map that are kept.
@@ -77,12 +88,15 @@ pub(super) fn install(
             check(def, entry)?;
         }
         match layout.kind {
+            MapKind::LPM_TRIE => in_order(machine, layout, content)?,
             _ if layout.inner => {
                 let outer = outer.and_then(|outer| layouts.get(outer));
                 elements(machine, layout, content, &names, outer);
+                if let Some(outer) = outer {
+                    sizes(machine, (def, layout), content, &names, outer);
+                }
             }
             MapKind::ARRAY | MapKind::PERCPU_ARRAY => array(machine, def, layout, content)?,
-            MapKind::LPM_TRIE => in_order(machine, layout, content)?,
             MapKind::QUEUE => in_order(machine, layout, content)?,
             MapKind::STACK => {
                 // The oldest comes out last, and is number 0.
@@ -95,7 +109,7 @@ pub(super) fn install(
                     return Err(too_large(layout));
                 }
                 entries.splice(0..0, std::iter::repeat_n(other, others));
-                in_order(machine, layout, &MapContent { entries, others: 0 })?;
+                in_order(machine, layout, &MapContent { entries, ..MapContent::default() })?;
             }
             _ => elements(machine, layout, content, &names, None),
         }
@@ -187,7 +201,7 @@ fn in_order(
 ) -> Result<(), LiftError> {
     let mut bytes = Vec::new();
     for (place, entry) in (0u64..).zip(&content.entries) {
-        let EntryValue::Bytes(value) = &entry.value else { continue };
+        let Some(value) = entry.value.bytes() else { continue };
         let start = place << layout.element_bits;
         if start.saturating_add(value.len() as u64) > MAX_CONTENT_BYTES {
             return Err(too_large(layout));
@@ -207,24 +221,26 @@ fn index_of(key: &[u8]) -> u32 {
 }
 
 /// The numbers of maps that maps of maps hold: those of the object come first.
-struct Names<'a> {
+pub(super) struct Names<'a> {
     maps: &'a [MapDef],
     others: BTreeSet<&'a str>,
 }
 
 impl<'a> Names<'a> {
-    fn of(maps: &'a [MapDef], contents: &'a BTreeMap<String, MapContent>) -> Self {
+    pub(super) fn of(maps: &'a [MapDef], contents: &'a BTreeMap<String, MapContent>) -> Self {
         let entries = contents.values().flat_map(|content| &content.entries);
         let named = entries.filter_map(|entry| match &entry.value {
             EntryValue::Map(name) | EntryValue::Inner { map: name, .. } => Some(name.as_str()),
             EntryValue::Bytes(_) | EntryValue::Program(_) => None,
         });
+        let sized = contents.values().flat_map(|content| content.inner.keys());
+        let named = named.chain(sized.map(String::as_str));
         let others = named.filter(|&name| maps.iter().all(|map| map.name != name)).collect();
         Names { maps, others }
     }
 
     /// Equal names are the same map.
-    fn number(&self, name: &str) -> u64 {
+    pub(super) fn number(&self, name: &str) -> u64 {
         let number = self.maps.iter().position(|map| map.name == name).unwrap_or_else(|| {
             self.maps.len() + self.others.iter().take_while(|&&other| other < name).count()
         });
@@ -283,6 +299,44 @@ fn elements(
             let offset = emit.binary(BinaryOp::Shl, number, word(2));
             let address = emit.add(base, offset);
             emit.store(address, Operand::constant(32, names.number(name)));
+        }
+    }
+}
+
+/// How full the maps out of a map of maps are, and how many elements they can have.
+fn sizes(
+    machine: &mut Machine,
+    (def, layout): (&MapDef, &MapLayout),
+    content: &MapContent,
+    names: &Names<'_>,
+    outer: &MapLayout,
+) {
+    let mut listed: BTreeMap<&str, u64> = BTreeMap::new();
+    for entry in &content.entries {
+        if let EntryValue::Inner { map, .. } = &entry.value {
+            *listed.entry(map).or_default() += 1;
+        }
+    }
+    content.inner.keys().for_each(|name| _ = listed.entry(name).or_default());
+    for (name, listed) in listed {
+        let InnerContent { others, max_entries } =
+            content.inner.get(name).copied().unwrap_or_default();
+        let most = max_entries.unwrap_or(def.max_entries);
+        let missing = most.wrapping_sub(def.max_entries);
+        let used = (listed.saturating_add(others) as u32).wrapping_sub(missing);
+        let notes =
+            [(layout.fill.map(|fill| fill.used), used), (layout.sizes, most ^ def.max_entries)];
+        for (region, note) in notes {
+            let Some(region) = region else { continue };
+            let (base, place) = (machine.base(outer.values), names.number(name));
+            let which = machine.emit.add(base, word(place << outer.element_bits));
+            let base = machine.base(region);
+            let emit = &mut machine.emit;
+            let number = emit.binary(BinaryOp::Intern, which, word(0));
+            let number = emit.zero_extend(number, 64);
+            let offset = emit.binary(BinaryOp::Shl, number, word(2));
+            let address = emit.add(base, offset);
+            emit.store(address, Operand::constant(32, note.into()));
         }
     }
 }

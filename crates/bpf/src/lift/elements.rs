@@ -1,6 +1,6 @@
 //! Elements of maps: their numbers, whether they exist, where their values are.
 
-use slowpath_ir::{BinaryOp, Emit, InputKind, Op, Operand, Reading};
+use slowpath_ir::{BinaryOp, Emit, InputKind, Op, Operand, Reading, RegionId, RegionKind};
 
 use super::emit::word;
 use super::lifter::Lifter;
@@ -63,6 +63,14 @@ impl Lifter<'_> {
         Element { in_range: Some(in_range), number }
     }
 
+    /// The memory with the numbers of elements of arrays out of an array of maps.
+    pub(super) fn start_sizes(&mut self, name: &str) -> RegionId {
+        if self.options.contents.contains_key(name) {
+            return self.zeroed(name, "size");
+        }
+        self.machine.region(&format!("{name}.size"), RegionKind::Map)
+    }
+
     /// How many elements a map can hold, 32 bits: what its loader chooses, if the object does not
     /// say it.
     pub(super) fn size(&mut self, map: &MapUse) -> Operand {
@@ -70,10 +78,22 @@ impl Lifter<'_> {
         if let Some(size) = map.fixed_size() {
             return Operand::constant(32, size.into());
         }
+        if let (Some(which), Some(sizes)) = (map.which, map.layout.sizes) {
+            let number = self.map_number(which);
+            let at = self.item(sizes, number, 2);
+            let emit = &mut self.machine.emit;
+            let noted = emit.load(at, 4);
+            let size = emit.binary(
+                BinaryOp::Xor,
+                noted,
+                Operand::constant(32, u64::from(map.def.max_entries)),
+            );
+            let none = emit.eq(size, Operand::constant(32, 0));
+            return emit.select(none, Operand::constant(32, 1), size);
+        }
         if map.which.is_some() {
-            // Different ones have different sizes.
-            let what = format!("max_entries of the map out of {}", map.def.name);
-            return self.machine.emit.draw(&what, Reading::Number, 32, MAX_ENTRIES);
+            // Of other maps nobody asks but for how many elements there can be.
+            return Operand::constant(32, MAX_ENTRIES);
         }
         let name = format!("max_entries of {}", map.def.name);
         let size = self.machine.input(&name, 32, 1, MAX_ENTRIES, InputKind::Unknown);

@@ -73,7 +73,7 @@ pub(super) fn explore(
         let on = lifter.stretch;
         match next {
             Next::On | Next::Exit => {}
-            Next::To(to) | Next::ExitOr(_, to) => {
+            Next::To(to) | Next::ExitOr(_, to) | Next::Only(_, to) => {
                 let stretch = if to.frame == place.frame { on } else { 0 };
                 pending.push((to, state, stretch));
             }

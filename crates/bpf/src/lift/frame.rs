@@ -25,6 +25,8 @@ pub(super) enum Phase {
     LoopTest,
     /// A loop of a helper: a round begins.
     LoopBody,
+    /// A loop of a helper: the callback is entered.
+    LoopEnter,
     /// A loop of a helper: the callback has returned.
     LoopNext,
     /// A loop of a helper: its result.

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use slowpath_ir::{
-    Block, BlockId, CostClassId, CostEvent, Edge, Emit, InsnIdx, Operand, Target, Terminator,
+    Block, BlockId, CostClassId, CostEvent, Edge, Emit, InsnIdx, Operand, RelianceId, Target,
+    Terminator,
 };
 
 use slowpath_stop::Ticker;
@@ -37,6 +38,8 @@ pub(super) enum Next {
     To(Place),
     /// To the first place if the bit is set, else to the second.
     Either(Operand, Place, Place),
+    /// To the place if the bit is set; else the run contradicts what the kernel guarantees.
+    Only(Operand, Place),
     /// The program ends.
     Exit,
     /// The program ends if the bit is set, else goes on at the place.
@@ -62,6 +65,8 @@ pub(super) struct Lifter<'a> {
     /// What is known at the current instruction.
     pub state: State,
     pub assumptions: BTreeSet<String>,
+    /// What single runs can rely on.
+    pub reliances: Vec<String>,
     /// The maps used, by name.
     pub layouts: BTreeMap<String, MapLayout>,
     /// What is followed of them.
@@ -105,6 +110,7 @@ impl<'a> Lifter<'a> {
             frames: Frames::default(),
             state: State::start(),
             assumptions: BTreeSet::new(),
+            reliances: Vec::new(),
             layouts: BTreeMap::new(),
             plan,
             uses: Uses::default(),
@@ -274,6 +280,11 @@ impl<'a> Lifter<'a> {
                 taken: exit(),
                 fallthrough: edge(Target::Block(self.reach(place, from, &state)?)),
             },
+            Next::Only(cond, place) => Terminator::Branch {
+                cond: self.machine.condition(cond),
+                taken: edge(Target::Block(self.reach(place, from, &state)?)),
+                fallthrough: edge(Target::Never),
+            },
             Next::Either(_, yes, no) if yes == no => {
                 Terminator::Jump(edge(Target::Block(self.reach(yes, from, &state)?)))
             }
@@ -283,6 +294,16 @@ impl<'a> Lifter<'a> {
                 fallthrough: edge(Target::Block(self.reach(no, from, &state)?)),
             },
         })
+    }
+
+    /// Where the bit is set, the run relies on what the sentence says.
+    pub fn rely(&mut self, cond: Operand, sentence: String) {
+        let known = self.reliances.iter().position(|known| *known == sentence);
+        let on = known.unwrap_or_else(|| {
+            self.reliances.push(sentence);
+            self.reliances.len() - 1
+        });
+        self.machine.emit.rely(cond, RelianceId::from(on));
     }
 
     /// Counts an instruction as work of a class.

@@ -1,7 +1,7 @@
 //! Helpers that call back: `bpf_loop` (`kernel/bpf/bpf_iter.c`) and `bpf_for_each_map_elem`
 //! (`kernel/bpf/arraymap.c`, `hashtab.c`). The callback is inlined into a loop.
 
-use slowpath_ir::{Emit, Operand, Reading, Reg, RegionKind};
+use slowpath_ir::{Emit, Operand, Reg, RegionKind};
 
 use super::emit::{errno, word};
 use super::error::{Cause, VERIFIER};
@@ -9,6 +9,7 @@ use super::frame::{Phase, Place};
 use super::helpers::behind;
 use super::lifter::{Lifter, Next};
 use super::maps::{Class, MapUse};
+use super::plan::Access;
 use super::value::Known;
 
 const FOR_EACH_MAP_ELEM: i32 = 164;
@@ -36,6 +37,8 @@ struct Registers {
     context: Reg,
     /// The map that it goes through, if it does.
     map: Reg,
+    /// How often walks through it had been disturbed when it began.
+    calm: Reg,
 }
 
 impl Lifter<'_> {
@@ -49,6 +52,7 @@ impl Lifter<'_> {
             error: register("error", 64),
             context: register("context", 64),
             map: register("map", 64),
+            calm: register("calm", 64),
         }
     }
 
@@ -56,6 +60,7 @@ impl Lifter<'_> {
     pub(super) fn loop_start(&mut self, at: Place, number: i32) -> Result<Next, Cause> {
         self.state.keep_arguments(at);
         let registers = self.loop_registers(at);
+        let mut possible = Operand::constant(1, 1);
         let flags = self.machine.value(4);
         let wrong_flags = self.machine.emit.eq(flags, word(0));
         let wrong_flags = self.machine.emit.not(wrong_flags);
@@ -71,7 +76,9 @@ impl Lifter<'_> {
         } else {
             let map = self.map_in(1)?;
             self.call_cost(at, Some(map.def.kind));
-            (self.elements(&map)?, word(0))
+            let rounds;
+            (rounds, possible) = self.elements(&map, registers.calm)?;
+            (rounds, word(0))
         };
         let emit = &mut self.machine.emit;
         let error = emit.select(wrong_flags, errno(EINVAL), error);
@@ -84,21 +91,26 @@ impl Lifter<'_> {
         self.machine.emit.copy(registers.map, map);
         self.machine.emit.copy(registers.context, context);
         self.state.regs[1..6].fill(Known::NoStack);
-        Ok(Next::To(at.with(Phase::LoopTest)))
+        let test = at.with(Phase::LoopTest);
+        if let Operand::Const { .. } = possible {
+            return Ok(Next::To(test));
+        }
+        let possible = self.machine.emit.or(possible, wrong_flags);
+        Ok(Next::Only(possible, test))
     }
 
-    /// How many elements there are: any number, of maps whose elements come and go.
-    fn elements(&mut self, map: &MapUse) -> Result<Operand, Cause> {
+    /// How many elements there are, and whether there can be so many.
+    fn elements(&mut self, map: &MapUse, calm: Reg) -> Result<(Operand, Operand), Cause> {
+        let possible = Operand::constant(1, 1);
         match (map.class, map.fixed_size()) {
-            (Class::Array, Some(size)) => Ok(word(size.into())),
+            (Class::Array, Some(size)) => Ok((word(size.into()), possible)),
             (Class::Array, None) => {
                 let size = self.size(map);
-                Ok(self.machine.emit.zero_extend(size, 64))
+                Ok((self.machine.emit.zero_extend(size, 64), possible))
             }
-            (Class::Hash, size) => {
-                let most = size.unwrap_or(u32::MAX);
-                let elements = format!("elements in {}", map.def.name);
-                Ok(self.machine.emit.draw(&elements, Reading::Number, 64, most.into()))
+            (Class::Hash, _) => {
+                self.note_access(map, Access::Walk);
+                Ok(self.begin_walk(map, calm))
             }
             _ => {
                 let what =
@@ -110,14 +122,41 @@ impl Lifter<'_> {
 
     /// The later blocks of the loop.
     pub(super) fn loop_step(&mut self, at: Place, number: i32) -> Result<Next, Cause> {
-        let Registers { count, limit, error, context, map } = self.loop_registers(at);
+        let Registers { count, limit, error, context, map, calm } = self.loop_registers(at);
         match at.phase {
             Phase::LoopTest => {
-                let more = self.machine.emit.ult(count, limit);
+                let mut more = self.machine.emit.ult(count, limit);
+                if let Some(used) = self.walked(at, number)?
+                    && let Some(disturbed) = self.disturbed(&used, calm)
+                {
+                    let most = used.fixed_size().unwrap_or(u32::MAX);
+                    let what = format!("another element of {}", used.layout.name);
+                    let emit = &mut self.machine.emit;
+                    let coin = emit.coin(&what, &["no", "yes"]);
+                    let room = emit.ult(count, word(most.into()));
+                    let any = emit.and(coin, room);
+                    more = emit.select(disturbed, any, more);
+                }
                 let (body, done) = (at.with(Phase::LoopBody), at.with(Phase::LoopDone));
                 Ok(Next::Either(more, body, done))
             }
             Phase::LoopBody => {
+                let enter = at.with(Phase::LoopEnter);
+                let Some(used) = self.walked(at, number)? else { return Ok(Next::To(enter)) };
+                let key = self.key_of_round(&used);
+                // In any order.
+                self.havoc(key, used.def.key_size, "the element's key");
+                let element = self.element(&used, key);
+                let mut possible = self.walk_to(&used, element);
+                if let Some(disturbed) = self.disturbed(&used, calm) {
+                    possible = self.machine.emit.or(possible, disturbed);
+                }
+                Ok(match possible {
+                    Operand::Const { .. } => Next::To(enter),
+                    Operand::Reg(_) => Next::Only(possible, enter),
+                })
+            }
+            Phase::LoopEnter => {
                 let call = at.with(Phase::Start);
                 let Known::Function(callback) = self.state.argument(call, 2) else {
                     let what = "which function the helper calls back differs between paths";
@@ -153,6 +192,23 @@ impl Lifter<'_> {
         }
     }
 
+    /// The map whose elements come and go that a loop goes through, if it does.
+    fn walked(&mut self, at: Place, number: i32) -> Result<Option<MapUse>, Cause> {
+        if number != FOR_EACH_MAP_ELEM {
+            return Ok(None);
+        }
+        let map = self.loop_registers(at).map;
+        let known = self.state.argument(at.with(Phase::Start), 1);
+        self.pass(1, map.into(), known);
+        Ok(Some(self.map_in(1)?).filter(|used| used.class == Class::Hash))
+    }
+
+    /// Where the key is that a callback gets.
+    fn key_of_round(&mut self, used: &MapUse) -> Operand {
+        let scratch = self.machine.region(&format!("{}.key", used.layout.name), RegionKind::Stack);
+        self.machine.base(scratch)
+    }
+
     /// Passes an argument to a callback.
     fn pass(&mut self, number: u8, value: Operand, known: Known) {
         let reg = self.machine.reg(number);
@@ -167,15 +223,10 @@ impl Lifter<'_> {
         context: (Operand, Known),
     ) -> Result<(), Cause> {
         let used = self.map_in(1)?;
-        let scratch = self.machine.region(&format!("{}.key", used.layout.name), RegionKind::Stack);
-        let key = self.machine.base(scratch);
-        match used.class {
-            Class::Array => {
-                let index = self.machine.emit.extract(round, 0, 32);
-                self.machine.emit.store(key, index);
-            }
-            // In any order.
-            _ => self.havoc(key, used.def.key_size, "the element's key"),
+        let key = self.key_of_round(&used);
+        if used.class == Class::Array {
+            let index = self.machine.emit.extract(round, 0, 32);
+            self.machine.emit.store(key, index);
         }
         let element = self.element(&used, key);
         let place = self.place(&used, element);

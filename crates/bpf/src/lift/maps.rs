@@ -13,7 +13,8 @@ pub(super) use super::elements::{Element, chunks};
 use super::error::Cause;
 use super::lifter::Lifter;
 use super::plan::Follow;
-use super::room::Room;
+use super::prefixes::Compared;
+use super::room::{Fill, Room};
 use super::value::{Known, MapId};
 use crate::maps::{MapDef, MapKind};
 
@@ -99,6 +100,8 @@ pub struct MapLayout {
     pub name: String,
     /// Its type.
     pub kind: MapKind,
+    /// How many elements it can have, as the object says.
+    pub max_entries: u32,
     /// In bytes.
     pub key_size: u32,
     /// In bytes.
@@ -126,6 +129,11 @@ pub struct MapLayout {
     pub lengths: Option<RegionId>,
     /// How many more elements there is room for at the start, where that is followed.
     pub room: Option<Room>,
+    /// How full it is at the start, for maps out of a map of maps, where that is followed.
+    pub fill: Option<Fill>,
+    /// How many elements arrays out of an array of maps have, where they differ: four bytes a map,
+    /// as in [`Fill`], the exclusive-or of that and `max_entries` of the object.
+    pub sizes: Option<RegionId>,
     /// Whether it stands for all maps out of a map of maps, whose address is the first word then.
     pub inner: bool,
 }
@@ -145,14 +153,14 @@ pub(super) struct MapUse {
 impl MapUse {
     /// How many elements it can hold, if the object says that.
     pub fn fixed_size(&self) -> Option<u32> {
-        /// Flag of arrays that need not be as large as others in the same map of maps
-        /// (`BPF_F_INNER_MAP`).
-        const INNER_MAP: u32 = 1 << 12;
         let differs = self.class != Class::Array || self.def.flags & INNER_MAP != 0;
         let open = self.def.max_entries == 0 || (self.which.is_some() && differs);
         (!open).then_some(self.def.max_entries)
     }
 }
+
+/// Flag of arrays that need not be as large as others in the same map of maps (`BPF_F_INNER_MAP`).
+const INNER_MAP: u32 = 1 << 12;
 
 /// Most bytes of a key (`MAX_BPF_STACK`).
 const MAX_KEY_BYTES: u32 = 512;
@@ -268,7 +276,7 @@ impl Lifter<'_> {
             _ => Keying::Interned,
         };
         let follow = self.plan.get(name).cloned().unwrap_or_default();
-        let compared = !follow.prefixes.is_empty();
+        let compared = matches!(&follow.prefixes, Some(Compared::Sites(_) | Compared::Last(_)));
         let values = self.machine.region(name, RegionKind::Map);
         let present = (!compared && !matches!(class, Class::Array | Class::Queue | Class::Stream))
             .then(|| self.machine.region(&format!("{name}.present"), RegionKind::Map));
@@ -278,9 +286,12 @@ impl Lifter<'_> {
         let seen = (follow.seen || compared).then(|| self.zeroed(name, "seen"));
         let lengths =
             compared.then(|| self.machine.region(&format!("{name}.lengths"), RegionKind::Map));
+        let fill = if inner { self.start_fill(def, name, &follow) } else { None };
+        let differ = def.max_entries == 0 || def.flags & INNER_MAP != 0;
+        let sizes = (inner && class == Class::Array && differ).then(|| self.start_sizes(name));
         let room = if class == Class::Queue {
             self.start_queue(def, name)
-        } else if follow.seen || follow.room.is_some() {
+        } else if follow.seen || (follow.room.is_some() && !inner) {
             self.start_room(def, name, &follow)
         } else {
             None
@@ -288,6 +299,7 @@ impl Lifter<'_> {
         let layout = MapLayout {
             name: name.to_owned(),
             kind: def.kind,
+            max_entries: def.max_entries,
             key_size: def.key_size,
             value_size: def.value_size,
             keying,
@@ -299,6 +311,8 @@ impl Lifter<'_> {
             seen,
             lengths,
             room,
+            fill,
+            sizes,
             inner,
         };
         self.layouts.entry(name.to_owned()).or_insert(layout).clone()

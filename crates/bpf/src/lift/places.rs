@@ -17,8 +17,9 @@
 //! Places are numbers of 64 bits: at the start that of the element itself; larger ones are of
 //! elements that were free then. What is followed of it: see [`super::plan`].
 
-use slowpath_ir::{BinaryOp, Emit, Operand, Reading, Reg};
+use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
 
+use super::cells::Cell;
 use super::elements::Element;
 use super::emit::word;
 use super::lifter::Lifter;
@@ -50,7 +51,7 @@ pub(super) struct Update {
 /// A place for a new element, and what is left without it.
 struct Taken {
     place: Operand,
-    left: Vec<(Reg, Operand)>,
+    left: Vec<(Cell, Operand)>,
 }
 
 impl MapUse {
@@ -70,18 +71,17 @@ impl MapUse {
 }
 
 impl Lifter<'_> {
-    fn place_register(&mut self, map: &MapUse, what: &str) -> Reg {
-        self.machine.start_zero(&format!("{}.{what}", map.layout.name), 64)
-    }
-
-    /// The address of the 8-byte word of an element or place in memory that is zero at the start.
-    fn word_of(&mut self, map: &MapUse, what: &str, number: Operand) -> Operand {
-        let region = self.zeroed(&map.layout.name, what);
-        let base = self.machine.base(region);
+    /// The place of this number among those that no element of the map has at the start.
+    fn unused_place(&mut self, map: &MapUse, number: Operand) -> Operand {
+        /// No word of a key with which a map is told, but the other way round.
+        const OF_PLACE: u64 = 1 << 63;
+        let Some(which) = map.which else { return self.machine.emit.add(number, word(FREE)) };
+        let emit = &mut self.machine.emit;
+        let number = emit.add(number, word(OF_PLACE));
+        let number = self.interned(Some(which), &[number]);
         let emit = &mut self.machine.emit;
         let wide = emit.zero_extend(number, 64);
-        let offset = emit.binary(BinaryOp::Shl, wide, word(3));
-        emit.add(base, offset)
+        emit.add(wide, word(FREE))
     }
 
     /// The place of an element's value: the element's own, unless it was moved, or different
@@ -115,8 +115,8 @@ impl Lifter<'_> {
         let moves = emit.not(stays);
         let moves = emit.and(moves, done);
         let replaces = emit.and(moves, exists);
-        let new = if map.evicts() || map.layout.inner {
-            let written = if map.evicts() && !map.per_cpu() { written } else { moves };
+        let new = if map.evicts() {
+            let written = if map.per_cpu() { moves } else { written };
             self.any_place(map, element, moves, written)
         } else if map.allocates() {
             let Taken { place, left } = self.take_place(map);
@@ -124,18 +124,19 @@ impl Lifter<'_> {
             self.give_place(map, old, replaces);
             place
         } else {
-            let extra = self.place_register(map, "extra");
+            let extra = self.cell(map, "extra");
+            let first = self.unused_place(map, word(0));
+            let kept = self.read(extra);
             let emit = &mut self.machine.emit;
             let absent = emit.not(exists);
             let inserts = emit.and(moves, absent);
-            let of_extra = emit.binary(BinaryOp::Xor, extra, word(FREE));
+            let of_extra = emit.binary(BinaryOp::Xor, kept, first);
             let Taken { place, left } = self.take_place(map);
             self.leave(left, inserts);
             let emit = &mut self.machine.emit;
-            let next = emit.binary(BinaryOp::Xor, old, word(FREE));
-            let next = emit.select(replaces, next, extra);
+            let next = emit.binary(BinaryOp::Xor, old, first);
             let place = emit.select(exists, of_extra, place);
-            emit.copy(extra, next);
+            self.write_if(replaces, extra, next);
             place
         };
         let emit = &mut self.machine.emit;
@@ -149,7 +150,7 @@ impl Lifter<'_> {
 
     /// The value of an element that goes becomes free, if the condition holds.
     pub(super) fn free_place(&mut self, map: &MapUse, element: Element, cond: Operand) {
-        if map.layout.moved.is_some() && !map.evicts() && !map.layout.inner {
+        if map.layout.moved.is_some() && !map.evicts() {
             let place = self.place(map, element);
             self.give_place(map, place, cond);
         }
@@ -165,22 +166,26 @@ impl Lifter<'_> {
     ) -> Operand {
         /// Belongs to no element: what was there is overwritten all the same.
         const NOBODY: u64 = u64::MAX;
-        if map.layout.inner {
-            let sentence = format!(
-                "which old element of the maps in {} an update or insertion overwrites is open",
-                map.layout.name.trim_end_matches(".inner")
-            );
-            self.assumptions.insert(sentence);
-        }
-        let fresh = self.place_register(map, "fresh");
+        let cell = self.cell(map, "fresh");
+        let fresh = self.read(cell);
+        let next = self.machine.emit.add(fresh, word(1));
+        let unused = self.unused_place(map, next);
         let what = format!("element of {} that it uses", map.layout.name);
         let emit = &mut self.machine.emit;
         // The least is one that was free at the start.
         let drawn = emit.draw(&what, Reading::Number, 64, ANY);
-        let unused = emit.add(fresh, word(FREE + 1));
         let place = emit.binary(BinaryOp::Xor, unused, drawn);
-        let next = emit.add(fresh, word(1));
-        emit.copy(fresh, next);
+        if map.layout.inner {
+            let own = emit.eq(drawn, word(0));
+            let other = emit.not(own);
+            let other = emit.and(other, written);
+            let sentence = format!(
+                "an update of a map in {} overwrites the old element that the path reads",
+                map.layout.name.trim_end_matches(".inner")
+            );
+            self.rely(other, sentence);
+        }
+        self.write(cell, next);
         let owner = self.word_of(map, "owner", place);
         let emit = &mut self.machine.emit;
         let number = emit.zero_extend(element.number, 64);
@@ -192,17 +197,18 @@ impl Lifter<'_> {
 
     /// A free place: the one that was given back last, else one that was free at the start.
     fn take_place(&mut self, map: &MapUse) -> Taken {
-        let fresh = self.place_register(map, "fresh");
-        let emit = &mut self.machine.emit;
-        let unused = emit.add(fresh, word(FREE + 1));
-        let next = emit.add(fresh, word(1));
+        let fresh = self.cell(map, "fresh");
+        let used = self.read(fresh);
+        let next = self.machine.emit.add(used, word(1));
+        let unused = self.unused_place(map, next);
         let again = map.follow.reuse || (map.allocates() && !map.per_cpu());
         if !again {
             return Taken { place: unused, left: vec![(fresh, next)] };
         }
-        let count = self.place_register(map, "given back");
+        let cell = self.cell(map, "given back");
+        let count = self.read(cell);
         let emit = &mut self.machine.emit;
-        let mut there: Operand = count.into();
+        let mut there = count;
         if map.allocates() {
             let what = format!("freed elements of {} given away since", map.layout.name);
             let gone = emit.draw(&what, Reading::Number, 64, u32::MAX.into());
@@ -213,97 +219,60 @@ impl Lifter<'_> {
         let none = emit.eq(there, word(0));
         let last = emit.sub(there, word(1));
         let last = emit.select(none, word(0), last);
-        let next = emit.select(none, next, fresh);
-        let at = self.word_of(map, "free", last);
+        let next = emit.select(none, next, used);
+        let at = self.given_back(map, last);
         let emit = &mut self.machine.emit;
         let given = emit.load(at, 8);
         let place = emit.select(none, unused, given);
-        Taken { place, left: vec![(fresh, next), (count, last)] }
+        Taken { place, left: vec![(fresh, next), (cell, last)] }
     }
 
     /// What is left of the free places, if one was taken.
-    fn leave(&mut self, left: Vec<(Reg, Operand)>, cond: Operand) {
-        for (reg, value) in left {
-            let emit = &mut self.machine.emit;
-            let value = emit.select(cond, value, reg);
-            emit.copy(reg, value);
+    fn leave(&mut self, left: Vec<(Cell, Operand)>, cond: Operand) {
+        for (cell, value) in left {
+            self.write_if(cond, cell, value);
         }
+    }
+
+    /// Where the place of this number among those that were given back is noted.
+    fn given_back(&mut self, map: &MapUse, number: Operand) -> Operand {
+        let number = match map.which {
+            Some(which) => self.interned(Some(which), &[number]),
+            None => number,
+        };
+        self.word_of(map, "free", number)
     }
 
     fn give_place(&mut self, map: &MapUse, place: Operand, cond: Operand) {
-        let count = self.place_register(map, "given back");
-        let at = self.word_of(map, "free", count.into());
+        let cell = self.cell(map, "given back");
+        let count = self.read(cell);
+        let at = self.given_back(map, count);
         let emit = &mut self.machine.emit;
         emit.store(at, place);
         let more = emit.add(count, word(1));
-        let more = emit.select(cond, more, count);
-        emit.copy(count, more);
+        self.write_if(cond, cell, more);
     }
 
-    /// An LRU map looks for room, if the condition holds: any element may go.
-    pub(super) fn evict(&mut self, map: &MapUse, cond: Operand) {
-        let (evicting, kept) = (self.evicting(map), self.kept(map));
-        let emit = &mut self.machine.emit;
-        let ever = emit.or(evicting, cond);
-        let none = emit.select(cond, word(0), kept);
-        emit.copy(evicting, ever);
-        emit.copy(kept, none);
-        self.state.replace_elements(map.id);
-    }
-
-    /// The element that was inserted last: it stays until the next insertion.
-    pub(super) fn keep(&mut self, map: &MapUse, element: Element, cond: Operand) {
-        let kept = self.kept(map);
-        let emit = &mut self.machine.emit;
-        let number = emit.zero_extend(element.number, 64);
-        let number = emit.add(number, word(1));
-        let number = emit.select(cond, number, kept);
-        emit.copy(kept, number);
-    }
-
-    fn evicting(&mut self, map: &MapUse) -> Reg {
-        self.machine.start_zero(&format!("{}.evicts", map.layout.name), 1)
-    }
-
-    fn kept(&mut self, map: &MapUse) -> Reg {
-        self.place_register(map, "kept")
-    }
-
-    /// Whether an element that existed still does: it may have been evicted since.
-    pub(super) fn survives(&mut self, map: &MapUse, element: Element, exists: Operand) -> Operand {
-        let mut exists = exists;
-        if map.layout.moved.is_some() && (map.evicts() || map.layout.inner) {
-            let place = self.place(map, element);
-            let owner = self.word_of(map, "owner", place);
-            let emit = &mut self.machine.emit;
-            let owner = emit.load(owner, 8);
-            let nobody = emit.eq(owner, word(0));
-            let number = emit.zero_extend(element.number, 64);
-            let number = emit.add(number, word(1));
-            let own = emit.eq(owner, number);
-            let own = emit.or(nobody, own);
-            exists = emit.and(exists, own);
-        }
-        let (true, Some(present)) = (map.evicts(), map.layout.present) else { return exists };
-        if !self.state.replaced.contains(&map.id) {
+    /// Whether an element still has its place: in LRU maps, another one may have got it since.
+    pub(super) fn keeps_place(
+        &mut self,
+        map: &MapUse,
+        element: Element,
+        exists: Operand,
+    ) -> Operand {
+        if map.layout.moved.is_none() || !map.evicts() {
             return exists;
         }
-        let (evicting, kept) = (self.evicting(map), self.kept(map));
-        let present = self.machine.base(present);
+        let place = self.place(map, element);
+        let owner = self.word_of(map, "owner", place);
         let emit = &mut self.machine.emit;
-        let offset = emit.zero_extend(element.number, 64);
-        let number = emit.add(offset, word(1));
-        let is_kept = emit.eq(kept, number);
-        let can_go = emit.not(is_kept);
-        let can_go = emit.and(can_go, evicting);
-        let what = format!("element of {} evicted since", map.layout.name);
-        let coin = emit.coin(&what, &["no", "yes"]);
-        let goes = emit.and(can_go, coin);
-        let address = emit.add(present, offset);
-        let gone = emit.and(exists, goes);
-        emit.store_if(gone, address, Operand::constant(8, 0));
-        let stays = emit.not(goes);
-        emit.and(exists, stays)
+        let owner = emit.load(owner, 8);
+        let nobody = emit.eq(owner, word(0));
+        let number = emit.zero_extend(element.number, 64);
+        let number = emit.add(number, word(1));
+        let own = emit.eq(owner, number);
+        let own = emit.or(nobody, own);
+        emit.and(exists, own)
     }
 
     /// Pointers to values from before are old from here on, if this update can make them so:

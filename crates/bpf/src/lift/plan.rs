@@ -9,14 +9,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_ir::{Block, BlockId, InsnIdx, Target};
 
+use super::content::MapContent;
 use super::lifter::Lifter;
 use super::maps::{Class, MapUse};
-use super::prefixes::comparable;
+use super::prefixes::{Compared, compared};
 use super::value::{Known, MapId};
 use crate::maps::MapKind;
 
 /// Rounds of a loop that are counted on: more calls than this in one run are taken for this many.
 const ROUNDS: u64 = 1024;
+
+/// Flag of LRU maps whose elements are shared out among the CPUs (`BPF_F_NO_COMMON_LRU`): there are
+/// as many as `max_entries`, rounded to a multiple of the CPUs.
+const NO_COMMON_LRU: u32 = 2;
 
 /// What a call does to a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +29,8 @@ pub(super) enum Access {
     LookUp,
     Insert,
     Delete,
+    /// Goes through all elements.
+    Walk,
 }
 
 /// What is followed of a map.
@@ -37,8 +44,12 @@ pub(super) struct Follow {
     pub room: Option<u32>,
     /// Which keys a run has met: it may meet more than the map has elements.
     pub seen: bool,
-    /// The look-ups in a trie that limit each other, by instruction.
-    pub prefixes: BTreeSet<u32>,
+    /// How many of those that it has met are there: it goes through all elements.
+    pub walked: bool,
+    /// Whether elements come or go while it does.
+    pub disturbed: bool,
+    /// The look-ups in a trie that limit each other.
+    pub prefixes: Option<Compared>,
 }
 
 /// What is followed, by name of the map.
@@ -51,6 +62,8 @@ struct Use {
     class: Class,
     /// `max_entries`, if it is known and the same for all that this stands for.
     entries: Option<u32>,
+    /// The same of the maps in a map of maps, as the object says it: each can differ.
+    inner: Option<u32>,
     key_size: u32,
     sites: BTreeSet<(BlockId, InsnIdx, Access)>,
 }
@@ -72,7 +85,9 @@ impl Lifter<'_> {
         let new = || Use {
             kind: map.def.kind,
             class: map.class,
-            entries: Some(map.def.max_entries).filter(|&n| n > 0 && !map.layout.inner),
+            entries: Some(map.def.max_entries)
+                .filter(|&n| n > 0 && !map.layout.inner && map.def.flags & NO_COMMON_LRU == 0),
+            inner: map.layout.inner.then_some(map.def.max_entries),
             key_size: map.def.key_size,
             sites: BTreeSet::new(),
         };
@@ -97,7 +112,7 @@ impl Lifter<'_> {
         let old: BTreeSet<&String> =
             self.uses.old.iter().filter_map(|id| self.uses.names.get(id)).collect();
         for (name, used) in &self.uses.maps {
-            let given = self.options.contents.contains_key(name);
+            let given = self.options.contents.get(name);
             let follow = follow(used, old.contains(name), given, &self.blocks);
             if follow != Follow::default() {
                 plan.insert(name.clone(), follow);
@@ -109,7 +124,10 @@ impl Lifter<'_> {
 
 /// What has to be followed of a map, of which old pointers may be used, and whose content may be
 /// given.
-fn follow(used: &Use, old: bool, given: bool, blocks: &[Option<Block>]) -> Follow {
+fn follow(used: &Use, old: bool, given: Option<&MapContent>, blocks: &[Option<Block>]) -> Follow {
+    // Elements whose keys are not known.
+    let more = given.is_some_and(|given| given.others > 0);
+    let given = given.is_some();
     let has = |access| used.sites.iter().any(|&(.., of)| of == access);
     let keyed = match used.class {
         Class::Hash | Class::PlacesByKey => true,
@@ -123,14 +141,19 @@ fn follow(used: &Use, old: bool, given: bool, blocks: &[Option<Block>]) -> Follo
         }
         most_on_a_path(blocks, &weights)
     };
+    let times = |site| {
+        let here = used.sites.iter().filter(|(_, insn, _)| insn.0 == site);
+        most_on_a_path(blocks, &here.map(|&(block, ..)| (block, 1)).collect())
+    };
     let mut follow = Follow::default();
     if !keyed {
-        let instructions: BTreeSet<u32> = used.sites.iter().map(|(_, insn, _)| insn.0).collect();
-        let comparable = comparable(used.kind, used.key_size, instructions.len());
-        let calls = most(&|_| true);
-        if let Some(entries) = used.entries.filter(|_| comparable && !given && calls > 1) {
-            follow.prefixes = instructions;
-            follow.seen = calls > entries.into();
+        if used.kind == MapKind::LPM_TRIE && !given {
+            let sites: BTreeSet<u32> = used.sites.iter().map(|(_, insn, _)| insn.0).collect();
+            let twice = sites.iter().any(|&site| times(site) > 1);
+            let calls = most(&|_| true);
+            follow.prefixes = compared(used.key_size, sites, (calls, twice));
+            let compared = !matches!(follow.prefixes, None | Some(Compared::None));
+            follow.seen = compared && used.entries.is_some_and(|entries| calls > entries.into());
         }
         return follow;
     }
@@ -139,11 +162,24 @@ fn follow(used: &Use, old: bool, given: bool, blocks: &[Option<Block>]) -> Follo
         follow.places = old;
         follow.reuse = has(Access::Delete);
     }
-    let Some(entries) = used.entries else { return follow };
     let calls = most(&|_| true);
-    follow.seen = calls > 1 && calls.saturating_mul(2) > entries.into();
-    let counted = inserts && !matches!(used.kind, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH);
-    if counted && (given || follow.seen || most(&|access| access != Access::LookUp) > 1) {
+    let lru = matches!(used.kind, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH);
+    let changes = most(&|access| matches!(access, Access::Insert | Access::Delete));
+    let counted = inserts && !lru;
+    let Some(entries) = used.entries else {
+        // Any number of free elements, but so few that all that a run meets can be there beside
+        // them, if that does not mean that there are too few.
+        if counted && (given || changes > 1) {
+            let spare = used.inner.filter(|_| !given).map(u64::from);
+            let spare = spare.filter(|&entries| calls.saturating_mul(2) <= entries);
+            follow.room = Some(spare.map_or(u32::MAX, |entries| (entries - calls) as u32));
+        }
+        return follow;
+    };
+    follow.walked = has(Access::Walk) && !more;
+    follow.disturbed = follow.walked && (has(Access::Insert) || has(Access::Delete));
+    follow.seen = follow.walked || (calls > 1 && calls.saturating_mul(2) > entries.into());
+    if counted && (given || follow.seen || changes > 1) {
         // So few that all elements that a run meets can be there beside them.
         let spare = if follow.seen { 0 } else { calls as u32 };
         follow.room = Some(entries - spare);
@@ -157,7 +193,7 @@ fn most_on_a_path(blocks: &[Option<Block>], weights: &BTreeMap<BlockId, u64>) ->
         let edges = blocks[block].iter().flat_map(|block| block.terminator.edges());
         edges.filter_map(|edge| match edge.target {
             Target::Block(next) => Some(next.index()),
-            Target::Exit(_) => None,
+            Target::Exit(_) | Target::Never => None,
         })
     };
     // Strongly connected components, those that others lead to last (Tarjan).

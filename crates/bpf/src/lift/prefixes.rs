@@ -8,24 +8,41 @@
 //! entries alone. It has no more than `max_entries` (`trie_update_elem`): where that many are found,
 //! every other key finds one of them, or none.
 
+use std::collections::BTreeSet;
+
 use slowpath_ir::{BinaryOp, Emit, Operand, Reg, RegionId};
 
 use super::emit::word;
 use super::lifter::Lifter;
 use super::maps::MapUse;
 use super::room::PRESENT;
-use crate::maps::MapKind;
 
 /// Bytes of the prefix length in front of a key.
 const LENGTH_BYTES: u32 = 4;
 /// Most bytes of a prefix for which look-ups are compared.
 const DATA_BYTES: u32 = 32;
-/// Most look-ups of a program that are compared with each other.
+/// Most places of look-ups that are told apart.
 const SITES: usize = 8;
+/// Most look-ups of a run that later ones are compared with, where their places do not tell them
+/// apart.
+const LAST: u64 = 8;
+
+/// Which look-ups in a trie are compared with each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Compared {
+    /// Those at these instructions, each of which a run comes to once at most.
+    Sites(BTreeSet<u32>),
+    /// Each with so many before.
+    Last(usize),
+    /// None.
+    None,
+}
 
 /// A key that is looked up.
 #[derive(Clone)]
 struct Query {
+    /// In which map, if there are several.
+    which: Option<Operand>,
     /// Its length in bits, 64 bits wide.
     length: Operand,
     /// Its bits from the first on, in words of up to 64 bits.
@@ -41,10 +58,20 @@ struct Found {
     made: Operand,
 }
 
-/// Whether look-ups in such a trie can be compared: `sites` is where they are.
-pub(super) fn comparable(kind: MapKind, key_size: u32, sites: usize) -> bool {
+/// How look-ups in such a trie are compared: `sites` is where they are, `most` how many of them a run
+/// can make, and whether one can be made twice.
+pub(super) fn compared(
+    key_size: u32,
+    sites: BTreeSet<u32>,
+    (most, twice): (u64, bool),
+) -> Option<Compared> {
     let bytes = LENGTH_BYTES + 1..=LENGTH_BYTES + DATA_BYTES;
-    kind == MapKind::LPM_TRIE && bytes.contains(&key_size) && sites <= SITES
+    match most {
+        0 | 1 => None,
+        _ if !bytes.contains(&key_size) => Some(Compared::None),
+        _ if sites.len() <= SITES && !twice => Some(Compared::Sites(sites)),
+        _ => Some(Compared::Last((most - 1).min(LAST) as usize)),
+    }
 }
 
 impl Lifter<'_> {
@@ -52,7 +79,7 @@ impl Lifter<'_> {
     pub(super) fn find_prefix(&mut self, map: &MapUse, key: Operand) -> Option<(Operand, Operand)> {
         let (seen, lengths) = (map.layout.seen?, map.layout.lengths?);
         let bytes = map.def.key_size - LENGTH_BYTES;
-        let query = self.query(key, bytes);
+        let query = self.query(map, key, bytes);
         let number = self.element(map, key).number;
         let base = self.machine.base(lengths);
         let emit = &mut self.machine.emit;
@@ -66,17 +93,27 @@ impl Lifter<'_> {
         let longer = emit.ult(query.length, bits);
         let strange = emit.ult(word(8 * u64::from(bytes)), query.length);
         let mut entry = emit.select(longer, word(0), entry);
-        entry = self.agree_with_all(map, &query, entry);
+        let before: Vec<u32> = match map.follow.prefixes.as_ref()? {
+            Compared::Sites(sites) => sites.iter().copied().collect(),
+            Compared::Last(slots) => (0..*slots as u32).collect(),
+            Compared::None => return None,
+        };
+        entry = self.agree_with_all(map, &before, &query, entry);
         if map.follow.seen {
             entry = self.if_there_is_room(map, &query, entry);
-            entry = self.agree_with_all(map, &query, entry);
+            entry = self.agree_with_all(map, &before, &query, entry);
         }
         let emit = &mut self.machine.emit;
         let fine = emit.not(strange);
         let none = emit.eq(entry, word(0));
         let some = emit.not(none);
         let found = emit.and(fine, some);
-        self.keep_found(map, &query, entry, fine);
+        if let Some(Compared::Last(_)) = map.follow.prefixes {
+            self.move_on(map, &before, &query, fine);
+            self.keep_found(map, 0, &query, entry, fine);
+        } else {
+            self.keep_found(map, self.insn.0, &query, entry, fine);
+        }
         let place = self.entry_number(&query, entry, bytes);
         let (note, first) = self.entry_note(seen, place);
         if map.follow.seen {
@@ -92,8 +129,14 @@ impl Lifter<'_> {
     }
 
     /// What a look-up finds, given what all earlier ones found.
-    fn agree_with_all(&mut self, map: &MapUse, query: &Query, mut entry: Operand) -> Operand {
-        for &site in &map.follow.prefixes {
+    fn agree_with_all(
+        &mut self,
+        map: &MapUse,
+        before: &[u32],
+        query: &Query,
+        mut entry: Operand,
+    ) -> Operand {
+        for &site in before {
             let before = self.found_at(map, site, query);
             entry = self.agree(query, entry, &before);
         }
@@ -124,7 +167,7 @@ impl Lifter<'_> {
     }
 
     /// The key at an address.
-    fn query(&mut self, key: Operand, bytes: u32) -> Query {
+    fn query(&mut self, map: &MapUse, key: Operand, bytes: u32) -> Query {
         let emit = &mut self.machine.emit;
         let length = emit.load(key, LENGTH_BYTES as u8);
         let length = emit.zero_extend(length, 64);
@@ -139,14 +182,45 @@ impl Lifter<'_> {
                 _ => words.push(byte),
             }
         }
-        Query { length, words }
+        Query { which: map.which, length, words }
     }
 
     fn site_register(&mut self, map: &MapUse, site: u32, what: &str, width: u8) -> Reg {
         self.machine.start_zero(&format!("{}.{what}.{site}", map.layout.name), width)
     }
 
-    /// What the look-up of an instruction found last.
+    /// Makes the first slot free: what was found before the others is forgotten.
+    fn move_on(&mut self, map: &MapUse, slots: &[u32], like: &Query, fine: Operand) {
+        let Some(&last) = slots.last() else { return };
+        let lost = self.machine.start_zero(&format!("{}.lost", map.layout.name), 1);
+        let sentence = format!(
+            "look-ups in {} agree with those that are more than {LAST} before",
+            map.layout.name
+        );
+        let relies = self.machine.emit.and(lost, fine);
+        self.rely(relies, sentence);
+        let made = self.site_register(map, last, "made", 1);
+        let emit = &mut self.machine.emit;
+        let now = emit.or(lost, made);
+        emit.copy(lost, now);
+        for &slot in slots.iter().skip(1).rev() {
+            let Found { query, entry, made } = self.found_at(map, slot - 1, like);
+            self.keep_found(map, slot, &query, entry, made);
+        }
+    }
+
+    /// A look-up that is not compared with others.
+    pub(super) fn look_up_alone(&mut self, map: &MapUse) {
+        if map.follow.prefixes.is_none() {
+            return;
+        }
+        let before = self.machine.start_zero(&format!("{}.asked", map.layout.name), 1);
+        let sentence = format!("look-ups in {} agree with each other", map.layout.name);
+        self.rely(before.into(), sentence);
+        self.machine.emit.copy(before, Operand::constant(1, 1));
+    }
+
+    /// What the look-up of an instruction, or in a slot, found last.
     fn found_at(&mut self, map: &MapUse, site: u32, like: &Query) -> Found {
         let length = self.site_register(map, site, "length", 64).into();
         let entry = self.site_register(map, site, "entry", 64).into();
@@ -156,11 +230,23 @@ impl Lifter<'_> {
             let width = self.machine.emit.width(word);
             words.push(self.site_register(map, site, &format!("word{number}"), width).into());
         }
-        Found { query: Query { length, words }, entry, made }
+        let of = |lifter: &mut Self| lifter.site_register(map, site, "which", 64).into();
+        let which = map.which.map(|_| of(self));
+        Found { query: Query { which, length, words }, entry, made }
     }
 
-    fn keep_found(&mut self, map: &MapUse, query: &Query, entry: Operand, fine: Operand) {
-        let site = self.insn.0;
+    fn keep_found(
+        &mut self,
+        map: &MapUse,
+        site: u32,
+        query: &Query,
+        entry: Operand,
+        fine: Operand,
+    ) {
+        if let Some(which) = query.which {
+            let kept = self.site_register(map, site, "which", 64);
+            self.machine.emit.copy(kept, which);
+        }
         let length = self.site_register(map, site, "length", 64);
         let found = self.site_register(map, site, "entry", 64);
         let made = self.site_register(map, site, "made", 1);
@@ -185,7 +271,11 @@ impl Lifter<'_> {
         let other = self.covers(before.entry, &differences, query.length);
         let emit = &mut self.machine.emit;
         let both = emit.and(this, other);
-        let both = emit.and(both, before.made);
+        let mut both = emit.and(both, before.made);
+        if let (Some(this), Some(other)) = (query.which, before.query.which) {
+            let same = emit.eq(this, other);
+            both = emit.and(both, same);
+        }
         emit.select(both, before.entry, entry)
     }
 
@@ -249,6 +339,6 @@ impl Lifter<'_> {
             }
             words.push(emit.zero_extend(value, 64));
         }
-        self.interned(None, &words)
+        self.interned(query.which, &words)
     }
 }

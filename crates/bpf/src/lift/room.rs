@@ -29,19 +29,44 @@ pub struct Room {
     pub max_entries: u32,
 }
 
-impl Lifter<'_> {
-    /// The memory of a map that is zero at the start: `what` is its use.
-    pub(super) fn zeroed(&mut self, map: &str, what: &str) -> RegionId {
-        let region = self.machine.region(&format!("{map}.{what}"), RegionKind::Map);
-        self.machine.regions[region.index()].content = Some(Vec::new());
-        region
+/// How full the maps in a map of maps are at the start: four bytes a map, by the number that stands
+/// for it ([`slowpath_ir::BinaryOp::Intern`] of its address and zero).
+///
+/// Other maps than those that the object defines can be in a map of maps, of any size. So these are
+/// the elements that a map would have if its size were `max_entries`: what matters is how many more
+/// there is room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fill {
+    /// The numbers of elements.
+    pub used: RegionId,
+    /// How many elements there can be, as the object says.
+    pub max_entries: u32,
+    /// Numbers below this count as this one, and those above `max_entries` as that, if maps are large
+    /// enough for all that a run can do.
+    pub least: Option<u32>,
+}
+
+impl Fill {
+    fn most(&self) -> Operand {
+        Operand::constant(32, self.max_entries.into())
     }
 
+    /// How many elements a map has of which this is noted.
+    pub fn elements(&self, noted: u32) -> u32 {
+        self.least.map_or(noted, |least| noted.clamp(least, self.max_entries))
+    }
+}
+
+/// What the memory of [`Fill`] is called.
+const USED: &str = "used";
+
+impl Lifter<'_> {
     /// Sets up what is followed of how full a map is.
     pub(super) fn start_room(&mut self, def: &MapDef, name: &str, follow: &Follow) -> Option<Room> {
         let entries = u64::from(def.max_entries);
         let (room, others) = (format!("{name}.room"), format!("{name}.others"));
-        let given = self.options.contents.get(name).map(|content| {
+        let known = self.options.contents.get(name).filter(|_| entries > 0);
+        let given = known.map(|content| {
             let listed = content.entries.len() as u64;
             (entries.saturating_sub(listed + content.others), listed)
         });
@@ -78,9 +103,36 @@ impl Lifter<'_> {
         Some(Room { free, max_entries: def.max_entries })
     }
 
+    /// Sets up what is followed of how full the maps in a map of maps are.
+    pub(super) fn start_fill(&mut self, def: &MapDef, name: &str, follow: &Follow) -> Option<Fill> {
+        let most = follow.room?;
+        let used = if self.options.contents.contains_key(name) {
+            self.zeroed(name, USED)
+        } else {
+            self.machine.region(&format!("{name}.{USED}"), RegionKind::Map)
+        };
+        let least = def.max_entries.checked_sub(most);
+        Some(Fill { used, max_entries: def.max_entries, least })
+    }
+
+    /// How many elements a map out of a map of maps has, 32 bits, and where that is noted.
+    fn used(&mut self, map: &MapUse) -> Option<(Fill, Operand, Operand)> {
+        let (fill, which) = (map.layout.fill?, map.which?);
+        let number = self.map_number(which);
+        let at = self.item(fill.used, number, 2);
+        let emit = &mut self.machine.emit;
+        let used = emit.load(at, 4);
+        let Some(least) = fill.least else { return Some((fill, at, used)) };
+        let (least, most) = (Operand::constant(32, least.into()), fill.most());
+        let fewer = emit.ult(used, least);
+        let used = emit.select(fewer, least, used);
+        let more = emit.ult(most, used);
+        Some((fill, at, emit.select(more, most, used)))
+    }
+
     /// How many more elements there is room for, where that is followed.
     fn room(&mut self, map: &MapUse) -> Option<Reg> {
-        map.follow.room?;
+        map.follow.room.filter(|_| map.which.is_none())?;
         Some(self.machine.extra(&format!("{}.room", map.layout.name), 64))
     }
 
@@ -89,6 +141,9 @@ impl Lifter<'_> {
         let keys = 1u64.checked_shl(8 * map.def.key_size);
         if keys.is_some_and(|keys| map.def.max_entries != 0 && keys <= map.def.max_entries.into()) {
             return Operand::constant(1, 0);
+        }
+        if let Some((fill, _, used)) = self.used(map) {
+            return self.machine.emit.eq(used, fill.most());
         }
         match self.room(map) {
             Some(room) => self.machine.emit.eq(room, word(0)),
@@ -106,6 +161,16 @@ impl Lifter<'_> {
 
     /// An element comes under one condition, or goes under the other.
     pub(super) fn count(&mut self, map: &MapUse, comes: Operand, goes: Operand) {
+        self.lives(map, comes);
+        self.dies(map, goes);
+        if let Some((_, at, used)) = self.used(map) {
+            let emit = &mut self.machine.emit;
+            let (comes, goes) = (emit.zero_extend(comes, 32), emit.zero_extend(goes, 32));
+            let more = emit.add(used, comes);
+            let left = emit.sub(more, goes);
+            emit.store(at, left);
+            return;
+        }
         let Some(room) = self.room(map) else { return };
         let emit = &mut self.machine.emit;
         let (comes, goes) = (emit.zero_extend(comes, 64), emit.zero_extend(goes, 64));
@@ -138,9 +203,10 @@ impl Lifter<'_> {
         let byte = emit.zero_extend(here, 8);
         emit.store(present, byte);
         let met = emit.and(first, here);
-        let met = emit.zero_extend(met, 64);
-        let left = emit.sub(others, met);
+        let one = emit.zero_extend(met, 64);
+        let left = emit.sub(others, one);
         emit.copy(others, left);
+        self.lives(map, met);
         here
     }
 }

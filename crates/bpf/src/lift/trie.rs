@@ -3,7 +3,7 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
-use super::content::{EntryValue, MapContent, MapEntry};
+use super::content::{EntryValue, MapContent, MapEntry, Names};
 use super::emit::word;
 use super::lifter::Lifter;
 use super::maps::MapUse;
@@ -18,7 +18,7 @@ pub(super) fn by_prefix(content: &MapContent) -> Vec<(u32, usize)> {
         u32::from_le_bytes(bytes.unwrap_or_default())
     };
     let entries = content.entries.iter().enumerate();
-    let bytes = entries.filter(|(_, entry)| matches!(entry.value, EntryValue::Bytes(_)));
+    let bytes = entries.filter(|(_, entry)| entry.value.bytes().is_some());
     let mut sorted: Vec<(u32, usize)> =
         bytes.map(|(place, entry)| (prefix(entry), place)).collect();
     sorted.sort_unstable();
@@ -35,15 +35,29 @@ impl Lifter<'_> {
     ) -> Option<(Operand, Operand)> {
         let options = self.options;
         let content = options.contents.get(&map.layout.name)?;
+        // Of several tries, the address of this one, and those of all.
+        let outer = self.layouts.get(map.layout.name.trim_end_matches(".inner"));
+        let outer = map.which.zip(outer);
+        let inner = outer
+            .map(|(which, outer)| (which, self.machine.base(outer.values), outer.element_bits));
+        let names = Names::of(&self.object.maps, &options.contents);
         let emit = &mut self.machine.emit;
         let wanted = emit.load(key, PREFIX_BYTES as u8);
         let mut found = Operand::constant(1, 0);
         let mut place = Operand::constant(32, 0);
         // Longer prefixes come later and win; of equal ones, the one given last.
         for (prefix, index) in by_prefix(content) {
-            let data = content.entries[index].key.get(PREFIX_BYTES..).unwrap_or_default();
+            let entry = &content.entries[index];
+            let data = entry.key.get(PREFIX_BYTES..).unwrap_or_default();
             let shorter = emit.ult(wanted, Operand::constant(32, prefix.into()));
             let mut matches = emit.not(shorter);
+            if let (EntryValue::Inner { map, .. }, Some((which, first, bits))) =
+                (&entry.value, inner)
+            {
+                let this = emit.add(first, word(names.number(map) << bits));
+                let same = emit.eq(which, this);
+                matches = emit.and(matches, same);
+            }
             for (offset, &byte) in data.iter().enumerate() {
                 let bits = (i64::from(prefix) - 8 * offset as i64).clamp(0, 8) as u32;
                 if bits == 0 {

@@ -76,6 +76,7 @@ pub fn program(body: impl FnOnce(&mut BlockBuilder<'_>)) -> Program {
         packet_length: None,
         draws: vec![Draw { call: "test".into(), result: "value".into(), reading: Reading::Number }],
         assumptions: Vec::new(),
+        reliances: Vec::new(),
     };
     program.validate().expect("valid");
     program

@@ -43,6 +43,7 @@ pub fn program(edges: &[&[u32]]) -> Program {
         packet_length: None,
         draws: vec![Draw { call: "test".into(), result: "value".into(), reading: Reading::Number }],
         assumptions: Vec::new(),
+        reliances: Vec::new(),
     }
 }
 

@@ -26,7 +26,8 @@ const PLACES: u64 = (1 << 33) - 1;
 /// Open values with more possibilities than this make bytes open.
 const FEW: u64 = 4096;
 
-/// Open values with fewer possibilities than this stand for a choice: all are tried.
+/// Open values with no more possibilities than this beside the least stand for a choice: all are
+/// tried.
 const NAMED: u64 = 16;
 
 /// The two.
@@ -273,6 +274,30 @@ impl Twin {
         ops.filter_map(|origin| range(origin.op)).collect()
     }
 
+    /// Which of them are keys of elements that the kernel goes through.
+    fn drawn_keys(&self, run: &Run) -> Vec<bool> {
+        let program = &self.lifted.program;
+        let blocks = run.path.iter().map(|taken| program.block(taken.block));
+        let ops = program.prologue.iter().chain(blocks.flat_map(|block| &block.ops));
+        let key = |op: Op| match op {
+            Op::Unknown { draw, .. } => {
+                Some(program.draws[draw.index()].result == "the element's key")
+            }
+            _ => None,
+        };
+        ops.filter_map(|origin| key(origin.op)).collect()
+    }
+
+    /// The keys in the kernel's maps that are numbers.
+    fn numbers(&self) -> Vec<u64> {
+        let maps = self.lifted.layout.maps.iter().filter_map(|map| self.loaded.map(&map.name));
+        let tables = maps.filter(|map| map.definition().kind == MapKind::HASH);
+        let keys = tables.flat_map(|map| map.keys().unwrap_or_default());
+        let number =
+            |key: Vec<u8>| key.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
+        keys.filter(|key| key.len() <= 8).map(number).collect()
+    }
+
     /// Runs a packet through both.
     ///
     /// # Errors
@@ -311,17 +336,22 @@ impl Twin {
             }
             let common = choice.len().min(chosen.len());
             chosen[..common].copy_from_slice(&choice[..common]);
-            let many = drawn.iter().any(|(min, max)| max - min > FEW) || !self.others.is_empty();
-            let other = if many {
-                let most = drawn.iter().zip(&chosen);
-                let most =
-                    most.map(|(&(min, max), &c)| if max - min > FEW { other(min, max) } else { c });
+            let keys = self.drawn_keys(&run);
+            let wide = |at: usize| drawn[at].1 - drawn[at].0 > FEW && !keys[at];
+            let many = (0..drawn.len()).any(wide) || !self.others.is_empty();
+            let other = if many && !run.impossible {
+                let most = (0..drawn.len()).map(|at| match wide(at) {
+                    true => other(drawn[at].0, drawn[at].1),
+                    false => chosen[at],
+                });
                 let most: Vec<u64> = most.collect();
                 Some(self.interpret(&most, true)?)
             } else {
                 None
             };
-            let differs = differing_outcome(&theirs, &ours, other.as_ref().map(|(o, _)| o))
+            let impossible = run.impossible.then(|| "no run of the kernel".to_owned());
+            let differs = impossible
+                .or_else(|| differing_outcome(&theirs, &ours, other.as_ref().map(|(o, _)| o)))
                 .or_else(|| self.differing_elements(&run, other.as_ref().map(|(_, run)| run)))
                 .or_else(|| self.differing_path(&run));
             let Some(differs) = differs else {
@@ -329,10 +359,10 @@ impl Twin {
                 return Ok(run);
             };
             first.get_or_insert(differs);
-            let promise = self.common_results(&run);
+            let promise = if run.impossible { drawn.len() } else { self.common_results(&run) };
             // Those of few possibilities come first, and behind them those of many; of either kind,
             // what comes later depends on what comes before.
-            let many = |&at: &usize| drawn[at].1 - drawn[at].0 > FEW;
+            let many = |&at: &usize| wide(at);
             let later = |at: &usize| match changed {
                 None => true,
                 Some(last) => *at > last || (many(at) && last < drawn.len() && !many(&last)),
@@ -344,7 +374,11 @@ impl Twin {
                 order.reverse();
             }
             for at in order {
-                for value in self.alternatives(drawn[at].0, drawn[at].1) {
+                let alternatives = match keys[at] {
+                    true => self.numbers(),
+                    false => self.alternatives(drawn[at].0, drawn[at].1),
+                };
+                for value in alternatives {
                     let mut next = chosen.clone();
                     next[at] = value;
                     if few.contains(&at) {
@@ -367,7 +401,7 @@ impl Twin {
         if many && self.path_bytes == 0 {
             return Vec::new();
         }
-        if max - min < NAMED {
+        if max - min <= NAMED {
             return (min + 1..=max).rev().collect();
         }
         if max == PLACES {

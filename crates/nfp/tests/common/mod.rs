@@ -125,6 +125,7 @@ impl Machine<'_> {
                     self.run.exit = number;
                     return;
                 }
+                Target::Never => panic!("a run of the card is impossible"),
             }
         }
         panic!("the program does not end");
@@ -189,6 +190,7 @@ impl Machine<'_> {
                 }
                 return;
             }
+            Op::Rely { .. } => return,
         };
         if let Some(dst) = op.dst() {
             let width = self.program.width(dst);

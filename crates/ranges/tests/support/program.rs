@@ -31,6 +31,7 @@ impl Builder {
                     reading: Reading::Number,
                 }],
                 assumptions: Vec::new(),
+                reliances: Vec::new(),
             },
         }
     }

@@ -234,6 +234,7 @@ pub fn program(specs: &[BlockSpec]) -> Program {
         packet_length: Some(InputId(1)),
         draws: Vec::new(),
         assumptions: Vec::new(),
+        reliances: Vec::new(),
     };
     program.validate().expect("the generator makes valid programs");
     program

@@ -117,6 +117,7 @@ pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
         packet_length: shape.has_length.then_some(InputId(1)),
         draws: vec![Draw { call: "test".into(), result: "value".into(), reading: Reading::Number }],
         assumptions: Vec::new(),
+        reliances: Vec::new(),
     };
     program.validate().expect("the generator makes valid programs");
     program

@@ -11,7 +11,7 @@ pub(crate) use bytes::WHOLE;
 
 use crate::Error;
 use serde_json::{Map, Value};
-use slowpath_bpf::lift::{EntryValue, MapContent, MapEntry};
+use slowpath_bpf::lift::{EntryValue, InnerContent, MapContent, MapEntry};
 use slowpath_bpf::{MapDef, MapKind, Object};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,10 +106,18 @@ fn content(
     };
     let mut seen = BTreeSet::new();
     let (mut found, mut others) = (Vec::with_capacity(list.len()), 0u64);
+    let mut whole_maps = BTreeMap::new();
     for (index, value) in list.iter().enumerate() {
         let fail = |what: String| format!("entry {}: {what}", index + 1);
         if value.get("value").is_some_and(Value::is_null) {
             continue; // as witnesses say that there is no such entry
+        }
+        if inner && value.get("key").is_none() && value.get("map").is_some() {
+            let (name, content) = whole(value, object).map_err(fail)?;
+            if whole_maps.insert(name, content).is_some() {
+                return Err(fail("another entry is about the same map".into()));
+            }
+            continue;
         }
         if let Some(more) = value.get("others") {
             let more = more.as_u64().filter(|_| value.as_object().is_some_and(|v| v.len() == 1));
@@ -131,7 +139,38 @@ fn content(
     if count > u64::from(map.max_entries) && map.max_entries > 0 && !inner {
         return Err(format!("{count} entries are more than its {}", map.max_entries));
     }
-    Ok(MapContent { entries: found, others })
+    Ok(MapContent { entries: found, others, inner: whole_maps })
+}
+
+/// What an entry without key says of one of the maps in a map of maps.
+fn whole(value: &Value, object: &Object) -> Result<(String, InnerContent), String> {
+    let mut content = InnerContent::default();
+    let mut name = None;
+    for (key, value) in value.as_object().into_iter().flatten() {
+        let number = || value.as_u64().ok_or_else(|| format!("`{key}` is a number"));
+        match key.as_str() {
+            "map" => name = Some(named(value, "map", |name| is_map(object, name))?),
+            "others" => content.others = number()?,
+            "max_entries" => {
+                let entries = u32::try_from(number()?).ok().filter(|&entries| entries > 0);
+                let entries = entries.ok_or("`max_entries` is from 1 to 4294967295")?;
+                content.max_entries = Some(entries);
+            }
+            other => {
+                return Err(format!(
+                    "unknown key `{other}`; an entry without `key` has `map`, `others` and \
+                     `max_entries`"
+                ));
+            }
+        }
+    }
+    Ok((name.unwrap_or_default(), content))
+}
+
+/// Whether a map of maps can hold a map of this name: one of the object, or one that it does not
+/// define.
+fn is_map(object: &Object, name: &str) -> bool {
+    name.contains('#') || object.maps.iter().any(|map| map.name == name)
 }
 
 fn entry(value: &Value, map: &MapDef, object: &Object, inner: bool) -> Result<MapEntry, String> {
@@ -161,10 +200,7 @@ fn entry(value: &Value, map: &MapDef, object: &Object, inner: bool) -> Result<Ma
     };
     check_index(&key, map)?;
     let value = field(holds)?;
-    let map_of_object = |name: &str| {
-        // Others are maps that the object does not define.
-        name.contains('#') || object.maps.iter().any(|map| map.name == name)
-    };
+    let map_of_object = |name: &str| is_map(object, name);
     let value = match holds {
         "program" => EntryValue::Program(named(value, "program", |name| {
             object.programs.iter().any(|program| program.name == name)

@@ -75,6 +75,9 @@ fn layout(object: &Object, linked: &BpfProgram, program: &Program, abi: MapAbi) 
         seen: None,
         lengths: None,
         room: None,
+        fill: None,
+        sizes: None,
+        max_entries: def.max_entries,
         inner: false,
     };
     let used = linked.insns.iter().find_map(|insn| match insn {

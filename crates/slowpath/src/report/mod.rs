@@ -119,6 +119,7 @@ impl Measure<'_> {
         }
         let (lines, _) = lines::of_path(lifted, unrolled, &found.path);
         PathResult {
+            relies_on: Vec::new(),
             cost: costs(self.target, &found.cost),
             min_packet_size: found.length,
             bitrate_bps: bound.bitrate_bps,

@@ -138,6 +138,8 @@ impl Walk {
                 }
                 let block = match (at.next, &at.model) {
                     (Target::Block(block), _) => block,
+                    // What is compiled for the card has no such ways.
+                    (Target::Never, _) => break,
                     (Target::Exit(_), None) => {
                         let what = "the solver cannot tell whether there is a path";
                         return Ok(Step::Gap(what.to_owned()));

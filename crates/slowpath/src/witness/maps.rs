@@ -47,6 +47,9 @@ pub(super) fn of_layout(
         } else {
             elements.iter().filter_map(|e| entry(map, e, outer, &mut names, memory)).collect()
         };
+        if let Some(outer) = outer {
+            entries.extend(whole_maps(map, &elements, outer, &mut names, memory));
+        }
         if let (Some(room), Some(free)) = (map.room, free) {
             let listed = if is_queue(map) {
                 entries.len()
@@ -121,6 +124,55 @@ fn in_order(map: &MapLayout, elements: &[Element], free: Option<u64>) -> Vec<Val
     };
     let value = |number| json!({ "value": of(number).map_or_else(unknown, |e| value(&e.value)) });
     numbers.into_iter().map(value).collect()
+}
+
+/// What a witness needs of whole maps out of a map of maps: how full they are, how large.
+fn whole_maps(
+    map: &MapLayout,
+    elements: &[Element],
+    outer: &MapLayout,
+    names: &mut InnerNames,
+    memory: &Memory<'_>,
+) -> Vec<Value> {
+    let mut numbers: BTreeMap<u64, u64> = BTreeMap::new();
+    for (&(which, second), &number) in memory.interned {
+        if second == 0 {
+            numbers.insert(number.into(), which);
+        }
+    }
+    // Bytes that do not matter are what the replay had.
+    let noted = |region: RegionId, number: u64| {
+        let byte = |n| memory.bytes.get(&(region, (number << 2) + n)).copied();
+        (0..4).any(|n| byte(n).is_some()).then(|| {
+            u32::from_le_bytes(std::array::from_fn(|n| byte(n as u64).unwrap_or(super::FILL)))
+        })
+    };
+    let mut entries = Vec::new();
+    for (&number, &which) in &numbers {
+        let mut entry = Map::new();
+        if let Some(fill) = map.fill
+            && let Some(noted) = noted(fill.used, number)
+        {
+            let there = |e: &&Element| e.which == Some(which) && e.present == Some(true);
+            let listed = elements.iter().filter(there).count() as u32;
+            // So much room that the map has to be larger than the object says.
+            let free = fill.max_entries.wrapping_sub(fill.elements(noted));
+            let most = free.saturating_add(listed).max(fill.max_entries);
+            entry.insert("others".into(), (most - free - listed).into());
+            if most != fill.max_entries {
+                entry.insert("max_entries".into(), most.into());
+            }
+        }
+        if let Some(noted) = map.sizes.and_then(|region| noted(region, number)) {
+            entry.insert("max_entries".into(), (noted ^ map.max_entries).max(1).into());
+        }
+        if !entry.is_empty() {
+            let place = which.wrapping_sub((memory.base)(outer.values)) >> outer.element_bits;
+            entry.insert("map".into(), names.of(outer, Some(place)).into());
+            entries.push(Value::Object(entry));
+        }
+    }
+    entries
 }
 
 /// Names of maps that maps of maps hold, by the map of maps and the number of the map in it.

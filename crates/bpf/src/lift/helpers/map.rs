@@ -58,8 +58,11 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     };
     lifter.note_access(&map, Access::LookUp);
     let in_trie = match map.class {
-        Class::Trie if !map.follow.prefixes.is_empty() => lifter.find_prefix(&map, key),
-        Class::Trie => lifter.find_in_trie(&map, key),
+        Class::Trie if map.layout.lengths.is_some() => lifter.find_prefix(&map, key),
+        Class::Trie => {
+            lifter.look_up_alone(&map);
+            lifter.find_in_trie(&map, key)
+        }
         _ => None,
     };
     let (number, exists) = match in_trie {
@@ -164,24 +167,25 @@ fn update_array(lifter: &mut Lifter<'_>, map: &MapUse, element: Element) {
 fn update_hash(lifter: &mut Lifter<'_>, map: &MapUse, element: Element) {
     let (known_flags, value) = (lifter.state.regs[4], lifter.machine.value(3));
     let flags = Flags::of(lifter, map);
+    // LRU maps make room before anything is looked for; per-CPU values that must exist need none.
+    // That no CPU has any left is possible while others insert.
+    let mut starved = Operand::constant(1, 0);
     if map.evicts() {
-        // Room is made before anything is looked for; per-CPU values that must exist need none.
+        let room = format!("room in {}", map.def.name);
         let emit = &mut lifter.machine.emit;
         let mut idle = flags.wrong;
         if map.per_cpu() {
             idle = emit.or(idle, flags.exist);
         }
         let looks = emit.not(idle);
-        lifter.evict(map, looks);
+        let none = emit.coin(&room, &["yes", "no: -ENOMEM"]);
+        starved = emit.and(looks, none);
+        let some = emit.not(none);
+        let makes = emit.and(looks, some);
+        lifter.evict(map, makes);
     }
     let exists = lifter.exists(map, element);
-    // LRU maps make room; that no CPU has any left is possible while others insert.
-    let (full, number) = if map.evicts() {
-        let room = format!("room in {}", map.def.name);
-        (lifter.machine.emit.coin(&room, &["yes", "no: -ENOMEM"]), ENOMEM)
-    } else {
-        (lifter.full(map), E2BIG)
-    };
+    let full = if map.evicts() { starved } else { lifter.full(map) };
     let emit = &mut lifter.machine.emit;
     let mut no_room = word(0);
     let mut replaced = word(0);
@@ -195,16 +199,18 @@ fn update_hash(lifter: &mut Lifter<'_>, map: &MapUse, element: Element) {
             replaced = emit.select(failed, errno(ENOMEM), word(0));
         }
     }
-    let no_room = emit.select(full, errno(number), no_room);
+    let no_room = emit.select(full, errno(E2BIG), no_room);
     let inserted = emit.select(flags.exist, errno(ENOENT), no_room);
     let replaced = emit.select(flags.new, errno(EEXIST), replaced);
     let error = emit.select(exists, replaced, inserted);
+    let error = emit.select(starved, errno(ENOMEM), error);
     let wrong = emit.or(flags.wrong, flags.no_lock);
     let error = emit.select(wrong, errno(EINVAL), error);
     let done = emit.eq(error, word(0));
     let absent = emit.not(exists);
     let comes = emit.and(done, absent);
     lifter.count(map, comes, Operand::constant(1, 0));
+    lifter.disturb(map, element, done);
     // LRU maps write the value of a new element before they look at the flags of existence; what
     // made room for it is gone and overwritten, whether the update succeeds or not. That shows
     // only where places are followed.
@@ -240,6 +246,7 @@ pub(super) fn delete(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
             let exists = lifter.exists(&map, element);
             lifter.set_exists(&map, element, exists, false);
             lifter.count(&map, Operand::constant(1, 0), exists);
+            lifter.disturb(&map, element, exists);
             lifter.free_place(&map, element, exists);
             lifter.state.replace_elements(map.id);
             let result = lifter.machine.emit.select(exists, word(0), errno(ENOENT));

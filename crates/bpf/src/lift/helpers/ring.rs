@@ -1,8 +1,9 @@
 //! Ring buffers (`kernel/bpf/ringbuf.c`). How full one is is up to who reads it; what is larger than
 //! it never fits.
 
-use slowpath_ir::{BinaryOp, Emit, Operand};
+use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, Reading};
 
+use super::outcome::RETURNED;
 use crate::lift::emit::{errno, word};
 use crate::lift::error::{Cause, VERIFIER};
 use crate::lift::frame::Place;
@@ -23,6 +24,30 @@ impl Lifter<'_> {
         Err(Cause::new(format!("{} is no ring buffer", map.def.name), VERIFIER))
     }
 
+    /// How many bytes a ring has: a power of two, and no less than a page, whose size is the machine's.
+    fn ring_size(&mut self, map: &MapUse) -> Operand {
+        /// The exponents of sizes of pages.
+        const PAGES: (u32, u32) = (12, 16);
+        /// No ring is larger (`RINGBUF_MAX_DATA_SZ` of 64-bit machines).
+        const LARGEST: u32 = 36;
+        let least = match map.def.max_entries {
+            0 => 0,
+            bytes => u64::from(bytes).next_power_of_two().trailing_zeros(),
+        };
+        let (least, most) = match least {
+            0 => (PAGES.0, LARGEST),
+            _ => (least.max(PAGES.0), least.max(PAGES.1)),
+        };
+        if least == most {
+            return word(1 << least);
+        }
+        let name = format!("binary logarithm of the size of {}", map.def.name);
+        let (min, max) = (least.into(), most.into());
+        let exponent = self.machine.input(&name, 64, min, max, InputKind::Unknown);
+        let exponent = self.machine.emit.unknown_input(exponent, 64);
+        self.machine.emit.binary(BinaryOp::Shl, word(1), exponent)
+    }
+
     /// Whether there is no room for a record of so many bytes (`__bpf_ringbuf_reserve`).
     fn no_room_for(&mut self, map: &MapUse, size: Operand) -> Operand {
         /// Loaders make rings as large as a page, whose size is the machine's.
@@ -39,6 +64,33 @@ impl Lifter<'_> {
         let too_large = emit.ult(word(ring - MORE), size);
         emit.or(full, too_large)
     }
+}
+
+/// `bpf_ringbuf_query(map, flags)`: what a reader and other CPUs change is anything; the size is not.
+pub(super) fn query(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+    /// `BPF_RB_AVAIL_DATA` and `BPF_RB_RING_SIZE`; behind them the positions of reader and writers.
+    const AVAIL_DATA: u64 = 0;
+    const RING_SIZE: u64 = 1;
+    const POSITIONS: [u64; 2] = [2, 3];
+    let map = lifter.ring()?;
+    lifter.call_cost(at, None);
+    let flags = lifter.machine.value(2);
+    let size = lifter.ring_size(&map);
+    let emit = &mut lifter.machine.emit;
+    let any = emit.draw(RETURNED, Reading::Number, 64, u64::MAX);
+    let more = emit.ult(size, any);
+    let data = emit.select(more, size, any);
+    let mut result = word(0);
+    for position in POSITIONS {
+        let this = emit.eq(flags, word(position));
+        result = emit.select(this, any, result);
+    }
+    for (what, value) in [(RING_SIZE, size), (AVAIL_DATA, data)] {
+        let this = emit.eq(flags, word(what));
+        result = emit.select(this, value, result);
+    }
+    lifter.result(result, Known::NoStack);
+    Ok(())
 }
 
 /// `bpf_ringbuf_reserve(map, size, flags)`: null, or room for a record with any content.

@@ -26,6 +26,9 @@ fn hash(key_size: u32, keying: Keying) -> MapLayout {
         seen: None,
         lengths: None,
         room: None,
+        fill: None,
+        sizes: None,
+        max_entries: 0,
         inner: false,
     }
 }

@@ -1,0 +1,126 @@
+//! Calls on maps agree with those before: the programs of
+//! `crates/slowpath/tests/objects/consistent.bpf.c` in the running kernel. Slow ways that slowpath
+//! finds are taken with the maps that the witness asks for; those that it rules out never are,
+//! whatever maps hold.
+
+mod support;
+
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::Value;
+use slowpath::{Analysis, Event, Options, Request, Step};
+use slowpath_bpf::MapKind;
+use slowpath_kernel::witness::install;
+use slowpath_kernel::{Kernel, Loaded};
+use slowpath_oracle::Oracle;
+use support::{kernel, load, object, path};
+
+const PACKET: [u8; 60] = [0; 60];
+const DROP: u32 = 1;
+/// Accesses of memory on the slow ways.
+const SLOW: u64 = 120;
+/// Contents of maps for each program whose slow way nothing leads to.
+const CONTENTS: u64 = 60;
+/// Loads of a program until its maps have the order that a witness asks for: every map has a seed of
+/// its own.
+const LOADS: usize = 200;
+
+fn file() -> std::path::PathBuf {
+    path("../slowpath/tests/objects/consistent.bpf.o")
+}
+
+fn analyse(program: usize) -> Value {
+    let options = Options {
+        target: "ebpf".into(),
+        metric: Some("memory-accesses".into()),
+        paths: Some(1),
+        mtu: 1500,
+        ..Options::default()
+    };
+    let data = std::fs::read(file()).expect("the object is there");
+    let request = Request { data, program, options, ..Request::default() };
+    let analysis = Analysis::start(request);
+    loop {
+        match analysis.next(Duration::from_secs(60)) {
+            Step::Event(Event::Result(report)) => {
+                return serde_json::from_str(&report.json).expect("the result is JSON");
+            }
+            Step::Event(_) => {}
+            Step::Pending | Step::Finished => panic!("the analysis ended without a result"),
+        }
+    }
+}
+
+/// Whether a witness's content leads to the slow way in some order of elements.
+fn taken(kernel: &Kernel, name: &str, witness: &Value) -> bool {
+    let object = object(&file());
+    (0..LOADS).any(|_| {
+        let loaded = load(kernel, &object, name);
+        let _inner = install(&loaded, witness).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        loaded.run(&PACKET, 1).expect("runs").return_value == DROP
+    })
+}
+
+/// Fills all maps with keys that the programs look for, and some others.
+fn fill(loaded: &Loaded, maps: usize, rng: &mut StdRng) {
+    for number in 0..maps {
+        let Some(map) = loaded.map_at(number) else { continue };
+        let definition = map.definition();
+        let most = definition.max_entries.min(64);
+        let full = rng.random_ratio(1, 3);
+        let count = if full { most } else { rng.random_range(0..=most.min(5)) };
+        for n in 0..count {
+            let key: Vec<u8> = match definition.kind {
+                MapKind::HASH | MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH => {
+                    let key = if full { n + rng.random_range(0..2) } else { n % 4 };
+                    key.to_le_bytes().to_vec()
+                }
+                MapKind::LPM_TRIE => {
+                    let bits = [8, 16, 24, 30, 31, 32][rng.random_range(0..6usize)];
+                    let host = [rng.random_range(0..16u8), 77][usize::from(rng.random_ratio(1, 5))];
+                    [u32::to_le_bytes(bits), [10, 0, 0, host]].concat()
+                }
+                _ => break,
+            };
+            // Full maps refuse.
+            let values = vec![3; 8 * map.values_per_key()];
+            let _ = map.update(&key, &values[..8]);
+        }
+    }
+}
+
+#[test]
+fn slow_ways_are_those_of_the_kernel() {
+    let Some(kernel) = kernel() else { return };
+    let object = object(&file());
+    let (mut faults, mut compared) = (Vec::new(), 0);
+    for (number, program) in object.programs.iter().enumerate() {
+        let name = program.name.as_str();
+        let result = analyse(number);
+        let accesses = result["guarantee"]["counts"]["memory accesses"].as_u64();
+        let witness = &result["paths"][0]["witness"];
+        if accesses < Some(SLOW) {
+            let mut rng = StdRng::seed_from_u64(number as u64);
+            for content in 0..CONTENTS {
+                let loaded = load(&kernel, &object, name);
+                fill(&loaded, object.maps.len(), &mut rng);
+                if loaded.run(&PACKET, 1).expect("runs").return_value == DROP {
+                    faults.push(format!("{name}: content {content} leads to the slow way"));
+                    break;
+                }
+            }
+            compared += CONTENTS as usize;
+        } else if result["guarantee"]["verdict"] == "exact" {
+            // Which element goes is up to lists that no witness shows.
+            let evicts = witness["unknowns"].to_string().contains("evicted since");
+            if !evicts && !taken(&kernel, name, witness) {
+                faults.push(format!("{name}: not taken with {}", witness["maps"]));
+            }
+            compared += 1;
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    Oracle::Kernel.compared(compared, "runs on maps that limit each other");
+}
