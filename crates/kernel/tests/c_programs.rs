@@ -23,7 +23,7 @@ use support::tally::{Class, Tally, setting};
 use support::twin::Twin;
 
 /// Programs, unless `SLOWPATH_C_PROGRAMS` says how many.
-const PROGRAMS: u64 = 16;
+const PROGRAMS: u64 = 120;
 /// Packets for each, unless `SLOWPATH_C_PACKETS` says how many.
 const PACKETS: u64 = 40;
 /// Packets that meet maps as the ones before left them.

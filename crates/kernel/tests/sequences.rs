@@ -14,7 +14,7 @@ use support::sequences::{check, known};
 use support::tally::{Class, Tally, setting};
 
 /// Programs, unless `SLOWPATH_SEQUENCES` says how many.
-const PROGRAMS: u64 = 1000;
+const PROGRAMS: u64 = 3000;
 /// Of so many programs, one gets a bound.
 const BOUND_EVERY: u64 = 2;
 /// Most steps of shrinking, and the longest that it may take: where nothing fits what the kernel did,

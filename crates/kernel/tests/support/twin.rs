@@ -20,7 +20,7 @@ const MAX_BLOCKS: usize = 1_000_000;
 /// Choices among open values that are tried for one packet.
 const MAX_CHOICES: usize = 3000;
 /// The same where the program says which path it takes.
-const MAX_CHOICES_FOR_PATH: usize = 20_000;
+const MAX_CHOICES_FOR_PATH: usize = 100_000;
 /// Greatest number of a place that an element of a map gets; elements have small numbers at the start.
 const PLACES: u64 = (1 << 33) - 1;
 /// Open values with more possibilities than this make bytes open.
