@@ -33,7 +33,7 @@ const UNTYPED: [MapKind; 15] = [
 /// Creates a map; global data is filled in, and frozen if it is read-only.
 pub fn map(def: &MapDef, cpus: Cpus, btf: Option<BorrowedFd>) -> Result<Map, LoadError> {
     let def = completed(def, cpus);
-    let inner = if def.kind.holds_maps() { Some(inner(&def, cpus)?) } else { None };
+    let inner = if def.kind.holds_maps() { Some(inner(&def, cpus, None)?) } else { None };
     let btf = btf.filter(|_| !UNTYPED.contains(&def.kind)).zip(def.value_type);
     let spec = MapSpec {
         name: &def.name,
@@ -64,11 +64,14 @@ pub fn map(def: &MapDef, cpus: Cpus, btf: Option<BorrowedFd>) -> Result<Map, Loa
     Ok(map)
 }
 
-/// Creates a map as the inner maps of this one are defined.
-pub fn inner(outer: &MapDef, cpus: Cpus) -> Result<Map, LoadError> {
+/// Creates a map as the inner maps of this one are defined, or of another size.
+pub fn inner(outer: &MapDef, cpus: Cpus, max_entries: Option<u32>) -> Result<Map, LoadError> {
     match &outer.inner {
         // Maps of maps of maps: no kernel has them, and it says so.
-        Some(inner) if !inner.kind.holds_maps() => map(inner, cpus, None),
+        Some(inner) if !inner.kind.holds_maps() => {
+            let max_entries = max_entries.unwrap_or(inner.max_entries);
+            map(&MapDef { max_entries, ..MapDef::clone(inner) }, cpus, None)
+        }
         _ => Err(LoadError::Map {
             map: outer.name.clone(),
             action: "create",

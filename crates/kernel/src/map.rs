@@ -109,7 +109,13 @@ impl Map {
 
     /// A new map that fits into this map of maps; [`Map::set_map`] puts it there.
     pub fn create_inner(&self) -> Result<Map, LoadError> {
-        create::inner(&self.def, self.cpus)
+        create::inner(&self.def, self.cpus, None)
+    }
+
+    /// The same of another size: maps of maps take hash maps of any (`bpf_map_meta_equal` of
+    /// `kernel/bpf/map_in_map.c`).
+    pub fn create_inner_for(&self, max_entries: u32) -> Result<Map, LoadError> {
+        create::inner(&self.def, self.cpus, Some(max_entries))
     }
 
     /// Puts a map into a map of maps.

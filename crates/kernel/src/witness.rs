@@ -88,6 +88,22 @@ pub fn value(entry: &Value, size: u32) -> Option<Vec<u8>> {
     Some(all)
 }
 
+/// `max_entries` of a map in a map of maps, if it is another than the definition says: what the
+/// witness says, or as many as it has elements.
+fn inner_size(outer: &MapDef, witness: &Value, within: &str) -> Option<u32> {
+    let inside = format!("{}.inner", outer.name);
+    let inside = || entries(witness, &inside).filter(|entry| entry["map"] == *within);
+    let told = inside().find_map(|entry| entry["max_entries"].as_u64());
+    let elements = |entry: &Value| {
+        entry["others"].as_u64().unwrap_or_else(|| u64::from(!entry["value"].is_null()))
+    };
+    let there: u64 = inside().map(elements).sum();
+    let inner = outer.inner.as_deref()?;
+    let keyed = matches!(inner.kind, MapKind::HASH | MapKind::PERCPU_HASH);
+    let more = (keyed && there > inner.max_entries.into()).then_some(there);
+    told.or(more).and_then(|size| u32::try_from(size).ok())
+}
+
 /// Elements of a queue or stack in the order in which they are put in.
 pub fn queued(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
     let mut values: Vec<Vec<u8>> =
@@ -178,7 +194,11 @@ impl Installed {
             let key = bytes(&entry["key"]);
             if let Some(within) = entry["map"].as_str() {
                 if !self.inner.contains_key(within) {
-                    self.inner.insert(within.to_owned(), map.create_inner()?);
+                    let made = match inner_size(definition, witness, within) {
+                        Some(size) => map.create_inner_for(size)?,
+                        None => map.create_inner()?,
+                    };
+                    self.inner.insert(within.to_owned(), made);
                 }
                 map.set_map(&key, &self.inner[within])?;
             } else if let Some(value) = value(entry, definition.value_size)

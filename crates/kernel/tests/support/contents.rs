@@ -161,7 +161,7 @@ fn number(
 }
 
 /// The number of a pair.
-fn intern(pair: (u64, u64), environment: &mut Environment) -> u64 {
+pub fn intern(pair: (u64, u64), environment: &mut Environment) -> u64 {
     let free = environment.interned.values().max().map_or(0, |number| number + 1);
     (*environment.interned.entry(pair).or_insert(free)).into()
 }

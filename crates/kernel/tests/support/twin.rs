@@ -13,7 +13,7 @@ use slowpath_ir::{InputId, InputKind, Op, RegionId, RegionKind};
 use slowpath_kernel::witness::out_of_range;
 use slowpath_kernel::{Kernel, Loaded, Map};
 
-use super::contents::{Entry, Tries, install_at};
+use super::contents::{Entry, Tries, install_at, intern};
 
 /// More blocks than any example executes.
 const MAX_BLOCKS: usize = 1_000_000;
@@ -310,6 +310,7 @@ impl Twin {
             let free = u64::from(room.max_entries) - there;
             self.environment.inputs.insert(room.free, free);
         }
+        self.fill_inner_maps();
         self.forget_evicted();
         for clock in &self.clocks {
             self.environment.inputs.insert(*clock, soon());
@@ -437,6 +438,30 @@ impl Twin {
         let theirs = self.output();
         let theirs = theirs.get(..ours.len()).filter(|theirs| *theirs != ours)?;
         Some(format!("path {} in the kernel, {} here", hex(theirs), hex(&ours)))
+    }
+
+    /// Tells the interpreter how full the maps are that maps of maps can hold.
+    fn fill_inner_maps(&mut self) {
+        let mut there = Vec::new();
+        for layout in &self.lifted.layout.maps {
+            let Some(fill) = layout.fill else { continue };
+            let mut maps = self.lifted.layout.maps.iter();
+            let outer = maps.find(|outer| format!("{}.inner", outer.name) == layout.name);
+            let Some((outer, base)) = outer.and_then(|o| Some((o, self.base(o.values)?))) else {
+                continue;
+            };
+            let maps = (0u64..).map_while(|n| Some((n, self.loaded.map_at(n as usize)?)));
+            for (number, map) in maps.filter(|(_, map)| map.definition().kind == layout.kind) {
+                let count = map.keys().map_or(0, |keys| keys.len() as u32);
+                there.push((fill.used, base + (number << outer.element_bits), count));
+            }
+        }
+        for (used, which, count) in there {
+            let number = intern((which, 0), &mut self.environment);
+            for (n, byte) in (0..).zip(count.to_le_bytes()) {
+                self.environment.memory.insert((used, (number << 2) + n), byte);
+            }
+        }
     }
 
     /// Elements that the kernel has evicted do not exist.
