@@ -14,10 +14,11 @@ use std::collections::BTreeSet;
 
 /// Replays the witness of a program's guarantee.
 pub fn replay(kernel: &Kernel, entry: &Entry, surveyed: &Surveyed) -> Outcome {
-    let (object, number) = match read(entry) {
+    let (mut object, number) = match read(entry) {
         Ok(program) => program,
         Err(why) => return Outcome::Rejected(why),
     };
+    choose_sizes(&mut object, surveyed);
     if let Err(why) = kernel.load(&object, number) {
         return Outcome::Rejected(why.to_string());
     }
@@ -98,6 +99,23 @@ fn read(entry: &Entry) -> Result<(Object, usize), String> {
         |p: &slowpath_bpf::ProgramEntry| p.name == entry.program && p.section == entry.section;
     let number = object.programs.iter().position(named).ok_or("there is no such program")?;
     Ok((object, number))
+}
+
+/// Sizes of maps that the object leaves to its own loader: as the witness says, or some.
+fn choose_sizes(object: &mut Object, surveyed: &Surveyed) {
+    const SOME: u64 = 64;
+    let witness = match surveyed {
+        Surveyed::Guarantee(guarantee) => &guarantee.witness,
+        _ => &Value::Null,
+    };
+    let own = [MapKind::PERF_EVENT_ARRAY, MapKind::RINGBUF];
+    for map in object.maps.iter_mut().filter(|m| m.max_entries == 0 && !own.contains(&m.kind)) {
+        let name = format!("max_entries of {}", map.name);
+        let mut given = witness["environment"].as_array().into_iter().flatten();
+        let said = given.find(|given| given["name"] == name);
+        let size = said.and_then(|given| given["value"].as_u64()).unwrap_or(SOME);
+        map.max_entries = u32::try_from(size).unwrap_or(u32::MAX).max(1);
+    }
 }
 
 /// Makes everything as the witness says, and runs its packet.

@@ -80,6 +80,11 @@ pub(crate) fn counting(
     counter: u32,
     answers: &[Answer],
 ) -> Result<BpfProgram, LoadError> {
-    rewrite::counting(program, counter, answers)
-        .map_err(|why| LoadError::NotCounted { program: program.name.clone(), why })
+    let mut counting = rewrite::counting(program, counter, answers)
+        .map_err(|why| LoadError::NotCounted { program: program.name.clone(), why })?;
+    // The kernel makes no test runs of programs behind a devmap or cpumap. As a program of a device
+    // one does the same, unless it asks for what it does not find there: then it is refused.
+    let frags = program.section.contains("xdp.frags");
+    counting.section = if frags { "xdp.frags" } else { "xdp" }.to_owned();
+    Ok(counting)
 }

@@ -60,9 +60,11 @@ pub fn open(witness: &Value) -> BTreeSet<String> {
     let given = witness["environment"].as_array().into_iter().flatten();
     let given = given.filter_map(|given| {
         let name = given["name"].as_str().or_else(|| given["memory"].as_str())?;
-        // Installed with the maps, in the context, or chosen by whoever runs the packet.
+        // In the maps, in the context, or chosen by whoever runs the packet.
         let arranged = ["ingress_ifindex", "rx_queue_index", "bpf_get_smp_processor_id"];
-        let arranged = arranged.contains(&name) || name.starts_with("free elements of ");
+        let arranged = arranged.contains(&name)
+            || name.starts_with("free elements of ")
+            || name.starts_with("max_entries of ");
         (!arranged).then(|| name.to_owned())
     });
     called.chain(given).collect()
