@@ -171,18 +171,18 @@ def duration(answers: list[Answer]) -> str:
     return f"| {heading} |\n|{'---|' * len(cells)}\n| {' | '.join(cells)} |"
 
 
-def answers(entries: list[dict], arguments: argparse.Namespace) -> list[Answer]:
-    """Runs all programs, so many at a time."""
-    folder: Path | None = arguments.results
+def answers(
+    slowpath: str, entries: list[dict], deadline: float, jobs: int, folder: Path | None = None
+) -> list[Answer]:
+    """Runs all programs, so many at a time; keeps their results in this folder."""
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
 
     def answer(numbered: tuple[int, dict]) -> Answer:
         number, entry = numbered
-        kept = folder / f"{number}.json" if folder else None
-        return ask(arguments.slowpath, entry, arguments.deadline, kept)
+        return ask(slowpath, entry, deadline, folder / f"{number}.json" if folder else None)
 
-    with ThreadPoolExecutor(arguments.jobs) as pool:
+    with ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(answer, enumerate(entries)))
 
 
@@ -197,7 +197,8 @@ def main() -> int:
     parser.add_argument("--results", type=Path, help="folder for results, N.json of entry N")
     arguments = parser.parse_args()
     entries = json.loads(arguments.manifest.read_text())
-    found = answers(entries, arguments)
+    asked = (arguments.slowpath, entries, arguments.deadline, arguments.jobs)
+    found = answers(*asked, arguments.results)
     if arguments.answers:
         keys = ("project", "object", "section", "program", "accepted")
         rows = [
