@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from slowpath.results import (
+from slowpath.schema.results import (
     Bound,
     PathResult,
     Profile,

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from slowpath.annotate_report import annotation_report, headline
-from slowpath.annotate_rows import Annotation, annotation, main_component
-from slowpath.annotate_sources import find_source
-from slowpath.results import Detail
+from slowpath.commands.annotate.report import annotation_report, headline
+from slowpath.commands.annotate.rows import Annotation, annotation, main_component
+from slowpath.commands.annotate.sources import find_source
+from slowpath.schema.results import Detail
 from support import (
     ROOT,
     make_bound,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from slowpath import _core
-from slowpath.compile_result import Counterexample, Verification
-from slowpath.compile_verdict import judge, verdict
-from slowpath.exit_codes import ExitCode
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.commands.compile.verdict import judge, verdict
+from slowpath.schema.compiled import Counterexample, Verification
 from support import GOLDEN, ROOT, check_golden, slowpath
 
 EXAMPLE = "examples/count_min.1.bpf.o"

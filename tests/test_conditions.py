@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from slowpath.report_path import exactness
-from slowpath.report_table import CompactTable
-from slowpath.reporters import choose_reporter
-from slowpath.requirement import refusal, relied_on
-from slowpath.results import NO_DETAIL, Result
+from slowpath.analysis.requirement import refusal, relied_on
+from slowpath.report.path import exactness
+from slowpath.report.reporters import choose_reporter
+from slowpath.report.table import CompactTable
+from slowpath.schema.results import NO_DETAIL, Result
 from support import make_bound, make_result, slowpath
 
 TRANSCODER = "examples/alaw2ulaw.bpf.o"

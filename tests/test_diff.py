@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from slowpath import engine
-from slowpath.analyst import Analyst
-from slowpath.diff_output import CSV_COLUMNS
-from slowpath.diff_sides import Sides, load_sides
-from slowpath.exit_codes import ExitCode
-from slowpath.options import Typed
-from slowpath.results import NO_DETAIL
+from slowpath.analysis.analyst import Analyst
+from slowpath.analysis.options import Typed
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.commands.diff.output import CSV_COLUMNS
+from slowpath.commands.diff.sides import Sides, load_sides
+from slowpath.schema.results import NO_DETAIL
 from support import ROOT, heed_interrupts, make_bound, make_result, save_results, slowpath
 
 PLAIN = "examples/alaw2ulaw.bpf.o"

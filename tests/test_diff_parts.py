@@ -7,16 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from slowpath.diff_columns import change_of, make_row
-from slowpath.diff_filters import parse_comparison
-from slowpath.diff_format import also_changed, cell, format_percent, summary
-from slowpath.diff_gates import Gate, failures
-from slowpath.diff_lines import changed_lines
-from slowpath.diff_pairs import Pair, match_programs
-from slowpath.diff_report import Report, markdown, table
-from slowpath.inputs import InputError
-from slowpath.printable import one_line
-from slowpath.results import Profile, ProfileLine, Result, failed_result
+from slowpath.cli.inputs import InputError
+from slowpath.cli.printable import one_line
+from slowpath.commands.diff.columns import change_of, make_row
+from slowpath.commands.diff.filters import parse_comparison
+from slowpath.commands.diff.format import also_changed, cell, format_percent, summary
+from slowpath.commands.diff.gates import Gate, failures
+from slowpath.commands.diff.lines import changed_lines
+from slowpath.commands.diff.pairs import Pair, match_programs
+from slowpath.commands.diff.report import Report, markdown, table
+from slowpath.schema.results import Profile, ProfileLine, Result, failed_result
 from support import make_bound, make_profile, make_result
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from textwrap import dedent
 
-from slowpath.report_csv import COLUMNS
+from slowpath.report.csv import COLUMNS
 from support import ROOT, check_golden, make_path, make_profile, make_result, slowpath
 
 CI_PAGE = ROOT / "docs/ci.md"

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from slowpath import engine
+from slowpath.analysis.progress import describe
 from slowpath.engine import Options, Progress, analyse
-from slowpath.progress import describe
 from support import heed_interrupts
 
 OPTIONS = Options(

@@ -1,7 +1,9 @@
 """The crates depend on each other, and the Python modules on the engine, as documented."""
 
+import ast
 import re
 import tomllib
+from pathlib import Path
 
 from support import ROOT
 
@@ -43,15 +45,71 @@ def test_documented_order_has_no_cycle() -> None:
         left = {name: uses for name, uses in left.items() if name not in free}
 
 
+PACKAGE = ROOT / "python/slowpath"
+
+
+def _python_table() -> dict[str, tuple[str, set[str]]]:
+    """By folder, what it may use in words, and its files: the other table in that page."""
+    page = (ROOT / "docs/ARCHITECTURE.md").read_text()
+    rows = re.findall(r"^\| `([\w/]+)/` \| ([^|]*) \| ([^|]*) \|", page, re.MULTILINE)
+    return {name: (uses, set(re.findall(r"`(\w+\.py)`", files))) for name, uses, files in rows}
+
+
+def _may_use() -> dict[str, set[str]]:
+    """By folder, the folders and modules that it may use."""
+    allowed = dict[str, set[str]]()
+    for name, (uses, _) in _python_table().items():
+        named = {use.rstrip("/") for use in re.findall(r"`([\w/]+)`", uses)}
+        shared = {known for known in allowed if not known.startswith("commands/")}
+        allowed[name] = named | ({*shared, "engine"} if "all above" in uses else set())
+    return allowed
+
+
+def _imports(path: Path) -> set[str]:
+    """What of the package a module imports, wherever in its text: folders, or modules outside."""
+    found = set[str]()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("slowpath"):
+            continue
+        for alias in node.names:
+            target = PACKAGE.parent.joinpath(*(node.module or "").split("."), alias.name)
+            if not (target.is_dir() or target.with_suffix(".py").exists()):
+                target = target.parent
+            inside = target if target.is_dir() else target.parent
+            found.add((target if inside == PACKAGE else inside).relative_to(PACKAGE).as_posix())
+    return found
+
+
 def test_every_python_module_is_documented() -> None:
     page = (ROOT / "docs/ARCHITECTURE.md").read_text()
-    modules = {path.name for path in (ROOT / "python/slowpath").glob("[!_]*.py")}
-    assert not {name for name in modules if f"`{name}`" not in page}
+    assert not {p.name for p in PACKAGE.glob("[!_]*.py") if f"`{p.name}`" not in page}
+    folders = {p.parent for p in PACKAGE.rglob("*.py")} - {PACKAGE, PACKAGE / "commands"}
+    found = {
+        folder.relative_to(PACKAGE).as_posix(): {p.name for p in folder.glob("[!_]*.py")}
+        for folder in folders
+    }
+    assert found == {name: files for name, (_, files) in _python_table().items()}
+
+
+def test_python_folders_use_only_what_they_may() -> None:
+    for name, allowed in _may_use().items():
+        for path in (PACKAGE / name).glob("*.py"):
+            used = _imports(path) - {name}
+            assert used <= allowed, f"{path}: {used - allowed}"
+
+
+def test_python_folders_are_neither_large_nor_lonely() -> None:
+    for name, (_, files) in _python_table().items():
+        assert 2 <= len(files) <= 12, name
+
+
+def test_the_engine_uses_no_folder_above() -> None:
+    assert _imports(PACKAGE / "engine.py") <= {"_core", "cli", "schema", "work", "."}
 
 
 def test_only_one_module_imports_the_compiled_engine() -> None:
     importing = re.compile(
         r"^\s*(from slowpath import .*\b_core\b|.*slowpath\._core)", re.MULTILINE
     )
-    modules = (ROOT / "python/slowpath").glob("*.py")
+    modules = PACKAGE.rglob("*.py")
     assert [m.name for m in modules if importing.search(m.read_text())] == ["engine.py"]

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from assemble import hashes, rounds, shifts, small, straight, write_object
-from slowpath.exit_codes import ExitCode
-from slowpath.memory import default_limit, parse_size
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.work.memory import default_limit, parse_size
 from support import ROOT, heed_interrupts, slowpath
 
 COUNT = ("--target", "ebpf")
@@ -188,7 +188,7 @@ import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 class Finder:
     def find_spec(self, name, path=None, target=None):
-        if name == "slowpath.cli":
+        if name == "slowpath.app":
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Finder())
 from slowpath.main import main

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from slowpath import engine
-from slowpath.analyses import Work
-from slowpath.inputs import InputError
-from slowpath.options import Typed, choose_metric, make_work, parse_paths, parse_unroll
-from slowpath.plan import OptionError, Target
-from slowpath.rates import Rate
+from slowpath.analysis.analyses import Work
+from slowpath.analysis.options import Typed, choose_metric, make_work, parse_paths, parse_unroll
+from slowpath.analysis.plan import OptionError, Target
+from slowpath.cli.inputs import InputError
+from slowpath.schema.rates import Rate
 
 PLAIN = Typed(
     target=None,

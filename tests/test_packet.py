@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.headers import Header, find_headers
-from slowpath.packet import hex_dump, memory_dump, wire_bytes, witness_bytes
+from slowpath.packet.headers import Header, find_headers
+from slowpath.packet.witness import hex_dump, memory_dump, wire_bytes, witness_bytes
 from support import make_path
 
 

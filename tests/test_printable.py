@@ -14,10 +14,10 @@ from unicodedata import category
 
 import pytest
 
-from slowpath import cli
-from slowpath.cli_command import Command, Group
-from slowpath.cli_parser import command_parser, read
-from slowpath.printable import aligned_line, csv_line, json_ascii, json_line, one_line
+from slowpath import app as cli
+from slowpath.cli.command import Command, Group, load
+from slowpath.cli.parser import command_parser, read
+from slowpath.cli.printable import aligned_line, csv_line, json_ascii, json_line, one_line
 from support import ROOT, make_result
 
 HOSTILE = "\x1b]0;x\x07\r\x7f\x9b\u202e\u200b\ufeff\u2028\U000e0041\u3164"
@@ -108,7 +108,7 @@ def commands(member: Command | Group = cli.ROOT, path: str = "") -> Iterator[tup
         yield path.strip(), member
         return
     for name, one in member.commands.items():
-        yield from commands(one(), f"{path} {name}")
+        yield from commands(load(one), f"{path} {name}")
 
 
 def calls(command: str, folder: Path) -> list[list[str | Path]]:

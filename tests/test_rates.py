@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.rates import (
+from slowpath.schema.rates import (
     METRICS,
     Metric,
     Rate,

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowpath.report_lines import Group, Node, Part, fold, source_lines
-from slowpath.results import Stretch
+from slowpath.report.lines import Group, Node, Part, fold, source_lines
+from slowpath.schema.results import Stretch
 from support import make_path
 
 

@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from slowpath.printable import one_line
-from slowpath.report_csv import COLUMNS
-from slowpath.report_single import format_cycles, full_report
-from slowpath.reporters import Format, choose_reporter
-from slowpath.results import (
+from slowpath.cli.printable import one_line
+from slowpath.report.csv import COLUMNS
+from slowpath.report.reporters import Format, choose_reporter
+from slowpath.report.single import format_cycles, full_report
+from slowpath.schema.results import (
     DESCRIBED_PATHS,
     Detail,
     Result,

@@ -4,16 +4,16 @@ import shlex
 
 import pytest
 
-from slowpath.exit_codes import ExitCode, worst
-from slowpath.rates import Most, Rate, Requirement
-from slowpath.requirement import (
+from slowpath.analysis.requirement import (
     Decision,
     decide,
     explain,
     parse_requirement,
     reproduce,
 )
-from slowpath.results import Result, metric_rate
+from slowpath.cli.exit_codes import ExitCode, worst
+from slowpath.schema.rates import Most, Rate, Requirement
+from slowpath.schema.results import Result, metric_rate
 from support import make_bound, make_path, make_result
 
 LOWER = make_bound(exact=False, stopped="deadline")

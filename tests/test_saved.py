@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowpath.diff_columns import make_row
-from slowpath.diff_filters import parse_comparison
-from slowpath.diff_gates import Gate, failures
-from slowpath.diff_lines import changed_lines
-from slowpath.diff_output import csv_lines, json_lines
-from slowpath.diff_pairs import match_programs
-from slowpath.diff_report import Report, markdown, table
-from slowpath.inputs import InputError
-from slowpath.results import Result
-from slowpath.saved import looks_saved, read_saved
-from slowpath.shapes import ShapeError, check_shape
+from slowpath.cli.inputs import InputError
+from slowpath.commands.diff.columns import make_row
+from slowpath.commands.diff.filters import parse_comparison
+from slowpath.commands.diff.gates import Gate, failures
+from slowpath.commands.diff.lines import changed_lines
+from slowpath.commands.diff.output import csv_lines, json_lines
+from slowpath.commands.diff.pairs import match_programs
+from slowpath.commands.diff.report import Report, markdown, table
+from slowpath.schema.results import Result
+from slowpath.schema.saved import looks_saved, read_saved
+from slowpath.schema.shapes import ShapeError, check_shape
 from support import make_bound, make_result, slowpath
 
 GOOD = {"slowpath": "0", "results": [make_result(), make_result(guarantee=None, error="no")]}

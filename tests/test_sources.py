@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import oracles
-from slowpath import clang
-from slowpath.sources import kind_of
+from slowpath.analysis import clang
+from slowpath.analysis.sources import kind_of
 from support import ROOT, heed_interrupts, slowpath
 
 OBJECT = ROOT / "examples/alaw2ulaw.bpf.o"

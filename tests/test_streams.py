@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from slowpath import cli
-from slowpath.cli_command import Command, Group
+from slowpath import app as cli
+from slowpath.cli.command import Command, Group, load
 from support import ROOT, make_bound, make_result, slowpath
 
 LISTING = "examples/two_protocols.asm"
@@ -104,7 +104,7 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
     }
     if isinstance(member, Group):
         for name, one in member.commands.items():
-            yield from every_command(one(), f"{path} {name}".strip())
+            yield from every_command(load(one), f"{path} {name}".strip())
         return
     command = (*path.split(), *words[path])
     forms = [o.settings["choices"] for o in member.options if "--format" in o.names]

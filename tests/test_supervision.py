@@ -8,16 +8,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from slowpath import progress
-from slowpath.companion import Companion
+from slowpath.analysis import progress
+from slowpath.analysis.progress import Watch
+from slowpath.cli.inputs import InputError
 from slowpath.engine import Run
-from slowpath.errand import Errand
-from slowpath.inputs import InputError
-from slowpath.jobs import Doer, Message, Send
-from slowpath.progress import Watch
-from slowpath.stopping import Stopping, heeding_signals
-from slowpath.supervision import Ending, await_job
-from slowpath.worker import Worker
+from slowpath.work.companion import Companion
+from slowpath.work.errand import Errand
+from slowpath.work.jobs import Doer, Message, Send
+from slowpath.work.stopping import Stopping, heeding_signals
+from slowpath.work.supervision import Ending, await_job
+from slowpath.work.worker import Worker
 from support import heed_interrupts
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from slowpath import _core
-from slowpath.inputs import InputError, StoppedError
-from slowpath.results import Detail, Refusal, Result, refusal_text
-from slowpath.stopping import Stopping, heeding_signals
+from slowpath.cli.inputs import InputError, StoppedError
+from slowpath.schema.results import Detail, Refusal, Result, refusal_text
+from slowpath.work.stopping import Stopping, heeding_signals
 
 
 class EngineError(Exception):

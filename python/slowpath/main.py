@@ -18,9 +18,9 @@ if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
 import gc  # noqa: E402 - as said
 import sys  # noqa: E402
 
-from slowpath.cli import app  # noqa: E402
-from slowpath.exit_codes import ExitCode  # noqa: E402
-from slowpath.terminal import note, prepare_streams  # noqa: E402
+from slowpath.app import app  # noqa: E402
+from slowpath.cli.exit_codes import ExitCode  # noqa: E402
+from slowpath.cli.terminal import note, prepare_streams  # noqa: E402
 
 _TRACEBACK = "SLOWPATH_TRACEBACK"
 

@@ -1,0 +1,159 @@
+"""Analyses programs one after the other, whatever is then done with the results.
+
+It knows what a result is and who is to blame for a failure; the commands know what to do with it.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from slowpath import engine
+from slowpath.analysis.analyst import Analyst, failure
+from slowpath.analysis.kernels import Kernels
+from slowpath.analysis.plan import Plan, Task, Wishes
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.cli.printable import json_line
+from slowpath.cli.terminal import error, note
+from slowpath.schema.results import Detail, Result, refusal_text
+from slowpath.work.stopping import Stopping
+
+_TOTAL = "total deadline"
+"""Why programs are not analysed once the time for all of them is over."""
+
+
+class Work(NamedTuple):
+    """What is to be analysed, and how."""
+
+    files: Sequence[str]
+    wishes: Wishes
+    options: engine.Options  # but for target and metric, which every program has its own
+    btf: str | None
+    until: float | None  # when all of it has to be done, by the monotonic clock
+    reproduce: list[str]  # options that repeat this work, target and metric left out
+    option_files: Mapping[str, str]  # options that name a file, such as --assume, and its name
+
+
+class Analysed(NamedTuple):
+    """A program and what is known of it now."""
+
+    task: Task
+    result: Result
+    text: str  # the result as JSON
+    detail: Detail
+
+
+def note_remarks(plan: Plan) -> None:
+    """Says on standard error which programs are left out, or taken for XDP."""
+    for file, remark in plan.remarks:
+        note(f"note: {file}: {remark}")
+
+
+def analyse_all(
+    work: Work,
+    tasks: Sequence[Task],
+    kernels: Kernels,
+    stopping: Stopping,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> Iterator[Analysed]:
+    """Analyses every program; a failure does not stop the rest, a signal does.
+
+    `meanwhile` is called once while the first one is analysed.
+
+    Raises:
+        InputError: when the types of the kernel cannot be read.
+    """
+    with Analyst(work.options, tasks, kernels, stopping, meanwhile) as analyst:
+        for number, task in enumerate(tasks):
+            left = None if work.until is None else work.until - time.monotonic()
+            outcome = _outcome(analyst, number, task, left, stopping)
+            yield Analysed(task, outcome.result, outcome.text, outcome.detail)
+
+
+def _outcome(
+    analyst: Analyst, number: int, task: Task, left: float | None, stopping: Stopping
+) -> engine.Outcome:
+    """What becomes of a program when so much time is left for all."""
+    if stopping.asked:
+        return failure(task, "interrupted before it was analysed", "interrupted")
+    if task.error is not None:
+        return failure(task, task.error, _TOTAL if task.stopped else None)
+    if left is not None and left <= 0:
+        return failure(task, f"{_TOTAL} before it was analysed", _TOTAL)
+    seconds = analyst.options.deadline_seconds
+    if left is None or (seconds is not None and seconds <= left):
+        return analyst.analyse(number, seconds)
+    return _renamed(analyst.analyse(number, left), "deadline", _TOTAL)
+
+
+def _renamed(outcome: engine.Outcome, old: str, new: str) -> engine.Outcome:
+    """The outcome with another word for why it ended early."""
+    result, detail = outcome.result, outcome.detail
+    guarantee = result["guarantee"]
+    if guarantee is not None and guarantee["stopped"] == old:
+        guarantee["stopped"] = new
+        return outcome._replace(text=json_line(result))
+    if detail["stopped"] == old:
+        result["error"] = (result["error"] or "").replace(old, new, 1)
+        return outcome._replace(text=json_line(result), detail=detail | {"stopped": new})
+    return outcome
+
+
+def judge(analysed: Analysed) -> ExitCode:
+    """What the exit code says of an analysis by itself."""
+    if analysed.detail["usage"]:
+        return ExitCode.USAGE
+    if analysed.result["error"] is None:
+        return ExitCode.FINE
+    return ExitCode.INPUT if analysed.detail["stopped"] is None else ExitCode.UNDECIDED
+
+
+class Unmatched:
+    """Says on standard error which limits of `--unroll` are about lines of no program."""
+
+    def __init__(self) -> None:
+        self._pieces: set[str] | None = None
+
+    def add(self, analysed: Analysed) -> None:
+        """Takes note of the limits that a program has no code for."""
+        pieces = set(analysed.detail["unmatched"])
+        if analysed.result["error"] is not None and not pieces:
+            return  # it may have failed before anybody looked
+        self._pieces = pieces if self._pieces is None else self._pieces & pieces
+
+    def complain(self) -> ExitCode:
+        """Says it at the end."""
+        for piece in sorted(self._pieces or ()):
+            error(f"--unroll {piece}", "no program that was analysed has code at this line")
+        return ExitCode.USAGE if self._pieces else ExitCode.FINE
+
+
+class Complaints:
+    """Says on standard error why programs could not be analysed."""
+
+    def __init__(self, work: Work, say: Callable[[str, str], None] = error) -> None:
+        """Has `say` say it: of which file, and what."""
+        self._work = work
+        self._say = say
+        self._said = set[tuple[str, str]]()
+
+    def add(self, analysed: Analysed) -> None:
+        """Says it once, where several programs fail for the same reason: a file of an option."""
+        if analysed.result["error"] is None:
+            return
+        complaint = self._blamed(analysed.task, analysed.result["error"])
+        if complaint in self._said:
+            return
+        self._said.add(complaint)
+        self._say(*complaint)
+        name = "" if analysed.task.program is None else f"{analysed.task.program.name}: "
+        for refusal in (analysed.result["refusals"] or [])[1:]:
+            note(f"note: {analysed.task.file}: {name}also {refusal_text(refusal)}")
+
+    def _blamed(self, task: Task, message: str) -> tuple[str, str]:
+        """The file to blame and the message; the engine knows files of options by the option."""
+        for option, name in self._work.option_files.items():
+            if message.startswith(f"{option}:"):
+                return name, name + message.removeprefix(option)
+        if task.program is None:
+            return task.file, message
+        return task.file, f"{task.program.name}: {message}"

@@ -1,0 +1,187 @@
+"""Analyses programs, each in the worker process: a result whatever becomes of it.
+
+Where the process does not end by itself, or dies, the result is the last one that it reported on
+the way. One small program has no process of its own, see `companion`.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from slowpath import engine
+from slowpath.analysis.kernels import Kernels
+from slowpath.analysis.plan import Task
+from slowpath.analysis.progress import Watch
+from slowpath.cli.inputs import InputError
+from slowpath.cli.printable import json_line
+from slowpath.schema.results import NO_DETAIL, Result, failed_result
+from slowpath.work.jobs import Doer, Job, Message, Send
+from slowpath.work.stopping import Stopping
+from slowpath.work.supervision import Ending, await_job
+
+_SMALL = 1 << 16
+"""Bytes of a file whose only program is analysed in this process."""
+_QUIET = 0.05
+"""Seconds between two bounds that are reported."""
+
+
+class Analyst:
+    """Analyses programs, one after the other, in a process of their own where there can be one."""
+
+    def __init__(
+        self,
+        options: engine.Options,
+        tasks: Sequence[Task],
+        kernels: Kernels,
+        stopping: Stopping,
+        meanwhile: Callable[[], None],
+    ) -> None:
+        """Nothing is started yet. `meanwhile` is called while the first one is analysed.
+
+        Target and metric in the options are those of each program.
+        """
+        self.options = options
+        self._tasks = tasks
+        self._kernels = kernels
+        self._stopping = stopping
+        self._last: tuple[bytes, engine.Content] | None = None
+        self._meanwhile: Callable[[], None] | None = meanwhile
+        self._most: tuple[int | None] | None = None  # found out where it is needed
+        jobs = [self._job(task) for task in tasks]
+        alone = len(tasks) == 1 and len(tasks[0].data) <= _SMALL
+        self._worker: Doer
+        if alone:
+            from slowpath.work.companion import Companion
+
+            self._worker = Companion(jobs)
+        else:
+            from slowpath.work.worker import Worker
+
+            self._worker = Worker(jobs, self._memory)
+
+    def __enter__(self) -> "Analyst":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._worker.kill()
+
+    def _memory(self) -> int | None:
+        """How many bytes an analysis may take, as far as that is limited."""
+        if self._most is None:
+            from slowpath.work.memory import default_limit
+
+            self._most = (self.options.memory_bytes or default_limit(),)
+        return self._most[0]
+
+    def _content(self, data: bytes) -> engine.Content:
+        """What is in a file, read once for all its programs."""
+        if self._last is None or self._last[0] is not data:
+            self._last = (data, engine.load_content(data))
+        return self._last[1]
+
+    def analyse(self, number: int, seconds: float | None) -> engine.Outcome:
+        """Analyses a program within so much time.
+
+        Raises:
+            InputError: when the types of the kernel cannot be read.
+        """
+        task = self._tasks[number]
+        run, done = engine.Run(), list[tuple[str, str] | BaseException]()
+        watch = Watch(task.label, task.metric, seconds)
+
+        def take(message: Message) -> bool:
+            if message[0] == "failed":
+                done.append(engine.EngineError(message[1]))
+            elif message[0] == "input":
+                done.append(InputError(*message[1:]))
+            else:
+                result = run.take(message)
+                done.extend([] if result is None else [result])
+            return bool(done)
+
+        try:
+            self._worker.start(number, seconds)
+            if self._meanwhile is not None:
+                self._meanwhile()
+            self._meanwhile = None
+            ending = await_job(self._worker, seconds, self._stopping, take, lambda: watch.look(run))
+        finally:
+            watch.close()
+        if ending is not None:
+            return _cut(task, run, ending)
+        match done:
+            case [InputError() as problem]:
+                raise problem
+            case [(text, detail)]:
+                return engine.outcome(text, detail, interrupted=self._stopping.asked)
+            case _:
+                return failure(task, f"internal error: {done[0]}; please report it")
+
+    def _job(self, task: Task) -> Job:
+        """The analysis of a program, for the worker."""
+
+        def job(seconds: float | None, send: Send, stopping: Stopping) -> None:
+            try:
+                for message in self._messages(task, seconds, stopping):
+                    send(message)
+            except InputError as problem:
+                send(("input", problem.file, problem.reason, list(problem.more)))
+            except engine.EngineError as defect:
+                send(("failed", str(defect)))
+
+        return job
+
+    def _messages(
+        self, task: Task, seconds: float | None, stopping: Stopping
+    ) -> Iterator[engine.Message]:
+        choice = engine.Choice(0, None)
+        if task.program is not None:
+            kernel = self._kernels.for_program(needed=task.program.needs_kernel)
+            choice = engine.Choice(task.program.number, kernel)
+        target = task.target
+        options = self.options._replace(
+            target=target.text,
+            target_is_text=target.is_text,
+            metric=task.metric,
+            deadline_seconds=seconds,
+            memory_bytes=self._memory(),
+        )
+        subject = engine.Subject(task.file, task.data, choice, self._content(task.data))
+        last = 0.0
+        for message in engine.messages(subject, options, stopping):
+            now = time.monotonic()
+            if message[0] == "bound" and now - last < _QUIET:
+                continue  # they can come by the thousand, and the last one counts
+            last = now if message[0] == "bound" else last
+            yield message
+            if message[0] == "result":
+                return
+        yield ("failed", "the engine ended without a result")
+
+
+def _cut(task: Task, run: engine.Run, ending: Ending) -> engine.Outcome:
+    """The result of an analysis that did not end by itself: what it reported last."""
+    doing = run.stage or "reading the program"
+    if ending.defect:
+        return failure(task, f"internal error while {doing}: {ending.reason}; please report it")
+    named = ending.reason if ending.reason in {"deadline", "interrupted"} else None
+    why = f"{ending.reason} while {doing}"
+    if run.so_far is None:
+        return failure(task, f"{why}: there is no bound yet", ending.reason)
+    result: Result = json.loads(run.so_far)
+    if result["guarantee"] is not None:
+        result["guarantee"]["stopped"] = named or why
+    news = run.news
+    result["stats"] |= {"candidates": news.candidates, "nogoods": news.nogoods}
+    return engine.Outcome(result, json_line(result), NO_DETAIL, interrupted=False)
+
+
+def failure(task: Task, message: str, stopped: str | None = None) -> engine.Outcome:
+    """The outcome of a program that has no bound; `stopped` says why, if it was stopped."""
+    result = failed_result(task.file, task.target.name, task.metric, message)
+    if task.program is not None:
+        program = task.program
+        result |= {"section": program.section, "program": program.name, "kind": program.kind}
+    return engine.Outcome(
+        result, json_line(result), NO_DETAIL | {"stopped": stopped}, interrupted=False
+    )

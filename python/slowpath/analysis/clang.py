@@ -1,0 +1,175 @@
+"""Compiles C to BPF objects with clang, in a folder that is gone afterwards.
+
+Debug information is always asked for: source lines and types (BTF) are part of the results.
+"""
+
+import math
+import os
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+
+from slowpath.analysis.sources import Clang
+from slowpath.cli.inputs import InputError, StoppedError, read_program
+from slowpath.work.memory import default_limit
+
+_SECONDS = 60.0
+"""Time that clang has where no deadline is given."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_NEWEST, _OLDEST = 40, 10
+"""Versions that are looked for as `clang-N` where there is no `clang`; 10 is the first whose
+objects have BTF as it is today."""
+_OUT_OF_MEMORY = ("LLVM ERROR: out of memory", "std::bad_alloc")
+_TARGET = ("-O2", "-g", "-target", "bpf")
+
+
+def compile_c(file: str, clang: Clang) -> bytes:
+    """The object that clang makes of a C source.
+
+    Raises:
+        InputError: when there is no clang, it takes too long, or finds errors.
+        StoppedError: when the time for all work ends before.
+        KeyboardInterrupt: on SIGINT (Ctrl-C), SIGTERM and SIGHUP; clang is ended.
+    """
+    program = _find_clang()
+    command = shown_command(file, clang)
+    if program is None:
+        raise InputError(
+            file, f"is C source, and there is no clang in PATH or $CLANG to compile it: {command}"
+        )
+    with _signals_interrupt(), tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
+        made = Path(folder, "program.o")
+        words = [*program, *_words(file, clang), "-fno-caret-diagnostics", "-o", str(made)]
+        seconds, left = clang.seconds or _SECONDS, _left(clang)
+        if left <= 0:
+            raise StoppedError(file, "total deadline before it was compiled")
+        try:
+            code, said = _run(words, min(seconds, left), clang.memory_bytes or default_limit())
+        except OSError as problem:
+            reason = (problem.strerror or str(problem)).lower()
+            raise InputError(file, f"{program[0]} cannot be started: {reason}") from None
+        except subprocess.TimeoutExpired:
+            if left < seconds:
+                raise StoppedError(file, "total deadline while clang compiles it") from None
+            reason = f"clang was not done after {seconds:g} s: {command}"
+            raise InputError(file, reason) from None
+        if code:
+            raise InputError(file, f"clang: {_in_short(said, code)}; the command: {command}")
+        if not made.exists():
+            raise InputError(file, f"clang wrote no object; the command: {command}")
+        return read_program(str(made))
+
+
+def _left(clang: Clang) -> float:
+    """Seconds left of the time for all work."""
+    return math.inf if clang.until is None else clang.until - time.monotonic()
+
+
+def shown_command(file: str, clang: Clang, *, search: bool = True) -> str:
+    """The command for a user's shell; `search` for kernel headers too."""
+    name = file.removesuffix(Path(file).suffix)
+    result = name + (".o" if name.endswith(".bpf") else ".bpf.o")
+    program = _find_clang() or ["clang"]
+    return shlex.join([*program, *_words(file, clang, search=search), "-o", result])
+
+
+def _words(file: str, clang: Clang, *, search: bool = True) -> list[str]:
+    """What clang is told; flags of the user come last, so that they count."""
+    return [*_TARGET, *(_headers() if search else ()), *clang.flags, "-c", file]
+
+
+def _headers() -> Iterator[str]:
+    """Headers of the kernel that depend on the machine (`asm/types.h`), where Debian has them."""
+    folder = f"/usr/include/{os.uname().machine}-linux-gnu"
+    if Path(folder).is_dir():
+        yield from ("-idirafter", folder)
+
+
+def _find_clang() -> list[str] | None:
+    """The command that is clang: as `$CLANG` has it, else as it is found in PATH."""
+    named = os.environ.get("CLANG")
+    if named:
+        return shlex.split(named)
+    names = ["clang", *(f"clang-{version}" for version in range(_NEWEST, _OLDEST - 1, -1))]
+    return next(([name] for name in names if shutil.which(name)), None)
+
+
+@contextmanager
+def _signals_interrupt() -> Iterator[None]:
+    """Has signals that end the process raise `KeyboardInterrupt`, so that nothing is left behind.
+
+    Not outside the main thread, where signals cannot be handled, nor where they are ignored
+    (`nohup`).
+    """
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    heeded = [
+        number
+        for number, handler in before.items()
+        if in_main_thread and handler not in (signal.SIG_IGN, None)
+    ]
+    for number in heeded:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in heeded:
+            signal.signal(number, before[number])
+
+
+def _run(words: Sequence[str], seconds: float, memory: int | None) -> tuple[int, str]:
+    """The exit code, and what was written to standard error. Nothing is left running.
+
+    Each process may take so many bytes of memory.
+    """
+    with subprocess.Popen(  # noqa: S603 - clang, with what the user says
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"LC_ALL": "C"},
+        start_new_session=True,  # a group of its own, which can be ended as a whole
+    ) as process:
+        _limit(process.pid, memory)
+        try:
+            _, said = process.communicate(timeout=seconds)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return process.returncode, said.decode(errors="replace")
+
+
+def _limit(process: int, memory: int | None) -> None:
+    """Has allocations of a process fail above so many bytes, where the system can (Linux)."""
+    if memory is None or not hasattr(resource, "prlimit"):
+        return
+    with suppress(ProcessLookupError, PermissionError):  # gone, or of somebody else
+        _, hard = resource.prlimit(process, resource.RLIMIT_DATA)
+        most = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
+        resource.prlimit(process, resource.RLIMIT_DATA, (most, hard))
+
+
+def _in_short(said: str, code: int) -> str:
+    """The first error, and how many more there are."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    if code and any(words in said for words in _OUT_OF_MEMORY):
+        return "it takes more memory than it may (--memory)"
+    errors = [line.removeprefix("clang: ") for line in lines if "error:" in line]
+    if not errors:
+        reason = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
+        return f"{lines[-1]} ({reason})" if lines else reason
+    more = len(errors) - 1
+    return errors[0] + (f" (and {more} more error{'s'[: more > 1]})" if more else "")

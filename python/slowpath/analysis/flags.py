@@ -1,0 +1,210 @@
+"""The options that several commands have, with their help texts."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from slowpath.cli.command import Option, argument, option, within
+
+if TYPE_CHECKING:
+    from slowpath.analysis.options import Typed
+    from slowpath.analysis.selection import Selection
+
+PROGRAMS = "Which programs"
+GUARANTEE = "What to guarantee"
+SEARCH = "How far to search"
+ASSUMED = "What to assume"
+OUTPUT = "Output"
+
+FILES = argument(
+    "FILE",
+    "BPF objects (*.bpf.o), C sources (*.bpf.c), which clang compiles, and NFP listings (*.asm).",
+    many=True,
+)
+
+SECTION = option(
+    PROGRAMS,
+    "-s",
+    "--section",
+    metavar="GLOB",
+    action="append",
+    default=[],
+    help="Only programs of objects in such sections.",
+)
+PROG_NAME = option(
+    PROGRAMS,
+    "-n",
+    "--prog-name",
+    metavar="GLOB",
+    action="append",
+    default=[],
+    help="Only programs of such names.",
+)
+CFLAGS = option(
+    PROGRAMS,
+    "--cflags",
+    metavar="FLAGS",
+    help="Flags for clang ($CLANG, else the one in PATH), which compiles files *.c with -O2 -g "
+    "-target bpf: '-DHASHES=3 -Iinclude'.",
+)
+TARGET = option(
+    GUARANTEE,
+    "--target",
+    metavar="NAME|FILE.toml",
+    help="Device, a built-in one or a description; by default agilio-cx-2x40, which objects are "
+    "compiled for. ebpf counts the instructions of objects.",
+)
+METRIC = option(
+    GUARANTEE,
+    "--metric",
+    metavar="NAME",
+    help="What to guarantee: bitrate (the default) or packetrate; with target ebpf, instructions "
+    "(the default) or memory-accesses.",
+)
+CORES = option(
+    GUARANTEE,
+    "--cores",
+    metavar="N",
+    type=within(int, 1, 2**32 - 1),
+    help="Cores to use; by default all of the target.",
+)
+UNROLL = option(
+    SEARCH,
+    "--unroll",
+    metavar="N|N@LOCATION,...",
+    help="Most iterations of loops whose limit cannot be derived (0: no limit), or of the loop at "
+    "a location: FILE:LINE or .INSTRUCTION; errors name the locations. A limit with a location "
+    "also cuts a loop that is known to run more often, and the result says so.",
+)
+MTU = option(
+    GUARANTEE,
+    "--mtu",
+    metavar="BYTES",
+    type=within(int, 60, 16383),
+    default=1500,
+    help="Longest packet, 60 to 16383 bytes, Ethernet header included, frame check sequence not "
+    "(default: %(default)s).",
+)
+DEADLINE = option(
+    SEARCH,
+    "--deadline",
+    metavar="SECONDS",
+    type=float,
+    help="Stop the analysis of each program after this time with the bound reached so far "
+    "(default: 60; 0: none).",
+)
+TOTAL_DEADLINE = option(
+    SEARCH,
+    "--total-deadline",
+    metavar="SECONDS",
+    type=float,
+    help="The same for all programs together: those that it leaves no time for are not analysed.",
+)
+MEMORY = option(
+    SEARCH,
+    "--memory",
+    metavar="SIZE",
+    help="Stop the analysis of a program that takes more memory than this (500M, 2G), with the "
+    "bound reached so far (default: half of what is free when the command starts).",
+)
+ASSUME = option(
+    ASSUMED,
+    "--assume",
+    metavar="FILE",
+    help="Assumptions (TOML): prices that the target leaves open, helpers that are not supported.",
+)
+MAPS = option(
+    ASSUMED,
+    "--maps",
+    metavar="FILE",
+    help="Content of maps (TOML or JSON); maps that it does not name may hold anything.",
+)
+MAP_ABI = option(
+    ASSUMED,
+    "--map-abi",
+    choices=("array-pointer", "call"),
+    help="How programs that are compiled for a device reach maps: array-pointer (the default), as "
+    "the firmware of the published measurements has it, or call, as the stock firmware has it.",
+)
+BTF = option(
+    ASSUMED,
+    "--btf",
+    metavar="FILE",
+    help="Types (BTF) of the kernel that objects are for; by default the running one.",
+)
+
+ANALYSIS = (
+    SECTION,
+    PROG_NAME,
+    CFLAGS,
+    TARGET,
+    METRIC,
+    CORES,
+    MTU,
+    UNROLL,
+    DEADLINE,
+    TOTAL_DEADLINE,
+    MEMORY,
+    ASSUME,
+    MAPS,
+    MAP_ABI,
+    BTF,
+)
+"""The options of all commands that analyse programs."""
+
+
+def form_option(forms: Sequence[str], promise: str) -> Option:
+    """The option that says how the output is written; the first form is the default."""
+    return option(
+        OUTPUT,
+        "--format",
+        choices=forms,
+        default=forms[0],
+        help=f"Format of the output; {promise} (default: %(default)s).",
+    )
+
+
+def selection(given: Namespace) -> "Selection":
+    """The programs that are meant."""
+    from slowpath.analysis.selection import Selection
+
+    return Selection(tuple(given.section), tuple(given.prog_name))
+
+
+def cflags(given: Namespace, files: Sequence[str]) -> tuple[str, ...]:
+    """The flags for clang, which compiles some of the files.
+
+    Raises:
+        OptionError: when they make no sense.
+    """
+    if given.cflags is None:
+        return ()
+    from slowpath.analysis.options import parse_cflags, read_option
+
+    return read_option("--cflags", lambda text: parse_cflags(text, files), given.cflags)
+
+
+def analysis(given: Namespace, files: Sequence[str]) -> "Typed":
+    """The options in `ANALYSIS`, as typed; `files` are those that are to be analysed.
+
+    Raises:
+        OptionError: when flags for clang make no sense.
+    """
+    from slowpath.analysis.options import Typed
+
+    return Typed(
+        selection=selection(given),
+        cflags=cflags(given, files),
+        target=given.target,
+        metric=given.metric,
+        cores=given.cores,
+        mtu=given.mtu,
+        unroll=given.unroll,
+        deadline=given.deadline,
+        total_deadline=given.total_deadline,
+        memory=given.memory,
+        assume=given.assume,
+        maps=given.maps,
+        map_abi=given.map_abi,
+        btf=given.btf,
+    )

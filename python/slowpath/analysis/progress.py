@@ -1,0 +1,109 @@
+"""What standard error shows while an analysis runs.
+
+A live line on a terminal; and once, after a while, a line that says what is going on and what can
+be done about it.
+"""
+
+import os
+import sys
+import time
+
+from slowpath.cli.printable import one_line
+from slowpath.cli.terminal import is_terminal, note, tell
+from slowpath.engine import Progress, Run
+from slowpath.schema.rates import as_metric, format_rate
+from slowpath.schema.results import metric_words
+
+_CLEAR = "\r\x1b[K"
+_LONG = 10.0
+"""Seconds after which people want to know what is going on."""
+
+
+class Watch:
+    """What is shown while one program is analysed; `look` is to be called ten times a second."""
+
+    def __init__(self, subject: str, metric: str, seconds: float | None) -> None:
+        """The analysis has so many seconds, or any number of them."""
+        self._subject = one_line(subject)
+        self._metric = metric
+        self._seconds = seconds
+        self._start = time.monotonic()
+        self._live = is_terminal(sys.stderr)
+        self._drawn = False
+        self._said = False
+
+    def look(self, run: Run) -> None:
+        """Shows how far the analysis is."""
+        elapsed = time.monotonic() - self._start
+        if elapsed >= _LONG and not self._said:
+            self._said = True
+            self.close()
+            note(f"note: {self._subject}: {explain(run, self._metric, elapsed, self._seconds)}")
+        if self._live:
+            text = f"{self._subject}: {describe_run(run, self._metric, elapsed)}"
+            tell(f"{_CLEAR}{cut(text, _columns() - 1)}")
+            self._drawn = True
+
+    def close(self) -> None:
+        """Clears the live line."""
+        if self._drawn:
+            tell(_CLEAR)
+        self._drawn = False
+
+
+def explain(run: Run, metric: str, elapsed: float, seconds: float | None) -> str:
+    """What goes on in an analysis that takes long, and which options help."""
+    bound = _bound(run.news, metric) if run.news.candidates or run.news.value else "no bound yet"
+    doing = run.stage or "reading the program"
+    ends = "nothing ends it by itself (--deadline SECONDS does)"
+    if seconds is not None:
+        ends = f"--deadline ends it after {seconds:g} s"
+    ways = [ends, "Ctrl-C ends it now with the bound by then"]
+    if not run.news.paths:
+        ways.append("--unroll N@LOCATION limits a loop")
+    return f"{elapsed:.0f} s so far, {doing}, {bound}; {', '.join(ways)}"
+
+
+def describe_run(run: Run, metric: str, elapsed: float) -> str:
+    """The state of an analysis in a few words."""
+    if not (run.news.candidates or run.news.value or run.news.paths):
+        doing = f"{run.stage}, " if run.stage else ""
+        return f"{doing}{elapsed:.1f} s"
+    return describe(run.news._replace(seconds=elapsed), metric)
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except OSError:
+        return 80
+
+
+def cut(text: str, columns: int) -> str:
+    """As much of a text as fits into so many columns; some characters take two of them."""
+    from unicodedata import east_asian_width
+
+    for at, character in enumerate(text):
+        columns -= 2 if east_asian_width(character) in {"W", "F"} else 1
+        if columns < 0:
+            return text[:at]
+    return text
+
+
+def describe(news: Progress, metric: str) -> str:
+    """The state of an analysis in a few words."""
+    tried = f"{_paths(news.candidates)} tried, {news.nogoods} nogoods, {news.seconds:.1f} s"
+    return f"{_bound(news, metric)}, {tried}"
+
+
+def _bound(news: Progress, metric: str) -> str:
+    rate = as_metric(metric)
+    if rate is None:
+        bound, loose = f"{int(news.value)} {metric_words(metric)}", "at most"
+    else:
+        bound, loose = format_rate(news.value, rate), "at least"
+    return f"{bound}, {_paths(news.paths)} found" if news.paths else f"{loose} {bound}"
+
+
+def _paths(count: int) -> str:
+    return f"{count} path" if count == 1 else f"{count} paths"

@@ -1,0 +1,137 @@
+"""Holds a result against a required rate, or a count that must not be exceeded (`--require`)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import Enum
+
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.cli.printable import one_line
+from slowpath.schema.rates import Most, Rate, Requirement, format_apart, format_rate, parse_rate
+from slowpath.schema.results import (
+    Bound,
+    PathResult,
+    Result,
+    condition,
+    counted,
+    is_found,
+    metric_rate,
+    metric_words,
+)
+
+_COUNT = r"<=\s*(?P<number>\d+)\s*(?P<metric>[a-z][a-z -]*)"
+_MOST_DIGITS = 18
+
+
+class Decision(Enum):
+    """Whether a program meets a requirement."""
+
+    MET = ExitCode.FINE
+    FAILED = ExitCode.FAILED
+    UNDECIDED = ExitCode.UNDECIDED
+
+
+def parse_requirement(text: str) -> Requirement:
+    """Reads `10Gbit/s`, or `<=4000 instructions`.
+
+    Raises:
+        ValueError: when it is neither.
+    """
+    stripped = text.strip()
+    if not stripped.startswith(("<", "=", ">")):
+        return parse_rate(text)
+    match = re.fullmatch(_COUNT, stripped, re.IGNORECASE | re.ASCII)
+    if match is None or len(match["number"]) > _MOST_DIGITS:
+        raise ValueError(
+            f"{text!r} is not a count that must not be exceeded; write for example "
+            "'<=4000 instructions' or '<=300 memory-accesses', in quotes"
+        )
+    return Most(int(match["number"]), "-".join(match["metric"].lower().split()))
+
+
+def decide(result: Result, required: Requirement) -> Decision:
+    """Compares the guarantee with the requirement.
+
+    A bound that does not meet the requirement decides nothing, unless a satisfiable path is known
+    that does not meet it.
+    """
+    guarantee = result["guarantee"]
+    if guarantee is None:
+        return Decision.UNDECIDED
+    if _meets(guarantee, required):
+        return Decision.MET
+    witnessed = any(not _meets(path, required) for path in result["paths"])
+    return Decision.FAILED if is_found(guarantee) or witnessed else Decision.UNDECIDED
+
+
+def _meets(found: Bound | PathResult, required: Requirement) -> bool:
+    if isinstance(required, Rate):
+        return metric_rate(found, required.metric) >= required.value
+    return _count(found, required) <= required.value
+
+
+def _count(found: Bound | PathResult, required: Most) -> int:
+    """What is counted; a path has costs where a bound has counts."""
+    counts: Mapping[str, float] | None = found.get("cost") or found.get("counts")  # type: ignore[assignment]
+    return counted(counts or {}, required.metric)[1]
+
+
+def explain(result: Result, required: Requirement, decision: Decision) -> str:
+    """The decision as a sentence."""
+    guarantee = result["guarantee"]
+    if guarantee is None:
+        return f"{_wanted(required)} required, nothing guaranteed"
+    found: Bound | PathResult = guarantee
+    if not is_found(guarantee) and decision is Decision.FAILED:
+        found = next(path for path in result["paths"] if not _meets(path, required))
+    value, wanted = _words(found, required)
+    rate = isinstance(required, Rate)
+    match decision:
+        case Decision.MET:
+            return f"{value} guaranteed, {wanted} required"
+        case Decision.FAILED if is_found(guarantee) and rate:
+            return f"only {value} guaranteed, {wanted} required"
+        case Decision.FAILED if is_found(guarantee):
+            return f"up to {value}, {wanted} required"
+        case Decision.FAILED:
+            verb = "allows only" if rate else "causes"
+            return f"a packet is known that {verb} {value}, {wanted} required"
+        case Decision.UNDECIDED:
+            least = "at least" if rate else "at most"
+            return (
+                f"undecided: {wanted} required, {least} {value} guaranteed ({guarantee['stopped']})"
+            )
+
+
+def _wanted(required: Requirement) -> str:
+    if isinstance(required, Rate):
+        return format_rate(required.value, required.metric)
+    return f"at most {required.value} {metric_words(required.metric)}"
+
+
+def _words(found: Bound | PathResult, required: Requirement) -> tuple[str, str]:
+    """What is found and what is required, as texts that differ if they do."""
+    if isinstance(required, Rate):
+        return format_apart(metric_rate(found, required.metric), required.value, required.metric)
+    return f"{_count(found, required)} {metric_words(required.metric)}", _wanted(required)
+
+
+def relied_on(result: Result) -> list[str]:
+    """What a requirement that is met depends on, one sentence each."""
+    return [one_line(condition(text)) for text in result["assumptions"]]
+
+
+def refusal(result: Result) -> str:
+    """Why a requirement is not met although the guarantee meets it: loops are cut short."""
+    cuts = " and ".join(one_line(condition(text)) for text in result["cuts"] or [])
+    return (
+        f"the guarantee meets the requirement only if {cuts}; packets may make it run more often: "
+        "--accept-assumptions takes that"
+    )
+
+
+def reproduce(command: str, files: Sequence[str], options: Sequence[str]) -> str:
+    """The shell command that runs `command` on the files with the same options."""
+    import shlex
+
+    protected = [f"./{file}" if file.startswith("-") else file for file in files]
+    return shlex.join(["slowpath", command, *protected, *options])

@@ -1,0 +1,80 @@
+"""The command line: which command is called, and what becomes of wrong usage and failures.
+
+Nothing heavy is imported before a command runs.
+"""
+
+from argparse import ArgumentParser
+from collections.abc import Sequence
+
+from slowpath.cli.command import Command, Group, load, option
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.cli.parser import GENERAL, Say, command_parser, group_parser, read
+from slowpath.cli.terminal import error, note, tell
+
+
+def _version(_parser: ArgumentParser) -> str:
+    from slowpath import engine
+
+    return f"slowpath {engine.version()}"
+
+
+ROOT = Group(
+    (
+        "How fast is a packet-processing program guaranteed to run on a device, and which packet "
+        "makes it slowest?",
+    ),
+    (
+        option(
+            GENERAL,
+            "--version",
+            action=Say,
+            nargs=0,
+            const=_version,
+            help="Print the version and exit.",
+        ),
+    ),
+    {
+        "bound": "slowpath.commands.bound.command:BOUND",
+        "annotate": "slowpath.commands.annotate.command:ANNOTATE",
+        "diff": "slowpath.commands.diff.command:DIFF",
+        "compile": "slowpath.commands.compile.command:COMPILE",
+        "show": "slowpath.commands.show.command:SHOW",
+        "targets": "slowpath.commands.targets.command:TARGETS",
+    },
+)
+
+
+def app(words: Sequence[str]) -> int:
+    """Runs the command that the words of the command line call; its exit code."""
+    path, rest = "slowpath", list(words)
+    member: Command | Group = ROOT
+    while isinstance(member, Group):
+        if not rest or rest[0] not in member.commands:
+            return _no_command(path, member, rest)
+        path, member = f"{path} {rest[0]}", load(member.commands[rest.pop(0)])
+    return _run(path, member, rest)
+
+
+def _no_command(path: str, group: Group, words: Sequence[str]) -> int:
+    """Does what a flag of the group says, or says what is wrong."""
+    parser = group_parser(path, group)
+    parser.parse_args(words)  # leaves where there are any
+    tell(parser.format_help())
+    return ExitCode.USAGE
+
+
+def _run(path: str, command: Command, words: Sequence[str]) -> int:
+    parser = command_parser(path, command)
+    given = read(parser, words)
+    from slowpath.analysis.plan import OptionError
+    from slowpath.cli.inputs import InputError
+
+    try:
+        return command.run(given)
+    except OptionError as wrong:
+        parser.error(f"Invalid value for '{wrong.option}': {wrong.reason}")
+    except InputError as failure:
+        error(failure.file, failure.reason)
+        for reason in failure.more:
+            note(f"note: {failure.file}: also {reason}")
+        return ExitCode.INPUT

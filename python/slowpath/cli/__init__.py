@@ -1,0 +1,1 @@
+"""How any command is declared and run: words, files, texts for the terminal."""

@@ -1,0 +1,72 @@
+"""What commands, their arguments and options are: data, which `cli_parser` gives to argparse.
+
+It imports nothing else that takes time: every run of the command line goes through here.
+"""
+
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple, TypeVar
+
+Number = TypeVar("Number", bound=float)
+
+ARGUMENTS = "Arguments"
+"""Heading of the words that are no options."""
+
+
+class Option(NamedTuple):
+    """An option or argument: what `argparse.add_argument` is told, and its heading in the help."""
+
+    group: str
+    names: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+
+class Command(NamedTuple):
+    """A command: what can be typed, and the function that then runs and yields the exit code."""
+
+    help: Sequence[str]  # paragraphs, of which the first is the summary
+    options: Sequence[Option]
+    run: Callable[[Namespace], int]
+
+
+class Group(NamedTuple):
+    """Commands under a name."""
+
+    help: Sequence[str]
+    options: Sequence[Option]  # flags that are commands in themselves
+    commands: Mapping[str, str]  # by name, where each is: `module:CONSTANT`
+
+
+def load(place: str) -> Command | Group:
+    """The command, or group of them, at a place: `module:CONSTANT`. Others are not imported."""
+    module, _, constant = place.partition(":")
+    found: Command | Group = getattr(import_module(module), constant)
+    return found
+
+
+def option(group: str, *names: str, **settings: object) -> Option:
+    """An option as `argparse.add_argument` takes it, under a heading."""
+    return Option(group, names, settings)
+
+
+def argument(metavar: str, help_text: str, *, many: bool = False) -> Option:
+    """A word that is no option, or as many as there are; at least one."""
+    number = "+" if many else None
+    return option(ARGUMENTS, metavar.lower(), metavar=metavar, help=help_text, nargs=number)
+
+
+def within(
+    read: Callable[[str], Number], least: float, most: float | None = None
+) -> Callable[[str], Number]:
+    """Numbers within limits."""
+
+    def number(text: str) -> Number:
+        value = read(text)
+        if not (value >= least and (most is None or value <= most)):
+            limits = f"x>={least}" if most is None else f"{least}<=x<={most}"
+            raise ArgumentTypeError(f"{text} is not in the range {limits}")
+        return value
+
+    number.__name__ = read.__name__  # argparse says `invalid int value`
+    return number

@@ -1,0 +1,1 @@
+"""The command `slowpath annotate`: source lines with the cost of the slowest path."""

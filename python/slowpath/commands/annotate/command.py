@@ -1,0 +1,44 @@
+"""The command line of `slowpath annotate`."""
+
+from argparse import Namespace
+
+from slowpath.analysis.flags import (
+    ANALYSIS,
+    FILES,
+    OUTPUT,
+    analysis,
+    form_option,
+)
+from slowpath.cli.command import Command, option
+
+
+def _annotate(given: Namespace) -> int:
+    from slowpath.analysis.options import make_work
+    from slowpath.commands.annotate.run import Wanted, annotate
+
+    work = make_work(given.file, analysis(given, given.file))
+    return annotate(work, Wanted(given.format, given.instructions))
+
+
+ANNOTATE = Command(
+    (
+        "Show where the slowest path spends its time: every source line with its cost.",
+        "Of objects with debug information it shows the source, else the instructions. Lines that "
+        "only the source file has are read from it where it is there, under the name that the "
+        "object has for it or beside the object, and agrees with the object.",
+        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or analysed, 4 stopped before "
+        "there was a bound.",
+    ),
+    (
+        FILES,
+        *ANALYSIS,
+        option(
+            OUTPUT,
+            "--instructions",
+            action="store_true",
+            help="Show the instructions below each source line.",
+        ),
+        form_option(("table", "json"), "json is stable"),
+    ),
+    _annotate,
+)

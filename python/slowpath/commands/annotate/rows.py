@@ -1,0 +1,183 @@
+"""What every source line and instruction of a program costs on its slowest path, as data.
+
+The costs come from the engine and add up to the path's; here they are put beside the code that is
+not on the path, and lines that several functions have inlined are joined.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import TypedDict
+
+from slowpath.schema.results import Detail, Profile, Result, Verdict, counted, is_count
+
+Costs = dict[str, float]
+
+_DECIMALS = 9
+"""The engine counts in billionths of a cycle at the finest."""
+
+
+class AnnotatedLine(TypedDict):
+    """A source line that has instructions; one that is not on the path has none run."""
+
+    file: str
+    line: int
+    text: str  # empty: not in the object
+    runs: int
+    instructions: int
+    share: float
+    cost: Costs
+
+
+class AnnotatedInstruction(TypedDict):
+    """An instruction of the program."""
+
+    instruction: int
+    text: str
+    file: str | None
+    line: int | None
+    runs: int
+    share: float
+    cost: Costs
+
+
+class Annotation(TypedDict):
+    """A program with the costs of the path behind its guarantee."""
+
+    file: str
+    section: str | None
+    program: str
+    target: str
+    metric: str
+    verdict: Verdict | None  # None after an error
+    exact: bool  # whether the verdict is that
+    assumptions: list[str]
+    stopped: str | None
+    component: str | None  # shares are of its cost; None after an error
+    cost: Costs
+    overhead: Costs
+    lines: list[AnnotatedLine]
+    instructions: list[AnnotatedInstruction]
+    error: str | None
+
+
+Place = tuple[str, int]
+"""File and line."""
+
+
+def main_component(result: Result) -> str | None:
+    """The component that the guarantee hangs on: the slowest that the path loads, or what counts.
+
+    None when there is no guarantee.
+    """
+    guarantee, profile = result["guarantee"], result["profile"]
+    if guarantee is None or profile is None or not profile["cost"]:
+        return None
+    if is_count(result):
+        return counted(profile["cost"], result["metric"])[0]
+    rates = guarantee["components"] or {}
+    limited = {name: rates.get(name) for name in profile["cost"]}
+    slowest = min(
+        ((rate, name) for name, rate in limited.items() if rate is not None), default=None
+    )
+    return next(iter(profile["cost"])) if slowest is None else slowest[1]
+
+
+def add_costs(parts: Iterable[Mapping[str, float]], like: Mapping[str, float]) -> Costs:
+    """The sum by component, of the components that `like` has."""
+    total: Costs = dict.fromkeys(like, 0)
+    for part in parts:
+        for name, cost in part.items():
+            total[name] = total.get(name, 0) + cost
+    return {name: _tidy(cost) for name, cost in total.items()}
+
+
+def _tidy(cost: float) -> float:
+    rounded = round(cost, _DECIMALS)
+    return int(rounded) if rounded == int(rounded) else rounded
+
+
+def annotation(result: Result, detail: Detail) -> Annotation:
+    """The program with its costs; empty when it has no guarantee."""
+    guarantee, profile = result["guarantee"], result["profile"]
+    component = main_component(result)
+    annotated: Annotation = {
+        "file": result["file"],
+        "section": result["section"],
+        "program": result["program"],
+        "target": result["target"],
+        "metric": result["metric"],
+        "verdict": None if guarantee is None else guarantee["verdict"],
+        "exact": guarantee is not None and guarantee["exact"],
+        "assumptions": result["assumptions"],
+        "stopped": None if guarantee is None else guarantee["stopped"],
+        "component": component,
+        "cost": {},
+        "overhead": {},
+        "lines": [],
+        "instructions": [],
+        "error": result["error"],
+    }
+    if profile is None or component is None:
+        return annotated
+    annotated["cost"], annotated["overhead"] = profile["cost"], profile["overhead"]
+    annotated["instructions"] = _instructions(profile, detail, component)
+    annotated["lines"] = _lines(profile, detail, component)
+    return annotated
+
+
+def share_of(cost: Mapping[str, float], whole: Mapping[str, float], component: str) -> float:
+    """The part of the whole cost on a component, from 0 to 1."""
+    total = whole[component]
+    return cost.get(component, 0) / total if total else 0.0
+
+
+def _instructions(profile: Profile, detail: Detail, component: str) -> list[AnnotatedInstruction]:
+    known = {entry["instruction"]: entry for entry in profile["instructions"]}
+    rows = list[AnnotatedInstruction]()
+    for code in detail["code"]:
+        entry, source = known.get(code["instruction"]), code["source"]
+        cost = add_costs(() if entry is None else (entry["cost"],), profile["cost"])
+        rows.append(
+            {
+                "instruction": code["instruction"],
+                "text": code["text"],
+                "file": None if source is None else source["file"],
+                "line": None if source is None else source["line"],
+                "runs": 0 if entry is None else entry["runs"],
+                "share": share_of(cost, profile["cost"], component),
+                "cost": cost,
+            }
+        )
+    return rows
+
+
+def _lines(profile: Profile, detail: Detail, component: str) -> list[AnnotatedLine]:
+    """Files in the order in which the path reaches them, those that it does not reach last."""
+    rows = dict[Place, AnnotatedLine]()
+    for line in profile["lines"]:
+        row = rows.setdefault(
+            (line["file"], line["line"]), _unused(line["file"], line["line"], line["text"])
+        )
+        row["runs"] += line["runs"]
+        row["instructions"] += line["instructions"]
+        row["cost"] = add_costs((row["cost"], line["cost"]), profile["cost"])
+    for code in detail["code"]:
+        if code["source"] is not None:
+            place = (code["source"]["file"], code["source"]["line"])
+            rows.setdefault(place, _unused(*place, code["source"]["text"]))
+    for row in rows.values():
+        row["cost"] = add_costs((row["cost"],), profile["cost"])
+        row["share"] = share_of(row["cost"], profile["cost"], component)
+    files = list(dict.fromkeys(file for file, _ in rows))
+    return sorted(rows.values(), key=lambda row: (files.index(row["file"]), row["line"]))
+
+
+def _unused(file: str, line: int, text: str) -> AnnotatedLine:
+    return {
+        "file": file,
+        "line": line,
+        "text": text,
+        "runs": 0,
+        "instructions": 0,
+        "share": 0.0,
+        "cost": {},
+    }

@@ -1,0 +1,87 @@
+"""The command `slowpath annotate`: the code of programs with what each line costs at worst."""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from slowpath import engine
+from slowpath.analysis.analyses import (
+    Analysed,
+    Complaints,
+    Unmatched,
+    Work,
+    analyse_all,
+    judge,
+    note_remarks,
+)
+from slowpath.analysis.kernels import Kernels
+from slowpath.analysis.plan import make_plan
+from slowpath.cli.exit_codes import ExitCode, worst
+from slowpath.cli.printable import json_line
+from slowpath.cli.terminal import note, out, out_lines
+from slowpath.commands.annotate.report import annotation_report, headline
+from slowpath.commands.annotate.rows import Annotation, annotation
+from slowpath.commands.annotate.sources import Source, find_source
+from slowpath.work.stopping import heeding_signals
+
+
+class Wanted(NamedTuple):
+    """How programs are to be shown."""
+
+    form: Literal["table", "json"]
+    instructions: bool  # below each source line
+
+
+def annotate(work: Work, wanted: Wanted) -> ExitCode:
+    """Annotates every program; a failure does not stop the rest.
+
+    Raises:
+        OptionError: when an option makes no sense for what the files are.
+        InputError: when a kernel's types cannot be read.
+    """
+    kernels = Kernels(work.btf)
+    plan = make_plan(work.files, work.wishes)
+    note_remarks(plan)
+    work = work._replace(options=work.options._replace(code=True))
+    with heeding_signals() as stopping:
+        analyses = analyse_all(work, plan.tasks, kernels, stopping)
+        return _annotate(wanted, analyses, Complaints(work))
+
+
+def _annotate(wanted: Wanted, analyses: Iterator[Analysed], complaints: Complaints) -> ExitCode:
+    codes, unmatched = list[ExitCode](), Unmatched()
+    if wanted.form == "json":
+        out(f'{{"slowpath": {json_line(engine.version())}, "annotations": [')
+    for number, analysed in enumerate(analyses):
+        annotated = annotation(analysed.result, analysed.detail)
+        if wanted.form == "json":
+            out(("," if number else "") + json_line(annotated))
+        elif annotated["error"] is None:
+            if ExitCode.FINE in codes:
+                out("")
+            _report(analysed, annotated, wanted)
+        complaints.add(analysed)
+        unmatched.add(analysed)
+        codes.append(judge(analysed))
+    if wanted.form == "json":
+        out("]}")
+    return worst([*codes, unmatched.complain()])
+
+
+def _report(analysed: Analysed, annotated: Annotation, wanted: Wanted) -> None:
+    out_lines(headline(analysed.result))
+    out("")
+    sources = _sources(annotated)
+    out_lines(annotation_report(annotated, sources, instructions=wanted.instructions))
+
+
+def _sources(annotated: Annotation) -> dict[str, Source]:
+    """The source files of a program, as far as they are there and the same."""
+    known = dict[str, dict[int, str]]()
+    for line in annotated["lines"]:
+        known.setdefault(line["file"], {})[line["line"]] = line["text"]
+    sources = {}
+    for file, lines in known.items():
+        sources[file] = find_source(file, annotated["file"], lines)
+        if sources[file].remark is not None:
+            note(f"note: {annotated['file']}: {sources[file].remark}")
+    return sources

@@ -1,0 +1,81 @@
+"""The command line of `slowpath bound`."""
+
+from argparse import Namespace
+
+from slowpath.analysis.flags import (
+    ANALYSIS,
+    FILES,
+    GUARANTEE,
+    OUTPUT,
+    SEARCH,
+    analysis,
+    form_option,
+)
+from slowpath.cli.command import Command, option
+
+
+def _bound(given: Namespace) -> int:
+    from slowpath.commands.bound.options import make_job
+    from slowpath.commands.bound.run import run
+
+    typed = analysis(given, given.file)._replace(
+        paths=given.paths, require=given.require, accept=given.accept_assumptions
+    )
+    job = make_job(given.file, typed, given.format, given.pcap, verbose=given.verbose)
+    return run(job)
+
+
+BOUND = Command(
+    (
+        "Guarantee a throughput: find the slowest path that any packet can take.",
+        "Of objects, every XDP program is analysed as it runs on the target: compiled for it, as "
+        "its driver does; with --target ebpf, instruction by instruction. Several programs give "
+        "one row each, and a failure does not stop the rest. Ctrl-C ends with the bound reached so "
+        "far.",
+        "Exit codes: 0 fine, 1 --require not met, 2 wrong usage, 3 a file cannot be read, written "
+        "or analysed, 4 stopped before --require was decided or before there was a bound. The "
+        "worst of several files is the first of 3, 1, 4, 0.",
+    ),
+    (
+        FILES,
+        *ANALYSIS,
+        option(
+            GUARANTEE,
+            "--require",
+            metavar="RATE|'<=COUNT'",
+            help="Fail unless this rate is guaranteed: 40Gbit/s, 10Mpps; on targets that count, "
+            "unless no packet exceeds this count: '<=4000 instructions', '<=300 memory-accesses'. "
+            "What a guarantee that meets it depends on is said.",
+        ),
+        option(
+            GUARANTEE,
+            "--accept-assumptions",
+            action="store_true",
+            help="Let --require be met although --unroll N@LOCATION cuts loops that are known to "
+            "run more often.",
+        ),
+        option(
+            SEARCH,
+            "--paths",
+            metavar="K|all",
+            default="1",
+            help="Report the K slowest satisfiable paths (default: %(default)s). The format table "
+            "describes the first 100.",
+        ),
+        form_option(("table", "json", "csv"), "json and csv are stable"),
+        option(
+            OUTPUT,
+            "--pcap",
+            metavar="FILE",
+            help="Write the witness packets of all reported paths.",
+        ),
+        option(
+            OUTPUT,
+            "-v",
+            "--verbose",
+            action="store_true",
+            help="Add the path's instructions and statistics.",
+        ),
+    ),
+    _bound,
+)

@@ -1,0 +1,43 @@
+"""Turns the options of `slowpath bound`, as typed, into its job; says which one is wrong."""
+
+from collections.abc import Sequence
+
+from slowpath.analysis.options import (
+    Typed,
+    check_not_a_program,
+    make_work,
+    read_option,
+    read_requirement,
+)
+from slowpath.commands.bound.run import Job
+from slowpath.report.reporters import Format
+from slowpath.schema.rates import Requirement
+
+
+def make_job(
+    files: Sequence[str], typed: Typed, form: Format, pcap: str | None, *, verbose: bool
+) -> Job:
+    """The job that the options describe.
+
+    Raises:
+        OptionError: when an option makes no sense.
+        InputError: when a file that an option names cannot be read.
+    """
+    requirement = read_requirement(typed)
+    if pcap is not None:
+        read_option("--pcap", lambda path: check_not_a_program(path, files), pcap)
+    accept = read_option(
+        "--accept-assumptions", lambda on: check_accept(requirement, on), typed.accept
+    )
+    return Job(make_work(files, typed), requirement, accept, form, pcap, verbose)
+
+
+def check_accept(requirement: Requirement | None, accept: bool) -> bool:
+    """Accepting what a requirement relies on means something with a requirement only.
+
+    Raises:
+        ValueError: when there is none.
+    """
+    if accept and requirement is None:
+        raise ValueError("there is no --require that could rely on assumptions")
+    return accept

@@ -1,0 +1,1 @@
+"""The command `slowpath compile`: programs as the card runs them."""

@@ -1,0 +1,100 @@
+"""The command line of `slowpath compile`."""
+
+from argparse import Namespace
+
+from slowpath.analysis.flags import (
+    BTF,
+    CFLAGS,
+    MAP_ABI,
+    MTU,
+    OUTPUT,
+    PROG_NAME,
+    SECTION,
+    cflags,
+    form_option,
+    selection,
+)
+from slowpath.cli.command import Command, argument, option
+
+_CODE = "How to compile"
+_PROOF = "Verification"
+
+
+def _compile(given: Namespace) -> int:
+    from slowpath.commands.compile.options import Typed, make_job
+    from slowpath.commands.compile.run import compile_object
+
+    typed = Typed(
+        selection=selection(given),
+        target=given.target,
+        map_abi=given.map_abi,
+        btf=given.btf,
+        output=given.output,
+        form=given.format,
+        source=given.source,
+        verify=given.verify,
+        mtu=given.mtu,
+        deadline=given.deadline,
+        memory=given.memory,
+        cflags=cflags(given, [given.file]),
+    )
+    return compile_object(make_job(given.file, typed))
+
+
+COMPILE = Command(
+    (
+        "Compile a program of an object as the driver of the card would, and print the listing.",
+        "The listing is what slowpath bound reads, with --source too. What --verify says goes to "
+        "standard error.",
+        "Exit codes: 0 fine, 1 --verify found a packet with which the card does something else "
+        "than the kernel, 2 wrong usage, 3 the file cannot be read or the card cannot run the "
+        "program, 4 --verify did not decide, or --deadline or --memory ended it before.",
+    ),
+    (
+        argument("FILE", "A BPF object (*.bpf.o), or C source (*.bpf.c), which clang compiles."),
+        SECTION,
+        PROG_NAME,
+        CFLAGS,
+        option(
+            _CODE,
+            "--target",
+            metavar="NAME|FILE.toml",
+            help="Device to compile for, a built-in one or a description; by default "
+            "agilio-cx-2x40.",
+        ),
+        MAP_ABI._replace(group=_CODE),
+        BTF._replace(group=_CODE),
+        option(
+            _PROOF,
+            "--verify",
+            action="store_true",
+            help="Prove, path by path, that the program does the same on the card as in the "
+            "kernel. Ctrl-C, --deadline and --memory end it.",
+        ),
+        MTU._replace(group=_PROOF),
+        option(
+            _PROOF,
+            "--deadline",
+            metavar="SECONDS",
+            type=float,
+            help="Stop after this time, compilation and --verify together (default: 60; 0: none).",
+        ),
+        option(
+            _PROOF,
+            "--memory",
+            metavar="SIZE",
+            help="Stop when more memory than this is taken (500M, 2G; default: half of what is "
+            "free when the command starts).",
+        ),
+        option(OUTPUT, "-o", "--output", metavar="FILE", help="Write it to a file."),
+        option(
+            OUTPUT,
+            "--source",
+            action="store_true",
+            help="Put source lines and BPF instructions, as comments, before the instructions "
+            "that are for them.",
+        ),
+        form_option(("listing", "json"), "json is stable"),
+    ),
+    _compile,
+)

@@ -1,0 +1,221 @@
+"""The command `slowpath compile`: a program of a BPF object as the card runs it."""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from slowpath import engine
+from slowpath.analysis.kernels import Kernels
+from slowpath.analysis.plan import OptionError, Target
+from slowpath.analysis.selection import (
+    Selection,
+    choose,
+    list_programs,
+    nothing_to_choose,
+    remark_on,
+)
+from slowpath.analysis.sources import Clang, load_program
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.cli.inputs import InputError, write_error
+from slowpath.cli.printable import aligned_line, json_line
+from slowpath.cli.terminal import error, note, out_lines
+from slowpath.commands.compile.report import interleaved
+from slowpath.commands.compile.verdict import judge, undecided, verdict
+from slowpath.schema.compiled import Compiled, Verification
+from slowpath.work.errand import Errand
+from slowpath.work.jobs import Message
+from slowpath.work.stopping import Stopping, heeding_signals
+
+
+class Job(NamedTuple):
+    """What the command line asks for."""
+
+    file: str
+    selection: Selection
+    target: Target
+    btf: str | None
+    output: Path | None
+    form: Literal["listing", "json"]
+    source: bool
+    wanted: engine.Compilation
+    cflags: tuple[str, ...] = ()
+
+
+def compile_object(job: Job) -> ExitCode:
+    """Compiles one program, and verifies it if asked for.
+
+    Raises:
+        OptionError: when an option makes no sense, or does not choose one program.
+        InputError: when the object cannot be read, the card cannot run the program, or the output
+            cannot be written.
+    """
+    _check_target(job.target)
+    kernels = Kernels(job.btf)
+    data = load_program(
+        job.file,
+        Clang(job.cflags, job.wanted.deadline_seconds, memory_bytes=job.wanted.memory_bytes),
+    )
+    program = _one_program(job, data)
+    choice = engine.Choice(program.number, kernels.for_program(needed=program.needs_kernel))
+    results = _Results(job)
+    with heeding_signals() as stopping:
+        stopped = _work(job, data, choice, stopping, results.take)
+    if results.compiled is None:
+        error(job.file, stopped or "it could not be compiled")
+        return ExitCode.UNDECIDED
+    compiled, verification = results.compiled, results.verification
+    if job.wanted.verify and verification is None:
+        verification = undecided(stopped or "nothing is known")
+    if job.form == "json":
+        _deliver(job, [_document(job, compiled, verification)])
+    if verification is None:
+        return ExitCode.FINE
+    for line in verdict(verification):
+        note(line)
+    return judge(verification)
+
+
+class _Results:
+    """What has been compiled and verified so far."""
+
+    def __init__(self, job: Job) -> None:
+        self.compiled: Compiled | None = None
+        self.verification: Verification | None = None
+        self._job = job
+
+    def take(self, message: Message) -> None:
+        """Learns of what was done; a listing is delivered at once."""
+        match message:
+            case ("compiled", text):
+                self.compiled = compiled = _compiled(text)
+                if self._job.form == "listing":
+                    _deliver(self._job, _text(compiled, source=self._job.source))
+                for deviation in compiled["deviations"]:
+                    note(f"note: {self._job.file}: {deviation}")
+            case ("verified", text):
+                self.verification = json.loads(text)
+
+
+def _compiled(text: str) -> Compiled:
+    compiled: Compiled = json.loads(text)
+    return compiled
+
+
+def _work(
+    job: Job,
+    data: bytes,
+    choice: engine.Choice,
+    stopping: Stopping,
+    take: Callable[[Message], None],
+) -> str | None:
+    """Has the program compiled, and verified if asked for; why that ended early, if it did.
+
+    Raises:
+        InputError: when the object cannot be read, or the card cannot run the program.
+    """
+
+    def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+        subject = engine.Subject(job.file, data, choice)
+        return engine.compile_messages(subject, job.wanted, stopping)
+
+    with Errand(work, job.wanted.memory_bytes) as errand:
+        return errand.run(job.wanted.deadline_seconds, stopping, take)
+
+
+def _check_target(target: Target) -> None:
+    """Refuses targets that nothing is compiled for.
+
+    Raises:
+        OptionError: for another device than the card.
+        InputError: when the description is not valid.
+    """
+    if target.is_text:
+        for problem in engine.check_target(target.text):
+            raise InputError(target.name, problem)
+    if engine.target_compiles(target.text, is_text=target.is_text):
+        return
+    able = [n for n in engine.target_names() if engine.target_compiles(n, is_text=False)]
+    reason = f"target {target.name} takes BPF instructions as they are: there is nothing to compile"
+    raise OptionError("--target", f"{reason}; programs are compiled for {', '.join(able)}")
+
+
+def _one_program(job: Job, data: bytes) -> engine.ProgramInfo:
+    """The program that is meant.
+
+    Raises:
+        OptionError: when that is none or several.
+        InputError: when the file is no object, or has no program.
+    """
+    programs = engine.programs(job.file, data)
+    if programs is None:
+        raise InputError(job.file, "not an ELF file; pass a file of clang -target bpf -c")
+    chosen, others = choose(programs, job.selection)
+    if len(chosen) == 1:
+        remark = remark_on(chosen[0])
+        if remark is not None:
+            note(f"note: {job.file}: {remark}")
+        return chosen[0]
+    option = "--section" if job.selection.sections else "--prog-name"
+    if chosen:
+        there_are = f"{job.file} has several programs: {list_programs(chosen)}"
+        raise OptionError(option, f"{there_are}; --prog-name NAME chooses one")
+    if job.selection:
+        there_are = list_programs(programs)
+        raise OptionError(option, f"no program matches {job.selection}; there are {there_are}")
+    raise InputError(job.file, nothing_to_choose(others))
+
+
+def _text(compiled: Compiled, *, source: bool) -> Iterator[str]:
+    yield from interleaved(compiled) if source else compiled["listing"].splitlines()
+
+
+def _document(job: Job, compiled: Compiled, verification: Verification | None) -> str:
+    document = {
+        "slowpath": engine.version(),
+        "target": job.target.name,
+        **compiled,
+        "verification": verification,
+    }
+    return json_line(document)
+
+
+def _deliver(job: Job, lines: Iterator[str] | list[str]) -> None:
+    """Writes the result to where it belongs.
+
+    Raises:
+        InputError: when it cannot be written.
+    """
+    if job.output is None:
+        out_lines(lines)
+        return
+    try:
+        _write(job.output, "".join(f"{aligned_line(line)}\n" for line in lines).encode())
+    except OSError as problem:
+        raise write_error(str(job.output), problem) from None
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Writes all of a file or nothing; devices and pipes are written to as they are."""
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
+    path = path.resolve()
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,1 @@
+"""The command `slowpath diff`: what a change did to the guarantees."""

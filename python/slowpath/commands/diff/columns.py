@@ -1,0 +1,139 @@
+"""The columns of a comparison, named as veristat names those of its own.
+
+A quantity has four: `_a` is the old value, `_b` the new one, `_diff` is b - a, `_pct` is
+100 (b - a) / a. A text has `_a`, `_b`, and `_diff`, which says MATCH or MISMATCH. None is N/A: a
+side that does not have the value; a percentage of nothing.
+"""
+
+from typing import NamedTuple
+
+from slowpath.commands.diff.pairs import Pair
+from slowpath.schema.rates import as_metric
+from slowpath.schema.results import Result, is_count, is_found
+
+Value = float | str | None
+
+NUMBERS = (
+    "bitrate",
+    "packetrate",
+    "processing_cycles",
+    "dram_cycles",
+    "instructions",
+    "memory_accesses",
+    "min_packet_size",
+)
+"""Quantities that every comparison has; targets with other components have further ones."""
+TEXTS = ("verdict", "bottleneck", "error")
+NAMES = ("file", "section", "program", "target", "metric")
+"""What pairs have once: that of the new side, or of the old one where there is no new."""
+NUMBER_SUFFIXES = ("_a", "_b", "_diff", "_pct")
+TEXT_SUFFIXES = ("_a", "_b", "_diff")
+_PERCENT = 100
+
+
+class Row(NamedTuple):
+    """A pair with the values of its columns."""
+
+    pair: Pair
+    values: dict[str, Value]
+
+    @property
+    def metric(self) -> str:
+        """The quantity that the guarantees are about."""
+        return metric_column(self.pair.measured)
+
+    def known(self, column: str) -> Value:
+        """The value in a column; None where there is none."""
+        return self.values.get(column)
+
+    def number(self, column: str) -> float | None:
+        """The value in a column of numbers."""
+        value = self.values.get(column)
+        return None if isinstance(value, str) else value
+
+
+def metric_column(result: Result) -> str:
+    """The column of what a result guarantees."""
+    return result["metric"].replace("-", "_")
+
+
+def more_is_better(column: str) -> bool:
+    """Whether it is good when a quantity rises: rates should, costs and counts should not."""
+    return as_metric(column) is not None
+
+
+def make_row(pair: Pair) -> Row:
+    """The values of all columns of a pair."""
+    values = dict[str, Value]()
+    for name in NAMES:
+        source = pair.measured if name in {"target", "metric"} else pair.present
+        text = source[name]  # type: ignore[literal-required]
+        values[name] = values[f"{name}_a"] = values[f"{name}_b"] = text
+    for side, result in (("a", pair.old), ("b", pair.new)):
+        if result is not None:
+            values |= {f"{name}_{side}": result[name] for name in NAMES}  # type: ignore[literal-required]
+    old = {} if pair.old is None else numbers_of(pair.old)
+    new = {} if pair.new is None else numbers_of(pair.new)
+    for name in dict.fromkeys((*NUMBERS, *old, *new)):
+        a, b = old.get(name), new.get(name)
+        values |= {f"{name}_a": a, f"{name}_b": b, f"{name}_diff": None, f"{name}_pct": None}
+        if a is not None and b is not None:
+            values[f"{name}_diff"] = b - a
+            values[f"{name}_pct"] = _percent(a, b)
+    for name in TEXTS:
+        first, second = (None if r is None else text_of(r, name) for r in (pair.old, pair.new))
+        both = pair.old is not None and pair.new is not None
+        equal = "MATCH" if first == second else "MISMATCH"
+        values |= {f"{name}_a": first, f"{name}_b": second, f"{name}_diff": equal if both else None}
+    return Row(pair, values)
+
+
+def _percent(a: float, b: float) -> float | None:
+    """By how many percent b is more than a; None when a is nothing and b is something."""
+    if a == 0:
+        return 0.0 if b == 0 else None
+    return _PERCENT * (b - a) / a
+
+
+def numbers_of(result: Result) -> dict[str, float | None]:
+    """The quantities of a result; what is guaranteed, be it exact or not."""
+    guarantee, profile = result["guarantee"], result["profile"]
+    if guarantee is None:
+        return {}
+    numbers: dict[str, float | None] = {
+        "bitrate": guarantee["bitrate_bps"],
+        "packetrate": guarantee["packetrate_pps"],
+    }
+    if is_count(result):
+        numbers |= {name.replace(" ", "_"): n for name, n in (guarantee["counts"] or {}).items()}
+    elif profile is not None:
+        numbers |= {f"{name.replace(' ', '_')}_cycles": c for name, c in profile["cost"].items()}
+    if is_found(guarantee) and result["paths"]:
+        numbers["min_packet_size"] = result["paths"][0]["min_packet_size"]
+    return numbers
+
+
+def text_of(result: Result, name: str) -> str | None:
+    """A text of a result; the verdict is that of the guarantee, or `error`."""
+    guarantee = result["guarantee"]
+    if name == "error":
+        return result["error"]
+    if name == "bottleneck":
+        return None if guarantee is None else guarantee["bottleneck"]
+    if guarantee is None:
+        return "error"
+    return guarantee["verdict"]
+
+
+def change_of(row: Row) -> str:
+    """What became of the guarantee: better, worse, same, new, gone, or unknown after an error."""
+    if row.pair.old is None:
+        return "new"
+    if row.pair.new is None:
+        return "gone"
+    difference = row.number(f"{row.metric}_diff")
+    if difference is None:
+        return "unknown"
+    if difference == 0:
+        return "same"
+    return "better" if (difference > 0) is more_is_better(row.metric) else "worse"

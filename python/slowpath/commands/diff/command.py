@@ -1,0 +1,85 @@
+"""The command line of `slowpath diff`."""
+
+from argparse import Namespace
+
+from slowpath.analysis.flags import ANALYSIS, OUTPUT, analysis, form_option
+from slowpath.cli.command import Command, argument, option, within
+
+
+def _diff(given: Namespace) -> int:
+    from slowpath.commands.diff.gates import Allowed
+    from slowpath.commands.diff.run import Wanted, diff
+    from slowpath.commands.diff.sides import Sides
+
+    allowed = Allowed(given.allow_new, given.allow_gone)
+    wanted = Wanted.of_words(given.format, given.filter, given.sort, given.fail_on, given.lines)
+    sides = Sides(given.old, given.new, analysis(given, [given.old, given.new]))
+    return diff(sides, wanted._replace(allowed=allowed))
+
+
+DIFF = Command(
+    (
+        "Show what a change did to the guarantees: of every program, and line by line.",
+        "Programs are matched by name; if there is one on either side, these are compared whatever "
+        "they are called. Columns are named as in veristat's comparisons: _a is OLD, _b is NEW, "
+        "_diff is b - a, _pct is 100 (b - a) / a; without a suffix, _b is meant. N/A stands for "
+        "what a side does not have. Saved results are taken as they are: options of the analysis "
+        "mean nothing to them.",
+        "Exit codes: 0 fine, 1 --fail-on holds, 2 wrong usage, 3 a file cannot be read, or a "
+        "program of NEW not be analysed, 4 stopped before there was a bound.",
+    ),
+    (
+        argument("OLD", "An object, a C source, a listing, or the output of bound --format json."),
+        argument("NEW", "Another one, to compare with it."),
+        *ANALYSIS,
+        option(
+            OUTPUT,
+            "-f",
+            "--filter",
+            metavar="EXPR",
+            action="append",
+            default=[],
+            help="Show only programs that one of these fits: 'bitrate_pct < -5', 'verdict_b == "
+            "bound', a glob on names such as 'lb_*'; with ! in front, none of them.",
+        ),
+        option(
+            OUTPUT,
+            "--sort",
+            metavar="COLUMN,...",
+            help="Order of the programs; ^ behind a column: ascending, v: descending, |COLUMN|: "
+            "by magnitude.",
+        ),
+        option(
+            OUTPUT,
+            "--fail-on",
+            metavar="EXPR",
+            action="append",
+            default=[],
+            help="Exit with 1 if this holds for a program, or cannot be told because a value is "
+            "N/A: 'bitrate_pct < -5'. All programs count, shown or not.",
+        ),
+        option(
+            OUTPUT,
+            "--allow-new",
+            action="store_true",
+            help="Programs that only NEW has pass every --fail-on about what only OLD could tell; "
+            "what is said of NEW ('bitrate_b < 5Gbit/s') holds for them too.",
+        ),
+        option(
+            OUTPUT,
+            "--allow-gone",
+            action="store_true",
+            help="Programs that only OLD has pass every --fail-on about what only NEW could tell.",
+        ),
+        option(
+            OUTPUT,
+            "--lines",
+            metavar="N",
+            type=within(int, 0),
+            default=10,
+            help="So many lines that got dearer, and cheaper, per program (default: %(default)s).",
+        ),
+        form_option(("table", "json", "csv", "markdown"), "json and csv are stable"),
+    ),
+    _diff,
+)

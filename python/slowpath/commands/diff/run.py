@@ -1,0 +1,136 @@
+"""The command `slowpath diff`: what a change did to the guarantees of programs."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, TypeVar
+
+from slowpath.analysis.options import repeat
+from slowpath.analysis.plan import OptionError
+from slowpath.analysis.requirement import reproduce
+from slowpath.analysis.selection import Selection
+from slowpath.cli.exit_codes import ExitCode, worst
+from slowpath.cli.terminal import error, note, out_lines
+from slowpath.commands.diff.columns import Row, change_of, make_row
+from slowpath.commands.diff.filters import (
+    Comparison,
+    Filter,
+    Order,
+    check_column,
+    keep_rows,
+    parse_comparison,
+    parse_filter,
+    parse_sort,
+    sort_rows,
+)
+from slowpath.commands.diff.gates import Allowed, Failure, Gate, failures
+from slowpath.commands.diff.lines import changed_lines
+from slowpath.commands.diff.output import csv_lines, json_lines
+from slowpath.commands.diff.pairs import Pair, match_programs
+from slowpath.commands.diff.report import Report, markdown, table
+from slowpath.commands.diff.sides import Side, Sides, load_sides
+
+Format = Literal["table", "json", "csv", "markdown"]
+_FORMATS = {"table": table, "json": json_lines, "csv": csv_lines, "markdown": markdown}
+T = TypeVar("T")
+
+
+class Wanted(NamedTuple):
+    """What is to be shown of a comparison, and what must not be."""
+
+    form: Format
+    filters: Sequence[Filter]
+    orders: Sequence[Order]
+    gates: Sequence[Gate]
+    lines: int  # that got dearer, and cheaper, of each program
+    allowed: Allowed = Allowed()
+
+    @staticmethod
+    def of_words(
+        form: Format, keep: Sequence[str], sort: str | None, fail_on: Sequence[str], lines: int
+    ) -> "Wanted":
+        """What the options say.
+
+        Raises:
+            OptionError: when one makes no sense.
+        """
+        filters = [_read("--filter", parse_filter, text) for text in keep]
+        orders = [] if sort is None else _read("--sort", parse_sort, sort)
+        gates = [Gate(text, _read("--fail-on", parse_comparison, text)) for text in fail_on]
+        return Wanted(form, filters, orders, gates, lines)
+
+
+def _read(option: str, read: Callable[[str], T], text: str) -> T:
+    try:
+        return read(text)
+    except ValueError as problem:
+        raise OptionError(option, str(problem)) from None
+
+
+def diff(sides: Sides, wanted: Wanted) -> ExitCode:
+    """Compares two files and writes what is different.
+
+    Raises:
+        OptionError: when an option makes no sense for the files.
+        InputError: when a file cannot be read, or the results cannot be compared.
+    """
+    old, new = load_sides(sides)
+    rows = [make_row(pair) for pair in match_programs(old.results, new.results)]
+    _check_columns(wanted, rows)
+    allowed = wanted.allowed._replace(unread=old.unread)
+    stopped = failures(rows, wanted.gates, allowed)
+    flags = allowed.words()
+    commands = [_reproduce(sides, old, new, failure, flags) for failure in stopped]
+    shown = sort_rows(keep_rows(rows, wanted.filters), wanted.orders)
+    changes = [changed_lines(row.pair) for row in shown]
+    report = Report(
+        old.file, new.file, shown, changes, stopped, commands, wanted.lines, _compared(rows)
+    )
+    out_lines(_FORMATS[wanted.form](report))
+    for failure, command in zip(stopped, commands, strict=True):
+        error(failure.row.pair.label, failure.reason)
+        note(f"reproduce: {command}")
+    undecided = old.undecided + new.undecided
+    failed = [f for f in stopped if not (f.unknown and any(r in undecided for r in f.row.pair))]
+    codes = [*old.codes, *new.codes, ExitCode.FAILED if failed else ExitCode.FINE]
+    return worst(codes)
+
+
+def _compared(rows: Sequence[Row]) -> bool:
+    """Whether some program has a guarantee on both sides."""
+    return any(change_of(row) not in {"new", "gone", "unknown"} for row in rows)
+
+
+def _check_columns(wanted: Wanted, rows: Sequence[Row]) -> None:
+    """Every column that an option names has to exist.
+
+    Raises:
+        OptionError: naming the option.
+    """
+    conditions = [one.condition for one in wanted.filters]
+    named = [("--filter", c.column) for c in conditions if isinstance(c, Comparison)]
+    named += [("--sort", order.column) for order in wanted.orders]
+    named += [("--fail-on", gate.condition.column) for gate in wanted.gates]
+    for option, column in named:
+        try:
+            check_column(column, rows)
+        except ValueError as problem:
+            raise OptionError(option, str(problem)) from None
+
+
+def _reproduce(sides: Sides, old: Side, new: Side, failure: Failure, flags: Sequence[str]) -> str:
+    """The shell command that shows one failure again."""
+    pair, options = failure.row.pair, list[str]()
+    typed = sides.typed._replace(selection=_only(pair, sides.typed.selection))
+    if old.saved and new.saved:
+        options += typed.selection.words()
+    else:
+        target = pair.measured["target"] if typed.target is None else typed.target
+        options += ["--target", target, "--metric", pair.measured["metric"], *repeat(typed)]
+    return reproduce(
+        "diff", [old.file, new.file], [*options, "--fail-on", failure.gate.text, *flags]
+    )
+
+
+def _only(pair: Pair, selection: Selection) -> Selection:
+    """A selection of one pair where a name tells it apart, else the one that found it."""
+    plain = len(pair.names) == 1 and pair.names[0].isidentifier()
+    return Selection(names=tuple(pair.names)) if plain else selection

@@ -1,0 +1,155 @@
+"""The two sides of a comparison: programs that are analysed now, or results that were saved."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from slowpath.analysis.analyses import Complaints, Unmatched, Work, analyse_all, judge, note_remarks
+from slowpath.analysis.kernels import Kernels
+from slowpath.analysis.options import Typed, make_work
+from slowpath.analysis.plan import OptionError, Plan, make_plan
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.cli.inputs import NO_SUCH_FILE, InputError, read_program
+from slowpath.cli.terminal import error, note
+from slowpath.schema.results import Result, program_label
+from slowpath.schema.saved import looks_saved, read_saved
+from slowpath.work.stopping import Stopping, heeding_signals
+
+
+class Sides(NamedTuple):
+    """What is to be compared, and the options of analyses as typed."""
+
+    old: str
+    new: str
+    typed: Typed
+
+
+class Side(NamedTuple):
+    """The results of one side."""
+
+    file: str
+    saved: bool  # read from a file, not analysed now
+    results: list[Result]
+    codes: list[ExitCode]  # what the exit code says of analyses
+    undecided: list[Result]  # programs whose analysis was stopped before there was a bound
+    unread: str | None = None  # a saved file that was there and whose programs are not known
+
+
+class _Opened(NamedTuple):
+    """A side before anything is analysed: saved results, or programs to analyse."""
+
+    file: str
+    results: list[Result] | None
+    work: Work
+    plan: Plan
+    problem: OptionError | None  # why no program of it is meant
+
+
+def load_sides(sides: Sides) -> tuple[Side, Side]:
+    """Reads or analyses both.
+
+    Raises:
+        OptionError: when an option makes no sense for the files.
+        InputError: when a file, or one that an option names, cannot be read.
+    """
+    files = (sides.old, sides.new)
+    contents = [_read(file) for file in files]
+    if all(map(looks_saved, contents)):
+        _refuse_options(sides.typed)
+    opened = [_open(*side, sides.typed) for side in zip(files, contents, strict=True)]
+    problems = [side.problem for side in opened if side.problem is not None]
+    if len(problems) == len(opened):
+        raise problems[0]
+    unmatched = Unmatched()
+    with heeding_signals() as stopping:
+        old = _load(opened[0], _remark, unmatched, stopping)
+        new = _load(opened[1], error, unmatched, stopping)
+    if unmatched.complain() is not ExitCode.FINE:
+        new.codes.append(ExitCode.USAGE)
+    # What could not be analysed before is no fault of the change.
+    forgiven: list[ExitCode] = [code for code in old.codes if code is not ExitCode.INPUT]
+    return old._replace(codes=forgiven), new
+
+
+def _read(file: str) -> bytes:
+    """The content of a side.
+
+    Raises:
+        InputError: when it cannot be read, or there is none, as after a run that failed to save it.
+    """
+    data = read_program(file)
+    if not data.strip():
+        raise InputError(file, "is empty: neither a program nor output of bound --format json")
+    return data
+
+
+def _open(file: str, data: bytes, typed: Typed) -> _Opened:
+    work = make_work([file], typed)
+    nothing = Plan([], [])
+    if looks_saved(data):
+        chosen = [
+            result
+            for result in read_saved(file, data)
+            if typed.selection.matches(result["section"] or "", result["program"])
+        ]
+        option = "--section" if typed.selection.sections else "--prog-name"
+        problem = None
+        if typed.selection and not chosen:
+            problem = OptionError(option, f"no program matches {typed.selection}")
+        return _Opened(file, chosen, work, nothing, problem)
+    try:
+        plan = make_plan([file], work.wishes)
+    except OptionError as problem:
+        if problem.option not in {"--section", "--prog-name"}:
+            raise
+        return _Opened(file, None, work, nothing, problem)
+    for task in plan.tasks:
+        if task.error is not None:
+            raise InputError(task.file, task.error)
+    return _Opened(file, None, work, plan, None)
+
+
+Say = Callable[[str, str], None]
+"""Says of a file that a program of it has no guarantee, and why."""
+
+
+def _load(opened: _Opened, say: Say, unmatched: Unmatched, stopping: Stopping) -> Side:
+    """The results."""
+    side = Side(opened.file, opened.results is not None, [], [], [])
+    for result in opened.results or []:
+        if result["error"] is not None:
+            say(opened.file, f"{program_label(result)}: {result['error']}")
+        if result["program"]:
+            side.results.append(result)
+        elif result["error"] != NO_SUCH_FILE:  # else there were no programs
+            side = side._replace(unread=result["file"])
+        side.codes.append(ExitCode.FINE if result["error"] is None else ExitCode.INPUT)
+    note_remarks(opened.plan)
+    complaints = Complaints(opened.work, say)
+    kernels = Kernels(opened.work.btf)
+    work, tasks = opened.work, opened.plan.tasks
+    for analysed in analyse_all(work, tasks, kernels, stopping):
+        complaints.add(analysed)
+        unmatched.add(analysed)
+        side.results.append(analysed.result)
+        side.codes.append(judge(analysed))
+        if side.codes[-1] is ExitCode.UNDECIDED:
+            side.undecided.append(analysed.result)
+    return side
+
+
+def _remark(file: str, message: str) -> None:
+    note(f"note: {file}: {message}")
+
+
+def _refuse_options(typed: Typed) -> None:
+    """Options of analyses mean nothing where nothing is analysed.
+
+    Raises:
+        OptionError: naming the first one.
+    """
+    for name, (value, default) in zip(typed._fields, zip(typed, Typed(), strict=True), strict=True):
+        if name != "selection" and value != default:
+            raise OptionError(
+                f"--{name.replace('_', '-')}",
+                "OLD and NEW are saved results, nothing is analysed",
+            )

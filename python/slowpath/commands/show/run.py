@@ -1,0 +1,137 @@
+"""The command `slowpath show`: says what BPF objects contain."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from slowpath import engine
+from slowpath.analysis.kernels import Kernels
+from slowpath.analysis.plan import OptionError
+from slowpath.analysis.selection import Selection, list_programs
+from slowpath.analysis.sources import Clang, load_program
+from slowpath.cli.exit_codes import ExitCode, worst
+from slowpath.cli.inputs import InputError
+from slowpath.cli.printable import json_line
+from slowpath.cli.terminal import error, note, out, out_lines
+from slowpath.commands.show.report import object_report
+from slowpath.schema.objects import BpfObject, failed_object
+from slowpath.work.errand import Errand
+from slowpath.work.jobs import Message
+from slowpath.work.stopping import Stopping, heeding_signals
+
+
+class Wanted(NamedTuple):
+    """What is to be shown of each object."""
+
+    selection: Selection
+    form: Literal["table", "json"]
+    listing: bool
+    deadline: float  # seconds for the loops of one program
+    memory: int | None  # bytes for one object
+    cflags: tuple[str, ...] = ()
+
+
+class _Chosen(NamedTuple):
+    """The programs of one file, or why there are none."""
+
+    file: str
+    data: bytes
+    programs: list[engine.ProgramInfo]
+    error: str | None
+
+
+def show_objects(files: Sequence[str], wanted: Wanted, btf: str | None) -> ExitCode:
+    """Shows every object; a failure does not stop the rest.
+
+    Raises:
+        InputError: when the kernel's type information in the file `btf` cannot be read.
+        OptionError: when no object has a program that is asked for.
+    """
+    kernels = Kernels(btf)
+    chosen = _choose(files, wanted.selection, Clang(wanted.cflags, memory_bytes=wanted.memory))
+    with heeding_signals() as stopping:
+        return _show(chosen, wanted, kernels, stopping)
+
+
+def _show(
+    chosen: Sequence[_Chosen], wanted: Wanted, kernels: Kernels, stopping: Stopping
+) -> ExitCode:
+    codes = list[ExitCode]()
+    if wanted.form == "json":
+        out(f'{{"slowpath": {json_line(engine.version())}, "objects": [')
+    for index, choice in enumerate(chosen):
+        shown = _shown(choice, wanted, kernels, stopping)
+        if wanted.form == "json":
+            out(("," if index else "") + json_line(shown))
+        elif shown["error"] is None:
+            if ExitCode.FINE in codes:
+                out("")
+            out_lines(object_report(shown, listing=wanted.listing))
+        codes.append(_judge(choice.file, shown))
+    if wanted.form == "json":
+        out("]}")
+    return worst(codes)
+
+
+def _choose(files: Sequence[str], selection: Selection, clang: Clang) -> list[_Chosen]:
+    chosen, known = list[_Chosen](), list[str]()
+    for file in files:
+        try:
+            data = load_program(file, clang)
+            programs = engine.programs(file, data)
+        except InputError as problem:
+            chosen.append(_Chosen(file, b"", [], problem.reason))
+            continue
+        if programs is None:
+            reason = "not an ELF file; pass a file of clang -target bpf -c"
+            chosen.append(_Chosen(file, b"", [], reason))
+            continue
+        meant = [p for p in programs if selection.matches(p.section, p.name)]
+        if meant:
+            chosen.append(_Chosen(file, data, meant, None))
+        else:
+            known.append(list_programs(programs))
+            note(f"note: {file}: no program matches {selection}")
+    if known and not any(choice.programs for choice in chosen):
+        option = "--section" if selection.sections else "--prog-name"
+        there_are = f"there are {', '.join(known)}"
+        raise OptionError(option, f"no program matches {selection}; {there_are}")
+    return chosen
+
+
+def _shown(choice: _Chosen, wanted: Wanted, kernels: Kernels, stopping: Stopping) -> BpfObject:
+    if choice.error is not None:
+        return failed_object(choice.file, choice.error)
+    if stopping.asked:
+        return failed_object(choice.file, "interrupted before it was looked at")
+    needed = any(program.needs_kernel for program in choice.programs)
+
+    def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
+        numbers = [program.number for program in choice.programs]
+        depth = engine.Depth(wanted.listing, wanted.deadline, wanted.memory)
+        kernel = kernels.for_program(needed=needed)
+        choices = engine.Choices(numbers, kernel)
+        yield ("shown", engine.show(choice.file, choice.data, choices, depth, stopping))
+
+    shown = list[BpfObject]()
+    try:
+        with Errand(work, wanted.memory) as errand:
+            stopped = errand.run(None, stopping, lambda message: shown.append(_read(message)))
+    except InputError as problem:
+        return failed_object(choice.file, problem.reason)
+    return shown[0] if shown else failed_object(choice.file, stopped or "nothing is known of it")
+
+
+def _read(message: Message) -> BpfObject:
+    shown: BpfObject = json.loads(message[1])
+    return shown
+
+
+def _judge(file: str, shown: BpfObject) -> ExitCode:
+    """Says on standard error what went wrong with an object."""
+    problems = [f"{p['name']}: {p['error']}" for p in shown["programs"] if p["error"] is not None]
+    if shown["error"] is not None:
+        problems.append(shown["error"])
+    for problem in problems:
+        error(file, problem)
+    return ExitCode.INPUT if problems else ExitCode.FINE

@@ -1,0 +1,1 @@
+"""Packets of witnesses: bytes, names of headers, packet files."""

@@ -1,0 +1,1 @@
+"""Results as texts and tables, for people and machines."""

@@ -1,0 +1,178 @@
+"""Reports about programs on targets that count: no rates here.
+
+The component that the search was about is bounded; the others are what the path that sets the
+bound comes to, and other paths may have more of them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from slowpath.cli.printable import one_line
+from slowpath.cli.terminal import Line
+from slowpath.report.lines import source_lines
+from slowpath.report.path import (
+    all_paths,
+    assumption_lines,
+    detail_line,
+    exactness,
+    labelled,
+    style_of,
+    witness_lines,
+)
+from slowpath.report.ranges import format_ranges
+from slowpath.report.table import exact_cell, failed_row, label_width, notes_of
+from slowpath.schema.results import (
+    Bound,
+    Detail,
+    PathDetail,
+    PathResult,
+    Result,
+    counted,
+    is_found,
+    program_label,
+)
+
+_PERCENT = 100
+
+
+def counts_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Line]:
+    """The lines of the full report; nothing when the program could not be analysed."""
+    guarantee, naive = result["guarantee"], result["naive"]
+    if guarantee is None or naive is None:
+        return
+    yield title_line(result)
+    yield Line("")
+    yield from guarantee_lines(result, guarantee)
+    yield _naive(result["metric"], guarantee, naive)
+    yield from assumption_lines(result)
+    yield from all_paths(result, detail, _path, lambda path: _counts(path["cost"]), verbose=verbose)
+
+
+def title_line(result: Result) -> Line:
+    """The program and the target."""
+    section = "" if result["section"] is None else f" (section {result['section']})"
+    title = f"{result['file']} · {result['program']}{section} · {result['target']}"
+    return Line(one_line(title), "bold")
+
+
+def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
+    """The count that is guaranteed, and those beside it."""
+    counts = guarantee["counts"] or {}
+    name, count = counted(counts, result["metric"])
+    if is_found(guarantee):
+        text, style, where = exactness(result), style_of(guarantee), "on that path"
+    else:
+        text = f"an upper bound; the search stopped: {guarantee['stopped']}"
+        style, where = "bold yellow", "on the path that sets this bound"
+    yield labelled("at most", f"{_counts({name: count})} per packet ({text})", style)
+    others = {other: number for other, number in counts.items() if other != name}
+    if others:
+        yield labelled("", f"{_counts(others)} {where}")
+
+
+def _naive(metric: str, guarantee: Bound, naive: Bound) -> Line:
+    _, count = counted(guarantee["counts"] or {}, metric)
+    name, base = counted(naive["counts"] or {}, metric)
+    if count < base:
+        note = f"the search lowered it by {_less(count, base)}"
+    elif guarantee["exact"]:
+        note = "the search found no better one: it is exact"
+    elif is_found(guarantee):
+        note = "the search found no better one"
+    else:
+        note = "not improved yet"
+    return labelled("naive bound", f"{_counts({name: base})}; {note}")
+
+
+def _less(count: int, base: int) -> str:
+    """By how much a count is below another, cut: `17.6 %`."""
+    tenths = (base - count) * _PERCENT * 10 // base
+    return f"{tenths // 10}.{tenths % 10} %" if tenths else "<0.1 %"
+
+
+def _counts(counts: Mapping[str, float]) -> str:
+    """Counts with the names of what is counted, which are plurals."""
+    texts = []
+    for name, count in counts.items():
+        noun = name.removesuffix("es") if name.endswith("sses") else name.removesuffix("s")
+        texts.append(f"{int(count)} {noun if count == 1 else name}")
+    return ", ".join(texts)
+
+
+def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
+    path, guarantee = result["paths"][index], result["guarantee"]
+    proven = guarantee is not None and is_found(guarantee)
+    title = "slowest path" if proven and index == 0 else "satisfiable path"
+    if len(result["paths"]) > 1:
+        title += f" {index + 1} of {len(result['paths'])}"
+    yield Line(f"{title}: {_counts(path['cost'])}", "bold")
+    yield from _instructions(path, detail)
+    yield detail_line("packets", f"of {path['min_packet_size']} bytes or more")
+    yield from witness_lines(path)
+
+
+def _instructions(path: PathResult, detail: PathDetail) -> Iterator[Line]:
+    if path["lines"]:
+        yield from source_lines(path, detail)
+    else:
+        yield detail_line("instructions", format_ranges(detail["ranges"]))
+
+
+class CountTable:
+    """One row a program, of equal layout; assumptions become notes below."""
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self._label_width = label_width(labels)
+        self._notes: list[str] = []
+        self._others: list[str] = []
+        self._measured = ""
+
+    def header(self, result: Result) -> Line:
+        """The names of the columns."""
+        guarantee = result["guarantee"]
+        counts = {} if guarantee is None else guarantee["counts"] or {}
+        self._measured, _ = counted(counts, result["metric"])
+        self._others = [name for name in counts if name != self._measured]
+        names = (self._measured, "exact", "naive bound", "lowered by", *self._others)
+        return Line(self._row("program", names), "bold")
+
+    def row(self, result: Result) -> Line:
+        """The row of a program."""
+        guarantee, naive, label = result["guarantee"], result["naive"], program_label(result)
+        if guarantee is None or naive is None:
+            return failed_row(result, [label])
+        counts = guarantee["counts"] or {}
+        _, count = counted(counts, result["metric"])
+        _, base = counted(naive["counts"] or {}, result["metric"])
+        cells = (
+            str(count),
+            exact_cell(guarantee),
+            str(base),
+            _less(count, base) if count < base else "none",
+            *(str(int(counts.get(name, 0))) for name in self._others),
+        )
+        marks = sorted({self._note(text) for text in result["assumptions"]})
+        remarks = [f"stopped: {guarantee['stopped']}"] if guarantee["stopped"] else []
+        remarks += [f"[{','.join(map(str, marks))}]"] if marks else []
+        return Line(self._row(one_line(label), cells, *remarks))
+
+    def notes(self) -> list[Line]:
+        """What columns and the marks at the ends of rows mean."""
+        notes = notes_of(self._notes)
+        if self._measured:
+            text = f"{self._measured}: at most so many per packet"
+            if self._others:
+                text += f"; {', '.join(self._others)}: on the path with the most {self._measured}"
+            notes.append(text)
+        return [Line(note) for note in notes]
+
+    def _row(self, label: str, cells: Sequence[str], *remarks: str) -> str:
+        widths = [max(len(name), 6) for name in (self._measured, "exact", "naive bound")]
+        widths += [len("lowered by"), *map(len, self._others)]
+        padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
+        return "  ".join([f"{label:<{self._label_width}}", *padded, *remarks]).rstrip()
+
+    def _note(self, assumption: str) -> int:
+        text = one_line(assumption)
+        if text not in self._notes:
+            self._notes.append(text)
+        return self._notes.index(text) + 1

@@ -1,0 +1,185 @@
+"""The lines about one path that reports of all kinds of targets have."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from slowpath.cli.printable import one_line
+from slowpath.cli.terminal import Line
+from slowpath.packet.witness import hex_dump, memory_dump, witness_bytes
+from slowpath.schema.results import (
+    DESCRIBED_PATHS,
+    Bound,
+    Detail,
+    Entry,
+    Named,
+    PathDetail,
+    PathResult,
+    Result,
+    Stats,
+    Surroundings,
+    Unknown,
+    condition,
+    is_found,
+    verdict_of,
+)
+
+LABEL = 13
+"""Width of the labels at the left."""
+INDENT = "  "
+
+
+def labelled(label: str, text: str, style: str = "") -> Line:
+    """A line about a result."""
+    return Line(f"{label:<{LABEL}}{text}", style)
+
+
+def detail_line(label: str, text: str) -> Line:
+    """A line about a path."""
+    return Line(f"{INDENT}{label:<{LABEL + 1}}{text}")
+
+
+def exactness(result: Result) -> str:
+    """How exact the guarantee of a slowest path is: with the first condition, if there are any."""
+    if verdict_of(result) != "conditional":
+        return "exact"
+    first, *others = result["assumptions"]
+    more = f", and {count_of(len(others), 'more assumption')}" if others else ""
+    return f"exact if {one_line(condition(first))}{more}"
+
+
+def style_of(guarantee: Bound) -> str:
+    """The style of a guarantee: only what is exact without conditions is all good."""
+    return "bold green" if guarantee["exact"] else "bold yellow"
+
+
+def assumption_lines(result: Result) -> Iterator[Line]:
+    """What a guarantee depends on, but for what `exactness` says, and what else is to be known."""
+    said = 1 if verdict_of(result) == "conditional" else 0
+    for label, texts in (
+        ("assuming", result["assumptions"][said:]),
+        ("note", result["notes"] or []),
+    ):
+        for number, text in enumerate(texts):
+            yield labelled("" if number else label, f"- {one_line(text)}")
+
+
+def all_paths(
+    result: Result,
+    detail: Detail,
+    one_path: Callable[[Result, int, PathDetail], Iterator[Line]],
+    value: Callable[[PathResult], str],
+    *,
+    verbose: bool,
+) -> Iterator[Line]:
+    """The paths of a report, each as `one_path` describes it, and how the search ended.
+
+    `value` is what the paths are ordered by, in words.
+    """
+    if not result["paths"]:
+        yield Line("")
+        yield Line("No satisfiable path is known yet: there is no witness.")
+    for index in range(min(len(result["paths"]), DESCRIBED_PATHS)):
+        yield Line("")
+        yield from one_path(result, index, detail["paths"][index])
+        if verbose:
+            yield from listing_lines(detail["paths"][index])
+    more = result["paths"][DESCRIBED_PATHS:]
+    if more:
+        first, last = value(more[0]), value(more[-1])
+        values = first if first == last else f"from {first} to {last}"
+        yield Line("")
+        yield Line(
+            f"{count_of(len(more), 'more satisfiable path')}, {values}; --format json has them all"
+        )
+    guarantee = result["guarantee"]
+    if guarantee is not None and is_found(guarantee) and guarantee["stopped"] is not None:
+        yield Line("")
+        yield Line(f"There may be more paths; the search stopped: {guarantee['stopped']}")
+    if verbose:
+        yield from stats_lines(result["stats"])
+
+
+def witness_lines(path: PathResult) -> Iterator[Line]:
+    """The packet, map content and values that a path needs."""
+    witness = path["witness"]
+    yield detail_line("witness", f"a packet of {witness['length']} bytes; -- is any byte")
+    for row in hex_dump(witness_bytes(witness)):
+        yield Line(f"{INDENT * 2}{row}")
+    for name, entries in witness["maps"].items():
+        if not entries:
+            continue
+        yield detail_line("map content", f"{name}; what is not listed may be anything")
+        for entry in entries:
+            if "offset" in entry:
+                rows = memory_dump(entry["offset"], entry["bytes"])
+            else:
+                rows = iter([_entry_text(entry)])
+            yield from (Line(f"{INDENT * 2}{row}") for row in rows)
+    if witness["environment"]:
+        yield detail_line("at the start", "besides the packet")
+    for given in witness["environment"] or []:
+        yield Line(f"{INDENT * 2}{one_line(given_text(given))}")
+    if witness["unknowns"]:
+        yield detail_line("results", "that instructions have to yield, in order")
+    for unknown in witness["unknowns"]:
+        yield Line(f"{INDENT * 2}{one_line(unknown_text(unknown))}")
+
+
+def given_text(given: Named | Surroundings) -> str:
+    """What has to be so before the first instruction."""
+    if "memory" in given:
+        return f"{given['memory']}, from byte {given['offset']}: {given['bytes']}"
+    return f"{given['name']} = {given['value']}"
+
+
+def unknown_text(unknown: Unknown) -> str:
+    """What an instruction has to yield: where, which call, which of its results, and the value."""
+    place = f".{unknown['instruction']}"
+    if unknown["line"] is not None:
+        place += f" ({unknown['file']}:{unknown['line']})"
+    if unknown["call"] is None:
+        return f"{place} {unknown['text']} -> {unknown['value']:#x}"
+    return f"{place} {unknown['call']}: {unknown['result']} -> {unknown['meaning']}"
+
+
+def _entry_text(entry: Entry) -> str:
+    """What a map holds, in a line."""
+    others = entry.get("others")
+    if others is not None:
+        return f"{count_of(others, 'other element')}"
+    key, value, inner = entry.get("key"), entry.get("value"), entry.get("map")
+    where = key if inner is None or "value" not in entry else f"{inner} {key}"
+    if isinstance(value, dict):
+        pieces = (f"{bytes_} at {offset}" for offset, bytes_ in value.items())
+        return f"{where} -> {', '.join(pieces) or 'anything'}"
+    if value is not None:
+        return f"{where} -> {value}"
+    return f"{where} -> no entry" if "value" in entry else f"{where} -> map {inner}"
+
+
+def listing_lines(detail: PathDetail) -> Iterator[Line]:
+    """The instructions of a path in the order of the program, and how often each is executed."""
+    counts = Counter(number for number, _ in detail["listing"])
+    texts = dict(detail["listing"])
+    yield detail_line("listing", "executed times, number, instruction")
+    before = -1
+    for number in sorted(texts):
+        if number != before + 1:
+            yield Line(f"{INDENT * 2}{'...':>6}")
+        yield Line(f"{INDENT * 2}{counts[number]:>6}  .{number:<5} {one_line(texts[number])}")
+        before = number
+
+
+def stats_lines(stats: Stats) -> Iterator[Line]:
+    """What the search did."""
+    yield Line("")
+    yield Line(
+        f"search: {count_of(stats['candidates'], 'path')} tried, {stats['sat']} satisfiable, "
+        f"{stats['unsat']} not; {count_of(stats['nogoods'], 'nogood')}; {stats['seconds']:.2f} s, "
+        f"of which solver {stats['solver_seconds']:.2f} s"
+    )
+
+
+def count_of(number: int, noun: str) -> str:
+    """A number and what it counts."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

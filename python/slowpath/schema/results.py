@@ -1,0 +1,345 @@
+"""The shape of results, as the engine delivers them in JSON and `docs/json.md` describes them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, TypedDict, final
+
+from slowpath.schema.rates import Metric, as_metric
+
+if TYPE_CHECKING:
+    from slowpath.schema.objects import Instruction
+
+
+Verdict = Literal["exact", "conditional", "bound"]
+"""What is known of a guarantee: a packet comes up to it; so it does if the assumptions hold; it
+holds if they do, and the search stopped before a packet was found."""
+
+
+class Bound(TypedDict):
+    """A bound on a program: the guarantee, or the naive bound.
+
+    Either rates or, on targets that count, `counts`; the others are None.
+    """
+
+    bitrate_bps: float | None
+    packetrate_pps: float | None
+    counts: dict[str, int] | None
+    verdict: Verdict | None  # None: of an older version, before `saved` fills it in
+    exact: bool  # whether the verdict is that
+    stopped: str | None
+    bottleneck: str | None
+    components: dict[str, float | None] | None  # packets/s; None: sets no limit
+
+
+@final
+class Memory(TypedDict):
+    """Content that a witness needs in memory without keys."""
+
+    offset: int
+    bytes: str
+
+
+@final
+class Entry(TypedDict):
+    """Content that a witness needs in a map of a BPF object."""
+
+    key: str | None
+    value: str | dict[str, str] | None  # None: there must be no entry with this key
+    map: str | None  # the map that a map of maps holds, or in which of these the key is
+    others: int | None  # alone: how many elements with other keys there are
+
+
+class Unknown(TypedDict):
+    """A value that an instruction has to yield, which nothing determines."""
+
+    instruction: int
+    text: str
+    file: str | None  # None: the source line is not known
+    line: int | None
+    call: str | None  # None, with `result` and `meaning`: of an older version
+    result: str | None
+    value: int
+    meaning: str | None
+
+
+@final
+class Named(TypedDict):
+    """A value that a path needs at the start, such as a field of the context."""
+
+    name: str
+    value: int
+
+
+@final
+class Surroundings(TypedDict):
+    """Bytes that a path needs at the start, around the packet or on the stack."""
+
+    memory: str
+    offset: int  # of the first byte; negative in front of what `memory` names
+    bytes: str
+
+
+class Witness(TypedDict):
+    """A packet that takes a path, and what else it needs."""
+
+    packet: str
+    length: int
+    maps: dict[str, list[Memory | Entry]]
+    unknowns: list[Unknown]
+    environment: list[Named | Surroundings] | None  # None: of an older version
+
+
+class SourceLine(TypedDict):
+    """A source line of a path, and how many instructions of it the path executes."""
+
+    file: str
+    line: int
+    text: str  # empty: not in the object
+    instructions: int
+
+
+class PathResult(TypedDict):
+    """A satisfiable path."""
+
+    cost: dict[str, float]
+    min_packet_size: int
+    bitrate_bps: float | None
+    packetrate_pps: float | None
+    bottleneck: str | None
+    edges: list[tuple[int, int]]
+    source: list[tuple[str, int]]
+    lines: list[SourceLine]
+    witness: Witness
+
+
+class ProfileLine(TypedDict):
+    """What a source line costs on a path; lines of different functions are told apart."""
+
+    file: str
+    line: int
+    text: str  # empty: not in the object
+    function: str | None
+    runs: int
+    instructions: int
+    cost: dict[str, float]
+
+
+class ProfileInstruction(TypedDict):
+    """What an instruction costs on a path, all of its runs together."""
+
+    instruction: int
+    text: str
+    function: str | None
+    line: int | None  # index into the lines of the profile; None: not known
+    runs: int
+    cost: dict[str, float]
+
+
+class Profile(TypedDict):
+    """Where the cost of a path goes."""
+
+    cost: dict[str, float]
+    overhead: dict[str, float]
+    lines: list[ProfileLine]
+    instructions: list[ProfileInstruction]
+
+
+class Refusal(TypedDict):
+    """Something that a device cannot run."""
+
+    instruction: int | None  # None: the program as a whole
+    place: str  # section, instruction and source line; empty for the program as a whole
+    reason: str
+    hint: str  # empty: nothing helps but another target
+    times: int  # instructions that are refused for this reason
+
+
+def refusal_text(refusal: Refusal) -> str:
+    """A refusal in words."""
+    more = refusal["times"] - 1
+    others = f" and {more} more instruction{'s'[: more > 1]}" if more else ""
+    place = f"{refusal['place']}{others}: " if refusal["place"] else ""
+    return place + "; ".join(filter(None, (refusal["reason"], refusal["hint"])))
+
+
+class Stats(TypedDict):
+    """What the search did."""
+
+    seconds: float
+    candidates: int
+    sat: int
+    unsat: int
+    nogoods: int
+    solver_checks: int
+    solver_seconds: float
+
+
+class Result(TypedDict):
+    """The result of one program: a guarantee, or an error."""
+
+    file: str
+    section: str | None  # of an object
+    program: str
+    kind: str | None  # of an object's program: `xdp`, or `unknown` and taken for it
+    target: str
+    metric: str
+    cores: int | None  # None: the target has none
+    guarantee: Bound | None
+    naive: Bound | None
+    paths: list[PathResult]
+    profile: Profile | None  # of the path behind the guarantee
+    assumptions: list[str]  # what the guarantee depends on
+    cuts: list[str] | None  # those that cut loops which run more often; None: of an older version
+    notes: list[str] | None  # no conditions; None: of an older version
+    stats: Stats
+    refusals: list[Refusal] | None  # None: written by an older version
+    error: str | None
+
+
+class Stretch(TypedDict):
+    """Instructions of one source line that are executed one after the other."""
+
+    line: int | None  # index into the lines of the path; None: not known
+    first: int
+    last: int
+    instructions: int
+
+
+class PathDetail(TypedDict):
+    """What only the human report says about a path."""
+
+    ranges: list[tuple[int, int]]  # first and last instruction of stretches without a jump
+    exit: int  # number of the way out of the program
+    listing: list[tuple[int, str]]  # instructions as executed: number and text
+    stretches: list[Stretch]  # the path as source lines
+
+
+class Detail(TypedDict):
+    """What only the human report says about a program."""
+
+    paths: list[PathDetail]
+    code: list["Instruction"]  # of the whole program
+    stopped: str | None  # why there is no bound at all, when that is for lack of time
+    usage: bool  # whether the error is one of the options, whatever the program
+    unmatched: list[str]  # limits of --unroll about lines that the program has no code of
+
+
+DESCRIBED_PATHS = 100
+"""So many paths are described to people; more of them are a number and a range."""
+NO_DETAIL: Detail = {
+    "paths": [],
+    "code": [],
+    "stopped": None,
+    "usage": False,
+    "unmatched": [],
+}
+"""Nothing is to be said about a program but its result."""
+
+
+def is_found(bound: Bound) -> bool:
+    """Whether the slowest path is known, under conditions or not, and the bound is its own."""
+    return bound["verdict"] != "bound"
+
+
+def verdict_of(result: Result) -> Verdict | None:
+    """The verdict of a guarantee; None when there is none."""
+    return None if result["guarantee"] is None else result["guarantee"]["verdict"]
+
+
+def condition(sentence: str) -> str:
+    """An assumption as it follows the word `if`."""
+    return sentence.removesuffix(".")
+
+
+def metric_rate(bound: Bound | PathResult, metric: Metric) -> float:
+    """The rate of a bound or path that the metric is about; 0 where there are no rates."""
+    rate = bound["bitrate_bps"] if metric == "bitrate" else bound["packetrate_pps"]
+    return rate or 0.0
+
+
+def program_label(result: Result) -> str:
+    """The file, and the program where a file can have several."""
+    return result["file"] if result["section"] is None else f"{result['file']}:{result['program']}"
+
+
+def rate_metric(result: Result) -> Metric:
+    """The metric of a result with rates."""
+    return as_metric(result["metric"]) or "bitrate"
+
+
+def metric_words(metric: str) -> str:
+    """What a metric of a target that counts is called in texts."""
+    return metric.replace("-", " ")
+
+
+def is_count(result: Result) -> bool:
+    """Whether the result is of a target that counts and has no rates."""
+    return as_metric(result["metric"]) is None
+
+
+def cost_words(component: str, metric: str) -> str:
+    """What costs on a component are called in texts: `dram cycles`, or the name of a count."""
+    return component if as_metric(metric) is None else f"{component} cycles"
+
+
+def counted(counts: Mapping[str, float], metric: str) -> tuple[str, int]:
+    """The component that a metric is about, and its count."""
+    for name, count in counts.items():
+        if "-".join(name.split()) == metric:
+            return name, int(count)
+    return metric_words(metric), 0
+
+
+def own_rate(result: Result) -> float | None:
+    """The guarantee without the fixed limits of the device, None when no packet size is known.
+
+    What is left are the components that the program loads: those that its paths have a cost on.
+    """
+    guarantee, metric = result["guarantee"], rate_metric(result)
+    if guarantee is None or not is_found(guarantee) or not result["paths"]:
+        return None
+    slowest = result["paths"][0]
+    components = guarantee["components"] or {}
+    rates = (components.get(name) for name in slowest["cost"])
+    packets = min((rate for rate in rates if rate is not None), default=None)
+    if packets is None or metric == "packetrate":
+        return packets
+    return packets * 8 * slowest["min_packet_size"]
+
+
+def is_capped(result: Result) -> bool:
+    """Whether a fixed limit of the device and not the program sets the guarantee."""
+    guarantee = result["guarantee"]
+    if guarantee is None or not result["paths"]:
+        return False
+    return guarantee["bottleneck"] not in result["paths"][0]["cost"]
+
+
+def failed_result(file: str, target: str, metric: str, error: str) -> Result:
+    """The result of a file that could not be analysed."""
+    return {
+        "file": file,
+        "section": None,
+        "program": "",
+        "kind": None,
+        "target": target,
+        "metric": metric,
+        "cores": 0,
+        "guarantee": None,
+        "naive": None,
+        "paths": [],
+        "profile": None,
+        "assumptions": [],
+        "cuts": [],
+        "notes": [],
+        "stats": {
+            "seconds": 0.0,
+            "candidates": 0,
+            "sat": 0,
+            "unsat": 0,
+            "nogoods": 0,
+            "solver_checks": 0,
+            "solver_seconds": 0.0,
+        },
+        "refusals": [],
+        "error": error,
+    }

@@ -1,0 +1,1 @@
+"""Watched work: where the engine works, what ends it, what becomes of it."""
