@@ -1,5 +1,7 @@
 """Rates as people write them."""
 
+from decimal import ROUND_FLOOR, Context, Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +39,19 @@ def test_parse(text: str, rate: Rate) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "40", "Gbit/s", "40GB/s", "-1pps", "1e9bps", "40 G bit/s", "nanpps", "4٠bps", "1pps2"],
+    [
+        "",
+        "40",
+        "Gbit/s",
+        "40GB/s",
+        "-1pps",
+        "1e9bps",
+        "40 G bit/s",
+        "nanpps",
+        "4٠bps",
+        "1pps2",
+        f"1{'0' * 400}bps",
+    ],
 )
 def test_parse_refuses(text: str) -> None:
     with pytest.raises(ValueError, match=r"rate|unit"):
@@ -90,3 +104,16 @@ def test_different_rates_look_different(a: float, b: float, metric: Metric) -> N
 )
 def test_improvement(better: float, base: float, text: str) -> None:
     assert format_improvement(better, base) == text
+
+
+EXACT = Context(prec=400)
+
+
+@given(rates, metrics, st.integers(1, 12))
+def test_digits_are_those_of_decimal_numbers(value: float, metric: Metric, digits: int) -> None:
+    number, unit = format_rate(value, metric, digits).split()
+    power = 3 * ["", "k", "M", "G", "T", "P"].index(unit.removesuffix("bit/s").removesuffix("pps"))
+    exact = EXACT.scaleb(Decimal(repr(value)), -power)
+    assert Decimal(number) == exact.quantize(Decimal(number), ROUND_FLOOR, context=EXACT)
+    integer, _, decimals = number.partition(".")
+    assert len(decimals) == max(digits - len(integer), 0)

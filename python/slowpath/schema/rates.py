@@ -4,7 +4,6 @@ Printed rates are cut, not rounded: what is printed is never more than what is g
 """
 
 import re
-from decimal import ROUND_FLOOR, Decimal
 from typing import Literal, NamedTuple, get_args
 
 Metric = Literal["bitrate", "packetrate"]
@@ -65,19 +64,21 @@ def parse_rate(text: str) -> Rate:
             f"{match['unit']!r} is not a unit of a rate; bit/s and pps are, "
             "with k, M, G or T before them"
         )
-    value = Decimal(match["number"]).scaleb(_PREFIXES[match["prefix"].lower()])
-    return Rate(float(value), metric)
+    value = float(f"{match['number']}e{_PREFIXES[match['prefix'].lower()]}")
+    if value == float("inf"):
+        raise ValueError(f"{text!r} is a rate beyond all numbers")
+    return Rate(value, metric)
 
 
 def format_rate(value: float, metric: Metric, digits: int = _DIGITS) -> str:
     """A rate with so many significant digits, cut: `24.7 Gbit/s`, `50.6 Mpps`."""
-    exact = Decimal(repr(value))
+    number, scale = _exact(value)
     step = 0
-    while exact >= _STEP and step + 1 < len(_STEPS):
-        exact = exact / _STEP
+    while number >= scale * _STEP and step + 1 < len(_STEPS):
+        scale *= _STEP
         step += 1
     unit = "bit/s" if metric == "bitrate" else "pps"
-    return f"{_cut(exact, digits)} {_STEPS[step]}{unit}"
+    return f"{_cut(number, scale, digits)} {_STEPS[step]}{unit}"
 
 
 def format_apart(low: float, high: float, metric: Metric) -> tuple[str, str]:
@@ -103,11 +104,26 @@ def format_improvement(better: float, base: float) -> str:
     """By how much one rate exceeds another: `+17.6 %`, or `none`."""
     if base <= 0 or better <= base:
         return "none"
-    percent = (Decimal(repr(better)) / Decimal(repr(base)) - 1) * 100
-    return "<0.1 %" if percent < Decimal("0.1") else f"+{_cut(percent, _DIGITS)} %"
+    number, scale = _exact(better)
+    base_number, base_scale = _exact(base)
+    percent = 100 * (number * base_scale - base_number * scale)
+    whole = base_number * scale
+    return "<0.1 %" if 10 * percent < whole else f"+{_cut(percent, whole, _DIGITS)} %"
 
 
-def _cut(value: Decimal, digits: int) -> str:
-    integer_digits = max(value.adjusted() + 1, 1)
-    decimals = max(digits - integer_digits, 0)
-    return str(value.quantize(Decimal(1).scaleb(-decimals), ROUND_FLOOR))
+def _exact(value: float) -> tuple[int, int]:
+    """The shortest decimal number that means this float, as a fraction.
+
+    Nothing but numbers of digits is asked of it, and the module `decimal` is long to import.
+    """
+    mantissa, _, exponent = repr(value).partition("e")
+    whole, _, decimals = mantissa.partition(".")
+    number, power = int(whole + decimals), int(exponent or 0) - len(decimals)
+    return number * 10 ** max(power, 0), 10 ** max(-power, 0)
+
+
+def _cut(number: int, scale: int, digits: int) -> str:
+    """A fraction with so many significant digits, but all of its integer ones."""
+    decimals = max(digits - len(str(number // scale)), 0)
+    text = str(number * 10**decimals // scale).rjust(decimals + 1, "0")
+    return f"{text[:-decimals]}.{text[-decimals:]}" if decimals else text
