@@ -1,5 +1,43 @@
 """Throughput guarantees for packet-processing programs.
 
-The command line is in `slowpath.cli`; `slowpath.engine` runs the analysis itself, which is
-compiled code. Nothing is imported here, so that the command line starts quickly.
+For Python, this module has what `docs/python.md` describes: `slowpath.bound(...)` and the types of
+what it returns and raises. Nothing is imported before it is asked for, so that the command line,
+which is in `slowpath.app`, starts quickly.
 """
+
+TYPE_CHECKING = False  # as type checkers know it; the module `typing` is long to import
+if TYPE_CHECKING:
+    from slowpath.analysis.plan import OptionError as OptionError
+    from slowpath.api.bound import bound as bound
+    from slowpath.api.results import Program as Program
+    from slowpath.api.results import Results as Results
+    from slowpath.cli.inputs import InputError as InputError
+
+    __version__: str
+
+_PLACES = {
+    "bound": "slowpath.api.bound",
+    "Program": "slowpath.api.results",
+    "Results": "slowpath.api.results",
+    "InputError": "slowpath.cli.inputs",
+    "OptionError": "slowpath.analysis.plan",
+}
+"""Where the public names are."""
+__all__ = ["InputError", "OptionError", "Program", "Results", "bound"]
+
+
+def __getattr__(name: str) -> object:
+    """A public name, imported when it is first used (PEP 562)."""
+    if name == "__version__":
+        from slowpath import engine
+
+        return engine.version()
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -3,22 +3,14 @@
 It knows what a result is and who is to blame for a failure; the commands know what to do with it.
 """
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from slowpath import engine
-from slowpath.analysis.analyst import Analyst, failure
-from slowpath.analysis.kernels import Kernels
 from slowpath.analysis.plan import Plan, Task, Wishes
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, note
 from slowpath.schema.results import Detail, Result, refusal_text
-from slowpath.work.stopping import Stopping
-
-_TOTAL = "total deadline"
-"""Why programs are not analysed once the time for all of them is over."""
 
 
 class Work(NamedTuple):
@@ -46,56 +38,6 @@ def note_remarks(plan: Plan) -> None:
     """Says on standard error which programs are left out, or taken for XDP."""
     for file, remark in plan.remarks:
         note(f"note: {file}: {remark}")
-
-
-def analyse_all(
-    work: Work,
-    tasks: Sequence[Task],
-    kernels: Kernels,
-    stopping: Stopping,
-    meanwhile: Callable[[], None] = lambda: None,
-) -> Iterator[Analysed]:
-    """Analyses every program; a failure does not stop the rest, a signal does.
-
-    `meanwhile` is called once while the first one is analysed.
-
-    Raises:
-        InputError: when the types of the kernel cannot be read.
-    """
-    with Analyst(work.options, tasks, kernels, stopping, meanwhile) as analyst:
-        for number, task in enumerate(tasks):
-            left = None if work.until is None else work.until - time.monotonic()
-            outcome = _outcome(analyst, number, task, left, stopping)
-            yield Analysed(task, outcome.result, outcome.text, outcome.detail)
-
-
-def _outcome(
-    analyst: Analyst, number: int, task: Task, left: float | None, stopping: Stopping
-) -> engine.Outcome:
-    """What becomes of a program when so much time is left for all."""
-    if stopping.asked:
-        return failure(task, "interrupted before it was analysed", "interrupted")
-    if task.error is not None:
-        return failure(task, task.error, _TOTAL if task.stopped else None)
-    if left is not None and left <= 0:
-        return failure(task, f"{_TOTAL} before it was analysed", _TOTAL)
-    seconds = analyst.options.deadline_seconds
-    if left is None or (seconds is not None and seconds <= left):
-        return analyst.analyse(number, seconds)
-    return _renamed(analyst.analyse(number, left), "deadline", _TOTAL)
-
-
-def _renamed(outcome: engine.Outcome, old: str, new: str) -> engine.Outcome:
-    """The outcome with another word for why it ended early."""
-    result, detail = outcome.result, outcome.detail
-    guarantee = result["guarantee"]
-    if guarantee is not None and guarantee["stopped"] == old:
-        guarantee["stopped"] = new
-        return outcome._replace(text=json_line(result))
-    if detail["stopped"] == old:
-        result["error"] = (result["error"] or "").replace(old, new, 1)
-        return outcome._replace(text=json_line(result), detail=detail | {"stopped": new})
-    return outcome
 
 
 def judge(analysed: Analysed) -> ExitCode:

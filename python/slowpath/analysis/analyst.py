@@ -7,11 +7,12 @@ the way. One small program has no process of its own, see `companion`.
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from slowpath import engine
 from slowpath.analysis.kernels import Kernels
 from slowpath.analysis.plan import Task
-from slowpath.analysis.progress import Watch
+from slowpath.analysis.progress import Watch, Watching
 from slowpath.cli.inputs import InputError
 from slowpath.cli.printable import json_line
 from slowpath.schema.results import NO_DETAIL, Result, failed_result
@@ -25,6 +26,14 @@ _QUIET = 0.05
 """Seconds between two bounds that are reported."""
 
 
+class Audience(NamedTuple):
+    """Who waits for analyses."""
+
+    stopping: Stopping  # whether they are to end
+    watching: Watching = Watch  # makes what looks at each of them
+    meanwhile: Callable[[], None] = lambda: None  # is called once while the first one runs
+
+
 class Analyst:
     """Analyses programs, one after the other, in a process of their own where there can be one."""
 
@@ -33,19 +42,16 @@ class Analyst:
         options: engine.Options,
         tasks: Sequence[Task],
         kernels: Kernels,
-        stopping: Stopping,
-        meanwhile: Callable[[], None],
+        audience: Audience,
     ) -> None:
-        """Nothing is started yet. `meanwhile` is called while the first one is analysed.
-
-        Target and metric in the options are those of each program.
-        """
+        """Nothing is started yet. Target and metric in the options are those of each program."""
         self.options = options
         self._tasks = tasks
         self._kernels = kernels
-        self._stopping = stopping
+        self._stopping = audience.stopping
+        self._watching = audience.watching
         self._last: tuple[bytes, engine.Content] | None = None
-        self._meanwhile: Callable[[], None] | None = meanwhile
+        self._meanwhile: Callable[[], None] | None = audience.meanwhile
         self._most: tuple[int | None] | None = None  # found out where it is needed
         jobs = [self._job(task) for task in tasks]
         alone = len(tasks) == 1 and len(tasks[0].data) <= _SMALL
@@ -87,7 +93,7 @@ class Analyst:
         """
         task = self._tasks[number]
         run, done = engine.Run(), list[tuple[str, str] | BaseException]()
-        watch = Watch(task.label, task.metric, seconds)
+        watch = self._watching(task.label, task.metric, seconds)
 
         def take(message: Message) -> bool:
             if message[0] == "failed":

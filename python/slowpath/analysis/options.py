@@ -178,6 +178,18 @@ def read_requirement(typed: Typed) -> Requirement | None:
     return read_option("--require", parse_requirement, typed.require)
 
 
+def read_accept(typed: Typed) -> bool:
+    """What `--accept-assumptions` says; it means something with `--require` only.
+
+    Raises:
+        OptionError: when there is none.
+    """
+    if typed.accept and typed.require is None:
+        reason = "there is no --require that could rely on assumptions"
+        raise OptionError("--accept-assumptions", reason)
+    return typed.accept
+
+
 def make_work(files: Sequence[str], typed: Typed) -> Work:
     """The analyses that the options describe.
 

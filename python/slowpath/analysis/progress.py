@@ -7,6 +7,8 @@ be done about it.
 import os
 import sys
 import time
+from collections.abc import Callable
+from typing import Protocol
 
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import is_terminal, note, tell
@@ -17,6 +19,20 @@ from slowpath.schema.results import metric_words
 _CLEAR = "\r\x1b[K"
 _LONG = 10.0
 """Seconds after which people want to know what is going on."""
+
+
+class Watcher(Protocol):
+    """Sees how far the analysis of one program is."""
+
+    def look(self, run: Run) -> None:
+        """Is called ten times a second."""
+
+    def close(self) -> None:
+        """Is called at the end."""
+
+
+Watching = Callable[[str, str, float | None], Watcher]
+"""Makes a watcher of a program's analysis: its label, the metric, how many seconds it has."""
 
 
 class Watch:

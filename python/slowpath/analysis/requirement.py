@@ -63,6 +63,13 @@ def decide(result: Result, required: Requirement) -> Decision:
     return Decision.FAILED if is_found(guarantee) or witnessed else Decision.UNDECIDED
 
 
+def decide_with_cuts(result: Result, required: Requirement, *, accept: bool) -> Decision:
+    """The same; a guarantee under limits that cut loops short meets nothing, unless accepted."""
+    decision = decide(result, required)
+    is_cut = bool(result["cuts"]) and not accept
+    return Decision.FAILED if decision is Decision.MET and is_cut else decision
+
+
 def _meets(found: Bound | PathResult, required: Requirement) -> bool:
     if isinstance(required, Rate):
         return metric_rate(found, required.metric) >= required.value

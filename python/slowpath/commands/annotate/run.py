@@ -9,12 +9,11 @@ from slowpath.analysis.analyses import (
     Complaints,
     Unmatched,
     Work,
-    analyse_all,
     judge,
     note_remarks,
 )
-from slowpath.analysis.kernels import Kernels
-from slowpath.analysis.plan import make_plan
+from slowpath.analysis.analyst import Audience
+from slowpath.analysis.session import Session
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import note, out, out_lines
@@ -38,12 +37,10 @@ def annotate(work: Work, wanted: Wanted) -> ExitCode:
         OptionError: when an option makes no sense for what the files are.
         InputError: when a kernel's types cannot be read.
     """
-    kernels = Kernels(work.btf)
-    plan = make_plan(work.files, work.wishes)
-    note_remarks(plan)
-    work = work._replace(options=work.options._replace(code=True))
+    session = Session(work)
+    note_remarks(session.plan)
     with heeding_signals() as stopping:
-        analyses = analyse_all(work, plan.tasks, kernels, stopping)
+        analyses = session.analyse(Audience(stopping), work.options._replace(code=True))
         return _annotate(wanted, analyses, Complaints(work))
 
 

@@ -6,12 +6,12 @@ from slowpath.analysis.options import (
     Typed,
     check_not_a_program,
     make_work,
+    read_accept,
     read_option,
     read_requirement,
 )
 from slowpath.commands.bound.run import Job
 from slowpath.report.reporters import Format
-from slowpath.schema.rates import Requirement
 
 
 def make_job(
@@ -26,18 +26,5 @@ def make_job(
     requirement = read_requirement(typed)
     if pcap is not None:
         read_option("--pcap", lambda path: check_not_a_program(path, files), pcap)
-    accept = read_option(
-        "--accept-assumptions", lambda on: check_accept(requirement, on), typed.accept
-    )
+    accept = read_accept(typed)
     return Job(make_work(files, typed), requirement, accept, form, pcap, verbose)
-
-
-def check_accept(requirement: Requirement | None, accept: bool) -> bool:
-    """Accepting what a requirement relies on means something with a requirement only.
-
-    Raises:
-        ValueError: when there is none.
-    """
-    if accept and requirement is None:
-        raise ValueError("there is no --require that could rely on assumptions")
-    return accept

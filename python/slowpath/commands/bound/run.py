@@ -12,12 +12,11 @@ from slowpath.analysis.analyses import (
     Complaints,
     Unmatched,
     Work,
-    analyse_all,
     judge,
     note_remarks,
 )
-from slowpath.analysis.kernels import Kernels
-from slowpath.analysis.plan import Plan, make_plan
+from slowpath.analysis.analyst import Audience
+from slowpath.analysis.session import Session
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.inputs import write_error
 from slowpath.cli.terminal import error, note, out_lines
@@ -45,28 +44,27 @@ def run(job: Job) -> ExitCode:
         OptionError: when an option makes no sense for what the files are.
         InputError: when the packet file cannot be written, or a kernel's types not be read.
     """
-    kernels = Kernels(job.work.btf)
-    plan = make_plan(job.work.files, job.work.wishes)
+    session = Session(job.work)
     if job.pcap is not None:
         _save_packets(job.pcap, [])  # find out before the work whether this is possible
-    note_remarks(plan)
+    note_remarks(session.plan)
     with heeding_signals() as stopping:
-        return _run(job, plan, kernels, stopping)
+        return _run(job, session, stopping)
 
 
-def _run(job: Job, plan: Plan, kernels: Kernels, stopping: Stopping) -> ExitCode:
-    labels = [task.label for task in plan.tasks]
+def _run(job: Job, session: Session, stopping: Stopping) -> ExitCode:
+    tasks = session.plan.tasks
+    labels = [task.label for task in tasks]
     reporter = choose_reporter(job.form, labels, verbose=job.verbose)
     complaints, unmatched = Complaints(job.work), Unmatched()
     codes, packets = list[ExitCode](), list[bytes]()
     options = job.work.options._replace(path_details=reporter.described_paths)
     out_lines(reporter.start())
-    work = job.work._replace(options=options)
 
     def meanwhile() -> None:
-        load(job.form, [task.metric for task in plan.tasks[:2]])
+        load(job.form, [task.metric for task in tasks[:2]])
 
-    for analysed in analyse_all(work, plan.tasks, kernels, stopping, meanwhile):
+    for analysed in session.analyse(Audience(stopping, meanwhile=meanwhile), options):
         code = _judge(job, analysed)
         codes.append(code)
         if job.pcap is not None:
@@ -86,15 +84,10 @@ def _judge(job: Job, analysed: Analysed) -> ExitCode:
     code = judge(analysed)
     if code is not ExitCode.FINE or job.requirement is None:
         return code
-    from slowpath.analysis.requirement import decide
+    from slowpath.analysis.requirement import decide_with_cuts
 
-    code = ExitCode(decide(analysed.result, job.requirement).value)
-    return ExitCode.FAILED if code is ExitCode.FINE and _is_cut(job, analysed) else code
-
-
-def _is_cut(job: Job, analysed: Analysed) -> bool:
-    """Whether loops are cut that are known to run more often, and nobody accepted that."""
-    return bool(analysed.result["cuts"]) and not job.accept
+    decision = decide_with_cuts(analysed.result, job.requirement, accept=job.accept)
+    return ExitCode(decision.value)
 
 
 def _complain(job: Job, analysed: Analysed, code: ExitCode) -> None:

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from slowpath.analysis.analyses import Complaints, Unmatched, Work, analyse_all, judge, note_remarks
-from slowpath.analysis.kernels import Kernels
+from slowpath.analysis.analyses import Complaints, Unmatched, Work, judge, note_remarks
+from slowpath.analysis.analyst import Audience
 from slowpath.analysis.options import Typed, make_work
-from slowpath.analysis.plan import OptionError, Plan, make_plan
+from slowpath.analysis.plan import OptionError
+from slowpath.analysis.session import Session
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import NO_SUCH_FILE, InputError, read_program
 from slowpath.cli.terminal import error, note
@@ -38,9 +39,9 @@ class _Opened(NamedTuple):
     """A side before anything is analysed: saved results, or programs to analyse."""
 
     file: str
-    results: list[Result] | None
+    results: list[Result] | None  # saved ones
     work: Work
-    plan: Plan
+    session: Session | None  # of programs that are to be analysed
     problem: OptionError | None  # why no program of it is meant
 
 
@@ -84,7 +85,6 @@ def _read(file: str) -> bytes:
 
 def _open(file: str, data: bytes, typed: Typed) -> _Opened:
     work = make_work([file], typed)
-    nothing = Plan([], [])
     if looks_saved(data):
         chosen = [
             result
@@ -95,17 +95,17 @@ def _open(file: str, data: bytes, typed: Typed) -> _Opened:
         problem = None
         if typed.selection and not chosen:
             problem = OptionError(option, f"no program matches {typed.selection}")
-        return _Opened(file, chosen, work, nothing, problem)
+        return _Opened(file, chosen, work, None, problem)
     try:
-        plan = make_plan([file], work.wishes)
+        session = Session(work)
     except OptionError as problem:
         if problem.option not in {"--section", "--prog-name"}:
             raise
-        return _Opened(file, None, work, nothing, problem)
-    for task in plan.tasks:
+        return _Opened(file, None, work, None, problem)
+    for task in session.plan.tasks:
         if task.error is not None:
             raise InputError(task.file, task.error)
-    return _Opened(file, None, work, plan, None)
+    return _Opened(file, None, work, session, None)
 
 
 Say = Callable[[str, str], None]
@@ -123,11 +123,11 @@ def _load(opened: _Opened, say: Say, unmatched: Unmatched, stopping: Stopping) -
         elif result["error"] != NO_SUCH_FILE:  # else there were no programs
             side = side._replace(unread=result["file"])
         side.codes.append(ExitCode.FINE if result["error"] is None else ExitCode.INPUT)
-    note_remarks(opened.plan)
+    if opened.session is None:
+        return side
+    note_remarks(opened.session.plan)
     complaints = Complaints(opened.work, say)
-    kernels = Kernels(opened.work.btf)
-    work, tasks = opened.work, opened.plan.tasks
-    for analysed in analyse_all(work, tasks, kernels, stopping):
+    for analysed in opened.session.analyse(Audience(stopping)):
         complaints.add(analysed)
         unmatched.add(analysed)
         side.results.append(analysed.result)

@@ -1,0 +1,77 @@
+"""Planned work: the programs of the files, analysed one after the other for whoever asks."""
+
+import time
+from collections.abc import Iterator
+
+from slowpath import engine
+from slowpath.analysis.analyses import Analysed, Work
+from slowpath.analysis.analyst import Analyst, Audience, failure
+from slowpath.analysis.kernels import Kernels
+from slowpath.analysis.plan import Task, make_plan
+from slowpath.cli.printable import json_line
+from slowpath.work.stopping import Stopping
+
+_TOTAL = "total deadline"
+"""Why programs are not analysed once the time for all of them is over."""
+
+
+class Session:
+    """What the files have been found to have, and its analyses."""
+
+    def __init__(self, work: Work) -> None:
+        """Reads the files and chooses programs; C is compiled.
+
+        Raises:
+            OptionError: when an option makes no sense for what the files are.
+            InputError: when the types of a kernel cannot be read.
+        """
+        self.work = work
+        self._kernels = Kernels(work.btf)
+        self.plan = make_plan(work.files, work.wishes)
+
+    def analyse(
+        self, audience: Audience, options: engine.Options | None = None
+    ) -> Iterator[Analysed]:
+        """Analyses every program; a failure does not stop the rest, being asked to stop does.
+
+        `options` are instead of those of the work, but for target and metric.
+
+        Raises:
+            InputError: when the types of the running kernel cannot be read.
+        """
+        tasks, until = self.plan.tasks, self.work.until
+        options = options or self.work.options
+        with Analyst(options, tasks, self._kernels, audience) as analyst:
+            for number, task in enumerate(tasks):
+                left = None if until is None else until - time.monotonic()
+                outcome = _outcome(analyst, number, task, left, audience.stopping)
+                yield Analysed(task, outcome.result, outcome.text, outcome.detail)
+
+
+def _outcome(
+    analyst: Analyst, number: int, task: Task, left: float | None, stopping: Stopping
+) -> engine.Outcome:
+    """What becomes of a program when so much time is left for all."""
+    if stopping.asked:
+        return failure(task, "interrupted before it was analysed", "interrupted")
+    if task.error is not None:
+        return failure(task, task.error, _TOTAL if task.stopped else None)
+    if left is not None and left <= 0:
+        return failure(task, f"{_TOTAL} before it was analysed", _TOTAL)
+    seconds = analyst.options.deadline_seconds
+    if left is None or (seconds is not None and seconds <= left):
+        return analyst.analyse(number, seconds)
+    return _renamed(analyst.analyse(number, left), "deadline", _TOTAL)
+
+
+def _renamed(outcome: engine.Outcome, old: str, new: str) -> engine.Outcome:
+    """The outcome with another word for why it ended early."""
+    result, detail = outcome.result, outcome.detail
+    guarantee = result["guarantee"]
+    if guarantee is not None and guarantee["stopped"] == old:
+        guarantee["stopped"] = new
+        return outcome._replace(text=json_line(result))
+    if detail["stopped"] == old:
+        result["error"] = (result["error"] or "").replace(old, new, 1)
+        return outcome._replace(text=json_line(result), detail=detail | {"stopped": new})
+    return outcome

@@ -1,0 +1,133 @@
+"""`slowpath.bound(...)`: what the command of that name does, for Python."""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from slowpath.analysis.analyst import Audience
+from slowpath.analysis.options import (
+    DEFAULT_DEADLINE,
+    DEFAULT_MTU,
+    Typed,
+    make_work,
+    read_accept,
+    read_requirement,
+)
+from slowpath.analysis.selection import Selection
+from slowpath.analysis.session import Session
+from slowpath.api.results import Program, Results
+from slowpath.engine import Progress, Run
+from slowpath.schema.results import DESCRIBED_PATHS
+from slowpath.work.stopping import heeding_signals
+
+File = str | os.PathLike[str]
+OnProgress = Callable[[str, Progress], None]
+"""Is told the label of a program and how far its analysis is, ten times a second."""
+
+
+def bound(  # noqa: PLR0913 - one for each option of the command
+    *files: File,
+    section: str | Sequence[str] = (),
+    prog_name: str | Sequence[str] = (),
+    cflags: Sequence[str] = (),
+    target: str | None = None,
+    metric: str | None = None,
+    cores: int | None = None,
+    require: str | None = None,
+    accept_assumptions: bool = False,
+    unroll: int | str | None = None,
+    paths: int | Literal["all"] = 1,
+    mtu: int = DEFAULT_MTU,
+    deadline: float | None = DEFAULT_DEADLINE,
+    total_deadline: float | None = None,
+    memory: int | str | None = None,
+    assume: File | None = None,
+    maps: File | None = None,
+    map_abi: str | None = None,
+    btf: File | None = None,
+    progress: OnProgress | None = None,
+) -> Results:
+    """Guarantees a throughput: finds the slowest path that any packet can take.
+
+    Args:
+        files: BPF objects (`*.bpf.o`), C sources, which clang compiles, and NFP listings.
+        section: globs on sections of objects, such as `xdp*`; by default every XDP program.
+        prog_name: globs on names of programs.
+        cflags: flags for clang.
+        target: the device: the name of a built-in one, or the file of a description (`*.toml`).
+        metric: what is guaranteed: `bitrate`, `packetrate`, or what the target counts.
+        cores: how many cores of the device; by default all.
+        require: a rate or count to hold the guarantees against; see `Program.met`.
+        accept_assumptions: lets `require` be met where limits of loops cut them short.
+        unroll: the limit of loops whose limit is not known, or `N@FILE:LINE,...`.
+        paths: how many of the slowest satisfiable paths.
+        mtu: bytes of the longest packet, Ethernet header included, frame check sequence not.
+        deadline: seconds for each program; None: no limit.
+        total_deadline: seconds for all of them.
+        memory: bytes for each analysis, or `500M`, `2G`; by default half of what is free.
+        assume: a file with prices and values that are assumed (TOML).
+        maps: a file with the content of maps (JSON).
+        map_abi: how programs on the card reach maps: `array-pointer` or `call`.
+        btf: a file with the types of the kernel; by default those of the running one.
+        progress: is called while programs are analysed.
+
+    Returns:
+        One result for each program, also of those that could not be analysed (`Program.error`).
+
+    Raises:
+        OptionError: when an option makes no sense; it names the option of the command.
+        InputError: when a file that an option names cannot be read.
+        KeyboardInterrupt: on a second Ctrl-C; after the first one, results have what is known by
+            then.
+    """
+    typed = Typed(
+        selection=Selection(_words(section), _words(prog_name)),
+        cflags=_words(cflags),
+        target=target,
+        metric=metric,
+        cores=cores,
+        require=require,
+        accept=accept_assumptions,
+        unroll=None if unroll is None else str(unroll),
+        paths=str(paths),
+        mtu=mtu,
+        deadline=0 if deadline is None else deadline,
+        total_deadline=total_deadline,
+        memory=None if memory is None else str(memory),
+        assume=_path(assume),
+        maps=_path(maps),
+        map_abi=map_abi,
+        btf=_path(btf),
+    )
+    work = make_work([os.fspath(file) for file in files], typed)
+    requirement, accept = read_requirement(typed), read_accept(typed)
+    session = Session(work)
+    options = work.options._replace(path_details=DESCRIBED_PATHS)
+    with heeding_signals() as stopping:
+        audience = Audience(stopping, lambda label, *_: _Told(label, progress))
+        analyses = session.analyse(audience, options)
+        return Results([Program(each, requirement, accept=accept) for each in analyses])
+
+
+class _Told:
+    """Tells whoever wants to know how far an analysis is."""
+
+    def __init__(self, label: str, progress: OnProgress | None) -> None:
+        self._label = label
+        self._progress = progress
+
+    def look(self, run: Run) -> None:
+        """As `Watcher` has it."""
+        if self._progress is not None:
+            self._progress(self._label, run.news)
+
+    def close(self) -> None:
+        """As `Watcher` has it."""
+
+
+def _words(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _path(file: File | None) -> str | None:
+    return None if file is None else os.fspath(file)

@@ -1,0 +1,48 @@
+"""What notebooks show of results: a table of programs, and the packet that is slowest."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from slowpath.cli.printable import one_line
+from slowpath.packet.witness import hex_dump, witness_bytes
+from slowpath.schema.rates import format_rate
+from slowpath.schema.results import Result, condition, is_count, metric_rate, rate_metric
+
+
+def page_part(results: Sequence[Result]) -> str:
+    """The table as HTML; of a single program, its slowest packet below."""
+    rows = "".join(f"<tr>{''.join(_cells(result))}</tr>" for result in results)
+    heads = ("program", "target", "guaranteed", "verdict", "if")
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return table + (_packet(results[0]) if len(results) == 1 else "")
+
+
+def _cells(result: Result) -> Iterator[str]:
+    name = result["file"] if result["section"] is None else f"{result['file']}:{result['program']}"
+    guarantee = result["guarantee"]
+    yield _cell(name)
+    yield _cell(result["target"])
+    if guarantee is None:
+        yield _cell(result["error"] or "")
+        yield from (_cell("not analysed"), _cell(""))
+        return
+    if is_count(result):
+        counts = (guarantee["counts"] or {}).items()
+        yield _cell(", ".join(f"{count} {what}" for what, count in counts))
+    else:
+        metric = rate_metric(result)
+        yield _cell(format_rate(metric_rate(guarantee, metric), metric))
+    yield _cell(guarantee["verdict"] or "")
+    yield _cell("; ".join(map(condition, result["assumptions"])))
+
+
+def _cell(text: str) -> str:
+    return f"<td>{escape(one_line(text))}</td>"
+
+
+def _packet(result: Result) -> str:
+    if not result["paths"]:
+        return ""
+    lines = "\n".join(hex_dump(witness_bytes(result["paths"][0]["witness"])))
+    return f"<pre>{escape(lines)}</pre>"
