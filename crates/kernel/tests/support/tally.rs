@@ -31,6 +31,9 @@ pub enum Class {
 pub struct Tally {
     pub programs: usize,
     pub packets: usize,
+    /// Packets for which not all choices among what is open were tried, and none of those that were
+    /// did what the kernel did.
+    pub undecided: usize,
     /// Of programs whose bound was compared: all, those that are exact, and those that are under
     /// conditions.
     pub bounds: usize,
@@ -65,7 +68,7 @@ impl Tally {
 
     /// Says what was compared, and some faults of each class.
     pub fn report(&self, what: &str) {
-        let Tally { programs, packets, bounds, exact, conditional, replayed, open, faults } = self;
+        let Tally { programs, packets, bounds, exact, conditional, replayed, open, .. } = self;
         let depend: usize = open.values().sum();
         eprintln!(
             "{programs} {what}, {packets} packets, {bounds} bounds, {exact} of them exact, \
@@ -74,7 +77,8 @@ impl Tally {
         for (on, count) in open {
             eprintln!("open: {count} on {on}");
         }
-        for (class, faults) in faults {
+        eprintln!("{} packets undecided", self.undecided);
+        for (class, faults) in &self.faults {
             eprintln!("{class:?}: {}", faults.len());
             for fault in faults.iter().take(3) {
                 eprintln!("{fault}");
@@ -85,6 +89,8 @@ impl Tally {
     /// Fails if there are faults, or nothing was compared.
     pub fn judge(&self, what: &str) {
         assert!(self.faults.is_empty(), "{} classes of faults", self.faults.len());
+        let few = 500 * self.undecided <= self.packets.max(500);
+        assert!(few, "{} of {} packets are undecided", self.undecided, self.packets);
         Oracle::Kernel.compared(self.packets, &format!("packets through {what}"));
         Oracle::Kernel.compared(self.bounds, &format!("bounds of {what}"));
         Oracle::Kernel.compared(self.replayed, &format!("witnesses of {what}"));
@@ -94,6 +100,7 @@ impl Tally {
     pub fn add(&mut self, other: Tally) {
         self.programs += other.programs;
         self.packets += other.packets;
+        self.undecided += other.undecided;
         self.bounds += other.bounds;
         self.exact += other.exact;
         self.conditional += other.conditional;

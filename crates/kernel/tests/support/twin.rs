@@ -43,6 +43,9 @@ pub struct Twin {
     /// So many bytes at the start of the map `out` tell paths apart: the interpreter has to find the
     /// kernel's path, whatever it takes for open values.
     pub path_bytes: u64,
+    /// Whether the last comparison found no choice that does what the kernel did, but has not tried
+    /// all.
+    pub undecided: bool,
 }
 
 impl Twin {
@@ -125,6 +128,7 @@ impl Twin {
             length: 0,
             installed: Vec::new(),
             path_bytes: 0,
+            undecided: false,
         })
     }
 

@@ -14,7 +14,7 @@ use super::{FEW, Twin, hex, other};
 const MAX_CHOICES: usize = 3000;
 
 /// The same where the program says which path it takes.
-const MAX_CHOICES_FOR_PATH: usize = 100_000;
+const MAX_CHOICES_FOR_PATH: usize = 20_000;
 
 /// Greatest number of a place that an element of a map gets; elements have small numbers at the start.
 const PLACES: u64 = (1 << 33) - 1;
@@ -41,6 +41,7 @@ impl Twin {
         // The most promising choice comes first; among those the last or, with a path, the first.
         let mut pending = BinaryHeap::from([(0, 0, Vec::new(), None)]);
         let most = if self.path_bytes > 0 { MAX_CHOICES_FOR_PATH } else { MAX_CHOICES };
+        self.undecided = false;
         for _ in 0..most {
             let Some((_, _, choice, changed)) = pending.pop() else { break };
             let (ours, run) = self.interpret(&choice, false)?;
@@ -101,7 +102,9 @@ impl Twin {
                     if few.contains(&at) {
                         next.truncate(at + 1);
                     }
-                    if pending.len() < most && seen.insert(next.clone()) {
+                    if pending.len() >= most {
+                        self.undecided = true;
+                    } else if seen.insert(next.clone()) {
                         let tried = seen.len();
                         let order = if self.path_bytes > 0 { usize::MAX - tried } else { tried };
                         pending.push((promise, order, next, Some(at)));
@@ -109,6 +112,7 @@ impl Twin {
                 }
             }
         }
+        self.undecided |= !pending.is_empty();
         Err(first.unwrap_or_else(|| "no choice was tried".to_owned()))
     }
 
