@@ -415,9 +415,10 @@ impl<'a> Lifter<'a> {
         };
         let depth = self.frames.get(ret.frame).depth;
         self.state.ret(depth);
-        // A number, as far as anyone can tell: frames do not hand out pointers to themselves.
+        // No function returns a pointer into a stack frame (`prepare_func_exit` of the kernel's
+        // verifier); one into an element of a map it may.
         if let Known::Frame { .. } | Known::Nothing = self.state.regs[0] {
-            self.state.regs[0] = Known::NoStack;
+            self.state.regs[0] = Known::PerhapsValue;
         }
         Ok(Next::To(ret))
     }

@@ -10,7 +10,8 @@ use super::helpers::behind;
 use super::lifter::{Lifter, Next};
 use super::maps::{Class, MapUse};
 use super::plan::Access;
-use super::value::Known;
+use super::value::{Known, MapId};
+use crate::insn::{Call, Insn};
 
 const FOR_EACH_MAP_ELEM: i32 = 164;
 const LOOP: i32 = 181;
@@ -66,13 +67,7 @@ impl Lifter<'_> {
         let wrong_flags = self.machine.emit.not(wrong_flags);
         let (limit, error) = if number == LOOP {
             self.call_cost(at, None);
-            let rounds = self.machine.value(1);
-            let emit = &mut self.machine.emit;
-            let rounds = emit.extract(rounds, 0, 32);
-            let rounds = emit.zero_extend(rounds, 64);
-            let many = emit.ult(word(MAX_LOOPS), rounds);
-            let error = emit.select(many, errno(E2BIG), word(0));
-            (rounds, error)
+            self.rounds()
         } else {
             let map = self.map_in(1)?;
             self.call_cost(at, Some(map.def.kind));
@@ -97,6 +92,37 @@ impl Lifter<'_> {
         }
         let possible = self.machine.emit.or(possible, wrong_flags);
         Ok(Next::Only(possible, test))
+    }
+
+    /// How many rounds `bpf_loop` is to make, and the error if these are too many.
+    ///
+    /// The helper takes 32 bits of the number and returns a negative one. Where the flags are the
+    /// constant zero, the verifier puts instructions in its place that look at all 64 bits and
+    /// return the 32 bits of the error with zeros above (`inline_bpf_loop` of
+    /// `kernel/bpf/verifier.c`, Linux 6.18).
+    fn rounds(&mut self) -> (Operand, Operand) {
+        /// The error as the instructions return it.
+        const INLINE: u64 = -(E2BIG as i32) as u32 as u64;
+        let known = self.state.regs[4];
+        let given = self.machine.value(1);
+        let flags = self.machine.value(4);
+        let emit = &mut self.machine.emit;
+        let inline = match known {
+            Known::Const(0) => Operand::constant(1, 1),
+            Known::Const(_) => Operand::constant(1, 0),
+            // The verifier may know more of them.
+            _ => {
+                let none = emit.eq(flags, word(0));
+                let coin = emit.coin("whether the verifier knows the flags", &["no", "yes"]);
+                emit.and(none, coin)
+            }
+        };
+        let low = emit.extract(given, 0, 32);
+        let low = emit.zero_extend(low, 64);
+        let rounds = emit.select(inline, given, low);
+        let many = emit.ult(word(MAX_LOOPS), rounds);
+        let error = emit.select(inline, word(INLINE), errno(E2BIG));
+        (rounds, emit.select(many, error, word(0)))
     }
 
     /// How many elements there are, and whether there can be so many.
@@ -129,7 +155,7 @@ impl Lifter<'_> {
                 if let Some(used) = self.walked(at, number)?
                     && let Some(disturbed) = self.disturbed(&used, calm)
                 {
-                    let most = used.fixed_size().unwrap_or(u32::MAX);
+                    let most = used.most_elements().unwrap_or(u32::MAX);
                     let what = format!("another element of {}", used.layout.name);
                     let emit = &mut self.machine.emit;
                     let coin = emit.coin(&what, &["no", "yes"]);
@@ -205,8 +231,37 @@ impl Lifter<'_> {
 
     /// Where the key is that a callback gets.
     fn key_of_round(&mut self, used: &MapUse) -> Operand {
-        let scratch = self.machine.region(&format!("{}.key", used.layout.name), RegionKind::Stack);
+        // Each of calls inside of each other has a key of its own.
+        let depth = self.frames.get(self.at.frame).depth;
+        let name = format!("{}.key.{depth}", used.layout.name);
+        let scratch = self.machine.region(&name, RegionKind::Stack);
         self.machine.base(scratch)
+    }
+
+    /// Whether a call is on behalf of a callback that goes through the elements of this map. An
+    /// update there moves elements that the kernel has still to come to, or has been at, to other
+    /// places of the table: it follows them, and may never get to an end (`bpf_for_each_hash_elem`).
+    /// Deletions leave elements where they are.
+    pub(super) fn goes_through(&self, map: MapId) -> bool {
+        let mut around = self.frames.get(self.at.frame).ret;
+        while let Some(place) = around {
+            let frame = self.frames.get(place.frame);
+            let insn = self.units[frame.unit].program.insns.get(place.slot);
+            let through = insn == Some(&Insn::Call(Call::Helper(FOR_EACH_MAP_ELEM)));
+            let call = place.with(Phase::Start);
+            if place.phase == Phase::LoopNext && through {
+                let same = match self.state.argument(call, 1) {
+                    Known::Map(number) => MapId::of_object(number) == map,
+                    Known::Inner(outer) => MapId::out_of(outer) == map,
+                    _ => true,
+                };
+                if same {
+                    return true;
+                }
+            }
+            around = frame.ret;
+        }
+        false
     }
 
     /// Passes an argument to a callback.

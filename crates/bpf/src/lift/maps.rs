@@ -151,16 +151,33 @@ pub(super) struct MapUse {
 }
 
 impl MapUse {
-    /// How many elements it can hold, if the object says that.
+    /// How many elements it can hold, if the object says that: of maps in maps of maps, arrays alone
+    /// have to be as large as the object says (`array_map_meta_equal`, `bpf_map_meta_equal`).
     pub fn fixed_size(&self) -> Option<u32> {
-        let differs = self.class != Class::Array || self.def.flags & INNER_MAP != 0;
-        let open = self.def.max_entries == 0 || (self.which.is_some() && differs);
+        let same = self.def.kind == MapKind::ARRAY && self.def.flags & INNER_MAP == 0;
+        let open = self.def.max_entries == 0 || (self.which.is_some() && !same);
         (!open).then_some(self.def.max_entries)
+    }
+
+    /// How many elements there can be at the same time, if the object says that.
+    pub fn most_elements(&self) -> Option<u32> {
+        let size = self.fixed_size()?;
+        Some(if self.per_cpu_lists() { size.saturating_add(MAX_CPUS - 1) } else { size })
+    }
+
+    /// Whether each CPU has a list of elements of its own (`BPF_F_NO_COMMON_LRU`): the number of
+    /// elements is then rounded up to a multiple of the number of CPUs (`htab_map_alloc`).
+    pub fn per_cpu_lists(&self) -> bool {
+        const NO_COMMON_LRU: u32 = 1 << 1;
+        self.evicts() && self.def.flags & NO_COMMON_LRU != 0
     }
 }
 
 /// Flag of arrays that need not be as large as others in the same map of maps (`BPF_F_INNER_MAP`).
 const INNER_MAP: u32 = 1 << 12;
+
+/// Largest `CONFIG_NR_CPUS`.
+pub(super) const MAX_CPUS: u32 = 8192;
 
 /// Most bytes of a key (`MAX_BPF_STACK`).
 const MAX_KEY_BYTES: u32 = 512;

@@ -19,10 +19,6 @@ use crate::maps::MapKind;
 /// Rounds of a loop that are counted on: more calls than this in one run are taken for this many.
 const ROUNDS: u64 = 1024;
 
-/// Flag of LRU maps whose elements are shared out among the CPUs (`BPF_F_NO_COMMON_LRU`): there are
-/// as many as `max_entries`, rounded to a multiple of the CPUs.
-const NO_COMMON_LRU: u32 = 2;
-
 /// What a call does to a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Access {
@@ -86,7 +82,7 @@ impl Lifter<'_> {
             kind: map.def.kind,
             class: map.class,
             entries: Some(map.def.max_entries)
-                .filter(|&n| n > 0 && !map.layout.inner && map.def.flags & NO_COMMON_LRU == 0),
+                .filter(|&n| n > 0 && !map.layout.inner && !map.per_cpu_lists()),
             inner: map.layout.inner.then_some(map.def.max_entries),
             key_size: map.def.key_size,
             sites: BTreeSet::new(),

@@ -78,7 +78,7 @@ impl Lifter<'_> {
 
     /// A walk begins: the number of its rounds, and whether there can be so many.
     pub(super) fn begin_walk(&mut self, map: &MapUse, calm: Reg) -> (Operand, Operand) {
-        let most = map.fixed_size().unwrap_or(u32::MAX);
+        let most = map.most_elements().unwrap_or(u32::MAX);
         let what = format!("elements in {}", map.def.name);
         let rounds = self.machine.emit.draw(&what, Reading::Number, 64, most.into());
         let yes = Operand::constant(1, 1);

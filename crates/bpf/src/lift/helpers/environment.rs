@@ -7,6 +7,7 @@ use crate::lift::emit::word;
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
 use crate::lift::lifter::Lifter;
+use crate::lift::maps::MAX_CPUS;
 use crate::lift::value::Known;
 
 /// Largest error number.
@@ -62,7 +63,7 @@ fn constant(lifter: &mut Lifter<'_>, at: Place, max: u64) -> Result<(), Cause> {
 
 /// `bpf_get_smp_processor_id()`, below the largest `CONFIG_NR_CPUS`.
 pub(super) fn processor(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
-    constant(lifter, at, 8191)
+    constant(lifter, at, u64::from(MAX_CPUS) - 1)
 }
 
 /// `bpf_get_numa_node_id()`, below the largest `MAX_NUMNODES`.

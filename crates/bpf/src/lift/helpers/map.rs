@@ -87,6 +87,17 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
         return Err(cannot(&map, "no program can update"));
     }
     copied(&map)?;
+    if map.class == Class::Hash && lifter.goes_through(map.id) {
+        let always = map.per_cpu() && lifter.state.regs[4] == Known::Const(BPF_EXIST);
+        if !always {
+            let what = format!(
+                "a callback of bpf_for_each_map_elem updates the map {} that it goes through: how \
+                 often it is called is not bounded then",
+                map.def.name
+            );
+            return Err(Cause::new(what, "keep the keys, and update behind the call"));
+        }
+    }
     lifter.note_access(&map, Access::Insert);
     let key = lifter.machine.value(2);
     let element = lifter.element(&map, key);
