@@ -33,6 +33,7 @@ mod prefixes;
 mod reach;
 mod registers;
 mod room;
+mod stale;
 mod start;
 mod support;
 mod tail_call;
@@ -60,6 +61,7 @@ use crate::line_info::LineInfo;
 use crate::{BpfProgram, Btf, Object};
 use lifter::Lifter;
 use plan::Plan;
+use stale::Stale;
 
 /// How far the ends of a packet can be moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,11 +150,11 @@ pub fn lift(
     program: &BpfProgram,
     options: &LiftOptions,
 ) -> Result<Lifted, LiftError> {
-    let mut lifter = Lifter::new(object, program, options, Plan::default());
+    let mut lifter = Lifter::new(object, program, options, (Plan::default(), Stale::default()));
     lifter.run()?;
-    let plan = lifter.plan();
-    if !plan.is_empty() {
-        lifter = Lifter::new(object, program, options, plan);
+    let (plan, stale) = (lifter.plan(), std::mem::take(&mut lifter.unwritten));
+    if !plan.is_empty() || !stale.is_empty() {
+        lifter = Lifter::new(object, program, options, (plan, stale));
         lifter.run()?;
     }
     let (blocks, cost_classes) = lifter.finish();

@@ -14,6 +14,7 @@ use super::frame::{Frame, Phase, Place};
 use super::lifter::{Lifter, Next};
 use super::plan::Plan;
 use super::registers::{Before, Registers};
+use super::stale::Stale;
 use super::value::{Known, State};
 use crate::{BpfProgram, Object};
 
@@ -33,7 +34,7 @@ pub(super) fn explore(
     program: &BpfProgram,
     options: &LiftOptions,
 ) -> Result<Registers, LiftError> {
-    let mut lifter = Lifter::new(object, program, options, Plan::default());
+    let mut lifter = Lifter::new(object, program, options, (Plan::default(), Stale::default()));
     let targets: HashSet<usize> =
         program.insns.iter().enumerate().filter_map(|(at, insn)| insn.jump_target(at)).collect();
     let frame = lifter.frames.id(Frame { unit: 0, function: 0, depth: 0, ret: None });

@@ -188,6 +188,7 @@ impl Lifter<'_> {
 
     fn helper_on(&mut self, at: Place, number: i32) -> Result<Next, Cause> {
         self.note_arguments();
+        self.note_stack_arguments(number);
         let name = name(number);
         let lift = match (find(number).map(|helper| helper.lift), self.options.assumed(&name)) {
             (Some(Lift::Refused(why)), None) => {
@@ -258,6 +259,7 @@ impl Lifter<'_> {
                 id.and_then(|id| unit.kfuncs.get(id)).cloned().unwrap_or_default()
             }
             Some(crate::insn::Insn::MayGoto { .. }) => "may_goto".to_owned(),
+            Some(crate::insn::Insn::Call(crate::insn::Call::Subprogram { .. })) => "call".to_owned(),
             _ => String::new(),
         }
     }

@@ -20,6 +20,7 @@ use super::maps::MapLayout;
 use super::plan::{Plan, Uses};
 use super::reach::unreachable;
 use super::registers::Before;
+use super::stale::Stale;
 use super::value::{Known, State};
 use crate::insn::{Call, Insn, POISON};
 use crate::{BpfProgram, Object};
@@ -73,6 +74,10 @@ pub(super) struct Lifter<'a> {
     pub plan: Plan,
     /// How they are used.
     pub uses: Uses,
+    /// Bytes that functions read before they write them, as is known.
+    pub stale: Stale,
+    /// The same, as far as the program is lifted.
+    pub unwritten: Stale,
     classes: BTreeMap<String, CostClassId>,
     pub blocks: Vec<Option<Block>>,
     ids: HashMap<Place, BlockId>,
@@ -99,7 +104,7 @@ impl<'a> Lifter<'a> {
         object: &'a Object,
         program: &BpfProgram,
         options: &'a LiftOptions,
-        plan: Plan,
+        (plan, stale): (Plan, Stale),
     ) -> Self {
         let mut lifter = Lifter {
             object,
@@ -114,6 +119,8 @@ impl<'a> Lifter<'a> {
             layouts: BTreeMap::new(),
             plan,
             uses: Uses::default(),
+            stale,
+            unwritten: Stale::new(),
             classes: BTreeMap::new(),
             blocks: Vec::new(),
             ids: HashMap::new(),
@@ -402,6 +409,7 @@ impl<'a> Lifter<'a> {
         let frame = self.frames.id(Frame { unit, function, depth, ret: Some(ret) });
         self.state.call(depth);
         self.machine.enter(depth);
+        self.find_stale(unit, function, depth);
         Ok(Place { frame, slot: function, phase: Phase::Start })
     }
 

@@ -103,6 +103,11 @@ impl Machine {
         }
     }
 
+    /// The address of the first byte of the stack frame that executes.
+    pub fn stack(&self) -> Operand {
+        self.frames[self.depth][4].into()
+    }
+
     /// The region of this name and kind; its base address is in its register.
     pub fn region(&mut self, name: &str, kind: RegionKind) -> RegionId {
         let key = (kind == RegionKind::Map, name.to_owned());

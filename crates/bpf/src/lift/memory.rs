@@ -25,6 +25,7 @@ impl Lifter<'_> {
         let class = match insn {
             Insn::Load { size, signed, dst, base, offset } => {
                 let (address, known) = self.address(base, offset, size.bytes())?;
+                self.note_read(known, size.bytes().into());
                 let result = self.loaded(known, size.bytes(), signed);
                 let value = self.machine.emit.load(address, size.bytes());
                 let emit = &mut self.machine.emit;
@@ -35,6 +36,7 @@ impl Lifter<'_> {
             }
             Insn::LoadAcquire { size, dst, base, offset } => {
                 let (address, known) = self.address(base, offset, size.bytes())?;
+                self.note_read(known, size.bytes().into());
                 let result = self.loaded(known, size.bytes(), false);
                 let value = self.machine.emit.load(address, size.bytes());
                 let value = self.machine.emit.zero_extend(value, 64);
@@ -176,6 +178,7 @@ impl Lifter<'_> {
     ) -> Result<(), Cause> {
         let bits = width.bits();
         let (address, place) = self.address(base, offset, bits / 8)?;
+        self.note_read(place, u64::from(bits / 8));
         let operand = self.low(src, bits);
         let old = self.machine.emit.load(address, bits / 8);
         let expected = self.low(Register::R0, bits);

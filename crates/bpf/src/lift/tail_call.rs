@@ -8,7 +8,7 @@ use super::error::{Cause, VERIFIER};
 use super::frame::{Frame, Phase, Place};
 use super::helpers::behind;
 use super::lifter::{Lifter, Next};
-use super::value::{Known, State};
+use super::value::Known;
 use super::{EntryValue, MapEntry};
 use crate::maps::{MapKind, SlotRef};
 
@@ -114,6 +114,7 @@ impl Lifter<'_> {
                 let Frame { depth, ret, .. } = *self.frames.get(at.frame);
                 let frame = self.frames.id(Frame { unit, function: 0, depth, ret });
                 self.restart(depth);
+                self.find_stale(unit, 0, depth);
                 Ok(Next::To(Place { frame, slot: 0, phase: Phase::Start }))
             }
             _ => Err(Cause::new("a tail call is no loop", VERIFIER)),
@@ -122,11 +123,7 @@ impl Lifter<'_> {
 
     /// The state at the start of a program that replaces the function of a frame.
     fn restart(&mut self, depth: u8) {
-        let mut state = State::start();
-        state.regs[10] = Known::Frame { depth, offset: Some(0) };
-        state.saved = std::mem::take(&mut self.state.saved);
-        state.replaced = std::mem::take(&mut self.state.replaced);
-        self.state = state;
+        self.state = self.state.restarted(depth);
         let (context, r1) = (self.machine.base(self.machine.context), self.machine.reg(1));
         self.machine.emit.copy(r1, context);
     }

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) use origin::{Holder, Origin};
 
 use super::frame::{FrameId, Place};
+use super::stale::FrameBytes;
 
 /// A place where ways meet: a frame and a slot.
 type Meeting = (FrameId, usize);
@@ -231,6 +232,8 @@ pub(super) struct State {
     /// Maps of which elements may have been replaced, deleted or evicted: pointers to their values
     /// from before may be old.
     pub replaced: BTreeSet<MapId>,
+    /// Bytes of stack frames that have been written since their functions began, outermost first.
+    written: Vec<FrameBytes>,
 }
 
 impl State {
@@ -245,7 +248,31 @@ impl State {
             spilled: BTreeMap::new(),
             arguments: BTreeMap::new(),
             replaced: BTreeSet::new(),
+            written: vec![FrameBytes::default()],
         }
+    }
+
+    /// The bytes of the frame of this depth that its function has written.
+    pub fn written(&self, depth: u8) -> FrameBytes {
+        self.written.get(usize::from(depth)).copied().unwrap_or_default()
+    }
+
+    /// The function of the innermost frame is replaced by a program: everything is to be known of
+    /// the others as before.
+    pub fn restarted(&mut self, depth: u8) -> State {
+        let mut state = State::start();
+        state.regs[10] = Known::Frame { depth, offset: Some(0) };
+        state.saved = std::mem::take(&mut self.saved);
+        state.replaced = std::mem::take(&mut self.replaced);
+        state.written = std::mem::take(&mut self.written);
+        state.begin_frame(depth);
+        state
+    }
+
+    /// Nothing has been written to the frame of this depth, which is the innermost.
+    fn begin_frame(&mut self, depth: u8) {
+        self.written.resize(depth.into(), FrameBytes::default());
+        self.written.push(FrameBytes::default());
     }
 
     /// Adds what holds on another way to the same place, `here`; says whether that changed anything.
@@ -267,6 +294,9 @@ impl State {
             joined(Holder::Argument(call.slot, number))
         });
         self.replaced.extend(&other.replaced);
+        for (written, others) in self.written.iter_mut().zip(&other.written) {
+            *written = written.and(*others);
+        }
         *self != before
     }
 
@@ -324,6 +354,7 @@ impl State {
         self.regs[0] = Known::Nothing;
         self.regs[10] = Known::Frame { depth, offset: Some(0) };
         self.spilled.retain(|&(of, _), _| of < depth);
+        self.begin_frame(depth);
     }
 
     /// Returns from a function to a frame of this depth; `r1` to `r5` are lost.
@@ -334,6 +365,7 @@ impl State {
         self.regs[1..6].fill(Known::NoStack);
         self.regs[10] = Known::Frame { depth, offset: Some(0) };
         self.spilled.retain(|&(of, _), _| of <= depth);
+        self.written.truncate(usize::from(depth) + 1);
     }
 
     /// What a store of `bytes` bytes at `address` leaves known.
@@ -341,6 +373,9 @@ impl State {
         match address {
             Known::Frame { depth, offset: Some(offset) } => {
                 self.forget(depth, offset, i64::from(bytes));
+                if let Some(written) = self.written.get_mut(usize::from(depth)) {
+                    *written = written.or(FrameBytes::at(offset, bytes.into()));
+                }
                 if bytes == 8 {
                     self.spilled.insert((depth, offset), value);
                 }

@@ -50,6 +50,8 @@ impl Lifter<'_> {
     pub(in crate::lift) fn kfunc(&mut self, at: Place) -> Result<Next, Cause> {
         let name = self.called(at);
         self.note_arguments();
+        // No helper has this number: as much as there is may be read.
+        self.note_stack_arguments(0);
         match (find(&name), self.options.assumed(&name)) {
             (Some(kfunc), _) => (kfunc.lift)(self, at)?,
             (None, Some(reason)) => {

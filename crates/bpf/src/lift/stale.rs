@@ -1,0 +1,162 @@
+//! What functions find on their stacks: programs with privileges may read bytes that they have not
+//! written (`allow_uninit_stack` of `kernel/bpf/verifier.c`), such as the padding of a key.
+//!
+//! The frame of a function lies where other calls had theirs, and the kernel's own. So whatever is
+//! read there before it is written is anything, at every call. Which bytes that are is found by
+//! lifting the program once, see [`super::plan`]; programs that read only what they have written
+//! need nothing.
+
+use std::collections::BTreeMap;
+
+use slowpath_ir::{Emit, Operand, Reading};
+
+use super::emit::word;
+use super::frame::{FrameId, UnitId};
+use super::lifter::Lifter;
+use super::machine::STACK_BYTES;
+use super::value::Known;
+
+// Helpers of which it is known how much they read behind a pointer.
+const MAP_LOOKUP: i32 = 1;
+const MAP_UPDATE: i32 = 2;
+const MAP_DELETE: i32 = 3;
+const MAP_PUSH: i32 = 87;
+const MAP_POP: i32 = 88;
+const MAP_PEEK: i32 = 89;
+const FOR_EACH_MAP_ELEM: i32 = 164;
+const LOOP: i32 = 181;
+const XDP_LOAD_BYTES: i32 = 189;
+
+/// Bytes of a stack frame, one bit for each, the lowest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct FrameBytes([u64; STACK_BYTES as usize / 64]);
+
+impl FrameBytes {
+    /// So many bytes from an offset to the frame pointer on, as far as they are in the frame.
+    pub fn at(offset: i64, bytes: u64) -> Self {
+        let start = offset.saturating_add(STACK_BYTES as i64);
+        let end = start.saturating_add_unsigned(bytes);
+        let mut these = FrameBytes::default();
+        for byte in start.max(0)..end.min(STACK_BYTES as i64) {
+            these.0[byte as usize / 64] |= 1 << (byte % 64);
+        }
+        these
+    }
+
+    fn combined(self, other: Self, with: impl Fn(u64, u64) -> u64) -> Self {
+        FrameBytes(std::array::from_fn(|n| with(self.0[n], other.0[n])))
+    }
+
+    pub fn and(self, other: Self) -> Self {
+        self.combined(other, |a, b| a & b)
+    }
+
+    pub fn or(self, other: Self) -> Self {
+        self.combined(other, |a, b| a | b)
+    }
+
+    fn without(self, other: Self) -> Self {
+        self.combined(other, |a, b| a & !b)
+    }
+
+    /// Offsets from the start of the frame of the 8-byte words that some of them are in.
+    fn words(self) -> impl Iterator<Item = u64> {
+        let any = move |&at: &u64| self.0[at as usize / 64] >> (at % 64) & 0xff != 0;
+        (0..STACK_BYTES).step_by(8).filter(any)
+    }
+}
+
+/// Bytes that functions may read before they write them, by unit and first slot.
+pub(super) type Stale = BTreeMap<(UnitId, usize), FrameBytes>;
+
+impl Lifter<'_> {
+    /// Notes that bytes are read behind an address of which this is known.
+    pub(super) fn note_read(&mut self, address: Known, bytes: u64) {
+        match address {
+            Known::Frame { depth, offset: Some(offset) } => {
+                self.note_bytes(depth, FrameBytes::at(offset, bytes));
+            }
+            Known::Frame { depth, offset: None } => self.note_bytes(depth, all()),
+            Known::Nothing => {
+                (0..=self.frames.get(self.at.frame).depth).for_each(|at| self.note_bytes(at, all()));
+            }
+            _ => {}
+        }
+    }
+
+    fn note_bytes(&mut self, depth: u8, bytes: FrameBytes) {
+        let unwritten = bytes.without(self.state.written(depth));
+        if unwritten == FrameBytes::default() {
+            return;
+        }
+        let Some(frame) = self.frame_at(depth) else { return };
+        let frame = self.frames.get(frame);
+        // What the program itself finds is the unknown content of memory at the start.
+        if (frame.unit, frame.function) != (0, 0) {
+            let noted = self.unwritten.entry((frame.unit, frame.function)).or_default();
+            *noted = noted.or(unwritten);
+        }
+    }
+
+    /// The frame of this depth that the current one is in.
+    fn frame_at(&self, depth: u8) -> Option<FrameId> {
+        let mut id = self.at.frame;
+        while self.frames.get(id).depth != depth {
+            id = self.frames.get(id).ret?.frame;
+        }
+        Some(id)
+    }
+
+    /// Notes what a call of a helper may read of stack frames through its arguments.
+    pub(super) fn note_stack_arguments(&mut self, number: i32) {
+        for register in 1..6 {
+            let known = self.state.regs[usize::from(register)];
+            if let Known::Frame { .. } | Known::Nothing = known {
+                let bytes = self.read_through(number, register).unwrap_or(STACK_BYTES);
+                if bytes > 0 {
+                    self.note_read(known, bytes);
+                }
+            }
+        }
+    }
+
+    /// How many bytes a helper reads behind an argument, if that is known.
+    fn read_through(&self, number: i32, register: u8) -> Option<u64> {
+        let map = || match self.state.regs[1] {
+            Known::Map(map) => self.object.maps.get(map as usize),
+            _ => None,
+        };
+        match (number, register) {
+            (MAP_LOOKUP | MAP_UPDATE | MAP_DELETE, 2) => {
+                map().map(|map| map.key_size.into())
+            }
+            (MAP_UPDATE, 3) | (MAP_PUSH, 2) => {
+                map().map(|map| map.value_size.into())
+            }
+            // They write there.
+            (MAP_POP | MAP_PEEK, 2) | (XDP_LOAD_BYTES, 3) => Some(0),
+            // The callback reads.
+            (FOR_EACH_MAP_ELEM | LOOP, _) => Some(0),
+            _ => None,
+        }
+    }
+
+    /// The frame of a function that begins is what others have left.
+    pub(super) fn find_stale(&mut self, unit: UnitId, function: usize, depth: u8) {
+        let Some(stale) = self.stale.get(&(unit, function)).copied() else { return };
+        self.machine.enter(depth);
+        let frame = self.machine.stack();
+        for at in stale.words() {
+            let below = STACK_BYTES - at;
+            let what = format!("bytes at r10-{below} of the function, which it does not write");
+            let emit = &mut self.machine.emit;
+            let any: Operand = emit.draw(&what, Reading::Bytes, 64, u64::MAX);
+            let address = emit.add(frame, word(at));
+            emit.store(address, any);
+        }
+    }
+}
+
+fn all() -> FrameBytes {
+    FrameBytes([u64::MAX; STACK_BYTES as usize / 64])
+}

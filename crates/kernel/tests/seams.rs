@@ -1,0 +1,82 @@
+//! What the kernel does where two features meet: the programs of
+//! `crates/slowpath/tests/objects/seams.bpf.c`, whose way says so. What slowpath says about them is
+//! the test `seams.rs` over there.
+
+mod support;
+
+use slowpath_kernel::Loaded;
+use support::pin::on_every_cpu;
+use support::{kernel, load, object, path};
+
+const PACKET: [u8; 60] = [0; 60];
+const DROP: u32 = 1;
+const PASS: u32 = 2;
+
+/// What a way depends on that is not on the stack: there the kernel leaves what it likes.
+const CASES: [(&str, u32); 9] = [
+    ("old_pointer_returned", DROP),
+    ("key_of_the_outer_round", DROP),
+    ("too_many_rounds_inline", DROP),
+    ("no_negative_error_inline", PASS),
+    ("too_many_rounds_called", DROP),
+    ("rounds_of_64_bits_inline", DROP),
+    ("rounds_of_32_bits_called", DROP),
+    ("larger_inner_map", DROP),
+    ("kept_by_the_function", PASS),
+];
+
+fn run(loaded: &Loaded) -> u32 {
+    loaded.run(&PACKET, 1).expect("runs").return_value
+}
+
+fn put(loaded: &Loaded, map: &str, key: u32) {
+    let map = loaded.map(map).unwrap_or_else(|| panic!("no map {map}"));
+    map.update(&key.to_le_bytes(), &3u64.to_le_bytes()).expect("writes");
+}
+
+#[test]
+fn features_meet_as_they_do() {
+    let Some(kernel) = kernel() else { return };
+    let object = object(&path("../slowpath/tests/objects/seams.bpf.o"));
+    for (name, way) in CASES {
+        let loaded = load(&kernel, &object, name);
+        if loaded.map("table").is_some() {
+            put(&loaded, "table", 1);
+        }
+        if let Some(outer) = loaded.map("outer") {
+            let larger = loaded.map("larger").expect("the object fills the slot with it");
+            outer.set_map(&0u32.to_le_bytes(), larger).expect("writes");
+        }
+        assert_eq!(run(&loaded), way, "{name}");
+    }
+}
+
+/// Each CPU has its own elements: with two of them, there are two where one is asked for.
+#[test]
+fn elements_of_each_cpu_are_counted_apart() {
+    let Some(kernel) = kernel() else { return };
+    let object = object(&path("../slowpath/tests/objects/seams.bpf.o"));
+    for (name, map, way) in [("two_in_apart", "apart", DROP), ("two_in_common", "common", PASS)] {
+        let loaded = load(&kernel, &object, name);
+        let cpus = on_every_cpu(|cpu, _| put(&loaded, map, cpu as u32 + 1)).len();
+        let expected = if cpus > 1 { way } else { PASS };
+        assert_eq!(run(&loaded), expected, "{name}");
+    }
+}
+
+/// A callback that updates the map meets elements again that it has met before.
+#[test]
+fn updates_on_the_way_are_followed() {
+    let Some(kernel) = kernel() else { return };
+    let object = object(&path("../slowpath/tests/objects/seams.bpf.o"));
+    let rounds = |first: u32| {
+        let loaded = load(&kernel, &object, "updated_on_the_way");
+        put(&loaded, "table", first);
+        run(&loaded);
+        let table = loaded.map("table").expect("is there");
+        table.keys().expect("reads").len()
+    };
+    // With one element before, there is one more for each round.
+    let most = (0..32).map(rounds).max();
+    assert!(most > Some(2), "{most:?}");
+}

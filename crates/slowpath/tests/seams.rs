@@ -1,0 +1,80 @@
+//! Programs in which two features meet: `objects/seams.bpf.c` has some whose slow way depends on
+//! it. `crates/kernel/tests/seams.rs` runs them in the kernel.
+
+mod common;
+
+use serde_json::Value;
+use slowpath::{Options, Request};
+use slowpath_bpf::Object;
+
+/// Accesses of memory on the slow ways.
+const SLOW: u64 = 40;
+
+/// The programs, in the order of the object, and whether their slow way can be taken; `None` for one
+/// of which that cannot be said.
+const PROGRAMS: [(&str, Option<bool>); 15] = [
+    ("old_pointer_returned", Some(true)),
+    ("key_of_the_outer_round", Some(true)),
+    ("too_many_rounds_inline", Some(true)),
+    ("no_negative_error_inline", Some(false)),
+    ("too_many_rounds_called", Some(true)),
+    ("rounds_of_64_bits_inline", Some(true)),
+    ("rounds_of_32_bits_called", Some(true)),
+    ("two_in_apart", Some(true)),
+    ("two_in_common", Some(false)),
+    ("larger_inner_map", Some(true)),
+    ("updated_on_the_way", None),
+    ("overwritten_on_the_way", Some(false)),
+    ("left_by_another_function", Some(true)),
+    ("key_left_by_another_function", Some(true)),
+    ("kept_by_the_function", Some(false)),
+];
+
+fn data() -> Vec<u8> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/objects/seams.bpf.o");
+    std::fs::read(path).expect("the object is there")
+}
+
+fn bound(program: usize) -> Value {
+    let metric = Some("memory-accesses".into());
+    let options =
+        Options { target: "ebpf".into(), metric, paths: Some(1), mtu: 1500, ..Options::default() };
+    let (file, data) = ("seams.bpf.o".into(), data());
+    common::run(Request { file, data, program, options, ..Request::default() }).0
+}
+
+#[test]
+fn slow_ways_are_found_where_features_meet() {
+    let programs = Object::parse(&data()).expect("is an object").programs;
+    assert_eq!(programs.len(), PROGRAMS.len());
+    let mut wrong = Vec::new();
+    for (number, (name, possible)) in PROGRAMS.into_iter().enumerate() {
+        assert_eq!(programs[number].name, name);
+        let result = bound(number);
+        let accesses = result["guarantee"]["counts"]["memory accesses"].as_u64();
+        if accesses.map(|count| count >= SLOW) != possible {
+            wrong.push(format!("{name}: {accesses:?}, {possible:?}, {}", result["error"]));
+        }
+        assert_ne!(result["guarantee"]["verdict"], "bound", "{name}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// How often a callback is called that moves the elements it goes through is not bounded.
+#[test]
+fn maps_that_change_on_the_way_are_refused() {
+    let number = PROGRAMS.iter().position(|(name, _)| *name == "updated_on_the_way");
+    let result = bound(number.expect("it is there"));
+    let error = result["error"].to_string();
+    assert!(error.contains("bpf_for_each_map_elem") && error.contains("map table"), "{error}");
+    assert!(error.contains("seams.bpf.c"), "{error}");
+}
+
+/// A witness says what the function found on its stack.
+#[test]
+fn bytes_that_nobody_wrote_are_named() {
+    let number = PROGRAMS.iter().position(|(name, _)| *name == "left_by_another_function");
+    let result = bound(number.expect("it is there"));
+    let unknowns = result["paths"][0]["witness"]["unknowns"].to_string();
+    assert!(unknowns.contains("bytes at r10-8"), "{unknowns}");
+}
