@@ -1,11 +1,10 @@
 //! Programs in which two features meet: `objects/seams.bpf.c` has some whose slow way depends on
 //! it. `crates/kernel/tests/seams.rs` runs them in the kernel.
 
-mod common;
-
 use serde_json::Value;
-use slowpath::{Options, Request};
+use slowpath::{Analysis, Event, Options, Request, Step};
 use slowpath_bpf::Object;
+use std::time::Duration;
 
 /// Accesses of memory on the slow ways.
 const SLOW: u64 = 40;
@@ -40,7 +39,16 @@ fn bound(program: usize) -> Value {
     let options =
         Options { target: "ebpf".into(), metric, paths: Some(1), mtu: 1500, ..Options::default() };
     let (file, data) = ("seams.bpf.o".into(), data());
-    common::run(Request { file, data, program, options, ..Request::default() }).0
+    let analysis = Analysis::start(Request { file, data, program, options, ..Request::default() });
+    loop {
+        match analysis.next(Duration::from_secs(60)) {
+            Step::Event(Event::Result(report)) => {
+                return serde_json::from_str(&report.json).expect("the result is JSON");
+            }
+            Step::Event(_) => {}
+            Step::Pending | Step::Finished => panic!("no result"),
+        }
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ const fn row(
 pub(super) const GUARANTEES: &[Guarantee] = &[
     row("map_lookup_elem", "array, percpu_array", "the value of the index", "null exactly for indices from max_entries on", "none"),
     row("map_lookup_elem", "hash, percpu_hash, devmap_hash", "the value of the key", "null exactly if the key is absent; never more keys exist than max_entries", "none"),
-    row("map_lookup_elem", "lru_hash, lru_percpu_hash", "the value of the key", "null if the key is absent, or was evicted by an update of the same run; never more keys exist than max_entries", "none"),
+    row("map_lookup_elem", "lru_hash, lru_percpu_hash", "the value of the key", "null if the key is absent, or was evicted by an update of the same run; never more keys exist than max_entries, but with BPF_F_NO_COMMON_LRU", "none"),
     row("map_lookup_elem", "lpm_trie", "the value of the longest entry that is a prefix of the key and no longer", "null exactly if there is none, or for a key longer than the map's; look-ups in one trie agree with each other: of a run each with the 8 before it, or with all where there are no more than 8 places, none of which is come to twice; of prefixes up to 32 bytes", "none"),
     row("map_lookup_elem", "array_of_maps, hash_of_maps", "the map in the slot", "null exactly if it is empty", "none"),
     row("map_lookup_elem", "devmap, cpumap, xskmap", "the entry of the index", "null exactly if it is empty or out of range", "none"),
@@ -46,7 +46,7 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
     row("map_pop_elem", "queue, stack", "0", "ENOENT exactly if there is no element", "the oldest element (queue) or the newest (stack) is copied and goes; with ENOENT the value is cleared"),
     row("map_peek_elem", "queue, stack", "0", "ENOENT exactly if there is no element", "as map_pop_elem, and the element stays"),
     row("for_each_map_elem", "array, percpu_array", "one round for each index, up to the callback's first other result than 0", "EINVAL for flags", "the callback's"),
-    row("for_each_map_elem", "hash, percpu_hash, lru_hash, lru_percpu_hash", "one round for each element that is there, in any order", "EINVAL for flags", "the callback's"),
+    row("for_each_map_elem", "hash, percpu_hash, lru_hash, lru_percpu_hash", "one round for each element that is there, in any order", "EINVAL for flags", "the callback's; one that updates the map is refused: how often it is called has no limit"),
     row("redirect_map", "devmap, cpumap, xskmap, devmap_hash", "XDP_REDIRECT", "the action in the flags if there is no such entry, XDP_ABORTED for unknown flags", "none"),
     row("tail_call", "prog_array", "does not return", "goes on behind an empty slot, an index out of range, or 33 tail calls", "the program in the slot runs"),
     row("ringbuf_reserve", "ringbuf", "a record of any content", "null with flags, and always for more bytes than the ring has; possible for others, as the reader decides", "none"),

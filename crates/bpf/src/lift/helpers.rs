@@ -114,7 +114,7 @@ pub(super) const HELPERS: &[Helper] = &[
     refused(171, "timers run outside of the packet's path"),
     refused(172, "timers run outside of the packet's path"),
     plain(177, output::printed, "any length, or -EINVAL, -EBUSY, -ENOSPC"),
-    Helper { number: 181, lift: Lift::Loop, note: "exact" },
+    Helper { number: 181, lift: Lift::Loop, note: "exact, as the instructions that the verifier puts in its place where the flags are the constant zero: of more than 8,388,608 rounds, looked at with 64 bits, the error is the number 4294967289" },
     plain(188, packet::length, "exact, for packets in one piece"),
     plain(189, packet::load_bytes, "exact, for sizes that are constant or bounded by a buffer of at most 256 bytes"),
     plain(190, packet::store_bytes, "exact, for sizes that are constant or bounded by a buffer of at most 256 bytes"),
@@ -259,7 +259,9 @@ impl Lifter<'_> {
                 id.and_then(|id| unit.kfuncs.get(id)).cloned().unwrap_or_default()
             }
             Some(crate::insn::Insn::MayGoto { .. }) => "may_goto".to_owned(),
-            Some(crate::insn::Insn::Call(crate::insn::Call::Subprogram { .. })) => "call".to_owned(),
+            Some(crate::insn::Insn::Call(crate::insn::Call::Subprogram { .. })) => {
+                "call".to_owned()
+            }
             _ => String::new(),
         }
     }

@@ -78,7 +78,8 @@ impl Lifter<'_> {
             }
             Known::Frame { depth, offset: None } => self.note_bytes(depth, all()),
             Known::Nothing => {
-                (0..=self.frames.get(self.at.frame).depth).for_each(|at| self.note_bytes(at, all()));
+                (0..=self.frames.get(self.at.frame).depth)
+                    .for_each(|at| self.note_bytes(at, all()));
             }
             _ => {}
         }
@@ -127,12 +128,8 @@ impl Lifter<'_> {
             _ => None,
         };
         match (number, register) {
-            (MAP_LOOKUP | MAP_UPDATE | MAP_DELETE, 2) => {
-                map().map(|map| map.key_size.into())
-            }
-            (MAP_UPDATE, 3) | (MAP_PUSH, 2) => {
-                map().map(|map| map.value_size.into())
-            }
+            (MAP_LOOKUP | MAP_UPDATE | MAP_DELETE, 2) => map().map(|map| map.key_size.into()),
+            (MAP_UPDATE, 3) | (MAP_PUSH, 2) => map().map(|map| map.value_size.into()),
             // They write there.
             (MAP_POP | MAP_PEEK, 2) | (XDP_LOAD_BYTES, 3) => Some(0),
             // The callback reads.
