@@ -29,7 +29,8 @@ impl Twin {
         }
         self.commit_queues(run);
         for (layout, number, theirs) in adopted {
-            if let Some(present) = layout.present {
+            // Of a trie, these are the numbers of places; whether a key finds one is known.
+            if let Some(present) = layout.present.filter(|_| layout.identity.is_none()) {
                 self.environment.memory.insert((present, number), theirs.is_some().into());
             }
             let start = number << layout.element_bits;
