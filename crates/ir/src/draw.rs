@@ -1,4 +1,4 @@
-//! What a program draws: values that neither the packet nor memory determines, and how reports name
+//! What a program draws: values that nothing in the program computes, and how reports name
 //! them. Meaning and cost of a program depend on none of it.
 
 use crate::{DrawId, InputId};
@@ -13,6 +13,9 @@ pub struct Draw {
     pub result: String,
     /// How people write the value.
     pub reading: Reading,
+    /// Whether what the program gives determines it, but the front end does not compute it: no run
+    /// needs to have a value that is drawn, so that a path which depends on it relies on that.
+    pub computed: bool,
 }
 
 /// How people write a value that was drawn.

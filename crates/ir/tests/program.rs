@@ -106,6 +106,7 @@ fn equal_draws_are_one() {
         call: "clock".into(),
         result: result.into(),
         reading: Reading::Number,
+        computed: false,
     };
     let mut draws = Draws::default();
     let ids = ["a", "b", "a"].map(|result| draws.id(draw(result)));

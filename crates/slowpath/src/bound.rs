@@ -6,7 +6,7 @@ use crate::frontend::{self, Lifted};
 use crate::loops;
 use crate::options::Request;
 use crate::report::{self, Measure};
-use crate::result::{Bound, Detail, ProgramResult, Stats};
+use crate::result::{Bound, Detail, ProgramResult, Stats, Unknown};
 use crate::so_far::SoFar;
 use crate::stages;
 use crate::witness::Witness;
@@ -14,6 +14,7 @@ use slowpath_search::{Event as Found, Search, SearchError, unroll};
 use slowpath_smt::{BitSolver, Solver};
 use slowpath_stop::Reason;
 use slowpath_target::{Assumption, CostModel, Slowness, Target, TargetError, TargetKind};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Instant;
@@ -257,7 +258,8 @@ impl Job<'_> {
                     let shown = witness.result(&unrolled.machine, lifted.layout.as_ref());
                     let relies_on =
                         relied.iter().map(|on| lifted.program.reliances[on.index()].clone());
-                    let relies_on: Vec<String> = relies_on.collect();
+                    let relies_on: Vec<String> =
+                        relies_on.chain(uncomputed(&shown.unknowns)).collect();
                     if result.paths.is_empty() {
                         result.assumptions.extend(relies_on.iter().cloned());
                     }
@@ -365,4 +367,13 @@ impl Job<'_> {
             _ => reason.to_string(),
         }
     }
+}
+
+/// What a path relies on that depends on results which the model does not compute, each call once.
+fn uncomputed(unknowns: &[Unknown]) -> impl Iterator<Item = String> {
+    let calls: BTreeSet<(u32, &str)> =
+        unknowns.iter().filter(|u| u.computed).map(|u| (u.instruction, u.call.as_str())).collect();
+    let sentence =
+        |(insn, call)| format!("{call} at instruction {insn} yields what the witness says");
+    calls.into_iter().map(sentence).collect::<Vec<_>>().into_iter()
 }

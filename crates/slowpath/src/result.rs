@@ -192,6 +192,9 @@ pub(crate) struct Unknown {
     pub value: u64,
     /// The value as people write it: an error by name, a time in nanoseconds.
     pub meaning: String,
+    /// See [`slowpath_ir::Draw`].
+    #[serde(skip)]
+    pub computed: bool,
 }
 
 /// Effort.

@@ -18,6 +18,8 @@ pub(super) struct Emitter {
     insn: u32,
     /// What yields the values that the current instruction draws.
     call: String,
+    /// Whether what is drawn follows from the program's memory, but is not computed; see [`Draw`].
+    pub computed: bool,
     /// Temporaries by width, and how many the current block uses.
     temporaries: BTreeMap<u8, (Vec<Reg>, usize)>,
 }
@@ -43,6 +45,7 @@ impl Emitter {
     pub fn begin_insn(&mut self, number: usize, call: String) {
         self.insn = InsnIdx::from(number).0;
         self.call = call;
+        self.computed = false;
     }
 
     /// The operations since the block began.
@@ -115,7 +118,8 @@ impl Emitter {
         (min, max): (u64, u64),
     ) -> Operand {
         let (call, result) = (self.call.clone(), result.to_owned());
-        let draw = self.draws.id(Draw { call, result, reading });
+        let computed = self.computed;
+        let draw = self.draws.id(Draw { call, result, reading, computed });
         self.unknown(draw, width, min, max)
     }
 

@@ -74,7 +74,12 @@ pub fn program(body: impl FnOnce(&mut BlockBuilder<'_>)) -> Program {
         blocks: vec![Block { first: insn, insns: vec![insn], ops, costs: Vec::new(), terminator }],
         entry: BlockId(0),
         packet_length: None,
-        draws: vec![Draw { call: "test".into(), result: "value".into(), reading: Reading::Number }],
+        draws: vec![Draw {
+            call: "test".into(),
+            result: "value".into(),
+            reading: Reading::Number,
+            computed: false,
+        }],
         assumptions: Vec::new(),
         reliances: Vec::new(),
     };

@@ -41,7 +41,12 @@ pub fn program(edges: &[&[u32]]) -> Program {
         blocks: edges.iter().enumerate().map(block).collect(),
         entry: BlockId(0),
         packet_length: None,
-        draws: vec![Draw { call: "test".into(), result: "value".into(), reading: Reading::Number }],
+        draws: vec![Draw {
+            call: "test".into(),
+            result: "value".into(),
+            reading: Reading::Number,
+            computed: false,
+        }],
         assumptions: Vec::new(),
         reliances: Vec::new(),
     }

@@ -66,7 +66,8 @@ impl Machine {
     /// Any value of 32 bits, anew each time: a result of what is called so.
     pub(super) fn any_word(&mut self, call: &str, result: &str) -> Value {
         let (call, result) = (call.to_owned(), result.to_owned());
-        let draw = self.emit.draws.id(Draw { call, result, reading: Reading::Number });
+        let draw =
+            self.emit.draws.id(Draw { call, result, reading: Reading::Number, computed: false });
         self.emit.unknown(draw, 32, 0, u32::MAX.into())
     }
 }

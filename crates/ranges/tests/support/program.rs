@@ -29,6 +29,7 @@ impl Builder {
                     call: "test".into(),
                     result: "value".into(),
                     reading: Reading::Number,
+                    computed: false,
                 }],
                 assumptions: Vec::new(),
                 reliances: Vec::new(),

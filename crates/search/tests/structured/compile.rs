@@ -115,7 +115,12 @@ pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
         blocks: blocks.into_iter().map(|block| block.expect("every block is written")).collect(),
         entry: BlockId(0),
         packet_length: shape.has_length.then_some(InputId(1)),
-        draws: vec![Draw { call: "test".into(), result: "value".into(), reading: Reading::Number }],
+        draws: vec![Draw {
+            call: "test".into(),
+            result: "value".into(),
+            reading: Reading::Number,
+            computed: false,
+        }],
         assumptions: Vec::new(),
         reliances: Vec::new(),
     };

@@ -89,6 +89,7 @@ pub(super) fn unknowns(
                 result: drawn.draw.result.clone(),
                 value,
                 meaning: meaning(drawn.draw.reading, value, drawn.width),
+                computed: drawn.draw.computed,
             });
         }
     }

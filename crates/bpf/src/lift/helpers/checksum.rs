@@ -42,6 +42,7 @@ impl Size {
 pub(super) fn diff(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let (Some(from_size), Some(to_size)) = (size(lifter, 1, 2), size(lifter, 3, 4)) else {
+        lifter.machine.emit.computed = true;
         let sum = lifter.machine.emit.draw(RETURNED, Reading::Number, 64, 0xffff);
         lifter.result(sum, Known::NoStack);
         return Ok(());

@@ -59,7 +59,10 @@ pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
 /// text, or an error for a format that does not fit its arguments or for lack of buffers.
 pub(super) fn printed(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     lifter.call_cost(at, None);
+    // It follows from the arguments.
+    lifter.machine.emit.computed = true;
     let length = lifter.machine.emit.draw(NUMBER, Reading::Number, 64, INT_MAX);
+    lifter.machine.emit.computed = false;
     let result = lifter.number_or_error(length, &[0, -EINVAL, -EBUSY, -ENOSPC]);
     lifter.result(result, Known::NoStack);
     Ok(())
@@ -73,14 +76,17 @@ pub(super) fn snprintf(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> 
         Known::Const(0) => None,
         _ => Some(lifter.constant_size(2)?),
     };
-    let length = lifter.machine.emit.draw_between(NUMBER, Reading::Number, 64, (1, INT_MAX));
     let error = lifter.error_of(&[0, -EINVAL, -EBUSY, -ENOSPC]);
     let fine = lifter.machine.emit.eq(error, word(0));
+    // The text follows from the arguments.
+    lifter.machine.emit.computed = true;
+    let length = lifter.machine.emit.draw_between(NUMBER, Reading::Number, 64, (1, INT_MAX));
     if let Some(bytes) = buffer {
         let (buffer, known) = (lifter.machine.value(1), lifter.state.regs[1]);
         lifter.havoc_if(fine, buffer, bytes, "str");
         lifter.state.clobber(known);
     }
+    lifter.machine.emit.computed = false;
     let result = lifter.machine.emit.select(fine, length, error);
     lifter.result(result, Known::NoStack);
     Ok(())
