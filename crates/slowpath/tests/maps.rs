@@ -64,7 +64,8 @@ const ELEMENTS: [(&str, bool); 36] = [
 ];
 
 /// The same of `tries.bpf.c`.
-const TRIES: [(&str, bool); 5] = [
+const TRIES: [(&str, bool); 6] = [
+    ("only_too_long_a_prefix", false),
     ("two_prefixes_in_one", false),
     ("one_prefix_for_two", true),
     ("host_missed_in_the_only_network", false),

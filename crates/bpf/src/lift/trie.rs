@@ -73,10 +73,16 @@ impl Lifter<'_> {
             place = emit.select(matches, Operand::constant(32, index as u64), place);
             found = emit.or(found, matches);
         }
-        // Longer than any key has bits.
+        let fine = self.prefix_fits(map, key);
+        Some((place, self.machine.emit.and(found, fine)))
+    }
+
+    /// Whether the key at an address is no longer than it has bits: with any other, nothing is found.
+    pub(super) fn prefix_fits(&mut self, map: &MapUse, key: Operand) -> Operand {
         let bits = 8 * (map.def.key_size as usize).saturating_sub(PREFIX_BYTES);
+        let emit = &mut self.machine.emit;
+        let wanted = emit.load(key, PREFIX_BYTES as u8);
         let strange = emit.ult(Operand::constant(32, bits as u64), wanted);
-        let fine = emit.not(strange);
-        Some((place, emit.and(found, fine)))
+        emit.not(strange)
     }
 }

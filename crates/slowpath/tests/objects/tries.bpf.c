@@ -76,6 +76,15 @@ int host_missed_in_the_only_network(struct xdp_md *ctx)
 	return slow(ctx);
 }
 
+/* The only look-up of its program. */
+SEC("xdp")
+int only_too_long_a_prefix(struct xdp_md *ctx)
+{
+	if (!find(&one, 33, HOST))
+		return XDP_PASS;
+	return slow(ctx);
+}
+
 SEC("xdp")
 int two_prefixes_in_two(struct xdp_md *ctx)
 {

@@ -69,7 +69,11 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
         Some(found) => found,
         None => {
             let element = lifter.element(&map, key);
-            let exists = lifter.exists(&map, element);
+            let mut exists = lifter.exists(&map, element);
+            if map.class == Class::Trie {
+                let fine = lifter.prefix_fits(&map, key);
+                exists = lifter.machine.emit.and(exists, fine);
+            }
             (lifter.place(&map, element), exists)
         }
     };
