@@ -8,7 +8,6 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import is_terminal, note, tell
@@ -21,8 +20,8 @@ _LONG = 10.0
 """Seconds after which people want to know what is going on."""
 
 
-class Watcher(Protocol):
-    """Sees how far the analysis of one program is."""
+class Watcher:
+    """Sees how far the analysis of one program is; this one looks away."""
 
     def look(self, run: Run) -> None:
         """Is called ten times a second."""
@@ -35,7 +34,7 @@ Watching = Callable[[str, str, float | None], Watcher]
 """Makes a watcher of a program's analysis: its label, the metric, how many seconds it has."""
 
 
-class Watch:
+class Watch(Watcher):
     """What is shown while one program is analysed; `look` is to be called ten times a second."""
 
     def __init__(self, subject: str, metric: str, seconds: float | None) -> None:

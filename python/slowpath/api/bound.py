@@ -13,6 +13,7 @@ from slowpath.analysis.options import (
     read_accept,
     read_requirement,
 )
+from slowpath.analysis.progress import Watcher
 from slowpath.analysis.selection import Selection
 from slowpath.analysis.session import Session
 from slowpath.api.results import Program, Results
@@ -109,7 +110,7 @@ def bound(  # noqa: PLR0913 - one for each option of the command
         return Results([Program(each, requirement, accept=accept) for each in analyses])
 
 
-class _Told:
+class _Told(Watcher):
     """Tells whoever wants to know how far an analysis is."""
 
     def __init__(self, label: str, progress: OnProgress | None) -> None:
@@ -120,9 +121,6 @@ class _Told:
         """As `Watcher` has it."""
         if self._progress is not None:
             self._progress(self._label, run.news)
-
-    def close(self) -> None:
-        """As `Watcher` has it."""
 
 
 def _words(given: str | Sequence[str]) -> tuple[str, ...]:

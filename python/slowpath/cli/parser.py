@@ -13,6 +13,9 @@ from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import out_lines, tell
 
+# Argparse asks for translations of its own texts, of which there are none; to look for them takes
+# gettext a millisecond in every run, and a catalogue of somebody else's would be taken.
+vars(argparse)["_"] = lambda text: text
 GENERAL = "General"
 _TAKES_OPTIONS = "--cflags"
 """The option whose value is options of another program."""
