@@ -19,7 +19,6 @@ from support import ROOT, make_bound, make_result, slowpath
 
 LISTING = "examples/two_protocols.asm"
 OBJECT = "examples/count_min.1.bpf.o"
-FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device on this system")
 
 CASES = {
     "fine": (["bound", LISTING], 0),
@@ -79,7 +78,6 @@ def unread(number: int) -> Callable[[], None]:
 ERRORS_LOST = {"closed": closed(2), "full": full(2), "unread": unread(2)}
 
 
-@FULL
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("errors", ERRORS_LOST)
 def test_errors_that_nobody_can_read_change_no_exit_code(case: str, errors: str) -> None:
@@ -111,7 +109,6 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
     yield from ((*command, "--format", form) for form in forms[0]) if forms else [command]
 
 
-@FULL
 @pytest.mark.parametrize(
     "words", [*every_command(), ("--version",), ("--help",), ("bound", "--help")], ids=" ".join
 )
@@ -128,7 +125,6 @@ def test_closed_output() -> None:
         assert run.stderr == "error: standard output: cannot be written: bad file descriptor\n"
 
 
-@FULL
 def test_output_and_errors_that_cannot_be_written() -> None:
     for prepare in (closed(1, 2), lambda: (full(1)(), full(2)())[0], closed(0, 1, 2)):
         assert run_on(["bound", LISTING], prepare).returncode == 3
@@ -158,7 +154,6 @@ def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
     assert packets.read_bytes() == lost
 
 
-@FULL
 def test_files_that_cannot_be_written() -> None:
     for words in (["bound", LISTING, "--pcap"], ["compile", OBJECT, "-o"]):
         run = run_on([*words, "/dev/full"], lambda: None)
@@ -167,7 +162,6 @@ def test_files_that_cannot_be_written() -> None:
         assert run_on([*words, "/dev/full"], closed(2)).returncode == 3
 
 
-@FULL
 def test_a_gate_of_diff_without_errors(tmp_path: Path) -> None:
     for name, rate in (("old", 2e9), ("new", 1e9)):
         result = make_result(guarantee=make_bound(bitrate_bps=rate))

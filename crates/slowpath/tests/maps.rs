@@ -1,11 +1,12 @@
 //! What helpers for maps can do: `objects/maps.bpf.c`, `objects/elements.bpf.c` and
 //! `objects/tries.bpf.c` have programs whose slow way depends on it. `crates/kernel/tests/elements.rs` runs the latter in the kernel.
 
+mod common;
+
+use common::{accesses, object, of_object};
 use serde_json::Value;
-use slowpath::{Analysis, Event, Options, Request, Step};
+use slowpath::Options;
 use slowpath_bpf::Object;
-use std::path::PathBuf;
-use std::time::Duration;
 
 /// Accesses of memory on the slow ways.
 const SLOW: u64 = 40;
@@ -108,41 +109,13 @@ const CONSISTENT: [(&str, bool, bool); 31] = [
     ("unknown_query", false, false),
 ];
 
-/// The result of an analysis.
-fn analysed(request: Request) -> Value {
-    let analysis = Analysis::start(request);
-    loop {
-        match analysis.next(Duration::from_secs(60)) {
-            Step::Event(Event::Result(report)) => {
-                return serde_json::from_str(&report.json).expect("the result is JSON");
-            }
-            Step::Event(_) => {}
-            Step::Pending | Step::Finished => panic!("the analysis ended without a result"),
-        }
-    }
-}
-
-fn object(file: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects").join(file);
-    std::fs::read(path).expect("the object is there")
-}
-
 fn bound(program: usize) -> Value {
     of_content("maps.bpf.o", program, None)
 }
 
 /// The bound of a program of an object, under content of maps.
 fn of_content(file: &str, program: usize, maps: Option<String>) -> Value {
-    let data = object(file);
-    let options = Options {
-        target: "ebpf".into(),
-        metric: Some("memory-accesses".into()),
-        paths: Some(1),
-        mtu: 1500,
-        maps,
-        ..Options::default()
-    };
-    analysed(Request { file: file.into(), data, program, options, ..Request::default() })
+    of_object(file, program, Options { maps, ..accesses() })
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! No run of an example costs more than what is guaranteed.
 
+mod common;
 #[path = "never_more/environment.rs"]
 mod environment;
 #[path = "never_more/fuzz.rs"]
@@ -9,11 +10,10 @@ mod random;
 
 use fuzz::Fuzzer;
 use serde_json::Value;
-use slowpath::{Analysis, Event, Options, Request, Step};
+use slowpath::{Options, Request};
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::{LiftOptions, Lifted, lift};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Packets tried for each example.
 const STEPS: u64 = 1_000;
@@ -31,20 +31,6 @@ fn examples() -> Vec<(String, Vec<u8>)> {
     objects.iter().map(read).collect()
 }
 
-/// The result of an analysis.
-fn analysed(request: Request) -> Value {
-    let analysis = Analysis::start(request);
-    loop {
-        match analysis.next(Duration::from_secs(60)) {
-            Step::Event(Event::Result(report)) => {
-                return serde_json::from_str(&report.json).expect("the result is JSON");
-            }
-            Step::Event(_) => {}
-            Step::Pending | Step::Finished => panic!("the analysis ended without a result"),
-        }
-    }
-}
-
 /// The count that is guaranteed, and a witness of the path that sets it.
 fn guaranteed(name: &str, data: &[u8], metric: &str) -> (u64, Value) {
     let options = Options {
@@ -56,7 +42,7 @@ fn guaranteed(name: &str, data: &[u8], metric: &str) -> (u64, Value) {
         ..Options::default()
     };
     let (file, data) = (name.to_owned(), data.to_vec());
-    let result = analysed(Request { file, data, options, ..Request::default() });
+    let (result, _) = common::run(Request { file, data, options, ..Request::default() });
     assert_eq!(result["error"], Value::Null, "{name}");
     let count = &result["guarantee"]["counts"][metric.replace('-', " ")];
     (count.as_u64().expect("a count"), result["paths"][0]["witness"].clone())

@@ -1,10 +1,10 @@
 //! What becomes of a packet's bytes when its ends move, and what the kernel answers:
 //! `objects/packet.bpf.c` has programs whose slow way depends on it.
 
+mod common;
+
+use common::{accesses, of_object};
 use serde_json::Value;
-use slowpath::{Analysis, Event, Options, Request, Step};
-use std::path::PathBuf;
-use std::time::Duration;
 
 /// Accesses of memory on the slow ways.
 const SLOW: u64 = 40;
@@ -44,31 +44,8 @@ const PROGRAMS: [(&str, bool); 31] = [
     ("never_without_any_room", false),
 ];
 
-/// The result of an analysis.
-fn analysed(request: Request) -> Value {
-    let analysis = Analysis::start(request);
-    loop {
-        match analysis.next(Duration::from_secs(60)) {
-            Step::Event(Event::Result(report)) => {
-                return serde_json::from_str(&report.json).expect("the result is JSON");
-            }
-            Step::Event(_) => {}
-            Step::Pending | Step::Finished => panic!("the analysis ended without a result"),
-        }
-    }
-}
-
 fn bound(program: usize) -> Value {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects/packet.bpf.o");
-    let data = std::fs::read(path).expect("the object is there");
-    let options = Options {
-        target: "ebpf".into(),
-        metric: Some("memory-accesses".into()),
-        paths: Some(1),
-        mtu: 1500,
-        ..Options::default()
-    };
-    analysed(Request { file: "packet.bpf.o".into(), data, program, options, ..Request::default() })
+    of_object("packet.bpf.o", program, accesses())
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Programs in which two features meet: `objects/seams.bpf.c` has some whose slow way depends on
 //! it. `crates/kernel/tests/seams.rs` runs them in the kernel.
 
+mod common;
+
+use common::{accesses, object, of_object};
 use serde_json::Value;
-use slowpath::{Analysis, Event, Options, Request, Step};
 use slowpath_bpf::Object;
-use std::time::Duration;
 
 /// Accesses of memory on the slow ways.
 const SLOW: u64 = 40;
@@ -29,31 +30,13 @@ const PROGRAMS: [(&str, Option<bool>); 15] = [
     ("kept_by_the_function", Some(false)),
 ];
 
-fn data() -> Vec<u8> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/objects/seams.bpf.o");
-    std::fs::read(path).expect("the object is there")
-}
-
 fn bound(program: usize) -> Value {
-    let metric = Some("memory-accesses".into());
-    let options =
-        Options { target: "ebpf".into(), metric, paths: Some(1), mtu: 1500, ..Options::default() };
-    let (file, data) = ("seams.bpf.o".into(), data());
-    let analysis = Analysis::start(Request { file, data, program, options, ..Request::default() });
-    loop {
-        match analysis.next(Duration::from_secs(60)) {
-            Step::Event(Event::Result(report)) => {
-                return serde_json::from_str(&report.json).expect("the result is JSON");
-            }
-            Step::Event(_) => {}
-            Step::Pending | Step::Finished => panic!("no result"),
-        }
-    }
+    of_object("seams.bpf.o", program, accesses())
 }
 
 #[test]
 fn slow_ways_are_found_where_features_meet() {
-    let programs = Object::parse(&data()).expect("is an object").programs;
+    let programs = Object::parse(&object("seams.bpf.o")).expect("is an object").programs;
     assert_eq!(programs.len(), PROGRAMS.len());
     let mut wrong = Vec::new();
     for (number, (name, possible)) in PROGRAMS.into_iter().enumerate() {

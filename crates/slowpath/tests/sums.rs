@@ -1,36 +1,16 @@
 //! Results of calls that follow from what a program has in memory, but that the model does not
 //! compute: a path that depends on one relies on it. Programs: `objects/sums.bpf.c`.
 
+mod common;
+
+use common::{accesses, of_object};
 use serde_json::Value;
-use slowpath::{Analysis, Event, Options, Request, Step};
-use std::path::PathBuf;
-use std::time::Duration;
 
 /// Accesses of memory on the slow ways.
 const SLOW: u64 = 40;
 
 fn bound(program: usize) -> Value {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects/sums.bpf.o");
-    let data = std::fs::read(path).expect("the object is there");
-    let options = Options {
-        target: "ebpf".into(),
-        metric: Some("memory-accesses".into()),
-        paths: Some(1),
-        mtu: 1500,
-        ..Options::default()
-    };
-    let request =
-        Request { file: "sums.bpf.o".into(), data, program, options, ..Request::default() };
-    let analysis = Analysis::start(request);
-    loop {
-        match analysis.next(Duration::from_secs(60)) {
-            Step::Event(Event::Result(report)) => {
-                return serde_json::from_str(&report.json).expect("the result is JSON");
-            }
-            Step::Event(_) => {}
-            Step::Pending | Step::Finished => panic!("the analysis ended without a result"),
-        }
-    }
+    of_object("sums.bpf.o", program, accesses())
 }
 
 /// The programs, and what their slow way relies on.

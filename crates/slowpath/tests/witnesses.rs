@@ -1,10 +1,11 @@
 //! What witnesses say of values that neither packet nor maps determine: `objects/witnesses.bpf.c` has
 //! programs whose slow way needs one of them.
 
+mod common;
+
+use common::{accesses, of_object};
 use serde_json::Value;
-use slowpath::{Analysis, Event, Options, Request, Step};
-use std::path::PathBuf;
-use std::time::Duration;
+use slowpath::Options;
 
 /// The programs, in the order of the object.
 const PROGRAMS: [&str; 7] = [
@@ -20,22 +21,7 @@ const PROGRAMS: [&str; 7] = [
 /// The result of a program.
 fn analysed(name: &str, paths: Option<u64>) -> Value {
     let program = PROGRAMS.iter().position(|program| *program == name).expect("a program");
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects/witnesses.bpf.o");
-    let data = std::fs::read(path).expect("the object is there");
-    let metric = Some("memory-accesses".into());
-    let options = Options { target: "ebpf".into(), metric, paths, mtu: 1500, ..Options::default() };
-    let file = "witnesses.bpf.o".into();
-    let request = Request { file, data, program, options, ..Request::default() };
-    let analysis = Analysis::start(request);
-    let result: Value = loop {
-        match analysis.next(Duration::from_secs(60)) {
-            Step::Event(Event::Result(report)) => {
-                break serde_json::from_str(&report.json).expect("the result is JSON");
-            }
-            Step::Event(_) => {}
-            Step::Pending | Step::Finished => panic!("{name}: no result"),
-        }
-    };
+    let result = of_object("witnesses.bpf.o", program, Options { paths, ..accesses() });
     assert_eq!(result["error"], Value::Null, "{name}");
     assert_eq!(result["program"], name);
     assert!(result["guarantee"]["counts"]["memory accesses"].as_u64() >= Some(40), "{name}");

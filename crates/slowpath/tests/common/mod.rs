@@ -1,12 +1,32 @@
-//! Running an analysis to its end.
+//! Running an analysis to its end. No test needs all of it.
+#![allow(dead_code)]
 
 use serde_json::Value;
 use slowpath::{Analysis, Event, Options, Request, Step};
+use std::path::Path;
 use std::time::Duration;
 
 /// The options that the command line has by default.
 pub fn options() -> Options {
     Options { target: "agilio-cx-2x40".into(), paths: Some(1), mtu: 1500, ..Options::default() }
+}
+
+/// Options that count the accesses of memory on the slowest path.
+pub fn accesses() -> Options {
+    let metric = Some("memory-accesses".into());
+    Options { target: "ebpf".into(), metric, ..options() }
+}
+
+/// An object of the folder `objects`.
+pub fn object(file: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/objects").join(file);
+    std::fs::read(path).expect("the object is there")
+}
+
+/// The result of a program of such an object.
+pub fn of_object(file: &str, program: usize, options: Options) -> Value {
+    let (file, data) = (file.to_owned(), object(file));
+    run(Request { file, data, program, options, ..Request::default() }).0
 }
 
 /// The result of analysing a listing, and the bounds on the way.
