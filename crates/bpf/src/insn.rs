@@ -13,7 +13,7 @@ mod code;
 mod decode;
 mod encode;
 mod fields;
-mod helpers;
+pub mod helper;
 mod print;
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,7 @@ mod tests;
 pub use decode::{DecodeError, decode};
 pub use encode::encode;
 pub use fields::{AluOp, AtomicOp, Condition, Register, Size, Source, SwapKind, Width};
-pub use helpers::{TAIL_CALL, helper_name};
+pub use helper::helper_name;
 pub use print::{Names, NoNames};
 
 /// Number of the helper that stands for an instruction that could not be resolved. No kernel has

@@ -13,6 +13,7 @@ mod packet;
 mod stack;
 mod straddle;
 
+use slowpath_bpf::insn::helper::{XDP_ADJUST_HEAD, XDP_ADJUST_TAIL};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Size, Source, Width};
 
 use crate::Features;
@@ -189,8 +190,8 @@ impl<'a> Emitter<'a> {
             }
             Stmt::Read { size, to, from, at } => self.read(size, to, (from, at)),
             Stmt::Add { width, to, at, value } => self.add(width, (to, at), value),
-            Stmt::AdjustHead { delta, check } => self.adjust(call::ADJUST_HEAD, delta, check),
-            Stmt::AdjustTail { delta, check } => self.adjust(call::ADJUST_TAIL, delta, check),
+            Stmt::AdjustHead { delta, check } => self.adjust(XDP_ADJUST_HEAD, delta, check),
+            Stmt::AdjustTail { delta, check } => self.adjust(XDP_ADJUST_TAIL, delta, check),
             Stmt::Random => self.random(),
             Stmt::Call { function, ref arguments } => self.call(function, arguments),
             Stmt::Exit(code) => self.exit(code),

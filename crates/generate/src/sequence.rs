@@ -23,8 +23,6 @@ use emit::{Emitted, emit};
 use statement::Calls;
 pub use statement::Shape;
 
-/// Number of `bpf_map_lookup_elem`.
-const LOOKUP: i32 = 1;
 /// Bytes of the packet that arguments are taken from, behind the Ethernet header.
 const ARGUMENTS: u8 = 32;
 /// Where they start.

@@ -227,7 +227,7 @@ fn every_helper_has_one_name() {
     assert_eq!(helper_name(0), None);
     assert_eq!(helper_name(i32::MIN), None);
     assert_eq!(helper_name(44), Some("bpf_xdp_adjust_head"));
-    assert_eq!(helper_name(TAIL_CALL), Some("bpf_tail_call"));
+    assert_eq!(helper_name(helper::TAIL_CALL), Some("bpf_tail_call"));
     assert_eq!(helper_name(51), Some("bpf_redirect_map"));
     assert_eq!(helper_name(130), Some("bpf_ringbuf_output"));
     let names: std::collections::BTreeSet<_> = (1..=211).filter_map(helper_name).collect();

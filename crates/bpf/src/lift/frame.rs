@@ -4,7 +4,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::BpfProgram;
-use crate::insn::{Call, Insn, TAIL_CALL};
+use crate::insn::helper::{FOR_EACH_MAP_ELEM, LOOP, TAIL_CALL};
+use crate::insn::{Call, Insn};
 
 /// Index of a linked program: the first is the one to lift, the others are reached by tail calls.
 pub(super) type UnitId = usize;
@@ -114,7 +115,8 @@ pub(super) fn leaders(program: &BpfProgram) -> BTreeSet<usize> {
         let ends = match insn {
             Insn::Jump { .. } | Insn::Branch { .. } | Insn::MayGoto { .. } | Insn::Exit => true,
             Insn::Call(Call::Subprogram { .. }) => true,
-            Insn::Call(Call::Helper(number)) => *number == TAIL_CALL || super::loops::is(*number),
+            // They enter other programs and functions.
+            Insn::Call(Call::Helper(TAIL_CALL | FOR_EACH_MAP_ELEM | LOOP)) => true,
             _ => false,
         };
         if ends {

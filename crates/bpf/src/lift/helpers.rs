@@ -22,14 +22,12 @@ use super::frame::{Phase, Place};
 use super::lifter::{Lifter, Next};
 use super::memory::map_handle;
 use super::value::{INNER, Known};
-use crate::insn::{TAIL_CALL, helper_name};
+use crate::insn::helper::{self, helper_name};
 use crate::maps::MapKind;
 
 /// `enum xdp_action` of the kernel's `uapi/linux/bpf.h`.
 pub(super) const XDP_ABORTED: u64 = 0;
 const XDP_REDIRECT: u64 = 4;
-
-const PERF_EVENT_OUTPUT: i32 = 25;
 
 /// How a call of a helper is lifted.
 #[derive(Clone, Copy)]
@@ -52,77 +50,77 @@ pub(super) struct Helper {
 }
 
 const fn plain(
-    number: i32,
+    name: &str,
     lift: fn(&mut Lifter<'_>, Place) -> Result<(), Cause>,
     note: &'static str,
 ) -> Helper {
-    Helper { number, lift: Lift::Plain(lift), note }
+    Helper { number: helper::number(name), lift: Lift::Plain(lift), note }
 }
 
-const fn refused(number: i32, why: &'static str) -> Helper {
-    Helper { number, lift: Lift::Refused(why), note: why }
+const fn refused(name: &str, why: &'static str) -> Helper {
+    Helper { number: helper::number(name), lift: Lift::Refused(why), note: why }
 }
 
 /// Every helper that is known here, by number.
 #[rustfmt::skip]
 pub(super) const HELPERS: &[Helper] = &[
-    plain(1, map::lookup, "null or the element's value; the same key finds the same element"),
-    plain(2, map::update, "exact, with the flags; see the table of calls on maps"),
-    plain(3, map::delete, "exact"),
-    plain(5, environment::clock, "any time, not before the one returned last"),
-    plain(6, output::printed, "any length, or -EINVAL, -EBUSY, -ENOSPC"),
-    plain(7, environment::random, "any 32-bit value"),
-    plain(8, environment::processor, "any number below 8192, the same in one run"),
-    Helper { number: 12, lift: Lift::TailCall, note: "slots that are known are followed; else the path may end there, which is listed as an assumption" },
-    plain(23, routing::redirect, "exact"),
-    plain(25, output::perf_output, "-EINVAL for wrong flags, -EFAULT for more than the packet, -E2BIG for an index beyond the map; else 0, or an error for who listens: -ENOENT, -E2BIG, -EBUSY, -EINVAL, -ENOSPC, -EOPNOTSUPP"),
-    plain(28, checksum::diff, "exact as of Linux 6.13, which folds the sum to 16 bits and takes any size; for sizes that are neither constant nor bounded by a small buffer any such sum, which a path that depends on it relies on"),
-    plain(42, environment::numa_node, "any number below 1024, the same in one run"),
-    plain(44, packet::adjust_head, "exact, for 256 bytes of head room"),
-    plain(51, map::redirect, "exact; whether there is an element is open unless known"),
-    plain(54, packet::adjust_meta, "exact, for drivers with metadata"),
-    plain(65, packet::adjust_tail, "exact, for packets in one page"),
-    plain(69, routing::fib_lookup, "-EINVAL for wrong flags and sizes, -EAFNOSUPPORT for other families; else any result code or -ENODEV; the fields that are written for the code are anything, the others stay"),
-    plain(84, socket::look_up, "null or a socket with any content; null for flags, other sizes and name spaces that do not exist"),
-    plain(85, socket::look_up, "null or a socket with any content; null for flags, other sizes and name spaces that do not exist"),
-    plain(86, environment::nothing, "no effect that the program sees"),
-    plain(87, queue::push, "exact: E2BIG if there is no room, unless BPF_EXIST makes some; EINVAL for other flags"),
-    plain(88, queue::pop, "exact: the oldest element of a queue, the newest of a stack; ENOENT, and the value is cleared, if there is none"),
-    plain(89, queue::peek, "as bpf_map_pop_elem; the element stays"),
-    plain(93, environment::nothing, "no effect: a run is seen alone"),
-    plain(94, environment::nothing, "no effect: a run is seen alone"),
-    plain(95, socket::same, "null or the same socket"),
-    plain(96, socket::same, "null or the same socket"),
-    plain(98, socket::object, "null or a socket with any content"),
-    plain(99, socket::look_up, "null or a socket with any content; null for flags, other sizes and name spaces that do not exist"),
-    plain(100, cookies::check, "0, -ENOENT, -EINVAL, -EPROTONOSUPPORT; -EOPNOTSUPP or -ENOTSUPP without cookies in the kernel"),
-    plain(110, cookies::make, "any cookie with a segment size, or an error as of bpf_tcp_check_syncookie"),
-    plain(113, output::probe_read, "0 and anything, or -EFAULT, -ERANGE, -EPERM and zeros, for constant sizes"),
-    plain(118, environment::jiffies, "any number, not before the one returned last"),
-    plain(125, environment::clock, "any time, not before the one returned last"),
-    plain(130, ring::output, "0, EAGAIN if there is no room (always for more than the ring holds), EINVAL for unknown flags"),
-    plain(131, ring::reserve, "a record with any content, or null if there is no room (always for more than the ring holds) or with flags"),
-    plain(132, environment::nothing, "no effect that the program sees"),
-    plain(133, environment::nothing, "no effect that the program sees"),
-    plain(134, ring::query, "the size of the ring; no more data than that; any positions; 0 for other flags"),
-    plain(160, environment::clock, "any time, not before the one returned last"),
-    plain(163, routing::check_mtu, "exact for a device with any MTU and length of header, which may not exist"),
-    Helper { number: 164, lift: Lift::Loop, note: "one round for every element" },
-    plain(165, output::snprintf, "any text and length, which a path that depends on them relies on; or -EINVAL, -EBUSY, -ENOSPC and no text; for constant sizes"),
-    refused(169, "timers run outside of the packet's path"),
-    refused(170, "timers run outside of the packet's path"),
-    refused(171, "timers run outside of the packet's path"),
-    refused(172, "timers run outside of the packet's path"),
-    plain(177, output::printed, "any length, or -EINVAL, -EBUSY, -ENOSPC"),
-    Helper { number: 181, lift: Lift::Loop, note: "exact, as the instructions that the verifier puts in its place where the flags are the constant zero: of more than 8,388,608 rounds, looked at with 64 bits, the error is the number 4294967289" },
-    plain(188, packet::length, "exact, for packets in one piece"),
-    plain(189, packet::load_bytes, "exact, for sizes that are constant or bounded by a buffer of at most 256 bytes"),
-    plain(190, packet::store_bytes, "exact, for sizes that are constant or bounded by a buffer of at most 256 bytes"),
-    plain(204, cookies::make, "any cookie with a segment size, or an error as of bpf_tcp_check_syncookie"),
-    plain(205, cookies::make, "any cookie with a segment size, or an error as of bpf_tcp_check_syncookie"),
-    plain(206, cookies::check_raw, "0 or -EACCES; -EPROTONOSUPPORT or -EOPNOTSUPP without cookies in the kernel"),
-    plain(207, cookies::check_raw, "0 or -EACCES; -EPROTONOSUPPORT or -EOPNOTSUPP without cookies in the kernel"),
-    plain(208, environment::any, "any time"),
+    plain("bpf_map_lookup_elem", map::lookup, "null or the element's value; the same key finds the same element"),
+    plain("bpf_map_update_elem", map::update, "exact, with the flags; see the table of calls on maps"),
+    plain("bpf_map_delete_elem", map::delete, "exact"),
+    plain("bpf_ktime_get_ns", environment::clock, "any time, not before the one returned last"),
+    plain("bpf_trace_printk", output::printed, "any length, or -EINVAL, -EBUSY, -ENOSPC"),
+    plain("bpf_get_prandom_u32", environment::random, "any 32-bit value"),
+    plain("bpf_get_smp_processor_id", environment::processor, "any number below 8192, the same in one run"),
+    Helper { number: helper::TAIL_CALL, lift: Lift::TailCall, note: "slots that are known are followed; else the path may end there, which is listed as an assumption" },
+    plain("bpf_redirect", routing::redirect, "exact"),
+    plain("bpf_perf_event_output", output::perf_output, "-EINVAL for wrong flags, -EFAULT for more than the packet, -E2BIG for an index beyond the map; else 0, or an error for who listens: -ENOENT, -E2BIG, -EBUSY, -EINVAL, -ENOSPC, -EOPNOTSUPP"),
+    plain("bpf_csum_diff", checksum::diff, "exact as of Linux 6.13, which folds the sum to 16 bits and takes any size; for sizes that are neither constant nor bounded by a small buffer any such sum, which a path that depends on it relies on"),
+    plain("bpf_get_numa_node_id", environment::numa_node, "any number below 1024, the same in one run"),
+    plain("bpf_xdp_adjust_head", packet::adjust_head, "exact, for 256 bytes of head room"),
+    plain("bpf_redirect_map", map::redirect, "exact; whether there is an element is open unless known"),
+    plain("bpf_xdp_adjust_meta", packet::adjust_meta, "exact, for drivers with metadata"),
+    plain("bpf_xdp_adjust_tail", packet::adjust_tail, "exact, for packets in one page"),
+    plain("bpf_fib_lookup", routing::fib_lookup, "-EINVAL for wrong flags and sizes, -EAFNOSUPPORT for other families; else any result code or -ENODEV; the fields that are written for the code are anything, the others stay"),
+    plain("bpf_sk_lookup_tcp", socket::look_up, "null or a socket with any content; null for flags, other sizes and name spaces that do not exist"),
+    plain("bpf_sk_lookup_udp", socket::look_up, "null or a socket with any content; null for flags, other sizes and name spaces that do not exist"),
+    plain("bpf_sk_release", environment::nothing, "no effect that the program sees"),
+    plain("bpf_map_push_elem", queue::push, "exact: E2BIG if there is no room, unless BPF_EXIST makes some; EINVAL for other flags"),
+    plain("bpf_map_pop_elem", queue::pop, "exact: the oldest element of a queue, the newest of a stack; ENOENT, and the value is cleared, if there is none"),
+    plain("bpf_map_peek_elem", queue::peek, "as bpf_map_pop_elem; the element stays"),
+    plain("bpf_spin_lock", environment::nothing, "no effect: a run is seen alone"),
+    plain("bpf_spin_unlock", environment::nothing, "no effect: a run is seen alone"),
+    plain("bpf_sk_fullsock", socket::same, "null or the same socket"),
+    plain("bpf_tcp_sock", socket::same, "null or the same socket"),
+    plain("bpf_get_listener_sock", socket::object, "null or a socket with any content"),
+    plain("bpf_skc_lookup_tcp", socket::look_up, "null or a socket with any content; null for flags, other sizes and name spaces that do not exist"),
+    plain("bpf_tcp_check_syncookie", cookies::check, "0, -ENOENT, -EINVAL, -EPROTONOSUPPORT; -EOPNOTSUPP or -ENOTSUPP without cookies in the kernel"),
+    plain("bpf_tcp_gen_syncookie", cookies::make, "any cookie with a segment size, or an error as of bpf_tcp_check_syncookie"),
+    plain("bpf_probe_read_kernel", output::probe_read, "0 and anything, or -EFAULT, -ERANGE, -EPERM and zeros, for constant sizes"),
+    plain("bpf_jiffies64", environment::jiffies, "any number, not before the one returned last"),
+    plain("bpf_ktime_get_boot_ns", environment::clock, "any time, not before the one returned last"),
+    plain("bpf_ringbuf_output", ring::output, "0, EAGAIN if there is no room (always for more than the ring holds), EINVAL for unknown flags"),
+    plain("bpf_ringbuf_reserve", ring::reserve, "a record with any content, or null if there is no room (always for more than the ring holds) or with flags"),
+    plain("bpf_ringbuf_submit", environment::nothing, "no effect that the program sees"),
+    plain("bpf_ringbuf_discard", environment::nothing, "no effect that the program sees"),
+    plain("bpf_ringbuf_query", ring::query, "the size of the ring; no more data than that; any positions; 0 for other flags"),
+    plain("bpf_ktime_get_coarse_ns", environment::clock, "any time, not before the one returned last"),
+    plain("bpf_check_mtu", routing::check_mtu, "exact for a device with any MTU and length of header, which may not exist"),
+    Helper { number: helper::FOR_EACH_MAP_ELEM, lift: Lift::Loop, note: "one round for every element" },
+    plain("bpf_snprintf", output::snprintf, "any text and length, which a path that depends on them relies on; or -EINVAL, -EBUSY, -ENOSPC and no text; for constant sizes"),
+    refused("bpf_timer_init", "timers run outside of the packet's path"),
+    refused("bpf_timer_set_callback", "timers run outside of the packet's path"),
+    refused("bpf_timer_start", "timers run outside of the packet's path"),
+    refused("bpf_timer_cancel", "timers run outside of the packet's path"),
+    plain("bpf_trace_vprintk", output::printed, "any length, or -EINVAL, -EBUSY, -ENOSPC"),
+    Helper { number: helper::LOOP, lift: Lift::Loop, note: "exact, as the instructions that the verifier puts in its place where the flags are the constant zero: of more than 8,388,608 rounds, looked at with 64 bits, the error is the number 4294967289" },
+    plain("bpf_xdp_get_buff_len", packet::length, "exact, for packets in one piece"),
+    plain("bpf_xdp_load_bytes", packet::load_bytes, "exact, for sizes that are constant or bounded by a buffer of at most 256 bytes"),
+    plain("bpf_xdp_store_bytes", packet::store_bytes, "exact, for sizes that are constant or bounded by a buffer of at most 256 bytes"),
+    plain("bpf_tcp_raw_gen_syncookie_ipv4", cookies::make, "any cookie with a segment size, or an error as of bpf_tcp_check_syncookie"),
+    plain("bpf_tcp_raw_gen_syncookie_ipv6", cookies::make, "any cookie with a segment size, or an error as of bpf_tcp_check_syncookie"),
+    plain("bpf_tcp_raw_check_syncookie_ipv4", cookies::check_raw, "0 or -EACCES; -EPROTONOSUPPORT or -EOPNOTSUPP without cookies in the kernel"),
+    plain("bpf_tcp_raw_check_syncookie_ipv6", cookies::check_raw, "0 or -EACCES; -EPROTONOSUPPORT or -EOPNOTSUPP without cookies in the kernel"),
+    plain("bpf_ktime_get_tai_ns", environment::any, "any time"),
 ];
 
 /// What to do about something that is not supported.
@@ -141,7 +139,7 @@ pub(super) fn find(number: i32) -> Option<&'static Helper> {
 
 /// The register that holds the map that a helper works on, if it works on one.
 fn map_register(number: i32) -> usize {
-    const TAKE_CONTEXT_FIRST: [i32; 2] = [TAIL_CALL, PERF_EVENT_OUTPUT];
+    const TAKE_CONTEXT_FIRST: [i32; 2] = [helper::TAIL_CALL, helper::PERF_EVENT_OUTPUT];
     if TAKE_CONTEXT_FIRST.contains(&number) { 2 } else { 1 }
 }
 
@@ -299,8 +297,7 @@ impl Lifter<'_> {
     /// Whether a function of the object makes metadata in front of the packet: it may run before,
     /// if only through tail calls.
     pub(super) fn uses_metadata(&self) -> bool {
-        const ADJUST_META: i32 = 54;
-        let call = crate::insn::Insn::Call(crate::insn::Call::Helper(ADJUST_META));
+        let call = crate::insn::Insn::Call(crate::insn::Call::Helper(helper::XDP_ADJUST_META));
         let mut codes = self.object.functions.iter().map(|function| &function.code);
         self.starts_with_metadata()
             || codes.any(|code| code.as_ref().is_ok_and(|code| code.contains(&call)))

@@ -11,20 +11,13 @@ use super::lifter::{Lifter, Next};
 use super::maps::{Class, MapUse};
 use super::plan::Access;
 use super::value::{Known, MapId};
+use crate::insn::helper::{FOR_EACH_MAP_ELEM, LOOP};
 use crate::insn::{Call, Insn};
-
-const FOR_EACH_MAP_ELEM: i32 = 164;
-const LOOP: i32 = 181;
 
 const E2BIG: i64 = 7;
 const EINVAL: i64 = 22;
 /// `BPF_MAX_LOOPS`.
 const MAX_LOOPS: u64 = 8 << 20;
-
-/// Whether a helper is one of these.
-pub(super) fn is(number: i32) -> bool {
-    matches!(number, FOR_EACH_MAP_ELEM | LOOP)
-}
 
 /// What the blocks of a loop share.
 struct Registers {

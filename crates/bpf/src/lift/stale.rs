@@ -15,17 +15,7 @@ use super::frame::{FrameId, UnitId};
 use super::lifter::Lifter;
 use super::machine::STACK_BYTES;
 use super::value::Known;
-
-// Helpers of which it is known how much they read behind a pointer.
-const MAP_LOOKUP: i32 = 1;
-const MAP_UPDATE: i32 = 2;
-const MAP_DELETE: i32 = 3;
-const MAP_PUSH: i32 = 87;
-const MAP_POP: i32 = 88;
-const MAP_PEEK: i32 = 89;
-const FOR_EACH_MAP_ELEM: i32 = 164;
-const LOOP: i32 = 181;
-const XDP_LOAD_BYTES: i32 = 189;
+use crate::insn::helper;
 
 /// Bytes of a stack frame, one bit for each, the lowest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -128,12 +118,18 @@ impl Lifter<'_> {
             _ => None,
         };
         match (number, register) {
-            (MAP_LOOKUP | MAP_UPDATE | MAP_DELETE, 2) => map().map(|map| map.key_size.into()),
-            (MAP_UPDATE, 3) | (MAP_PUSH, 2) => map().map(|map| map.value_size.into()),
+            (helper::MAP_LOOKUP_ELEM | helper::MAP_UPDATE_ELEM | helper::MAP_DELETE_ELEM, 2) => {
+                map().map(|map| map.key_size.into())
+            }
+            (helper::MAP_UPDATE_ELEM, 3) | (helper::MAP_PUSH_ELEM, 2) => {
+                map().map(|map| map.value_size.into())
+            }
             // They write there.
-            (MAP_POP | MAP_PEEK, 2) | (XDP_LOAD_BYTES, 3) => Some(0),
+            (helper::MAP_POP_ELEM | helper::MAP_PEEK_ELEM, 2) | (helper::XDP_LOAD_BYTES, 3) => {
+                Some(0)
+            }
             // The callback reads.
-            (FOR_EACH_MAP_ELEM | LOOP, _) => Some(0),
+            (helper::FOR_EACH_MAP_ELEM | helper::LOOP, _) => Some(0),
             _ => None,
         }
     }

@@ -1,16 +1,11 @@
 //! Calls of helpers and of the program's functions.
 
+use slowpath_bpf::insn::helper::GET_PRANDOM_U32;
 use slowpath_bpf::insn::{AluOp, Call, Condition, Insn, Register, Source, Width};
 
 use super::{Emitter, pick, reg};
 use crate::state::{Kind, Range};
 use crate::statement::{Delta, Operand, Pick};
-
-/// Numbers of helpers.
-pub(super) const LOOKUP: i32 = 1;
-const RANDOM: i32 = 7;
-pub(super) const ADJUST_HEAD: i32 = 44;
-pub(super) const ADJUST_TAIL: i32 = 65;
 
 /// What a program returns if the packet could not be changed.
 const FAILED: i32 = 0;
@@ -35,7 +30,7 @@ impl Emitter<'_> {
 
     pub(super) fn random(&mut self) -> Option<()> {
         self.before_call().filter(|()| self.features.random)?;
-        self.helper(RANDOM);
+        self.helper(GET_PRANDOM_U32);
         Some(())
     }
 

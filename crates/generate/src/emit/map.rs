@@ -1,9 +1,10 @@
 //! The array map: look-ups with the check of their result, loads and atomic adds. A word of the
 //! values is either loaded or added to, as the driver demands.
 
+use slowpath_bpf::insn::helper::MAP_LOOKUP_ELEM;
 use slowpath_bpf::insn::{AluOp, AtomicOp, Condition, Imm64, Insn, Register, Size, Source, Width};
 
-use super::{Emitter, call, pick, reg};
+use super::{Emitter, pick, reg};
 use crate::state::{Kind, Range};
 use crate::statement::{Addend, Element, Operand, Pick, Stmt};
 
@@ -25,7 +26,7 @@ impl Emitter<'_> {
         self.code.push(Insn::SecondSlot);
         self.copy_register(key, Register::FRAME);
         self.alu(AluOp::Add, Width::W64, key, Source::Imm(-i32::from(depth)));
-        self.helper(call::LOOKUP);
+        self.helper(MAP_LOOKUP_ELEM);
         let mut present = self.state.clone();
         present.set(Register::R0, Kind::Value);
         let mut absent = self.state.clone();

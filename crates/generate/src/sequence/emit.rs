@@ -7,6 +7,7 @@
 mod calls;
 mod memory;
 
+use slowpath_bpf::insn::helper::MAP_LOOKUP_ELEM;
 use slowpath_bpf::insn::{AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width};
 
 use super::statement::{Action, Calls, Number, Shape, Step, Test};
@@ -173,7 +174,7 @@ impl Emitter<'_> {
     /// Stores `r9` and the results in the map for them; the branch that is never taken.
     fn output(&mut self) -> usize {
         self.store(Size::W, Register::FRAME, AT_KEY, Source::Imm(0));
-        self.call_with(0, super::LOOKUP);
+        self.call_with(0, MAP_LOOKUP_ELEM);
         let at = self.code.len();
         let (width, cond, src) = (Width::W64, Condition::Eq, Source::Imm(0));
         self.code.push(Insn::Branch { width, cond, dst: Register::R0, src, offset: 0 });

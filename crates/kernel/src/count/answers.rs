@@ -1,7 +1,9 @@
 //! Calls whose answer is given instead of asked for: what a test run cannot make the kernel answer.
 
 use slowpath_bpf::BpfProgram;
-use slowpath_bpf::insn::{Call, Imm64, Insn, Register, Size, Source, TAIL_CALL, helper_name};
+use slowpath_bpf::insn::{
+    Call, Imm64, Insn, Register, Size, Source, helper::TAIL_CALL, helper_name,
+};
 
 /// What a call of a helper is to answer. It is not made then.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{
-    AluOp, AtomicOp, Call, Imm64, Insn, Register, Size, Source, TAIL_CALL, Width,
+    AluOp, AtomicOp, Call, Imm64, Insn, Register, Size, Source, Width, helper::TAIL_CALL,
 };
 
 use super::answers::{Answer, replacement};

@@ -1,7 +1,9 @@
 //! Where additions go, and what they leave as it is. That the sum is right, the kernel says in
 //! `tests/counts.rs`.
 
-use slowpath_bpf::insn::{AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width};
+use slowpath_bpf::insn::{
+    AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width, helper,
+};
 use slowpath_bpf::{BpfProgram, ProgramKind, Subprogram};
 
 use super::Answer;
@@ -119,7 +121,7 @@ fn a_block_that_needs_all_registers_has_no_room_on_a_full_stack() {
 
 #[test]
 fn an_answer_takes_the_place_of_its_call() {
-    let time = Insn::Call(Call::Helper(5));
+    let time = Insn::Call(Call::Helper(helper::KTIME_GET_NS));
     let insns = vec![branch(1), time, set(0, 2), Insn::Exit];
     let answer = |instruction, helper: &str| Answer {
         instruction,

@@ -1,7 +1,7 @@
 //! What a program calls, and what it does with maps.
 
 use serde::Serialize;
-use slowpath_bpf::insn::{Call, Imm64, Insn, POISON, TAIL_CALL, helper_name};
+use slowpath_bpf::insn::{Call, Imm64, Insn, POISON, helper, helper_name};
 use slowpath_bpf::{BpfProgram, Object};
 use std::collections::BTreeMap;
 
@@ -79,8 +79,8 @@ pub(super) fn maps(object: &Object, program: &BpfProgram) -> Vec<ShownMapUse> {
     found.into_iter().filter_map(named).collect()
 }
 
-/// Helpers whose map is the second argument: `bpf_tail_call` and `bpf_perf_event_output`.
-const MAP_IN_SECOND: [i32; 2] = [TAIL_CALL, 25];
+/// Helpers whose map is the second argument.
+const MAP_IN_SECOND: [i32; 2] = [helper::TAIL_CALL, helper::PERF_EVENT_OUTPUT];
 
 fn note(found: &mut BTreeMap<u32, Vec<String>>, map: u32, how: &str) {
     let uses = found.entry(map).or_default();

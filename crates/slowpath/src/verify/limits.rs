@@ -9,15 +9,14 @@
 
 use super::twins::Twins;
 use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::helper::{
+    GET_PRANDOM_U32, MAP_LOOKUP_ELEM, XDP_ADJUST_HEAD, XDP_ADJUST_TAIL,
+};
 use slowpath_bpf::insn::{Call, Insn};
 use slowpath_exec::Machine;
 use slowpath_ir::{BlockId, Op, Operand, RegionId};
 use slowpath_smt::TermId;
 use std::collections::BTreeSet;
-
-const MAP_LOOKUP: i32 = 1;
-const ADJUST_HEAD: i32 = 44;
-const ADJUST_TAIL: i32 = 65;
 
 /// Where the firmware puts packets in their buffer, in bytes, and where they may start.
 pub(super) const IN_BUFFER: u64 = 128;
@@ -50,13 +49,13 @@ pub(super) struct Limits {
 
 /// Whether an instruction is a call that the stock firmware does.
 pub(super) fn uses_firmware(insn: &Insn) -> bool {
-    const OWN: [i32; 3] = [7, ADJUST_HEAD, ADJUST_TAIL];
+    const OWN: [i32; 3] = [GET_PRANDOM_U32, XDP_ADJUST_HEAD, XDP_ADJUST_TAIL];
     matches!(insn, Insn::Call(Call::Helper(number)) if !OWN.contains(number))
 }
 
 /// Whether a program moves the start of packets.
 pub(super) fn moves_head(linked: &BpfProgram) -> bool {
-    linked.insns.iter().any(|insn| matches!(insn, Insn::Call(Call::Helper(ADJUST_HEAD))))
+    linked.insns.iter().any(|insn| matches!(insn, Insn::Call(Call::Helper(XDP_ADJUST_HEAD))))
 }
 
 impl Limits {
@@ -106,18 +105,18 @@ impl Limits {
             let region = |machine: &mut Machine, term| machine.location(term);
             let Some(place) = region(machine, then) else { continue };
             let term = match helper {
-                MAP_LOOKUP if Some(place.region) == self.values => {
+                MAP_LOOKUP_ELEM if Some(place.region) == self.values => {
                     limits.push(Limit { term: cond, sentence: INDEX });
                     continue;
                 }
-                ADJUST_HEAD if place.region == self.packet => {
+                XDP_ADJUST_HEAD if place.region == self.packet => {
                     let pool = &mut machine.pool;
                     let before = pool.constant(64, IN_BUFFER - HEAD_FIRST);
                     let above = pool.add(place.offset, before);
                     let range = pool.constant(64, HEAD_LAST - HEAD_FIRST);
                     pool.ule(above, range)
                 }
-                ADJUST_TAIL if place.region == self.packet => {
+                XDP_ADJUST_TAIL if place.region == self.packet => {
                     let Some(end) = region(machine, other) else { continue };
                     machine.pool.slt(place.offset, end.offset)
                 }
@@ -126,7 +125,7 @@ impl Limits {
             let pool = &mut machine.pool;
             let refused = pool.not(cond);
             let term = pool.or(refused, term);
-            let sentence = if helper == ADJUST_HEAD { HEAD } else { TAIL };
+            let sentence = if helper == XDP_ADJUST_HEAD { HEAD } else { TAIL };
             limits.push(Limit { term, sentence });
         }
         limits

@@ -1,11 +1,10 @@
 //! Kinds of pointers along single ways through small programs.
 
 use super::{Offset, RegisterValue, Registers};
+use crate::insn::helper::XDP_ADJUST_HEAD;
 use crate::insn::{AluOp, Call, Condition, Insn, Register, Size, Source, Width};
 use crate::lift::{LiftOptions, registers};
 use crate::{BpfProgram, Object};
-
-const ADJUST_HEAD: i32 = 44;
 
 fn r(number: u8) -> Register {
     Register::new(number).expect("a register")
@@ -130,7 +129,7 @@ fn moving_the_packets_head_forgets_pointers() {
     let known = of(&[
         imm(AluOp::Mov, 2, 4),
         reg(AluOp::Mov, 1, 9),
-        Insn::Call(Call::Helper(ADJUST_HEAD)),
+        Insn::Call(Call::Helper(XDP_ADJUST_HEAD)),
         load(Size::W, 8, 9, 0),
     ]);
     let at = START + 4;

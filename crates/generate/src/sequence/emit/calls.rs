@@ -1,19 +1,16 @@
 //! Calls with maps.
 
 use slowpath_bpf::MapKind;
+use slowpath_bpf::insn::helper::{
+    MAP_DELETE_ELEM, MAP_LOOKUP_ELEM, MAP_PEEK_ELEM, MAP_POP_ELEM, MAP_PUSH_ELEM, MAP_UPDATE_ELEM,
+    REDIRECT_MAP,
+};
 use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source};
 
 use super::{AT_BUFFER, AT_KEY, AT_VALUE, Emitter, Kept, pick, pointer_at, reg};
+use crate::sequence::key_size;
 use crate::sequence::statement::{InnerCall, Number, Shape, Value};
-use crate::sequence::{LOOKUP, key_size};
 use crate::statement::Pick;
-
-const UPDATE: i32 = 2;
-const DELETE: i32 = 3;
-const REDIRECT_MAP: i32 = 51;
-const PUSH: i32 = 87;
-const POP: i32 = 88;
-const PEEK: i32 = 89;
 
 /// Maps with elements that programs look up and change.
 fn keeps_elements(kind: MapKind) -> bool {
@@ -87,7 +84,7 @@ impl Emitter<'_> {
         let (map, shape) =
             self.map(map, |kind| keeps_elements(kind) || kind == MapKind::LPM_TRIE)?;
         self.key(&shape, shape.kind, key);
-        self.call_with(map, LOOKUP);
+        self.call_with(map, MAP_LOOKUP_ELEM);
         self.keep(keep, map, shape.words);
         Some(())
     }
@@ -120,7 +117,7 @@ impl Emitter<'_> {
             }
         };
         self.number(reg(4), flags);
-        self.call_with(map, UPDATE);
+        self.call_with(map, MAP_UPDATE_ELEM);
         self.result(Register::R0);
         if let Some(end) = end {
             self.land(end);
@@ -140,7 +137,7 @@ impl Emitter<'_> {
     pub(super) fn delete(&mut self, map: Pick, key: Number) -> Option<()> {
         let (map, shape) = self.map(map, keeps_elements)?;
         self.key(&shape, shape.kind, key);
-        self.call_with(map, DELETE);
+        self.call_with(map, MAP_DELETE_ELEM);
         self.result(Register::R0);
         self.outdate(map);
         Some(())
@@ -149,26 +146,26 @@ impl Emitter<'_> {
     pub(super) fn inner(&mut self, map: Pick, key: Number, call: InnerCall) -> Option<()> {
         let (map, shape) = self.map(map, MapKind::holds_maps)?;
         self.key(&shape, shape.kind, key);
-        self.call_with(map, LOOKUP);
+        self.call_with(map, MAP_LOOKUP_ELEM);
         let end = self.branch(Condition::Eq, Register::R0, Source::Imm(0));
         self.mov(reg(7), Source::Reg(Register::R0));
         match call {
             InnerCall::Lookup { key, keep } => {
                 self.key(&shape, shape.inner, key);
-                self.call_inner(LOOKUP);
+                self.call_inner(MAP_LOOKUP_ELEM);
                 self.keep(keep, map, shape.words);
             }
             InnerCall::Update { key, value, flags } => {
                 self.key(&shape, shape.inner, key);
                 self.value(value);
                 self.number(reg(4), flags);
-                self.call_inner(UPDATE);
+                self.call_inner(MAP_UPDATE_ELEM);
                 self.result(Register::R0);
                 self.outdate(map);
             }
             InnerCall::Delete { key } => {
                 self.key(&shape, shape.inner, key);
-                self.call_inner(DELETE);
+                self.call_inner(MAP_DELETE_ELEM);
                 self.result(Register::R0);
                 self.outdate(map);
             }
@@ -189,7 +186,7 @@ impl Emitter<'_> {
         self.mov(reg(2), Source::Reg(reg(3)));
         self.number(reg(3), flags);
         self.load_map(reg(1), map);
-        self.helper(PUSH);
+        self.helper(MAP_PUSH_ELEM);
         self.result(Register::R0);
         Some(())
     }
@@ -198,7 +195,7 @@ impl Emitter<'_> {
         let (map, _) = self.map(map, |kind| matches!(kind, MapKind::QUEUE | MapKind::STACK))?;
         self.stack(reg(2), AT_BUFFER);
         self.load_map(reg(1), map);
-        self.helper(if stays { PEEK } else { POP });
+        self.helper(if stays { MAP_PEEK_ELEM } else { MAP_POP_ELEM });
         self.result(Register::R0);
         self.load(Size::DW, reg(1), Register::FRAME, AT_BUFFER);
         self.result(reg(1));

@@ -1,19 +1,14 @@
 //! Reads and writes through pointers, and calls with the packet.
 
+use slowpath_bpf::insn::helper::{
+    CSUM_DIFF, REDIRECT, XDP_ADJUST_HEAD, XDP_ADJUST_META, XDP_ADJUST_TAIL, XDP_GET_BUFF_LEN,
+    XDP_LOAD_BYTES, XDP_STORE_BYTES,
+};
 use slowpath_bpf::insn::{AluOp, Condition, Register, Size, Source};
 
 use super::{AT_ARGUMENTS, AT_BUFFER, Emitter, pointer_at, reg};
 use crate::sequence::statement::{End, Number};
 use crate::statement::Pick;
-
-const REDIRECT: i32 = 23;
-const CSUM_DIFF: i32 = 28;
-const ADJUST_HEAD: i32 = 44;
-const ADJUST_META: i32 = 54;
-const ADJUST_TAIL: i32 = 65;
-const BUFF_LEN: i32 = 188;
-const LOAD_BYTES: i32 = 189;
-const STORE_BYTES: i32 = 190;
 
 /// Offsets in `struct xdp_md`.
 const DATA: i16 = 0;
@@ -54,9 +49,9 @@ impl Emitter<'_> {
         self.number(reg(2), by);
         self.mov(reg(1), Source::Reg(reg(6)));
         self.helper(match end {
-            End::Head => ADJUST_HEAD,
-            End::Tail => ADJUST_TAIL,
-            End::Meta => ADJUST_META,
+            End::Head => XDP_ADJUST_HEAD,
+            End::Tail => XDP_ADJUST_TAIL,
+            End::Meta => XDP_ADJUST_META,
         });
         self.result(Register::R0);
         Some(())
@@ -101,7 +96,7 @@ impl Emitter<'_> {
         self.mov(reg(1), Source::Reg(reg(6)));
         self.stack(reg(3), AT_BUFFER);
         self.mov(reg(4), Source::Imm(length.clamp(1, 32).into()));
-        self.helper(if store { STORE_BYTES } else { LOAD_BYTES });
+        self.helper(if store { XDP_STORE_BYTES } else { XDP_LOAD_BYTES });
         self.result(Register::R0);
         if !store {
             self.load(Size::DW, reg(1), Register::FRAME, AT_BUFFER);
@@ -131,7 +126,7 @@ impl Emitter<'_> {
 
     pub(super) fn length(&mut self) -> Option<()> {
         self.mov(reg(1), Source::Reg(reg(6)));
-        self.helper(BUFF_LEN);
+        self.helper(XDP_GET_BUFF_LEN);
         self.result(Register::R0);
         Some(())
     }

@@ -1,14 +1,92 @@
-//! Names of the helper functions, by number: `enum bpf_func_id` of the kernel's `uapi/linux/bpf.h`.
-//! The list is complete: no helper was added after number 211.
-
-/// Number of `bpf_tail_call`.
-pub const TAIL_CALL: i32 = 12;
+//! Helper functions of the kernel: their numbers and names, `enum bpf_func_id` of the kernel's
+//! `uapi/linux/bpf.h`. The list is complete: no helper was added after number 211.
+//!
+//! Numbers are written down once, as places in the table of names. [`number`] finds them when this
+//! crate is compiled; those that code compares with have a constant, called as in the kernel without
+//! `BPF_FUNC_`.
 
 /// The name of a helper, if there is one with this number.
 pub fn helper_name(number: i32) -> Option<&'static str> {
     let index = usize::try_from(number.checked_sub(1)?).ok()?;
     NAMES.get(index).copied()
 }
+
+/// The number of the helper of this name.
+///
+/// # Panics
+/// If there is none: in constants, an error of compilation.
+pub const fn number(name: &str) -> i32 {
+    let mut index = 0;
+    while index < NAMES.len() {
+        if same(NAMES[index].as_bytes(), name.as_bytes()) {
+            return index as i32 + 1;
+        }
+        index += 1;
+    }
+    panic!("there is no helper of this name")
+}
+
+/// Whether two texts are the same; `==` is not for constants.
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < a.len() {
+        if a[at] != b[at] {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+/// Number of `bpf_map_lookup_elem`.
+pub const MAP_LOOKUP_ELEM: i32 = number("bpf_map_lookup_elem");
+/// Number of `bpf_map_update_elem`.
+pub const MAP_UPDATE_ELEM: i32 = number("bpf_map_update_elem");
+/// Number of `bpf_map_delete_elem`.
+pub const MAP_DELETE_ELEM: i32 = number("bpf_map_delete_elem");
+/// Number of `bpf_ktime_get_ns`.
+pub const KTIME_GET_NS: i32 = number("bpf_ktime_get_ns");
+/// Number of `bpf_get_prandom_u32`.
+pub const GET_PRANDOM_U32: i32 = number("bpf_get_prandom_u32");
+/// Number of `bpf_tail_call`.
+pub const TAIL_CALL: i32 = number("bpf_tail_call");
+/// Number of `bpf_redirect`.
+pub const REDIRECT: i32 = number("bpf_redirect");
+/// Number of `bpf_perf_event_output`.
+pub const PERF_EVENT_OUTPUT: i32 = number("bpf_perf_event_output");
+/// Number of `bpf_csum_diff`.
+pub const CSUM_DIFF: i32 = number("bpf_csum_diff");
+/// Number of `bpf_xdp_adjust_head`.
+pub const XDP_ADJUST_HEAD: i32 = number("bpf_xdp_adjust_head");
+/// Number of `bpf_redirect_map`.
+pub const REDIRECT_MAP: i32 = number("bpf_redirect_map");
+/// Number of `bpf_xdp_adjust_meta`.
+pub const XDP_ADJUST_META: i32 = number("bpf_xdp_adjust_meta");
+/// Number of `bpf_xdp_adjust_tail`.
+pub const XDP_ADJUST_TAIL: i32 = number("bpf_xdp_adjust_tail");
+/// Number of `bpf_map_push_elem`.
+pub const MAP_PUSH_ELEM: i32 = number("bpf_map_push_elem");
+/// Number of `bpf_map_pop_elem`.
+pub const MAP_POP_ELEM: i32 = number("bpf_map_pop_elem");
+/// Number of `bpf_map_peek_elem`.
+pub const MAP_PEEK_ELEM: i32 = number("bpf_map_peek_elem");
+/// Number of `bpf_ringbuf_reserve`.
+pub const RINGBUF_RESERVE: i32 = number("bpf_ringbuf_reserve");
+/// Number of `bpf_ringbuf_submit`.
+pub const RINGBUF_SUBMIT: i32 = number("bpf_ringbuf_submit");
+/// Number of `bpf_for_each_map_elem`.
+pub const FOR_EACH_MAP_ELEM: i32 = number("bpf_for_each_map_elem");
+/// Number of `bpf_loop`.
+pub const LOOP: i32 = number("bpf_loop");
+/// Number of `bpf_xdp_get_buff_len`.
+pub const XDP_GET_BUFF_LEN: i32 = number("bpf_xdp_get_buff_len");
+/// Number of `bpf_xdp_load_bytes`.
+pub const XDP_LOAD_BYTES: i32 = number("bpf_xdp_load_bytes");
+/// Number of `bpf_xdp_store_bytes`.
+pub const XDP_STORE_BYTES: i32 = number("bpf_xdp_store_bytes");
 
 #[rustfmt::skip]
 const NAMES: [&str; 211] = [
