@@ -1,41 +1,29 @@
 //! From BPF programs to NFP listings: what the card's driver generates, without the card.
 //!
-//! Stages, each a module: [`subset`] refuses what the card cannot run; [`step`], [`bounds`] and
-//! [`zero_extension`] derive what the kernel's verifier tells the driver; [`optimize`] rewrites;
-//! [`translate`] emits instruction by instruction; [`frame`] adds the program's start and end. Costs
-//! are not known here.
+//! Stages, each a module, of which one uses only those before it: [`analysis`] derives what the
+//! kernel's verifier tells the driver, [`annotated`] keeps it beside the instructions; [`subset`] and
+//! [`size`] refuse what the card cannot run; [`optimize`] rewrites; [`emit`] selects the card's
+//! instructions and adds the program's start and end; [`deviation`] looks for what the card does
+//! differently. Costs are not known here.
 //!
 //! Source: the behaviour of the public driver (`bpf/jit.c`, `bpf/verifier.c`, `bpf/main.h`,
-//! `nfp_asm.h` at the version that the published listings were made with) under Linux 5.4, and of
+//! `nfp_code.h` at the version that the published listings were made with) under Linux 5.4, and of
 //! the patch to it that the throughput-guarantees paper publishes for its array map.
 
-mod alu;
-mod assembler;
-mod bounds;
-mod call;
-mod context;
-mod copy;
+mod access;
+mod analysis;
+mod annotated;
 mod deviation;
-mod divide;
+mod emit;
 mod error;
-mod frame;
-mod helper;
-mod jump;
-mod liveness;
-mod multiply;
+mod helpers;
 mod optimize;
-mod packet;
+mod reciprocal;
 mod refusal;
-mod shift;
 mod size;
-mod stack;
-mod step;
 mod subset;
-mod translate;
-mod zero_extension;
 
 pub use error::CompileError;
-pub use helper::ROOM;
 pub use refusal::{Refusal, Refusals};
 
 use slowpath_bpf::lift::{LiftOptions, lift, registers};
@@ -43,34 +31,9 @@ use slowpath_bpf::{BpfProgram, Object};
 use slowpath_stop::Stop;
 
 use crate::Listing;
-
-/// How programs reach maps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MapAbi {
-    /// The paper's firmware: one array in the card's memory, whose address is in a register. The
-    /// only one with published costs.
-    #[default]
-    ArrayPointer,
-    /// The stock firmware: programs call it.
-    Call,
-}
-
-/// What the firmware has room for.
-struct Firmware {
-    /// Instructions of a program.
-    instructions: usize,
-}
-
-impl MapAbi {
-    fn firmware(self) -> Firmware {
-        match self {
-            // `NFD_BPF_MAX_LEN` of the public firmware that the paper's is made from.
-            MapAbi::ArrayPointer => Firmware { instructions: 2560 },
-            // All of a core's instruction store.
-            MapAbi::Call => Firmware { instructions: 8192 },
-        }
-    }
-}
+use crate::firmware::{MapAbi, ROOM};
+use analysis::bounds::RangeFacts;
+use annotated::AnnotatedProgram;
 
 /// Choices of the compilation.
 #[derive(Clone, Debug, Default)]
@@ -113,23 +76,24 @@ pub fn compile(
     };
     let lifted = lift(object, program, &given)?;
     let registers = registers(object, program, &given)?;
-    let facts = bounds::Facts::of(program, &lifted, &registers, stop)?;
-    let room = options.map_abi.firmware().instructions;
+    let facts = RangeFacts::of(program, &lifted, &registers, stop)?;
+    let room = options.map_abi.max_instructions();
     size::check(program, &facts.live, room)?;
     let least = size::least(program, &facts.live);
-    let mut plan = step::Plan::new(object, program, &registers, facts, stop)?;
-    let mut refused = subset::refused(&plan, options.map_abi);
-    refused.extend(optimize::leave_out(&mut plan));
+    let mut program = AnnotatedProgram::new(object, program, &registers, facts, stop)?;
+    optimize::drop_decided_jumps(&mut program);
+    let mut refused = subset::refused(&program, options.map_abi);
+    refused.extend(optimize::leave_out(&mut program));
     if let Some(refusals) = Refusals::of(refused) {
         return Err(CompileError::Refused(refusals));
     }
-    optimize::optimize(&mut plan);
-    let asm = translate::translate(&plan, options.map_abi)?;
-    let length = asm.insns.len();
+    optimize::optimize(&mut program);
+    let code = emit::emit(&program, options.map_abi)?;
+    let length = code.insns.len();
     debug_assert!(least <= length, "{least} of {length} instructions");
     if length > room {
         return Err(size::too_large(&length.to_string(), room));
     }
-    let deviations = deviation::deviations(&plan);
-    Ok(Compiled { listing: Listing::new(asm.insns), origins: asm.origins, deviations })
+    let deviations = deviation::deviations(&program);
+    Ok(Compiled { listing: Listing::new(code.insns), origins: code.origins, deviations })
 }

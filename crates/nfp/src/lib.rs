@@ -12,6 +12,7 @@
 
 mod codegen;
 mod csr;
+pub mod firmware;
 mod insn;
 mod lift;
 mod listing;
@@ -21,9 +22,8 @@ mod parse;
 mod print;
 pub mod word;
 
-pub use codegen::{
-    CompileError, CompileOptions, Compiled, MapAbi, ROOM, Refusal, Refusals, compile,
-};
+pub use codegen::{CompileError, CompileOptions, Compiled, Refusal, Refusals, compile};
+pub use firmware::{MapAbi, ROOM};
 pub use insn::{Address, BranchCondition, Insn, MemCommand};
 pub use lift::{LiftCause, LiftError, LiftOptions, lift};
 pub use listing::{FIRST_EXIT, Listing, Numbered};

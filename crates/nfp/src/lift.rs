@@ -18,16 +18,19 @@ mod error;
 mod field;
 mod firmware;
 mod flow;
+mod in_flight;
 mod known;
 mod local;
 mod machine;
 mod memory;
 mod multiply;
+mod options;
 mod result;
 mod shift;
 mod start;
 
 pub use error::{LiftCause, LiftError};
+pub use options::LiftOptions;
 
 use slowpath_ir::{
     BlockId, Input, InputId, InputKind, Instruction, Op, Program, eliminate_dead_operations,
@@ -36,25 +39,6 @@ use slowpath_ir::{
 use crate::Listing;
 use block::Lifter;
 use machine::Machine;
-
-/// What the lifter takes as given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LiftOptions {
-    /// Length of the shortest packet in bytes, without frame check sequence.
-    pub min_packet: u16,
-    /// Length of the longest packet in bytes, without frame check sequence; at most 16383.
-    pub max_packet: u16,
-    /// Whether the program's result, `r0`, is kept in a region of its own, `result`, for comparing it
-    /// with another program's: nothing else reads it.
-    pub keeps_result: bool,
-}
-
-impl Default for LiftOptions {
-    /// From the minimum of Ethernet, 60 bytes, to the usual MTU, 1500 bytes.
-    fn default() -> Self {
-        LiftOptions { min_packet: 60, max_packet: 1500, keeps_result: false }
-    }
-}
 
 /// Gives a listing its meaning. Instructions that cannot be reached from `.0` have none.
 ///

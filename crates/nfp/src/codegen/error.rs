@@ -39,23 +39,3 @@ impl CompileError {
         CompileError::Refused(Refusals::one(Refusal::of_program(what, hint)))
     }
 }
-
-/// What is wrong with an instruction.
-#[derive(Clone, Debug)]
-pub(super) struct Cause {
-    pub what: String,
-    pub hint: String,
-    /// Whether it may only be so because of a call that the card has not: of its result, nothing is
-    /// known.
-    pub may_follow: bool,
-}
-
-impl Cause {
-    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Cause { what: what.into(), hint: hint.into(), may_follow: false }
-    }
-
-    pub fn may_follow(self) -> Self {
-        Cause { may_follow: true, ..self }
-    }
-}

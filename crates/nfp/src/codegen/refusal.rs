@@ -4,7 +4,37 @@ use std::fmt;
 
 use slowpath_bpf::BpfProgram;
 
-use super::error::Cause;
+/// What to do about what the card cannot run in any form.
+pub(super) const OTHER_TARGET: &str =
+    "the card cannot run it; --target ebpf counts instructions instead";
+
+/// What is wrong with an instruction.
+#[derive(Clone, Debug)]
+pub(super) struct Cause {
+    /// What is missing.
+    pub what: String,
+    /// What may help.
+    pub hint: String,
+    /// Whether it may only be so because of a call that the card has not: of its result, nothing is
+    /// known.
+    pub may_follow: bool,
+}
+
+impl Cause {
+    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Cause { what: what.into(), hint: hint.into(), may_follow: false }
+    }
+
+    /// What nothing helps against but another target.
+    pub fn unsupported(what: impl Into<String>) -> Self {
+        Cause::new(what, OTHER_TARGET)
+    }
+
+    /// This cause, where it may be due to a call that the card has not.
+    pub fn may_follow(self) -> Self {
+        Cause { may_follow: true, ..self }
+    }
+}
 
 /// Something that the card cannot run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
+use super::in_flight::PendingBase;
 use super::machine::{ArchReg, Machine};
 use crate::{LocalAccess, Operand};
 
@@ -13,19 +14,6 @@ use crate::{LocalAccess, Operand};
 const DELAY: usize = 3;
 /// Bytes of a word.
 const WORD: u64 = 4;
-
-/// A base register on its way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PendingBase {
-    /// Which base register.
-    pub index: u8,
-    /// Its new value.
-    pub value: Value,
-    /// How many more instructions see the old one.
-    pub left: usize,
-    /// The instruction that writes it.
-    pub number: usize,
-}
 
 impl Machine {
     /// `local_csr_wr[ActLMAddrN, src]`

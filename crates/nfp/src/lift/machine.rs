@@ -6,9 +6,7 @@ use slowpath_ir::{BinaryOp, Emit, InputId, Op, Operand as Value, Reg};
 
 use super::emit::Emitter;
 use super::error::LiftCause;
-use super::local::PendingBase;
-use super::memory::Deferred;
-use super::multiply::Multiplication;
+use super::in_flight::{Deferred, Multiplication, PendingBase};
 use crate::{Bank, Insn, Operand};
 
 /// A register that outlives a block.

@@ -6,6 +6,7 @@
 use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
 use super::error::LiftCause;
+use super::in_flight::{Deferred, Issued};
 use super::machine::{ArchReg, Machine};
 use crate::insn::ADD_NARROW_COUNTS;
 use crate::{Address, MemCommand, Operand};
@@ -20,36 +21,6 @@ const XFERS: u8 = 32;
 const LENGTH_FIELD: (u8, u8) = (8, 5);
 /// The bit of it that makes an atomic addition 64 bits wide.
 const WIDE_ADD_BIT: u8 = LENGTH_FIELD.0 + 2;
-
-/// A memory command as it is issued: what it does does not depend on registers that are written
-/// later, but for the transfer registers.
-#[derive(Clone, Copy, Debug)]
-struct Issued {
-    command: MemCommand,
-    xfer: u8,
-    /// Where it starts, and the width of addresses in bits.
-    start: (Value, u8),
-    /// Words or bytes.
-    count: u8,
-    waits: bool,
-    /// The instruction.
-    number: usize,
-}
-
-/// A memory command whose delay slots are running.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Deferred {
-    issued: Issued,
-    /// Delay slots that have not run yet, and the command itself.
-    left: u8,
-}
-
-impl Deferred {
-    /// The instruction.
-    pub fn number(&self) -> u32 {
-        self.issued.number as u32
-    }
-}
 
 impl Machine {
     /// `mem[…]`; no `count` stands for `indirect_ref`, `waits` for `ctx_swap`. With delay slots, it

@@ -3,22 +3,12 @@
 //! The product is computed from the factors that `start` has seen. A multiplication must be whole
 //! and in order inside one block.
 
-use slowpath_ir::{BinaryOp, Emit, Operand as Value};
+use slowpath_ir::{BinaryOp, Emit};
 
 use super::error::LiftCause;
+use super::in_flight::Multiplication;
 use super::machine::{ArchReg, Machine};
 use crate::{MulStep, Operand};
-
-/// A multiplication under way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Multiplication {
-    /// The operands that name the factors.
-    operands: (Operand, Operand),
-    /// The product, 64 bits.
-    product: Value,
-    /// The last step so far.
-    last: MulStep,
-}
 
 impl Machine {
     /// `mul_step[a, b], step`

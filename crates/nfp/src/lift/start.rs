@@ -10,9 +10,9 @@ use slowpath_ir::{
     OriginOp, Program, Reg, RegInfo, Region, RegionId, RegionKind,
 };
 
-use super::LiftOptions;
 use super::known::mask;
 use super::machine::{ArchReg, Machine};
+use super::options::LiftOptions;
 use crate::Bank;
 
 /// The largest length that 14 bits hold, in bytes.

@@ -3,7 +3,7 @@
 
 use slowpath_bpf::insn::{Call, Insn};
 
-use crate::codegen::step::{PacketCache, Plan};
+use crate::codegen::annotated::{AnnotatedProgram, PacketCache};
 
 /// Bytes that one read may fetch.
 const LARGEST: i32 = 64;
@@ -16,18 +16,18 @@ struct Group {
     end: i16,
 }
 
-pub(super) fn share(plan: &mut Plan<'_>) {
+pub(super) fn share(program: &mut AnnotatedProgram<'_>) {
     let mut groups: Vec<Group> = Vec::new();
     // Whether the transfer registers still hold what the last group has fetched.
     let mut available = false;
-    for slot in 0..plan.steps.len() {
-        let step = &plan.steps[slot];
-        available &= !step.is_target;
-        if step.skipped {
+    for slot in 0..program.insns.len() {
+        let insn = &program.insns[slot];
+        available &= !insn.is_target;
+        if insn.skipped {
             continue;
         }
-        let (size, offset) = match step.insn {
-            Insn::Store { .. } if plan.accesses_packet(slot) => {
+        let (size, offset) = match insn.insn {
+            Insn::Store { .. } if program.accesses_packet(slot) => {
                 available = false;
                 continue;
             }
@@ -38,14 +38,14 @@ pub(super) fn share(plan: &mut Plan<'_>) {
             Insn::Load { size, offset, signed: false, .. } => (i16::from(size.bytes()), offset),
             _ => continue,
         };
-        if !plan.accesses_packet(slot) || step.copy.is_some() {
+        if !program.accesses_packet(slot) || insn.copy.is_some() {
             available = false;
             continue;
         }
         let end = offset.saturating_add(size);
         if available
             && let Some(group) = groups.last_mut()
-            && same_base(plan, group.first, slot)
+            && same_base(program, group.first, slot)
         {
             let (start, end) = (group.start.min(offset), group.end.max(end));
             let length = i32::from(end) - i32::from(start);
@@ -59,26 +59,26 @@ pub(super) fn share(plan: &mut Plan<'_>) {
     }
     let mut groups = groups.into_iter().peekable();
     let mut current: Option<Group> = None;
-    for slot in 0..plan.steps.len() {
+    for slot in 0..program.insns.len() {
         if let Some(group) = groups.next_if(|group| group.first == slot) {
             current = Some(group);
         }
-        let step = &plan.steps[slot];
-        let load = matches!(step.insn, Insn::Load { .. }) && !step.skipped && step.copy.is_none();
+        let insn = &program.insns[slot];
+        let load = matches!(insn.insn, Insn::Load { .. }) && !insn.skipped && insn.copy.is_none();
         if load
-            && plan.accesses_packet(slot)
+            && program.accesses_packet(slot)
             && let Some(Group { first, start, end }) = current
         {
-            plan.steps[slot].cache = Some(PacketCache { start, end, fetches: first == slot });
+            program.insns[slot].cache = Some(PacketCache { start, end, fetches: first == slot });
         }
     }
 }
 
 /// Whether two loads have base registers of the same value.
-fn same_base(plan: &Plan<'_>, first: usize, second: usize) -> bool {
-    let base = |slot: usize| match plan.steps[slot].insn {
+fn same_base(program: &AnnotatedProgram<'_>, first: usize, second: usize) -> bool {
+    let base = |slot: usize| match program.insns[slot].insn {
         Insn::Load { base, .. } => (slot, base.number()),
         _ => (slot, 10),
     };
-    plan.registers.packet_distance(base(first), base(second)) == Some(0)
+    program.registers.packet_distance(base(first), base(second)) == Some(0)
 }

@@ -4,7 +4,7 @@
 use slowpath_bpf::insn::{Insn, Register, Size, Source};
 use slowpath_bpf::lift::RegisterValue;
 
-use crate::codegen::step::{Copy, Plan};
+use crate::codegen::annotated::{AnnotatedProgram, Copy};
 
 /// Bytes that one command can transfer.
 const LARGEST: i32 = 128;
@@ -30,13 +30,13 @@ struct Chain {
     length: i32,
 }
 
-pub(super) fn gather(plan: &mut Plan<'_>) {
+pub(super) fn gather(program: &mut AnnotatedProgram<'_>) {
     let mut chain: Option<Chain> = None;
     let mut slot = 0;
-    while slot < plan.steps.len() {
-        let pair = pair(plan, slot);
+    while slot < program.insns.len() {
+        let pair = pair(program, slot);
         let continues = match (&mut chain, pair) {
-            (Some(chain), Some(pair)) if continues(plan, chain, &pair) => {
+            (Some(chain), Some(pair)) if continues(program, chain, &pair) => {
                 chain.last = pair;
                 chain.pairs += 1;
                 chain.length += i32::from(pair.size.bytes());
@@ -46,7 +46,7 @@ pub(super) fn gather(plan: &mut Plan<'_>) {
         };
         if !continues {
             if let Some(chain) = chain.take() {
-                finish(plan, &chain);
+                finish(program, &chain);
             }
             chain = pair.map(|pair| Chain {
                 head: pair,
@@ -58,13 +58,13 @@ pub(super) fn gather(plan: &mut Plan<'_>) {
         slot += if pair.is_some() { 2 } else { 1 };
     }
     if let Some(chain) = chain {
-        finish(plan, &chain);
+        finish(program, &chain);
     }
 }
 
 /// The pair that starts at a slot, if one does.
-fn pair(plan: &Plan<'_>, slot: usize) -> Option<Pair> {
-    let (first, second) = (plan.steps.get(slot)?, plan.steps.get(slot + 1)?);
+fn pair(program: &AnnotatedProgram<'_>, slot: usize) -> Option<Pair> {
+    let (first, second) = (program.insns.get(slot)?, program.insns.get(slot + 1)?);
     let Insn::Load { size, signed: false, dst, base: from, offset: from_offset } = first.insn
     else {
         return None;
@@ -74,9 +74,9 @@ fn pair(plan: &Plan<'_>, slot: usize) -> Option<Pair> {
     else {
         return None;
     };
-    let source = plan.is_live(slot).then(|| plan.value(slot, from))?;
+    let source = program.is_live(slot).then(|| program.value(slot, from))?;
     let readable = matches!(source, RegisterValue::Packet | RegisterValue::MapValue { .. });
-    let writable = plan.is_live(slot + 1) && plan.accesses_packet(slot + 1);
+    let writable = program.is_live(slot + 1) && program.accesses_packet(slot + 1);
     let same = size == stored && dst == src;
     (readable && writable && same && !second.is_target).then_some(Pair {
         load: slot,
@@ -89,7 +89,7 @@ fn pair(plan: &Plan<'_>, slot: usize) -> Option<Pair> {
     })
 }
 
-fn continues(plan: &Plan<'_>, chain: &Chain, pair: &Pair) -> bool {
+fn continues(program: &AnnotatedProgram<'_>, chain: &Chain, pair: &Pair) -> bool {
     let last = &chain.last;
     let size = i32::from(pair.size.bytes());
     let same = (pair.register, pair.from, pair.to, pair.size)
@@ -98,20 +98,20 @@ fn continues(plan: &Plan<'_>, chain: &Chain, pair: &Pair) -> bool {
         last.from_offset + size == pair.from_offset && last.to_offset + size == pair.to_offset;
     let descending =
         pair.from_offset + size == last.from_offset && pair.to_offset + size == last.to_offset;
-    same && !plan.steps[pair.load].is_target
+    same && !program.insns[pair.load].is_target
         && (ascending || descending)
-        && !overlaps(plan, &chain.head, pair)
+        && !overlaps(program, &chain.head, pair)
         && chain.length < LARGEST
 }
 
 /// Whether a load may read what an earlier pair has written (`cross_mem_access`).
-fn overlaps(plan: &Plan<'_>, head: &Pair, pair: &Pair) -> bool {
-    if plan.value(head.load, head.from) != RegisterValue::Packet {
+fn overlaps(program: &AnnotatedProgram<'_>, head: &Pair, pair: &Pair) -> bool {
+    if program.value(head.load, head.from) != RegisterValue::Packet {
         return false;
     }
     let from = (head.load, head.from.number());
     let to = (head.load + 1, head.to.number());
-    let Some(distance) = plan.registers.packet_distance(from, to) else { return true };
+    let Some(distance) = program.registers.packet_distance(from, to) else { return true };
     // Everything relative to the register that is read from.
     let Ok(written) = i32::try_from(i64::from(head.to_offset) + distance) else { return true };
     let (first, read) = (head.from_offset, pair.from_offset);
@@ -121,7 +121,7 @@ fn overlaps(plan: &Plan<'_>, head: &Pair, pair: &Pair) -> bool {
 }
 
 /// Turns a chain of more than one pair into a copy.
-fn finish(plan: &mut Plan<'_>, chain: &Chain) {
+fn finish(program: &mut AnnotatedProgram<'_>, chain: &Chain) {
     if chain.pairs < 2 {
         return;
     }
@@ -131,13 +131,13 @@ fn finish(plan: &mut Plan<'_>, chain: &Chain) {
     let first = head.load.min(last.load);
     let end = head.load.max(last.load) + 2;
     for slot in first..end {
-        plan.steps[slot].skipped |= slot != head.load;
+        program.insns[slot].skipped |= slot != head.load;
     }
-    let step = &mut plan.steps[head.load];
-    if let Insn::Load { offset, .. } = &mut step.insn {
+    let insn = &mut program.insns[head.load];
+    if let Insn::Load { offset, .. } = &mut insn.insn {
         *offset = lowest.from_offset as i16;
     }
-    step.copy = Some(Copy {
+    insn.copy = Some(Copy {
         // At most 128: chains of less than that are continued by at most 8, and sizes are equal.
         length: u8::try_from(chain.length).unwrap_or(u8::MAX),
         descending,

@@ -3,11 +3,11 @@
 
 use slowpath_bpf::insn::{AluOp, Condition, Insn, Source};
 
-use crate::codegen::step::Plan;
+use crate::codegen::annotated::AnnotatedProgram;
 
-pub(super) fn negate(plan: &mut Plan<'_>) {
-    for step in plan.steps.iter_mut().filter(|step| !step.skipped) {
-        match &mut step.insn {
+pub(super) fn negate(program: &mut AnnotatedProgram<'_>) {
+    for insn in program.insns.iter_mut().filter(|insn| !insn.skipped) {
+        match &mut insn.insn {
             Insn::Alu { op: op @ (AluOp::Add | AluOp::Sub), src: Source::Imm(value), .. }
                 if *value < 0 =>
             {
@@ -19,7 +19,7 @@ pub(super) fn negate(plan: &mut Plan<'_>) {
                 src: Source::Imm(value),
                 ..
             } if *value < 0 => {
-                step.negated = true;
+                insn.negated = true;
                 *value = value.wrapping_neg();
             }
             _ => {}

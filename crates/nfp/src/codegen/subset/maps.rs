@@ -6,10 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use slowpath_bpf::insn::{Imm64, Insn};
 use slowpath_bpf::{MapDef, MapKind};
 
-use super::CARD;
-use crate::codegen::MapAbi;
-use crate::codegen::error::Cause;
-use crate::codegen::step::Plan;
+use crate::codegen::annotated::AnnotatedProgram;
+use crate::codegen::refusal::{Cause, OTHER_TARGET};
+use crate::firmware::{MAX_ARRAY, MapAbi};
 
 /// How a word of a map's value is used: the card keeps counters in another byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +27,9 @@ pub(super) struct Uses {
 
 impl Uses {
     /// The maps that a program names; nothing is known of words yet.
-    pub fn of(plan: &Plan<'_>) -> Self {
-        let live = (0..plan.steps.len()).filter(|&slot| plan.is_live(slot));
-        let named = live.filter_map(|slot| match plan.steps[slot].insn {
+    pub fn of(program: &AnnotatedProgram<'_>) -> Self {
+        let live = (0..program.insns.len()).filter(|&slot| program.is_live(slot));
+        let named = live.filter_map(|slot| match program.insns[slot].insn {
             Insn::LoadImm64 { value: Imm64::Map(map), .. } => Some(map),
             _ => None,
         });
@@ -42,7 +41,7 @@ impl Uses {
 
 /// Notes how words of a map's value are used (`nfp_bpf_map_mark_used`).
 pub(super) fn mark(
-    plan: &Plan<'_>,
+    program: &AnnotatedProgram<'_>,
     map: u32,
     (offsets, offset, bytes): (Option<BTreeSet<i64>>, i16, u8),
     use_: Use,
@@ -52,7 +51,7 @@ pub(super) fn mark(
         let hint = "elements are accessed at constant offsets";
         return Err(Cause::new("an access to a map's element at a variable offset", hint));
     };
-    let size = plan.map(map).map_or(0, |def| i64::from(def.value_size));
+    let size = program.map(map).map_or(0, |def| i64::from(def.value_size));
     for from in offsets {
         let first = from.saturating_add(offset.into());
         let end = first.saturating_add(bytes.into());
@@ -75,28 +74,26 @@ pub(super) fn mark(
 
 /// Maps that the firmware has.
 pub(super) fn map_supported(
-    plan: &Plan<'_>,
+    program: &AnnotatedProgram<'_>,
     number: u32,
     abi: MapAbi,
     uses: &Uses,
 ) -> Result<(), Cause> {
-    let Some(map) = plan.map(number) else { return Ok(()) };
+    let Some(map) = program.map(number) else { return Ok(()) };
     match abi {
-        MapAbi::ArrayPointer => array(plan, map, uses),
+        MapAbi::ArrayPointer => array(program, map, uses),
         MapAbi::Call => call_map(map),
     }
 }
 
 /// The one array map of the paper's firmware (`nfp_bpf_map_alloc` of its driver).
-fn array(plan: &Plan<'_>, map: &MapDef, uses: &Uses) -> Result<(), Cause> {
-    /// Bytes of the array.
-    const LARGEST: u64 = 1 << 30;
+fn array(program: &AnnotatedProgram<'_>, map: &MapDef, uses: &Uses) -> Result<(), Cause> {
     let MapDef { name, kind, key_size, value_size, max_entries, flags, .. } = map;
-    let mut all = uses.maps.iter().filter_map(|&map| plan.map(map));
+    let mut all = uses.maps.iter().filter_map(|&map| program.map(map));
     let stock = if all.all(|map| call_map(map).is_ok()) {
         "--map-abi call compiles it for the stock firmware, whose map costs are not published"
     } else {
-        CARD
+        OTHER_TARGET
     };
     if *kind != MapKind::ARRAY {
         let what = format!("map {name} is of type {kind}; the firmware has one array");
@@ -104,7 +101,7 @@ fn array(plan: &Plan<'_>, map: &MapDef, uses: &Uses) -> Result<(), Cause> {
     }
     if let Some((last, first)) = uses.maps.split_last().filter(|(_, first)| !first.is_empty()) {
         let names = |numbers: &[u32]| {
-            let names = numbers.iter().filter_map(|&map| plan.map(map));
+            let names = numbers.iter().filter_map(|&map| program.map(map));
             names.map(|map| map.name.as_str()).collect::<Vec<_>>().join(", ")
         };
         let what =
@@ -123,7 +120,7 @@ fn array(plan: &Plan<'_>, map: &MapDef, uses: &Uses) -> Result<(), Cause> {
     } else if value_size % 4 != 0 {
         let what = format!("the values of map {name} have {value_size} bytes");
         limit(what, "the firmware's array has values of whole 4-byte words")
-    } else if rounded * u64::from(*max_entries) > LARGEST {
+    } else if rounded * u64::from(*max_entries) > MAX_ARRAY {
         limit(format!("map {name} has more than 1 GiB"), "that is the size of the firmware's array")
     } else {
         Ok(())

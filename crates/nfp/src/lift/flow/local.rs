@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::BlockPlan;
-use crate::lift::local::PendingBase;
+use crate::lift::in_flight::PendingBase;
 use crate::{Insn, Listing};
 
 /// The first instruction behind a block which uses local memory through a base register that is

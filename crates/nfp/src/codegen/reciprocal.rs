@@ -1,22 +1,18 @@
-//! Division by a constant: multiplication by its reciprocal (`wrp_div_imm` of the driver; the
-//! reciprocals are those of the kernel's `lib/math/reciprocal_div.c`, after Granlund and Montgomery,
-//! "Division by Invariant Integers using Multiplication", section 4).
-
-use super::assembler::{Assembler, Dst, IMM_A, IMM_B, IMM_BOTH, a, imm};
-use super::multiply;
-use crate::{AluOp, ShiftAmount, ShiftKind};
+//! Reciprocals, by which constants are divided: those of the kernel's `lib/math/reciprocal_div.c`, as
+//! the driver chooses among them (`wrp_div_imm`), after Granlund and Montgomery, "Division by Invariant
+//! Integers using Multiplication", section 4.
 
 /// How to divide a word by a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Reciprocal {
+pub(super) struct Reciprocal {
     /// The factor, without its 33rd bit.
-    factor: u32,
+    pub factor: u32,
     /// How far the high word of the product is shifted right.
-    shift: u8,
+    pub shift: u8,
     /// The logarithm to base 2 of the divisor, rounded up.
-    exponent: u8,
+    pub exponent: u8,
     /// Whether the factor has a 33rd bit.
-    wide: bool,
+    pub wide: bool,
 }
 
 /// The reciprocal of a divisor up to 2^31 for dividends of `bits` bits (`reciprocal_value_adv`).
@@ -38,7 +34,7 @@ fn reciprocal(divisor: u32, bits: u32) -> Reciprocal {
 
 /// The reciprocal that the driver uses: even divisors whose factor is too wide are halved first.
 /// Returns how far the dividend is shifted before.
-fn chosen(divisor: u32) -> (Reciprocal, u8) {
+pub(super) fn chosen(divisor: u32) -> (Reciprocal, u8) {
     let reciprocal_of = reciprocal(divisor, 32);
     if reciprocal_of.wide && divisor.is_multiple_of(2) {
         let halvings = divisor.trailing_zeros();
@@ -63,44 +59,9 @@ pub(super) fn is_wrong(divisor: u32) -> bool {
     }
 }
 
-fn chosen_exponent(divisor: u32) -> u8 {
+/// The logarithm to base 2 of a divisor up to 2^31, rounded up.
+pub(super) fn chosen_exponent(divisor: u32) -> u8 {
     reciprocal(divisor, 32).exponent
-}
-
-/// The register pair's low word divided by a constant that is not [`is_wrong`]. The high word stays:
-/// it is zero.
-pub(super) fn divide(asm: &mut Assembler, number: u8, divisor: u32) {
-    let (dst, word) = (Dst::Both(number), a(number));
-    if divisor > 1 << 31 {
-        // Not less than the divisor: one, else zero.
-        let divisor = asm.operand(divisor, IMM_B);
-        asm.alu(Dst::None, word, AluOp::Sub, divisor);
-        asm.constant(IMM_A, 0);
-        asm.alu(dst, IMM_A, AluOp::AddCarry, imm(0));
-        return;
-    }
-    let exponent = chosen_exponent(divisor);
-    let (Reciprocal { factor, shift, wide, .. }, halvings) = chosen(divisor);
-    let factor = asm.operand(factor, IMM_B);
-    let right = |asm: &mut Assembler, amount: u8| {
-        let amount = ShiftAmount::Bits(amount);
-        asm.shift(dst, crate::Operand::None, AluOp::B, word, ShiftKind::Right, amount);
-    };
-    if divisor == 1 << exponent {
-        right(asm, exponent);
-    } else if wide {
-        multiply::words(asm, Some(IMM_BOTH), Dst::None, word, factor);
-        asm.alu(dst, word, AluOp::Sub, IMM_B);
-        right(asm, 1);
-        asm.alu(dst, word, AluOp::Add, IMM_B);
-        right(asm, shift.wrapping_sub(1));
-    } else {
-        if halvings > 0 {
-            right(asm, halvings);
-        }
-        multiply::words(asm, Some(dst), Dst::None, word, factor);
-        right(asm, shift);
-    }
 }
 
 #[cfg(test)]

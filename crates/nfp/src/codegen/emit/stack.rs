@@ -2,10 +2,10 @@
 //! which points to the frame, or behind base register 3, which is set for the access
 //! (`mem_op_stack`, `wrp_lmem_load`, `wrp_lmem_store` of the driver).
 
-use super::alu::zero_extend;
 use super::assembler::{Assembler, Dst, IMM_A, IMM_B, LOCAL_INCREMENT, STACK, a, b, local};
-use super::error::Cause;
-use super::step::Step;
+use super::pair::zero_extend;
+use crate::codegen::annotated::AnnotatedInsn;
+use crate::codegen::refusal::Cause;
 use crate::{AluOp, Operand, Shift, ShiftAmount, ShiftKind};
 
 /// Greatest word that instructions other than `alu` can name.
@@ -58,7 +58,11 @@ struct Words {
     advances: bool,
 }
 
-pub(super) fn access(asm: &mut Assembler, step: &Step, access: &Access) -> Result<(), Cause> {
+pub(super) fn access(
+    asm: &mut Assembler,
+    insn: &AnnotatedInsn,
+    access: &Access,
+) -> Result<(), Cause> {
     let Access { direction, size, register, mut place, through } = *access;
     let bytes = i64::from(size);
     let words = if let Some((pointer, offset)) = through {
@@ -80,10 +84,10 @@ pub(super) fn access(asm: &mut Assembler, step: &Step, access: &Access) -> Resul
     let narrow = direction == Direction::Load && size < 8;
     if words.base == 3 {
         asm.local_base(3, IMM_B);
-        asm.nops(if narrow && step.zero_extends { 2 } else { 3 });
+        asm.nops(if narrow && insn.zero_extends { 2 } else { 3 });
     }
     if narrow {
-        zero_extend(asm, step, register);
+        zero_extend(asm, insn, register);
     }
     pieces(asm, (register, size), place, words, direction)
 }

@@ -4,30 +4,31 @@
 use slowpath_bpf::insn::{AluOp as BpfOp, Register, Size, Source, Width};
 
 use super::assembler::{Assembler, Dst, IMM_A, IMM_B, STACK, a, b, imm};
-use super::step::{Step, pair};
+use super::pair::{pair, zero_extend};
 use super::{divide, multiply, shift};
+use crate::codegen::annotated::AnnotatedInsn;
 use crate::{AluOp, Operand, Shift, ShiftAmount, ShiftKind};
 
 /// An instruction of RFC 9669, section 4.1. `depth` is where the frame pointer is, in bytes from the
 /// first of the frame.
 pub(super) fn alu(
     asm: &mut Assembler,
-    step: &Step,
+    insn: &AnnotatedInsn,
     (width, op, dst, src): (Width, BpfOp, Register, Source),
     depth: u32,
 ) {
     let number = pair(dst);
     match op {
         BpfOp::Mov => mov(asm, width, dst, src, depth),
-        BpfOp::Mul => multiply::multiply(asm, step, width, dst, src),
+        BpfOp::Mul => multiply::multiply(asm, insn, width, dst, src),
         BpfOp::Div => {
             let divisor = match src {
-                Source::Reg(_) => step.bounds.src().0 as u32,
+                Source::Reg(_) => insn.bounds.src().0 as u32,
                 Source::Imm(value) => value as u32,
             };
             divide::divide(asm, number, divisor);
         }
-        BpfOp::Lsh | BpfOp::Rsh | BpfOp::Arsh => shift::shift(asm, step, width, op, dst, src),
+        BpfOp::Lsh | BpfOp::Rsh | BpfOp::Arsh => shift::shift(asm, insn, width, op, dst, src),
         _ => {
             let (low, high) = words(op);
             match (width, src) {
@@ -44,7 +45,7 @@ pub(super) fn alu(
                 (Width::W32, Source::Imm(value)) => with_constant(asm, number, low, value as u32),
             }
             if width == Width::W32 {
-                zero_extend(asm, step, number);
+                zero_extend(asm, insn, number);
             }
         }
     }
@@ -80,13 +81,6 @@ fn with_constant(asm: &mut Assembler, dst: u8, op: AluOp, value: u32) {
     }
 }
 
-/// Zeros above a 32-bit result, where something reads them.
-pub(super) fn zero_extend(asm: &mut Assembler, step: &Step, number: u8) {
-    if step.zero_extends {
-        asm.constant(Dst::Both(number + 1), 0);
-    }
-}
-
 fn mov(asm: &mut Assembler, width: Width, dst: Register, src: Source, depth: u32) {
     let number = pair(dst);
     match (width, src) {
@@ -115,12 +109,12 @@ fn mov(asm: &mut Assembler, width: Width, dst: Register, src: Source, depth: u32
 }
 
 /// `dst = -dst`.
-pub(super) fn negate(asm: &mut Assembler, step: &Step, width: Width, dst: Register) {
+pub(super) fn negate(asm: &mut Assembler, insn: &AnnotatedInsn, width: Width, dst: Register) {
     let number = pair(dst);
     asm.alu(Dst::Both(number), imm(0), AluOp::Sub, b(number));
     match width {
         Width::W64 => asm.alu(Dst::Both(number + 1), imm(0), AluOp::SubCarry, b(number + 1)),
-        Width::W32 => zero_extend(asm, step, number),
+        Width::W32 => zero_extend(asm, insn, number),
     }
 }
 

@@ -4,13 +4,14 @@
 use slowpath_bpf::insn::{Condition, Register, Source, Width};
 
 use super::assembler::{Assembler, Dst, Goal, IMM_A, IMM_B, a, b};
-use super::step::{Step, pair};
+use super::pair::pair;
+use crate::codegen::annotated::AnnotatedInsn;
 use crate::{AluOp, BranchCondition, Operand};
 
 /// A jump to a slot of the program if the condition holds.
 pub(super) fn branch(
     asm: &mut Assembler,
-    step: &Step,
+    insn: &AnnotatedInsn,
     (width, condition, dst, src): (Width, Condition, Register, Source),
     target: usize,
 ) {
@@ -28,7 +29,7 @@ pub(super) fn branch(
             any_word(asm, width, left, AluOp::And, pair(src), goal);
         }
         (_, Source::Imm(value)) => {
-            compare_constant(asm, step, width, condition, left, value, goal);
+            compare_constant(asm, insn, width, condition, left, value, goal);
         }
         (_, Source::Reg(src)) => compare(asm, width, condition, left, pair(src), goal),
     }
@@ -139,7 +140,7 @@ fn compare(
 
 fn compare_constant(
     asm: &mut Assembler,
-    step: &Step,
+    insn: &AnnotatedInsn,
     width: Width,
     condition: Condition,
     left: u8,
@@ -148,7 +149,7 @@ fn compare_constant(
 ) {
     let (branch, swapped) = ordered(condition);
     let (first, second) =
-        if step.negated { (AluOp::Add, AluOp::AddCarry) } else { (AluOp::Sub, AluOp::SubCarry) };
+        if insn.negated { (AluOp::Add, AluOp::AddCarry) } else { (AluOp::Sub, AluOp::SubCarry) };
     let mut word = |number: u8, op: AluOp, value: u32| {
         let value: Operand = asm.operand(value, IMM_B);
         let (left, right) = if swapped { (value, a(number)) } else { (a(number), value) };

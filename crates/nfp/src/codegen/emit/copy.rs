@@ -1,45 +1,16 @@
 //! Memory copies: one read, one or two writes, and the loaded register as the last pair leaves it
 //! (`nfp_cpp_memcpy` of the driver).
 
-use slowpath_bpf::insn::{Insn, Register, Size};
+use slowpath_bpf::insn::{Register, Size};
 
 use super::assembler::{Assembler, Dst, IMM_B, a, xfer};
-use super::liveness;
 use super::packet::{element, length_override};
-use super::step::{Copy, Plan, pair};
+use super::pair::pair;
+use crate::codegen::annotated::Copy;
 use crate::{Address, MemCommand};
 
 /// Bytes that a command transfers without a length from elsewhere.
 const DIRECT: u8 = 32;
-
-/// Whether a register is read behind a copy where the driver leaves another value in it than the
-/// program's last load: the first word of ascending pairs of words, and the wrong bytes of descending
-/// pairs of less.
-pub(super) fn leaves_wrong_value(plan: &Plan<'_>, slot: usize) -> bool {
-    let step = &plan.steps[slot];
-    let (Some(copy), Insn::Load { size, dst, .. }) = (step.copy, step.insn) else { return false };
-    let wrong = match size {
-        Size::W => !copy.descending,
-        Size::B | Size::H => copy.descending,
-        Size::DW => false,
-    };
-    let behind = slot + 2 * usize::from(copy.length / size.bytes());
-    wrong && liveness::is_read(plan, behind, dst)
-}
-
-/// Whether a copy reads bytes that its own earlier pairs have written: the driver looks at where
-/// pairs start, not at where they end, so that the last one may.
-pub(super) fn overlaps(plan: &Plan<'_>, slot: usize) -> bool {
-    let step = &plan.steps[slot];
-    let (Some(copy), Insn::Load { base, offset, .. }) = (step.copy, step.insn) else {
-        return false;
-    };
-    let (from, to) = ((slot, base.number()), (slot + 1, copy.to.number()));
-    let Some(distance) = plan.registers.packet_distance(from, to) else { return false };
-    let ahead = distance + i64::from(copy.to_offset) - i64::from(offset);
-    let ahead = if copy.descending { -ahead } else { ahead };
-    (1..i64::from(copy.length)).contains(&ahead)
-}
 
 /// Copies `copy.length` bytes from `offset` behind `base`; `size` and `dst` are those of the loads.
 pub(super) fn copy(

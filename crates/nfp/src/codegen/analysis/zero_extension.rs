@@ -11,6 +11,8 @@ use slowpath_bpf::insn::{AluOp, Call, Insn, Register, Size, Source, Width};
 use slowpath_bpf::lift::{RegisterValue, Registers};
 use slowpath_stop::{Reason, Stop, Ticker};
 
+use crate::codegen::helpers;
+
 /// Slots followed between two looks at whether to stop.
 const SLOTS: u32 = 16;
 
@@ -18,7 +20,7 @@ const SLOTS: u32 = 16;
 type Definitions = [BTreeSet<usize>; 10];
 
 /// What is known of the upper halves of 32-bit results.
-pub(super) struct ZeroExtension {
+pub(in crate::codegen) struct ZeroExtension {
     /// The slots whose result is read as 64 bits although it was computed as 32.
     pub needed: BTreeSet<usize>,
     /// The slots before which the destination may hold a 32-bit result with anything above it.
@@ -26,7 +28,7 @@ pub(super) struct ZeroExtension {
 }
 
 /// Where zeros are needed, and where they are missing.
-pub(super) fn analyze(
+pub(in crate::codegen) fn analyze(
     program: &BpfProgram,
     registers: &Registers,
     live: &BTreeSet<usize>,
@@ -209,7 +211,7 @@ impl Analysis<'_> {
                 std::iter::once((dst, width)).chain(reg(src, width)).collect()
             }
             Insn::Call(Call::Helper(number)) => {
-                let arguments = 1..=super::helper::arguments(number);
+                let arguments = 1..=helpers::arguments(number);
                 arguments.filter_map(Register::new).map(|reg| (reg, Width::W64)).collect()
             }
             // The result of a function is its caller's business.

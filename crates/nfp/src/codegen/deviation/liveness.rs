@@ -4,19 +4,20 @@ use std::collections::BTreeSet;
 
 use slowpath_bpf::insn::{Call, Insn, Register, Source};
 
-use super::step::Plan;
+use crate::codegen::annotated::AnnotatedProgram;
+use crate::codegen::helpers;
 
 /// Whether something that is executed behind `slot` may read what `register` holds there. Functions
 /// may read all their arguments; what a caller does behind a call is not looked at, but for the
 /// result.
-pub(super) fn is_read(plan: &Plan<'_>, slot: usize, register: Register) -> bool {
+pub(super) fn is_read(program: &AnnotatedProgram<'_>, slot: usize, register: Register) -> bool {
     let mut seen = BTreeSet::new();
     let mut pending = vec![slot];
     while let Some(slot) = pending.pop() {
-        if !plan.is_live(slot) || !seen.insert(slot) {
+        if !program.is_live(slot) || !seen.insert(slot) {
             continue;
         }
-        let insn = plan.program.insns[slot];
+        let insn = program.linked.insns[slot];
         if reads(insn, register) {
             return true;
         }
@@ -29,15 +30,15 @@ pub(super) fn is_read(plan: &Plan<'_>, slot: usize, register: Register) -> bool 
 }
 
 /// Whether an instruction may be executed again in the same call of its function.
-pub(super) fn repeats(plan: &Plan<'_>, slot: usize) -> bool {
+pub(super) fn repeats(program: &AnnotatedProgram<'_>, slot: usize) -> bool {
     let mut seen = BTreeSet::new();
-    let mut pending: Vec<usize> = successors(plan.program.insns[slot], slot).collect();
+    let mut pending: Vec<usize> = successors(program.linked.insns[slot], slot).collect();
     while let Some(next) = pending.pop() {
         if next == slot {
             return true;
         }
-        if plan.is_live(next) && seen.insert(next) {
-            pending.extend(successors(plan.program.insns[next], next));
+        if program.is_live(next) && seen.insert(next) {
+            pending.extend(successors(program.linked.insns[next], next));
         }
     }
     false
@@ -68,7 +69,7 @@ fn reads(insn: Insn, register: Register) -> bool {
         Insn::Atomic { base, src, .. } => base == register || src == register,
         Insn::Branch { dst, src, .. } => dst == register || is(src, register),
         Insn::Call(Call::Helper(number)) => {
-            (1..=super::helper::arguments(number)).contains(&register.number())
+            (1..=helpers::arguments(number)).contains(&register.number())
         }
         Insn::Call(_) => (1..=5).contains(&register.number()),
         Insn::Exit => register == Register::R0,

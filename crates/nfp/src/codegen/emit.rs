@@ -1,78 +1,107 @@
-//! From the steps of a program to NFP instructions (`nfp_translate`, `nfp_fixup_branches` of the
-//! driver).
+//! Emission: from the instructions of a program, one after the other, to those of the card, without
+//! a view beyond each but for what the analyses noted and the optimisations decided (`nfp_translate`,
+//! `nfp_fixup_branches` of the driver).
+
+mod alu;
+mod assembler;
+mod call;
+mod context;
+mod copy;
+mod divide;
+mod frame;
+mod helper;
+mod jump;
+mod multiply;
+mod packet;
+mod pair;
+mod shift;
+mod stack;
 
 use slowpath_bpf::insn::{Call, Imm64, Insn as BpfInsn, Register, Size, SwapKind, Width};
 use slowpath_bpf::lift::RegisterValue;
 
-use super::assembler::{Assembler, Goal};
-use super::error::{Cause, CompileError};
-use super::refusal::{Refusal, Refusals};
-use super::stack::{Access, Direction};
-use super::step::{Function, Plan, constant_offset, pair};
-use super::subset::{DATA_END, RX_QUEUE_INDEX};
-use super::{MapAbi, alu, call, context, copy, frame, helper, jump, packet, stack};
+pub(super) use multiply::is_narrow;
+
+use super::access::constant_offset;
+use super::analysis::frames::Function;
+use super::annotated::AnnotatedProgram;
+use super::error::CompileError;
+use super::refusal::{Cause, Refusal, Refusals};
 use crate::Insn;
+use crate::firmware::MapAbi;
+use crate::firmware::xdp_md::{DATA_END, RX_QUEUE_INDEX};
+use assembler::{Assembler, Goal};
+use pair::pair;
+use stack::{Access, Direction};
+
+/// The code of a program for the card.
+pub(super) struct Code {
+    pub insns: Vec<Insn>,
+    /// The BPF slot that each instruction is for; `None` for what surrounds the program.
+    pub origins: Vec<Option<usize>>,
+}
 
 /// Emits a program whose instructions the card can run.
 ///
 /// # Errors
 /// [`CompileError`] for what the driver's compiler gives up on.
-pub(super) fn translate(plan: &Plan<'_>, abi: MapAbi) -> Result<Assembler, CompileError> {
-    let mut translation = Translation { plan, abi, asm: Assembler::default(), starts: Vec::new() };
-    frame::start(&mut translation.asm);
+pub(super) fn emit(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Result<Code, CompileError> {
+    let mut emission = Emission { program, abi, asm: Assembler::default(), starts: Vec::new() };
+    frame::start(&mut emission.asm);
     let mut refused = Vec::new();
-    for slot in 0..plan.steps.len() {
-        translation.starts.push(translation.asm.here());
-        translation.asm.origin = Some(slot);
-        if let Err(cause) = translation.step(slot) {
-            refused.push(Refusal::at(plan.program, slot, cause));
+    for slot in 0..program.insns.len() {
+        emission.starts.push(emission.asm.here());
+        emission.asm.origin = Some(slot);
+        if let Err(cause) = emission.insn(slot) {
+            refused.push(Refusal::at(program.linked, slot, cause));
         }
     }
     if let Some(refusals) = Refusals::of(refused) {
         return Err(CompileError::Refused(refusals));
     }
-    translation.asm.origin = None;
-    frame::end(&mut translation.asm);
-    let saves = plan.functions.iter().skip(1).any(|function| function.saves_registers);
+    emission.asm.origin = None;
+    frame::end(&mut emission.asm);
+    let saves = program.functions.iter().skip(1).any(|function| function.saves_registers);
     let subroutines = saves.then(|| {
-        let push = frame::push_registers(&mut translation.asm);
-        (push, frame::pop_registers(&mut translation.asm))
+        let push = frame::push_registers(&mut emission.asm);
+        (push, frame::pop_registers(&mut emission.asm))
     });
-    frame::padding(&mut translation.asm);
-    translation.fix(subroutines);
-    Ok(translation.asm)
+    frame::padding(&mut emission.asm);
+    emission.fix(subroutines);
+    let Assembler { insns, origins, .. } = emission.asm;
+    Ok(Code { insns, origins })
 }
 
-struct Translation<'a> {
-    plan: &'a Plan<'a>,
+struct Emission<'a> {
+    program: &'a AnnotatedProgram<'a>,
     abi: MapAbi,
     asm: Assembler,
     /// The first instruction for each slot.
     starts: Vec<usize>,
 }
 
-impl Translation<'_> {
+impl Emission<'_> {
     /// Bytes of the frame of a function, in whole words.
     fn depth(&self, slot: usize) -> u32 {
-        self.plan.function_of(slot).stack.next_multiple_of(4)
+        self.program.function_of(slot).stack.next_multiple_of(4)
     }
 
-    fn step(&mut self, slot: usize) -> Result<(), Cause> {
-        let function = self.plan.function_of(slot);
+    fn insn(&mut self, slot: usize) -> Result<(), Cause> {
+        let function = self.program.function_of(slot);
         if slot > 0 && function.first == slot {
             call::enter(&mut self.asm);
         }
-        let step = &self.plan.steps[slot];
-        if step.skipped {
+        let insn = &self.program.insns[slot];
+        if insn.skipped {
             return Ok(());
         }
         let depth = self.depth(slot);
         let asm = &mut self.asm;
-        match step.insn {
+        match insn.insn {
             BpfInsn::Alu { width, op, dst, src } => {
-                alu::alu(asm, step, (width, op, dst, src), depth);
+                alu::alu(asm, insn, (width, op, dst, src), depth);
             }
-            BpfInsn::Neg { width, dst } => alu::negate(asm, step, width, dst),
+            BpfInsn::Neg { width, dst } => alu::negate(asm, insn, width, dst),
             BpfInsn::Swap { kind: SwapKind::Be, size, dst } => {
                 alu::to_network_order(asm, size, dst);
             }
@@ -88,21 +117,21 @@ impl Translation<'_> {
             }
             BpfInsn::Atomic { width, base, offset, src, .. } => {
                 let size = if width == Width::W64 { Size::DW } else { Size::W };
-                packet::add(asm, step, size, base, offset, src);
+                packet::add(asm, insn, size, base, offset, src);
             }
             BpfInsn::Jump { .. } => {
-                let target = step.target.unwrap_or(slot);
+                let target = insn.target.unwrap_or(slot);
                 asm.branch(crate::BranchCondition::Always, Goal::Slot(target), 0);
             }
             BpfInsn::Branch { width, cond, dst, src, .. } => {
-                let target = step.target.unwrap_or(slot);
-                jump::branch(asm, step, (width, cond, dst, src), target);
+                let target = insn.target.unwrap_or(slot);
+                jump::branch(asm, insn, (width, cond, dst, src), target);
             }
             BpfInsn::Call(Call::Helper(number)) => {
-                helper::call(asm, self.plan, slot, number, self.abi, depth);
+                helper::call(asm, self.program, slot, number, self.abi, depth);
             }
             BpfInsn::Call(Call::Subprogram { .. }) => {
-                let callee = self.plan.function_of(step.target.unwrap_or(slot));
+                let callee = self.program.function_of(insn.target.unwrap_or(slot));
                 call::call(asm, depth, callee);
             }
             BpfInsn::Exit => self.exit(function),
@@ -130,10 +159,10 @@ impl Translation<'_> {
         base: Register,
         offset: i16,
     ) -> Result<(), Cause> {
-        let step = &self.plan.steps[slot];
+        let insn = &self.program.insns[slot];
         let asm = &mut self.asm;
-        let value = self.plan.value(slot, base);
-        if let Some(copied) = step.copy {
+        let value = self.program.value(slot, base);
+        if let Some(copied) = insn.copy {
             let element = value != RegisterValue::Packet;
             copy::copy(asm, copied, (size, dst), (base, offset), element);
             return Ok(());
@@ -144,14 +173,14 @@ impl Translation<'_> {
                 Ok(())
             }
             RegisterValue::MapValue { .. } => {
-                packet::load_element(asm, step, size, dst, base, offset);
+                packet::load_element(asm, insn, size, dst, base, offset);
                 Ok(())
             }
             RegisterValue::Stack { .. } => {
                 self.stack(slot, Direction::Load, (size, dst), (base, offset))
             }
             _ => {
-                packet::load(asm, step, size, dst, base, offset);
+                packet::load(asm, insn, size, dst, base, offset);
                 Ok(())
             }
         }
@@ -164,7 +193,7 @@ impl Translation<'_> {
         src: slowpath_bpf::insn::Source,
     ) -> Result<(), Cause> {
         use slowpath_bpf::insn::Source;
-        match (self.plan.value(slot, base), src) {
+        match (self.program.value(slot, base), src) {
             (RegisterValue::Context { offset: from }, Source::Reg(src))
                 if from + i64::from(offset) == RX_QUEUE_INDEX =>
             {
@@ -190,7 +219,7 @@ impl Translation<'_> {
         (base, offset): (Register, i16),
     ) -> Result<(), Cause> {
         use slowpath_bpf::lift::Offset;
-        let RegisterValue::Stack { caller, offset: from } = self.plan.value(slot, base) else {
+        let RegisterValue::Stack { caller, offset: from } = self.program.value(slot, base) else {
             return Ok(());
         };
         let varies = caller || !matches!(from, Offset::Constant(_));
@@ -202,7 +231,7 @@ impl Translation<'_> {
             place: from.saturating_add(i64::from(self.depth(slot)) + i64::from(offset)),
             through: varies.then_some((pair(base), offset)),
         };
-        stack::access(&mut self.asm, &self.plan.steps[slot], &access)
+        stack::access(&mut self.asm, &self.program.insns[slot], &access)
     }
 
     /// Fills in where branches and addresses lead. `subroutines` save and restore registers.

@@ -3,9 +3,9 @@
 
 use slowpath_bpf::insn::{AluOp as BpfOp, Register, Source, Width};
 
-use super::alu::zero_extend;
 use super::assembler::{Assembler, Dst, Goal, IMM_A, IMM_BOTH, a, b, imm};
-use super::step::{Step, pair};
+use super::pair::{pair, zero_extend};
+use crate::codegen::annotated::AnnotatedInsn;
 use crate::{AluOp, BranchCondition, ShiftAmount, ShiftKind};
 
 use ShiftAmount::Indirect;
@@ -16,22 +16,22 @@ const WORD_BIT: u8 = 5;
 /// `dst <<= src`, `dst >>= src`, or `dst s>>= src`.
 pub(super) fn shift(
     asm: &mut Assembler,
-    step: &Step,
+    insn: &AnnotatedInsn,
     width: Width,
     op: BpfOp,
     dst: Register,
     src: Source,
 ) {
     let number = pair(dst);
-    let (least, most) = step.bounds.src();
+    let (least, most) = insn.bounds.src();
     match (src, width) {
-        (Source::Imm(amount), _) => by_constant(asm, step, width, op, number, amount as u8),
+        (Source::Imm(amount), _) => by_constant(asm, insn, width, op, number, amount as u8),
         (Source::Reg(_), _) if least == most => {
-            by_constant(asm, step, width, op, number, least as u8);
+            by_constant(asm, insn, width, op, number, least as u8);
         }
         (Source::Reg(src), Width::W32) => {
             word_by_register(asm, op, number, pair(src));
-            zero_extend(asm, step, number);
+            zero_extend(asm, insn, number);
         }
         (Source::Reg(src), Width::W64) => {
             let src = pair(src);
@@ -47,7 +47,14 @@ pub(super) fn shift(
     }
 }
 
-fn by_constant(asm: &mut Assembler, step: &Step, width: Width, op: BpfOp, number: u8, amount: u8) {
+fn by_constant(
+    asm: &mut Assembler,
+    insn: &AnnotatedInsn,
+    width: Width,
+    op: BpfOp,
+    number: u8,
+    amount: u8,
+) {
     match (width, op) {
         (Width::W64, _) if amount == 0 => {}
         (Width::W64, BpfOp::Lsh) => left(asm, number, amount),
@@ -64,7 +71,7 @@ fn by_constant(asm: &mut Assembler, step: &Step, width: Width, op: BpfOp, number
                     asm.arithmetic_shift(number, number, bits);
                 }
             }
-            zero_extend(asm, step, number);
+            zero_extend(asm, insn, number);
         }
     }
 }

@@ -3,28 +3,35 @@
 use slowpath_bpf::insn::{Register, Source, Width};
 
 use super::assembler::{Assembler, Dst, IMM_B, a, b};
-use super::step::{Step, pair};
+use super::pair::pair;
+use crate::codegen::annotated::AnnotatedInsn;
 use crate::{MulStep, Operand};
 
 /// Whether both factors have at most 16 bits.
-pub(super) fn is_narrow(step: &Step, src: Source) -> bool {
+pub(in crate::codegen) fn is_narrow(insn: &AnnotatedInsn, src: Source) -> bool {
     const HALF: u64 = u16::MAX as u64;
     let largest = match src {
-        Source::Reg(_) => step.bounds.src().1,
+        Source::Reg(_) => insn.bounds.src().1,
         Source::Imm(value) => u64::from(value as u32),
     };
-    step.bounds.dst_max() <= HALF && largest <= HALF
+    insn.bounds.dst_max() <= HALF && largest <= HALF
 }
 
 /// `dst *= src`; both factors have at most 32 bits.
-pub(super) fn multiply(asm: &mut Assembler, step: &Step, width: Width, dst: Register, src: Source) {
+pub(super) fn multiply(
+    asm: &mut Assembler,
+    insn: &AnnotatedInsn,
+    width: Width,
+    dst: Register,
+    src: Source,
+) {
     let number = pair(dst);
     let factor = match src {
         Source::Reg(src) => b(pair(src)),
         Source::Imm(value) => asm.operand(value as u32, IMM_B),
     };
     let (high, low) = (Dst::Both(number + 1), Dst::Both(number));
-    if !is_narrow(step, src) {
+    if !is_narrow(insn, src) {
         let high_word = (width == Width::W64).then_some(high);
         words(asm, high_word, low, a(number), factor);
         if width == Width::W32 {

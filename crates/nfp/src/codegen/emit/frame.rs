@@ -5,6 +5,7 @@
 use super::assembler::{
     Assembler, Dst, Goal, IMM_B, LENGTH, RETURN, VECTOR_LENGTH, a, b, imm, local,
 };
+use crate::firmware::MAX_RESULT;
 use crate::{AluOp, BranchCondition, FIRST_EXIT, Insn, Operand, Shift, ShiftAmount, ShiftKind};
 
 /// Bits of the packet's length in word 0 of what the firmware hands over.
@@ -13,8 +14,6 @@ const LENGTH_MASK: u32 = 0x3fff;
 /// each of XDP_ABORTED, XDP_DROP, XDP_PASS and XDP_TX.
 const RESULTS: u32 = 0x4411_2282;
 const ABORTED: u32 = 0x82;
-/// The greatest result that has a byte.
-const XDP_TX: u32 = 3;
 /// Instructions that the card fetches ahead (`NFP_USTORE_PREFETCH_WINDOW`).
 const PREFETCHED: usize = 8;
 
@@ -38,7 +37,7 @@ pub(super) fn end(asm: &mut Assembler) {
     asm.mov(a(0), imm(0));
     asm.field(a(0), 0b1100, imm(ABORTED), upper_half);
 
-    asm.alu(Dst::None, imm(XDP_TX), AluOp::Sub, b(0));
+    asm.alu(Dst::None, imm(MAX_RESULT), AluOp::Sub, b(0));
     asm.branch(BranchCondition::CarryClear, Goal::Number(aborted), 0);
     asm.constant(b(2), RESULTS);
     let eight_times = ShiftAmount::Bits(3);

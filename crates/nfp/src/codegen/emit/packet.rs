@@ -3,9 +3,9 @@
 
 use slowpath_bpf::insn::{Register, Size};
 
-use super::alu::zero_extend;
 use super::assembler::{ADDRESS_A, Assembler, Dst, IMM_A, IMM_B, a, b, imm, xfer};
-use super::step::{PacketCache, Step, pair};
+use super::pair::{pair, zero_extend};
+use crate::codegen::annotated::{AnnotatedInsn, PacketCache};
 use crate::{Address, AluOp, MemCommand, Operand};
 
 /// Bytes of a word.
@@ -22,24 +22,24 @@ pub(super) fn length_override(count: u8) -> u32 {
 /// A load from the packet.
 pub(super) fn load(
     asm: &mut Assembler,
-    step: &Step,
+    insn: &AnnotatedInsn,
     size: Size,
     dst: Register,
     base: Register,
     offset: i16,
 ) {
-    match step.cache {
+    match insn.cache {
         // A range that ends where the base register points is not cached.
         Some(cache) if cache.end != 0 => {
             if cache.fetches {
                 fetch(asm, base, cache);
             }
-            cached(asm, step, size, dst, offset.wrapping_sub(cache.start) as u8);
+            cached(asm, insn, size, dst, offset.wrapping_sub(cache.start) as u8);
         }
         _ => {
             let offset = asm.restricted(i32::from(offset) as u32, IMM_B);
             let address = Address::Sram(a(pair(base)), offset);
-            host_order(asm, step, size, dst, address);
+            host_order(asm, insn, size, dst, address);
         }
     }
 }
@@ -47,7 +47,7 @@ pub(super) fn load(
 /// A load from an element of a map.
 pub(super) fn load_element(
     asm: &mut Assembler,
-    step: &Step,
+    insn: &AnnotatedInsn,
     size: Size,
     dst: Register,
     base: Register,
@@ -55,7 +55,7 @@ pub(super) fn load_element(
 ) {
     let offset = asm.restricted(i32::from(offset) as u32, IMM_B);
     let address = element(asm, base, offset);
-    host_order(asm, step, size, dst, address);
+    host_order(asm, insn, size, dst, address);
 }
 
 /// The 40-bit address of an element plus an offset (`addr40_offset`).
@@ -69,7 +69,13 @@ pub(super) fn element(asm: &mut Assembler, base: Register, offset: Operand) -> A
     Address::Dram(IMM_B, IMM_A)
 }
 
-fn host_order(asm: &mut Assembler, step: &Step, size: Size, dst: Register, address: Address) {
+fn host_order(
+    asm: &mut Assembler,
+    insn: &AnnotatedInsn,
+    size: Size,
+    dst: Register,
+    address: Address,
+) {
     let (number, count) = (pair(dst), size.bytes());
     asm.mem(MemCommand::Read32Swap, 0, address, count.div_ceil(WORD), false);
     match size {
@@ -81,7 +87,7 @@ fn host_order(asm: &mut Assembler, step: &Step, size: Size, dst: Register, addre
         Size::W => asm.mov(Dst::Both(number), xfer(0)),
         _ => asm.subpart(Dst::Both(number), xfer(0), count, 0),
     }
-    zero_extend(asm, step, number);
+    zero_extend(asm, insn, number);
 }
 
 /// Reads everything that a group of loads needs.
@@ -98,7 +104,7 @@ fn fetch(asm: &mut Assembler, base: Register, cache: PacketCache) {
 }
 
 /// A load of bytes that are in transfer registers, from this one of them on.
-fn cached(asm: &mut Assembler, step: &Step, size: Size, dst: Register, from: u8) {
+fn cached(asm: &mut Assembler, insn: &AnnotatedInsn, size: Size, dst: Register, from: u8) {
     let (low, high) = (Dst::Both(pair(dst)), Dst::Both(pair(dst) + 1));
     let (count, first, skipped) = (size.bytes(), from / WORD, from % WORD);
     let word = |number: u8| xfer(first + number);
@@ -112,7 +118,7 @@ fn cached(asm: &mut Assembler, step: &Step, size: Size, dst: Register, from: u8)
             Size::W => asm.mov(low, word(0)),
             _ => asm.subpart(low, word(0), count, 0),
         }
-        zero_extend(asm, step, pair(dst));
+        zero_extend(asm, insn, pair(dst));
         return;
     }
     // Up to three words: the rest of the first, the second, the beginning of the third.
@@ -122,7 +128,7 @@ fn cached(asm: &mut Assembler, step: &Step, size: Size, dst: Register, from: u8)
         if count > in_first {
             asm.or_subpart(low, word(1), count - in_first, in_first);
         }
-        zero_extend(asm, step, pair(dst));
+        zero_extend(asm, insn, pair(dst));
         return;
     }
     let rest = WORD - in_first;
@@ -146,7 +152,7 @@ pub(super) fn store(asm: &mut Assembler, size: Size, base: Register, offset: i16
 /// fit, of what transfer registers hold if not, or a choice at run time (`mem_xadd`).
 pub(super) fn add(
     asm: &mut Assembler,
-    step: &Step,
+    insn: &AnnotatedInsn,
     size: Size,
     base: Register,
     offset: i16,
@@ -160,7 +166,7 @@ pub(super) fn add(
     /// Count less one of an addition of 4 or 8 bytes.
     const COUNT_4: u32 = 8;
     let double = size == Size::DW;
-    let (value, unknown) = step.bounds.src.map_or((0, u64::MAX), |src| {
+    let (value, unknown) = insn.bounds.src.map_or((0, u64::MAX), |src| {
         let known = src.zeros() | src.ones();
         (src.ones(), !known)
     });

@@ -3,15 +3,13 @@
 //! subroutine saves `r6` to `r9` if the callee changes them.
 
 use super::assembler::{Assembler, Goal, IMM_B, RETURN, STACK, local};
-use super::step::Function;
+use crate::codegen::analysis::frames::Function;
+use crate::firmware::FRAME_ALIGN;
 use crate::{AluOp, BranchCondition, Insn};
-
-/// Frames start at multiples of this, in bytes (`STACK_FRAME_ALIGN`).
-const ALIGN: u32 = 64;
 
 /// A call from a frame of `depth` bytes.
 pub(super) fn call(asm: &mut Assembler, depth: u32, callee: Function) {
-    let depth = depth.next_multiple_of(ALIGN);
+    let depth = depth.next_multiple_of(FRAME_ALIGN);
     let to = Goal::Slot(callee.first);
     move_frame(asm, depth, AluOp::Add);
     if callee.saves_registers {

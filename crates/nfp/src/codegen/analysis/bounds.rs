@@ -11,18 +11,18 @@ use slowpath_ir::{BlockId, Reg};
 use slowpath_ranges::{Domain, Memory, Options, Ranges, analyze_until};
 use slowpath_stop::{Reason, Stop};
 
-use super::helper::ADJUST_HEAD;
+use crate::codegen::helpers::ADJUST_HEAD;
 
 /// What the two operands of an instruction can be, over all ways to it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Bounds {
+pub(in crate::codegen) struct OperandBounds {
     /// The left operand, which is also the destination.
     pub dst: Option<Domain>,
     /// The right operand.
     pub src: Option<Domain>,
 }
 
-impl Bounds {
+impl OperandBounds {
     /// The largest value of the left operand.
     pub fn dst_max(&self) -> u64 {
         self.dst.map_or(u64::MAX, |dst| dst.hi())
@@ -35,28 +35,28 @@ impl Bounds {
 }
 
 /// What the range analysis says about a program.
-pub(super) struct Facts {
+pub(in crate::codegen) struct RangeFacts {
     /// The slots that can be reached.
     pub live: BTreeSet<usize>,
     /// The bounds of all instructions that need them, by slot.
-    pub bounds: BTreeMap<usize, Bounds>,
+    pub bounds: BTreeMap<usize, OperandBounds>,
 }
 
-impl Facts {
+impl RangeFacts {
     pub fn of(
         program: &BpfProgram,
         lifted: &Lifted,
         registers: &Registers,
         stop: &Stop,
     ) -> Result<Self, Reason> {
-        let names = Names::new(lifted);
+        let names = RegisterNames::new(lifted);
         let keep: Vec<Reg> = names.regs.values().copied().collect();
         let undecided = pointer_comparisons(program, lifted, registers);
         let options = Options { memory: Memory::Slots, keep: &keep, undecided: &undecided };
         let ranges = analyze_until(&lifted.program, &options, stop)?;
         let live = live(program, lifted, registers, &ranges);
         let bounds = bounds(program, lifted, registers, &ranges, &names);
-        Ok(Facts { live, bounds })
+        Ok(RangeFacts { live, bounds })
     }
 }
 
@@ -111,9 +111,9 @@ fn bounds(
     lifted: &Lifted,
     registers: &Registers,
     ranges: &Ranges,
-    names: &Names,
-) -> BTreeMap<usize, Bounds> {
-    let mut found: BTreeMap<usize, Bounds> = BTreeMap::new();
+    names: &RegisterNames,
+) -> BTreeMap<usize, OperandBounds> {
+    let mut found: BTreeMap<usize, OperandBounds> = BTreeMap::new();
     for block in (0..lifted.program.blocks.len()).map(BlockId::from) {
         if !ranges.is_reachable(block) {
             continue;
@@ -133,8 +133,8 @@ fn bounds(
                 Source::Imm(value) => Some(Domain::constant(64, i64::from(value) as u64)),
             };
             let join = |known: Option<Domain>, new: Option<Domain>| Some(known?.join(&new?));
-            let new = Bounds { dst, src };
-            let joined = found.get(&slot).map_or(new, |known| Bounds {
+            let new = OperandBounds { dst, src };
+            let joined = found.get(&slot).map_or(new, |known| OperandBounds {
                 dst: join(known.dst, dst),
                 src: join(known.src, src),
             });
@@ -159,11 +159,11 @@ fn operands(insn: &Insn) -> Option<(Register, Source)> {
 }
 
 /// The registers of the lifted program that hold `r0` to `r9`, by how many calls are around.
-struct Names {
+struct RegisterNames {
     regs: BTreeMap<String, Reg>,
 }
 
-impl Names {
+impl RegisterNames {
     fn new(lifted: &Lifted) -> Self {
         let numbered = |name: &str| {
             let number = name.strip_prefix('r').and_then(|rest| rest.chars().next());
@@ -171,7 +171,7 @@ impl Names {
         };
         let named = lifted.program.regs.iter().enumerate();
         let named = named.filter(|(_, reg)| numbered(&reg.name));
-        Names { regs: named.map(|(at, reg)| (reg.name.clone(), Reg::from(at))).collect() }
+        RegisterNames { regs: named.map(|(at, reg)| (reg.name.clone(), Reg::from(at))).collect() }
     }
 
     fn get(&self, depth: u8, register: Register) -> Option<Reg> {

@@ -5,7 +5,7 @@ use slowpath_bpf::insn::Register;
 use super::assembler::{
     Assembler, Dst, Goal, LENGTH, VECTOR_POINTER, VECTOR_QUEUE, VECTOR_QUEUE_SET, a, b, imm,
 };
-use super::step::pair;
+use super::pair::pair;
 use crate::{AluOp, BranchCondition, ShiftAmount, ShiftKind};
 
 /// The largest queue that has a number in the firmware's field.

@@ -1,0 +1,24 @@
+//! What a BPF memory access names: a base register and an offset from it, a place in the stack.
+
+use slowpath_bpf::insn::{Insn, Register};
+use slowpath_bpf::lift::Offset;
+
+/// The base register of a memory access, and the offset from it in bytes.
+pub(super) fn memory_operand(insn: &Insn) -> Option<(Register, i16)> {
+    match *insn {
+        Insn::Load { base, offset, .. }
+        | Insn::Store { base, offset, .. }
+        | Insn::Atomic { base, offset, .. }
+        | Insn::LoadAcquire { base, offset, .. }
+        | Insn::StoreRelease { base, offset, .. } => Some((base, offset)),
+        _ => None,
+    }
+}
+
+/// The offset of a stack pointer, if it is one of constants.
+pub(super) fn constant_offset(offset: Offset) -> Option<i64> {
+    match offset {
+        Offset::Constant(offset) | Offset::OneOf(offset) => Some(offset),
+        Offset::Unknown => None,
+    }
+}

@@ -1,0 +1,29 @@
+//! Whether moves of the packet's start can fail on the card (`nfp_record_adjust_head` of the driver).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::{Call, Insn};
+
+use super::bounds::OperandBounds;
+use crate::codegen::helpers::ADJUST_HEAD;
+use crate::firmware::{ETHERNET_HEADER, HEAD_DOWN, HEAD_UP, MIN_FRAME};
+
+/// What can be cut off every packet, in bytes.
+const ALWAYS_THERE: i32 = MIN_FRAME as i32 - ETHERNET_HEADER as i32;
+
+/// The slot of the call of `bpf_xdp_adjust_head` that is made without a check: if the program calls
+/// it in one place, with a constant that every packet has room for.
+pub(in crate::codegen) fn unchecked(
+    program: &BpfProgram,
+    live: &BTreeSet<usize>,
+    bounds: &BTreeMap<usize, OperandBounds>,
+) -> Option<usize> {
+    let call = Insn::Call(Call::Helper(ADJUST_HEAD));
+    let mut calls = live.iter().copied().filter(|&slot| program.insns.get(slot) == Some(&call));
+    let (slot, None) = (calls.next()?, calls.next()) else { return None };
+    // The helper takes a 32-bit number.
+    let distance = bounds.get(&slot)?.src?.as_constant()? as i32;
+    let possible = distance <= ALWAYS_THERE && (-HEAD_DOWN..=HEAD_UP).contains(&distance);
+    possible.then_some(slot)
+}

@@ -1,0 +1,105 @@
+//! The stack frame of each function: how deep it is, and whether registers are saved in it
+//! (`nfp_bpf_finalize` of the driver).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::{Call, Insn};
+use slowpath_bpf::lift::Registers;
+
+use crate::codegen::access::memory_operand;
+use crate::codegen::helpers;
+
+/// Bytes of a return address, which a called function keeps in its frame.
+const RETURN_ADDRESS: u32 = 4;
+/// Bytes of `r6` to `r9`, which it saves there.
+const SAVED_REGISTERS: u32 = 32;
+/// The lowest offset in a frame, in bytes: that of an access of which nothing is known.
+const LOWEST: i64 = -512;
+
+/// A function of the program.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::codegen) struct Function {
+    /// Its first slot.
+    pub first: usize,
+    /// Bytes of stack, with what the call itself stores there.
+    pub stack: u32,
+    /// Whether it changes `r6` to `r9`, so that they are saved.
+    pub saves_registers: bool,
+}
+
+/// The functions of a program, the main function first; `live` are the slots that the verifier
+/// visits.
+pub(in crate::codegen) fn functions(
+    program: &BpfProgram,
+    registers: &Registers,
+    live: &BTreeSet<usize>,
+) -> Vec<Function> {
+    let depths = depths(program, registers, live);
+    let functions = program.subprograms.iter().enumerate().map(|(number, subprogram)| {
+        let first = subprogram.first;
+        let end = program.subprograms.get(number + 1);
+        let end = end.map_or(program.insns.len(), |next| next.first);
+        let insns = program.insns.get(first..end).unwrap_or_default();
+        let saves_registers = insns.iter().any(names_saved_register);
+        let depth = depths.get(&first).copied().unwrap_or(0);
+        let call = if number == 0 {
+            0
+        } else if saves_registers {
+            RETURN_ADDRESS + SAVED_REGISTERS
+        } else {
+            RETURN_ADDRESS
+        };
+        Function { first, stack: depth + call, saves_registers }
+    });
+    functions.collect()
+}
+
+/// How deep each function's stack frame is used, in bytes, by first slot.
+fn depths(
+    program: &BpfProgram,
+    registers: &Registers,
+    live: &BTreeSet<usize>,
+) -> BTreeMap<usize, u32> {
+    let mut depths = BTreeMap::new();
+    for &slot in live {
+        let Some(insn) = program.insns.get(slot) else { continue };
+        // A helper may reach down to wherever an argument points.
+        let (pointers, offset) = match *insn {
+            Insn::Call(Call::Helper(number)) => (1..=helpers::arguments(number), 0),
+            _ => match memory_operand(insn) {
+                Some((base, offset)) => (base.number()..=base.number(), offset),
+                None => continue,
+            },
+        };
+        for pointer in pointers {
+            for (function, from) in registers.stack_frames(slot, pointer) {
+                let lowest = from.map_or(LOWEST, |from| from.saturating_add(offset.into()));
+                let depth = u32::try_from(lowest.saturating_neg().clamp(0, 1 << 20)).unwrap_or(0);
+                let deepest = depths.entry(function).or_insert(0);
+                *deepest = depth.max(*deepest);
+            }
+        }
+    }
+    depths
+}
+
+/// Whether the destination field of the instruction names `r6` to `r9`, even where that is the base
+/// of a store: so the driver decides.
+fn names_saved_register(insn: &Insn) -> bool {
+    let dst = match *insn {
+        Insn::Alu { dst, .. }
+        | Insn::Neg { dst, .. }
+        | Insn::MoveSigned { dst, .. }
+        | Insn::Swap { dst, .. }
+        | Insn::LoadImm64 { dst, .. }
+        | Insn::Load { dst, .. }
+        | Insn::LoadAcquire { dst, .. }
+        | Insn::Branch { dst, .. } => dst,
+        Insn::Store { base, .. } | Insn::Atomic { base, .. } | Insn::StoreRelease { base, .. } => {
+            base
+        }
+        _ => return false,
+    };
+    (6..=9).contains(&dst.number())
+}

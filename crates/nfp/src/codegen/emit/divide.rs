@@ -1,0 +1,42 @@
+//! Division by a constant: multiplication by its reciprocal (`wrp_div_imm` of the driver).
+
+use super::assembler::{Assembler, Dst, IMM_A, IMM_B, IMM_BOTH, a, imm};
+use super::multiply;
+use crate::codegen::reciprocal::{Reciprocal, chosen, chosen_exponent};
+use crate::{AluOp, ShiftAmount, ShiftKind};
+
+/// The register pair's low word divided by a constant that the driver does not get wrong. The high
+/// word stays: it is zero.
+pub(super) fn divide(asm: &mut Assembler, number: u8, divisor: u32) {
+    let (dst, word) = (Dst::Both(number), a(number));
+    if divisor > 1 << 31 {
+        // Not less than the divisor: one, else zero.
+        let divisor = asm.operand(divisor, IMM_B);
+        asm.alu(Dst::None, word, AluOp::Sub, divisor);
+        asm.constant(IMM_A, 0);
+        asm.alu(dst, IMM_A, AluOp::AddCarry, imm(0));
+        return;
+    }
+    let exponent = chosen_exponent(divisor);
+    let (Reciprocal { factor, shift, wide, .. }, halvings) = chosen(divisor);
+    let factor = asm.operand(factor, IMM_B);
+    let right = |asm: &mut Assembler, amount: u8| {
+        let amount = ShiftAmount::Bits(amount);
+        asm.shift(dst, crate::Operand::None, AluOp::B, word, ShiftKind::Right, amount);
+    };
+    if divisor == 1 << exponent {
+        right(asm, exponent);
+    } else if wide {
+        multiply::words(asm, Some(IMM_BOTH), Dst::None, word, factor);
+        asm.alu(dst, word, AluOp::Sub, IMM_B);
+        right(asm, 1);
+        asm.alu(dst, word, AluOp::Add, IMM_B);
+        right(asm, shift.wrapping_sub(1));
+    } else {
+        if halvings > 0 {
+            right(asm, halvings);
+        }
+        multiply::words(asm, Some(dst), Dst::None, word, factor);
+        right(asm, shift);
+    }
+}

@@ -1,0 +1,192 @@
+//! Calls of the kernel's helpers: code of their own, an address computation for the array map of the
+//! paper's firmware, or a call of the stock firmware (`adjust_head`, `adjust_tail`,
+//! `map_call_stack_common`, `nfp_get_prandom_u32`, `nfp_perf_event_output` of the driver).
+
+use slowpath_bpf::lift::{Offset, RegisterValue};
+
+use super::assembler::{
+    Assembler, Dst, Goal, IMM_A, IMM_B, LENGTH, MAP, STACK, VECTOR_LENGTH, VECTOR_POINTER, a, b,
+    imm, local,
+};
+use crate::codegen::access::constant_offset;
+use crate::codegen::annotated::AnnotatedProgram;
+use crate::codegen::helpers::{ADJUST_HEAD, ADJUST_TAIL, MAP_UPDATE, PERF_OUTPUT, RANDOM};
+use crate::firmware::{ETHERNET_HEADER, HEAD_FIRST, HEAD_LAST, MapAbi};
+use crate::{AluOp, BranchCondition, FIRST_EXIT, Insn, ShiftAmount, ShiftKind};
+
+/// `-EINVAL`, as a word.
+const EINVAL: u32 = -22i32 as u32;
+/// Control register of the pseudo-random generator, in bytes.
+const RANDOM_REGISTER: u16 = 0x148;
+
+/// Emits a call.
+pub(super) fn call(
+    asm: &mut Assembler,
+    program: &AnnotatedProgram<'_>,
+    slot: usize,
+    number: i32,
+    abi: MapAbi,
+    depth: u32,
+) {
+    match (number, abi) {
+        (ADJUST_HEAD, _) if program.unchecked_head == Some(slot) => move_head(asm),
+        (ADJUST_HEAD, _) => adjust_head(asm),
+        (ADJUST_TAIL, _) => adjust_tail(asm),
+        (RANDOM, _) => random(asm),
+        (PERF_OUTPUT, _) => {
+            let data = program.registers.before(slot, 4);
+            call_perf_output(asm, data);
+        }
+        (_, MapAbi::ArrayPointer) => look_up(asm, program, slot, depth),
+        (_, MapAbi::Call) => call_map(asm, program, slot, number, depth),
+    }
+}
+
+/// Low word of the distance argument, `r2`.
+const DISTANCE: u8 = 4;
+
+fn result(asm: &mut Assembler, low: u32, high: u32) {
+    asm.constant(Dst::Both(0), low);
+    asm.constant(Dst::Both(1), high);
+}
+
+fn move_head(asm: &mut Assembler) {
+    asm.alu(VECTOR_POINTER, a(DISTANCE), AluOp::Add, VECTOR_POINTER);
+    asm.alu(LENGTH, LENGTH, AluOp::Sub, a(DISTANCE));
+    asm.alu(VECTOR_LENGTH, VECTOR_LENGTH, AluOp::Sub, a(DISTANCE));
+    result(asm, 0, 0);
+}
+
+fn adjust_head(asm: &mut Assembler) {
+    use BranchCondition::{CarryClear, Minus};
+    let invalid = asm.here() + 14;
+    let behind = invalid + 2;
+    let fail = |asm: &mut Assembler, condition| asm.branch(condition, Goal::Number(invalid), 0);
+    // The place in the buffer is the low half of the address.
+    asm.alu(IMM_A, a(DISTANCE), AluOp::Add16, VECTOR_POINTER);
+    asm.alu(Dst::None, IMM_A, AluOp::Sub, imm(HEAD_FIRST));
+    fail(asm, CarryClear);
+    asm.alu(Dst::None, imm(HEAD_LAST), AluOp::Sub, IMM_A);
+    fail(asm, CarryClear);
+    asm.alu(IMM_B, LENGTH, AluOp::Sub, a(DISTANCE));
+    asm.alu(Dst::None, IMM_B, AluOp::Sub, imm(ETHERNET_HEADER));
+    fail(asm, Minus);
+    result(asm, 0, 0);
+    asm.field(VECTOR_POINTER, 0b0011, IMM_A, None);
+    asm.branch(BranchCondition::Always, Goal::Number(behind), 2);
+    asm.alu(LENGTH, LENGTH, AluOp::Sub, a(DISTANCE));
+    asm.alu(VECTOR_LENGTH, VECTOR_LENGTH, AluOp::Sub, a(DISTANCE));
+    result(asm, EINVAL, u32::MAX);
+}
+
+fn adjust_tail(asm: &mut Assembler) {
+    let invalid = asm.here() + 9;
+    let behind = invalid + 2;
+    // A distance of zero is not allowed: without a carry the packet would grow.
+    asm.alu(IMM_A, LENGTH, AluOp::Add, a(DISTANCE));
+    asm.branch(BranchCondition::CarryClear, Goal::Number(invalid), 0);
+    asm.alu(Dst::None, IMM_A, AluOp::Sub, imm(ETHERNET_HEADER));
+    asm.branch(BranchCondition::Minus, Goal::Number(invalid), 0);
+    asm.alu(LENGTH, LENGTH, AluOp::Add, a(DISTANCE));
+    asm.alu(VECTOR_LENGTH, VECTOR_LENGTH, AluOp::Add, a(DISTANCE));
+    asm.branch(BranchCondition::Always, Goal::Number(behind), 2);
+    result(asm, 0, 0);
+    result(asm, EINVAL, u32::MAX);
+}
+
+fn random(asm: &mut Assembler) {
+    asm.push(Insn::LocalCsrRd { csr: RANDOM_REGISTER });
+    // The first takes the value.
+    result(asm, 0, 0);
+}
+
+/// Whether the key is not where base register 0 points.
+fn key_elsewhere(program: &AnnotatedProgram<'_>, slot: usize, depth: u32) -> bool {
+    match program.registers.before(slot, 2) {
+        RegisterValue::Stack { offset, .. } => {
+            let place = constant_offset(offset).map(|offset| offset + i64::from(depth));
+            !matches!(offset, Offset::Constant(_)) || place != Some(0)
+        }
+        _ => true,
+    }
+}
+
+/// The stack pointer of the key goes to base register 0 and back.
+const KEY: u8 = 4;
+
+fn restore_local_base(asm: &mut Assembler) {
+    asm.local_base(0, STACK);
+    asm.nops(3);
+}
+
+/// The address of an array's element: the index, masked and multiplied by the size of elements,
+/// which is a power of two (the paper's patch of the driver).
+fn look_up(asm: &mut Assembler, program: &AnnotatedProgram<'_>, slot: usize, depth: u32) {
+    let RegisterValue::Map(number) = program.registers.before(slot, 1) else { return };
+    let Some(map) = program.map(number) else { return };
+    let elsewhere = key_elsewhere(program, slot, depth);
+    if elsewhere {
+        asm.local_base(0, b(KEY));
+    }
+    asm.mov(Dst::Both(1), MAP);
+    let size = map.value_size.next_power_of_two();
+    let mask = map.max_entries.wrapping_mul(size).wrapping_sub(1);
+    let mask = if elsewhere {
+        asm.nops(1);
+        asm.constant(IMM_A, mask);
+        IMM_A
+    } else {
+        asm.restricted(mask, IMM_A)
+    };
+    let amount = ShiftAmount::Bits(size.trailing_zeros() as u8);
+    asm.shift(Dst::Both(0), mask, AluOp::And, local(0, 0), ShiftKind::Left, amount);
+    if elsewhere {
+        restore_local_base(asm);
+    }
+}
+
+/// A branch to code of the firmware; the driver fills in where it is.
+fn branch_to_firmware(asm: &mut Assembler, number: i32) {
+    let number = u32::try_from(number).unwrap_or(0);
+    asm.leave(BranchCondition::Always, FIRST_EXIT + number, 2);
+}
+
+fn call_map(
+    asm: &mut Assembler,
+    program: &AnnotatedProgram<'_>,
+    slot: usize,
+    number: i32,
+    depth: u32,
+) {
+    /// The stack pointer of the value, `r3`.
+    const VALUE: u8 = 6;
+    let elsewhere = key_elsewhere(program, slot, depth);
+    if elsewhere {
+        asm.local_base(0, b(KEY));
+    }
+    if number == MAP_UPDATE {
+        asm.local_base(2, b(VALUE));
+    }
+    branch_to_firmware(asm, number);
+    asm.mov(a(0), a(2));
+    let behind = asm.here() + 1;
+    asm.address_of(b(0), Goal::Number(behind));
+    if elsewhere {
+        restore_local_base(asm);
+    }
+}
+
+fn call_perf_output(asm: &mut Assembler, data: RegisterValue) {
+    // Numbers of `enum bpf_reg_type`, as the firmware knows them (`bpf/fw.h` of the driver).
+    let kind = match data {
+        RegisterValue::MapValue { .. } => 4,
+        RegisterValue::Stack { .. } => 6,
+        RegisterValue::Packet => 8,
+        _ => 1,
+    };
+    let kind = asm.operand(kind, IMM_A);
+    branch_to_firmware(asm, PERF_OUTPUT);
+    asm.mov(a(1), kind);
+    let behind = asm.here() + 1;
+    asm.address_of(b(0), Goal::Number(behind));
+}

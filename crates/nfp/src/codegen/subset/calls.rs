@@ -1,0 +1,83 @@
+//! Helpers that the card has, and the arguments that it takes (`nfp_bpf_check_helper_call`,
+//! `nfp_bpf_stack_arg_ok` of the driver).
+
+use slowpath_bpf::insn::helper_name;
+use slowpath_bpf::lift::RegisterValue;
+
+use crate::codegen::access::constant_offset;
+use crate::codegen::annotated::AnnotatedProgram;
+use crate::codegen::helpers::{
+    ADJUST_HEAD, ADJUST_TAIL, MAP_DELETE, MAP_LOOKUP, MAP_UPDATE, PERF_OUTPUT, RANDOM,
+};
+use crate::codegen::refusal::Cause;
+use crate::firmware::MapAbi;
+
+/// Refuses calls that the card has not.
+pub(super) fn check(
+    program: &AnnotatedProgram<'_>,
+    slot: usize,
+    number: i32,
+    abi: MapAbi,
+) -> Result<(), Cause> {
+    let name = helper_name(number).unwrap_or("an unknown helper");
+    let argument = |number| program.registers.before(slot, number);
+    match (number, abi) {
+        (MAP_LOOKUP, _) | (MAP_UPDATE | MAP_DELETE, MapAbi::Call) => {
+            stack_argument(name, argument(2))?;
+            if number == MAP_UPDATE {
+                stack_argument(name, argument(3))?;
+            }
+            match argument(1) {
+                RegisterValue::Map(_) => Ok(()),
+                _ => Err(Cause::new(
+                    format!("{name} with different maps on different ways to it"),
+                    "call it in each branch",
+                )),
+            }
+        }
+        (MAP_UPDATE | MAP_DELETE, MapAbi::ArrayPointer) => Err(Cause::new(
+            format!("{name}: the firmware has one array, whose elements programs cannot set"),
+            "--map-abi call compiles it for the stock firmware, whose map costs are not published",
+        )),
+        (RANDOM | ADJUST_TAIL | ADJUST_HEAD, _) => Ok(()),
+        (PERF_OUTPUT, MapAbi::Call) => perf_output(argument(3), argument(4)),
+        _ => Err(Cause::new(
+            format!("{name}, which the card does not have"),
+            "--target ebpf counts instructions instead",
+        )),
+    }
+}
+
+fn perf_output(flags: RegisterValue, data: RegisterValue) -> Result<(), Cause> {
+    /// `BPF_F_CURRENT_CPU`, which is also the mask of an index.
+    const CURRENT: u64 = 0xffff_ffff;
+    match flags {
+        RegisterValue::Constant(flags) if flags & CURRENT == CURRENT => {}
+        _ => {
+            let what = "bpf_perf_event_output to another than the current CPU";
+            return Err(Cause::new(what, "pass BPF_F_CURRENT_CPU"));
+        }
+    }
+    match data {
+        RegisterValue::Stack { .. } => stack_argument("bpf_perf_event_output", data),
+        RegisterValue::Packet | RegisterValue::MapValue { .. } => Ok(()),
+        RegisterValue::Other | RegisterValue::Constant(_) => Ok(()),
+        _ => Err(Cause::new("bpf_perf_event_output of this kind of data", "copy it to the stack")),
+    }
+}
+
+/// Refuses what is no stack pointer that a helper can be given.
+fn stack_argument(name: &str, value: RegisterValue) -> Result<(), Cause> {
+    let hint = "the card's helpers take addresses of variables on the stack";
+    let RegisterValue::Stack { offset, .. } = value else {
+        return Err(Cause::new(format!("{name} with a pointer that is not into the stack"), hint));
+    };
+    let Some(offset) = constant_offset(offset) else {
+        return Err(Cause::new(format!("{name} with a variable place in the stack"), hint));
+    };
+    if offset % 4 != 0 {
+        let what = format!("{name} with a stack variable at {offset}, no multiple of 4");
+        return Err(Cause::new(what, "give the variable an alignment of 4 bytes"));
+    }
+    Ok(())
+}
