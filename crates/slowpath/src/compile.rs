@@ -57,36 +57,51 @@ fn map_abi(name: &Option<String>) -> Result<MapAbi, Error> {
     }
 }
 
-/// A program for the card and where each instruction comes from.
+/// A program for the card, and where each instruction comes from.
 #[derive(Serialize)]
-struct Shown {
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Compiled"))]
+pub(crate) struct Shown {
+    /// The file as the user named it.
     file: String,
+    /// Section of the program in its object.
     section: String,
+    /// Name of the program.
     program: String,
+    /// How the program reaches maps: `array-pointer` or `call`.
     map_abi: &'static str,
-    /// As `bound` reads it.
+    /// The program for the card, as `slowpath bound` reads it.
     listing: String,
+    /// Its instructions in order.
     instructions: Vec<ShownInsn>,
+    /// The BPF instructions in order.
     bpf: Vec<ShownBpf>,
-    /// Where the card does something else than the kernel, one sentence each.
+    /// Where the card does something else than the kernel because of how the driver compiles, one
+    /// sentence each.
     deviations: Vec<String>,
 }
 
 /// An instruction for the card.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "CardInstruction"))]
 struct ShownInsn {
-    /// As the card has it, without error correction, in hexadecimal.
+    /// 48 bits in hexadecimal, without error correction.
     word: String,
+    /// How the listing has it.
     text: String,
-    /// The slot of the BPF instruction that it is for.
+    /// The slot of the BPF instruction that it is for; null for what the driver puts around the
+    /// program.
     bpf: Option<usize>,
 }
 
 /// A BPF instruction.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "BpfInstruction"))]
 struct ShownBpf {
+    /// Its number, in 8-byte slots, as the kernel counts them.
     slot: usize,
+    /// How it is written.
     text: String,
+    /// Its source line; null where that is not known.
     source: Option<ShownLine>,
 }
 

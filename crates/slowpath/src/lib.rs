@@ -16,6 +16,8 @@ mod options;
 mod refusal;
 mod report;
 mod result;
+#[cfg(test)]
+mod schema;
 mod show;
 mod so_far;
 mod stages;

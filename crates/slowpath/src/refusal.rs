@@ -5,14 +5,16 @@ use slowpath_nfp::Refusals;
 
 /// Something that the device cannot run.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Refusal {
-    /// The first such instruction of the linked program; null where it is the program as a whole.
+    /// The first instruction that is refused for this reason, as `slowpath show` numbers them; null
+    /// where it is the program as a whole.
     pub instruction: Option<usize>,
-    /// Section, instruction and source line; empty where it is the program as a whole.
+    /// Its section, its number there, its source line; empty where it is the program as a whole.
     pub place: String,
-    /// What is missing.
+    /// What the target lacks.
     pub reason: String,
-    /// What may help; empty where nothing does but another target.
+    /// What may help; empty when nothing does but another target.
     pub hint: String,
     /// How many instructions are refused for this reason.
     pub times: usize,

@@ -22,72 +22,116 @@ use slowpath_stop::Stop;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// An object, or why it cannot be shown.
 #[derive(Serialize)]
-struct ShownObject {
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "BpfObject"))]
+pub(crate) struct ShownObject {
+    /// The file as the user named it.
     file: String,
+    /// Content of the section `license`; null when there is none.
     license: Option<String>,
+    /// Programs that `--section` and `--prog-name` ask for; empty after an error.
     programs: Vec<ShownProgram>,
+    /// All maps. Sections of global data are maps.
     maps: Vec<ShownMap>,
+    /// Why the object cannot be shown, one line; null when it can.
     error: Option<String>,
 }
 
+/// A program of an object.
 #[derive(Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Program"))]
 struct ShownProgram {
+    /// Section of its entry function.
     section: String,
+    /// Name of its entry function.
     name: String,
+    /// `xdp`, `sched_cls`, ...; `unknown` when nothing tells.
     kind: String,
-    /// 8-byte slots, as the kernel counts.
+    /// How many instructions there are in all of its functions.
     instructions: usize,
     /// How many of them have a known source line.
     instructions_with_source: usize,
+    /// The other functions.
     subprograms: Vec<ShownSubprogram>,
+    /// Helpers that it calls.
     helpers: Vec<ShownCall>,
+    /// Kernel functions that it calls.
     kernel_functions: Vec<ShownCall>,
+    /// The maps that it refers to.
     maps: Vec<ShownMapUse>,
+    /// Instructions that depend on what is not known, such as the kernel's types.
     unresolved: Vec<ShownUnresolved>,
-    /// Why it cannot be analysed.
+    /// Why `slowpath bound --target ebpf` cannot analyse it, one line; null when it can, given limits
+    /// for the loops without a known number of iterations.
     unsupported: Option<String>,
+    /// Sentences that a bound would depend on.
     assumptions: Vec<String>,
+    /// Its loops.
     loops: Vec<ShownLoop>,
-    /// Whether the card runs it; null where it is no XDP program, or cannot be linked.
+    /// Whether the default target, `agilio-cx-2x40`, runs it, compiled with default options. Null
+    /// when it is no XDP program, or cannot be linked.
     card: Option<ShownCard>,
+    /// Why it cannot be linked, one line; then all counts are 0 and lists are empty. Null when it
+    /// can.
     error: Option<String>,
+    /// Every instruction; null without `--listing`.
     listing: Option<Vec<ShownInsn>>,
 }
 
 /// A program on the card, compiled with default options.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Card"))]
 struct ShownCard {
-    /// Instructions for the card; null when it cannot run the program.
+    /// How many instructions there are for the card; null when it cannot run the program.
     instructions: Option<usize>,
+    /// All reasons why not, as in a result of `slowpath bound`.
     refusals: Vec<Refusal>,
 }
 
+/// A function that a program can call.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Subprogram"))]
 struct ShownSubprogram {
+    /// Its name.
     name: String,
+    /// Its first instruction.
     first: usize,
+    /// Whether it is global, and not `static`.
     global: bool,
 }
 
+/// An instruction that depends on what is not known.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Unresolved"))]
 struct ShownUnresolved {
+    /// Its number.
     instruction: usize,
+    /// What is not known.
     reason: String,
 }
 
+/// An instruction of a listing.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Instruction"))]
 struct ShownInsn {
+    /// Its number.
     instruction: usize,
+    /// How it is written.
     text: String,
+    /// Its source line; null where that is not known.
     source: Option<ShownLine>,
 }
 
 /// A source line.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Line"))]
 pub(crate) struct ShownLine {
+    /// The file, as the debug information names it.
     file: String,
+    /// Number of the line.
     line: u32,
+    /// Text of the line; empty when the object does not have it.
     text: String,
 }
 
@@ -100,12 +144,19 @@ impl ShownLine {
     }
 }
 
+/// A map of an object.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Map"))]
 struct ShownMap {
+    /// Its name.
     name: String,
+    /// Its type: `hash`, `array`, ...
     kind: String,
+    /// Bytes of a key.
     key_size: u32,
+    /// Bytes of a value.
     value_size: u32,
+    /// How many elements it has room for; 0 where the loader chooses.
     max_entries: u32,
 }
 

@@ -45,24 +45,26 @@ const SHORTEST: u16 = 60;
 
 /// What is known about the equivalence of a BPF program and the one for the card.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verification {
-    /// Whether all paths are proved, under the assumptions.
+    /// Whether, on every path, and whatever the packet and the maps contain, the card does what the
+    /// kernel does, but for the `assumptions`.
     pub proved: bool,
     /// How many paths of the BPF program are proved.
     pub paths_proved: u64,
-    /// How many paths it has; `None` if they were not all found.
+    /// How many paths it has; null when not all were found.
     pub paths_total: Option<u64>,
-    /// How many pairs of a BPF path and one for the card some packet takes.
+    /// How many pairs of a path of the BPF program and one of the card's some packet takes.
     pub pairs: u64,
-    /// A packet, with the contents of maps, on which the programs differ.
+    /// What the two programs differ on; null when nothing is known.
     pub counterexample: Option<Counterexample>,
-    /// Why there are paths that are not proved, one sentence each.
+    /// Why not all is proved, one sentence each.
     pub undecided: Vec<String>,
-    /// Where card and kernel differ whatever the program, which is left out; and what the two front
-    /// ends assume.
+    /// Cases that are left out because card and kernel differ in them whatever the program, and what
+    /// the meaning of either program relies on.
     pub assumptions: Vec<String>,
-    /// Where the card's compiler is known to be wrong about this program: what explains a
-    /// counterexample.
+    /// Where the card does something else than the kernel because of how the driver compiles: what
+    /// explains a counterexample.
     pub deviations: Vec<String>,
     /// Questions to the solver.
     pub checks: u64,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
 from slowpath.report.ranges import Repeat, fold_repeats
-from slowpath.schema.results import PathDetail, PathResult, SourceLine, Stretch
+from slowpath.schema.results import PathDetail, PathLine, PathResult, Stretch
 
 _LONGEST_LOOP = 512
 """Longest repeated part looked for, in stretches of one line."""
@@ -75,7 +75,7 @@ def _parts(nodes: Sequence[Node]) -> Iterator[Part]:
             yield from _parts(node.body)
 
 
-def _place(lines: Sequence[SourceLine], part: Part) -> str:
+def _place(lines: Sequence[PathLine], part: Part) -> str:
     if part.line is None:
         first, last = part.span or (0, 0)
         return f".{first}" if first == last else f".{first}-.{last}"
@@ -84,7 +84,7 @@ def _place(lines: Sequence[SourceLine], part: Part) -> str:
 
 
 def _rows(
-    nodes: Sequence[Node], lines: Sequence[SourceLine], width: int, depth: int
+    nodes: Sequence[Node], lines: Sequence[PathLine], width: int, depth: int
 ) -> Iterator[str]:
     margin = "| " * depth
     for node in nodes:

@@ -10,7 +10,7 @@ from slowpath.schema.results import (
     DESCRIBED_PATHS,
     Bound,
     Detail,
-    Entry,
+    MapContent,
     Named,
     PathDetail,
     PathResult,
@@ -110,11 +110,7 @@ def witness_lines(path: PathResult) -> Iterator[Line]:
             continue
         yield detail_line("map content", f"{name}; what is not listed may be anything")
         for entry in entries:
-            if "offset" in entry:
-                rows = memory_dump(entry["offset"], entry["bytes"])
-            else:
-                rows = iter([_entry_text(entry)])
-            yield from (Line(f"{INDENT * 2}{row}") for row in rows)
+            yield from (Line(f"{INDENT * 2}{row}") for row in _content_rows(entry))
     if witness["environment"]:
         yield detail_line("at the start", "besides the packet")
     for given in witness["environment"] or []:
@@ -142,19 +138,30 @@ def unknown_text(unknown: Unknown) -> str:
     return f"{place} {unknown['call']}: {unknown['result']} -> {unknown['meaning']}"
 
 
-def _entry_text(entry: Entry) -> str:
-    """What a map holds, in a line."""
-    others = entry.get("others")
-    if others is not None:
-        return f"{count_of(others, 'other element')}"
-    key, value, inner = entry.get("key"), entry.get("value"), entry.get("map")
-    where = key if inner is None or "value" not in entry else f"{inner} {key}"
+def _content_rows(content: MapContent) -> Iterator[str]:
+    """What a map holds: a dump of memory, or one line."""
+    if "offset" in content:
+        yield from memory_dump(content["offset"], content["bytes"])
+    elif "others" in content:
+        yield count_of(content["others"], "other element")
+    elif "value" not in content:
+        if "key" in content:
+            yield f"{content['key']} -> map {content['map']}"
+        elif "max_entries" in content:
+            yield f"map {content['map']} with room for {content['max_entries']}"
+    elif "key" not in content:
+        yield f"next -> {_value_text(content['value'])}"
+    else:
+        inside = f"{content['map']} " if "map" in content else ""
+        yield f"{inside}{content['key']} -> {_value_text(content['value'])}"
+
+
+def _value_text(value: str | dict[str, str] | None) -> str:
+    """The value of an element; of a large one, the bytes that matter."""
     if isinstance(value, dict):
         pieces = (f"{bytes_} at {offset}" for offset, bytes_ in value.items())
-        return f"{where} -> {', '.join(pieces) or 'anything'}"
-    if value is not None:
-        return f"{where} -> {value}"
-    return f"{where} -> no entry" if "value" in entry else f"{where} -> map {inner}"
+        return ", ".join(pieces) or "anything"
+    return "no entry" if value is None else value
 
 
 def listing_lines(detail: PathDetail) -> Iterator[Line]:

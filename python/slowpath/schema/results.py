@@ -1,7 +1,11 @@
-"""The shape of results, as the engine delivers them in JSON and `docs/json.md` describes them."""
+"""The shape of results, as the engine delivers them in JSON and `docs/json.md` describes them.
+
+That of `documents/bound.json` is the engine's own; a test holds these types against it. What older
+versions did not write is None after `saved` has read it.
+"""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, TypedDict, final
+from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict, final
 
 from slowpath.schema.rates import Metric, as_metric
 
@@ -39,13 +43,47 @@ class Memory(TypedDict):
 
 
 @final
-class Entry(TypedDict):
-    """Content that a witness needs in a map of a BPF object."""
+class MapElement(TypedDict):
+    """An element that a witness needs in a map of a BPF object."""
 
-    key: str | None
-    value: str | dict[str, str] | None  # None: there must be no entry with this key
-    map: str | None  # the map that a map of maps holds, or in which of these the key is
-    others: int | None  # alone: how many elements with other keys there are
+    map: NotRequired[str]  # that it is in, of those that a map of maps holds
+    key: str
+    value: str | dict[str, str] | None  # None: there must be no element with this key
+
+
+@final
+class HeldMap(TypedDict):
+    """A map that a map of maps holds."""
+
+    key: str
+    map: str
+
+
+@final
+class QueueElement(TypedDict):
+    """An element of a queue or stack."""
+
+    value: str | dict[str, str]
+
+
+@final
+class Fill(TypedDict):
+    """How full a map out of a map of maps is, and how large."""
+
+    others: NotRequired[int]  # elements with other keys
+    max_entries: NotRequired[int]
+    map: str
+
+
+@final
+class Others(TypedDict):
+    """How many elements with other keys a map has."""
+
+    others: int
+
+
+MapContent = Memory | MapElement | HeldMap | QueueElement | Fill | Others
+"""Content that a witness needs in a map."""
 
 
 class Unknown(TypedDict):
@@ -83,12 +121,12 @@ class Witness(TypedDict):
 
     packet: str
     length: int
-    maps: dict[str, list[Memory | Entry]]
+    maps: dict[str, list[MapContent]]
     unknowns: list[Unknown]
     environment: list[Named | Surroundings] | None  # None: of an older version
 
 
-class SourceLine(TypedDict):
+class PathLine(TypedDict):
     """A source line of a path, and how many instructions of it the path executes."""
 
     file: str
@@ -107,8 +145,9 @@ class PathResult(TypedDict):
     bottleneck: str | None
     edges: list[tuple[int, int]]
     source: list[tuple[str, int]]
-    lines: list[SourceLine]
+    lines: list[PathLine]
     witness: Witness
+    relies_on: NotRequired[list[str]]  # besides; those of the slowest path are assumptions
 
 
 class ProfileLine(TypedDict):

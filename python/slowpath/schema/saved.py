@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from slowpath.cli.inputs import InputError
+from slowpath.schema.json_schema import schema
 from slowpath.schema.results import Result, Verdict
 from slowpath.schema.shapes import ShapeError, check_shape
 
@@ -27,7 +28,8 @@ def read_saved(file: str, data: bytes) -> list[Result]:
     if not isinstance(results, list) or not results:
         raise InputError(file, "is no output of slowpath bound --format json: it has no results")
     try:
-        check_shape(results, list[Result], "results")
+        bound = schema("bound")
+        check_shape(results, bound["properties"]["results"], bound["$defs"], "results")
     except ShapeError as problem:
         raise InputError(file, f"is no output of slowpath bound --format json: {problem}") from None
     for result in results:

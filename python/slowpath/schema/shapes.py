@@ -1,19 +1,28 @@
-"""Holds JSON that somebody else may have written against the shape that it should have.
+"""Holds JSON that somebody else may have written against the JSON Schema of what it should be.
 
-A type is read once and becomes a function that checks: results can have thousands of paths.
+Of JSON Schema it knows what the schemas in `documents` use. A definition is read once and becomes a
+function that checks: results can have thousands of paths. `minimum` is left to other validators:
+wherever a number is used, negative ones do no harm.
 """
 
-from collections.abc import Callable, Sequence
-from functools import cache
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
+from typing import Any
 
 _LARGEST = 1e300
 """No cost or rate comes near; larger whole numbers are no numbers to calculate with."""
-_WORDS = {str: "text", bool: "true or false", list: "a list", dict: "an object", NoneType: "null"}
+_KINDS: dict[str, tuple[type, str]] = {
+    "string": (str, "text"),
+    "boolean": (bool, "true or false"),
+    "array": (list, "a list"),
+    "object": (dict, "an object"),
+    "null": (NoneType, "null"),
+}
+"""The types of JSON but numbers: what they are in Python, and in words."""
 
 _Check = Callable[[Any], None]
 """Raises a `ShapeError` when a value does not fit."""
+_Schema = Mapping[str, Any]
 
 
 class ShapeError(ValueError):
@@ -32,42 +41,81 @@ class ShapeError(ValueError):
         return f"{self.place}: {self.problem}"
 
 
-def check_shape(value: object, shape: Any, place: str) -> None:  # noqa: ANN401 - a type
-    """Checks that a value read from JSON is of a type.
+def check_shape(value: object, schema: _Schema, definitions: _Schema, place: str) -> None:
+    """Checks that a value read from JSON fits a schema, which refers to definitions by name.
 
-    Types are made of typed dictionaries, lists, tuples, unions, words and plain types.
-    Keys that are missing and may be null become null: older versions did not write them. Keys
-    that are not known stay.
+    Keys that are missing and have a default, or may be null, become null: older versions did not
+    write them. Keys that are not known stay.
 
     Raises:
         ShapeError: naming the first place that does not fit.
     """
     try:
-        _check_of(shape)(value)
+        _Reader(definitions).check(schema)(value)
     except ShapeError as problem:
         raise problem.within(place) from None
 
 
-@cache
-def _check_of(shape: Any) -> _Check:  # noqa: ANN401 - a type
-    if is_typeddict(shape):
-        return _record(get_type_hints(shape))
-    kind, inner = get_origin(shape), get_args(shape)
-    if kind in (Union, UnionType, Literal):
-        return _words(inner) if kind is Literal else _union(inner)
-    if kind is list:
-        return _list(_check_of(inner[0]))
-    if kind is tuple:
-        return _tuple([_check_of(one) for one in inner])
-    if kind is dict:
-        return _dict(_check_of(inner[1]))
-    return _number(shape) if shape in (int, float) else _plain(shape)
+class _Reader:
+    """Makes functions of schemas, one of each definition."""
+
+    def __init__(self, definitions: _Schema) -> None:
+        self._definitions = definitions
+        self._known: dict[str, _Check] = {}
+
+    def check(self, schema: _Schema) -> _Check:
+        if "$ref" in schema:
+            return self._definition(schema["$ref"].rpartition("/")[2])
+        choices = schema.get("anyOf", schema.get("oneOf"))
+        if choices is not None:
+            words = [choice["const"] for choice in choices if "const" in choice]
+            return _words(words) if words else self._union(choices)
+        kind = schema["type"]
+        if isinstance(kind, list):
+            return self._union([{**schema, "type": one} for one in kind])
+        if kind == "object":
+            return self._object(schema)
+        if kind == "array":
+            return self._array(schema)
+        return _number(kind) if kind in {"integer", "number"} else _plain(kind)
+
+    def _definition(self, name: str) -> _Check:
+        if name not in self._known:
+            self._known[name] = self.check(self._definitions[name])
+        return self._known[name]
+
+    def _union(self, choices: Sequence[_Schema]) -> _Check:
+        others = [choice for choice in choices if choice.get("type") != "null"]
+        return _union([self.check(one) for one in others], may_be_null=len(others) < len(choices))
+
+    def _object(self, schema: _Schema) -> _Check:
+        if "properties" not in schema:
+            return _dict(self.check(schema["additionalProperties"]))
+        checks = {key: self._key(inner) for key, inner in schema["properties"].items()}
+        nullable = {key for key, inner in schema["properties"].items() if _may_be_null(inner)}
+        return _record(checks, nullable, set(schema["required"]))
+
+    def _key(self, schema: _Schema) -> _Check:
+        check = self.check(schema)
+        return _union([check], may_be_null=True) if "default" in schema else check
+
+    def _array(self, schema: _Schema) -> _Check:
+        if "prefixItems" in schema:
+            return _tuple([self.check(item) for item in schema["prefixItems"]])
+        return _list(self.check(schema["items"]))
 
 
-def _plain(kind: type) -> _Check:
+def _may_be_null(schema: _Schema) -> bool:
+    kinds = [schema.get("type"), *(choice.get("type") for choice in schema.get("anyOf", ()))]
+    return "default" in schema or any(kind == "null" or "null" in (kind or ()) for kind in kinds)
+
+
+def _plain(name: str) -> _Check:
+    kind, words = _KINDS[name]
+
     def check(value: object) -> None:
         if not isinstance(value, kind):
-            raise ShapeError(f"should be {_WORDS.get(kind, kind.__name__)}")
+            raise ShapeError(f"should be {words}")
 
     return check
 
@@ -80,9 +128,9 @@ def _words(allowed: Sequence[str]) -> _Check:
     return check
 
 
-def _number(kind: type) -> _Check:
-    words = "a whole number" if kind is int else "a number"
-    kinds = (int,) if kind is int else (int, float)
+def _number(name: str) -> _Check:
+    words = "a whole number" if name == "integer" else "a number"
+    kinds = (int,) if name == "integer" else (int, float)
 
     def check(value: object) -> None:
         if not isinstance(value, kinds) or isinstance(value, bool):
@@ -94,7 +142,7 @@ def _number(kind: type) -> _Check:
 
 
 def _list(item: _Check) -> _Check:
-    is_list = _plain(list)
+    is_list = _plain("array")
 
     def check(value: list[object]) -> None:
         is_list(value)
@@ -109,7 +157,7 @@ def _list(item: _Check) -> _Check:
 
 
 def _tuple(items: Sequence[_Check]) -> _Check:
-    is_list, length = _plain(list), len(items)
+    is_list, length = _plain("array"), len(items)
 
     def check(value: list[object]) -> None:
         is_list(value)
@@ -127,7 +175,7 @@ def _tuple(items: Sequence[_Check]) -> _Check:
 
 
 def _dict(item: _Check) -> _Check:
-    is_dict = _plain(dict)
+    is_dict = _plain("object")
 
     def check(value: dict[str, object]) -> None:
         is_dict(value)
@@ -141,18 +189,18 @@ def _dict(item: _Check) -> _Check:
     return check
 
 
-def _record(keys: dict[str, Any]) -> _Check:
-    is_dict = _plain(dict)
-    checks = {key: _check_of(wanted) for key, wanted in keys.items()}
-    nullable = {key for key, wanted in keys.items() if NoneType in get_args(wanted)}
+def _record(checks: Mapping[str, _Check], nullable: set[str], required: set[str]) -> _Check:
+    is_dict = _plain("object")
 
     def check(value: dict[str, object]) -> None:
         is_dict(value)
         for key, item in checks.items():
             if key not in value:
-                if key not in nullable:
+                if key in nullable:
+                    value[key] = None
+                elif key in required:
                     raise ShapeError(f"lacks {key!r}")
-                value[key] = None
+                continue
             try:
                 item(value[key])
             except ShapeError as problem:
@@ -161,10 +209,7 @@ def _record(keys: dict[str, Any]) -> _Check:
     return check
 
 
-def _union(choices: Sequence[Any]) -> _Check:
-    may_be_null = NoneType in choices
-    checks = [_check_of(choice) for choice in choices if choice is not NoneType]
-
+def _union(checks: Sequence[_Check], *, may_be_null: bool) -> _Check:
     def check(value: object) -> None:
         if value is None and may_be_null:
             return

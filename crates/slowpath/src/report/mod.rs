@@ -6,8 +6,10 @@ mod rates;
 
 use crate::Error;
 use crate::frontend::Lifted;
-use crate::result::{Bound, CodeInsn, PathDetail, PathResult, Profile, Verdict, WitnessResult};
-use serde_json::{Map, Value, json};
+use crate::result::{
+    Amount, Bound, CodeInsn, PathDetail, PathResult, Profile, Verdict, WitnessResult,
+};
+use indexmap::IndexMap;
 use slowpath_ir::Terminator;
 use slowpath_search::{Bound as Found, FoundPath, Head, Metric, Unrolled};
 use slowpath_target::{CostModel, CostVector, Target, TargetKind};
@@ -31,7 +33,7 @@ impl Measure<'_> {
             TargetKind::Counts => Bound {
                 bitrate_bps: None,
                 packetrate_pps: None,
-                counts: Some(costs(self.target, cost)),
+                counts: Some(counts(self.target, cost)),
                 verdict: Verdict::Bound,
                 exact: false,
                 stopped: None,
@@ -59,7 +61,7 @@ impl Measure<'_> {
             Metric::PacketRate => bound.packetrate_pps,
             Metric::Component(component) => {
                 let name = self.target.component_name(component);
-                bound.counts.as_ref().and_then(|counts| counts.get(name)?.as_f64())
+                bound.counts.as_ref().and_then(|counts| counts.get(name)).map(|&count| count as f64)
             }
         };
         value.unwrap_or_default()
@@ -145,14 +147,20 @@ pub(crate) fn code(lifted: &Lifted) -> Vec<CodeInsn> {
 }
 
 /// Cycles, or counts, by component.
-fn costs(target: &Target, cost: &CostVector) -> Map<String, Value> {
+fn costs(target: &Target, cost: &CostVector) -> IndexMap<String, Amount> {
     let component = |(index, &ticks): (usize, &u64)| {
         let cycles = target.cycles(index, ticks);
         let whole = cycles.fract() == 0.0 && cycles < 9e15;
-        let value = if whole { json!(cycles as u64) } else { json!(cycles) };
-        (target.component_name(index).to_owned(), value)
+        let amount = if whole { Amount::Whole(cycles as u64) } else { Amount::Fraction(cycles) };
+        (target.component_name(index).to_owned(), amount)
     };
     cost.as_slice().iter().enumerate().map(component).collect()
+}
+
+/// Counts by component, of a target that counts.
+fn counts(target: &Target, cost: &CostVector) -> IndexMap<String, u64> {
+    let named = |(index, &count): (usize, &u64)| (target.component_name(index).to_owned(), count);
+    cost.as_slice().iter().enumerate().map(named).collect()
 }
 
 /// What only the human report says about a path, source lines left out.

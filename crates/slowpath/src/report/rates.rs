@@ -1,13 +1,12 @@
 //! Bounds on targets that have rates.
 
 use crate::result::{Bound, Verdict};
-use serde_json::{Value, json};
 use slowpath_search::Metric;
 use slowpath_target::{CostVector, Rate, ResourceRate, Target};
 
-/// A rate as a number, or null where there is no limit.
-fn number(rate: Rate) -> Value {
-    if rate.is_infinite() { Value::Null } else { json!(rate.as_f64()) }
+/// A rate as a number, or nothing where there is no limit.
+fn number(rate: Rate) -> Option<f64> {
+    (!rate.is_infinite()).then(|| rate.as_f64())
 }
 
 /// The slowest of all components and fixed limits for packets of one size.

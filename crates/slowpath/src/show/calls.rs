@@ -5,17 +5,23 @@ use slowpath_bpf::insn::{Call, Imm64, Insn, POISON, helper, helper_name};
 use slowpath_bpf::{BpfProgram, Object};
 use std::collections::BTreeMap;
 
+/// A helper or kernel function that a program calls.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Call"))]
 pub(super) struct ShownCall {
+    /// Its name.
     name: String,
+    /// How many instructions call it.
     calls: usize,
 }
 
 /// A map that a program refers to.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "MapUse"))]
 pub(super) struct ShownMapUse {
+    /// Its name.
     name: String,
-    /// Names of helpers without `bpf_`, and `access` where values are accessed directly.
+    /// What it is used for: helpers without `bpf_`, `access` where values are accessed directly.
     uses: Vec<String>,
 }
 

@@ -12,15 +12,20 @@ use std::rc::Rc;
 /// A loop, named by its first instruction. A loop in a function that is called several times is
 /// one.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Loop"))]
 pub(super) struct ShownLoop {
+    /// Its first instruction.
     instruction: u32,
+    /// The file of that instruction's source line; null where it is not known.
     file: Option<String>,
+    /// The number of that line; null where it is not known.
     line: Option<u32>,
     /// Text of the line; empty when the object does not have it.
     text: String,
-    /// How often it is entered or repeated at most, each time that the program gets there.
+    /// How many iterations it has at most, each time that the program gets there, counted at its
+    /// first instruction; null where that is not known.
     iterations: Option<u64>,
-    /// Why that is not known.
+    /// Why that is not known; null where it is.
     reason: Option<String>,
 }
 

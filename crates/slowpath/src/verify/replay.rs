@@ -14,12 +14,13 @@ const MAX_BLOCKS: usize = 200_000;
 
 /// A packet and map contents on which the two programs differ, and what each leaves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counterexample {
     /// Two hexadecimal digits a byte.
     pub packet: String,
-    /// Bytes of the array at the start; all others are zero.
+    /// Content of the array map at the start; all else is 0.
     pub array: Vec<ElementByte>,
-    /// What the program draws (`bpf_get_prandom_u32`), in order.
+    /// Random numbers (`bpf_get_prandom_u32`), in the order in which they are drawn.
     pub drawn: Vec<u64>,
     /// What the BPF program leaves.
     pub bpf: Left,
@@ -29,10 +30,11 @@ pub struct Counterexample {
 
 /// A byte of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ElementByte {
-    /// The element.
+    /// Index of the element.
     pub index: u64,
-    /// The place in its value, in bytes.
+    /// Place in its value, in bytes.
     pub offset: u64,
     /// What is there.
     pub byte: u8,
@@ -40,12 +42,13 @@ pub struct ElementByte {
 
 /// What a run leaves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Left {
-    /// The return value, 32 bits.
+    /// The return value.
     pub result: u32,
     /// How far the packet's start was moved, in bytes.
     pub start: i64,
-    /// Two hexadecimal digits a byte.
+    /// The packet, two hexadecimal digits a byte.
     pub packet: String,
     /// Bytes of the array that changed.
     pub array: Vec<ElementByte>,

@@ -1,7 +1,7 @@
 //! What a path needs at the start besides packet and maps: values of the context, the bytes around the
 //! packet, what lies on the stack.
 
-use crate::result::Given;
+use crate::result::{Given, Named, Surroundings};
 use slowpath_exec::concrete::Environment;
 use slowpath_ir::{InputId, InputKind, Program, RegionId, RegionKind};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -19,7 +19,7 @@ pub(super) fn values(
         // Regions lie somewhere: no program can tell where.
         let told = input.kind == InputKind::Unknown && !clocks.contains(&id);
         let value = *environment.inputs.get(&id)?;
-        told.then(|| Given::Value { name: input.name.clone(), value })
+        told.then(|| Given::Value(Named { name: input.name.clone(), value }))
     };
     needed.iter().filter_map(value).collect()
 }
@@ -49,10 +49,12 @@ pub(super) fn memory(
             _ => runs.push((region, offset, vec![byte])),
         }
     }
-    let shown = |(region, offset, run): (RegionId, i64, Vec<u8>)| Given::Memory {
-        memory: program.regions[region.index()].name.clone(),
-        offset,
-        bytes: run.iter().map(|byte| format!("{byte:02x}")).collect(),
+    let shown = |(region, offset, run): (RegionId, i64, Vec<u8>)| {
+        Given::Memory(Surroundings {
+            memory: program.regions[region.index()].name.clone(),
+            offset,
+            bytes: run.iter().map(|byte| format!("{byte:02x}")).collect(),
+        })
     };
     runs.into_iter().map(shown).collect()
 }

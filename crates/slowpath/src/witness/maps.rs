@@ -1,7 +1,10 @@
 //! The memory that a witness needs, as map content for reports.
 
 use crate::contents::WHOLE;
-use serde_json::{Map, Value, json};
+use crate::result::{
+    self, ElementValue, Fill, HeldMap, MapContent, MapElement, Others, QueueElement,
+};
+use indexmap::IndexMap;
 use slowpath_bpf::MapKind;
 use slowpath_bpf::lift::{Element, Layout, MapLayout, PartialValue};
 use slowpath_exec::Machine;
@@ -31,9 +34,9 @@ pub(super) fn of_layout(
     machine: &Machine,
     layout: &Layout,
     memory: &Memory<'_>,
-) -> Map<String, Value> {
+) -> IndexMap<String, Vec<MapContent>> {
     let known = |region: RegionId| machine.program().regions[region.index()].content.is_some();
-    let mut maps = Map::new();
+    let mut maps = IndexMap::new();
     let mut names = InnerNames::default();
     for map in outer_first(layout) {
         if known(map.present.or(map.lengths).unwrap_or(map.values)) {
@@ -42,7 +45,7 @@ pub(super) fn of_layout(
         let elements = map.elements(&with_notes(map, memory), memory.interned);
         let outer = outer_of(layout, map);
         let free = map.room.and_then(|room| memory.inputs.get(&room.free).copied());
-        let mut entries: Vec<Value> = if is_queue(map) {
+        let mut entries: Vec<MapContent> = if is_queue(map) {
             in_order(map, &elements, free)
         } else {
             elements.iter().filter_map(|e| entry(map, e, outer, &mut names, memory)).collect()
@@ -58,10 +61,10 @@ pub(super) fn of_layout(
             };
             let listed = listed as u64;
             let others = u64::from(room.max_entries).saturating_sub(free + listed);
-            entries.push(json!({ "others": others }));
+            entries.push(MapContent::Others(Others { others }));
         }
         if !entries.is_empty() {
-            maps.insert(map.name.clone(), Value::Array(entries));
+            maps.insert(map.name.clone(), entries);
         }
     }
     maps
@@ -109,7 +112,7 @@ fn is_queue(map: &MapLayout) -> bool {
 
 /// The values of a queue or stack in the order in which they come out, up to the last one that
 /// matters.
-fn in_order(map: &MapLayout, elements: &[Element], free: Option<u64>) -> Vec<Value> {
+fn in_order(map: &MapLayout, elements: &[Element], free: Option<u64>) -> Vec<MapContent> {
     let there = map.room.map_or(0, |room| u64::from(room.max_entries) - free.unwrap_or(0));
     let of = |number: u64| elements.iter().find(|element| element.number == number);
     let known = || elements.iter().map(|element| element.number).filter(|&n| n < there);
@@ -119,10 +122,13 @@ fn in_order(map: &MapLayout, elements: &[Element], free: Option<u64>) -> Vec<Val
         known().max().map_or_else(Vec::new, |last| (0..=last).collect())
     };
     let unknown = || match map.value_size {
-        0..=WHOLE => json!("--".repeat(map.value_size as usize)),
-        _ => json!({}),
+        0..=WHOLE => ElementValue::Whole("--".repeat(map.value_size as usize)),
+        _ => ElementValue::Pieces(IndexMap::new()),
     };
-    let value = |number| json!({ "value": of(number).map_or_else(unknown, |e| value(&e.value)) });
+    let value = |number| {
+        let value = of(number).map_or_else(unknown, |element| value(&element.value));
+        MapContent::Queued(QueueElement { value })
+    };
     numbers.into_iter().map(value).collect()
 }
 
@@ -133,7 +139,7 @@ fn whole_maps(
     outer: &MapLayout,
     names: &mut InnerNames,
     memory: &Memory<'_>,
-) -> Vec<Value> {
+) -> Vec<MapContent> {
     let mut numbers: BTreeMap<u64, u64> = BTreeMap::new();
     for (&(which, second), &number) in memory.interned {
         if second == 0 {
@@ -149,7 +155,7 @@ fn whole_maps(
     };
     let mut entries = Vec::new();
     for (&number, &which) in &numbers {
-        let mut entry = Map::new();
+        let (mut others, mut max_entries) = (None, None);
         if let Some(fill) = map.fill
             && let Some(noted) = noted(fill.used, number)
         {
@@ -158,18 +164,16 @@ fn whole_maps(
             // So much room that the map has to be larger than the object says.
             let free = fill.max_entries.wrapping_sub(fill.elements(noted));
             let most = free.saturating_add(listed).max(fill.max_entries);
-            entry.insert("others".into(), (most - free - listed).into());
-            if most != fill.max_entries {
-                entry.insert("max_entries".into(), most.into());
-            }
+            others = Some(most - free - listed);
+            max_entries = (most != fill.max_entries).then_some(most);
         }
         if let Some(noted) = map.sizes.and_then(|region| noted(region, number)) {
-            entry.insert("max_entries".into(), (noted ^ map.max_entries).max(1).into());
+            max_entries = Some((noted ^ map.max_entries).max(1));
         }
-        if !entry.is_empty() {
+        if others.is_some() || max_entries.is_some() {
             let place = which.wrapping_sub((memory.base)(outer.values)) >> outer.element_bits;
-            entry.insert("map".into(), names.of(outer, Some(place)).into());
-            entries.push(Value::Object(entry));
+            let map = names.of(outer, Some(place));
+            entries.push(MapContent::Fill(Fill { others, max_entries, map }));
         }
     }
     entries
@@ -204,23 +208,20 @@ fn entry(
     outer: Option<&MapLayout>,
     names: &mut InnerNames,
     memory: &Memory<'_>,
-) -> Option<Value> {
+) -> Option<MapContent> {
     let key = hex(element.key.as_ref()?);
     element.present?;
-    let mut entry = Map::new();
-    if let (Some(which), Some(outer)) = (element.which, outer) {
+    let inside = element.which.zip(outer).map(|(which, outer)| {
         let number = which.wrapping_sub((memory.base)(outer.values)) >> outer.element_bits;
-        entry.insert("map".into(), names.of(outer, Some(number)).into());
-    }
-    entry.insert("key".into(), key.into());
-    if element.present == Some(false) {
-        entry.insert("value".into(), Value::Null);
-    } else if map.holds_maps() {
-        entry.insert("map".into(), names.of(map, element.holds).into());
+        names.of(outer, Some(number))
+    });
+    let there = element.present == Some(true);
+    Some(if there && map.holds_maps() {
+        MapContent::Held(HeldMap { key, map: names.of(map, element.holds) })
     } else {
-        entry.insert("value".into(), value(&element.value));
-    }
-    Some(Value::Object(entry))
+        let value = there.then(|| value(&element.value));
+        MapContent::Element(MapElement { map: inside, key, value })
+    })
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -228,31 +229,30 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// A value; of a large one, the known bytes by their offset.
-fn value(value: &PartialValue) -> Value {
+fn value(value: &PartialValue) -> ElementValue {
     if value.size() > WHOLE {
-        let pieces = value.runs().into_iter();
-        let pieces = pieces.map(|(at, bytes)| (at.to_string(), Value::String(hex(&bytes))));
-        return Value::Object(pieces.collect());
+        let pieces = value.runs().into_iter().map(|(at, bytes)| (at.to_string(), hex(&bytes)));
+        return ElementValue::Pieces(pieces.collect());
     }
     let byte = |byte: Option<u8>| byte.map_or_else(|| "--".into(), |byte| format!("{byte:02x}"));
-    value.iter().map(byte).collect::<String>().into()
+    ElementValue::Whole(value.iter().map(byte).collect())
 }
 
 /// Memory without keys: the bytes of each region, adjacent ones together.
-pub(super) fn of_regions(machine: &Machine, bytes: &Bytes) -> Map<String, Value> {
-    let mut maps = Map::new();
+pub(super) fn of_regions(machine: &Machine, bytes: &Bytes) -> IndexMap<String, Vec<MapContent>> {
+    let mut maps = IndexMap::new();
     for (index, region) in machine.program().regions.iter().enumerate() {
         if region.kind == RegionKind::Map {
             let stretches = stretches(RegionId::from(index), bytes);
             if !stretches.is_empty() {
-                maps.insert(region.name.clone(), Value::Array(stretches));
+                maps.insert(region.name.clone(), stretches);
             }
         }
     }
     maps
 }
 
-fn stretches(region: RegionId, bytes: &Bytes) -> Vec<Value> {
+fn stretches(region: RegionId, bytes: &Bytes) -> Vec<MapContent> {
     let mut stretches: Vec<(u64, String, u64)> = Vec::new();
     for (&(_, offset), byte) in bytes.iter().filter(|((r, _), _)| *r == region) {
         match stretches.last_mut() {
@@ -263,6 +263,6 @@ fn stretches(region: RegionId, bytes: &Bytes) -> Vec<Value> {
             _ => stretches.push((offset, format!("{byte:02x}"), offset + 1)),
         }
     }
-    let entry = |(offset, bytes, _)| json!({ "offset": offset, "bytes": bytes });
+    let entry = |(offset, bytes, _)| MapContent::Memory(result::Memory { offset, bytes });
     stretches.into_iter().map(entry).collect()
 }

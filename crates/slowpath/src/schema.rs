@@ -1,0 +1,86 @@
+//! The JSON Schemas that `slowpath schema` prints, derived from the types that are serialised.
+//!
+//! They are files of the Python package, which checks saved results with them and makes the tables
+//! of `docs/json.md` of them; a test keeps them up to date. So nothing of this is in the product.
+
+use crate::compile::Shown;
+use crate::result::ProgramResult;
+use crate::show::ShownObject;
+use crate::verify::Verification;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, transform};
+use serde::Serialize;
+use serde_json::Value;
+use std::path::Path;
+
+/// What `slowpath bound --format json` writes.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath bound")]
+struct BoundDocument {
+    /// Version of slowpath.
+    slowpath: String,
+    /// In the order of the command line, one for each program, also for those that could not be
+    /// analysed.
+    results: Vec<ProgramResult>,
+}
+
+/// What `slowpath show --format json` writes. Instructions are numbered, and counted, in 8-byte slots
+/// from the start of the linked program, as the kernel does.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath show")]
+struct ShowDocument {
+    /// Version of slowpath.
+    slowpath: String,
+    /// In the order of the command line.
+    objects: Vec<ShownObject>,
+}
+
+/// What `slowpath compile --format json` writes.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath compile")]
+struct CompileDocument {
+    /// Version of slowpath.
+    slowpath: String,
+    /// Name of the target.
+    target: String,
+    #[serde(flatten)]
+    compiled: Shown,
+    /// What is known about the equivalence of the two programs; null without `--verify`.
+    verification: Option<Verification>,
+}
+
+/// The schema of a type as it is written, with descriptions of one line a paragraph. How many bits a
+/// number has in Rust is no format that JSON Schema knows.
+fn schema<T: JsonSchema>() -> String {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    let mut tidy = |schema: &mut Schema| {
+        schema.remove("format");
+        if let Some(Value::String(text)) = schema.get_mut("description") {
+            let paragraphs: Vec<_> = text.split("\n\n").map(|p| p.replace('\n', " ")).collect();
+            *text = paragraphs.join("\n\n");
+        }
+    };
+    transform::Transform::transform(&mut transform::RecursiveTransform(&mut tidy), &mut schema);
+    let text = serde_json::to_string_pretty(&schema);
+    text.unwrap_or_else(|error| panic!("a schema is JSON: {error}")) + "\n"
+}
+
+#[test]
+fn the_schemas_of_the_package_are_current() {
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/slowpath/schema/documents");
+    for (name, expected) in [
+        ("bound", schema::<BoundDocument>()),
+        ("show", schema::<ShowDocument>()),
+        ("compile", schema::<CompileDocument>()),
+    ] {
+        let path = folder.join(name).with_extension("json");
+        if std::env::var_os("SLOWPATH_BLESS").is_some() {
+            std::fs::write(&path, expected).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(text == expected, "{} is out of date: run `make bless`", path.display());
+    }
+}
