@@ -1,6 +1,6 @@
 //! The eBPF instruction set, version 4: typed instructions.
 //!
-//! [`decode`] reads 8-byte words, [`encode`] writes them back byte for byte, and `Display` prints an
+//! [`decode()`] reads 8-byte words, [`encode()`] writes them back byte for byte, and `Display` prints an
 //! instruction as the kernel's verifier log does. What an instruction means is not known here.
 //!
 //! Positions count 8-byte *slots*, as the kernel does: a [`Insn::LoadImm64`] takes two, and the

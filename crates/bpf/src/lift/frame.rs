@@ -1,17 +1,16 @@
 //! Frames: which function runs, called from where. Calls are lifted by inlining, so a place of the
 //! lifted program is an instruction together with the frame that executes it.
 
-use std::collections::{BTreeSet, HashMap};
-
-use crate::BpfProgram;
-use crate::insn::helper::{FOR_EACH_MAP_ELEM, LOOP, TAIL_CALL};
-use crate::insn::{Call, Insn};
+use std::collections::HashMap;
 
 /// Index of a linked program: the first is the one to lift, the others are reached by tail calls.
 pub(super) type UnitId = usize;
 
 /// Index of a frame.
 pub(super) type FrameId = usize;
+
+/// Bytes of a stack frame (`MAX_BPF_STACK` of the kernel).
+pub(super) const STACK_BYTES: u64 = 512;
 
 /// A step inside an instruction that takes several blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,6 +47,11 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// The place behind an instruction.
+    pub fn behind(self) -> Place {
+        Place { slot: self.slot + 1, phase: Phase::Start, ..self }
+    }
+
     pub fn with(self, phase: Phase) -> Place {
         Place { phase, ..self }
     }
@@ -102,26 +106,4 @@ impl Frames {
             frame = ret.frame;
         }
     }
-}
-
-/// Slots at which blocks start.
-pub(super) fn leaders(program: &BpfProgram) -> BTreeSet<usize> {
-    let mut leaders: BTreeSet<usize> = program.subprograms.iter().map(|s| s.first).collect();
-    leaders.insert(0);
-    for (slot, insn) in program.insns.iter().enumerate() {
-        if let Some(target) = insn.jump_target(slot) {
-            leaders.insert(target);
-        }
-        let ends = match insn {
-            Insn::Jump { .. } | Insn::Branch { .. } | Insn::MayGoto { .. } | Insn::Exit => true,
-            Insn::Call(Call::Subprogram { .. }) => true,
-            // They enter other programs and functions.
-            Insn::Call(Call::Helper(TAIL_CALL | FOR_EACH_MAP_ELEM | LOOP)) => true,
-            _ => false,
-        };
-        if ends {
-            leaders.insert(slot + 1);
-        }
-    }
-    leaders
 }

@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::frame::{FrameId, Frames};
-use super::value::Known;
+use crate::lift::frame::{FrameId, Frames};
+use crate::lift::state::value::Known;
 
 /// What is known of `r0` to `r10` before instructions, by frame, stretch and slot. A stretch is a
 /// piece of one way through the program that nothing jumps into: what is known in one stretch holds

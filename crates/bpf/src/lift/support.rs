@@ -1,39 +1,4 @@
-//! The support matrix: what is supported, as a document.
+//! What is supported, as a document.
 
-use std::fmt::Write;
-
-use super::guarantees::GUARANTEES;
-use super::helpers::kfuncs::KFUNCS;
-use super::helpers::{HELPERS, Lift};
-use super::maps::MAP_KINDS;
-use crate::insn::helper_name;
-
-/// The tables of helpers, kernel functions and map types in Markdown, from the tables that the lifter
-/// uses, and what calls guarantee about maps.
-pub fn support_matrix() -> String {
-    let mut text = String::from("| helper | number | what is known about it |\n|---|---|---|\n");
-    for helper in HELPERS {
-        let name = helper_name(helper.number).unwrap_or("?");
-        let note = match helper.lift {
-            Lift::Refused(_) => format!("refused: {}", helper.note),
-            _ => helper.note.to_owned(),
-        };
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "| `{name}` | {} | {note} |", helper.number);
-    }
-    text.push_str("\n| kernel function | what is known about it |\n|---|---|\n");
-    for kfunc in KFUNCS {
-        let _ = writeln!(text, "| `{}` | {} |", kfunc.name, kfunc.note);
-    }
-    text.push_str("\n| map type | what is known about it |\n|---|---|\n");
-    for map in MAP_KINDS {
-        let _ = writeln!(text, "| `{}` | {} |", map.kind, map.note);
-    }
-    text.push_str("\n| call | map type | success | failure | effect |\n|---|---|---|---|---|\n");
-    for row in GUARANTEES {
-        let (result, errors, effect) = (row.result, row.errors, row.effect);
-        let _ =
-            writeln!(text, "| `{}` | {} | {result} | {errors} | {effect} |", row.call, row.maps);
-    }
-    text
-}
+pub(super) mod guarantees;
+pub(super) mod matrix;

@@ -2,12 +2,12 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
 
-use super::outcome::RETURNED;
-use crate::lift::emit::{Emitter, word};
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
+use crate::lift::helpers::outcome::RETURNED;
+use crate::lift::ir::emit::{Emitter, word};
 use crate::lift::lifter::Lifter;
-use crate::lift::value::Known;
+use crate::lift::state::value::Known;
 
 /// Bytes of a sum.
 #[derive(Clone, Copy)]

@@ -3,13 +3,13 @@
 
 use slowpath_ir::{Emit, Operand, Reading};
 
-use super::outcome::{EBUSY, EINVAL, ENOMEM, EPERM, ETIME};
 use super::socket;
-use crate::lift::emit::word;
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
+use crate::lift::helpers::outcome::{EBUSY, EINVAL, ENOMEM, EPERM, ETIME};
+use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
-use crate::lift::value::Known;
+use crate::lift::state::value::Known;
 
 /// More than `struct nf_conn` has bytes.
 const CONNECTION: u32 = 512;

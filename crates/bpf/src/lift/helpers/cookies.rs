@@ -2,12 +2,14 @@
 
 use slowpath_ir::{BinaryOp, Emit, Reading};
 
-use super::outcome::{EACCES, EINVAL, ENOENT, ENOTSUPP, EOPNOTSUPP, EPROTONOSUPPORT};
-use crate::lift::emit::word;
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
+use crate::lift::helpers::outcome::{
+    EACCES, EINVAL, ENOENT, ENOTSUPP, EOPNOTSUPP, EPROTONOSUPPORT,
+};
+use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
-use crate::lift::value::Known;
+use crate::lift::state::value::Known;
 
 /// `bpf_tcp_check_syncookie(sk, iph, iph_len, th, th_len)`: a kernel may be without cookies.
 pub(super) fn check(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {

@@ -2,13 +2,13 @@
 
 use slowpath_ir::{Emit, InputKind, Op, Reading};
 
-use super::outcome::RETURNED;
-use crate::lift::emit::word;
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
+use crate::lift::helpers::outcome::RETURNED;
+use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
-use crate::lift::maps::MAX_CPUS;
-use crate::lift::value::Known;
+use crate::lift::maps::operand::MAX_CPUS;
+use crate::lift::state::value::Known;
 
 /// Largest error number.
 const MAX_ERRNO: u64 = 4095;

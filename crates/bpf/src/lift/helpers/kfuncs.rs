@@ -3,8 +3,9 @@
 use super::{conntrack, environment};
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
+use crate::lift::helpers::assumed::assume_hint;
 use crate::lift::lifter::{Lifter, Next};
-use crate::lift::value::Known;
+use crate::lift::state::value::Known;
 
 /// A kernel function.
 pub(in crate::lift) struct Kfunc {
@@ -48,7 +49,7 @@ fn find(name: &str) -> Option<&'static Kfunc> {
 impl Lifter<'_> {
     /// Lifts the call of a kernel function.
     pub(in crate::lift) fn kfunc(&mut self, at: Place) -> Result<Next, Cause> {
-        let name = self.called(at);
+        let name = self.code.called(self.unit(at), at.slot);
         self.note_arguments();
         // No helper has this number: as much as there is may be read.
         self.note_stack_arguments(0);
@@ -60,7 +61,7 @@ impl Lifter<'_> {
             }
             (None, None) => {
                 let what = format!("the kernel function {name} is not supported");
-                return Err(Cause::new(what, super::assume_hint(&name)));
+                return Err(Cause::new(what, assume_hint(&name)));
             }
         }
         self.state.regs[1..6].fill(Known::NoStack);

@@ -3,15 +3,20 @@
 
 use slowpath_ir::{Emit, Operand};
 
-use crate::lift::emit::{errno, word};
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
+use crate::lift::helpers::outcome::{XDP_ABORTED, XDP_REDIRECT};
+use crate::lift::ir::emit::{errno, word};
+use crate::lift::layout::memory::Keying;
 use crate::lift::lifter::Lifter;
-use crate::lift::locks::{Lock, lock_of};
-use crate::lift::maps::{Class, Element, Keying, MapUse};
-use crate::lift::places::{NO_PREALLOC, Update};
-use crate::lift::plan::Access;
-use crate::lift::value::Known;
+use crate::lift::maps::class::Class;
+use crate::lift::maps::elements::ElementRef;
+use crate::lift::maps::locks::{Lock, lock_of};
+use crate::lift::maps::operand::{MapUse, NO_PREALLOC};
+use crate::lift::maps::storage::Update;
+use crate::lift::maps::tracking::Access;
+use crate::lift::state::value::Known;
+
 use crate::maps::MapKind;
 
 const ENOENT: i64 = 2;
@@ -163,7 +168,7 @@ impl Flags {
 }
 
 /// `array_map_update_elem`, `bpf_percpu_array_update` (`arraymap.c`).
-fn update_array(lifter: &mut Lifter<'_>, map: &MapUse, element: Element) {
+fn update_array(lifter: &mut Lifter<'_>, map: &MapUse, element: ElementRef) {
     let flags = Flags::of(lifter, map);
     let value = lifter.machine.value(3);
     let exists = lifter.exists(map, element);
@@ -179,7 +184,7 @@ fn update_array(lifter: &mut Lifter<'_>, map: &MapUse, element: Element) {
 }
 
 /// `htab_map_update_elem` and its relatives for LRU and per-CPU maps (`hashtab.c`).
-fn update_hash(lifter: &mut Lifter<'_>, map: &MapUse, element: Element) {
+fn update_hash(lifter: &mut Lifter<'_>, map: &MapUse, element: ElementRef) {
     let (known_flags, value) = (lifter.state.regs[4], lifter.machine.value(3));
     let flags = Flags::of(lifter, map);
     // LRU maps make room before anything is looked for; per-CPU values that must exist need none.
@@ -301,10 +306,10 @@ pub(super) fn redirect(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> 
     let broadcast = emit.not(single);
     let found = if many { emit.or(exists, broadcast) } else { exists };
     let fallback = emit.and(flags, word(ACTIONS));
-    let action = emit.select(found, word(super::XDP_REDIRECT), fallback);
+    let action = emit.select(found, word(XDP_REDIRECT), fallback);
     let strange = emit.and(flags, word(!allowed));
     let fine = emit.eq(strange, word(0));
-    let result = emit.select(fine, action, word(super::XDP_ABORTED));
+    let result = emit.select(fine, action, word(XDP_ABORTED));
     lifter.result(result, Known::NoStack);
     Ok(())
 }

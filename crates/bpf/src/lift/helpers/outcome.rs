@@ -3,31 +3,37 @@
 
 use slowpath_ir::{Emit, Operand, Reading};
 
-use crate::lift::emit::word;
+use crate::lift::ir::emit::word;
+use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
 
 // Numbers of errors (`uapi/asm-generic/errno-base.h`, `errno.h`).
-pub(super) const EPERM: i64 = 1;
-pub(super) const ENOENT: i64 = 2;
-pub(super) const E2BIG: i64 = 7;
-pub(super) const ENOMEM: i64 = 12;
-pub(super) const EACCES: i64 = 13;
-pub(super) const EFAULT: i64 = 14;
-pub(super) const EBUSY: i64 = 16;
-pub(super) const ENODEV: i64 = 19;
-pub(super) const EINVAL: i64 = 22;
-pub(super) const ENOSPC: i64 = 28;
-pub(super) const ERANGE: i64 = 34;
-pub(super) const ETIME: i64 = 62;
-pub(super) const EPROTONOSUPPORT: i64 = 93;
-pub(super) const EOPNOTSUPP: i64 = 95;
-pub(super) const EAFNOSUPPORT: i64 = 97;
-pub(super) const ENOTSUPP: i64 = 524;
+pub(in crate::lift) const EPERM: i64 = 1;
+pub(in crate::lift) const ENOENT: i64 = 2;
+pub(in crate::lift) const E2BIG: i64 = 7;
+pub(in crate::lift) const ENOMEM: i64 = 12;
+pub(in crate::lift) const EACCES: i64 = 13;
+pub(in crate::lift) const EFAULT: i64 = 14;
+pub(in crate::lift) const EBUSY: i64 = 16;
+pub(in crate::lift) const ENODEV: i64 = 19;
+pub(in crate::lift) const EINVAL: i64 = 22;
+pub(in crate::lift) const ENOSPC: i64 = 28;
+pub(in crate::lift) const ERANGE: i64 = 34;
+pub(in crate::lift) const ETIME: i64 = 62;
+pub(in crate::lift) const EPROTONOSUPPORT: i64 = 93;
+pub(in crate::lift) const EOPNOTSUPP: i64 = 95;
+pub(in crate::lift) const EAFNOSUPPORT: i64 = 97;
+pub(in crate::lift) const ENOTSUPP: i64 = 524;
+
+/// `enum xdp_action` of the kernel's `uapi/linux/bpf.h`.
+pub(in crate::lift) const XDP_ABORTED: u64 = 0;
+
+pub(in crate::lift) const XDP_REDIRECT: u64 = 4;
 
 /// What a witness calls the result of a call.
-pub(super) const RETURNED: &str = "return value";
+pub(in crate::lift) const RETURNED: &str = "return value";
 /// The same of a call that returns a number or an error.
-pub(super) const NUMBER: &str = "return value, if it is no error";
+pub(in crate::lift) const NUMBER: &str = "return value, if it is no error";
 const ERROR: &str = "return value, if it is an error";
 
 impl Lifter<'_> {
@@ -44,25 +50,35 @@ impl Lifter<'_> {
     }
 
     /// What a call returns that yields one of some values, errors among them.
-    pub(super) fn one_of(&mut self, values: &'static [i64]) -> Operand {
+    pub(in crate::lift) fn one_of(&mut self, values: &'static [i64]) -> Operand {
         self.any_of(RETURNED, values)
     }
 
     /// The error with which a call fails, or zero, the first of `errors`.
-    pub(super) fn error_of(&mut self, errors: &'static [i64]) -> Operand {
+    pub(in crate::lift) fn error_of(&mut self, errors: &'static [i64]) -> Operand {
         self.any_of(ERROR, errors)
     }
 
     /// A number, or one of some errors, of which the first is zero, for none.
-    pub(super) fn number_or_error(&mut self, number: Operand, errors: &'static [i64]) -> Operand {
+    pub(in crate::lift) fn number_or_error(
+        &mut self,
+        number: Operand,
+        errors: &'static [i64],
+    ) -> Operand {
         let error = self.error_of(errors);
         let fine = self.machine.emit.eq(error, word(0));
         self.machine.emit.select(fine, number, error)
     }
 
     /// Bytes behind an argument become anything if the condition holds; reports call them so.
-    pub(super) fn havoc_if(&mut self, cond: Operand, address: Operand, bytes: u32, what: &str) {
-        for (offset, size) in crate::lift::maps::chunks(bytes) {
+    pub(in crate::lift) fn havoc_if(
+        &mut self,
+        cond: Operand,
+        address: Operand,
+        bytes: u32,
+        what: &str,
+    ) {
+        for (offset, size) in chunks(bytes) {
             let last = offset + u64::from(size) - 1;
             let part = match bytes {
                 0..=8 => what.to_owned(),
@@ -78,7 +94,7 @@ impl Lifter<'_> {
 
     /// A number of so many bytes behind an argument becomes any from 0 to `max` if the condition
     /// holds; reports call it so.
-    pub(super) fn number_if(
+    pub(in crate::lift) fn number_if(
         &mut self,
         cond: Operand,
         address: Operand,

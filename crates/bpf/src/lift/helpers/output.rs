@@ -4,15 +4,16 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
 
-use super::outcome::{
-    E2BIG, EBUSY, EFAULT, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM, ERANGE, NUMBER,
-};
-use crate::lift::emit::{errno, word};
 use crate::lift::error::{Cause, VERIFIER};
 use crate::lift::frame::Place;
+use crate::lift::helpers::outcome::{
+    E2BIG, EBUSY, EFAULT, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM, ERANGE, NUMBER,
+};
+use crate::lift::ir::emit::{errno, word};
+use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
-use crate::lift::maps::chunks;
-use crate::lift::value::Known;
+use crate::lift::state::value::Known;
+
 use crate::maps::MapKind;
 
 /// Greatest length of a text.

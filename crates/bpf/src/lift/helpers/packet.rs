@@ -4,13 +4,14 @@
 
 use slowpath_ir::{BinaryOp, Emit, InputKind, Operand};
 
-use super::outcome::{EACCES, EFAULT, EINVAL};
-use crate::lift::emit::{errno, word};
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
+use crate::lift::helpers::outcome::{EACCES, EFAULT, EINVAL};
+use crate::lift::ir::emit::{errno, word};
+use crate::lift::ir::start::METADATA;
+use crate::lift::ir::start::{DATA, DATA_END, DATA_META};
 use crate::lift::lifter::Lifter;
-use crate::lift::start::{DATA, DATA_END, DATA_META, METADATA};
-use crate::lift::value::Known;
+use crate::lift::state::value::Known;
 
 /// Bytes of an Ethernet header: no packet gets shorter.
 const ETH_HLEN: u64 = 14;

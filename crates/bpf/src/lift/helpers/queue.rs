@@ -5,13 +5,16 @@
 
 use slowpath_ir::{Emit, Operand, Reg};
 
-use super::map::{cannot, copied};
-use crate::lift::emit::{errno, word};
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
+use crate::lift::helpers::map::{cannot, copied};
+use crate::lift::ir::emit::{errno, word};
+use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
-use crate::lift::maps::{Class, MapUse, chunks};
-use crate::lift::value::Known;
+use crate::lift::maps::class::Class;
+use crate::lift::maps::operand::MapUse;
+use crate::lift::state::value::Known;
+
 use crate::maps::MapKind;
 
 const ENOENT: i64 = 2;

@@ -3,13 +3,14 @@
 
 use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, Reading};
 
-use super::outcome::RETURNED;
-use crate::lift::emit::{errno, word};
 use crate::lift::error::{Cause, VERIFIER};
 use crate::lift::frame::Place;
+use crate::lift::helpers::outcome::RETURNED;
+use crate::lift::ir::emit::{errno, word};
 use crate::lift::lifter::Lifter;
-use crate::lift::maps::MapUse;
-use crate::lift::value::Known;
+use crate::lift::maps::operand::MapUse;
+use crate::lift::state::value::Known;
+
 use crate::maps::MapKind;
 
 const EAGAIN: i64 = 11;

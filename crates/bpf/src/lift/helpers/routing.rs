@@ -3,12 +3,14 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
 
-use super::outcome::{EAFNOSUPPORT, EINVAL, ENODEV, NUMBER};
-use crate::lift::emit::{errno, word};
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
+use crate::lift::helpers::outcome::{
+    EAFNOSUPPORT, EINVAL, ENODEV, NUMBER, XDP_ABORTED, XDP_REDIRECT,
+};
+use crate::lift::ir::emit::{errno, word};
 use crate::lift::lifter::Lifter;
-use crate::lift::value::Known;
+use crate::lift::state::value::Known;
 
 /// Greatest number of a device, and greatest MTU.
 const INT_MAX: u64 = i32::MAX as u64;
@@ -19,7 +21,7 @@ pub(super) fn redirect(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> 
     let flags = lifter.machine.value(2);
     let emit = &mut lifter.machine.emit;
     let none = emit.eq(flags, word(0));
-    let action = emit.select(none, word(super::XDP_REDIRECT), word(super::XDP_ABORTED));
+    let action = emit.select(none, word(XDP_REDIRECT), word(XDP_ABORTED));
     lifter.result(action, Known::NoStack);
     Ok(())
 }

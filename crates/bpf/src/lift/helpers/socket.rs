@@ -2,12 +2,12 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand, RegionKind};
 
-use super::outcome::RETURNED;
-use crate::lift::emit::word;
 use crate::lift::error::Cause;
 use crate::lift::frame::Place;
+use crate::lift::helpers::outcome::RETURNED;
+use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
-use crate::lift::value::Known;
+use crate::lift::state::value::Known;
 
 /// Distance between objects: more than any has bytes.
 const OBJECT_BITS: u64 = 16;

@@ -1,0 +1,163 @@
+//! Lifting a block: its instructions, one after the other, to operations, costs and the ways on.
+//!
+//! This is all that a walk over the program needs of the lifter: [`Lifter::entry`] says where the
+//! program begins, [`Lifter::lift_block`] gives the block at a place, as it is when so much is known
+//! there, and [`Exits`] say which places it leads to. The same block may be lifted again with less
+//! known; only what came of the last time counts.
+
+use slowpath_ir::{BlockId, CostEvent, InsnIdx, OriginOp, Reg};
+
+use crate::lift::error::{Cause, LiftError, VERIFIER};
+use crate::lift::frame::{Phase, Place};
+use crate::lift::lifter::{Lifter, Next};
+use crate::lift::state::abstract_state::State;
+use crate::lift::state::value::Known;
+
+use crate::insn::{Call, Insn, POISON};
+
+/// How control leaves a block.
+#[derive(Clone, Copy)]
+pub(super) enum Exits {
+    To(Place),
+    /// To the first place if the register, of one bit, is set, else to the second.
+    Either(Reg, Place, Place),
+    /// To the place if the register is set; else the run contradicts what the kernel guarantees.
+    Only(Reg, Place),
+    /// The program ends.
+    End,
+    /// The program ends if the register is set, else goes on at the place.
+    EndOr(Reg, Place),
+}
+
+/// A block as lifted from what was known where it begins.
+pub(super) struct LiftedBlock {
+    /// The number of the instruction that it begins with, and of all that begin in it.
+    pub first: InsnIdx,
+    pub insns: Vec<InsnIdx>,
+    pub ops: Vec<OriginOp>,
+    pub costs: Vec<CostEvent>,
+    pub exits: Exits,
+    /// What is known where it ends.
+    pub state: State,
+}
+
+impl Lifter<'_> {
+    /// Lifts the block at a place, from what is known there. `observe` is told what is known of `r0`
+    /// to `r10` before each instruction of the program itself, not of those that tail calls lead to.
+    pub fn lift_block(
+        &mut self,
+        block: BlockId,
+        place: Place,
+        state: State,
+        mut observe: impl FnMut(Place, &[Known; 11]),
+    ) -> Result<LiftedBlock, LiftError> {
+        self.begin_block(block, state);
+        let unit = self.unit(place);
+        let first = self.code.number(unit, place.slot);
+        let mut insns = Vec::new();
+        let mut at = place;
+        let next = loop {
+            let insn = self.begin_insn(at).map_err(LiftError::stop)?;
+            if at.phase == Phase::Start {
+                insns.push(insn);
+                if unit == 0 {
+                    observe(at, &self.state.regs);
+                }
+            }
+            let step = self.step(at);
+            let next = step.map_err(|c| LiftError::at(self.code.program(unit), at.slot, c))?;
+            let Next::On = next else { break next };
+            let slots = self.code.program(unit).insns[at.slot].slots().max(1);
+            at = Place { slot: at.slot + slots, phase: Phase::Start, ..at };
+            if self.code.is_leader(unit, at.slot) {
+                break Next::To(at);
+            }
+        };
+        let exits = self.exits(next);
+        Ok(LiftedBlock {
+            first,
+            insns,
+            ops: self.machine.emit.take_ops(),
+            costs: self.take_costs(),
+            exits,
+            state: std::mem::replace(&mut self.state, State::start()),
+        })
+    }
+
+    /// The ways on, with their conditions in registers.
+    fn exits(&mut self, next: Next) -> Exits {
+        match next {
+            Next::On | Next::Exit => Exits::End,
+            Next::To(place) => Exits::To(place),
+            Next::ExitOr(cond, place) => Exits::EndOr(self.machine.condition(cond), place),
+            Next::Only(cond, place) => Exits::Only(self.machine.condition(cond), place),
+            Next::Either(_, yes, no) if yes == no => Exits::To(yes),
+            Next::Either(cond, yes, no) => Exits::Either(self.machine.condition(cond), yes, no),
+        }
+    }
+
+    /// Lifts one instruction, or one step of it.
+    fn step(&mut self, at: Place) -> Result<Next, Cause> {
+        self.machine.enter(self.frames.get(at.frame).depth);
+        let program = self.code.program(self.unit(at));
+        let Some(&insn) = program.insns.get(at.slot) else {
+            return Err(Cause::new("control runs over the end of the program", VERIFIER));
+        };
+        match (insn, at.phase) {
+            (Insn::Call(Call::Helper(POISON)), _) => {
+                let what = program.unresolved(at.slot).unwrap_or("it is not resolved");
+                let hint = "give the types of the kernel it is for with --btf";
+                Err(Cause::new(what, hint))
+            }
+            (Insn::Call(Call::Helper(number)), Phase::Start) => self.helper(at, number),
+            (Insn::Call(Call::Helper(number)), Phase::WhichMap(map)) => {
+                self.which_map(at, number, map)
+            }
+            (Insn::Call(Call::Helper(number)), Phase::OnMap(map)) => self.on_map(at, number, map),
+            (Insn::Call(Call::Helper(_)), Phase::Slot(_) | Phase::Enter(_)) => {
+                self.tail_call_step(at)
+            }
+            (Insn::Call(Call::Helper(number)), _) => self.loop_step(at, number),
+            (Insn::Call(Call::Subprogram { .. }), _) => {
+                self.cost(at, "call");
+                let function = insn.function_target(at.slot).unwrap_or(usize::MAX);
+                let ret = Place { slot: at.slot + 1, ..at };
+                let place = self.enter_function(at, function, ret)?;
+                Ok(Next::To(place))
+            }
+            (Insn::Call(Call::Kfunc { .. }), _) => self.kfunc(at),
+            (Insn::Exit, _) => self.exit(at),
+            (Insn::Jump { .. }, _) => {
+                self.cost(at, "jump");
+                Ok(Next::To(self.jump_target(at, insn)?))
+            }
+            (Insn::Branch { width, cond, dst, src, .. }, _) => {
+                self.cost(at, "jump");
+                let taken = self.jump_target(at, insn)?;
+                let fallthrough = Place { slot: at.slot + 1, ..at };
+                Ok(match self.decide(width, cond, dst, src) {
+                    Some(true) => Next::To(taken),
+                    Some(false) => Next::To(fallthrough),
+                    None => {
+                        let cond = self.comparison(width, cond, dst, src);
+                        Next::Either(cond, taken, fallthrough)
+                    }
+                })
+            }
+            (Insn::MayGoto { .. }, _) => {
+                // The kernel's budget for such loops is part of no contract: either way is possible.
+                self.cost(at, "jump");
+                let taken = self.jump_target(at, insn)?;
+                let coin = self.machine.emit.coin("the budget", &["left", "used up"]);
+                Ok(Next::Either(coin, taken, Place { slot: at.slot + 1, ..at }))
+            }
+            _ => self.plain(at, insn).map(|()| Next::On),
+        }
+    }
+
+    fn jump_target(&self, at: Place, insn: Insn) -> Result<Place, Cause> {
+        let slot = insn.jump_target(at.slot);
+        let slot = slot.ok_or_else(|| Cause::new("a jump before the program", VERIFIER))?;
+        Ok(Place { slot, phase: Phase::Start, ..at })
+    }
+}

@@ -1,0 +1,41 @@
+//! Several bytes of memory at once: copied, or become anything.
+
+use slowpath_ir::{Emit, Operand, Reading};
+
+use crate::lift::ir::emit::word;
+use crate::lift::layout::memory::chunks;
+use crate::lift::lifter::Lifter;
+
+impl Lifter<'_> {
+    /// Copies bytes if the condition holds.
+    pub(super) fn copy_if(&mut self, cond: Operand, to: Operand, from: Operand, bytes: u32) {
+        for (offset, size) in chunks(bytes) {
+            let emit = &mut self.machine.emit;
+            let source = emit.add(from, word(offset));
+            let value = emit.load(source, size);
+            let destination = emit.add(to, word(offset));
+            emit.store_if(cond, destination, value);
+        }
+    }
+
+    /// Bytes, which the current instruction writes to what is called so, become anything.
+    pub(super) fn havoc(&mut self, address: Operand, bytes: u32, what: &str) {
+        for (offset, size) in chunks(bytes) {
+            let last = offset + u64::from(size) - 1;
+            let part = match bytes {
+                0..=8 => what.to_owned(),
+                _ => format!("bytes {offset} to {last} of {what}"),
+            };
+            let destination = self.machine.emit.add(address, word(offset));
+            self.havoc_as(destination, size, &part, Reading::Bytes);
+        }
+    }
+
+    /// At most 8 bytes, which the current instruction writes to what is called so, become anything,
+    /// which is written so in reports.
+    pub(super) fn havoc_as(&mut self, address: Operand, size: u8, what: &str, reading: Reading) {
+        let max = u64::MAX >> (64 - 8 * u32::from(size));
+        let any = self.machine.emit.draw(what, reading, 8 * size, max);
+        self.machine.emit.store(address, any);
+    }
+}

@@ -1,0 +1,6 @@
+//! Calls and where they lead: arguments, functions, callbacks, tail calls.
+
+pub(super) mod arguments;
+pub(super) mod functions;
+pub(super) mod loops;
+pub(super) mod tail_call;

@@ -1,0 +1,61 @@
+//! What calls of helpers and kernel functions have in common: their price, and what is known of their
+//! arguments.
+
+use crate::lift::error::{Cause, VERIFIER};
+use crate::lift::frame::Place;
+use crate::lift::lifter::Lifter;
+use crate::lift::state::value::Known;
+
+use crate::maps::MapKind;
+
+impl Lifter<'_> {
+    /// Notes what a call may read or write through its arguments.
+    pub(in crate::lift) fn note_arguments(&mut self) {
+        for number in 1..6 {
+            self.note_pointer(self.state.regs[number]);
+        }
+    }
+
+    /// Counts a call: the class names the helper and the type of the map that it works on. Returns
+    /// the helper's name.
+    pub(in crate::lift) fn call_cost(&mut self, at: Place, map: Option<MapKind>) -> String {
+        let name = self.code.called(self.unit(at), at.slot);
+        let short = name.strip_prefix("bpf_").unwrap_or(&name).to_owned();
+        let class = match map {
+            Some(kind) => format!("call.{short}.{kind}"),
+            None => format!("call.{short}"),
+        };
+        self.cost(at, &class);
+        name
+    }
+
+    /// How many bytes there are behind the address in an argument register at most, where the
+    /// verifier has seen that accesses stay inside: up to the end of a stack frame or of a map's value.
+    pub(in crate::lift) fn room_at(&self, register: u8) -> Option<u32> {
+        let value = |map: u32| self.object.maps.get(map as usize).map(|map| map.value_size);
+        match self.state.regs[usize::from(register)] {
+            Known::Const(0) => Some(0),
+            Known::Frame { offset: Some(offset), .. } => u32::try_from(-offset).ok(),
+            Known::Data { map, offset } | Known::MapValue { map, offset: Some(offset), .. } => {
+                value(map)?.checked_sub(u32::try_from(offset).ok()?)
+            }
+            _ => None,
+        }
+    }
+
+    /// A size in an argument register, which has to be a constant.
+    pub(in crate::lift) fn constant_size(&self, register: u8) -> Result<u32, Cause> {
+        /// More than any helper takes (`MAX_BPF_STACK`, or a page).
+        const LARGEST: u64 = 4096;
+        match self.state.regs[usize::from(register)] {
+            Known::Const(size) if size <= LARGEST => Ok(size as u32),
+            Known::Const(size) => {
+                Err(Cause::new(format!("a size of {size} bytes in r{register}"), VERIFIER))
+            }
+            _ => {
+                let what = format!("the size in r{register} is not a constant");
+                Err(Cause::new(what, "sizes that depend on the packet are not supported yet"))
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Calls of the program's own functions, which are inlined, and returns from them.
+
+use slowpath_ir::Emit;
+
+use crate::lift::error::{Cause, VERIFIER};
+use crate::lift::frame::{Frame, Phase, Place};
+use crate::lift::lifter::{Lifter, Next};
+use crate::lift::state::value::Known;
+
+/// Deepest nesting of calls (`MAX_CALL_FRAMES` of the kernel).
+const MAX_FRAMES: u8 = 8;
+
+impl Lifter<'_> {
+    /// Enters a function that returns to `ret`; its arguments are in place.
+    pub fn enter_function(
+        &mut self,
+        at: Place,
+        function: usize,
+        ret: Place,
+    ) -> Result<Place, Cause> {
+        let frame = self.frames.get(at.frame);
+        let (unit, depth) = (frame.unit, frame.depth + 1);
+        if self.frames.running(at.frame, unit, function) {
+            return Err(Cause::new("a function calls itself", VERIFIER));
+        }
+        if depth >= MAX_FRAMES {
+            let what = format!("calls are nested more than {MAX_FRAMES} deep");
+            return Err(Cause::new(what, VERIFIER));
+        }
+        let frame = self.frames.id(Frame { unit, function, depth, ret: Some(ret) });
+        self.state.call(depth);
+        self.machine.enter(depth);
+        self.find_stale(unit, function, depth);
+        Ok(Place { frame, slot: function, phase: Phase::Start })
+    }
+
+    /// Lifts an exit: of a function, or of the program.
+    pub fn exit(&mut self, at: Place) -> Result<Next, Cause> {
+        self.cost(at, "exit");
+        let Some(ret) = self.frames.get(at.frame).ret else {
+            let result = self.machine.base(self.machine.result);
+            let r0 = self.machine.value(0);
+            self.machine.emit.store(result, r0);
+            return Ok(Next::Exit);
+        };
+        let depth = self.frames.get(ret.frame).depth;
+        self.state.ret(depth);
+        // No function returns a pointer into a stack frame (`prepare_func_exit` of the kernel's
+        // verifier); one into an element of a map it may.
+        if let Known::Frame { .. } | Known::Nothing = self.state.regs[0] {
+            self.state.regs[0] = Known::PerhapsValue;
+        }
+        Ok(Next::To(ret))
+    }
+}

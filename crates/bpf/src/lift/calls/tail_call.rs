@@ -1,0 +1,130 @@
+//! `bpf_tail_call`: jumps to the program in a slot of a program array, or goes on if there is none
+//! (`bpf_tail_call` of `kernel/bpf/core.c`).
+
+use slowpath_ir::{Emit, Operand};
+
+use crate::lift::content::{EntryValue, MapEntry};
+use crate::lift::error::{Cause, VERIFIER};
+use crate::lift::frame::{Frame, Phase, Place};
+use crate::lift::ir::emit::word;
+use crate::lift::lifter::{Lifter, Next};
+use crate::lift::state::value::Known;
+
+use crate::maps::{MapKind, SlotRef};
+
+/// `MAX_TAIL_CALL_CNT`.
+const MAX_TAIL_CALLS: u64 = 33;
+
+impl Lifter<'_> {
+    pub(in crate::lift) fn tail_call_start(&mut self, at: Place) -> Result<Next, Cause> {
+        self.call_cost(at, None);
+        let Known::Map(map) = self.state.regs[2] else {
+            let what = "which program array the call uses differs between paths";
+            return Err(Cause::new(what, "call the helper in each branch"));
+        };
+        let def = self.map_def(map)?;
+        if def.kind != MapKind::PROG_ARRAY {
+            return Err(Cause::new(format!("map {} is no program array", def.name), VERIFIER));
+        }
+        if self.slots(map)?.is_empty() && !self.options.contents.contains_key(&def.name) {
+            let sentence = format!(
+                "paths end at tail calls through {}, whose programs are not known: what these add \
+                 is not counted (--maps can say which they are)",
+                def.name
+            );
+            let program = format!("program in the slot of {}", def.name);
+            self.assume(sentence);
+            self.state.regs[1..6].fill(Known::NoStack);
+            let taken = self.machine.emit.coin(&program, &["no", "yes: the path ends"]);
+            return Ok(Next::ExitOr(taken, at.behind()));
+        }
+        if !self.options.contents.contains_key(&def.name) {
+            let sentence = format!(
+                "slots of {} that the object does not fill are empty (--maps can say what they hold)",
+                def.name
+            );
+            self.assume(sentence);
+        }
+        self.state.keep_arguments(at);
+        let count = self.machine.start_zero("tail calls", 64);
+        let left = self.machine.emit.ult(count, word(MAX_TAIL_CALLS));
+        Ok(Next::Either(left, at.with(Phase::Slot(0)), at.behind()))
+    }
+
+    /// Programs that a program array holds, by slot.
+    fn slots(&self, map: u32) -> Result<Vec<(u32, usize)>, Cause> {
+        let def = self.map_def(map)?;
+        let Some(content) = self.options.contents.get(&def.name) else {
+            let program = |&(slot, value): &(u32, SlotRef)| match value {
+                SlotRef::Program(program) => Some((slot, program)),
+                SlotRef::Map(_) => None,
+            };
+            return Ok(def.slots.iter().filter_map(program).collect());
+        };
+        let slot = |entry: &MapEntry| {
+            let EntryValue::Program(name) = &entry.value else {
+                let what = format!("an element of map {} is no program", def.name);
+                return Err(Cause::new(what, "write `program = \"NAME\"` in the file of --maps"));
+            };
+            let key: [u8; 4] = entry.key.as_slice().try_into().map_err(|_| {
+                let what = format!("a key of map {} has not 4 bytes", def.name);
+                Cause::new(what, "keys of program arrays are indices")
+            })?;
+            let found = self.object.programs.iter().position(|program| program.name == *name);
+            let program = found.ok_or_else(|| {
+                let what = format!("map {} holds {name}, which is not in the object", def.name);
+                Cause::new(what, "`slowpath show` lists the object's programs")
+            })?;
+            Ok((u32::from_le_bytes(key), program))
+        };
+        content.entries.iter().map(slot).collect()
+    }
+
+    /// The blocks that choose among the slots and enter one.
+    pub(in crate::lift) fn tail_call_step(&mut self, at: Place) -> Result<Next, Cause> {
+        let call = at.with(Phase::Start);
+        let Known::Map(map) = self.state.argument(call, 2) else {
+            return Err(Cause::new("the program array is lost", VERIFIER));
+        };
+        let slots = self.slots(map)?;
+        match at.phase {
+            Phase::Slot(number) => {
+                let Some(&(slot, _)) = slots.get(number as usize) else {
+                    self.state.regs[1..6].fill(Known::NoStack);
+                    return Ok(Next::To(at.behind()));
+                };
+                let (enter, next) =
+                    (at.with(Phase::Enter(number)), at.with(Phase::Slot(number + 1)));
+                if let Known::Const(index) = self.state.argument(call, 3) {
+                    let chosen = if index as u32 == slot { enter } else { next };
+                    return Ok(Next::To(chosen));
+                }
+                let index = self.machine.value(3);
+                let index = self.machine.emit.extract(index, 0, 32);
+                let same = self.machine.emit.eq(index, Operand::constant(32, slot.into()));
+                Ok(Next::Either(same, enter, next))
+            }
+            Phase::Enter(number) => {
+                let program = slots.get(number as usize).map(|&(_, program)| program);
+                let program = program.ok_or_else(|| Cause::new("a slot is lost", VERIFIER))?;
+                let count = self.machine.start_zero("tail calls", 64);
+                let next = self.machine.emit.add(count, word(1));
+                self.machine.emit.copy(count, next);
+                let unit = self.code.unit_of(self.object, program, self.options)?;
+                let Frame { depth, ret, .. } = *self.frames.get(at.frame);
+                let frame = self.frames.id(Frame { unit, function: 0, depth, ret });
+                self.restart(depth);
+                self.find_stale(unit, 0, depth);
+                Ok(Next::To(Place { frame, slot: 0, phase: Phase::Start }))
+            }
+            _ => Err(Cause::new("a tail call is no loop", VERIFIER)),
+        }
+    }
+
+    /// The state at the start of a program that replaces the function of a frame.
+    fn restart(&mut self, depth: u8) {
+        self.state = self.state.restarted(depth);
+        let (context, r1) = (self.machine.base(self.machine.context), self.machine.reg(1));
+        self.machine.emit.copy(r1, context);
+    }
+}

@@ -1,0 +1,125 @@
+//! The linked programs that are lifted together: the one that was asked for, and those that its tail
+//! calls lead to.
+
+use std::collections::{BTreeSet, HashMap};
+
+use slowpath_ir::InsnIdx;
+
+use crate::lift::error::Cause;
+use crate::lift::frame::UnitId;
+use crate::lift::options::LiftOptions;
+
+use crate::insn::helper::{FOR_EACH_MAP_ELEM, LOOP, TAIL_CALL};
+use crate::insn::{Call, Insn, helper_name};
+use crate::{BpfProgram, Object};
+
+/// A linked program and where its instructions are among those of the lifted one.
+struct Unit {
+    program: BpfProgram,
+    first_insn: usize,
+    leaders: BTreeSet<usize>,
+}
+
+/// All of them.
+pub(super) struct Code {
+    units: Vec<Unit>,
+    /// Units of the object's programs that tail calls lead to.
+    unit_of: HashMap<usize, UnitId>,
+}
+
+impl Code {
+    /// The program to lift is unit 0.
+    pub fn new(program: BpfProgram) -> Self {
+        let mut code = Code { units: Vec::new(), unit_of: HashMap::new() };
+        code.add(program);
+        code
+    }
+
+    fn add(&mut self, program: BpfProgram) -> UnitId {
+        let last = self.units.last();
+        let first_insn = last.map_or(0, |unit| unit.first_insn + unit.program.insns.len());
+        let leaders = leaders(&program);
+        self.units.push(Unit { program, first_insn, leaders });
+        self.units.len() - 1
+    }
+
+    /// The unit of a program of the object, linked when first needed.
+    pub fn unit_of(
+        &mut self,
+        object: &Object,
+        program: usize,
+        options: &LiftOptions,
+    ) -> Result<UnitId, Cause> {
+        if let Some(&unit) = self.unit_of.get(&program) {
+            return Ok(unit);
+        }
+        let linked = object
+            .link(program, options.kernel.as_deref())
+            .map_err(|error| Cause::new(error.to_string(), "it is the target of a tail call"))?;
+        let unit = self.add(linked);
+        self.unit_of.insert(program, unit);
+        Ok(unit)
+    }
+
+    /// The program of a unit.
+    pub fn program(&self, unit: UnitId) -> &BpfProgram {
+        &self.units[unit].program
+    }
+
+    /// The programs of all units, in the order in which their instructions are numbered.
+    pub fn programs(&self) -> impl Iterator<Item = &BpfProgram> {
+        self.units.iter().map(|unit| &unit.program)
+    }
+
+    /// The number of an instruction in the lifted program.
+    pub fn number(&self, unit: UnitId, slot: usize) -> InsnIdx {
+        InsnIdx::from(self.units[unit].first_insn + slot)
+    }
+
+    /// Whether a block starts at a slot.
+    pub fn is_leader(&self, unit: UnitId, slot: usize) -> bool {
+        self.units[unit].leaders.contains(&slot)
+    }
+
+    /// The name of what the instruction at a slot calls; empty if it calls nothing.
+    pub fn called(&self, unit: UnitId, slot: usize) -> String {
+        let program = self.program(unit);
+        match program.insns.get(slot) {
+            Some(Insn::Call(Call::Helper(number))) => name(*number),
+            Some(Insn::Call(Call::Kfunc { id, .. })) => {
+                let id = usize::try_from(*id).ok();
+                id.and_then(|id| program.kfuncs.get(id)).cloned().unwrap_or_default()
+            }
+            Some(Insn::MayGoto { .. }) => "may_goto".to_owned(),
+            Some(Insn::Call(Call::Subprogram { .. })) => "call".to_owned(),
+            _ => String::new(),
+        }
+    }
+}
+
+/// A helper's name, or its number.
+pub(super) fn name(number: i32) -> String {
+    helper_name(number).map_or_else(|| format!("helper {number}"), str::to_owned)
+}
+
+/// Slots at which blocks start.
+fn leaders(program: &BpfProgram) -> BTreeSet<usize> {
+    let mut leaders: BTreeSet<usize> = program.subprograms.iter().map(|s| s.first).collect();
+    leaders.insert(0);
+    for (slot, insn) in program.insns.iter().enumerate() {
+        if let Some(target) = insn.jump_target(slot) {
+            leaders.insert(target);
+        }
+        let ends = match insn {
+            Insn::Jump { .. } | Insn::Branch { .. } | Insn::MayGoto { .. } | Insn::Exit => true,
+            Insn::Call(Call::Subprogram { .. }) => true,
+            // They enter other programs and functions.
+            Insn::Call(Call::Helper(TAIL_CALL | FOR_EACH_MAP_ELEM | LOOP)) => true,
+            _ => false,
+        };
+        if ends {
+            leaders.insert(slot + 1);
+        }
+    }
+    leaders
+}

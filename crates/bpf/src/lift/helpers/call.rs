@@ -1,0 +1,103 @@
+//! Calls of helpers: finds what a helper is in the table and lifts the call, once for each map that it
+//! may be on.
+
+use crate::insn::helper::{self, helper_name};
+use crate::lift::code;
+use crate::lift::error::{Cause, VERIFIER};
+use crate::lift::frame::{Phase, Place};
+use crate::lift::helpers::assumed::assume_hint;
+use crate::lift::helpers::environment;
+use crate::lift::helpers::table::Lift;
+use crate::lift::helpers::table::find;
+use crate::lift::insns::memory::map_handle;
+use crate::lift::ir::emit::word;
+use crate::lift::lifter::{Lifter, Next};
+use crate::lift::state::value::{INNER, Known};
+
+/// The register that holds the map that a helper works on, if it works on one.
+fn map_register(number: i32) -> usize {
+    const TAKE_CONTEXT_FIRST: [i32; 2] = [helper::TAIL_CALL, helper::PERF_EVENT_OUTPUT];
+    if TAKE_CONTEXT_FIRST.contains(&number) { 2 } else { 1 }
+}
+
+impl Lifter<'_> {
+    /// Lifts the call of a helper.
+    pub(in crate::lift) fn helper(&mut self, at: Place, number: i32) -> Result<Next, Cause> {
+        if let Known::Maps(maps) = self.state.regs[map_register(number)] {
+            return Ok(Next::To(at.with(Phase::WhichMap(maps.trailing_zeros()))));
+        }
+        self.helper_on(at.with(Phase::Start), number)
+    }
+
+    /// A call whose map differs between paths goes on in a block for each of them.
+    pub(in crate::lift) fn which_map(
+        &mut self,
+        at: Place,
+        number: i32,
+        map: u32,
+    ) -> Result<Next, Cause> {
+        let register = map_register(number);
+        let Known::Maps(maps) = self.state.regs[register] else {
+            return Err(Cause::new("the maps of a call are lost", VERIFIER));
+        };
+        let later = maps >> map >> 1;
+        let this = at.with(Phase::OnMap(map));
+        if later == 0 {
+            return Ok(Next::To(this));
+        }
+        if map >= INNER {
+            let what = "the map that the call uses comes out of different maps of maps";
+            return Err(Cause::new(what, "call the helper in each branch"));
+        }
+        let handle = self.machine.value(register as u8);
+        let same = self.machine.emit.eq(handle, word(map_handle(map)));
+        let next = map + 1 + later.trailing_zeros();
+        Ok(Next::Either(same, this, at.with(Phase::WhichMap(next))))
+    }
+
+    /// The call, on one of its maps.
+    pub(in crate::lift) fn on_map(
+        &mut self,
+        at: Place,
+        number: i32,
+        map: u32,
+    ) -> Result<Next, Cause> {
+        self.state.regs[map_register(number)] = Known::of_bit(map);
+        self.helper_on(at.with(Phase::Start), number)
+    }
+
+    fn helper_on(&mut self, at: Place, number: i32) -> Result<Next, Cause> {
+        self.note_arguments();
+        self.note_stack_arguments(number);
+        let name = code::name(number);
+        let lift = match (find(number).map(|helper| helper.lift), self.options.assumed(&name)) {
+            (Some(Lift::Refused(why)), None) => {
+                let what = format!("{name} is not supported: {why}");
+                return Err(Cause::new(what, assume_hint(&name)));
+            }
+            (None, None) => {
+                let what = if helper_name(number).is_some() {
+                    format!("{name} is not supported")
+                } else {
+                    format!("there is no helper with number {number}")
+                };
+                return Err(Cause::new(what, assume_hint(&name)));
+            }
+            (Some(Lift::Refused(_)) | None, Some(reason)) => {
+                self.assume_harmless(&name, reason.to_owned());
+                Lift::Plain(environment::any)
+            }
+            (Some(lift), _) => lift,
+        };
+        match lift {
+            Lift::Plain(lift) => {
+                lift(self, at)?;
+                self.state.regs[1..6].fill(Known::NoStack);
+                Ok(Next::On)
+            }
+            Lift::Loop => self.loop_start(at, number),
+            Lift::TailCall => self.tail_call_start(at),
+            Lift::Refused(why) => Err(Cause::new(why, VERIFIER)),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Conditions of jumps (RFC 9669, section 4.3).
+
+use slowpath_ir::{BinaryOp, Emit, Operand};
+
+use crate::lift::lifter::Lifter;
+use crate::lift::state::value::Known;
+
+use crate::insn::{Condition, Register, Source, Width};
+
+impl Lifter<'_> {
+    /// The condition as a single bit.
+    pub(in crate::lift) fn comparison(
+        &mut self,
+        width: Width,
+        cond: Condition,
+        dst: Register,
+        src: Source,
+    ) -> Operand {
+        let a = self.low(dst, width.bits());
+        let b = self.source(src, width.bits());
+        let emit = &mut self.machine.emit;
+        let (op, swapped, negated) = match cond {
+            Condition::Eq => (BinaryOp::Eq, false, false),
+            Condition::Ne => (BinaryOp::Eq, false, true),
+            Condition::Set => {
+                let common = emit.and(a, b);
+                let none = emit.eq(common, Operand::constant(width.bits(), 0));
+                return emit.not(none);
+            }
+            Condition::Gt => (BinaryOp::Ult, true, false),
+            Condition::Ge => (BinaryOp::Ult, false, true),
+            Condition::Lt => (BinaryOp::Ult, false, false),
+            Condition::Le => (BinaryOp::Ult, true, true),
+            Condition::Sgt => (BinaryOp::Slt, true, false),
+            Condition::Sge => (BinaryOp::Slt, false, true),
+            Condition::Slt => (BinaryOp::Slt, false, false),
+            Condition::Sle => (BinaryOp::Slt, true, true),
+        };
+        let (a, b) = if swapped { (b, a) } else { (a, b) };
+        let holds = emit.binary(op, a, b);
+        if negated { emit.not(holds) } else { holds }
+    }
+
+    /// Whether the condition holds, where both operands are constants.
+    pub(in crate::lift) fn decide(
+        &self,
+        width: Width,
+        cond: Condition,
+        dst: Register,
+        src: Source,
+    ) -> Option<bool> {
+        let b = match src {
+            Source::Reg(reg) => self.known(reg),
+            Source::Imm(value) => Known::Const(i64::from(value) as u64),
+        };
+        let a = self.known(dst);
+        // No frame, map or context lies at address zero.
+        if let (Condition::Eq | Condition::Ne, Known::Const(0), Width::W64) = (cond, b, width)
+            && let Known::Frame { .. } | Known::Map(_) | Known::Data { .. } | Known::Context { .. } =
+                a
+        {
+            return Some(cond == Condition::Ne);
+        }
+        let (Known::Const(a), Known::Const(b)) = (a, b) else { return None };
+        let (a, b, x, y) = match width {
+            Width::W64 => (a, b, a as i64, b as i64),
+            Width::W32 => {
+                let (a, b) = (a as u32, b as u32);
+                (a.into(), b.into(), i64::from(a as i32), i64::from(b as i32))
+            }
+        };
+        Some(match cond {
+            Condition::Eq => a == b,
+            Condition::Ne => a != b,
+            Condition::Set => a & b != 0,
+            Condition::Gt => a > b,
+            Condition::Ge => a >= b,
+            Condition::Lt => a < b,
+            Condition::Le => a <= b,
+            Condition::Sgt => x > y,
+            Condition::Sge => x >= y,
+            Condition::Slt => x < y,
+            Condition::Sle => x <= y,
+        })
+    }
+}

@@ -1,0 +1,220 @@
+//! Loads, stores, atomic operations and 64-bit immediates (RFC 9669, sections 5.1 to 5.4).
+
+use slowpath_ir::{BinaryOp, Emit, Operand};
+
+use crate::lift::error::{Cause, VERIFIER};
+use crate::lift::frame::{Place, STACK_BYTES};
+use crate::lift::ir::emit::word;
+use crate::lift::ir::start;
+use crate::lift::lifter::Lifter;
+use crate::lift::state::origin::Origin;
+use crate::lift::state::value::Known;
+
+use crate::insn::{AtomicOp, Imm64, Insn, Register, Width};
+
+/// Offsets of the packet's ends in the context, in bytes.
+const DATA: i64 = start::DATA as i64;
+const DATA_END: i64 = start::DATA_END as i64;
+
+impl Lifter<'_> {
+    /// Lifts an instruction that is no jump, call or exit.
+    pub(in crate::lift) fn plain(&mut self, at: Place, insn: Insn) -> Result<(), Cause> {
+        if let Some(done) = self.arithmetic(insn) {
+            let class = done?;
+            self.cost(at, class);
+            return Ok(());
+        }
+        let class = match insn {
+            Insn::Load { size, signed, dst, base, offset } => {
+                let (address, known) = self.address(base, offset, size.bytes())?;
+                self.note_read(known, size.bytes().into());
+                let result = self.loaded(known, size.bytes(), signed);
+                let value = self.machine.emit.load(address, size.bytes());
+                let emit = &mut self.machine.emit;
+                let value =
+                    if signed { emit.sign_extend(value, 64) } else { emit.zero_extend(value, 64) };
+                self.set(dst, value, result)?;
+                "load"
+            }
+            Insn::LoadAcquire { size, dst, base, offset } => {
+                let (address, known) = self.address(base, offset, size.bytes())?;
+                self.note_read(known, size.bytes().into());
+                let result = self.loaded(known, size.bytes(), false);
+                let value = self.machine.emit.load(address, size.bytes());
+                let value = self.machine.emit.zero_extend(value, 64);
+                self.set(dst, value, result)?;
+                "atomic"
+            }
+            Insn::Store { size, base, offset, src } => {
+                let value = self.source(src, size.bits());
+                let known = match src {
+                    crate::insn::Source::Reg(reg) => self.known(reg),
+                    crate::insn::Source::Imm(value) => Known::Const(i64::from(value) as u64),
+                };
+                let (address, place) = self.address(base, offset, size.bytes())?;
+                self.machine.emit.store(address, value);
+                self.state.store(place, size.bytes(), known);
+                "store"
+            }
+            Insn::StoreRelease { size, base, offset, src } => {
+                let value = self.low(src, size.bits());
+                let (address, place) = self.address(base, offset, size.bytes())?;
+                self.machine.emit.store(address, value);
+                self.state.store(place, size.bytes(), Known::Nothing);
+                "atomic"
+            }
+            Insn::Atomic { op, width, base, offset, src } => {
+                self.atomic(op, width, base, offset, src)?;
+                "atomic"
+            }
+            Insn::LoadImm64 { dst, value } => {
+                let (value, known) = self.immediate(at, insn, value)?;
+                self.set(dst, value, known)?;
+                "alu"
+            }
+            Insn::LoadPacket { .. } => {
+                let hint = "XDP programs read packets through `data` and `data_end`";
+                return Err(Cause::new("packet access of classic BPF", hint));
+            }
+            _ => {
+                return Err(Cause::new("control runs into the middle of an instruction", VERIFIER));
+            }
+        };
+        self.cost(at, class);
+        Ok(())
+    }
+
+    /// Base plus offset, where `bytes` bytes are accessed.
+    fn address(
+        &mut self,
+        base: Register,
+        offset: i16,
+        bytes: u8,
+    ) -> Result<(Operand, Known), Cause> {
+        let known = self.known(base).plus(offset.into());
+        let constant = |known| matches!(known, Known::Frame { offset: Some(_), .. });
+        if constant(self.known(base)) && !constant(known) {
+            return Err(Cause::new("an address far outside of the stack frame", VERIFIER));
+        }
+        if let Known::Frame { offset: Some(start), .. } = known
+            && (start < -(STACK_BYTES as i64) || start > -i64::from(bytes))
+        {
+            let what = format!(
+                "{bytes} bytes at r10{start:+} are not in the stack frame of {STACK_BYTES} bytes"
+            );
+            return Err(Cause::new(what, VERIFIER));
+        }
+        self.note_pointer(known);
+        let base = self.machine.value(base.number());
+        let address = self.machine.emit.add(base, word(i64::from(offset) as u64));
+        Ok((address, known))
+    }
+
+    /// What a load yields: spilled registers and read-only data are known.
+    fn loaded(&self, address: Known, bytes: u8, signed: bool) -> Known {
+        match address {
+            Known::Context { offset: DATA } if bytes == 4 => {
+                return Known::Packet { origin: Origin::First, offset: 0 };
+            }
+            Known::Context { offset: DATA_END } if bytes == 4 => return Known::PacketEnd,
+            _ => {}
+        }
+        let Known::Data { map, offset } = address else {
+            return match self.state.load(address, bytes) {
+                Known::Const(value) if signed && bytes < 8 => Known::Const(value),
+                known => known,
+            };
+        };
+        let constant = || {
+            let map = self.object.maps.get(map as usize).filter(|map| map.read_only)?;
+            let start = usize::try_from(offset).ok()?;
+            let initial = map.initial.as_ref()?;
+            let content = initial.get(start..start.checked_add(bytes.into())?)?;
+            let mut value = [0; 8];
+            value[..content.len()].copy_from_slice(content);
+            let value = u64::from_le_bytes(value);
+            let unused = 64 - 8 * u32::from(bytes);
+            Some(if signed { ((value << unused) as i64 >> unused) as u64 } else { value })
+        };
+        constant().map_or(Known::NoStack, Known::Const)
+    }
+
+    fn immediate(
+        &mut self,
+        at: Place,
+        insn: Insn,
+        value: Imm64,
+    ) -> Result<(Operand, Known), Cause> {
+        let loader = "objects are read as compilers write them, before a loader fills in numbers";
+        match value {
+            Imm64::Value(value) => Ok((word(value), Known::Const(value))),
+            Imm64::Map(map) => Ok((word(map_handle(map)), Known::Map(map))),
+            Imm64::MapValue { map, offset } => {
+                let base = self.map_data(map)?;
+                let address = self.machine.emit.add(base, word(offset.into()));
+                Ok((address, Known::Data { map, offset: offset.into() }))
+            }
+            Imm64::Function { .. } => {
+                let slot = insn.function_target(at.slot);
+                let slot =
+                    slot.ok_or_else(|| Cause::new("a function before the program", VERIFIER))?;
+                Ok((word(slot as u64), Known::Function(slot)))
+            }
+            Imm64::MapFd(_) | Imm64::MapFdValue { .. } => {
+                Err(Cause::new("a map by file descriptor", loader))
+            }
+            Imm64::Variable { .. } => {
+                let hint = "kernel variables are not supported yet";
+                Err(Cause::new("the address of a kernel variable", hint))
+            }
+        }
+    }
+
+    fn atomic(
+        &mut self,
+        op: AtomicOp,
+        width: Width,
+        base: Register,
+        offset: i16,
+        src: Register,
+    ) -> Result<(), Cause> {
+        let bits = width.bits();
+        let (address, place) = self.address(base, offset, bits / 8)?;
+        self.note_read(place, u64::from(bits / 8));
+        let operand = self.low(src, bits);
+        let old = self.machine.emit.load(address, bits / 8);
+        let expected = self.low(Register::R0, bits);
+        let emit = &mut self.machine.emit;
+        let (new, into) = match op {
+            AtomicOp::Add { fetch } => {
+                (emit.binary(BinaryOp::Add, old, operand), fetch.then_some(src))
+            }
+            AtomicOp::Or { fetch } => {
+                (emit.binary(BinaryOp::Or, old, operand), fetch.then_some(src))
+            }
+            AtomicOp::And { fetch } => {
+                (emit.binary(BinaryOp::And, old, operand), fetch.then_some(src))
+            }
+            AtomicOp::Xor { fetch } => {
+                (emit.binary(BinaryOp::Xor, old, operand), fetch.then_some(src))
+            }
+            AtomicOp::Xchg => (operand, Some(src)),
+            AtomicOp::Cmpxchg => {
+                let same = emit.eq(old, expected);
+                (emit.select(same, operand, old), Some(Register::R0))
+            }
+        };
+        emit.store(address, new);
+        self.state.store(place, bits / 8, Known::Nothing);
+        if let Some(reg) = into {
+            let old = self.machine.emit.zero_extend(old, 64);
+            self.set(reg, old, Known::NoStack)?;
+        }
+        Ok(())
+    }
+}
+
+/// The number that stands for a map's address in registers: not zero, and no packet or stack.
+pub(in crate::lift) fn map_handle(map: u32) -> u64 {
+    0x4d41_5000_0000_0000 | u64::from(map) << 8
+}

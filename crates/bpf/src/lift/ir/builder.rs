@@ -1,0 +1,186 @@
+//! What the lifted program consists of besides blocks: registers, stack frames, memory regions and
+//! the unknowns of the environment. Made when first needed.
+
+use slowpath_ir::{
+    Emit, Input, InputId, InputKind, Op, Operand, OriginOp, Reg, Region, RegionId, RegionKind,
+};
+use std::collections::BTreeMap;
+
+use crate::lift::frame::STACK_BYTES;
+use crate::lift::ir::emit::{Emitter, word};
+
+/// Where regions can lie: above null and what may be taken for it, and low enough for the 32-bit
+/// fields of `struct xdp_md` that hold packet addresses.
+const BASE_MIN: u64 = 1 << 24;
+const BASE_MAX: u64 = (1 << 31) - 1;
+
+/// What a register holds at the start of a run.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::lift) enum StartValue {
+    Zero,
+    Constant(u64),
+    Unknown(InputId),
+    /// What an unknown leaves of a number.
+    Rest {
+        of: u64,
+        without: InputId,
+    },
+}
+
+/// Registers, regions and inputs.
+#[derive(Debug)]
+pub(in crate::lift) struct Machine {
+    pub emit: Emitter,
+    /// `r0` to `r5`.
+    scratch: [Reg; 6],
+    /// `r6` to `r9` and the frame pointer, by depth.
+    frames: Vec<[Reg; 5]>,
+    /// Depth of the frame that executes.
+    depth: usize,
+    pub regions: Vec<Region>,
+    /// By whether they belong to maps, whose names are the program's choice, and name.
+    by_name: BTreeMap<(bool, String), RegionId>,
+    pub inputs: Vec<Input>,
+    by_input: BTreeMap<String, InputId>,
+    /// Registers that hold something else, by name.
+    extra: BTreeMap<String, Reg>,
+    /// Those of them that hold something at the start.
+    pub started: BTreeMap<Reg, StartValue>,
+    pub packet: RegionId,
+    pub context: RegionId,
+    /// Where the program leaves what it returns.
+    pub result: RegionId,
+}
+
+impl Machine {
+    pub fn new() -> Self {
+        let mut emit = Emitter::default();
+        let scratch = std::array::from_fn(|n| emit.named(format!("r{n}"), 64));
+        let mut machine = Machine {
+            emit,
+            scratch,
+            frames: Vec::new(),
+            depth: 0,
+            regions: Vec::new(),
+            by_name: BTreeMap::new(),
+            inputs: Vec::new(),
+            by_input: BTreeMap::new(),
+            extra: BTreeMap::new(),
+            started: BTreeMap::new(),
+            packet: RegionId(0),
+            context: RegionId(1),
+            result: RegionId(2),
+        };
+        machine.packet = machine.region("packet", RegionKind::Packet);
+        machine.context = machine.region("context", RegionKind::Context);
+        machine.result = machine.region("result", RegionKind::Context);
+        machine.enter(0);
+        machine
+    }
+
+    /// Instructions from here on belong to a frame of this depth.
+    pub fn enter(&mut self, depth: u8) {
+        self.depth = depth.into();
+        while self.frames.len() <= self.depth {
+            let depth = self.frames.len();
+            let suffix = if depth == 0 { String::new() } else { format!(".{depth}") };
+            let stack = self.region(&format!("stack{suffix}"), RegionKind::Stack);
+            let mut regs: [Reg; 5] = std::array::from_fn(|n| {
+                let number = n + 6;
+                self.emit.named(format!("r{number}{suffix}"), 64)
+            });
+            regs[4] = self.regions[stack.index()].base;
+            self.frames.push(regs);
+        }
+    }
+
+    /// The register `r0` to `r9` of the frame that executes.
+    pub fn reg(&self, number: u8) -> Reg {
+        match number {
+            0..=5 => self.scratch[usize::from(number)],
+            _ => self.frames[self.depth][usize::from(number).min(10) - 6],
+        }
+    }
+
+    /// The value of `r0` to `r10`.
+    pub fn value(&mut self, number: u8) -> Operand {
+        match number {
+            10 => {
+                let base = self.frames[self.depth][4];
+                self.emit.add(base, word(STACK_BYTES))
+            }
+            _ => self.reg(number).into(),
+        }
+    }
+
+    /// The address of the first byte of the stack frame that executes.
+    pub fn stack(&self) -> Operand {
+        self.frames[self.depth][4].into()
+    }
+
+    /// The region of this name and kind; its base address is in its register.
+    pub fn region(&mut self, name: &str, kind: RegionKind) -> RegionId {
+        let key = (kind == RegionKind::Map, name.to_owned());
+        if let Some(&region) = self.by_name.get(&key) {
+            return region;
+        }
+        let base = self.emit.named(format!("{name}.base"), 64);
+        let id = RegionId::from(self.regions.len());
+        self.regions.push(Region { name: name.to_owned(), kind, base, content: None });
+        self.by_name.insert(key, id);
+        id
+    }
+
+    /// The address of a region's first byte.
+    pub fn base(&self, region: RegionId) -> Operand {
+        self.regions[region.index()].base.into()
+    }
+
+    /// An unknown that is the same throughout a run.
+    pub fn input(&mut self, name: &str, width: u8, min: u64, max: u64, kind: InputKind) -> InputId {
+        if let Some(&input) = self.by_input.get(name) {
+            return input;
+        }
+        let id = InputId::from(self.inputs.len());
+        self.inputs.push(Input { name: name.to_owned(), width, min, max, kind });
+        self.by_input.insert(name.to_owned(), id);
+        id
+    }
+
+    /// A register of this name that outlives blocks.
+    pub fn extra(&mut self, name: &str, width: u8) -> Reg {
+        if let Some(&reg) = self.extra.get(name) {
+            return reg;
+        }
+        let reg = self.emit.named(name, width);
+        self.extra.insert(name.to_owned(), reg);
+        reg
+    }
+
+    /// A 1-bit register for a branch condition.
+    pub fn condition(&mut self, cond: Operand) -> Reg {
+        match cond {
+            Operand::Reg(reg) => reg,
+            Operand::Const { .. } => {
+                let dst = self.extra("constant condition", 1);
+                self.emit.copy(dst, cond);
+                dst
+            }
+        }
+    }
+
+    /// The operations that set every region's base register.
+    pub fn bases(&mut self) -> Vec<OriginOp> {
+        self.emit.begin_block();
+        self.emit.begin_insn(0, String::new());
+        for index in 0..self.regions.len() {
+            let Region { ref name, base, .. } = self.regions[index];
+            let kind = InputKind::BaseAddress(RegionId::from(index));
+            let input = InputId::from(self.inputs.len());
+            let name = format!("address of {name}");
+            self.inputs.push(Input { name, width: 64, min: BASE_MIN, max: BASE_MAX, kind });
+            self.emit.push(Op::Input { dst: base, input });
+        }
+        self.emit.take_ops()
+    }
+}

@@ -1,0 +1,97 @@
+//! What holds before the first instruction: the context, the packet, and what helpers count.
+
+use slowpath_ir::{BinaryOp, Emit, InputId, InputKind, Op, Operand, OriginOp, Reg};
+
+use crate::lift::ir::builder::{Machine, StartValue};
+use crate::lift::ir::emit::word;
+
+/// Offsets of the fields of `struct xdp_md` (`uapi/linux/bpf.h`), in bytes.
+pub(in crate::lift) const DATA: u64 = 0;
+pub(in crate::lift) const DATA_END: u64 = 4;
+pub(in crate::lift) const DATA_META: u64 = 8;
+const INGRESS_IFINDEX: u64 = 12;
+const RX_QUEUE_INDEX: u64 = 16;
+const EGRESS_IFINDEX: u64 = 20;
+/// Longest metadata, in bytes (`xdp_metalen_invalid`).
+pub(in crate::lift) const METADATA: u64 = 252;
+
+impl Machine {
+    /// Says what a register holds at the start of a run.
+    pub fn start(&mut self, name: &str, width: u8, value: StartValue) -> Reg {
+        let reg = self.extra(name, width);
+        self.started.insert(reg, value);
+        reg
+    }
+
+    /// A register that is zero at the start of a run.
+    pub fn start_zero(&mut self, name: &str, width: u8) -> Reg {
+        self.start(name, width, StartValue::Zero)
+    }
+
+    /// A register that is anything up to `max` at the start of a run.
+    pub fn start_unknown(&mut self, name: &str, width: u8, max: u64) -> (Reg, InputId) {
+        let input = self.input(&format!("{name} at the start"), width, 0, max, InputKind::Unknown);
+        (self.start(name, width, StartValue::Unknown(input)), input)
+    }
+
+    /// Where the metadata of a packet starts: any number of words in front of it.
+    fn metadata(&mut self, packet: Operand) -> Operand {
+        const MAX_WORDS: u64 = METADATA / 4;
+        let words = self.input("words of metadata", 6, 0, MAX_WORDS, InputKind::Unknown);
+        let words = self.emit.unknown_input(words, 6);
+        let words = self.emit.zero_extend(words, 64);
+        let bytes = self.emit.binary(BinaryOp::Shl, words, word(2));
+        self.emit.sub(packet, bytes)
+    }
+
+    /// The operations before the first instruction; packets have `packets.0` to `packets.1` bytes,
+    /// and may have metadata in front. Returns the packet's length as well.
+    pub fn prologue(&mut self, packets: (u16, u16), metadata: bool) -> (Vec<OriginOp>, InputId) {
+        let (min, max) = (u64::from(packets.0), u64::from(packets.1));
+        let length = self.input("packet length", 64, min, max, InputKind::PacketLength);
+        let fields = [
+            (
+                INGRESS_IFINDEX,
+                self.input("ingress_ifindex", 32, 1, 0x7fff_ffff, InputKind::Unknown),
+            ),
+            (RX_QUEUE_INDEX, self.input("rx_queue_index", 32, 0, 0xffff, InputKind::Unknown)),
+            (EGRESS_IFINDEX, self.input("egress_ifindex", 32, 0, 0x7fff_ffff, InputKind::Unknown)),
+        ];
+        let mut ops = self.bases();
+        self.emit.begin_block();
+        let packet = self.base(self.packet);
+        let bytes = self.emit.unknown_input(length, 64);
+        let end = self.emit.add(packet, bytes);
+        let context = self.base(self.context);
+        let meta = if metadata { self.metadata(packet) } else { packet };
+        for (offset, pointer) in [(DATA, packet), (DATA_END, end), (DATA_META, meta)] {
+            let low = self.emit.extract(pointer, 0, 32);
+            let address = self.emit.add(context, word(offset));
+            self.emit.store(address, low);
+        }
+        for (offset, input) in fields {
+            let value = self.emit.unknown_input(input, 32);
+            let address = self.emit.add(context, word(offset));
+            self.emit.store(address, value);
+        }
+        let r1 = self.reg(1);
+        self.emit.copy(r1, context);
+        for (reg, value) in std::mem::take(&mut self.started) {
+            let width = self.emit.width(reg.into());
+            match value {
+                StartValue::Zero => self.emit.copy(reg, Operand::constant(width, 0)),
+                StartValue::Constant(value) => {
+                    self.emit.copy(reg, Operand::constant(width, value));
+                }
+                StartValue::Rest { of, without } => {
+                    let without = self.emit.unknown_input(without, width);
+                    let rest = self.emit.sub(Operand::constant(width, of), without);
+                    self.emit.copy(reg, rest);
+                }
+                StartValue::Unknown(input) => self.emit.push(Op::Input { dst: reg, input }),
+            }
+        }
+        ops.extend(self.emit.take_ops());
+        (ops, length)
+    }
+}

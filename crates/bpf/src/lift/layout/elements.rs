@@ -1,0 +1,170 @@
+//! What the memory of the lifted program means: from bytes of regions back to maps with keys and
+//! values.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use slowpath_ir::RegionId;
+
+use crate::lift::layout::memory::{Keying, MapLayout, PRESENT};
+
+/// An element of a map, as far as some bytes of memory tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// Its number, see [`MapLayout`].
+    pub number: u64,
+    /// Its key, if the number tells.
+    pub key: Option<Vec<u8>>,
+    /// For maps out of a map of maps: the address that stands for the map.
+    pub which: Option<u64>,
+    /// For maps of maps: the number of the map that it holds, if that is known. It is as many
+    /// elements behind the start of [`MapLayout::values`] as the address that stands for the map.
+    pub holds: Option<u64>,
+    /// Whether it exists, if that is known; always in arrays.
+    pub present: Option<bool>,
+    /// Its value, as far as it is known.
+    pub value: PartialValue,
+}
+
+/// A value of which some bytes are known: as large as the known part, however large the value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartialValue {
+    /// In bytes.
+    size: u32,
+    known: BTreeMap<u32, u8>,
+}
+
+impl PartialValue {
+    /// Its size in bytes, known or not.
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// Every byte, `None` where it is not known: for small values.
+    pub fn iter(&self) -> impl Iterator<Item = Option<u8>> + '_ {
+        (0..self.size).map(|offset| self.known.get(&offset).copied())
+    }
+
+    /// The known bytes with their offsets; adjacent ones together, in order.
+    pub fn runs(&self) -> Vec<(u32, Vec<u8>)> {
+        let mut runs: Vec<(u32, Vec<u8>)> = Vec::new();
+        for (&offset, &byte) in &self.known {
+            match runs.last_mut() {
+                Some((start, bytes)) if *start + bytes.len() as u32 == offset => bytes.push(byte),
+                _ => runs.push((offset, vec![byte])),
+            }
+        }
+        runs
+    }
+}
+
+/// Bytes of memory, by region and offset.
+pub type Bytes = BTreeMap<(RegionId, u64), u8>;
+
+/// The number that stands for two words.
+pub type Interned = HashMap<(u64, u64), u32>;
+
+impl MapLayout {
+    /// The elements that some bytes of memory say something about, in the order of their numbers.
+    ///
+    /// `interned` are the numbers that stand for keys.
+    pub fn elements(&self, bytes: &Bytes, interned: &Interned) -> Vec<Element> {
+        let words: HashMap<u32, (u64, u64)> =
+            interned.iter().map(|(&words, &number)| (number, words)).collect();
+        let inside = |region: RegionId| {
+            let range = (region, 0)..=(region, u64::MAX);
+            bytes.range(range).map(|(&(_, offset), &byte)| (offset, byte))
+        };
+        let present: BTreeMap<u64, bool> = self
+            .present
+            .map(|region| inside(region).map(|(at, byte)| (at, byte != 0)).collect())
+            .unwrap_or_default();
+        let mut numbers: BTreeSet<u64> = present.keys().copied().collect();
+        if let (Some(seen), None) = (self.seen, self.present) {
+            let found = inside(seen).filter(|&(_, note)| u64::from(note) == PRESENT);
+            numbers.extend(found.map(|(offset, _)| offset));
+        }
+        if let Some(identity) = self.identity {
+            numbers.extend(inside(identity).map(|(offset, _)| offset >> 2));
+        } else {
+            let places = inside(self.values).map(|(offset, _)| offset >> self.element_bits);
+            // Larger ones are of elements that were free at the start.
+            let own = places.filter(|&place| self.moved.is_none() || place <= u32::MAX.into());
+            numbers.extend(own);
+        }
+        let element = |number: u64| {
+            let (which, key) = self.key(number, &words);
+            let met = self.seen.and_then(|seen| bytes.get(&(seen, number)));
+            let met = met.filter(|&&met| met != 0).map(|&met| u64::from(met) == PRESENT);
+            let known = met.or(present.get(&number).copied());
+            Element {
+                number,
+                key,
+                which,
+                holds: self.place(number, bytes).filter(|_| self.holds_maps()),
+                present: if self.present.is_some() || met.is_some() { known } else { Some(true) },
+                value: self.value(number, bytes),
+            }
+        };
+        numbers.into_iter().map(element).collect()
+    }
+
+    /// The place of the value of the element with this number.
+    fn place(&self, number: u64, bytes: &Bytes) -> Option<u64> {
+        match (self.identity, self.moved) {
+            (None, None) => Some(number),
+            (None, Some(moved)) => {
+                let byte = |n| bytes.get(&(moved, (number << 3) + n)).copied().unwrap_or(0);
+                Some((0..8).fold(number, |place, n| place ^ u64::from(byte(n)) << (8 * n)))
+            }
+            (Some(region), _) => {
+                let byte = |n| bytes.get(&(region, (number << 2) + n)).copied().map(u64::from);
+                (0..4).try_fold(0, |word, n| Some(word | byte(n)? << (8 * n)))
+            }
+        }
+    }
+
+    /// The value of the element with this number.
+    fn value(&self, number: u64, bytes: &Bytes) -> PartialValue {
+        let size = if self.holds_maps() { 0 } else { self.value_size };
+        let mut known = BTreeMap::new();
+        if let Some(place) = self.place(number, bytes) {
+            let start = place << self.element_bits;
+            let end = start.saturating_add(size.into());
+            let inside = (self.values, start)..(self.values, end);
+            known.extend(bytes.range(inside).map(|(&(_, at), &byte)| ((at - start) as u32, byte)));
+        }
+        PartialValue { size, known }
+    }
+
+    /// Whether the values are maps.
+    pub fn holds_maps(&self) -> bool {
+        self.kind.holds_maps()
+    }
+
+    /// What a number stands for: the map, for maps out of a map of maps, and the key.
+    fn key(&self, number: u64, words: &HashMap<u32, (u64, u64)>) -> (Option<u64>, Option<Vec<u8>>) {
+        let size = self.key_size as usize;
+        if self.keying != Keying::Interned {
+            let key = number.to_le_bytes().get(..size).map(<[u8]>::to_vec);
+            return (None, key);
+        }
+        let count = size.div_ceil(8) + usize::from(self.inner);
+        let mut parts = Vec::with_capacity(count);
+        let mut number = number as u32;
+        // The last word was added last.
+        for _ in 2..count {
+            let Some(&(so_far, last)) = words.get(&number) else { return (None, None) };
+            parts.push(last);
+            number = so_far as u32;
+        }
+        let Some(&(first, second)) = words.get(&number) else { return (None, None) };
+        parts.extend([second, first]);
+        parts.reverse();
+        let which = self.inner.then(|| parts.remove(0));
+        let bytes: Vec<u8> = parts.iter().flat_map(|word| word.to_le_bytes()).collect();
+        (which, bytes.get(..size).map(<[u8]>::to_vec))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! Types of maps: one table. What programs can do with a type is its class.
+
+use crate::lift::error::Cause;
+
+use crate::maps::{MapDef, MapKind};
+
+/// What a map is to programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::lift) enum Class {
+    /// All elements exist.
+    Array,
+    /// Elements come and go.
+    Hash,
+    /// Elements that stand for ranges of keys.
+    Trie,
+    /// Elements are places to send packets to, by index.
+    Places,
+    /// Elements are places to send packets to, by key.
+    PlacesByKey,
+    /// Elements are maps.
+    Maps,
+    /// Elements are programs.
+    Programs,
+    /// A stream to user space.
+    Stream,
+    /// First in or last in, first out.
+    Queue,
+}
+
+/// A map type and what programs can do with it.
+pub(in crate::lift) struct MapSupport {
+    pub kind: MapKind,
+    pub class: Class,
+    pub note: &'static str,
+}
+
+const fn support(kind: MapKind, class: Class, note: &'static str) -> MapSupport {
+    MapSupport { kind, class, note }
+}
+
+/// Every supported type of map. A new one goes here.
+pub(in crate::lift) const MAP_KINDS: &[MapSupport] = &[
+    support(
+        MapKind::HASH,
+        Class::Hash,
+        "an insertion fails exactly when the map is full; elements that are replaced or deleted are followed",
+    ),
+    support(MapKind::ARRAY, Class::Array, "look-ups below max_entries never fail"),
+    support(MapKind::PROG_ARRAY, Class::Programs, "slots that are known are followed"),
+    support(MapKind::PERF_EVENT_ARRAY, Class::Stream, "output may fail"),
+    support(MapKind::PERCPU_HASH, Class::Hash, "the value of the CPU that runs the program"),
+    support(MapKind::PERCPU_ARRAY, Class::Array, "the value of the CPU that runs the program"),
+    support(MapKind::LRU_HASH, Class::Hash, "an insertion may evict any other element"),
+    support(MapKind::LRU_PERCPU_HASH, Class::Hash, "as lru_hash and percpu_hash"),
+    support(MapKind::LPM_TRIE, Class::Trie, "look-ups only, which agree with each other"),
+    support(MapKind::ARRAY_OF_MAPS, Class::Maps, "two slots may hold the same map"),
+    support(MapKind::HASH_OF_MAPS, Class::Maps, "two keys may hold the same map"),
+    support(MapKind::DEVMAP, Class::Places, "redirection to an empty slot fails"),
+    support(MapKind::DEVMAP_HASH, Class::PlacesByKey, "redirection to an absent key fails"),
+    support(MapKind::CPUMAP, Class::Places, "redirection to an empty slot fails"),
+    support(MapKind::XSKMAP, Class::Places, "redirection to an empty slot fails"),
+    support(MapKind::QUEUE, Class::Queue, "first in, first out; full and empty exactly when it is"),
+    support(MapKind::STACK, Class::Queue, "last in, first out; full and empty exactly when it is"),
+    support(
+        MapKind::RINGBUF,
+        Class::Stream,
+        "reservation and output may fail, and always for more than the ring has",
+    ),
+];
+
+/// Most bytes of a key (`MAX_BPF_STACK`).
+const MAX_KEY_BYTES: u32 = 512;
+
+/// Most bytes of a value that any kernel takes, where the type of map limits them: what `kmalloc`
+/// and the allocator of per-CPU memory give out at most, with the largest pages that Linux has
+/// (`htab_map_alloc_check`, `array_map_alloc_check`, `queue_stack_map_alloc_check`, `trie_alloc`).
+fn largest_value(map: &MapSupport) -> Option<u32> {
+    /// `KMALLOC_MAX_SIZE` with pages of 64 KiB.
+    const ALLOCATED: u32 = 1 << 29;
+    /// `PCPU_MIN_UNIT_SIZE` with pages of 64 KiB.
+    const PER_CPU: u32 = 1 << 16;
+    match (map.kind, map.class) {
+        (MapKind::PERCPU_ARRAY | MapKind::PERCPU_HASH | MapKind::LRU_PERCPU_HASH, _) => {
+            Some(PER_CPU)
+        }
+        (_, Class::Array) => Some(i32::MAX as u32),
+        (_, Class::Hash | Class::Trie | Class::Queue) => Some(ALLOCATED),
+        (_, Class::Places | Class::PlacesByKey | Class::Maps | Class::Programs) => Some(8),
+        (_, Class::Stream) => None,
+    }
+}
+
+/// The class of a map whose type is supported, and whose keys and values the kernel would take.
+pub(in crate::lift) fn class_of(def: &MapDef) -> Result<Class, Cause> {
+    let known = MAP_KINDS.iter().find(|known| known.kind == def.kind);
+    let known = known.ok_or_else(|| {
+        let hint = "docs/support.md lists the types of maps that are";
+        Cause::new(format!("map {} of type {} is not supported", def.name, def.kind), hint)
+    })?;
+    if let Some(limit) = largest_value(known)
+        && def.value_size > limit
+    {
+        let what = format!("values of map {} have {} bytes", def.name, def.value_size);
+        return Err(Cause::new(what, format!("the kernel takes up to {limit} in a {}", def.kind)));
+    }
+    if def.key_size > MAX_KEY_BYTES {
+        let what = format!("keys of map {} have {} bytes", def.name, def.key_size);
+        return Err(Cause::new(what, "the kernel takes up to 512"));
+    }
+    Ok(known.class)
+}
+
+/// The distance between elements as a power of two.
+pub(in crate::lift) fn element_bits(def: &MapDef, class: Class) -> u8 {
+    let bytes = match class {
+        Class::Maps | Class::Programs => 8,
+        _ => u64::from(def.value_size.max(8)),
+    };
+    bytes.next_power_of_two().trailing_zeros() as u8
+}

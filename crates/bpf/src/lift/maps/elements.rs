@@ -1,0 +1,138 @@
+//! Elements of maps: their numbers, whether they exist, where their values are.
+
+use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, RegionId, RegionKind};
+
+use crate::lift::ir::emit::word;
+use crate::lift::layout::memory::{Keying, chunks};
+use crate::lift::lifter::Lifter;
+use crate::lift::maps::class::Class;
+use crate::lift::maps::operand::MapUse;
+
+/// An element of a map.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::lift) struct ElementRef {
+    /// Whether there can be such an element; `None` if there always can.
+    pub in_range: Option<Operand>,
+    /// Its number, 32 bits.
+    pub number: Operand,
+}
+
+/// How many low bits tell the indices below `max_entries` apart.
+fn index_bits(max_entries: u32) -> u8 {
+    (32 - max_entries.saturating_sub(1).leading_zeros()) as u8
+}
+
+impl Lifter<'_> {
+    /// The element for the key at an address.
+    pub(in crate::lift) fn element(&mut self, map: &MapUse, key: Operand) -> ElementRef {
+        let indexed = map.layout.keying == Keying::Index
+            || (map.which.is_some() && matches!(map.class, Class::Array | Class::Places));
+        if indexed {
+            let index = self.machine.emit.load(key, 4);
+            return self.element_at(map, index);
+        }
+        let words = self.words(key, map.def.key_size);
+        let number = match (map.layout.keying, &words[..]) {
+            (Keying::Number, [word]) => self.machine.emit.extract(*word, 0, 32),
+            _ => self.machine.emit.interned(map.which, &words),
+        };
+        ElementRef { in_range: None, number }
+    }
+
+    /// The element with an index of 32 bits, for maps with indices as keys.
+    pub(in crate::lift) fn element_at(&mut self, map: &MapUse, index: Operand) -> ElementRef {
+        let size = self.size(map);
+        let emit = &mut self.machine.emit;
+        let in_range = emit.ult(index, size);
+        // In range, the bits above are zero.
+        let bits = map.fixed_size().map_or(32, index_bits);
+        let number = match bits {
+            0 => Operand::constant(32, 0),
+            _ => {
+                let low = emit.extract(index, 0, bits);
+                emit.zero_extend(low, 32)
+            }
+        };
+        let number = match map.which {
+            None => number,
+            Some(which) => {
+                let word = self.machine.emit.zero_extend(number, 64);
+                self.machine.emit.interned(Some(which), &[word])
+            }
+        };
+        ElementRef { in_range: Some(in_range), number }
+    }
+
+    /// The memory with the numbers of elements of arrays out of an array of maps.
+    pub(in crate::lift) fn start_sizes(&mut self, name: &str) -> RegionId {
+        if self.options.contents.contains_key(name) {
+            return self.zeroed(name, "size");
+        }
+        self.machine.region(&format!("{name}.size"), RegionKind::Map)
+    }
+
+    /// How many elements a map can hold, 32 bits: what its loader chooses, if the object does not
+    /// say it.
+    pub(in crate::lift) fn size(&mut self, map: &MapUse) -> Operand {
+        const MAX_ENTRIES: u64 = u32::MAX as u64;
+        if let Some(size) = map.fixed_size() {
+            return Operand::constant(32, size.into());
+        }
+        if let (Some(which), Some(sizes)) = (map.which, map.layout.sizes) {
+            let number = self.map_number(which);
+            let at = self.item(sizes, number, 2);
+            let emit = &mut self.machine.emit;
+            let noted = emit.load(at, 4);
+            let size = emit.binary(
+                BinaryOp::Xor,
+                noted,
+                Operand::constant(32, u64::from(map.def.max_entries)),
+            );
+            let none = emit.eq(size, Operand::constant(32, 0));
+            return emit.select(none, Operand::constant(32, 1), size);
+        }
+        if map.which.is_some() {
+            // Of other maps nobody asks but for how many elements there can be.
+            return Operand::constant(32, MAX_ENTRIES);
+        }
+        let name = format!("max_entries of {}", map.def.name);
+        let size = self.machine.input(&name, 32, 1, MAX_ENTRIES, InputKind::Unknown);
+        self.machine.emit.unknown_input(size, 32)
+    }
+
+    /// The element whose key is a number of at most 4 bytes, or an index.
+    pub(in crate::lift) fn element_of_number(
+        &mut self,
+        map: &MapUse,
+        number: Operand,
+    ) -> ElementRef {
+        match map.layout.keying {
+            Keying::Index => self.element_at(map, number),
+            _ => ElementRef { in_range: None, number },
+        }
+    }
+
+    /// The 8-byte words of some bytes in memory; the last one is filled up with zeros.
+    fn words(&mut self, address: Operand, bytes: u32) -> Vec<Operand> {
+        let mut words = Vec::new();
+        for (offset, size) in chunks(bytes) {
+            let at = self.machine.emit.add(address, word(offset));
+            let part = self.machine.emit.load(at, size);
+            words.push(self.machine.emit.zero_extend(part, 64));
+        }
+        words
+    }
+
+    /// The address of an element's value.
+    pub(in crate::lift) fn value_address(&mut self, map: &MapUse, number: Operand) -> Operand {
+        let base = self.machine.base(map.layout.values);
+        let emit = &mut self.machine.emit;
+        if let Operand::Const { value, .. } = number {
+            return emit.add(base, word(value << map.layout.element_bits));
+        }
+        let wide = emit.zero_extend(number, 64);
+        let bits = word(map.layout.element_bits.into());
+        let offset = emit.binary(BinaryOp::Shl, wide, bits);
+        emit.add(base, offset)
+    }
+}

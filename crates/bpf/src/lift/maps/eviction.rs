@@ -1,0 +1,109 @@
+//! What LRU maps evict (`kernel/bpf/bpf_lru_list.c`; `htab_lru_map_update_elem`,
+//! `__htab_lru_percpu_map_update_elem` of `kernel/bpf/hashtab.c`).
+//!
+//! An update takes a free element before it looks for the key. There are `max_entries` elements in
+//! all, so that of those in the map at most one less stay; which of them go, and whether more do, is
+//! up to lists that no program sees. Nothing goes between two updates.
+//!
+//! Updates are counted. What a run finds out about an element holds until the next one: the number
+//! of the update behind which that was found is noted for each.
+
+use slowpath_ir::{Emit, Operand};
+
+use crate::lift::ir::emit::word;
+use crate::lift::lifter::Lifter;
+use crate::lift::maps::cells::Cell;
+use crate::lift::maps::elements::ElementRef;
+use crate::lift::maps::operand::MapUse;
+
+impl Lifter<'_> {
+    /// How many updates have looked for room.
+    fn updates(&mut self, map: &MapUse) -> Cell {
+        self.cell(map, "updates")
+    }
+
+    /// Whether an element can have been evicted.
+    pub(in crate::lift) fn has_evicted(&mut self, map: &MapUse) -> Option<Operand> {
+        if !map.evicts() || !self.state.replaced.contains(&map.id) {
+            return None;
+        }
+        let updates = self.updates(map);
+        let updates = self.read(updates);
+        let none = self.machine.emit.eq(updates, word(0));
+        Some(self.machine.emit.not(none))
+    }
+
+    /// How many more elements from before the last of them can still be there, where that is
+    /// followed.
+    fn survivors(&mut self, map: &MapUse) -> Option<Cell> {
+        map.follow.seen.then(|| self.cell(map, "survivors"))
+    }
+
+    /// The map takes a free element, if the condition holds: others may go.
+    pub(in crate::lift) fn evict(&mut self, map: &MapUse, cond: Operand) {
+        let updates = self.updates(map);
+        let before = self.read(updates);
+        let more = self.machine.emit.add(before, word(1));
+        self.write_if(cond, updates, more);
+        if let Some(survivors) = self.survivors(map) {
+            let most = u64::from(map.def.max_entries).saturating_sub(1);
+            self.write_if(cond, survivors, word(most));
+        }
+        self.state.replace_elements(map.id);
+    }
+
+    /// The element is there now, if the condition holds: it stays until the next update.
+    pub(in crate::lift) fn keep(&mut self, map: &MapUse, element: ElementRef, cond: Operand) {
+        let updates = self.updates(map);
+        let now = self.read(updates);
+        let found = self.word_of(map, "found", element.number);
+        self.machine.emit.store_if(cond, found, now);
+    }
+
+    /// Whether an element that existed still does: it may have been evicted since.
+    pub(in crate::lift) fn survives(
+        &mut self,
+        map: &MapUse,
+        element: ElementRef,
+        exists: Operand,
+    ) -> Operand {
+        let exists = self.keeps_place(map, element, exists);
+        let (true, Some(present)) = (map.evicts(), map.layout.present) else { return exists };
+        if !self.state.replaced.contains(&map.id) {
+            return exists;
+        }
+        let updates = self.updates(map);
+        let now = self.read(updates);
+        let found = self.word_of(map, "found", element.number);
+        let emit = &mut self.machine.emit;
+        let last = emit.load(found, 8);
+        let known = emit.eq(last, now);
+        let open = emit.not(known);
+        let what = format!("element of {} evicted since", map.layout.name);
+        let mut goes = emit.coin(&what, &["no", "yes"]);
+        if let Some(survivors) = self.survivors(map) {
+            let left = self.read(survivors);
+            let emit = &mut self.machine.emit;
+            let none = emit.eq(left, word(0));
+            goes = emit.or(goes, none);
+            let stays = emit.not(goes);
+            let counts = emit.and(open, exists);
+            let counts = emit.and(counts, stays);
+            let less = emit.sub(left, word(1));
+            self.write_if(counts, survivors, less);
+        }
+        let emit = &mut self.machine.emit;
+        let goes = emit.and(goes, open);
+        emit.store(found, now);
+        let gone = emit.and(exists, goes);
+        let base = self.machine.base(present);
+        let emit = &mut self.machine.emit;
+        let offset = emit.zero_extend(element.number, 64);
+        let address = emit.add(base, offset);
+        emit.store_if(gone, address, Operand::constant(8, 0));
+        self.dies(map, gone);
+        let emit = &mut self.machine.emit;
+        let stays = emit.not(goes);
+        emit.and(exists, stays)
+    }
+}

@@ -1,0 +1,301 @@
+//! Content of maps that is known before the run, put into the memory of the lifted program: arrays as
+//! initial content of their regions, elements of others by operations of the prologue.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use slowpath_ir::{BinaryOp, Emit, Operand};
+
+use crate::lift::content::{EntryValue, InnerContent, MAX_CONTENT_BYTES, MapContent, MapEntry};
+use crate::lift::error::LiftError;
+use crate::lift::ir::builder::Machine;
+use crate::lift::ir::emit::{Emitter, word};
+use crate::lift::layout::memory::{Keying, MapLayout, chunks};
+
+use crate::maps::{MapDef, MapKind};
+
+/// Puts known contents into the regions of the maps in use: arrays as initial content, elements of
+/// others by operations of the prologue.
+pub(in crate::lift) fn install(
+    machine: &mut Machine,
+    maps: &[MapDef],
+    layouts: &BTreeMap<String, MapLayout>,
+    contents: &BTreeMap<String, MapContent>,
+) -> Result<(), LiftError> {
+    let names = Names::of(maps, contents);
+    for (name, content) in contents {
+        let Some(layout) = layouts.get(name) else { continue };
+        let outer = name.strip_suffix(".inner").filter(|_| layout.inner);
+        let Some(def) = maps.iter().find(|map| map.name == outer.unwrap_or(name)) else { continue };
+        let def = if layout.inner { def.inner.as_deref().unwrap_or(def) } else { def };
+        for entry in &content.entries {
+            check(def, entry)?;
+        }
+        match layout.kind {
+            MapKind::LPM_TRIE => in_order(machine, layout, content)?,
+            _ if layout.inner => {
+                let outer = outer.and_then(|outer| layouts.get(outer));
+                elements(machine, layout, content, &names, outer);
+                if let Some(outer) = outer {
+                    sizes(machine, (def, layout), content, &names, outer);
+                }
+            }
+            MapKind::ARRAY | MapKind::PERCPU_ARRAY => array(machine, def, layout, content)?,
+            MapKind::QUEUE => in_order(machine, layout, content)?,
+            MapKind::STACK => {
+                // The oldest comes out last, and is number 0.
+                let mut entries = content.entries.clone();
+                entries.reverse();
+                let value = EntryValue::Bytes(Vec::new());
+                let other = MapEntry { key: Vec::new(), value };
+                let others = usize::try_from(content.others).unwrap_or(usize::MAX);
+                if others as u64 > MAX_CONTENT_BYTES >> layout.element_bits {
+                    return Err(too_large(layout));
+                }
+                entries.splice(0..0, std::iter::repeat_n(other, others));
+                in_order(machine, layout, &MapContent { entries, ..MapContent::default() })?;
+            }
+            _ => elements(machine, layout, content, &names, None),
+        }
+    }
+    Ok(())
+}
+
+fn check(def: &MapDef, entry: &MapEntry) -> Result<(), LiftError> {
+    let name = &def.name;
+    if entry.key.len() != def.key_size as usize {
+        let what = format!(
+            "--maps: map {name}: a key has {} bytes, not {}",
+            entry.key.len(),
+            def.key_size
+        );
+        return Err(LiftError::program(what, "keys have the size that the object says"));
+    }
+    if let Some(value) = entry.value.bytes()
+        && value.len() > def.value_size as usize
+    {
+        let (given, size) = (value.len(), def.value_size);
+        let what = format!("--maps: map {name}: a value has {given} bytes, more than {size}");
+        return Err(LiftError::program(what, "values have the size that the object says"));
+    }
+    Ok(())
+}
+
+fn array(
+    machine: &mut Machine,
+    def: &MapDef,
+    layout: &MapLayout,
+    content: &MapContent,
+) -> Result<(), LiftError> {
+    let bytes = array_bytes(def, layout, content)?;
+    machine.regions[layout.values.index()].content = Some(bytes);
+    Ok(())
+}
+
+/// The memory of an array with this content, from its first element on; zeros follow.
+///
+/// # Errors
+/// [`LiftError`] when keys or values do not fit the map.
+pub fn array_content(
+    def: &MapDef,
+    layout: &MapLayout,
+    content: &MapContent,
+) -> Result<Vec<u8>, LiftError> {
+    for entry in &content.entries {
+        check(def, entry)?;
+    }
+    array_bytes(def, layout, content)
+}
+
+fn array_bytes(
+    def: &MapDef,
+    layout: &MapLayout,
+    content: &MapContent,
+) -> Result<Vec<u8>, LiftError> {
+    let mut bytes = Vec::new();
+    for entry in &content.entries {
+        let index = u64::from(index_of(&entry.key));
+        let EntryValue::Bytes(value) = &entry.value else { continue };
+        let start = index << layout.element_bits;
+        let beyond = def.max_entries != 0 && index >= u64::from(def.max_entries);
+        if beyond || start.saturating_add(value.len() as u64) > MAX_CONTENT_BYTES {
+            let what = format!("--maps: map {}: index {index} is out of range", def.name);
+            let hint = "indices are below `max_entries`, and the known part below 64 MiB";
+            return Err(LiftError::program(what, hint));
+        }
+        let start = start as usize;
+        if bytes.len() < start + value.len() {
+            bytes.resize(start + value.len(), 0);
+        }
+        bytes[start..start + value.len()].copy_from_slice(value);
+    }
+    Ok(bytes)
+}
+
+fn too_large(layout: &MapLayout) -> LiftError {
+    let what = format!("--maps: map {}: too many large values", layout.name);
+    LiftError::program(what, "up to 64 MiB of a map are kept")
+}
+
+/// The values of entries, in their order: of a trie, whose look-ups say which, or a queue.
+fn in_order(
+    machine: &mut Machine,
+    layout: &MapLayout,
+    content: &MapContent,
+) -> Result<(), LiftError> {
+    let mut bytes = Vec::new();
+    for (place, entry) in (0u64..).zip(&content.entries) {
+        let Some(value) = entry.value.bytes() else { continue };
+        let start = place << layout.element_bits;
+        if start.saturating_add(value.len() as u64) > MAX_CONTENT_BYTES {
+            return Err(too_large(layout));
+        }
+        bytes.resize(start as usize, 0);
+        bytes.extend(value);
+    }
+    machine.regions[layout.values.index()].content = Some(bytes);
+    Ok(())
+}
+
+fn index_of(key: &[u8]) -> u32 {
+    let mut bytes = [0; 4];
+    let known = key.len().min(4);
+    bytes[..known].copy_from_slice(&key[..known]);
+    u32::from_le_bytes(bytes)
+}
+
+/// The numbers of maps that maps of maps hold: those of the object come first.
+pub(in crate::lift) struct Names<'a> {
+    maps: &'a [MapDef],
+    others: BTreeSet<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    pub(in crate::lift) fn of(
+        maps: &'a [MapDef],
+        contents: &'a BTreeMap<String, MapContent>,
+    ) -> Self {
+        let entries = contents.values().flat_map(|content| &content.entries);
+        let named = entries.filter_map(|entry| match &entry.value {
+            EntryValue::Map(name) | EntryValue::Inner { map: name, .. } => Some(name.as_str()),
+            EntryValue::Bytes(_) | EntryValue::Program(_) => None,
+        });
+        let sized = contents.values().flat_map(|content| content.inner.keys());
+        let named = named.chain(sized.map(String::as_str));
+        let others = named.filter(|&name| maps.iter().all(|map| map.name != name)).collect();
+        Names { maps, others }
+    }
+
+    /// Equal names are the same map.
+    pub(in crate::lift) fn number(&self, name: &str) -> u64 {
+        let number = self.maps.iter().position(|map| map.name == name).unwrap_or_else(|| {
+            self.maps.len() + self.others.iter().take_while(|&&other| other < name).count()
+        });
+        number as u64
+    }
+}
+
+/// `outer` is the map of maps whose maps this one stands for, if it does.
+fn elements(
+    machine: &mut Machine,
+    layout: &MapLayout,
+    content: &MapContent,
+    names: &Names<'_>,
+    outer: Option<&MapLayout>,
+) {
+    if let Some(present) = layout.present {
+        machine.regions[present.index()].content = Some(Vec::new());
+    }
+    machine.regions[layout.values.index()].content = Some(Vec::new());
+    for entry in &content.entries {
+        let which = match (&entry.value, outer) {
+            (EntryValue::Inner { map, .. }, Some(outer)) => {
+                let place = names.number(map) << outer.element_bits;
+                let base = machine.base(outer.values);
+                Some(machine.emit.add(base, word(place)))
+            }
+            _ => None,
+        };
+        let number = number(&mut machine.emit, layout, which, &entry.key);
+        let number = machine.emit.zero_extend(number, 64);
+        if let Some(present) = layout.present {
+            let present = machine.base(present);
+            let byte = machine.emit.binary(BinaryOp::Add, present, number);
+            machine.emit.store(byte, Operand::constant(8, 1));
+        }
+        let values = machine.base(layout.values);
+        if let Some(value) = entry.value.bytes() {
+            let emit = &mut machine.emit;
+            let start = emit.binary(BinaryOp::Shl, number, word(layout.element_bits.into()));
+            let start = emit.add(values, start);
+            for (offset, size) in chunks(value.len() as u32) {
+                let mut bytes = [0; 8];
+                let piece = &value[offset as usize..][..usize::from(size)];
+                if piece.iter().all(|&byte| byte == 0) {
+                    continue; // as all of the region is
+                }
+                bytes[..piece.len()].copy_from_slice(piece);
+                let address = emit.add(start, word(offset));
+                let piece = Operand::constant(8 * size, u64::from_le_bytes(bytes));
+                emit.store(address, piece);
+            }
+        }
+        if let (EntryValue::Map(name), Some(identity)) = (&entry.value, layout.identity) {
+            let base = machine.base(identity);
+            let emit = &mut machine.emit;
+            let offset = emit.binary(BinaryOp::Shl, number, word(2));
+            let address = emit.add(base, offset);
+            emit.store(address, Operand::constant(32, names.number(name)));
+        }
+    }
+}
+
+/// How full the maps out of a map of maps are, and how many elements they can have.
+fn sizes(
+    machine: &mut Machine,
+    (def, layout): (&MapDef, &MapLayout),
+    content: &MapContent,
+    names: &Names<'_>,
+    outer: &MapLayout,
+) {
+    let mut listed: BTreeMap<&str, u64> = BTreeMap::new();
+    for entry in &content.entries {
+        if let EntryValue::Inner { map, .. } = &entry.value {
+            *listed.entry(map).or_default() += 1;
+        }
+    }
+    content.inner.keys().for_each(|name| _ = listed.entry(name).or_default());
+    for (name, listed) in listed {
+        let InnerContent { others, max_entries } =
+            content.inner.get(name).copied().unwrap_or_default();
+        let most = max_entries.unwrap_or(def.max_entries);
+        let missing = most.wrapping_sub(def.max_entries);
+        let used = (listed.saturating_add(others) as u32).wrapping_sub(missing);
+        let notes =
+            [(layout.fill.map(|fill| fill.used), used), (layout.sizes, most ^ def.max_entries)];
+        for (region, note) in notes {
+            let Some(region) = region else { continue };
+            let (base, place) = (machine.base(outer.values), names.number(name));
+            let which = machine.emit.add(base, word(place << outer.element_bits));
+            let base = machine.base(region);
+            let emit = &mut machine.emit;
+            let number = emit.binary(BinaryOp::Intern, which, word(0));
+            let number = emit.zero_extend(number, 64);
+            let offset = emit.binary(BinaryOp::Shl, number, word(2));
+            let address = emit.add(base, offset);
+            emit.store(address, Operand::constant(32, note.into()));
+        }
+    }
+}
+
+/// The number of the element with a known key, of the map at an address, if there are several.
+fn number(emit: &mut Emitter, layout: &MapLayout, which: Option<Operand>, key: &[u8]) -> Operand {
+    if layout.keying != Keying::Interned {
+        return Operand::constant(32, index_of(key).into());
+    }
+    let words = key.chunks(8).map(|chunk| {
+        let mut bytes = [0; 8];
+        bytes[..chunk.len()].copy_from_slice(chunk);
+        word(u64::from_le_bytes(bytes))
+    });
+    emit.interned(which, &words.collect::<Vec<_>>())
+}

@@ -1,0 +1,310 @@
+//! Several look-ups in a longest-prefix-match trie whose content is not known
+//! (`trie_lookup_elem` of `kernel/bpf/lpm_trie.c`).
+//!
+//! A look-up finds the longest entry that is a prefix of its key and no longer than the key. So an
+//! entry is told by its length and the key's bits; and what one look-up finds limits what others
+//! can: if both what this one finds and what that one finds cover both keys, it is the same entry,
+//! or none for both. Any findings for which that holds are those of some trie: the one with these
+//! entries alone. It has no more than `max_entries` (`trie_update_elem`): where that many are found,
+//! every other key finds one of them, or none.
+
+use slowpath_ir::{BinaryOp, Emit, Operand, Reg, RegionId};
+
+use crate::lift::ir::emit::word;
+use crate::lift::layout::memory::PRESENT;
+use crate::lift::lifter::Lifter;
+use crate::lift::maps::compared::{Compared, LAST, LENGTH_BYTES};
+use crate::lift::maps::operand::MapUse;
+
+/// A key that is looked up.
+#[derive(Clone)]
+struct Query {
+    /// In which map, if there are several.
+    which: Option<Operand>,
+    /// Its length in bits, 64 bits wide.
+    length: Operand,
+    /// Its bits from the first on, in words of up to 64 bits.
+    words: Vec<Operand>,
+}
+
+/// What a look-up found, kept for later ones.
+struct Found {
+    query: Query,
+    /// One more than the length of the entry in bits; zero for none.
+    entry: Operand,
+    /// Whether the look-up was made, with a key that is not too long.
+    made: Operand,
+}
+
+impl Lifter<'_> {
+    /// The place of the entry that the key at an address finds, 32 bits, and whether it finds one.
+    pub(in crate::lift) fn find_prefix(
+        &mut self,
+        map: &MapUse,
+        key: Operand,
+    ) -> Option<(Operand, Operand)> {
+        let (seen, lengths) = (map.layout.seen?, map.layout.lengths?);
+        let bytes = map.def.key_size - LENGTH_BYTES;
+        let query = self.query(map, key, bytes);
+        let number = self.element(map, key).number;
+        let base = self.machine.base(lengths);
+        let emit = &mut self.machine.emit;
+        let number = emit.zero_extend(number, 64);
+        let offset = emit.binary(BinaryOp::Shl, number, word(1));
+        let at = emit.add(base, offset);
+        let entry = emit.load(at, 2);
+        let entry = emit.zero_extend(entry, 64);
+        let bits = emit.sub(entry, word(1));
+        // None is longer than any: it stays none.
+        let longer = emit.ult(query.length, bits);
+        let strange = emit.ult(word(8 * u64::from(bytes)), query.length);
+        let mut entry = emit.select(longer, word(0), entry);
+        let before: Vec<u32> = match map.follow.prefixes.as_ref()? {
+            Compared::Sites(sites) => sites.iter().copied().collect(),
+            Compared::Last(slots) => (0..*slots as u32).collect(),
+            Compared::None => return None,
+        };
+        entry = self.agree_with_all(map, &before, &query, entry);
+        if map.follow.seen {
+            entry = self.if_there_is_room(map, &query, entry);
+            entry = self.agree_with_all(map, &before, &query, entry);
+        }
+        let emit = &mut self.machine.emit;
+        let fine = emit.not(strange);
+        let none = emit.eq(entry, word(0));
+        let some = emit.not(none);
+        let found = emit.and(fine, some);
+        if let Some(Compared::Last(_)) = map.follow.prefixes {
+            self.move_on(map, &before, &query, fine);
+            self.keep_found(map, 0, &query, entry, fine);
+        } else {
+            self.keep_found(map, self.site().1.0, &query, entry, fine);
+        }
+        let place = self.entry_number(&query, entry, bytes);
+        let (note, first) = self.entry_note(seen, place);
+        if map.follow.seen {
+            let others = self.others(map);
+            let emit = &mut self.machine.emit;
+            let more = emit.and(first, found);
+            let more = emit.zero_extend(more, 64);
+            let left = emit.sub(others, more);
+            emit.copy(others, left);
+        }
+        self.machine.emit.store_if(found, note, Operand::constant(8, PRESENT));
+        Some((place, found))
+    }
+
+    /// What a look-up finds, given what all earlier ones found.
+    fn agree_with_all(
+        &mut self,
+        map: &MapUse,
+        before: &[u32],
+        query: &Query,
+        mut entry: Operand,
+    ) -> Operand {
+        for &site in before {
+            let before = self.found_at(map, site, query);
+            entry = self.agree(query, entry, &before);
+        }
+        entry
+    }
+
+    /// An entry, or none if there are as many others already.
+    fn if_there_is_room(&mut self, map: &MapUse, query: &Query, entry: Operand) -> Operand {
+        let Some(seen) = map.layout.seen else { return entry };
+        let place = self.entry_number(query, entry, map.def.key_size - LENGTH_BYTES);
+        let (_, first) = self.entry_note(seen, place);
+        let others = self.others(map);
+        let emit = &mut self.machine.emit;
+        let none = emit.eq(others, word(0));
+        let too_many = emit.and(first, none);
+        emit.select(too_many, word(0), entry)
+    }
+
+    /// Where a run notes that it found an entry, and whether it has not done so before.
+    fn entry_note(&mut self, seen: RegionId, place: Operand) -> (Operand, Operand) {
+        let base = self.machine.base(seen);
+        let emit = &mut self.machine.emit;
+        let wide = emit.zero_extend(place, 64);
+        let note = emit.add(base, wide);
+        let before = emit.load(note, 1);
+        let first = emit.eq(before, Operand::constant(8, 0));
+        (note, first)
+    }
+
+    /// The key at an address.
+    fn query(&mut self, map: &MapUse, key: Operand, bytes: u32) -> Query {
+        let emit = &mut self.machine.emit;
+        let length = emit.load(key, LENGTH_BYTES as u8);
+        let length = emit.zero_extend(length, 64);
+        let mut words: Vec<Operand> = Vec::new();
+        for offset in 0..bytes {
+            let at = emit.add(key, word(u64::from(LENGTH_BYTES + offset)));
+            let byte = emit.load(at, 1);
+            match words.last_mut() {
+                Some(last) if offset % 8 != 0 => {
+                    *last = emit.binary(BinaryOp::Concat, *last, byte);
+                }
+                _ => words.push(byte),
+            }
+        }
+        Query { which: map.which, length, words }
+    }
+
+    fn site_register(&mut self, map: &MapUse, site: u32, what: &str, width: u8) -> Reg {
+        self.machine.start_zero(&format!("{}.{what}.{site}", map.layout.name), width)
+    }
+
+    /// Makes the first slot free: what was found before the others is forgotten.
+    fn move_on(&mut self, map: &MapUse, slots: &[u32], like: &Query, fine: Operand) {
+        let Some(&last) = slots.last() else { return };
+        let lost = self.machine.start_zero(&format!("{}.lost", map.layout.name), 1);
+        let sentence = format!(
+            "look-ups in {} agree with those that are more than {LAST} before",
+            map.layout.name
+        );
+        let relies = self.machine.emit.and(lost, fine);
+        self.rely(relies, sentence);
+        let made = self.site_register(map, last, "made", 1);
+        let emit = &mut self.machine.emit;
+        let now = emit.or(lost, made);
+        emit.copy(lost, now);
+        for &slot in slots.iter().skip(1).rev() {
+            let Found { query, entry, made } = self.found_at(map, slot - 1, like);
+            self.keep_found(map, slot, &query, entry, made);
+        }
+    }
+
+    /// A look-up that is not compared with others.
+    pub(in crate::lift) fn look_up_alone(&mut self, map: &MapUse) {
+        if map.follow.prefixes.is_none() {
+            return;
+        }
+        let before = self.machine.start_zero(&format!("{}.asked", map.layout.name), 1);
+        let sentence = format!("look-ups in {} agree with each other", map.layout.name);
+        self.rely(before.into(), sentence);
+        self.machine.emit.copy(before, Operand::constant(1, 1));
+    }
+
+    /// What the look-up of an instruction, or in a slot, found last.
+    fn found_at(&mut self, map: &MapUse, site: u32, like: &Query) -> Found {
+        let length = self.site_register(map, site, "length", 64).into();
+        let entry = self.site_register(map, site, "entry", 64).into();
+        let made = self.site_register(map, site, "made", 1).into();
+        let mut words = Vec::with_capacity(like.words.len());
+        for (number, &word) in like.words.iter().enumerate() {
+            let width = self.machine.emit.width(word);
+            words.push(self.site_register(map, site, &format!("word{number}"), width).into());
+        }
+        let of = |lifter: &mut Self| lifter.site_register(map, site, "which", 64).into();
+        let which = map.which.map(|_| of(self));
+        Found { query: Query { which, length, words }, entry, made }
+    }
+
+    fn keep_found(
+        &mut self,
+        map: &MapUse,
+        site: u32,
+        query: &Query,
+        entry: Operand,
+        fine: Operand,
+    ) {
+        if let Some(which) = query.which {
+            let kept = self.site_register(map, site, "which", 64);
+            self.machine.emit.copy(kept, which);
+        }
+        let length = self.site_register(map, site, "length", 64);
+        let found = self.site_register(map, site, "entry", 64);
+        let made = self.site_register(map, site, "made", 1);
+        for (number, &value) in query.words.iter().enumerate() {
+            let width = self.machine.emit.width(value);
+            let kept = self.site_register(map, site, &format!("word{number}"), width);
+            self.machine.emit.copy(kept, value);
+        }
+        let emit = &mut self.machine.emit;
+        emit.copy(length, query.length);
+        emit.copy(found, entry);
+        emit.copy(made, fine);
+    }
+
+    /// What a look-up finds, given what an earlier one found.
+    fn agree(&mut self, query: &Query, entry: Operand, before: &Found) -> Operand {
+        let mut differences = Vec::with_capacity(query.words.len());
+        for (&a, &b) in query.words.iter().zip(&before.query.words) {
+            differences.push(self.machine.emit.binary(BinaryOp::Xor, a, b));
+        }
+        let this = self.covers(entry, &differences, before.query.length);
+        let other = self.covers(before.entry, &differences, query.length);
+        let emit = &mut self.machine.emit;
+        let both = emit.and(this, other);
+        let mut both = emit.and(both, before.made);
+        if let (Some(this), Some(other)) = (query.which, before.query.which) {
+            let same = emit.eq(this, other);
+            both = emit.and(both, same);
+        }
+        emit.select(both, before.entry, entry)
+    }
+
+    /// Whether an entry that is found for one key is a prefix of the other too, which has this
+    /// length; none is one of all.
+    fn covers(&mut self, entry: Operand, differences: &[Operand], length: Operand) -> Operand {
+        let emit = &mut self.machine.emit;
+        let none = emit.eq(entry, word(0));
+        let bits = emit.sub(entry, word(1));
+        let longer = emit.ult(length, bits);
+        let mut covers = emit.not(longer);
+        for (number, &difference) in (0u64..).zip(differences) {
+            let shift = self.behind(bits, number, difference);
+            let emit = &mut self.machine.emit;
+            let first = emit.binary(BinaryOp::Lshr, difference, shift);
+            let zero = Operand::constant(emit.width(difference), 0);
+            let same = emit.eq(first, zero);
+            covers = emit.and(covers, same);
+        }
+        self.machine.emit.or(none, covers)
+    }
+
+    /// How many bits of a word are behind a prefix: at most all, as wide as the word.
+    fn behind(&mut self, bits: Operand, number: u64, of: Operand) -> Operand {
+        let emit = &mut self.machine.emit;
+        let width = u64::from(emit.width(of));
+        let end = word(64 * number + width);
+        let inside = emit.ult(bits, end);
+        let rest = emit.sub(end, bits);
+        let rest = emit.select(inside, rest, word(0));
+        let all = emit.ult(word(width), rest);
+        let rest = emit.select(all, word(width), rest);
+        emit.extract(rest, 0, width as u8)
+    }
+
+    /// The number of an entry: that of its key, whose bits behind the prefix are zero.
+    fn entry_number(&mut self, query: &Query, entry: Operand, bytes: u32) -> Operand {
+        let emit = &mut self.machine.emit;
+        let bits = emit.sub(entry, word(1));
+        let mut key: Vec<Operand> = Vec::new();
+        for byte in 0..LENGTH_BYTES as u8 {
+            key.push(emit.extract(bits, 8 * byte, 8));
+        }
+        for (number, &value) in (0u64..).zip(&query.words) {
+            let shift = self.behind(bits, number, value);
+            let emit = &mut self.machine.emit;
+            let high = emit.binary(BinaryOp::Lshr, value, shift);
+            let prefix = emit.binary(BinaryOp::Shl, high, shift);
+            let count = emit.width(value) / 8;
+            for byte in (0..count).rev() {
+                key.push(emit.extract(prefix, 8 * byte, 8));
+            }
+        }
+        debug_assert_eq!(key.len(), (LENGTH_BYTES + bytes) as usize);
+        let mut words = Vec::new();
+        for piece in key.chunks(8) {
+            let emit = &mut self.machine.emit;
+            let mut value = piece[0];
+            for &high in &piece[1..] {
+                value = emit.binary(BinaryOp::Concat, high, value);
+            }
+            words.push(emit.zero_extend(value, 64));
+        }
+        self.machine.emit.interned(query.which, &words)
+    }
+}

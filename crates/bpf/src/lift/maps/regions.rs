@@ -1,0 +1,137 @@
+//! Sets up the memory of maps when a call or an instruction first uses them, as
+//! [`MapLayout`] describes it.
+
+use std::collections::BTreeMap;
+
+use slowpath_ir::{Operand, RegionKind};
+
+use crate::lift::error::Cause;
+use crate::lift::layout::memory::{Keying, MapLayout};
+use crate::lift::lifter::Lifter;
+use crate::lift::maps::class::{Class, class_of, element_bits};
+use crate::lift::maps::compared::Compared;
+use crate::lift::maps::operand::{INNER_MAP, MapUse};
+use crate::lift::state::value::{Known, MapId};
+
+use crate::maps::{MapDef, MapKind};
+
+impl Lifter<'_> {
+    /// The map in an argument register of a call.
+    pub(in crate::lift) fn map_in(&mut self, register: u8) -> Result<MapUse, Cause> {
+        let value = self.machine.value(register);
+        match self.state.regs[usize::from(register)] {
+            Known::Map(map) => {
+                let def = self.map_def(map)?.clone();
+                let class = class_of(&def)?;
+                let name = def.name.clone();
+                let layout = self.layout_of(&name, &def, class, false);
+                let follow = self.follow(&name);
+                let id = MapId::of_object(map);
+                Ok(MapUse { def, class, layout, which: None, id, follow })
+            }
+            Known::Inner(outer) => {
+                let outer_def = self.map_def(outer)?;
+                let Some(def) = outer_def.inner.as_deref().cloned() else {
+                    let what =
+                        format!("nothing says what the maps in {} look like", outer_def.name);
+                    let hint = "define the inner map's type in the object (`__array(values, ...)`)";
+                    return Err(Cause::new(what, hint));
+                };
+                let name = format!("{}.inner", outer_def.name);
+                let class = class_of(&def)?;
+                let layout = self.layout_of(&name, &def, class, true);
+                let follow = self.follow(&name);
+                let id = MapId::out_of(outer);
+                Ok(MapUse { def, class, layout, which: Some(value), id, follow })
+            }
+            _ => {
+                let what = format!("which map the call uses (r{register}) differs between paths");
+                let hint = "call the helper in each branch, with the map written out";
+                Err(Cause::new(what, hint))
+            }
+        }
+    }
+
+    /// The address of the data of a section of global variables.
+    pub(in crate::lift) fn map_data(&mut self, map: u32) -> Result<Operand, Cause> {
+        let def = self.map_def(map)?.clone();
+        let class = class_of(&def)?;
+        let layout = self.layout_of(&def.name, &def, class, false);
+        if def.read_only
+            && let Some(initial) = &def.initial
+        {
+            self.machine.regions[layout.values.index()].content = Some(initial.clone());
+        }
+        Ok(self.machine.base(layout.values))
+    }
+
+    fn layout_of(&mut self, name: &str, def: &MapDef, class: Class, inner: bool) -> MapLayout {
+        let keying = match (class, def.key_size) {
+            (_, _) if inner => Keying::Interned,
+            (Class::Array | Class::Places, _) => Keying::Index,
+            (Class::Maps, _) if def.kind == MapKind::ARRAY_OF_MAPS => Keying::Index,
+            (_, 0..=4) => Keying::Number,
+            _ => Keying::Interned,
+        };
+        let follow = self.follow(name);
+        let compared = matches!(&follow.prefixes, Some(Compared::Sites(_) | Compared::Last(_)));
+        let values = self.machine.region(name, RegionKind::Map);
+        let present = (!compared && !matches!(class, Class::Array | Class::Queue | Class::Stream))
+            .then(|| self.machine.region(&format!("{name}.present"), RegionKind::Map));
+        let identity = (!compared && matches!(class, Class::Trie | Class::Maps))
+            .then(|| self.machine.region(&format!("{name}.identity"), RegionKind::Map));
+        let moved = follow.places.then(|| self.zeroed(name, "moved"));
+        let seen = (follow.seen || compared).then(|| self.zeroed(name, "seen"));
+        let lengths =
+            compared.then(|| self.machine.region(&format!("{name}.lengths"), RegionKind::Map));
+        let fill = if inner { self.start_fill(def, name, &follow) } else { None };
+        let differ = def.max_entries == 0 || def.flags & INNER_MAP != 0;
+        let sizes = (inner && class == Class::Array && differ).then(|| self.start_sizes(name));
+        let room = if class == Class::Queue {
+            self.start_queue(def, name)
+        } else if follow.seen || (follow.room.is_some() && !inner) {
+            self.start_room(def, name, &follow)
+        } else {
+            None
+        };
+        let layout = MapLayout {
+            name: name.to_owned(),
+            kind: def.kind,
+            max_entries: def.max_entries,
+            key_size: def.key_size,
+            value_size: def.value_size,
+            keying,
+            values,
+            element_bits: element_bits(def, class),
+            present,
+            identity,
+            moved,
+            seen,
+            lengths,
+            room,
+            fill,
+            sizes,
+            inner,
+        };
+        self.layouts.entry(name.to_owned()).or_insert(layout).clone()
+    }
+}
+
+/// Which maps are taken not to be reached through a map of maps as well: the two ways lead to
+/// different memory here.
+pub(in crate::lift) fn distinct_maps(layouts: &BTreeMap<String, MapLayout>) -> Vec<String> {
+    let shape = |map: &MapLayout| (map.kind, map.key_size, map.value_size);
+    let outer = |map: &MapLayout| map.name.trim_end_matches(".inner").to_owned();
+    let mut sentences = Vec::new();
+    let mut inners = layouts.values().filter(|map| map.inner);
+    while let Some(inner) = inners.next() {
+        for other in inners.clone().filter(|other| shape(other) == shape(inner)) {
+            sentences.push(format!("no map is both in {} and in {}", outer(inner), outer(other)));
+        }
+        let alike = |map: &&MapLayout| !map.inner && shape(map) == shape(inner);
+        for map in layouts.values().filter(alike) {
+            sentences.push(format!("map {} is not in {} as well", map.name, outer(inner)));
+        }
+    }
+    sentences
+}

@@ -1,0 +1,74 @@
+//! What the lifter takes as given: sizes of packets, content of maps, helpers that are assumed
+//! harmless, the kernel's types.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use slowpath_stop::Stop;
+
+use crate::lift::content::MapContent;
+
+use crate::Btf;
+
+/// How far the ends of a packet can be moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes in front of the packet as received.
+    pub before: u64,
+    /// How many bytes of the packet as received can be cut off its head, if that is limited.
+    pub cut: Option<u64>,
+    /// Bytes behind the packet's start as received that the packet can extend to; none if its tail
+    /// can only be cut, by at least one byte.
+    pub tail: Option<u64>,
+}
+
+impl Room {
+    /// What native XDP guarantees: `XDP_PACKET_HEADROOM` less `sizeof(struct xdp_frame)`, and a page
+    /// of 4096 bytes less the head room and `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))`.
+    pub const KERNEL: Room = Room { before: 256 - 40, cut: None, tail: Some(4096 - 256 - 320) };
+}
+
+/// What the lifter takes as given.
+#[derive(Clone, Debug)]
+pub struct LiftOptions {
+    /// Length of the shortest packet in bytes, without frame check sequence.
+    pub min_packet: u16,
+    /// Length of the longest packet in bytes, without frame check sequence.
+    pub max_packet: u16,
+    /// What is known about the content of maps, by name.
+    pub contents: BTreeMap<String, MapContent>,
+    /// Helpers that are taken to return any value and to change nothing, by name, with the reason.
+    pub assumed_helpers: BTreeMap<String, String>,
+    /// The types of the kernel, for programs that tail calls lead to.
+    pub kernel: Option<Arc<Btf>>,
+    /// Whether operations stay whose results nothing uses, so that every value of every register can
+    /// be asked for.
+    pub keeps_dead_operations: bool,
+    /// How far helpers can move the ends of the packet.
+    pub room: Room,
+    /// When to give up.
+    pub stop: Stop,
+}
+
+impl Default for LiftOptions {
+    /// From the minimum of Ethernet, 60 bytes, to the usual MTU, 1500 bytes, and any map content.
+    fn default() -> Self {
+        LiftOptions {
+            min_packet: 60,
+            max_packet: 1500,
+            contents: BTreeMap::new(),
+            assumed_helpers: BTreeMap::new(),
+            kernel: None,
+            keeps_dead_operations: false,
+            room: Room::KERNEL,
+            stop: Stop::never(),
+        }
+    }
+}
+
+impl LiftOptions {
+    /// Why a helper that is not supported is taken for harmless, if it is.
+    pub(super) fn assumed(&self, name: &str) -> Option<&str> {
+        self.assumed_helpers.get(name).map(String::as_str)
+    }
+}

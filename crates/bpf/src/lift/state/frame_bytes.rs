@@ -1,0 +1,51 @@
+//! Sets of bytes of stack frames.
+
+use std::collections::BTreeMap;
+
+use crate::lift::frame::{STACK_BYTES, UnitId};
+
+/// Bytes of a stack frame, one bit for each, the lowest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::lift) struct FrameBytes([u64; STACK_BYTES as usize / 64]);
+
+impl FrameBytes {
+    /// So many bytes from an offset to the frame pointer on, as far as they are in the frame.
+    pub fn at(offset: i64, bytes: u64) -> Self {
+        let start = offset.saturating_add(STACK_BYTES as i64);
+        let end = start.saturating_add_unsigned(bytes);
+        let mut these = FrameBytes::default();
+        for byte in start.max(0)..end.min(STACK_BYTES as i64) {
+            these.0[byte as usize / 64] |= 1 << (byte % 64);
+        }
+        these
+    }
+
+    fn combined(self, other: Self, with: impl Fn(u64, u64) -> u64) -> Self {
+        FrameBytes(std::array::from_fn(|n| with(self.0[n], other.0[n])))
+    }
+
+    pub fn and(self, other: Self) -> Self {
+        self.combined(other, |a, b| a & b)
+    }
+
+    pub fn or(self, other: Self) -> Self {
+        self.combined(other, |a, b| a | b)
+    }
+
+    pub fn without(self, other: Self) -> Self {
+        self.combined(other, |a, b| a & !b)
+    }
+
+    /// Offsets from the start of the frame of the 8-byte words that some of them are in.
+    pub fn words(self) -> impl Iterator<Item = u64> {
+        let any = move |&at: &u64| self.0[at as usize / 64] >> (at % 64) & 0xff != 0;
+        (0..STACK_BYTES).step_by(8).filter(any)
+    }
+}
+
+/// Bytes that functions may read before they write them, by unit and first slot.
+pub(in crate::lift) type Stale = BTreeMap<(UnitId, usize), FrameBytes>;
+
+pub fn all() -> FrameBytes {
+    FrameBytes([u64::MAX; STACK_BYTES as usize / 64])
+}

@@ -1,0 +1,103 @@
+//! What functions find on their stacks: programs with privileges may read bytes that they have not
+//! written (`allow_uninit_stack` of `kernel/bpf/verifier.c`), such as the padding of a key.
+//!
+//! The frame of a function lies where other calls had theirs, and the kernel's own. So whatever is
+//! read there before it is written is anything, at every call. Which bytes that are is found by
+//! lifting the program once, see [`super::maps::tracking`]; programs that read only what they have written
+//! need nothing.
+
+use slowpath_ir::{Emit, Operand, Reading};
+
+use crate::lift::frame::{FrameId, STACK_BYTES, UnitId};
+use crate::lift::ir::emit::word;
+use crate::lift::lifter::Lifter;
+use crate::lift::state::frame_bytes::{FrameBytes, all};
+use crate::lift::state::value::Known;
+
+use crate::insn::helper;
+
+impl Lifter<'_> {
+    /// Notes that bytes are read behind an address of which this is known.
+    pub(super) fn note_read(&mut self, address: Known, bytes: u64) {
+        match address {
+            Known::Frame { depth, offset: Some(offset) } => {
+                self.note_bytes(depth, FrameBytes::at(offset, bytes));
+            }
+            Known::Frame { depth, offset: None } => self.note_bytes(depth, all()),
+            Known::Nothing => {
+                (0..=self.frames.get(self.at.frame).depth)
+                    .for_each(|at| self.note_bytes(at, all()));
+            }
+            _ => {}
+        }
+    }
+
+    fn note_bytes(&mut self, depth: u8, bytes: FrameBytes) {
+        let unwritten = bytes.without(self.state.written(depth));
+        if unwritten == FrameBytes::default() {
+            return;
+        }
+        let Some(frame) = self.frame_at(depth) else { return };
+        self.note_stale(frame, unwritten);
+    }
+
+    /// The frame of this depth that the current one is in.
+    fn frame_at(&self, depth: u8) -> Option<FrameId> {
+        let mut id = self.at.frame;
+        while self.frames.get(id).depth != depth {
+            id = self.frames.get(id).ret?.frame;
+        }
+        Some(id)
+    }
+
+    /// Notes what a call of a helper may read of stack frames through its arguments.
+    pub(super) fn note_stack_arguments(&mut self, number: i32) {
+        for register in 1..6 {
+            let known = self.state.regs[usize::from(register)];
+            if let Known::Frame { .. } | Known::Nothing = known {
+                let bytes = self.read_through(number, register).unwrap_or(STACK_BYTES);
+                if bytes > 0 {
+                    self.note_read(known, bytes);
+                }
+            }
+        }
+    }
+
+    /// How many bytes a helper reads behind an argument, if that is known.
+    fn read_through(&self, number: i32, register: u8) -> Option<u64> {
+        let map = || match self.state.regs[1] {
+            Known::Map(map) => self.object.maps.get(map as usize),
+            _ => None,
+        };
+        match (number, register) {
+            (helper::MAP_LOOKUP_ELEM | helper::MAP_UPDATE_ELEM | helper::MAP_DELETE_ELEM, 2) => {
+                map().map(|map| map.key_size.into())
+            }
+            (helper::MAP_UPDATE_ELEM, 3) | (helper::MAP_PUSH_ELEM, 2) => {
+                map().map(|map| map.value_size.into())
+            }
+            // They write there.
+            (helper::MAP_POP_ELEM | helper::MAP_PEEK_ELEM, 2) | (helper::XDP_LOAD_BYTES, 3) => {
+                Some(0)
+            }
+            // The callback reads.
+            (helper::FOR_EACH_MAP_ELEM | helper::LOOP, _) => Some(0),
+            _ => None,
+        }
+    }
+
+    /// The frame of a function that begins is what others have left.
+    pub(super) fn find_stale(&mut self, unit: UnitId, function: usize, depth: u8) {
+        let Some(stale) = self.stale(unit, function) else { return };
+        self.machine.enter(depth);
+        let frame = self.machine.stack();
+        for at in stale.words() {
+            let below = STACK_BYTES - at;
+            let what = format!("bytes at r10-{below} of the function, which it does not write");
+            let emit = &mut self.machine.emit;
+            let any: Operand = emit.draw(&what, Reading::Bytes, 64, u64::MAX);
+            let address = emit.add(frame, word(at));
+            emit.store(address, any);
+        }
+    }
+}

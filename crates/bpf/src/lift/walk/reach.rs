@@ -1,0 +1,26 @@
+//! Instructions that nothing leads to, whatever conditions say: the kernel's verifier refuses
+//! programs with such (`check_cfg` of `kernel/bpf/verifier.c`).
+
+use crate::BpfProgram;
+use crate::insn::Insn;
+
+/// The first instruction that neither control flow nor a call or callback leads to.
+pub(in crate::lift) fn unreachable(program: &BpfProgram) -> Option<usize> {
+    let mut reached = vec![false; program.insns.len()];
+    let mut pending = vec![0];
+    while let Some(slot) = pending.pop() {
+        match reached.get_mut(slot) {
+            Some(seen) if !*seen => *seen = true,
+            // Seen already, or beyond the end.
+            _ => continue,
+        }
+        let insn = program.insns[slot];
+        pending.extend(insn.jump_target(slot));
+        pending.extend(insn.function_target(slot));
+        if !matches!(insn, Insn::Exit | Insn::Jump { .. }) {
+            pending.push(slot + insn.slots().max(1));
+        }
+    }
+    let second = |slot: &usize| program.insns[*slot] != Insn::SecondSlot;
+    (0..reached.len()).filter(second).find(|&slot| !reached[slot])
+}
