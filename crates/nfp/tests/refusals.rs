@@ -1,14 +1,10 @@
 //! What the card cannot run is refused with the instruction and the reason.
 
 use slowpath_bpf::insn::{
-    AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, SwapKind, Width,
+    AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, SwapKind, Width, helper,
 };
 use slowpath_bpf::{BpfProgram, MapDef, MapKind, Object};
 use slowpath_nfp::{CompileError, CompileOptions, Compiled, MapAbi, compile};
-
-const HELPER_LOOKUP: i32 = 1;
-const HELPER_UPDATE: i32 = 2;
-const HELPER_TIME: i32 = 5;
 
 fn r(number: u8) -> Register {
     Register::new(number).expect("a register")
@@ -82,7 +78,7 @@ fn element() -> Vec<Insn> {
         imm(AluOp::Add, 2, -4),
         Insn::LoadImm64 { dst: r(1), value: Imm64::Map(0) },
         Insn::SecondSlot,
-        Insn::Call(Call::Helper(HELPER_LOOKUP)),
+        Insn::Call(Call::Helper(helper::MAP_LOOKUP_ELEM)),
     ]
 }
 
@@ -161,7 +157,7 @@ fn instructions_are_refused_with_a_reason() {
             ],
             "a stack access at a variable place",
         ),
-        (vec![Insn::Call(Call::Helper(HELPER_TIME))], "bpf_ktime_get_ns"),
+        (vec![Insn::Call(Call::Helper(helper::KTIME_GET_NS))], "bpf_ktime_get_ns"),
         (behind_element(&[half, store(Size::W, 0, 0, 4)]), "a write to an element of a map"),
         (
             behind_element(&[
@@ -249,7 +245,7 @@ fn updates_are_calls_of_the_stock_firmware() {
             imm(AluOp::Add, 3, -16),
             imm(AluOp::Mov, 4, 0),
             store(Size::DW, 10, -16, 4),
-            Insn::Call(Call::Helper(HELPER_UPDATE)),
+            Insn::Call(Call::Helper(helper::MAP_UPDATE_ELEM)),
         ],
     );
     let object = object();
@@ -369,7 +365,7 @@ fn the_program_as_a_whole_is_refused_beside_its_instructions() {
     let mut second = element();
     second[4] = Insn::LoadImm64 { dst: r(1), value: Imm64::Map(1) };
     body.extend(second);
-    body.push(Insn::Call(Call::Helper(HELPER_TIME)));
+    body.push(Insn::Call(Call::Helper(helper::KTIME_GET_NS)));
     let found = all_refusals(&object, &body, MapAbi::ArrayPointer);
     let texts: Vec<&str> = found.iter().map(|(_, what, _)| what.as_str()).collect();
     let name = &object.maps[0].name;
@@ -386,7 +382,6 @@ fn the_program_as_a_whole_is_refused_beside_its_instructions() {
 /// What is done with the result of a call that the card has not is no reason of its own.
 #[test]
 fn what_follows_from_a_refused_call_is_left_out() {
-    const HELPER_RINGBUF_RESERVE: i32 = 131;
     let mut object = object();
     object.maps[0].kind = MapKind::RINGBUF;
     let body = vec![
@@ -394,7 +389,7 @@ fn what_follows_from_a_refused_call_is_left_out() {
         Insn::SecondSlot,
         imm(AluOp::Mov, 2, 8),
         imm(AluOp::Mov, 3, 0),
-        Insn::Call(Call::Helper(HELPER_RINGBUF_RESERVE)),
+        Insn::Call(Call::Helper(helper::RINGBUF_RESERVE)),
         Insn::Branch {
             width: Width::W64,
             cond: Condition::Eq,
@@ -406,7 +401,7 @@ fn what_follows_from_a_refused_call_is_left_out() {
         store(Size::DW, 0, 0, 3),
         alu(AluOp::Mov, 1, Source::Reg(r(0))),
         imm(AluOp::Mov, 2, 0),
-        Insn::Call(Call::Helper(HELPER_RINGBUF_RESERVE + 1)),
+        Insn::Call(Call::Helper(helper::RINGBUF_SUBMIT)),
     ];
     let found = all_refusals(&object, &body, MapAbi::ArrayPointer);
     let texts: Vec<&str> = found.iter().map(|(_, what, _)| what.as_str()).collect();

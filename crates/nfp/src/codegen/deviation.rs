@@ -8,11 +8,11 @@ mod liveness;
 
 use std::collections::BTreeSet;
 
+use slowpath_bpf::insn::helper::XDP_ADJUST_TAIL;
 use slowpath_bpf::insn::{AluOp, Call, Insn, Source, Width};
 
 use super::annotated::{AnnotatedInsn, AnnotatedProgram};
 use super::emit::is_narrow;
-use super::helpers::ADJUST_TAIL;
 use crate::firmware::MAX_RESULT;
 
 const LEAST: Source = Source::Imm(i32::MIN);
@@ -79,6 +79,6 @@ fn deviation(
 
 /// Whether the program may make packets shorter than they were received at their end.
 fn cuts_tail(program: &AnnotatedProgram<'_>) -> bool {
-    let call = Insn::Call(Call::Helper(ADJUST_TAIL));
+    let call = Insn::Call(Call::Helper(XDP_ADJUST_TAIL));
     (0..program.insns.len()).any(|slot| program.is_live(slot) && program.insns[slot].insn == call)
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::helper::XDP_ADJUST_HEAD;
 use slowpath_bpf::insn::{Call, Insn};
 
 use super::bounds::OperandBounds;
-use crate::codegen::helpers::ADJUST_HEAD;
 use crate::firmware::{ETHERNET_HEADER, HEAD_DOWN, HEAD_UP, MIN_FRAME};
 
 /// What can be cut off every packet, in bytes.
@@ -19,7 +19,7 @@ pub(in crate::codegen) fn unchecked(
     live: &BTreeSet<usize>,
     bounds: &BTreeMap<usize, OperandBounds>,
 ) -> Option<usize> {
-    let call = Insn::Call(Call::Helper(ADJUST_HEAD));
+    let call = Insn::Call(Call::Helper(XDP_ADJUST_HEAD));
     let mut calls = live.iter().copied().filter(|&slot| program.insns.get(slot) == Some(&call));
     let (slot, None) = (calls.next()?, calls.next()) else { return None };
     // The helper takes a 32-bit number.

@@ -5,13 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::helper::XDP_ADJUST_HEAD;
 use slowpath_bpf::insn::{Call, Insn, Register, Source};
 use slowpath_bpf::lift::{Lifted, RegisterValue, Registers};
 use slowpath_ir::{BlockId, Reg};
 use slowpath_ranges::{Domain, Memory, Options, Ranges, analyze_until};
 use slowpath_stop::{Reason, Stop};
-
-use crate::codegen::helpers::ADJUST_HEAD;
 
 /// What the two operands of an instruction can be, over all ways to it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -150,7 +149,7 @@ fn operands(insn: &Insn) -> Option<(Register, Source)> {
         Insn::Alu { dst, src, .. } => Some((dst, src)),
         Insn::Atomic { base, src, .. } => Some((base, Source::Reg(src))),
         Insn::Exit => Some((Register::R0, Source::Reg(Register::R0))),
-        Insn::Call(Call::Helper(ADJUST_HEAD)) => {
+        Insn::Call(Call::Helper(XDP_ADJUST_HEAD)) => {
             let distance = Register::new(2)?;
             Some((distance, Source::Reg(distance)))
         }

@@ -2,6 +2,9 @@
 //! paper's firmware, or a call of the stock firmware (`adjust_head`, `adjust_tail`,
 //! `map_call_stack_common`, `nfp_get_prandom_u32`, `nfp_perf_event_output` of the driver).
 
+use slowpath_bpf::insn::helper::{
+    GET_PRANDOM_U32, MAP_UPDATE_ELEM, PERF_EVENT_OUTPUT, XDP_ADJUST_HEAD, XDP_ADJUST_TAIL,
+};
 use slowpath_bpf::lift::{Offset, RegisterValue};
 
 use super::assembler::{
@@ -10,7 +13,6 @@ use super::assembler::{
 };
 use crate::codegen::access::constant_offset;
 use crate::codegen::annotated::AnnotatedProgram;
-use crate::codegen::helpers::{ADJUST_HEAD, ADJUST_TAIL, MAP_UPDATE, PERF_OUTPUT, RANDOM};
 use crate::firmware::{ETHERNET_HEADER, HEAD_FIRST, HEAD_LAST, MapAbi};
 use crate::{AluOp, BranchCondition, FIRST_EXIT, Insn, ShiftAmount, ShiftKind};
 
@@ -29,11 +31,11 @@ pub(super) fn call(
     depth: u32,
 ) {
     match (number, abi) {
-        (ADJUST_HEAD, _) if program.unchecked_head == Some(slot) => move_head(asm),
-        (ADJUST_HEAD, _) => adjust_head(asm),
-        (ADJUST_TAIL, _) => adjust_tail(asm),
-        (RANDOM, _) => random(asm),
-        (PERF_OUTPUT, _) => {
+        (XDP_ADJUST_HEAD, _) if program.unchecked_head == Some(slot) => move_head(asm),
+        (XDP_ADJUST_HEAD, _) => adjust_head(asm),
+        (XDP_ADJUST_TAIL, _) => adjust_tail(asm),
+        (GET_PRANDOM_U32, _) => random(asm),
+        (PERF_EVENT_OUTPUT, _) => {
             let data = program.registers.before(slot, 4);
             call_perf_output(asm, data);
         }
@@ -164,7 +166,7 @@ fn call_map(
     if elsewhere {
         asm.local_base(0, b(KEY));
     }
-    if number == MAP_UPDATE {
+    if number == MAP_UPDATE_ELEM {
         asm.local_base(2, b(VALUE));
     }
     branch_to_firmware(asm, number);
@@ -185,7 +187,7 @@ fn call_perf_output(asm: &mut Assembler, data: RegisterValue) {
         _ => 1,
     };
     let kind = asm.operand(kind, IMM_A);
-    branch_to_firmware(asm, PERF_OUTPUT);
+    branch_to_firmware(asm, PERF_EVENT_OUTPUT);
     asm.mov(a(1), kind);
     let behind = asm.here() + 1;
     asm.address_of(b(0), Goal::Number(behind));

@@ -1,14 +1,15 @@
 //! Helpers that the card has, and the arguments that it takes (`nfp_bpf_check_helper_call`,
 //! `nfp_bpf_stack_arg_ok` of the driver).
 
+use slowpath_bpf::insn::helper::{
+    GET_PRANDOM_U32, MAP_DELETE_ELEM, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, PERF_EVENT_OUTPUT,
+    XDP_ADJUST_HEAD, XDP_ADJUST_TAIL,
+};
 use slowpath_bpf::insn::helper_name;
 use slowpath_bpf::lift::RegisterValue;
 
 use crate::codegen::access::constant_offset;
 use crate::codegen::annotated::AnnotatedProgram;
-use crate::codegen::helpers::{
-    ADJUST_HEAD, ADJUST_TAIL, MAP_DELETE, MAP_LOOKUP, MAP_UPDATE, PERF_OUTPUT, RANDOM,
-};
 use crate::codegen::refusal::Cause;
 use crate::firmware::MapAbi;
 
@@ -22,9 +23,9 @@ pub(super) fn check(
     let name = helper_name(number).unwrap_or("an unknown helper");
     let argument = |number| program.registers.before(slot, number);
     match (number, abi) {
-        (MAP_LOOKUP, _) | (MAP_UPDATE | MAP_DELETE, MapAbi::Call) => {
+        (MAP_LOOKUP_ELEM, _) | (MAP_UPDATE_ELEM | MAP_DELETE_ELEM, MapAbi::Call) => {
             stack_argument(name, argument(2))?;
-            if number == MAP_UPDATE {
+            if number == MAP_UPDATE_ELEM {
                 stack_argument(name, argument(3))?;
             }
             match argument(1) {
@@ -35,12 +36,12 @@ pub(super) fn check(
                 )),
             }
         }
-        (MAP_UPDATE | MAP_DELETE, MapAbi::ArrayPointer) => Err(Cause::new(
+        (MAP_UPDATE_ELEM | MAP_DELETE_ELEM, MapAbi::ArrayPointer) => Err(Cause::new(
             format!("{name}: the firmware has one array, whose elements programs cannot set"),
             "--map-abi call compiles it for the stock firmware, whose map costs are not published",
         )),
-        (RANDOM | ADJUST_TAIL | ADJUST_HEAD, _) => Ok(()),
-        (PERF_OUTPUT, MapAbi::Call) => perf_output(argument(3), argument(4)),
+        (GET_PRANDOM_U32 | XDP_ADJUST_TAIL | XDP_ADJUST_HEAD, _) => Ok(()),
+        (PERF_EVENT_OUTPUT, MapAbi::Call) => perf_output(argument(3), argument(4)),
         _ => Err(Cause::new(
             format!("{name}, which the card does not have"),
             "--target ebpf counts instructions instead",
