@@ -42,6 +42,14 @@ pub(crate) const ETHERNET_HEADER: u32 = 14;
 /// Bytes of the shortest Ethernet frame, without check sequence.
 pub const MIN_FRAME: u16 = 60;
 
+/// Width in bits of the packet's length, which is the lowest part of the first word that the firmware
+/// hands over.
+pub const PACKET_LENGTH_BITS: u8 = 14;
+/// The largest length that so many bits hold, in bytes.
+pub const MAX_PACKET: u16 = (1 << PACKET_LENGTH_BITS) - 1;
+/// Offset in bytes of the packet's address in what the firmware hands over.
+pub const PACKET_ADDRESS: u64 = 8;
+
 /// Where a packet may start in its buffer, in bytes (`ebpf_init_cap_adjust_head`).
 pub const HEAD_FIRST: u32 = 44;
 /// The last place in its buffer where a packet may start, in bytes.
@@ -61,8 +69,11 @@ pub const ROOM: Room =
     Room { before: HEAD_DOWN as u64, cut: Some((HEAD_LAST - HEAD_START) as u64), tail: None };
 
 /// Offsets in bytes of the fields of `struct xdp_md` that the card has.
-pub(crate) mod xdp_md {
-    pub(crate) const DATA: i64 = 0;
-    pub(crate) const DATA_END: i64 = 4;
-    pub(crate) const RX_QUEUE_INDEX: i64 = 16;
+pub mod xdp_md {
+    /// Of the packet's first byte.
+    pub const DATA: u64 = 0;
+    /// Of the packet's end.
+    pub const DATA_END: u64 = 4;
+    /// Of the queue of the host that gets the packet.
+    pub const RX_QUEUE_INDEX: u64 = 16;
 }

@@ -37,6 +37,7 @@ use slowpath_ir::{
 };
 
 use crate::Listing;
+use crate::firmware::MAX_PACKET;
 use block::Lifter;
 use machine::Machine;
 
@@ -46,7 +47,7 @@ use machine::Machine;
 /// [`LiftError`] for control flow that the device does not have, for instructions whose meaning is
 /// not known, and for options that no packet fits.
 pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Program, LiftError> {
-    if options.min_packet > options.max_packet || options.max_packet > start::MAX_PACKET_LENGTH {
+    if options.min_packet > options.max_packet || options.max_packet > MAX_PACKET {
         let LiftOptions { min_packet: min, max_packet: max, .. } = *options;
         return Err(LiftError::PacketLengths { min, max });
     }

@@ -1,7 +1,7 @@
 //! One program from file to guarantee.
 
-use crate::analysis::{Control, Event, Report};
 use crate::error::Error;
+use crate::events::{Control, Event, Report};
 use crate::frontend::{self, Lifted};
 use crate::loops;
 use crate::options::Request;
@@ -10,6 +10,7 @@ use crate::result::{Bound, Detail, ProgramResult, Stats, Unknown};
 use crate::so_far::SoFar;
 use crate::stages;
 use crate::witness::Witness;
+use slowpath_nfp::firmware::MAX_PACKET;
 use slowpath_search::{Event as Found, Search, SearchError, unroll};
 use slowpath_smt::{BitSolver, Solver};
 use slowpath_stop::Reason;
@@ -142,10 +143,10 @@ struct Setting<'a> {
     measure: Measure<'a>,
 }
 
-pub(crate) struct Job<'a> {
+struct Job<'a> {
     request: &'a Request,
-    pub control: &'a Control,
-    pub started: Instant,
+    control: &'a Control,
+    started: Instant,
 }
 
 impl Job<'_> {
@@ -245,7 +246,7 @@ impl Job<'_> {
                     self.progress(measure.value(&bound), search);
                     result.naive.get_or_insert_with(|| bound.clone());
                     if result.guarantee.is_none() {
-                        so_far.send(self, result, &bound);
+                        so_far.send((self.control, self.started), result, &bound);
                     }
                 }
                 Found::Path(mut found) => {
@@ -287,7 +288,7 @@ impl Job<'_> {
                     }
                     self.control.stop.enter(stages::SEARCHING);
                     if wanted > 1 && result.paths.len() == 1 {
-                        so_far.send_found(self, result);
+                        so_far.send_found((self.control, self.started), result);
                     }
                     self.control.send(Event::Path { index: result.paths.len() as u64 });
                 }
@@ -346,9 +347,9 @@ impl Job<'_> {
     /// Least and greatest packet length in bytes.
     fn packets(&self, target: &Target) -> Result<(u32, u32), Error> {
         let mtu = u32::from(self.request.options.mtu);
-        if mtu < target.min_packet || mtu > 16_383 {
+        if mtu < target.min_packet || mtu > MAX_PACKET.into() {
             return Err(Error::Option(format!(
-                "--mtu {mtu}: packets on {} have {} to 16383 bytes",
+                "--mtu {mtu}: packets on {} have {} to {MAX_PACKET} bytes",
                 target.name, target.min_packet
             )));
         }

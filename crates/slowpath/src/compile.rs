@@ -1,61 +1,16 @@
-//! Programs of BPF objects as the SmartNIC runs them, for the analysis and for people.
+//! Programs of BPF objects as the SmartNIC runs them, as data.
 //!
 //! The format of [`compile`] is documented in `docs/json.md`.
 
 use crate::Error;
-use crate::frontend::link_object;
+use crate::frontend::Compilation;
 use crate::options::Request;
-use crate::refusal::Refusal;
-use crate::show::ShownLine;
+use crate::source_line::ShownLine;
 use crate::stages;
 use serde::Serialize;
 use slowpath_bpf::insn::Insn;
-use slowpath_bpf::{BpfProgram, Object};
-use slowpath_nfp::{CompileError, CompileOptions, Compiled, MapAbi};
+use slowpath_nfp::MapAbi;
 use slowpath_stop::Stop;
-
-/// A compiled program with what it was compiled from.
-pub(crate) struct Compilation {
-    pub linked: BpfProgram,
-    pub compiled: Compiled,
-    pub abi: MapAbi,
-}
-
-impl Compilation {
-    /// Compiles the program of `object` that a request is about.
-    pub fn of(request: &Request, object: &Object, stop: &Stop) -> Result<Self, Error> {
-        let abi = map_abi(&request.options.map_abi)?;
-        let linked = link_object(request, object)?;
-        stop.enter(stages::COMPILING);
-        let options = CompileOptions { map_abi: abi, stop: stop.clone() };
-        let compiled = slowpath_nfp::compile(object, &linked, &options);
-        let compiled = compiled.map_err(|error| refused(error, stop))?;
-        Ok(Compilation { linked, compiled, abi })
-    }
-}
-
-/// What may help a program that the card cannot run; not one that nothing here understands.
-fn refused(error: CompileError, stop: &Stop) -> Error {
-    if let CompileError::Stopped(reason) = error {
-        return Error::stopped(reason, stop);
-    }
-    let mut text = error.to_string();
-    let CompileError::Refused(refusals) = error else { return Error::Input(text) };
-    if !text.contains("--target ebpf") {
-        text += " (the card cannot run this program; --target ebpf counts its instructions)";
-    }
-    Error::Refused { text, refusals: Refusal::all(&refusals) }
-}
-
-fn map_abi(name: &Option<String>) -> Result<MapAbi, Error> {
-    match name.as_deref() {
-        None | Some("array-pointer") => Ok(MapAbi::ArrayPointer),
-        Some("call") => Ok(MapAbi::Call),
-        Some(other) => {
-            Err(Error::Option(format!("unknown map ABI {other}: it is array-pointer or call")))
-        }
-    }
-}
 
 /// A program for the card, and where each instruction comes from.
 #[derive(Serialize)]

@@ -10,6 +10,7 @@ mod bound;
 mod compile;
 mod contents;
 mod error;
+mod events;
 mod frontend;
 mod loops;
 mod options;
@@ -20,13 +21,15 @@ mod result;
 mod schema;
 mod show;
 mod so_far;
+mod source_line;
 mod stages;
 mod verify;
 mod witness;
 
-pub use analysis::{Analysis, Event, Report, Step};
+pub use analysis::{Analysis, Step};
 pub use compile::compile;
 pub use error::Error;
+pub use events::{Event, Report};
 pub use frontend::{Kernel, ProgramInfo, programs, read_object};
 pub use options::{Options, Request};
 pub use refusal::Refusal;
@@ -34,7 +37,7 @@ pub use show::{ShowRequest, show};
 pub use slowpath_bpf::Object;
 pub use slowpath_stop::{Limits, Reason, Stop};
 use slowpath_target::{InstructionSet, Target};
-pub use verify::{Counterexample, ElementByte, Left, Verification, verify, verify_listing};
+pub use verify::{Counterexample, ElementByte, FinalState, Verification, verify, verify_listing};
 
 /// The version of this library.
 pub fn version() -> &'static str {

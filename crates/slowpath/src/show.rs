@@ -8,10 +8,10 @@
 mod calls;
 mod loops;
 
-use crate::compile::Compilation;
-use crate::frontend::{Kernel, Lifted, lift_object};
+use crate::frontend::{Compilation, Kernel, Lifted, lift_object};
 use crate::options::Request;
 use crate::refusal::Refusal;
+use crate::source_line::ShownLine;
 use crate::{Error, Options};
 use calls::{ShownCall, ShownMapUse};
 use loops::ShownLoop;
@@ -121,27 +121,6 @@ struct ShownInsn {
     text: String,
     /// Its source line; null where that is not known.
     source: Option<ShownLine>,
-}
-
-/// A source line.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Line"))]
-pub(crate) struct ShownLine {
-    /// The file, as the debug information names it.
-    file: String,
-    /// Number of the line.
-    line: u32,
-    /// Text of the line; empty when the object does not have it.
-    text: String,
-}
-
-impl ShownLine {
-    /// The line of the instruction at a slot, as far as known.
-    pub fn of(program: &BpfProgram, slot: usize) -> Option<Self> {
-        let line = program.lines.get(slot)?.as_ref()?;
-        let (file, text) = (line.file.to_string(), line.text.to_string());
-        Some(ShownLine { file, line: line.line, text })
-    }
 }
 
 /// A map of an object.

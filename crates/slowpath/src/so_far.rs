@@ -1,7 +1,6 @@
 //! What the result would be if the analysis ended now, for whoever may have to end it by force.
 
-use crate::analysis::Event;
-use crate::bound::Job;
+use crate::events::{Control, Event};
 use crate::result::{Bound, ProgramResult};
 use std::time::{Duration, Instant};
 
@@ -16,19 +15,27 @@ pub(crate) struct SoFar {
 
 impl SoFar {
     /// Reports a bound on the program.
-    pub fn send(&mut self, job: &Job<'_>, result: &ProgramResult, bound: &Bound) {
+    pub fn send(
+        &mut self,
+        (control, started): (&Control, Instant),
+        result: &ProgramResult,
+        bound: &Bound,
+    ) {
         if self.last.is_some_and(|last| last.elapsed() < PERIOD) {
             return;
         }
         self.last = Some(Instant::now());
-        report(job, ProgramResult { guarantee: Some(bound.clone()), ..header(result) });
+        report(
+            (control, started),
+            ProgramResult { guarantee: Some(bound.clone()), ..header(result) },
+        );
     }
 
     /// Reports the first path, where more are wanted.
-    pub fn send_found(&mut self, job: &Job<'_>, result: &ProgramResult) {
+    pub fn send_found(&mut self, (control, started): (&Control, Instant), result: &ProgramResult) {
         let guarantee = result.guarantee.clone();
         let paths = result.paths.first().cloned().into_iter().collect();
-        report(job, ProgramResult { guarantee, paths, ..header(result) });
+        report((control, started), ProgramResult { guarantee, paths, ..header(result) });
     }
 }
 
@@ -37,9 +44,9 @@ fn header(result: &ProgramResult) -> ProgramResult {
     ProgramResult { guarantee: None, paths: Vec::new(), profile: None, ..result.clone() }
 }
 
-fn report(job: &Job<'_>, mut result: ProgramResult) {
-    result.stats.seconds = job.started.elapsed().as_secs_f64();
+fn report((control, started): (&Control, Instant), mut result: ProgramResult) {
+    result.stats.seconds = started.elapsed().as_secs_f64();
     if let Ok(text) = serde_json::to_string(&result) {
-        job.control.send(Event::SoFar(text));
+        control.send(Event::SoFar(text));
     }
 }

@@ -8,40 +8,39 @@
 //! Not looked at: what follows the program's end on the card, where a common stretch of code turns
 //! the result into what the firmware does with the packet.
 //!
-//! Both programs are executed over the same terms (`twins`): what they compute alike is the same
-//! term, and most paths need no solver but for the question which of them there are (`walk`).
+//! Both programs are executed over the same terms (`product`): what they compute alike is the same
+//! term, and most paths need no solver but for the question which of them there are (`paths`).
 //! No costs here, and no search order.
 //!
 //! After Pnueli, Siegel and Singerman, "Translation validation" (TACAS 1998).
 
-mod ask;
 mod compare;
-mod limits;
-mod products;
+mod multiplications;
+mod paths;
+mod preconditions;
+mod product;
+mod queries;
 mod replay;
-mod twins;
-mod walk;
 
 use crate::Error;
-use crate::compile::Compilation;
+use crate::frontend::Compilation;
 use crate::options::Request;
 use crate::stages;
-use ask::{Answer, Ask};
-use limits::Limits;
+use paths::{NextPath, PathEnumerator};
+use preconditions::Preconditions;
+use product::Product;
+use queries::{Answer, Queries};
 use serde::Serialize;
+use slowpath_nfp::firmware::MIN_FRAME;
 use slowpath_nfp::{Listing, MapAbi};
 use slowpath_stop::Stop;
 use std::collections::BTreeSet;
 use std::time::Instant;
-use twins::Twins;
-use walk::{Step, Walk};
 
-pub use replay::{Counterexample, ElementByte, Left};
+pub use replay::{Counterexample, ElementByte, FinalState};
 
 /// Most sentences about what could not be decided.
 const MAX_REASONS: usize = 20;
-/// Shortest packet in bytes, without frame check sequence.
-const SHORTEST: u16 = 60;
 
 /// What is known about the equivalence of a BPF program and the one for the card.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -82,10 +81,10 @@ pub fn verify(request: &Request, stop: &Stop) -> Result<Verification, Error> {
     match Compilation::of(request, &object, stop) {
         Ok(compilation) => {
             let listing = &compilation.compiled.listing;
-            Job::new(request, stop).run(&object, &compilation, listing)
+            Validation::new(request, stop).run(&object, &compilation, listing)
         }
         Err(Error::Stopped { .. }) => {
-            let undecided = Ask::new(stop).over().map(str::to_owned).into_iter().collect();
+            let undecided = Queries::new(stop).over().map(str::to_owned).into_iter().collect();
             Ok(Verification { undecided, ..Verification::default() })
         }
         Err(error) => Err(error),
@@ -105,21 +104,21 @@ pub fn verify_listing(
     let compilation = Compilation::of(request, &object, stop)?;
     let listing =
         slowpath_nfp::parse_bytes(listing).map_err(|error| Error::Input(error.to_string()))?;
-    Job::new(request, stop).run(&object, &compilation, &listing)
+    Validation::new(request, stop).run(&object, &compilation, &listing)
 }
 
-struct Job<'a> {
+struct Validation<'a> {
     request: &'a Request,
     stop: &'a Stop,
     started: Instant,
     found: Verification,
 }
 
-impl<'a> Job<'a> {
+impl<'a> Validation<'a> {
     fn new(request: &'a Request, stop: &'a Stop) -> Self {
         let started = Instant::now();
         stop.enter(stages::VERIFYING);
-        Job { request, stop, started, found: Verification::default() }
+        Validation { request, stop, started, found: Verification::default() }
     }
 
     fn run(
@@ -130,24 +129,25 @@ impl<'a> Job<'a> {
     ) -> Result<Verification, Error> {
         self.found.deviations.clone_from(&compilation.compiled.deviations);
         if compilation.abi == MapAbi::Call
-            && compilation.linked.insns.iter().any(limits::uses_firmware)
+            && compilation.linked.insns.iter().any(preconditions::uses_firmware)
         {
             self.gap("the program calls the firmware, whose code is not known here".into());
             return Ok(self.found);
         }
         let mtu = self.request.options.mtu;
-        let packets = (SHORTEST, if mtu == 0 { 1500 } else { mtu });
-        let mut twins = Twins::new(object, &compilation.linked, listing, packets, self.stop)?;
-        let mut ask = Ask::new(self.stop);
-        let mut limits = Limits::of(&compilation.linked, &twins);
-        let complete = self.paths(&mut twins, &mut limits, &mut ask)?;
+        let packets = (MIN_FRAME, if mtu == 0 { 1500 } else { mtu });
+        let mut product = Product::new(object, &compilation.linked, listing, packets, self.stop)?;
+        let mut queries = Queries::new(self.stop);
+        let mut preconditions =
+            Preconditions::of(&compilation.linked, product.layout.packet, product.values());
+        let complete = self.paths(&mut product, &mut preconditions, &mut queries)?;
         let undecided = !self.found.undecided.is_empty();
         self.found.proved = complete && !undecided && self.found.counterexample.is_none();
-        for side in [&twins.bpf, &twins.card] {
-            limits.excluded.extend(side.machine.program().assumptions.iter().cloned());
+        for side in [&product.bpf, &product.card] {
+            preconditions.excluded.extend(side.machine.program().assumptions.iter().cloned());
         }
-        self.found.assumptions = limits.excluded.into_iter().collect();
-        self.found.checks = ask.checks();
+        self.found.assumptions = preconditions.excluded.into_iter().collect();
+        self.found.checks = queries.checks();
         self.found.seconds = self.started.elapsed().as_secs_f64();
         Ok(self.found)
     }
@@ -155,26 +155,26 @@ impl<'a> Job<'a> {
     /// Goes through the paths of the BPF program; returns whether these were all.
     fn paths(
         &mut self,
-        twins: &mut Twins,
-        limits: &mut Limits,
-        ask: &mut Ask<'_>,
+        product: &mut Product,
+        preconditions: &mut Preconditions,
+        queries: &mut Queries<'_>,
     ) -> Result<bool, Error> {
-        let mut walk = Walk::new(&twins.bpf, twins.inputs());
+        let mut paths = PathEnumerator::new(&product.bpf, product.inputs());
         let (mut total, mut complete) = (0, true);
         loop {
-            match walk.next(&mut twins.bpf, Some(&mut *limits), ask)? {
-                Step::Done => break,
-                Step::Gap(why) => {
+            match paths.next(&mut product.bpf, Some(&mut *preconditions), queries)? {
+                NextPath::Done => break,
+                NextPath::Gap(why) => {
                     complete = false;
                     self.gap(why);
                 }
-                Step::Stopped(why) => {
+                NextPath::Stopped(why) => {
                     self.gap(why.to_owned());
                     return Ok(false);
                 }
-                Step::Path(path) => {
+                NextPath::Path(path) => {
                     total += 1;
-                    match self.path(twins, &path, ask)? {
+                    match self.path(product, &path, queries)? {
                         Verdict::Proved => self.found.paths_proved += 1,
                         Verdict::Undecided => {}
                         Verdict::Differs => return Ok(false),
@@ -192,38 +192,38 @@ impl<'a> Job<'a> {
     /// One path of the BPF program against all of the card's that its packets take.
     fn path(
         &mut self,
-        twins: &mut Twins,
-        path: &walk::Path,
-        ask: &mut Ask<'_>,
+        product: &mut Product,
+        path: &paths::Path,
+        queries: &mut Queries<'_>,
     ) -> Result<Verdict, Error> {
-        let expected = match compare::bpf_outcome(twins, path) {
+        let expected = match compare::bpf_outcome(product, path) {
             Ok(outcome) => outcome,
             Err(why) => {
                 self.gap(why);
                 return Ok(Verdict::Undecided);
             }
         };
-        let mut walk = twins.follow(path);
+        let mut paths = PathEnumerator::following(product, path);
         let mut verdict = Verdict::Proved;
         loop {
-            twins.swap_terms();
-            let step = walk.next(&mut twins.card, None, ask);
-            twins.swap_terms();
+            product.swap_terms();
+            let step = paths.next(&mut product.card, None, queries);
+            product.swap_terms();
             let other = match step? {
-                Step::Done => return Ok(verdict),
-                Step::Gap(why) => {
+                NextPath::Done => return Ok(verdict),
+                NextPath::Gap(why) => {
                     self.gap(format!("on the card: {why}"));
                     verdict = Verdict::Undecided;
                     continue;
                 }
-                Step::Stopped(why) => {
+                NextPath::Stopped(why) => {
                     self.gap(why.to_owned());
                     return Ok(Verdict::Stopped);
                 }
-                Step::Path(other) => other,
+                NextPath::Path(other) => other,
             };
             self.found.pairs += 1;
-            match self.pair(twins, path, &other, &expected, ask)? {
+            match self.pair(product, path, &other, &expected, queries)? {
                 Verdict::Proved => {}
                 Verdict::Undecided => verdict = Verdict::Undecided,
                 end => return Ok(end),
@@ -233,13 +233,13 @@ impl<'a> Job<'a> {
 
     fn pair(
         &mut self,
-        twins: &mut Twins,
-        path: &walk::Path,
-        other: &walk::Path,
+        product: &mut Product,
+        path: &paths::Path,
+        other: &paths::Path,
         expected: &compare::Outcome,
-        ask: &mut Ask<'_>,
+        queries: &mut Queries<'_>,
     ) -> Result<Verdict, Error> {
-        let differences = match compare::differences(twins, expected, path, other) {
+        let differences = match compare::differences(product, expected, path, other) {
             Ok(differences) => differences,
             Err(why) => {
                 self.gap(why);
@@ -250,13 +250,13 @@ impl<'a> Job<'a> {
         for (what, differs) in differences {
             let mut conditions = other.conditions.clone();
             conditions.push(differs);
-            match ask.ask(&mut twins.bpf.machine.pool, &conditions)? {
-                Answer::No => {}
+            match queries.check(&mut product.bpf.machine.pool, &conditions)? {
+                Answer::Unsat => {}
                 Answer::Unknown(why) => {
                     self.gap(format!("the solver cannot tell whether {what} differs: {why}"));
                     verdict = Verdict::Undecided;
                 }
-                Answer::Yes(model) => match replay::confirm(twins, path, other, &model) {
+                Answer::Sat(model) => match replay::confirm(product, path, other, &model) {
                     Ok(counterexample) => {
                         self.found.counterexample = Some(counterexample);
                         return Ok(Verdict::Differs);

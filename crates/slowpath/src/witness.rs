@@ -16,10 +16,7 @@ use slowpath_search::{FoundPath, Unrolled};
 use slowpath_smt::{Model, Node, TermId, TermPool};
 use slowpath_target::CostModel;
 use std::collections::{BTreeMap, HashMap};
-use support::Support;
-
-/// The byte that stands for "any" in a replay.
-const FILL: u8 = 0xa5;
+use support::{FILL, Support};
 
 /// A packet and environment, and which parts of it the path depends on.
 pub(crate) struct Witness {

@@ -169,7 +169,7 @@ impl Emission<'_> {
         }
         match value {
             RegisterValue::Context { offset: from } => {
-                context::load(asm, dst, from + i64::from(offset) == DATA_END);
+                context::load(asm, dst, from + i64::from(offset) == DATA_END as i64);
                 Ok(())
             }
             RegisterValue::MapValue { .. } => {
@@ -195,7 +195,7 @@ impl Emission<'_> {
         use slowpath_bpf::insn::Source;
         match (self.program.value(slot, base), src) {
             (RegisterValue::Context { offset: from }, Source::Reg(src))
-                if from + i64::from(offset) == RX_QUEUE_INDEX =>
+                if from + i64::from(offset) == RX_QUEUE_INDEX as i64 =>
             {
                 context::select_queue(&mut self.asm, src);
                 Ok(())

@@ -1,4 +1,4 @@
-//! The kernel's helpers that the card has, and how many argument registers each reads.
+//! How many argument registers the kernel's helpers read that the card has.
 
 use slowpath_bpf::insn::helper::{
     GET_PRANDOM_U32, MAP_DELETE_ELEM, MAP_LOOKUP_ELEM, MAP_UPDATE_ELEM, XDP_ADJUST_HEAD,

@@ -155,13 +155,15 @@ fn load(
     uses: &mut Uses,
 ) -> Result<(), Cause> {
     match program.value(slot, base) {
-        RegisterValue::Context { offset: from } => match from.saturating_add(offset.into()) {
-            DATA | DATA_END if size == Size::W => Ok(()),
-            _ => Err(Cause::new(
-                "a field of struct xdp_md that the card does not have",
-                "it has data and data_end",
-            )),
-        },
+        RegisterValue::Context { offset: from } => {
+            match u64::try_from(from.saturating_add(offset.into())) {
+                Ok(DATA | DATA_END) if size == Size::W => Ok(()),
+                _ => Err(Cause::new(
+                    "a field of struct xdp_md that the card does not have",
+                    "it has data and data_end",
+                )),
+            }
+        }
         RegisterValue::MapValue { map, .. } => {
             let offsets = program.registers.element_offsets(slot, base.number());
             mark(program, map, (offsets, offset, size.bytes()), Use::Read, uses)
@@ -235,7 +237,7 @@ fn store(
     }
     match (program.value(slot, base), src) {
         (RegisterValue::Context { offset: from }, Source::Reg(_))
-            if from.saturating_add(offset.into()) == RX_QUEUE_INDEX && size == Size::W =>
+            if from.saturating_add(offset.into()) == RX_QUEUE_INDEX as i64 && size == Size::W =>
         {
             Ok(())
         }

@@ -14,19 +14,15 @@ use super::known::mask;
 use super::machine::{ArchReg, Machine};
 use super::options::LiftOptions;
 use crate::Bank;
+use crate::firmware::{PACKET_ADDRESS, PACKET_LENGTH_BITS as LENGTH_BITS};
 
-/// The largest length that 14 bits hold, in bytes.
-pub(super) const MAX_PACKET_LENGTH: u16 = (1 << LENGTH_BITS) - 1;
 /// The input that is the packet's length.
 pub(super) const PACKET_LENGTH: InputId = InputId(0);
 /// How many inputs every program has.
 pub(super) const FIXED_INPUTS: usize = 6;
 
-const LENGTH_BITS: u8 = 14;
 /// The bits above the length in word 0 of the context.
 const CONTEXT_REST: InputId = InputId(5);
-/// Offset in bytes of the packet's address in the context.
-const PACKET_ADDRESS_OFFSET: u64 = 8;
 
 const PACKET: usize = 0;
 const STACK: usize = 1;
@@ -160,7 +156,7 @@ impl Prologue<'_> {
         self.binary(BinaryOp::Concat, word, Value::Reg(rest), Value::Reg(length));
         self.push(Op::Store { addr: Value::Reg(context), value: Value::Reg(word) });
         let addr = self.temporary("address of context word 2".into(), 32);
-        let offset = Value::constant(32, PACKET_ADDRESS_OFFSET);
+        let offset = Value::constant(32, PACKET_ADDRESS);
         self.binary(BinaryOp::Add, addr, Value::Reg(context), offset);
         self.push(Op::Store { addr: Value::Reg(addr), value: Value::Reg(packet) });
     }

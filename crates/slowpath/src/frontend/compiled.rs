@@ -1,9 +1,9 @@
 //! BPF objects on a SmartNIC: compiled for it, and the listing lifted. Instructions of the listing
 //! keep the source lines of those that they are for.
 
-use super::{Functions, Lifted, Origins};
+use super::compilation::Compilation;
+use super::lifted::{Functions, Lifted, Origins};
 use crate::Error;
-use crate::compile::Compilation;
 use crate::options::Request;
 use crate::stages;
 use slowpath_bpf::insn::{Imm64, Insn};

@@ -1,6 +1,6 @@
 //! NFP listings, as the disassembler for the Netronome flow processor prints them.
 
-use super::{Lifted, Origins};
+use super::lifted::{Lifted, Origins};
 use crate::Error;
 
 pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifted, Error> {

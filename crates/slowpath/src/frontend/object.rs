@@ -1,6 +1,6 @@
 //! BPF objects: which programs there are, and lifting one of them.
 
-use super::{Functions, Lifted, Origins};
+use super::lifted::{Functions, Lifted, Origins};
 use crate::options::Request;
 use crate::{Error, assume, contents, stages};
 use slowpath_bpf::lift::{self, LiftOptions};
@@ -42,12 +42,17 @@ impl Kernel {
     }
 }
 
+/// Whether this is the content of a BPF object.
+pub(crate) fn is_object(data: &[u8]) -> bool {
+    data.starts_with(b"\x7fELF")
+}
+
 /// The programs of the object in `data`; `None` when it is no object.
 ///
 /// # Errors
 /// When the object cannot be read.
 pub fn programs(data: &[u8]) -> Result<Option<Vec<ProgramInfo>>, Error> {
-    if !super::is_object(data) {
+    if !is_object(data) {
         return Ok(None);
     }
     let object = parse(data)?;
@@ -63,7 +68,7 @@ pub fn programs(data: &[u8]) -> Result<Option<Vec<ProgramInfo>>, Error> {
 
 /// The object in `data`, for [`Request::object`]; `None` when it is none, or cannot be read.
 pub fn read_object(data: &[u8]) -> Option<Object> {
-    super::is_object(data).then(|| parse(data).ok())?
+    is_object(data).then(|| parse(data).ok())?
 }
 
 /// The program that a request is about.

@@ -5,7 +5,9 @@
 //! memory access that waits for the one before. Waiting is charged to the instruction that waits.
 //! The parts add up to the path's cost; if they do not, it is an error and no result.
 
-use super::{Measure, costs, lines};
+use super::costs::costs;
+use super::lines;
+use super::measure::Measure;
 use crate::Error;
 use crate::frontend::Lifted;
 use crate::result::{CodeInsn, CodeLine, Profile, ProfileInsn, ProfileLine};
@@ -20,59 +22,64 @@ struct Share {
     cost: CostVector,
 }
 
-/// How much of `total`, the cost of `path`, every instruction and every source line has.
-pub(super) fn of_path(
-    measure: &Measure<'_>,
-    lifted: &Lifted,
-    unrolled: &Unrolled,
-    model: &CostModel,
-    path: &[u32],
-    total: &CostVector,
-) -> Result<Profile, Error> {
-    let mut shares: BTreeMap<u32, Share> = BTreeMap::new();
-    let mut context = model.start();
-    let mut sum = model.overhead();
-    for event in lines::events(unrolled, path) {
-        let mut price = model.zero();
-        context = model.step(context, event.class.0, &mut price);
-        sum += price;
-        let new = || Share { runs: 0, cost: model.zero() };
-        let share = shares.entry(event.insn.0).or_insert_with(new);
-        share.runs += 1;
-        share.cost += price;
+impl Measure<'_> {
+    /// Where the cost of a path goes: how much of it every instruction and every source line has.
+    ///
+    /// # Errors
+    /// When the parts do not add up to `cost`, which is a defect.
+    pub fn profile(
+        &self,
+        lifted: &Lifted,
+        unrolled: &Unrolled,
+        model: &CostModel,
+        path: &[u32],
+        cost: &CostVector,
+    ) -> Result<Profile, Error> {
+        let mut shares: BTreeMap<u32, Share> = BTreeMap::new();
+        let mut context = model.start();
+        let mut sum = model.overhead();
+        for event in lines::events(unrolled, path) {
+            let mut price = model.zero();
+            context = model.step(context, event.class.0, &mut price);
+            sum += price;
+            let new = || Share { runs: 0, cost: model.zero() };
+            let share = shares.entry(event.insn.0).or_insert_with(new);
+            share.runs += 1;
+            share.cost += price;
+        }
+        if sum != *cost {
+            return Err(Error::Replay("the costs of its instructions do not add up".into()));
+        }
+        let mut table = Table { measure: self, lifted, lines: Vec::new(), known: HashMap::new() };
+        let mut instructions = Vec::with_capacity(shares.len());
+        for (&insn, share) in &shares {
+            instructions.push(ProfileInsn {
+                instruction: insn,
+                text: unrolled.machine.program().insns[insn as usize].text.clone(),
+                function: lifted.function(insn).map(str::to_owned),
+                line: table.add(insn, share),
+                runs: share.runs,
+                cost: costs(self.target, &share.cost),
+            });
+        }
+        Ok(Profile {
+            cost: costs(self.target, cost),
+            overhead: costs(self.target, &model.overhead()),
+            lines: table.finish(),
+            instructions,
+        })
     }
-    if sum != *total {
-        return Err(Error::Replay("the costs of its instructions do not add up".into()));
-    }
-    let mut table = Table { measure, lifted, lines: Vec::new(), known: HashMap::new() };
-    let mut instructions = Vec::with_capacity(shares.len());
-    for (&insn, share) in &shares {
-        instructions.push(ProfileInsn {
-            instruction: insn,
-            text: unrolled.machine.program().insns[insn as usize].text.clone(),
-            function: lifted.function(insn).map(str::to_owned),
-            line: table.add(insn, share),
-            runs: share.runs,
-            cost: costs(measure.target, &share.cost),
-        });
-    }
-    Ok(Profile {
-        cost: costs(measure.target, total),
-        overhead: costs(measure.target, &model.overhead()),
-        lines: table.finish(),
-        instructions,
-    })
 }
 
 /// A source line of a function.
-type Place<'a> = (Option<&'a str>, &'a str, u32);
+type LineKey<'a> = (Option<&'a str>, &'a str, u32);
 
 /// The source lines met so far, in the order of their first instructions.
 struct Table<'a> {
     measure: &'a Measure<'a>,
     lifted: &'a Lifted,
     lines: Vec<(ProfileLine, CostVector)>,
-    known: HashMap<Place<'a>, usize>,
+    known: HashMap<LineKey<'a>, usize>,
 }
 
 impl Table<'_> {
@@ -108,7 +115,7 @@ impl Table<'_> {
 }
 
 /// All instructions of the program, on the path or not, with their source lines.
-pub(super) fn code(lifted: &Lifted) -> Vec<CodeInsn> {
+pub(crate) fn code(lifted: &Lifted) -> Vec<CodeInsn> {
     let insns = lifted.program.insns.iter().enumerate();
     let written = insns.filter(|(_, insn)| !insn.text.is_empty());
     let code = written.map(|(number, insn)| CodeInsn {

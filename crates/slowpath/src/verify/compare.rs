@@ -1,26 +1,19 @@
 //! What both programs leave behind, and where that can differ.
 
-use super::twins::{Area, Side, Twins};
-use super::walk::Path;
+use super::paths::Path;
+use super::product::{Area, Product, Side};
 use slowpath_exec::Location;
 use slowpath_ir::{RegionId, RegionKind};
+use slowpath_nfp::firmware::xdp_md::{DATA, DATA_END, RX_QUEUE_INDEX};
+use slowpath_nfp::firmware::{PACKET_ADDRESS, PACKET_LENGTH_BITS};
 use slowpath_smt::{TermId, TermPool};
 use std::collections::BTreeSet;
-
-/// Offsets in `struct xdp_md`.
-const DATA: u64 = 0;
-const DATA_END: u64 = 4;
-const RX_QUEUE_INDEX: u64 = 16;
-/// Offset of the packet's address in what the firmware hands over, and the width of its length
-/// there in bits.
-const ADDRESS: u64 = 8;
-const LENGTH_BITS: u8 = 14;
 
 /// What a path of the BPF program leaves.
 pub(super) struct Outcome {
     /// 32 bits each: the result, how far the packet's start was moved, the packet's length.
     values: [TermId; 3],
-    stores: Vec<Place>,
+    stores: Vec<Store>,
     /// Whether an end of the packet may have been moved: what is written need not be part of it.
     moved: bool,
 }
@@ -29,7 +22,7 @@ const VALUES: [&str; 3] = ["the result", "where the packet starts", "the length 
 
 /// Bytes that a path has written.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Store {
     area: Area,
     /// As the BPF program sees it, 64 bits.
     offset: TermId,
@@ -92,11 +85,11 @@ fn stores(
 ///
 /// # Errors
 /// What cannot be told, in words.
-pub(super) fn bpf_outcome(twins: &mut Twins, path: &Path) -> Result<Outcome, String> {
+pub(super) fn bpf_outcome(product: &mut Product, path: &Path) -> Result<Outcome, String> {
     let (packet, context, result) =
-        (twins.layout.packet, twins.layout.context, twins.layout.result);
-    let values = twins.values();
-    let side = &mut twins.bpf;
+        (product.layout.packet, product.layout.context, product.layout.result);
+    let values = product.values();
+    let side = &mut product.bpf;
     let result = read_at(side, path, result, 0, 8)?;
     let result = side.machine.pool.extract(result, 0, 32);
     let data = read_at(side, path, context, DATA, 4)?;
@@ -118,7 +111,7 @@ pub(super) fn bpf_outcome(twins: &mut Twins, path: &Path) -> Result<Outcome, Str
         return Err("the program selects a queue, which is not compared".into());
     }
     let stores = stores(side, path, area)?;
-    let place = |&(area, offset, bytes): &(Area, TermId, u8)| Place { area, offset, bytes };
+    let place = |&(area, offset, bytes): &(Area, TermId, u8)| Store { area, offset, bytes };
     let stores = stores.iter().map(place).collect();
     Ok(Outcome { values: [result, start, length], stores, moved })
 }
@@ -135,9 +128,9 @@ fn selects_queue(side: &Side, path: &Path, context: RegionId) -> bool {
 }
 
 /// The same three values of a path of the card.
-fn card_values(twins: &mut Twins, path: &Path) -> Result<[TermId; 3], String> {
-    let regions = twins.regions;
-    let side = &mut twins.card;
+fn card_values(product: &mut Product, path: &Path) -> Result<[TermId; 3], String> {
+    let regions = product.regions;
+    let side = &mut product.card;
     let stores = side.machine.stores(&path.state).ok_or("a path has merges")?;
     let keeps = |store: &slowpath_exec::Stored| {
         store.location.is_some_and(|location| location.region == regions.result)
@@ -147,11 +140,11 @@ fn card_values(twins: &mut Twins, path: &Path) -> Result<[TermId; 3], String> {
     }
     let result = read_at(side, path, regions.result, 0, 4)?;
     let word = read_at(side, path, regions.context, 0, 4)?;
-    let address = read_at(side, path, regions.context, ADDRESS, 4)?;
+    let address = read_at(side, path, regions.context, PACKET_ADDRESS, 4)?;
     let base = side.machine.base(regions.packet).ok_or("the packet has no address")?;
     let pool = &mut side.machine.pool;
     let start = pool.sub(address, base);
-    let length = pool.extract(word, 0, LENGTH_BITS);
+    let length = pool.extract(word, 0, PACKET_LENGTH_BITS);
     Ok([result, start, pool.zext(length, 32)])
 }
 
@@ -160,28 +153,28 @@ fn card_values(twins: &mut Twins, path: &Path) -> Result<[TermId; 3], String> {
 /// # Errors
 /// What cannot be told, in words.
 pub(super) fn differences(
-    twins: &mut Twins,
+    product: &mut Product,
     expected: &Outcome,
     path: &Path,
     other: &Path,
 ) -> Result<Vec<(String, TermId)>, String> {
-    let regions = twins.regions;
+    let regions = product.regions;
     let area = |region| match region {
         region if region == regions.packet => Some(Area::Packet),
         region if region == regions.array => Some(Area::Array),
         _ => None,
     };
-    twins.swap_terms();
-    let values = card_values(twins, other);
-    let written = stores(&mut twins.card, other, area);
-    twins.swap_terms();
+    product.swap_terms();
+    let values = card_values(product, other);
+    let written = stores(&mut product.card, other, area);
+    product.swap_terms();
     let (values, written) = (values?, written?);
     let mut places = expected.stores.clone();
     for (area, offset, bytes) in written {
-        places.push(Place { area, offset: twins.widen(area, offset), bytes });
+        places.push(Store { area, offset: product.widen(area, offset), bytes });
     }
     let mut differences = Vec::new();
-    let pool = &mut twins.bpf.machine.pool;
+    let pool = &mut product.bpf.machine.pool;
     for ((what, a), b) in VALUES.iter().zip(expected.values).zip(values) {
         let same = pool.eq(a, b);
         differences.push(((*what).to_owned(), pool.not(same)));
@@ -190,40 +183,40 @@ pub(super) fn differences(
     for place in places {
         let mut new = false;
         for byte in 0..u64::from(place.bytes) {
-            let pool = &mut twins.bpf.machine.pool;
+            let pool = &mut product.bpf.machine.pool;
             let byte = pool.constant(64, byte);
             let at = pool.add(place.offset, byte);
             new |= seen.insert((place.area, at));
         }
         if new {
-            differences.push(memory(twins, expected, place, path, other)?);
+            differences.push(memory(product, expected, place, path, other)?);
         }
     }
-    let pool = &twins.bpf.machine.pool;
+    let pool = &product.bpf.machine.pool;
     differences.retain(|&(_, differs)| pool.as_const(differs) != Some(0));
     Ok(differences)
 }
 
 /// Whether bytes that were written can differ.
 fn memory(
-    twins: &mut Twins,
+    product: &mut Product,
     expected: &Outcome,
-    place: Place,
+    place: Store,
     path: &Path,
     other: &Path,
 ) -> Result<(String, TermId), String> {
-    let Place { area, offset, bytes } = place;
-    let on_card = twins.narrow(area, offset);
+    let Store { area, offset, bytes } = place;
+    let on_card = product.narrow(area, offset);
     let (region, card_region, name) = match area {
-        Area::Packet => (Some(twins.layout.packet), twins.regions.packet, "the packet"),
-        Area::Array => (twins.values(), twins.regions.array, "the array"),
+        Area::Packet => (Some(product.layout.packet), product.regions.packet, "the packet"),
+        Area::Array => (product.values(), product.regions.array, "the array"),
     };
     let region = region.ok_or("the card writes to an array that the program does not have")?;
-    let a = read(&mut twins.bpf, path, region, offset, bytes)?;
-    twins.swap_terms();
-    let b = read(&mut twins.card, other, card_region, on_card, bytes);
-    twins.swap_terms();
-    let pool = &mut twins.bpf.machine.pool;
+    let a = read(&mut product.bpf, path, region, offset, bytes)?;
+    product.swap_terms();
+    let b = read(&mut product.card, other, card_region, on_card, bytes);
+    product.swap_terms();
+    let pool = &mut product.bpf.machine.pool;
     let b = b?;
     let what = match pool.as_const(offset) {
         Some(offset) => format!("byte {} of {name}", offset as i64),
@@ -240,7 +233,7 @@ fn memory(
 fn inside(
     pool: &mut TermPool,
     expected: &Outcome,
-    place: Place,
+    place: Store,
     (a, b): (TermId, TermId),
 ) -> TermId {
     let [_, start, length] = expected.values;

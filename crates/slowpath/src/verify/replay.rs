@@ -1,11 +1,12 @@
 //! Counterexamples: both programs run on what the solver found, in the concrete interpreter, which
 //! shares no code with what found it.
 
-use super::twins::{CARD_ADDRESS, Side, Twins};
-use super::walk::Path;
+use super::paths::Path;
+use super::product::{CARD_ADDRESS, Product, Side};
 use serde::Serialize;
 use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{InputId, InputKind, RegionId};
+use slowpath_nfp::firmware::{MAX_PACKET, PACKET_ADDRESS};
 use slowpath_smt::{Evaluator, Model};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,9 +24,9 @@ pub struct Counterexample {
     /// Random numbers (`bpf_get_prandom_u32`), in the order in which they are drawn.
     pub drawn: Vec<u64>,
     /// What the BPF program leaves.
-    pub bpf: Left,
+    pub bpf: FinalState,
     /// What the program for the card leaves.
-    pub card: Left,
+    pub card: FinalState,
 }
 
 /// A byte of an array.
@@ -40,10 +41,10 @@ pub struct ElementByte {
     pub byte: u8,
 }
 
-/// What a run leaves.
+/// The state that a run of a program leaves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Left {
+pub struct FinalState {
     /// The return value.
     pub result: u32,
     /// How far the packet's start was moved, in bytes.
@@ -59,40 +60,45 @@ pub struct Left {
 /// # Errors
 /// Why that shows no difference, in words.
 pub(super) fn confirm(
-    twins: &Twins,
+    product: &Product,
     path: &Path,
     other: &Path,
     model: &Model,
 ) -> Result<Counterexample, String> {
-    let mut evaluator = Evaluator::new(&twins.bpf.machine.pool, model);
+    let mut evaluator = Evaluator::new(&product.bpf.machine.pool, model);
     let mut values = |terms: &[slowpath_smt::TermId]| -> Vec<u64> {
         terms.iter().map(|&term| evaluator.value(term)).collect()
     };
-    let bpf_inputs = values(twins.bpf.machine.inputs());
-    let card_inputs = values(twins.card.machine.inputs());
+    let bpf_inputs = values(product.bpf.machine.inputs());
+    let card_inputs = values(product.card.machine.inputs());
     let (drawn, card_drawn) = (values(&path.draws), values(&other.draws));
-    let mut bpf = environment(&twins.bpf, &bpf_inputs, drawn.clone());
-    let mut card = environment(&twins.card, &card_inputs, card_drawn);
-    for (index, input) in twins.card.machine.program().inputs.iter().enumerate() {
-        if input.kind == InputKind::BaseAddress(twins.regions.packet) {
+    let mut bpf = environment(&product.bpf, &bpf_inputs, drawn.clone());
+    let mut card = environment(&product.card, &card_inputs, card_drawn);
+    for (index, input) in product.card.machine.program().inputs.iter().enumerate() {
+        if input.kind == InputKind::BaseAddress(product.regions.packet) {
             card.inputs.insert(InputId::from(index), CARD_ADDRESS);
         }
     }
-    memory(twins, model, &mut bpf, &mut card);
-    let length = twins.bpf.machine.program().packet_length;
+    memory(product, model, &mut bpf, &mut card);
+    let length = product.bpf.machine.program().packet_length;
     let length = length.and_then(|input| bpf.inputs.get(&input).copied()).unwrap_or(0);
     let run = |side: &Side, environment: &Environment| {
         let program = side.machine.program();
         let run = concrete::run(program, environment, MAX_BLOCKS);
         run.map_err(|error| format!("a run cannot be completed: {error}"))
     };
-    let (bpf_run, card_run) = (run(&twins.bpf, &bpf)?, run(&twins.card, &card)?);
-    let before = End { run: &Run::default(), environment: &bpf, reach: u64::MAX };
-    let packet = before.hex(twins.layout.packet, 0, length);
-    let array = array(twins, &bpf);
-    let bpf = bpf_left(twins, &End { run: &bpf_run, environment: &bpf, reach: u64::MAX });
-    let card =
-        card_left(twins, &End { run: &card_run, environment: &card, reach: u32::MAX.into() });
+    let (bpf_run, card_run) = (run(&product.bpf, &bpf)?, run(&product.card, &card)?);
+    let before = MemoryAfter { run: &Run::default(), environment: &bpf, reach: u64::MAX };
+    let packet = before.hex(product.layout.packet, 0, length);
+    let array = array(product, &bpf);
+    let bpf = bpf_final_state(
+        product,
+        &MemoryAfter { run: &bpf_run, environment: &bpf, reach: u64::MAX },
+    );
+    let card = card_final_state(
+        product,
+        &MemoryAfter { run: &card_run, environment: &card, reach: u32::MAX.into() },
+    );
     if bpf == card {
         return Err("the two programs do the same when they are run".into());
     }
@@ -114,30 +120,32 @@ fn environment(side: &Side, values: &[u64], unknowns: Vec<u64>) -> Environment {
 }
 
 /// Puts the bytes of the model into the memory of both.
-fn memory(twins: &Twins, model: &Model, bpf: &mut Environment, card: &mut Environment) {
+fn memory(product: &Product, model: &Model, bpf: &mut Environment, card: &mut Environment) {
     let regions = |side: &Side| (0..side.machine.program().regions.len()).map(RegionId::from);
     for (array, index, byte) in model.bytes() {
-        for region in regions(&twins.bpf).filter(|&r| twins.bpf.machine.array(r) == array) {
+        for region in regions(&product.bpf).filter(|&r| product.bpf.machine.array(r) == array) {
             bpf.memory.insert((region, index), byte);
-            if region == twins.layout.packet {
+            if region == product.layout.packet {
                 let offset = index & u64::from(u32::MAX);
-                card.memory.insert((twins.regions.packet, offset), byte);
-            } else if Some(region) == twins.values()
-                && let Some(spacing) = twins.spacing
+                card.memory.insert((product.regions.packet, offset), byte);
+            } else if Some(region) == product.values()
+                && let Some(spacing) = product.spacing
             {
                 let offset = spacing.narrow_number(index);
-                card.memory.insert((twins.regions.array, offset), byte);
+                card.memory.insert((product.regions.array, offset), byte);
             }
         }
-        for region in regions(&twins.card).filter(|&r| twins.card.machine.array(r) == array) {
+        for region in regions(&product.card).filter(|&r| product.card.machine.array(r) == array) {
             card.memory.insert((region, index), byte);
         }
     }
 }
 
 /// The bytes of the array at the start.
-fn array(twins: &Twins, bpf: &Environment) -> Vec<ElementByte> {
-    let (Some(values), Some(spacing)) = (twins.values(), twins.spacing) else { return Vec::new() };
+fn array(product: &Product, bpf: &Environment) -> Vec<ElementByte> {
+    let (Some(values), Some(spacing)) = (product.values(), product.spacing) else {
+        return Vec::new();
+    };
     let of_array = bpf.memory.iter().filter(|((region, _), _)| *region == values);
     let mut bytes: Vec<ElementByte> =
         of_array.map(|(&(_, at), &byte)| element(at, spacing.bpf, byte)).collect();
@@ -149,27 +157,27 @@ fn element(at: u64, bits: u8, byte: u8) -> ElementByte {
     ElementByte { index: at >> bits, offset: at & ((1 << bits) - 1), byte }
 }
 
-fn bpf_left(twins: &Twins, end: &End<'_>) -> Left {
-    let layout = &twins.layout;
+fn bpf_final_state(product: &Product, end: &MemoryAfter<'_>) -> FinalState {
+    let layout = &product.layout;
     let data = end.word(layout.context, 0);
     let length = end.word(layout.context, 4).wrapping_sub(data);
-    let base = base(&twins.bpf, end.environment, layout.packet);
-    let bits = twins.spacing.map_or(0, |spacing| spacing.bpf);
-    Left {
+    let base = base(&product.bpf, end.environment, layout.packet);
+    let bits = product.spacing.map_or(0, |spacing| spacing.bpf);
+    FinalState {
         result: end.word(layout.result, 0) as u32,
         start: moved(data.wrapping_sub(base)),
         packet: end.hex(layout.packet, data.wrapping_sub(base), length),
-        array: twins.values().map_or_else(Vec::new, |values| end.changed(values, bits)),
+        array: product.values().map_or_else(Vec::new, |values| end.changed(values, bits)),
     }
 }
 
-fn card_left(twins: &Twins, end: &End<'_>) -> Left {
-    let regions = &twins.regions;
-    let length = end.word(regions.context, 0) & 0x3fff;
-    let start = end.word(regions.context, 8).wrapping_sub(CARD_ADDRESS);
-    let bits = twins.spacing.map_or(0, |spacing| spacing.card);
+fn card_final_state(product: &Product, end: &MemoryAfter<'_>) -> FinalState {
+    let regions = &product.regions;
+    let length = end.word(regions.context, 0) & u64::from(MAX_PACKET);
+    let start = end.word(regions.context, PACKET_ADDRESS).wrapping_sub(CARD_ADDRESS);
+    let bits = product.spacing.map_or(0, |spacing| spacing.card);
     let packet = end.hex(regions.packet, start, length);
-    Left {
+    FinalState {
         result: end.word(regions.result, 0) as u32,
         start: moved(start),
         packet,
@@ -190,14 +198,14 @@ fn base(side: &Side, environment: &Environment, region: RegionId) -> u64 {
 }
 
 /// Memory behind a run.
-struct End<'a> {
+struct MemoryAfter<'a> {
     run: &'a Run,
     environment: &'a Environment,
     /// What offsets in the packet are modulo.
     reach: u64,
 }
 
-impl End<'_> {
+impl MemoryAfter<'_> {
     fn before(&self, region: RegionId, offset: u64) -> u8 {
         self.environment.memory.get(&(region, offset)).copied().unwrap_or(self.environment.fill)
     }
@@ -213,10 +221,8 @@ impl End<'_> {
     }
 
     fn hex(&self, region: RegionId, from: u64, length: u64) -> String {
-        /// No packet is longer.
-        const LONGEST: u64 = 1 << 14;
         let byte = |n| format!("{:02x}", self.byte(region, from.wrapping_add(n) & self.reach));
-        (0..length.min(LONGEST)).map(byte).collect()
+        (0..length.min(u64::from(MAX_PACKET) + 1)).map(byte).collect()
     }
 
     /// The bytes of a region's elements that differ from before.

@@ -1,5 +1,6 @@
 //! The memory that a witness needs, as map content for reports.
 
+use super::support::FILL;
 use crate::contents::WHOLE;
 use crate::result::{
     self, ElementValue, Fill, HeldMap, MapContent, MapElement, Others, QueueElement,
@@ -149,9 +150,9 @@ fn whole_maps(
     // Bytes that do not matter are what the replay had.
     let noted = |region: RegionId, number: u64| {
         let byte = |n| memory.bytes.get(&(region, (number << 2) + n)).copied();
-        (0..4).any(|n| byte(n).is_some()).then(|| {
-            u32::from_le_bytes(std::array::from_fn(|n| byte(n as u64).unwrap_or(super::FILL)))
-        })
+        (0..4)
+            .any(|n| byte(n).is_some())
+            .then(|| u32::from_le_bytes(std::array::from_fn(|n| byte(n as u64).unwrap_or(FILL))))
     };
     let mut entries = Vec::new();
     for (&number, &which) in &numbers {

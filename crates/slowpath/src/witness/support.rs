@@ -5,6 +5,9 @@ use slowpath_ir::{InputId, RegionId};
 use slowpath_smt::{Evaluator, Model, Node, TermId};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+/// The byte that stands for "any" in a replay.
+pub(super) const FILL: u8 = 0xa5;
+
 /// What a set of conditions depends on.
 pub(super) struct Support {
     /// Bytes of memory at the start.

@@ -5,11 +5,9 @@
 use super::assembler::{
     Assembler, Dst, Goal, IMM_B, LENGTH, RETURN, VECTOR_LENGTH, a, b, imm, local,
 };
-use crate::firmware::MAX_RESULT;
+use crate::firmware::{MAX_PACKET, MAX_RESULT};
 use crate::{AluOp, BranchCondition, FIRST_EXIT, Insn, Operand, Shift, ShiftAmount, ShiftKind};
 
-/// Bits of the packet's length in word 0 of what the firmware hands over.
-const LENGTH_MASK: u32 = 0x3fff;
 /// What the firmware does with a packet, and which statistic it counts (`nfp_outro_xdp`): a byte for
 /// each of XDP_ABORTED, XDP_DROP, XDP_PASS and XDP_TX.
 const RESULTS: u32 = 0x4411_2282;
@@ -25,7 +23,7 @@ pub(super) fn leave(asm: &mut Assembler, defer: u8) {
 
 /// The packet's length, without the bits above it.
 pub(super) fn start(asm: &mut Assembler) {
-    asm.constant(LENGTH, LENGTH_MASK);
+    asm.constant(LENGTH, MAX_PACKET.into());
     asm.alu(LENGTH, LENGTH, AluOp::And, VECTOR_LENGTH);
 }
 

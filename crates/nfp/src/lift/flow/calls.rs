@@ -14,6 +14,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use slowpath_bpf::insn::helper;
+
 use crate::lift::error::LiftCause;
 use crate::listing::FIRST_EXIT;
 use crate::{Bank, Insn, Listing, Operand};
@@ -39,11 +41,11 @@ pub(in crate::lift) enum Firmware {
 impl Firmware {
     /// The function that a branch to this number calls.
     pub fn at(target: u32) -> Option<Self> {
-        Some(match target.checked_sub(FIRST_EXIT)? {
-            1 => Firmware::MapLookup,
-            2 => Firmware::MapUpdate,
-            3 => Firmware::MapDelete,
-            25 => Firmware::PerfOutput,
+        Some(match i32::try_from(target.checked_sub(FIRST_EXIT)?).ok()? {
+            helper::MAP_LOOKUP_ELEM => Firmware::MapLookup,
+            helper::MAP_UPDATE_ELEM => Firmware::MapUpdate,
+            helper::MAP_DELETE_ELEM => Firmware::MapDelete,
+            helper::PERF_EVENT_OUTPUT => Firmware::PerfOutput,
             _ => return None,
         })
     }

@@ -1,6 +1,6 @@
 //! Questions to the solver, within the time that there is.
 
-use super::products::Products;
+use super::multiplications::Multiplications;
 use crate::Error;
 use slowpath_smt::{BitSolver, Model, Outcome, Solver, TermId, TermPool};
 use slowpath_stop::{Reason, Stop};
@@ -13,22 +13,22 @@ const LEAST: Duration = Duration::from_millis(200);
 
 /// Whether conditions can hold together.
 pub(super) enum Answer {
-    Yes(Model),
-    No,
+    Sat(Model),
+    Unsat,
     /// Not decided, and why.
     Unknown(String),
 }
 
-/// The solver and its limits.
-pub(super) struct Ask<'a> {
+/// The solver and its preconditions.
+pub(super) struct Queries<'a> {
     solver: BitSolver,
     stop: &'a Stop,
-    products: Products,
+    multiplications: Multiplications,
 }
 
-impl<'a> Ask<'a> {
+impl<'a> Queries<'a> {
     pub fn new(stop: &'a Stop) -> Self {
-        Ask { solver: BitSolver::new(), stop, products: Products::default() }
+        Queries { solver: BitSolver::new(), stop, multiplications: Multiplications::default() }
     }
 
     /// Why the work has to end now, if it has to.
@@ -44,18 +44,18 @@ impl<'a> Ask<'a> {
     ///
     /// # Errors
     /// A solver that contradicts itself.
-    pub fn ask(&mut self, pool: &mut TermPool, conditions: &[TermId]) -> Result<Answer, Error> {
+    pub fn check(&mut self, pool: &mut TermPool, conditions: &[TermId]) -> Result<Answer, Error> {
         let limit = self.stop.left().map_or(LONGEST, |left| (left / 4).max(LEAST).min(left));
         self.solver.set_time_limit(Some(limit.min(LONGEST)));
-        let conditions = self.products.quotients(pool, conditions);
-        if let Some(fewer) = self.products.unknowns(pool, &conditions)
+        let conditions = self.multiplications.quotients(pool, conditions);
+        if let Some(fewer) = self.multiplications.unknowns(pool, &conditions)
             && let Outcome::Unsat(_) = self.solver.check(pool, &fewer)?
         {
-            return Ok(Answer::No);
+            return Ok(Answer::Unsat);
         }
         Ok(match self.solver.check(pool, &conditions)? {
-            Outcome::Sat(model) => Answer::Yes(model),
-            Outcome::Unsat(_) => Answer::No,
+            Outcome::Sat(model) => Answer::Sat(model),
+            Outcome::Unsat(_) => Answer::Unsat,
             Outcome::Unknown(why) => Answer::Unknown(why),
         })
     }

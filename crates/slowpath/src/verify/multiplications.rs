@@ -1,9 +1,9 @@
-//! Products and quotients, written so that the solver need not reason about them.
+//! Multiplications and quotients, written so that the solver need not reason about them.
 //!
 //! The card divides by a constant through a multiplication with its reciprocal; such a term is the
-//! quotient ([`Products::quotients`], exact). What both programs hash consists of the same products,
+//! quotient ([`Multiplications::quotients`], exact). What both programs hash consists of the same products,
 //! of which they may use different slices: an unknown takes the place of each
-//! ([`Products::unknowns`], which allows more values, so that only contradictions count).
+//! ([`Multiplications::unknowns`], which allows more values, so that only contradictions count).
 //!
 //! Source: Granlund and Montgomery, "Division by invariant integers using multiplication" (PLDI
 //! 1994), theorem 4.2, for the given greatest dividend.
@@ -16,7 +16,7 @@ const SMALL: u64 = 1 << 8;
 
 /// What was rewritten before.
 #[derive(Default)]
-pub(super) struct Products {
+pub(super) struct Multiplications {
     /// Terms without reciprocals.
     exact: HashMap<TermId, TermId>,
     /// The unknown for each product.
@@ -29,7 +29,7 @@ struct Quotient {
     divisor: u64,
 }
 
-impl Products {
+impl Multiplications {
     /// Conditions that mean the same, with quotients instead of products with reciprocals.
     pub fn quotients(&mut self, pool: &mut TermPool, conditions: &[TermId]) -> Vec<TermId> {
         conditions.iter().map(|&condition| self.quotient(pool, condition)).collect()

@@ -35,7 +35,7 @@ fn slices_of_products_with_reciprocals_are_quotients() {
             let mut pool = TermPool::new();
             let (x, product) = product(&mut pool, reciprocal.into());
             let slice = pool.extract(product, shift, 64 - shift);
-            let rewritten = Products::default().quotients(&mut pool, &[slice])[0];
+            let rewritten = Multiplications::default().quotients(&mut pool, &[slice])[0];
             same_values(&pool, slice, rewritten, x, divisor);
             rewritten != slice
         });
@@ -53,7 +53,7 @@ fn a_reciprocal_of_33_bits_is_recognised() {
     let half = pool.zext(half, 32);
     let sum = pool.add(high, half);
     let slice = pool.extract(sum, 2, 30);
-    let rewritten = Products::default().quotients(&mut pool, &[slice])[0];
+    let rewritten = Multiplications::default().quotients(&mut pool, &[slice])[0];
     let seven = pool.constant(32, 7);
     let quotient = pool.udiv(x, seven);
     assert_eq!(rewritten, pool.extract(quotient, 0, 30));
@@ -66,7 +66,7 @@ fn a_factor_that_is_no_reciprocal_stays() {
     // One too large for 7: wrong for large dividends.
     let (_, product) = product(&mut pool, 0x2492_4926);
     let slice = pool.extract(product, 32, 32);
-    assert_eq!(Products::default().quotients(&mut pool, &[slice]), [slice]);
+    assert_eq!(Multiplications::default().quotients(&mut pool, &[slice]), [slice]);
 }
 
 #[test]
@@ -78,7 +78,8 @@ fn slices_of_one_product_have_one_name() {
     let high = pool.extract(whole, 16, 13);
     assert!(matches!(pool.node(low), Node::Mul(..)), "the low bits are a product of their own");
     let condition = pool.eq(low, high);
-    let named = Products::default().unknowns(&mut pool, &[condition]).expect("has products")[0];
+    let named =
+        Multiplications::default().unknowns(&mut pool, &[condition]).expect("has products")[0];
     let terms = pool.subterms(&[named]);
     let names = terms.iter().filter(|&&term| matches!(pool.node(term), Node::Var(_)));
     assert_eq!(names.count(), 1, "{}", pool.display(named));
@@ -94,7 +95,8 @@ fn constants_that_conditions_fix_are_used_elsewhere() {
     let (general, special) = (pool.mul(a, b), pool.mul(six, b));
     let same = pool.eq(general, special);
     let differs = pool.not(same);
-    let named = Products::default().unknowns(&mut pool, &[fixed, differs]).expect("has a product");
+    let named =
+        Multiplications::default().unknowns(&mut pool, &[fixed, differs]).expect("has a product");
     assert_eq!(named[0], fixed);
     assert_eq!(pool.as_const(named[1]), Some(0));
 }

@@ -4,9 +4,9 @@
 //! A model of the conditions so far goes along. It says for free which way of a branch is possible;
 //! about the other way the solver is asked when its turn comes.
 
-use super::ask::{Answer, Ask};
-use super::limits::Limits;
-use super::twins::Side;
+use super::preconditions::Preconditions;
+use super::product::{Product, Side};
+use super::queries::{Answer, Queries};
 use crate::Error;
 use slowpath_exec::{ExecError, PointId, State};
 use slowpath_ir::{BlockId, Target, Terminator};
@@ -28,7 +28,7 @@ pub(super) struct Path {
 }
 
 /// What comes next.
-pub(super) enum Step {
+pub(super) enum NextPath {
     Path(Box<Path>),
     /// Paths that could not be followed, and why.
     Gap(String),
@@ -38,7 +38,7 @@ pub(super) enum Step {
 }
 
 /// Paths that begin alike.
-struct Pending {
+struct Prefix {
     next: Target,
     state: State,
     conditions: Vec<TermId>,
@@ -49,26 +49,26 @@ struct Pending {
 }
 
 /// The way on behind a block.
-enum Way {
-    On(Box<Pending>),
+enum Continuation {
+    On(Box<Prefix>),
     /// No packet comes here.
     None,
     Gap(String),
 }
 
 /// A traversal of the paths of one program.
-pub(super) struct Walk {
-    work: Vec<Pending>,
+pub(super) struct PathEnumerator {
+    work: Vec<Prefix>,
     /// What models have to have values for.
     inputs: Vec<TermId>,
     /// What is to be drawn.
     draws: Vec<TermId>,
 }
 
-impl Walk {
+impl PathEnumerator {
     /// All paths.
     pub fn new(side: &Side, inputs: Vec<TermId>) -> Self {
-        let first = Pending {
+        let first = Prefix {
             next: Target::Block(side.machine.program().entry),
             state: side.start.clone(),
             conditions: Vec::new(),
@@ -76,11 +76,28 @@ impl Walk {
             model: Some(completed(&side.machine.pool, Model::new(), &inputs, &[])),
             blocks: 0,
         };
-        Walk { work: vec![first], inputs, draws: Vec::new() }
+        PathEnumerator { work: vec![first], inputs, draws: Vec::new() }
+    }
+
+    /// The paths of the card's program for the packets of a path of the BPF program.
+    pub fn following(product: &mut Product, path: &Path) -> PathEnumerator {
+        let pool = &mut product.bpf.machine.pool;
+        // The card draws 32 bits at a time.
+        let draws = path
+            .draws
+            .iter()
+            .map(|&drawn| if pool.width(drawn) > 32 { pool.extract(drawn, 0, 32) } else { drawn });
+        let draws = draws.collect();
+        let (conditions, model) = (path.conditions.clone(), path.model.clone());
+        product.swap_terms();
+        let paths =
+            PathEnumerator::along(&product.card, product.inputs(), conditions, model, draws);
+        product.swap_terms();
+        paths
     }
 
     /// The paths under some conditions, of which there is a model; `draws` is what is drawn.
-    pub fn along(
+    fn along(
         side: &Side,
         inputs: Vec<TermId>,
         conditions: Vec<TermId>,
@@ -93,7 +110,7 @@ impl Walk {
                 state = next;
             }
         }
-        let first = Pending {
+        let first = Prefix {
             next: Target::Block(side.machine.program().entry),
             state,
             conditions,
@@ -101,40 +118,40 @@ impl Walk {
             model: Some(model),
             blocks: 0,
         };
-        Walk { work: vec![first], inputs, draws }
+        PathEnumerator { work: vec![first], inputs, draws }
     }
 
-    /// The next path. `limits` are what the program's packets are restricted to.
+    /// The next path. `preconditions` are what the program's packets are restricted to.
     ///
     /// # Errors
     /// A solver that contradicts itself.
     pub fn next(
         &mut self,
         side: &mut Side,
-        mut limits: Option<&mut Limits>,
-        ask: &mut Ask<'_>,
-    ) -> Result<Step, Error> {
+        mut preconditions: Option<&mut Preconditions>,
+        queries: &mut Queries<'_>,
+    ) -> Result<NextPath, Error> {
         while let Some(at) = self.work.pop() {
             let mut at = Box::new(at);
-            if let Some(why) = ask.over() {
-                return Ok(Step::Stopped(why));
+            if let Some(why) = queries.over() {
+                return Ok(NextPath::Stopped(why));
             }
             if at.model.is_none() {
-                match ask.ask(&mut side.machine.pool, &at.conditions)? {
-                    Answer::Yes(model) => {
+                match queries.check(&mut side.machine.pool, &at.conditions)? {
+                    Answer::Sat(model) => {
                         let pool = &side.machine.pool;
                         at.model = Some(completed(pool, model, &self.inputs, &at.conditions));
                     }
-                    Answer::No => continue,
+                    Answer::Unsat => continue,
                     Answer::Unknown(why) => {
                         let what = format!("the solver cannot tell whether there is a path: {why}");
-                        return Ok(Step::Gap(what));
+                        return Ok(NextPath::Gap(what));
                     }
                 }
             }
             loop {
-                if let Some(why) = ask.over() {
-                    return Ok(Step::Stopped(why));
+                if let Some(why) = queries.over() {
+                    return Ok(NextPath::Stopped(why));
                 }
                 let block = match (at.next, &at.model) {
                     (Target::Block(block), _) => block,
@@ -142,40 +159,45 @@ impl Walk {
                     (Target::Never, _) => break,
                     (Target::Exit(_), None) => {
                         let what = "the solver cannot tell whether there is a path";
-                        return Ok(Step::Gap(what.to_owned()));
+                        return Ok(NextPath::Gap(what.to_owned()));
                     }
                     (Target::Exit(_), Some(model)) => {
                         let model = model.clone();
-                        let Pending { state, conditions, draws, .. } = *at;
-                        return Ok(Step::Path(Box::new(Path { state, conditions, draws, model })));
+                        let Prefix { state, conditions, draws, .. } = *at;
+                        return Ok(NextPath::Path(Box::new(Path {
+                            state,
+                            conditions,
+                            draws,
+                            model,
+                        })));
                     }
                 };
-                match self.block(side, limits.as_deref_mut(), ask, block, at)? {
-                    Way::On(next) => at = next,
-                    Way::None => break,
-                    Way::Gap(why) => {
-                        return Ok(ask.over().map_or(Step::Gap(why), Step::Stopped));
+                match self.block(side, preconditions.as_deref_mut(), queries, block, at)? {
+                    Continuation::On(next) => at = next,
+                    Continuation::None => break,
+                    Continuation::Gap(why) => {
+                        return Ok(queries.over().map_or(NextPath::Gap(why), NextPath::Stopped));
                     }
                 }
             }
         }
-        Ok(Step::Done)
+        Ok(NextPath::Done)
     }
 
     /// Executes a block.
     fn block(
         &mut self,
         side: &mut Side,
-        limits: Option<&mut Limits>,
-        ask: &mut Ask<'_>,
+        preconditions: Option<&mut Preconditions>,
+        queries: &mut Queries<'_>,
         block: BlockId,
-        mut at: Box<Pending>,
-    ) -> Result<Way, Error> {
+        mut at: Box<Prefix>,
+    ) -> Result<Continuation, Error> {
         at.blocks += 1;
         if at.blocks > MAX_BLOCKS {
-            return Ok(Way::Gap(format!("a path is longer than {MAX_BLOCKS} blocks")));
+            return Ok(Continuation::Gap(format!("a path is longer than {MAX_BLOCKS} blocks")));
         }
-        let failed = |error: ExecError| Ok(Way::Gap(error.to_string()));
+        let failed = |error: ExecError| Ok(Continuation::Gap(error.to_string()));
         let point = PointId(side.points);
         side.points += 1;
         side.machine.expect_draws(self.draws.iter().skip(at.draws.len()).copied());
@@ -187,19 +209,19 @@ impl Walk {
         if let (Some(model), true) = (&mut at.model, !side.machine.unknowns(point).is_empty()) {
             complete(&side.machine.pool, model, side.machine.unknowns(point));
         }
-        if let Some(limits) = limits
-            && !self.restrict(side, limits, ask, block, &mut at)?
+        if let Some(preconditions) = preconditions
+            && !self.restrict(side, preconditions, queries, block, &mut at)?
         {
-            return Ok(Way::None);
+            return Ok(Continuation::None);
         }
         let program = side.machine.program();
         let (taken, fallthrough) = match &program.block(block).terminator {
             Terminator::Jump(edge) => (edge.target, edge.target),
             Terminator::Branch { taken, fallthrough, .. } => (taken.target, fallthrough.target),
         };
-        let on = |mut at: Box<Pending>, target| {
+        let on = |mut at: Box<Prefix>, target| {
             at.next = target;
-            Ok(Way::On(at))
+            Ok(Continuation::On(at))
         };
         let Some(condition) = condition else { return on(at, taken) };
         let condition = match side.resolver.resolve(&mut side.machine, condition) {
@@ -212,7 +234,7 @@ impl Walk {
             (Some(0), ..) | (None, None, Some(_)) => return on(at, fallthrough),
             (Some(_), ..) | (None, Some(_), None) => return on(at, taken),
             (None, Some(holds), Some(fails)) => (holds, fails),
-            (None, None, None) => return Ok(Way::None),
+            (None, None, None) => return Ok(Continuation::None),
         };
         let opposite = side.machine.pool.not(condition);
         let expected =
@@ -224,7 +246,7 @@ impl Walk {
         let [(condition, state, target), (other, other_state, other_target)] = ways;
         let mut conditions = at.conditions.clone();
         conditions.push(other);
-        self.work.push(Pending {
+        self.work.push(Prefix {
             next: other_target,
             state: other_state,
             conditions,
@@ -236,43 +258,46 @@ impl Walk {
         at.state = state;
         on(at, target)
     }
+
     /// Leaves out what the card does differently whatever the program; returns whether anything is
     /// left.
     fn restrict(
         &self,
         side: &mut Side,
-        limits: &mut Limits,
-        ask: &mut Ask<'_>,
+        preconditions: &mut Preconditions,
+        queries: &mut Queries<'_>,
         block: BlockId,
-        at: &mut Pending,
+        at: &mut Prefix,
     ) -> Result<bool, Error> {
-        for limit in limits.of_block(&mut side.machine, block) {
-            let Ok(term) = side.resolver.resolve(&mut side.machine, limit.term) else { continue };
+        for precondition in preconditions.of_block(&mut side.machine, block) {
+            let Ok(term) = side.resolver.resolve(&mut side.machine, precondition.term) else {
+                continue;
+            };
             let Some(state) = side.machine.assume(&at.state, term, true) else {
-                limits.exclude(&limit);
+                preconditions.exclude(&precondition);
                 return Ok(false);
             };
             if side.machine.assume(&at.state, term, false).is_none() {
                 continue;
             }
-            if !limits.is_excluded(&limit) {
+            if !preconditions.is_excluded(&precondition) {
                 let mut conditions = at.conditions.clone();
                 conditions.push(side.machine.pool.not(term));
-                if let Answer::No = ask.ask(&mut side.machine.pool, &conditions)? {
+                if let Answer::Unsat = queries.check(&mut side.machine.pool, &conditions)? {
                     at.state = state;
                     continue;
                 }
-                limits.exclude(&limit);
+                preconditions.exclude(&precondition);
             }
             at.state = state;
             at.conditions.push(term);
             let pool = &mut side.machine.pool;
             if at.model.as_ref().is_none_or(|model| pool.eval(term, model) != 1) {
-                at.model = match ask.ask(pool, &at.conditions)? {
-                    Answer::Yes(model) => {
+                at.model = match queries.check(pool, &at.conditions)? {
+                    Answer::Sat(model) => {
                         Some(completed(pool, model, &self.inputs, &at.conditions))
                     }
-                    Answer::No => return Ok(false),
+                    Answer::Unsat => return Ok(false),
                     // Asked again where it matters.
                     Answer::Unknown(_) => None,
                 };

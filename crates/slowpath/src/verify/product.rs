@@ -1,23 +1,23 @@
-//! The two programs, executed over the same terms: the same packet, the same contents of maps.
+//! The product of the two programs: both are executed over the same terms, the same packet and the
+//! same contents of maps.
 //!
 //! A program for the card sees a packet through 32-bit addresses and elements of the array through
 //! 40-bit ones, and its elements may be closer together (`MapLayout::element_bits`); addresses of
 //! memory are any on both sides, independently.
 
-use super::limits::{self, IN_BUFFER};
-use super::walk::{Path, Walk};
+use super::preconditions;
 use crate::Error;
 use slowpath_bpf::lift::{self, Keying, Layout, MapLayout};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_exec::{InitialByte, Machine, Resolver, Start, State};
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
-use slowpath_nfp::Listing;
+use slowpath_nfp::{Listing, firmware};
 use slowpath_smt::{ArrayId, Domain, TermId, TermPool};
 use slowpath_stop::Stop;
 use std::rc::Rc;
 
 /// Where the packet is on the card in runs, and in proofs if its start can be moved.
-pub(super) const CARD_ADDRESS: u64 = 0x0100_0000 + IN_BUFFER;
+pub(super) const CARD_ADDRESS: u64 = 0x0100_0000 + firmware::HEAD_START as u64;
 /// Width of the card's addresses of the array, in bits.
 const DRAM_WIDTH: u8 = 40;
 
@@ -111,8 +111,8 @@ pub(super) enum Area {
 }
 
 /// The two programs. The terms are with the BPF program, but for the time that the card's executes
-/// ([`swap_terms`](Twins::swap_terms)).
-pub(super) struct Twins {
+/// ([`swap_terms`](Product::swap_terms)).
+pub(super) struct Product {
     pub bpf: Side,
     pub card: Side,
     pub layout: Layout,
@@ -120,7 +120,7 @@ pub(super) struct Twins {
     pub spacing: Option<Spacing>,
 }
 
-impl Twins {
+impl Product {
     pub fn new(
         object: &Object,
         linked: &BpfProgram,
@@ -156,7 +156,7 @@ impl Twins {
             let length = start.pool.extract(length, 0, width);
             start.inputs.insert(input, length);
         }
-        if limits::moves_head(linked) {
+        if preconditions::moves_head(linked) {
             place_in_buffer(&card, regions.packet, &mut start);
         }
         let packet = bpf.machine.array(layout.packet);
@@ -168,7 +168,7 @@ impl Twins {
         let mut card = Side::new(card, start)?;
         card.machine.pool.set_stop(stop.clone());
         std::mem::swap(&mut bpf.machine.pool, &mut card.machine.pool);
-        Ok(Twins { bpf, card, layout, regions, spacing })
+        Ok(Product { bpf, card, layout, regions, spacing })
     }
 
     /// Hands the terms to the other program.
@@ -179,22 +179,6 @@ impl Twins {
     /// The inputs of both.
     pub fn inputs(&self) -> Vec<TermId> {
         self.bpf.machine.inputs().iter().chain(self.card.machine.inputs()).copied().collect()
-    }
-
-    /// The paths of the card for the packets of a path of the BPF program.
-    pub fn follow(&mut self, path: &Path) -> Walk {
-        let pool = &mut self.bpf.machine.pool;
-        // The card draws 32 bits at a time.
-        let draws = path
-            .draws
-            .iter()
-            .map(|&drawn| if pool.width(drawn) > 32 { pool.extract(drawn, 0, 32) } else { drawn });
-        let draws = draws.collect();
-        let (conditions, model) = (path.conditions.clone(), path.model.clone());
-        self.swap_terms();
-        let walk = Walk::along(&self.card, self.inputs(), conditions, model, draws);
-        self.swap_terms();
-        walk
     }
 
     /// The array of the BPF program.
@@ -229,7 +213,7 @@ fn place_in_buffer(card: &Program, packet: RegionId, start: &mut Start) {
     let Some((index, input)) = found else { return };
     let (least, greatest) = (input.min >> 16, (input.max >> 16).saturating_sub(1));
     let buffer = start.pool.var("buffer of the packet", Domain::range(16, least, greatest));
-    let place = start.pool.constant(16, IN_BUFFER);
+    let place = start.pool.constant(16, firmware::HEAD_START.into());
     let address = start.pool.concat(buffer, place);
     start.inputs.insert(InputId::from(index), address);
 }

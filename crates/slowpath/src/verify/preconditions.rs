@@ -2,12 +2,11 @@
 //! cases that are left out of the proof, and named if some packet gets there.
 //!
 //! The BPF program says where it decides: its front end chooses between what a helper does and what
-//! it leaves alone. The card's limits: it masks the index of an array's element where the kernel
+//! it leaves alone. The card's preconditions: it masks the index of an array's element where the kernel
 //! compares it; packets start at a fixed place in their buffer, in which they can be moved less far
 //! than the kernel allows (`apps/nic/ebpf.uc` of the public firmware); a packet's tail can only be
 //! cut (`adjust_tail` of the driver).
 
-use super::twins::Twins;
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::helper::{
     GET_PRANDOM_U32, MAP_LOOKUP_ELEM, XDP_ADJUST_HEAD, XDP_ADJUST_TAIL,
@@ -15,16 +14,12 @@ use slowpath_bpf::insn::helper::{
 use slowpath_bpf::insn::{Call, Insn};
 use slowpath_exec::Machine;
 use slowpath_ir::{BlockId, Op, Operand, RegionId};
+use slowpath_nfp::firmware::{HEAD_FIRST, HEAD_LAST, HEAD_START};
 use slowpath_smt::TermId;
 use std::collections::BTreeSet;
 
-/// Where the firmware puts packets in their buffer, in bytes, and where they may start.
-pub(super) const IN_BUFFER: u64 = 128;
-const HEAD_FIRST: u64 = 44;
-const HEAD_LAST: u64 = 248;
-
 /// What has to hold for card and kernel to agree on what a helper does.
-pub(super) struct Limit {
+pub(super) struct Precondition {
     pub term: TermId,
     sentence: &'static str,
 }
@@ -37,8 +32,8 @@ const BUFFER: &str = "the firmware puts packets 128 bytes into their buffers";
 const TAIL: &str = "bpf_xdp_adjust_tail shortens the packet (the card refuses what does not; the \
                     kernel does not)";
 
-/// The limits of one program.
-pub(super) struct Limits {
+/// The preconditions of one program.
+pub(super) struct Preconditions {
     /// The helper that each slot calls.
     helpers: Vec<Option<i32>>,
     packet: RegionId,
@@ -58,34 +53,36 @@ pub(super) fn moves_head(linked: &BpfProgram) -> bool {
     linked.insns.iter().any(|insn| matches!(insn, Insn::Call(Call::Helper(XDP_ADJUST_HEAD))))
 }
 
-impl Limits {
-    pub fn of(linked: &BpfProgram, twins: &Twins) -> Self {
+impl Preconditions {
+    /// The preconditions of a program; `packet` and `values` are where it has the packet and the
+    /// elements of its array.
+    pub fn of(linked: &BpfProgram, packet: RegionId, values: Option<RegionId>) -> Self {
         let helper = |insn: &Insn| match insn {
             Insn::Call(Call::Helper(number)) => Some(*number),
             _ => None,
         };
         let buffer = moves_head(linked).then(|| BUFFER.to_owned());
-        Limits {
+        Preconditions {
             helpers: linked.insns.iter().map(helper).collect(),
-            packet: twins.layout.packet,
-            values: twins.values(),
+            packet,
+            values,
             excluded: buffer.into_iter().collect(),
         }
     }
 
     /// Notes that a case is left out.
-    pub fn exclude(&mut self, limit: &Limit) {
-        self.excluded.insert(limit.sentence.to_owned());
+    pub fn exclude(&mut self, precondition: &Precondition) {
+        self.excluded.insert(precondition.sentence.to_owned());
     }
 
     /// Whether a case is left out already.
-    pub fn is_excluded(&self, limit: &Limit) -> bool {
-        self.excluded.contains(limit.sentence)
+    pub fn is_excluded(&self, precondition: &Precondition) -> bool {
+        self.excluded.contains(precondition.sentence)
     }
 
     /// What has to hold in the block that was executed last.
-    pub fn of_block(&self, machine: &mut Machine, block: BlockId) -> Vec<Limit> {
-        let mut limits = Vec::new();
+    pub fn of_block(&self, machine: &mut Machine, block: BlockId) -> Vec<Precondition> {
+        let mut preconditions = Vec::new();
         let mut choices = Vec::new();
         for origin in &machine.program().block(block).ops {
             let helper = self.helpers.get(origin.insn.index()).copied().flatten();
@@ -106,14 +103,14 @@ impl Limits {
             let Some(place) = region(machine, then) else { continue };
             let term = match helper {
                 MAP_LOOKUP_ELEM if Some(place.region) == self.values => {
-                    limits.push(Limit { term: cond, sentence: INDEX });
+                    preconditions.push(Precondition { term: cond, sentence: INDEX });
                     continue;
                 }
                 XDP_ADJUST_HEAD if place.region == self.packet => {
                     let pool = &mut machine.pool;
-                    let before = pool.constant(64, IN_BUFFER - HEAD_FIRST);
+                    let before = pool.constant(64, (HEAD_START - HEAD_FIRST).into());
                     let above = pool.add(place.offset, before);
-                    let range = pool.constant(64, HEAD_LAST - HEAD_FIRST);
+                    let range = pool.constant(64, (HEAD_LAST - HEAD_FIRST).into());
                     pool.ule(above, range)
                 }
                 XDP_ADJUST_TAIL if place.region == self.packet => {
@@ -126,8 +123,8 @@ impl Limits {
             let refused = pool.not(cond);
             let term = pool.or(refused, term);
             let sentence = if helper == XDP_ADJUST_HEAD { HEAD } else { TAIL };
-            limits.push(Limit { term, sentence });
+            preconditions.push(Precondition { term, sentence });
         }
-        limits
+        preconditions
     }
 }

@@ -1,0 +1,22 @@
+//! Costs by the names of their components.
+
+use crate::result::Amount;
+use indexmap::IndexMap;
+use slowpath_target::{CostVector, Target};
+
+/// Cycles, or counts, by component.
+pub(super) fn costs(target: &Target, cost: &CostVector) -> IndexMap<String, Amount> {
+    let component = |(index, &ticks): (usize, &u64)| {
+        let cycles = target.cycles(index, ticks);
+        let whole = cycles.fract() == 0.0 && cycles < 9e15;
+        let amount = if whole { Amount::Whole(cycles as u64) } else { Amount::Fraction(cycles) };
+        (target.component_name(index).to_owned(), amount)
+    };
+    cost.as_slice().iter().enumerate().map(component).collect()
+}
+
+/// Counts by component, of a target that counts.
+pub(super) fn counts(target: &Target, cost: &CostVector) -> IndexMap<String, u64> {
+    let named = |(index, &count): (usize, &u64)| (target.component_name(index).to_owned(), count);
+    cost.as_slice().iter().enumerate().map(named).collect()
+}
