@@ -3,6 +3,7 @@
 import copy
 import json
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -144,6 +145,13 @@ def test_numbers_are_numbers(number: object) -> None:
         read({"results": [make_result(guarantee=make_bound(bitrate_bps=number))]})
 
 
+def test_of_several_shapes_the_closest_one_says_what_is_wrong() -> None:
+    damaged = json.loads(json.dumps(GOOD))
+    damaged["results"][0]["paths"][0]["witness"]["maps"]["dram"] = [{"offset": "x", "bytes": ""}]
+    with pytest.raises(InputError, match=r"maps\.dram\[0\]\.offset: should be a whole number"):
+        read(damaged)
+
+
 def test_no_results_are_no_comparison() -> None:
     with pytest.raises(InputError, match="it has no results"):
         read({"slowpath": "0", "results": []})
@@ -156,6 +164,44 @@ def test_programs_are_no_json() -> None:
     assert not looks_saved(b"")
 
 
-def test_deep_nesting_is_an_error() -> None:
+WRITTEN = json.dumps({"slowpath": "0", "results": [make_result()]})
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"results": ' + b"[" * 100_000,
+        b'{"results": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"results": [{"file": ' + b'{"a": ' * 100_000 + b"1" + b"}" * 100_000 + b"}]}",
+        WRITTEN.replace('"cores": 50', '"cores": 1' + "0" * 5000).encode(),
+        WRITTEN.replace("sample", "s\xe9mple").encode("latin-1"),
+        WRITTEN.encode() + b"\0",
+    ],
+    ids=["open", "deep", "deep inside", "digits", "no text", "more after it"],
+)
+def test_what_cannot_be_read_is_an_error(data: bytes) -> None:
     with pytest.raises(InputError, match="no JSON"):
-        read_saved("saved.json", b'{"results": ' + b"[" * 100_000)
+        read_saved("saved.json", data)
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 4000, "1e999", "NaN", "-Infinity"])
+def test_numbers_that_are_none_are_refused(number: str) -> None:
+    with pytest.raises(InputError, match=r"results\[0\]\.cores: (should|is no)"):
+        read_saved("saved.json", WRITTEN.replace('"cores": 50', f'"cores": {number}').encode())
+
+
+def test_half_characters_and_keys_that_stand_twice_do_no_harm(tmp_path: Path) -> None:
+    odd = WRITTEN.replace('"sample"', '"\\ud800\\u202e"').replace('"cores"', '"cores": 5, "cores"')
+    (tmp_path / "odd.json").write_text(odd)
+    for form in ("json", "csv", "table", "markdown"):
+        run = slowpath("diff", "odd.json", "odd.json", "--format", form, cwd=tmp_path)
+        assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_large_files_take_seconds(tmp_path: Path) -> None:
+    results = [make_result(paths=make_result()["paths"] * 20_000)]
+    (tmp_path / "large.json").write_text(json.dumps({"results": results}))
+    (tmp_path / "text.json").write_text(WRITTEN.replace("sample.asm", "a" * 20_000_000))
+    for file in ("large.json", "text.json"):
+        run = slowpath("diff", file, "large.json", cwd=tmp_path)
+        assert run.returncode == 0

@@ -1,17 +1,22 @@
 """The shape of documents is stated once, in the engine; the JSON Schemas derive from its types."""
 
 import json
-from types import NoneType, UnionType
+from pathlib import Path
+from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import pytest
+from jsonschema import Draft202012Validator, ValidationError
 
+from document_schemas import DOCUMENTS, SCALARS, document_schema
+from schema_tables import MARKS, fill_in, tables_needed
 from slowpath.schema.compiled import Compiled, Verification
-from slowpath.schema.json_schema import schema, schema_names
+from slowpath.schema.json_schema import schema, schema_names, schema_text
 from slowpath.schema.objects import BpfObject
 from slowpath.schema.results import Result
+from slowpath.schema.shapes import ShapeError, check_shape
+from support import GOLDEN, ROOT, check_golden, save_results, slowpath
 
-SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number", NoneType: "null"}
 WRAPPING = {"slowpath", "target", "verification"}
 """Keys that `compile` adds to what it compiled."""
 
@@ -110,6 +115,116 @@ def described(part: object, place: str = "") -> list[str]:
     return silent
 
 
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_schemas_of_what_python_shapes_are_current(name: str) -> None:
+    text = json.dumps(document_schema(name), indent=2) + "\n"
+    check_golden(ROOT / f"python/slowpath/schema/documents/{name}.json", text)
+
+
+def test_tables_of_the_page_are_current() -> None:
+    page = ROOT / "docs/json.md"
+    check_golden(page, fill_in(page.read_text()))
+
+
+def test_every_key_is_in_a_table() -> None:
+    shown = {(name, key) for _, name, key, _ in MARKS.findall((ROOT / "docs/json.md").read_text())}
+    needed = set[tuple[str, str]]().union(*(tables_needed(name) for name in schema_names()))
+    assert {name for name, key in needed if not key} <= {name for name, _ in shown}
+    assert {key for _, key in needed} == {key for _, key in shown}
+
+
 @pytest.mark.parametrize("name", schema_names())
 def test_everything_is_described(name: str) -> None:
     assert described(schema(name)) == []
+
+
+# --- documents fit their schemas, says a validator that others wrote ------------------------------
+
+OBJECTS = ("examples/count_min.8.bpf.o", "examples/tunnel.bpf.o")
+FEATURES = "crates/kernel/tests/objects/features.bpf.o"
+PLAIN, OPTIMISED = "examples/alaw2ulaw.bpf.o", "examples/alaw2ulaw_opt.bpf.o"
+EXPECTED = [
+    *(("bound", path) for path in sorted(GOLDEN.glob("examples/*.json"))),
+    *(("annotate", path) for path in sorted(GOLDEN.glob("annotate/*.json"))),
+    *(("diff", path) for path in sorted(GOLDEN.glob("diff/*.json"))),
+]
+
+
+def closed(part: Any) -> Any:
+    """A schema that allows no keys but those that it names."""
+    if isinstance(part, list):
+        return [closed(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    inner = {key: closed(one) for key, one in part.items()}
+    return {"additionalProperties": False} | inner if "properties" in inner else inner
+
+
+def check(name: str, text: str) -> None:
+    """Holds a document against its schema: with a validator, and as saved results are checked."""
+    shape, document = schema(name), json.loads(text)
+    Draft202012Validator(closed(shape)).validate(document)
+    check_shape(document, shape, shape["$defs"], "")
+
+
+@pytest.mark.parametrize("name", schema_names())
+def test_schemas_are_schemas(name: str) -> None:
+    Draft202012Validator.check_schema(schema(name))
+
+
+@pytest.mark.parametrize(("name", "path"), EXPECTED, ids=lambda it: Path(it).name)
+def test_expected_documents_fit(name: str, path: Path) -> None:
+    check(name, path.read_text())
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["bound", *OBJECTS, "examples/firewall.asm", "nowhere.asm", "--paths", "all"], 3),
+        (["bound", *OBJECTS, "--target", "ebpf", "--paths", "2"], 0),
+        (["bound", FEATURES, "--target", "ebpf", "--deadline", "2"], None),
+        (["bound", FEATURES], 3),
+        (["annotate", *OBJECTS, "nowhere.asm"], 3),
+        (["annotate", OPTIMISED, "--target", "ebpf"], 0),
+        (["diff", PLAIN, OPTIMISED, "--fail-on", "bitrate_diff > 0"], 1),
+        (["diff", PLAIN, OPTIMISED, "--target", "ebpf"], 0),
+        (["compile", PLAIN], 0),
+        (["compile", OPTIMISED, "--verify", "--deadline", "5"], None),
+        (["show", *OBJECTS, FEATURES, "nowhere.o", "--listing"], 3),
+    ],
+    ids=lambda it: " ".join(it) if isinstance(it, list) else "",
+)
+def test_fresh_documents_fit(words: list[str], code: int | None) -> None:
+    run = slowpath(*words, "--format", "json")
+    assert code is None or run.returncode == code, run.stderr
+    check(words[0], run.stdout)
+
+
+def test_programs_of_several_sides_fit(tmp_path: Path) -> None:
+    check("diff", slowpath("diff", *save_results(tmp_path), "--format", "json").stdout)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    text = (GOLDEN / "examples/size_classes.json").read_text()
+    for old, new in (('"verdict": "', '"verdict": "un'), ('"cores": ', '"cores": -'), ("sat", "s")):
+        assert old in text
+        with pytest.raises((ValidationError, ShapeError)):
+            check("bound", text.replace(old, new))
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", schema_names())
+def test_the_command_prints_the_file(name: str) -> None:
+    run = slowpath("schema", name)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout == schema_text(name)
+
+
+@pytest.mark.parametrize("name", ["targets", "../results", "bound.json", "", "x" * 5000])
+def test_other_names_have_no_schema(name: str) -> None:
+    run = slowpath("schema", name)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "annotate, bound, compile, diff, show" in run.stderr
+    assert "Traceback" not in run.stderr

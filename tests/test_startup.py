@@ -3,12 +3,15 @@
 A limit on the time would depend on the machine; what is imported does not.
 """
 
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 
 import pytest
 
+from slowpath.app import ROOT as COMMANDS
 from support import ROOT
 
 REPORT = (
@@ -22,7 +25,22 @@ REPORT = (
 )
 """Runs the command line and tells what it imported."""
 
+EXTRAS = {
+    "dask",
+    "distributed",
+    "highspy",
+    "llvmlite",
+    "matplotlib",
+    "numpy",
+    "ortools",
+    "pandas",
+    "scipy",
+    "sklearn",
+}
+"""Packages of the extras in `pyproject.toml` and what they bring along: some have none of them."""
+
 HEAVY = {
+    *EXTRAS,
     "asyncio",
     "ast",
     "click",
@@ -59,6 +77,9 @@ HEAVY = {
     "zipfile",
 }
 """Modules that take milliseconds, and packages that are none of a short run's business."""
+
+MODULES = {"scikit-learn": "sklearn"}
+"""Packages whose module has another name."""
 
 LISTING = "examples/two_protocols.asm"
 OBJECT = "examples/count_min.1.bpf.o"
@@ -101,13 +122,50 @@ def test_a_run_imports_nothing_heavy(words: Sequence[str]) -> None:
     assert not modules & HEAVY
 
 
+@pytest.mark.parametrize("command", [*COMMANDS.commands, "targets list"])
+def test_no_help_imports_an_extra(command: str) -> None:
+    assert not imported(*command.split(), "--help") & EXTRAS
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["annotate", OBJECT],
+        ["diff", OBJECT, OBJECT],
+        ["compile", OBJECT],
+        ["show", OBJECT],
+        ["schema", "bound"],
+        ["targets", "list"],
+        ["targets", "check", "targets/ebpf.toml"],
+    ],
+    ids=" ".join,
+)
+def test_no_command_imports_an_extra(words: Sequence[str]) -> None:
+    assert not imported(*words) & EXTRAS
+
+
+def test_the_packages_of_extras_are_known() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = {
+        re.split(r"[^\w-]", requirement)[0]
+        for extra in project["optional-dependencies"].values()
+        for requirement in extra
+    }
+    modules = {MODULES.get(name, name) for name in named - {"slowpath"}}
+    assert modules
+    assert modules <= EXTRAS
+    assert not project["dependencies"]
+
+
 def test_a_run_imports_nothing_of_other_commands() -> None:
     modules = own(imported("bound", LISTING))
     commands = {name for name in modules if name.startswith("commands.")}
     assert commands == {
         f"commands.bound{module}" for module in ("", ".command", ".options", ".run")
     }
-    assert not modules & {"schema.objects", "schema.compiled", "schema.saved", "schema.shapes"}
+    assert not modules & {
+        f"schema.{name}" for name in ("objects", "compiled", "json_schema", "saved")
+    }
 
 
 def test_help_imports_no_engine() -> None:

@@ -39,6 +39,7 @@ ROOT = Group(
         "diff": "slowpath.commands.diff.command:DIFF",
         "compile": "slowpath.commands.compile.command:COMPILE",
         "show": "slowpath.commands.show.command:SHOW",
+        "schema": "slowpath.commands.schema.command:SCHEMA",
         "targets": "slowpath.commands.targets.command:TARGETS",
     },
 )

@@ -64,6 +64,7 @@ class _Reader:
         self._known: dict[str, _Check] = {}
 
     def check(self, schema: _Schema) -> _Check:
+        """The function that checks what a schema says."""
         if "$ref" in schema:
             return self._definition(schema["$ref"].rpartition("/")[2])
         choices = schema.get("anyOf", schema.get("oneOf"))
@@ -213,14 +214,15 @@ def _union(checks: Sequence[_Check], *, may_be_null: bool) -> _Check:
     def check(value: object) -> None:
         if value is None and may_be_null:
             return
-        last = ShapeError("should be null")
+        worst = ShapeError("should be null")
         for one in checks:
             try:
                 one(value)
             except ShapeError as problem:
-                last = problem
+                # What is wrong inside tells more than that it is not the right one.
+                worst = problem if len(problem.place) >= len(worst.place) else worst
             else:
                 return
-        raise last
+        raise worst
 
     return check

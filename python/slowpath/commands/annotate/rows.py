@@ -16,47 +16,81 @@ _DECIMALS = 9
 
 
 class AnnotatedLine(TypedDict):
-    """A source line that has instructions; one that is not on the path has none run."""
+    """A source line that has instructions, on the path or not; functions joined."""
 
     file: str
+    """The file, as the debug information names it."""
     line: int
-    text: str  # empty: not in the object
+    """Number of the line."""
+    text: str
+    """Text of the line; empty when the object does not have it."""
     runs: int
+    """How often the path executes the instruction of the line that it executes most."""
     instructions: int
+    """How many instructions of the line the path executes."""
     share: float
+    """Of the path's cost on `component`, from 0 to 1."""
     cost: Costs
+    """Of all its runs, by component."""
 
 
 class AnnotatedInstruction(TypedDict):
-    """An instruction of the program."""
+    """An instruction of the program, on the path or not."""
 
     instruction: int
+    """Its number."""
     text: str
+    """How it is written."""
     file: str | None
+    """The file of its source line; null where it is not known."""
     line: int | None
+    """The number of that line; null where it is not known."""
     runs: int
+    """How often the path executes it."""
     share: float
+    """Of the path's cost on `component`, from 0 to 1."""
     cost: Costs
+    """Of all its runs, by component."""
 
 
 class Annotation(TypedDict):
-    """A program with the costs of the path behind its guarantee."""
+    """A program with the costs of the path behind its guarantee.
+
+    While the verdict is `bound`, the costs are of the path that sets the bound.
+    """
 
     file: str
+    """As in a result of `bound`."""
     section: str | None
+    """As in a result of `bound`."""
     program: str
+    """As in a result of `bound`."""
     target: str
+    """As in a result of `bound`."""
     metric: str
-    verdict: Verdict | None  # None after an error
-    exact: bool  # whether the verdict is that
+    """As in a result of `bound`."""
+    verdict: Verdict | None
+    """As in `guarantee`; null after an error."""
+    exact: bool
+    """Whether `verdict` is `exact`."""
     assumptions: list[str]
+    """As in a result of `bound`."""
     stopped: str | None
-    component: str | None  # shares are of its cost; None after an error
+    """As in `guarantee`."""
+    component: str | None
+    """Whose cost the shares are of: the slowest component that the path loads, or the one that
+    `metric` names; null after an error."""
     cost: Costs
+    """As in `profile`; empty after an error."""
     overhead: Costs
+    """As in `profile`; empty after an error."""
     lines: list[AnnotatedLine]
+    """All source lines that have instructions. Files in the order in which the path reaches them,
+    lines by number."""
     instructions: list[AnnotatedInstruction]
+    """All instructions of the program."""
     error: str | None
+    """As in a result of `bound`."""
 
 
 Place = tuple[str, int]

@@ -5,13 +5,15 @@ A quantity has four: `_a` is the old value, `_b` the new one, `_diff` is b - a, 
 side that does not have the value; a percentage of nothing.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from slowpath.commands.diff.pairs import Pair
 from slowpath.schema.rates import as_metric
 from slowpath.schema.results import Result, is_count, is_found
 
 Value = float | str | None
+Change = Literal["better", "worse", "same", "new", "gone", "unknown"]
+"""What becomes of a guarantee; unknown after an error."""
 
 NUMBERS = (
     "bitrate",
@@ -125,8 +127,8 @@ def text_of(result: Result, name: str) -> str | None:
     return guarantee["verdict"]
 
 
-def change_of(row: Row) -> str:
-    """What became of the guarantee: better, worse, same, new, gone, or unknown after an error."""
+def change_of(row: Row) -> Change:
+    """What became of the guarantee."""
     if row.pair.old is None:
         return "new"
     if row.pair.new is None:

@@ -1,0 +1,1 @@
+"""The command `slowpath schema`: the shape of what other commands write as JSON."""

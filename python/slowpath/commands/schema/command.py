@@ -1,0 +1,22 @@
+"""The command line of `slowpath schema`."""
+
+from argparse import Namespace
+
+from slowpath.cli.command import Command, argument
+
+
+def _schema(given: Namespace) -> int:
+    from slowpath.commands.schema.run import print_schema
+
+    return print_schema(given.command)
+
+
+SCHEMA = Command(
+    (
+        "Print the JSON Schema (2020-12) of what a command writes with --format json.",
+        "Documents of later versions may have further keys, and those of older versions lack some; "
+        "docs/json.md says more.",
+    ),
+    (argument("COMMAND", "bound, annotate, diff, compile or show."),),
+    _schema,
+)

@@ -1,0 +1,118 @@
+"""The JSON Schemas of documents that Python shapes, derived from its types.
+
+Descriptions are the texts below keys, which Python ignores.
+"""
+
+import ast
+import inspect
+from itertools import pairwise
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    Literal,
+    TypedDict,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from slowpath.commands.annotate.rows import Annotation
+from slowpath.commands.diff.output import ComparedProgram, StoppedProgram
+
+Schema = dict[str, Any]
+
+SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number", NoneType: "null"}
+
+
+class AnnotateDocument(TypedDict):
+    """What `slowpath annotate --format json` writes."""
+
+    slowpath: str
+    """Version of slowpath."""
+    annotations: list[Annotation]
+    """In the order of the command line."""
+
+
+class DiffDocument(TypedDict):
+    """What `slowpath diff --format json` writes."""
+
+    slowpath: str
+    """Version of slowpath."""
+    old: str
+    """The file of the old side as the user named it."""
+    new: str
+    """The file of the new side as the user named it."""
+    programs: list[ComparedProgram]
+    """In the order of `--sort`, else that of OLD, then those that only NEW has."""
+    failures: list[StoppedProgram]
+    """Of all programs, whatever `--filter` leaves out of `programs`."""
+
+
+DOCUMENTS: dict[str, Any] = {"annotate": AnnotateDocument, "diff": DiffDocument}
+
+
+def document_schema(name: str) -> Schema:
+    """The schema of what a command writes."""
+    definitions: dict[str, Schema] = {}
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"slowpath {name}",
+    }
+    return head | _record(DOCUMENTS[name], definitions) | {"$defs": definitions}
+
+
+def _record(kind: Any, definitions: dict[str, Schema]) -> Schema:
+    said, hints = _said_of(kind), get_type_hints(kind)
+    properties = {
+        key: {"description": said[key]} | _part(one, definitions) for key, one in hints.items()
+    }
+    required = [key for key in hints if key in kind.__required_keys__]
+    head = {"description": inspect.getdoc(kind), "type": "object"}
+    return head | {"properties": properties, "required": required}
+
+
+def _part(kind: Any, definitions: dict[str, Schema]) -> Schema:
+    """The schema of a type; what has a name gets one among the definitions."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if is_typeddict(kind):
+        if kind.__name__ not in definitions:
+            definitions[kind.__name__] = {}  # keeps its place before those that it refers to
+            definitions[kind.__name__] |= _record(kind, definitions)
+        return {"$ref": f"#/$defs/{kind.__name__}"}
+    if origin in (Union, UnionType):
+        return _union([_part(one, definitions) for one in arguments])
+    if origin is Literal:
+        return {"oneOf": [{"type": "string", "const": word} for word in arguments]}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _part(arguments[1], definitions)}
+    if origin is list:
+        return {"type": "array", "items": _part(arguments[0], definitions)}
+    return {"type": SCALARS[kind]}
+
+
+def _union(choices: list[Schema]) -> Schema:
+    """Plain types, of which at most one has more to it, are written as a list."""
+    if any("type" not in choice for choice in choices):
+        return {"anyOf": choices}
+    merged: Schema = {}
+    for choice in choices:
+        merged |= choice
+    return merged | {"type": [choice["type"] for choice in choices]}
+
+
+def _said_of(kind: Any) -> dict[str, str]:
+    """What stands below the keys of a typed dictionary, by key."""
+    tree = ast.parse(Path(inspect.getfile(kind)).read_text())
+    found = (node for node in tree.body if isinstance(node, ast.ClassDef))
+    body = next(node.body for node in found if node.name == kind.__name__)
+    return {
+        key.target.id: " ".join(str(text.value.value).split())
+        for key, text in pairwise(body)
+        if isinstance(key, ast.AnnAssign)
+        and isinstance(key.target, ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+    }
