@@ -4,6 +4,7 @@
 #   make test    set up, lint, run all tests; says what they were compared with
 #   make lint    formatters and linters, changing nothing
 #   make fmt     format everything
+#   make deny    licences and sources of dependencies (builds cargo-deny where it is missing)
 #   make bench   how long our examples take, and how that grows (see bench/)
 #   make performance   renew the figures of docs/performance.md
 #   make published   predictions against published measurements
@@ -33,7 +34,7 @@ export DEBIAN_FRONTEND := noninteractive
 SOURCES := $(shell find crates targets -type f \( -name '*.rs' -o -name '*.toml' \)) \
 	Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test lint lint-rust lint-python test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles clean
+.PHONY: demo test lint lint-rust lint-python test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles deny clean
 
 demo: setup
 	$(BIN)/slowpath bound examples/count_min.8.bpf.o
@@ -131,6 +132,13 @@ test-rust: | oracle
 
 test-python: setup
 	$(BIN)/pytest $(PYTEST_FLAGS)
+
+# Advisories are looked at where cargo-deny has their database; it is in no registry.
+deny: | system
+	@export PATH="$(CURDIR)/target/tools/bin:$$PATH"
+	command -v cargo-deny >/dev/null || cargo install cargo-deny --version '$(CARGO_DENY)' --locked --quiet --root target/tools
+	cargo deny --locked check --hide-inclusion-graph licenses bans sources
+	if [[ -n "$(wildcard $(HOME)/.cargo/advisory-dbs/*)" ]]; then cargo deny --locked --offline check advisories; fi
 
 # --- chores --------------------------------------------------------------------------------------
 
