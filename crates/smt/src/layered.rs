@@ -1,25 +1,25 @@
 //! A solver in layers, from cheap to costly, around an engine that decides conditions.
 //!
-//! Conditions are split into groups that have no input in common (`components`). What is known
-//! about a group like this one is used again (`shape`). Else the engine is asked (`session`, a few
-//! conditions at a time: `gradual`), at first with terms that hash their inputs (`mixing`) as
-//! unknowns: a contradiction is one of the whole. If the model is none, values are put in for what
-//! these terms consist of (`pin`); if none of them will do, the engine is asked about everything.
-//! These take turns, each time with more effort, since either can be hopeless where the other is
-//! quick.
+//! Conditions are split into groups that have no input in common (`components`), whose outcomes are
+//! kept in a cache (`query_cache`). What is not in it the engine is asked about (`session`, a few
+//! conditions at a time: `refinement`), at first with terms that hash their inputs (`mixing`) as
+//! unknowns: a contradiction is one of the whole. If the model is none, what these terms consist of
+//! is given concrete values (`concretisation`); if none of them will do, the engine is asked about
+//! everything. These take turns, each time with more effort, since either can be hopeless where the
+//! other is quick.
 //!
 //! Bytes of arrays and numbers of pairs become independent unknowns; what ties them together is
-//! added only where a model violates it (`consistent`).
+//! added only where a model violates it (`ackermann`).
 
+mod ackermann;
 mod components;
-mod consistent;
+mod concretisation;
 pub(crate) mod engine;
-mod gradual;
 mod inputs;
 mod mixing;
-mod pin;
+mod query_cache;
+mod refinement;
 mod session;
-mod shape;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod view;
@@ -36,12 +36,12 @@ use crate::model::Model;
 use crate::pool::{FastSet, TermPool};
 use crate::solver::{Outcome, Solver, SolverStatistics};
 use crate::term::{ArrayId, TermId};
+use concretisation::{Concretiser, ROUNDS, Tools};
 use engine::{Effort, Engine};
-use gradual::Answer;
 use inputs::Inputs;
-use pin::{Pins, ROUNDS, Tools};
+use query_cache::{CachedOutcome, QueryCache};
+use refinement::Answer;
 use session::Session;
-use shape::{Memory, Recalled};
 use view::View;
 
 /// Decides conditions with an engine.
@@ -53,8 +53,8 @@ pub(crate) struct Layered<E> {
     inputs: Inputs,
     /// Arrays of which groups have disagreed about bytes.
     crowded: BTreeSet<ArrayId>,
-    memory: Memory,
-    pins: Pins,
+    cache: QueryCache,
+    concretiser: Concretiser,
     /// Opaque terms of conditions that an exact check decided more easily.
     stubborn: FastSet<TermId>,
     time_limit: Option<Duration>,
@@ -80,8 +80,8 @@ impl<E: Engine> Layered<E> {
             exact: None,
             inputs: Inputs::default(),
             crowded: BTreeSet::new(),
-            memory: Memory::default(),
-            pins: Pins::default(),
+            cache: QueryCache::default(),
+            concretiser: Concretiser::default(),
             stubborn: FastSet::default(),
             time_limit: None,
             brief: false,
@@ -166,27 +166,27 @@ impl<E: Engine> Layered<E> {
             return Ok(Outcome::Unknown(reason.to_string()));
         }
         let inputs = self.inputs.all(pool, terms);
-        let shape = shape::shape(pool, &inputs, terms);
-        if let Some((shape, order)) = &shape {
-            match self.memory.recall(pool, shape, order) {
-                Some(Recalled::Sat(model)) => return Ok(Outcome::Sat(model)),
-                Some(Recalled::Unsat(core)) => return Ok(Outcome::Unsat(core)),
+        let query = query_cache::canonicalise(pool, &inputs, terms);
+        if let Some((query, order)) = &query {
+            match self.cache.look_up(pool, query, order) {
+                Some(CachedOutcome::Sat(model)) => return Ok(Outcome::Sat(model)),
+                Some(CachedOutcome::Unsat(core)) => return Ok(Outcome::Unsat(core)),
                 None => {}
             }
         }
         let outcome = self.search(pool, terms, stop)?;
-        if let Some((shape, order)) = shape {
+        if let Some((query, order)) = query {
             match &outcome {
-                Outcome::Sat(model) => self.memory.satisfiable(pool, shape, &order, model),
-                Outcome::Unsat(core) => self.memory.unsatisfiable(shape, core),
+                Outcome::Sat(model) => self.cache.insert_sat(pool, query, &order, model),
+                Outcome::Unsat(core) => self.cache.insert_unsat(query, core),
                 Outcome::Unknown(_) => {}
             }
         }
         Ok(outcome)
     }
 
-    /// Decides conditions with the engine: by turns coarsely, with values put in for what is opaque, and
-    /// exactly, each time with more effort.
+    /// Decides conditions with the engine: by turns coarsely, with concrete values for what is
+    /// opaque, and exactly, each time with more effort.
     fn search(
         &mut self,
         pool: &mut TermPool,
@@ -197,7 +197,8 @@ impl<E: Engine> Layered<E> {
         if opaque.is_empty() {
             let effort = if self.brief { Effort::Quick } else { Effort::Unlimited };
             self.coarse.set_effort(effort);
-            let answer = gradual::satisfy(&mut self.coarse, &mut self.inputs, pool, terms, stop)?;
+            let answer =
+                refinement::satisfy(&mut self.coarse, &mut self.inputs, pool, terms, stop)?;
             return Ok(decided(answer));
         }
         let stubborn = opaque.iter().any(|term| self.stubborn.contains(term));
@@ -217,7 +218,7 @@ impl<E: Engine> Layered<E> {
                 }
             };
             exact.set_effort(effort);
-            let answer = gradual::satisfy(exact, &mut self.inputs, pool, terms, stop)?;
+            let answer = refinement::satisfy(exact, &mut self.inputs, pool, terms, stop)?;
             if effort == Effort::Unlimited
                 || self.brief
                 || stop.reason().is_some()
@@ -241,7 +242,7 @@ impl<E: Engine> Layered<E> {
     ) -> Result<Option<Outcome>, SolverError> {
         let (session, inputs) = (&mut self.coarse, &mut self.inputs);
         session.set_effort(effort);
-        let start = match gradual::satisfy(session, inputs, pool, terms, stop)? {
+        let start = match refinement::satisfy(session, inputs, pool, terms, stop)? {
             Answer::Candidate(model, wrong) if wrong.is_empty() => {
                 return Ok(Some(Outcome::Sat(model)));
             }
@@ -250,7 +251,7 @@ impl<E: Engine> Layered<E> {
             Answer::Unknown(_) => return Ok(None),
         };
         let mut tools = Tools { session, inputs, stop };
-        let found = self.pins.model(&mut tools, pool, terms, &start, rounds)?;
+        let found = self.concretiser.model(&mut tools, pool, terms, &start, rounds)?;
         Ok(found.map(Outcome::Sat))
     }
 }

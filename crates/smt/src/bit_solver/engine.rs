@@ -3,7 +3,7 @@
 
 use super::blast::Blaster;
 use crate::error::SolverError;
-use crate::layered::engine::{self, Effort, Fact, Verdict};
+use crate::layered::engine::{self, Effort, Lemma, Verdict};
 use crate::layered::view::View;
 use crate::pool::{FastMap, TermPool};
 use crate::sat::{Answer, Hook, Lit};
@@ -131,20 +131,20 @@ impl engine::Engine for Engine {
         Some(value)
     }
 
-    fn tell(&mut self, pool: &TermPool, view: &mut View, fact: Fact) {
-        match fact {
-            Fact::Bytes { indices, bytes } => {
+    fn add_lemma(&mut self, pool: &TermPool, view: &mut View, lemma: Lemma) {
+        match lemma {
+            Lemma::Bytes { indices, bytes } => {
                 let (here, there) = (self.same(pool, view, indices), self.same(pool, view, bytes));
                 self.blaster.gates.sat.clause(&[!here, there]);
             }
-            Fact::Numbers { pairs: [first, second], numbers } => {
+            Lemma::Numbers { pairs: [first, second], numbers } => {
                 let [a, b] = [0, 1].map(|n| self.same(pool, view, [first[n], second[n]]));
                 let (pairs, numbers) =
                     (self.blaster.gates.and(a, b), self.same(pool, view, numbers));
                 self.blaster.gates.sat.clause(&[!pairs, numbers]);
                 self.blaster.gates.sat.clause(&[pairs, !numbers]);
             }
-            Fact::Table { index, first, last, byte, value } => {
+            Lemma::Table { index, first, last, byte, value } => {
                 let at = self.blaster.bits(pool, view, index);
                 let byte = self.blaster.bits(pool, view, byte);
                 let outside = self.blaster.outside(&at, first, last);

@@ -28,9 +28,10 @@ pub(crate) enum Verdict {
     Unknown(String),
 }
 
-/// What ties unknowns together that stand for bytes and numbers.
+/// What ties unknowns together that stand for bytes and numbers: an instance of functional
+/// consistency (`ackermann`).
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Fact {
+pub(crate) enum Lemma {
     /// Where the indices are equal, so are the bytes.
     Bytes { indices: [TermId; 2], bytes: [TermId; 2] },
     /// The numbers are equal exactly where both pairs of values are.
@@ -65,8 +66,8 @@ pub(crate) trait Engine: Sized {
     /// After [`Verdict::Sat`], until anything else is asked or told: the value of a leaf.
     fn value(&self, leaf: TermId) -> Option<u64>;
 
-    /// Tells a fact for all further questions.
-    fn tell(&mut self, pool: &TermPool, view: &mut View, fact: Fact);
+    /// Adds a lemma for all further questions.
+    fn add_lemma(&mut self, pool: &TermPool, view: &mut View, lemma: Lemma);
 
     /// Distinct conditions seen so far.
     fn conditions(&self) -> usize;

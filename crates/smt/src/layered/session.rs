@@ -1,4 +1,5 @@
-//! An engine, what it sees, and what it has been told about bytes and numbers.
+//! An engine in use: what it sees of terms, and which lemmas about bytes and numbers it has been
+//! told.
 //!
 //! A session with opaque terms answers a weaker question: "unsat" holds for the real one too, a
 //! model has to be evaluated.

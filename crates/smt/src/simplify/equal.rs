@@ -1,4 +1,5 @@
-//! Equality.
+//! Equality: common addends cancel, and parts that are constant or the same on both sides are
+//! compared and dropped, so that what is left is as narrow as it can be.
 
 use crate::domain::mask;
 use crate::domain::transfer::decide_eq;

@@ -12,7 +12,7 @@ use super::watch;
 use super::{BACKEND, LOGIC};
 use crate::domain::mask;
 use crate::error::SolverError;
-use crate::layered::engine::{self, Effort, Fact, Verdict};
+use crate::layered::engine::{self, Effort, Lemma, Verdict};
 use crate::layered::view::View;
 use crate::pool::TermPool;
 use crate::term::TermId;
@@ -124,16 +124,16 @@ impl engine::Engine for Engine {
         self.translator.value(self.model.as_ref()?, leaf)
     }
 
-    fn tell(&mut self, pool: &TermPool, view: &mut View, fact: Fact) {
+    fn add_lemma(&mut self, pool: &TermPool, view: &mut View, lemma: Lemma) {
         let mut bits = |term| self.translator.bits(pool, view, term, &self.solver);
         let mut same = |[a, b]: [TermId; 2]| bits(a).eq(bits(b));
-        let fact = match fact {
-            Fact::Bytes { indices, bytes } => same(indices).implies(same(bytes)),
-            Fact::Numbers { pairs: [first, second], numbers } => {
+        let fact = match lemma {
+            Lemma::Bytes { indices, bytes } => same(indices).implies(same(bytes)),
+            Lemma::Numbers { pairs: [first, second], numbers } => {
                 let pairs = [0, 1].map(|n| same([first[n], second[n]]));
                 Bool::and(&pairs).iff(same(numbers))
             }
-            Fact::Table { index, first, last, byte, value } => {
+            Lemma::Table { index, first, last, byte, value } => {
                 let (at, byte) = (bits(index), bits(byte));
                 let literal =
                     |value: u64| BV::from_u64(value & mask(pool.width(index)), at.get_size());

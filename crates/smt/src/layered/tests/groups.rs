@@ -6,7 +6,7 @@ use super::solver;
 use crate::layered::components::{join, split};
 use crate::layered::engine::Engine as _;
 use crate::layered::inputs::Inputs;
-use crate::layered::shape::shape;
+use crate::layered::query_cache::canonicalise;
 use crate::{ArrayId, Domain, Model, Outcome, Solver, TermId, TermPool};
 
 fn byte(pool: &mut TermPool, array: ArrayId, place: u64) -> TermId {
@@ -92,7 +92,7 @@ fn shapes_forget_names_but_not_domains() {
     let mut inputs = Inputs::default();
     let mut shaped = |pool: &TermPool, terms: &[TermId]| {
         let inputs = inputs.all(pool, terms);
-        shape(pool, &inputs, terms).expect("small")
+        canonicalise(pool, &inputs, terms).expect("small")
     };
     let a = below(&mut pool, packet, 1, 9);
     let b = below(&mut pool, other, 300, 9);

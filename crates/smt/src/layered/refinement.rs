@@ -1,5 +1,6 @@
-//! Many conditions on few inputs, a few at a time: most of them follow from, or happen to hold with,
-//! a part of them. Only what a model violates is added.
+//! Abstraction refinement over the set of conditions (after Clarke et al., "Counterexample-guided
+//! abstraction refinement", CAV 2000): of many conditions on few inputs, a few are asked for at a
+//! time, and only what a model violates is added. Most follow from, or happen to hold with, a part.
 //!
 //! Conditions on many inputs are asked for at once: a part of them can be harder than the whole,
 //! because what fixes the lengths and offsets that all others depend on is missing.

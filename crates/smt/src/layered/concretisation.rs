@@ -1,12 +1,14 @@
-//! Conditions behind hash functions and checksums: most inputs satisfy them. Values are chosen for
-//! what the opaque terms consist of, put into the conditions, and only what is left of these is
-//! asked: what the chosen elements of a map have to contain, for example.
+//! Concretisation of what opaque terms consist of. Most inputs satisfy conditions behind hash
+//! functions and checksums, so values are chosen for the inputs of these and put into the
+//! conditions, and only what is left is asked: what the chosen elements of a map have to contain,
+//! for example (as concolic execution does with functions that solvers cannot invert: Godefroid,
+//! Klarlund and Sen, "DART", PLDI 2005).
 //!
 //! Finds models, never contradictions. Everything is counted in steps and drawn from a fixed
 //! sequence, so that equal questions get equal answers.
 
-mod draw;
 mod plan;
+mod sample;
 
 use std::ops::Range;
 
@@ -23,27 +25,27 @@ use slowpath_stop::Stop;
 
 /// Models of what is not opaque, to start from.
 pub(super) const ROUNDS: u64 = 6;
-/// Choices that are evaluated for each.
-const DRAWS: u64 = 96;
-/// Choices that the engine is asked about for each.
+/// Samples that are evaluated for each.
+const SAMPLES: u64 = 96;
+/// Samples that the engine is asked about for each.
 const CHECKS: usize = 2;
 
 /// Chooses values; remembers those that were good.
 #[derive(Debug, Default)]
-pub(super) struct Pins {
+pub(super) struct Concretiser {
     hints: FastMap<TermId, u64>,
 }
 
-/// What pinning needs to know of its surroundings.
+/// What concretisation needs to know of its surroundings.
 pub(super) struct Tools<'a, E> {
     pub(super) session: &'a mut Session<E>,
     pub(super) inputs: &'a mut Inputs,
     pub(super) stop: &'a Stop,
 }
 
-impl Pins {
-    /// A model of `terms`, from one in which only what is opaque to the session is wrong. The rounds
-    /// to go through are some of [`ROUNDS`].
+impl Concretiser {
+    /// A model of `terms`, from one in which only what is opaque to the session is wrong. The
+    /// rounds to go through are some of [`ROUNDS`].
     pub(super) fn model<E: Engine>(
         &mut self,
         tools: &mut Tools<'_, E>,
@@ -73,13 +75,13 @@ impl Pins {
                 }
             }
             let mut checks = 0;
-            for draw in 0..DRAWS {
+            for sample in 0..SAMPLES {
                 if tools.stop.reason().is_some() {
                     return Ok(None);
                 }
                 let mut values = self.hinted(pool, &plan, &start, false);
-                if round + draw > 0 {
-                    plan.draw(pool, &mut values, round * DRAWS + draw);
+                if round + sample > 0 {
+                    plan.resample(pool, &mut values, round * SAMPLES + sample);
                 }
                 if !plan.allows(pool, &values, &start) {
                     continue;

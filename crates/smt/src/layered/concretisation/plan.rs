@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use super::Tools;
-use super::draw::{hold, random};
+use super::sample::{hold, random};
 use crate::error::SolverError;
 use crate::eval::Evaluator;
 use crate::layered::engine::Engine;
-use crate::layered::gradual::{self, Answer};
 use crate::layered::inputs::complete;
+use crate::layered::refinement::{self, Answer};
 use crate::layered::session::violated;
 use crate::model::Model;
 use crate::pool::{FastMap, FastSet, TermPool};
@@ -76,11 +76,11 @@ impl Plan {
         Plan { inputs, fixed, shared, floating, determined, limits, bound }
     }
 
-    /// Draws new values: any for inputs that nothing else depends on, for the others those that
+    /// Samples new values: any for inputs that nothing else depends on, for the others those that
     /// keep what they have to satisfy, as far as this can be told.
-    pub(super) fn draw(&self, pool: &TermPool, values: &mut FastMap<TermId, u64>, draw: u64) {
+    pub(super) fn resample(&self, pool: &TermPool, values: &mut FastMap<TermId, u64>, sample: u64) {
         for &input in self.fixed.iter().filter(|input| !self.bound.contains(input)) {
-            let new = random(pool.domain(input), input, draw);
+            let new = random(pool.domain(input), input, sample);
             let Some(old) = values.insert(input, new) else { continue };
             if let Some(limits) = self.limits.get(&input)
                 && !hold(pool, limits, values)
@@ -114,19 +114,19 @@ impl Plan {
         round: u64,
     ) -> Result<Option<Model>, SolverError> {
         let inputs = self.fixed.iter().filter(|input| self.shared.contains(input));
-        let mut wishes: Vec<TermId> = Vec::new();
+        let mut soft: Vec<TermId> = Vec::new();
         for &input in inputs {
             let value = random(pool.domain(input), input, round);
-            wishes.push(equation(pool, input, value));
+            soft.push(equation(pool, input, value));
         }
         for _ in 0..CORRECTIONS {
-            let all = [terms, &wishes].concat();
-            match gradual::satisfy(tools.session, tools.inputs, pool, &all, tools.stop)? {
+            let all = [terms, &soft].concat();
+            match refinement::satisfy(tools.session, tools.inputs, pool, &all, tools.stop)? {
                 Answer::Candidate(model, _) => return Ok(Some(model)),
                 Answer::Unknown(_) => return Ok(None),
                 Answer::Unsat(core) => {
                     let dropped: FastSet<TermId> = core.iter().map(|&n| all[n]).collect();
-                    wishes.retain(|wish| !dropped.contains(wish));
+                    soft.retain(|condition| !dropped.contains(condition));
                 }
             }
         }
@@ -143,7 +143,7 @@ impl Plan {
         values: &FastMap<TermId, u64>,
         start: &Model,
     ) -> Result<Option<Model>, SolverError> {
-        let (left, pinned) = self.put(pool, terms, values, start);
+        let (left, concrete) = self.concretise(pool, terms, values, start);
         let mut asked = Vec::new();
         for term in left {
             match pool.as_const(term) {
@@ -152,32 +152,32 @@ impl Plan {
                 None => asked.push(term),
             }
         }
-        asked.extend(self.places(pool, &asked, &pinned));
+        asked.extend(self.array_equations(pool, &asked, &concrete));
         let mut model = Model::new();
         if !asked.is_empty() {
-            match gradual::satisfy(tools.session, tools.inputs, pool, &asked, tools.stop)? {
+            match refinement::satisfy(tools.session, tools.inputs, pool, &asked, tools.stop)? {
                 Answer::Candidate(found, _) => model = found,
                 Answer::Unsat(_) | Answer::Unknown(_) => return Ok(None),
             }
         }
-        model.extend(&pinned);
+        model.extend(&concrete);
         let model = complete(pool, &model, &self.inputs);
         Ok(model.filter(|model| violated(pool, model, terms).is_empty()))
     }
 
     /// The conditions with these values put in, and the values, with those of floating bytes.
-    fn put(
+    fn concretise(
         &self,
         pool: &mut TermPool,
         terms: &[TermId],
         values: &FastMap<TermId, u64>,
         start: &Model,
     ) -> (Vec<TermId>, Model) {
-        let mut pinned = Model::new();
+        let mut concrete = Model::new();
         let mut images: HashMap<TermId, TermId> = HashMap::new();
         for &input in &self.fixed {
             let value = values.get(&input).copied().unwrap_or(0);
-            set(pool, &mut pinned, input, value);
+            set(pool, &mut concrete, input, value);
             let constant = pool.constant(pool.width(input), value);
             images.insert(input, constant);
         }
@@ -191,17 +191,22 @@ impl Plan {
             if pool.array_content(array).is_some() {
                 continue;
             }
-            let value = pinned.byte(array, place).or(start.byte(array, place)).unwrap_or(0);
-            pinned.set_byte(array, place, value);
+            let value = concrete.byte(array, place).or(start.byte(array, place)).unwrap_or(0);
+            concrete.set_byte(array, place, value);
             let constant = pool.constant(8, u64::from(value));
             images.insert(input, constant);
         }
         let left = terms.iter().map(|&term| pool.substitute(term, &mut images)).collect();
-        (left, pinned)
+        (left, concrete)
     }
 
     /// What was put in for bytes of arrays that the rest reads, where that may be the same place.
-    fn places(&self, pool: &mut TermPool, asked: &[TermId], pinned: &Model) -> Vec<TermId> {
+    fn array_equations(
+        &self,
+        pool: &mut TermPool,
+        asked: &[TermId],
+        concrete: &Model,
+    ) -> Vec<TermId> {
         let read: FastSet<ArrayId> = pool
             .subterms(asked)
             .into_iter()
@@ -211,7 +216,7 @@ impl Plan {
             })
             .collect();
         let mut equations = Vec::new();
-        for (array, place, value) in pinned.bytes().filter(|(array, ..)| read.contains(array)) {
+        for (array, place, value) in concrete.bytes().filter(|(array, ..)| read.contains(array)) {
             let index = pool.constant(pool.array_info(array).1, place);
             let byte = pool.select(array, index);
             equations.push(equation(pool, byte, u64::from(value)));

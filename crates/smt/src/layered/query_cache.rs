@@ -1,5 +1,7 @@
-//! Conditions up to the names of their inputs: what was found out about one round of a loop, or one
-//! part of a path, holds for every other that asks the same of other bytes.
+//! The query cache: outcomes by conditions up to the names of their inputs, so that what was found
+//! out about one round of a loop, or one part of a path, holds for every other that asks the same
+//! of other bytes (as Visser, Geldenhuys and Dwyer, "Green", FSE 2012, canonicalise slices of path
+//! conditions).
 
 use std::collections::BTreeMap;
 use std::mem::{Discriminant, discriminant};
@@ -11,11 +13,11 @@ use crate::model::Model;
 use crate::pool::{FastMap, FastSet, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
-/// Most parts of conditions that are remembered, one by one and together.
-const MAX_SHAPE: usize = 20_000;
+/// Most parts of queries that are kept, one by one and together.
+const MAX_PARTS: usize = 20_000;
 const MAX_TOTAL: usize = 2_000_000;
 
-/// One term of a shape; operands are places of earlier parts.
+/// One term of a canonical query; operands are numbers of earlier parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Part {
     /// An unknown, or a byte that can be confused with no other.
@@ -32,84 +34,84 @@ enum Part {
 
 /// Conditions without the names of their inputs.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct Shape(Vec<Part>);
+pub(super) struct CanonicalQuery(Vec<Part>);
 
-/// What is known about conditions of a shape.
+/// What is kept of an outcome: nothing in it names an input.
 #[derive(Clone, Debug)]
-enum Known {
+enum Entry {
     /// Values for the inputs, in order.
     Sat(Vec<u64>),
     /// Positions that cannot hold together.
     Unsat(Vec<usize>),
 }
 
-/// What a shape says about the conditions that have it.
+/// An outcome in terms of the conditions that were asked about.
 #[derive(Debug)]
-pub(super) enum Recalled {
+pub(super) enum CachedOutcome {
     Sat(Model),
     Unsat(Vec<usize>),
 }
 
-/// Answers by shape.
+/// Outcomes by canonical query.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
-    answers: FastMap<Shape, Known>,
+pub(super) struct QueryCache {
+    answers: FastMap<CanonicalQuery, Entry>,
     parts: usize,
 }
 
-impl Memory {
-    /// What is known about conditions with this shape and these inputs.
-    pub(super) fn recall(
+impl QueryCache {
+    /// The outcome for conditions with this canonical form and these inputs.
+    pub(super) fn look_up(
         &self,
         pool: &TermPool,
-        shape: &Shape,
+        query: &CanonicalQuery,
         inputs: &[TermId],
-    ) -> Option<Recalled> {
-        match self.answers.get(shape)? {
-            Known::Unsat(core) => Some(Recalled::Unsat(core.clone())),
-            Known::Sat(values) => {
+    ) -> Option<CachedOutcome> {
+        match self.answers.get(query)? {
+            Entry::Unsat(core) => Some(CachedOutcome::Unsat(core.clone())),
+            Entry::Sat(values) => {
                 let values: BTreeMap<TermId, u64> =
                     inputs.iter().copied().zip(values.iter().copied()).collect();
-                model_of(pool, &values).map(Recalled::Sat)
+                model_of(pool, &values).map(CachedOutcome::Sat)
             }
         }
     }
 
-    /// Remembers a model of conditions with this shape and these inputs.
-    pub(super) fn satisfiable(
+    /// Keeps a model of conditions with this canonical form and these inputs.
+    pub(super) fn insert_sat(
         &mut self,
         pool: &TermPool,
-        shape: Shape,
+        query: CanonicalQuery,
         inputs: &[TermId],
         model: &Model,
     ) {
         let mut evaluator = Evaluator::new(pool, model);
         let values = inputs.iter().map(|&input| evaluator.value(input)).collect();
-        self.remember(shape, Known::Sat(values));
+        self.insert(query, Entry::Sat(values));
     }
 
-    /// Remembers positions that cannot hold together.
-    pub(super) fn unsatisfiable(&mut self, shape: Shape, core: &[usize]) {
-        self.remember(shape, Known::Unsat(core.to_vec()));
+    /// Keeps positions that cannot hold together.
+    pub(super) fn insert_unsat(&mut self, query: CanonicalQuery, core: &[usize]) {
+        self.insert(query, Entry::Unsat(core.to_vec()));
     }
 
-    fn remember(&mut self, shape: Shape, known: Known) {
-        self.parts += shape.0.len();
+    fn insert(&mut self, query: CanonicalQuery, entry: Entry) {
+        self.parts += query.0.len();
         if self.parts > MAX_TOTAL {
             self.answers.clear();
-            self.parts = shape.0.len();
+            self.parts = query.0.len();
         }
-        self.answers.insert(shape, known);
+        self.answers.insert(query, entry);
     }
 }
 
-/// The shape of conditions, and their inputs in its order; `None` if they are too large to be
-/// remembered.
-pub(super) fn shape(
+/// The canonical form of conditions, and their inputs in its order; `None` if they are too large to
+/// be kept.
+pub(super) fn canonicalise(
     pool: &TermPool,
     inputs: &[TermId],
     terms: &[TermId],
-) -> Option<(Shape, Vec<TermId>)> {
+) -> Option<(CanonicalQuery, Vec<TermId>)> {
     // Bytes of arrays that are read at unknown indices may be the same: their indices matter.
     let walked: FastSet<ArrayId> = inputs
         .iter()
@@ -118,47 +120,48 @@ pub(super) fn shape(
             _ => None,
         })
         .collect();
-    let mut walk = Walk { pool, walked, arrays: FastMap::default(), places: FastMap::default() };
+    let mut canonical =
+        Canonicaliser { pool, walked, arrays: FastMap::default(), numbers: FastMap::default() };
     let (mut parts, mut order) = (Vec::new(), Vec::new());
     for &term in terms {
         let mut stack = vec![term];
         while let Some(&top) = stack.last() {
-            if walk.places.contains_key(&top) {
+            if canonical.numbers.contains_key(&top) {
                 stack.pop();
                 continue;
             }
             let pending = stack.len();
-            if !walk.is_anonymous(top) {
-                stack.extend(pool.children(top).filter(|c| !walk.places.contains_key(c)));
+            if !canonical.is_anonymous(top) {
+                stack.extend(pool.children(top).filter(|c| !canonical.numbers.contains_key(c)));
             }
             if stack.len() == pending {
                 if super::view::is_leaf(pool.node(top)) {
                     order.push(top);
                 }
-                let part = walk.part(top);
-                walk.places.insert(top, parts.len() as u32);
+                let part = canonical.part(top);
+                canonical.numbers.insert(top, parts.len() as u32);
                 parts.push(part);
                 stack.pop();
             }
         }
-        parts.push(Part::Root(walk.places[&term]));
-        if parts.len() > MAX_SHAPE {
+        parts.push(Part::Root(canonical.numbers[&term]));
+        if parts.len() > MAX_PARTS {
             return None;
         }
     }
-    Some((Shape(parts), order))
+    Some((CanonicalQuery(parts), order))
 }
 
 /// The terms seen so far.
-struct Walk<'a> {
+struct Canonicaliser<'a> {
     pool: &'a TermPool,
     walked: FastSet<ArrayId>,
     /// Arrays that are read at unknown indices, by first appearance.
     arrays: FastMap<ArrayId, u64>,
-    places: FastMap<TermId, u32>,
+    numbers: FastMap<TermId, u32>,
 }
 
-impl Walk<'_> {
+impl Canonicaliser<'_> {
     /// Whether nothing but its domain is known of a term.
     fn is_anonymous(&self, term: TermId) -> bool {
         match *self.pool.node(term) {
@@ -168,7 +171,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A term whose operands have places.
+    /// A term whose operands have numbers.
     fn part(&mut self, term: TermId) -> Part {
         if self.is_anonymous(term) {
             return Part::Input(self.pool.domain(term));
@@ -176,7 +179,7 @@ impl Walk<'_> {
         let node = self.pool.node(term);
         let mut operands = [u32::MAX; 3];
         for (slot, operand) in node.operands().into_iter().flatten().enumerate() {
-            operands[slot] = self.places.get(&operand).copied().unwrap_or(u32::MAX);
+            operands[slot] = self.numbers.get(&operand).copied().unwrap_or(u32::MAX);
         }
         let detail = match *node {
             Node::Const(value) => value,

@@ -1,4 +1,4 @@
-//! Random values from a fixed sequence, and a look at what they satisfy.
+//! Sampling: pseudo-random values from a fixed sequence, and whether conditions hold with them.
 
 use crate::domain::{Domain, mask};
 use crate::eval::Evaluator;
@@ -14,11 +14,11 @@ pub(super) fn hold(pool: &TermPool, terms: &[TermId], values: &FastMap<TermId, u
     terms.iter().all(|&term| evaluator.value(term) == 1)
 }
 
-/// A member of a domain, the same for the same input and draw. Small ones are more frequent in some
-/// draws than in others: sizes and divisors are small numbers.
-pub(super) fn random(domain: Domain, input: TermId, draw: u64) -> u64 {
-    let seed = mix(mix(draw + 1) ^ input.index() as u64);
-    if seed >> 62 < draw % 4 {
+/// A member of a domain, the same for the same input and sample. Small ones are more frequent in
+/// some samples than in others: sizes and divisors are small numbers.
+pub(super) fn random(domain: Domain, input: TermId, sample: u64) -> u64 {
+    let seed = mix(mix(sample + 1) ^ input.index() as u64);
+    if seed >> 62 < sample % 4 {
         return domain.lo();
     }
     let size = (domain.hi() - domain.lo()).saturating_add(1);

@@ -1,14 +1,17 @@
-//! What ties the unknowns that stand for bytes and numbers together, added only where a model of an
-//! engine violates it (lazy Ackermann reduction):
+//! Lazy Ackermann reduction: reads of arrays and numbers of pairs are applications of functions,
+//! which an engine sees as independent unknowns. Functional consistency is added only where a model
+//! of the engine violates it (Brummayer and Biere, "Lemmas on demand for the extensional theory of
+//! arrays", JSAT 2009):
 //!
 //! - bytes of an unconstrained array at equal indices are equal;
 //! - the byte of a table is the one that the table holds at the index;
 //! - numbers of pairs are equal exactly if the pairs are.
 //!
-//! All of this is judged by the values that the engine chose for the bytes, numbers and opaque terms
-//! themselves, whatever they consist of: then it holds for nested ones too once no place is violated.
+//! All of this is judged by the values that the engine chose for the bytes, numbers and opaque
+//! terms themselves, whatever they consist of: then it holds for nested ones too once no place is
+//! violated.
 
-use super::engine::{Engine, Fact};
+use super::engine::{Engine, Lemma};
 use super::session::Session;
 use crate::error::SolverError;
 use crate::eval::Evaluator;
@@ -21,11 +24,11 @@ const MAX_TABLE: u64 = 1024;
 /// Most places of a longer one that are told at once, as a power of two.
 const MAX_WINDOW: u32 = 12;
 /// Most terms with one wrong number of which each is told from each other at once.
-const MAX_CLASS: usize = 32;
+const MAX_OTHERS: usize = 32;
 
-/// A byte with its index, or a number with its pair, as the engine has it.
+/// A byte with its index, or a number with its pair, and the value that the engine chose.
 #[derive(Clone, Copy)]
-struct Seen {
+struct Application {
     term: TermId,
     operands: [TermId; 2],
     value: u64,
@@ -34,16 +37,16 @@ struct Seen {
 /// What a model got wrong.
 enum Violation {
     /// Two bytes of one array at one index differ.
-    Bytes(Seen, Seen),
+    Bytes(Application, Application),
     /// A byte of a table is not what the table holds at this index.
-    Table(ArrayId, Seen, u64),
+    Table(ArrayId, Application, u64),
     /// Two pairs are equal and their numbers are not, or the other way round.
-    Numbers(Seen, Seen),
+    Numbers(Application, Application),
 }
 
 impl<E: Engine> Session<E> {
-    /// The engine's model in terms of the pool, or `None` when bytes or numbers of it contradict each
-    /// other; then the facts that exclude this have been added.
+    /// The engine's model in terms of the pool, or `None` when bytes or numbers of it contradict
+    /// each other; then the lemmas that exclude this have been added.
     pub(super) fn consistent_model(
         &mut self,
         pool: &TermPool,
@@ -51,34 +54,35 @@ impl<E: Engine> Session<E> {
     ) -> Result<Option<Model>, SolverError> {
         let missing = SolverError::Incomplete { backend: E::NAME, missing: "a value" };
         let mut model = Model::new();
-        let mut bytes: Vec<(ArrayId, Seen)> = Vec::new();
-        let mut numbers: Vec<Seen> = Vec::new();
+        let mut bytes: Vec<(ArrayId, Application)> = Vec::new();
+        let mut numbers: Vec<Application> = Vec::new();
         let mut opaque: Vec<(TermId, u64)> = Vec::new();
         for &term in leaves {
             let value = self.engine.value(term).ok_or_else(|| missing.clone())?;
             match *pool.node(term) {
                 Node::Var(var) => model.set_var(var, value),
                 Node::Select { array, index } => {
-                    bytes.push((array, Seen { term, operands: [index, index], value }));
+                    bytes.push((array, Application { term, operands: [index, index], value }));
                 }
-                Node::Intern(a, b) => numbers.push(Seen { term, operands: [a, b], value }),
+                Node::Intern(a, b) => numbers.push(Application { term, operands: [a, b], value }),
                 _ => opaque.push((term, value)),
             }
         }
         let mut violations = Vec::new();
         let (places, pairs) = {
-            let leaves = bytes.iter().map(|(_, seen)| seen).chain(&numbers);
-            let known = leaves.map(|seen| (seen.term, seen.value)).chain(opaque);
+            let leaves = bytes.iter().map(|(_, application)| application).chain(&numbers);
+            let known =
+                leaves.map(|application| (application.term, application.value)).chain(opaque);
             let mut evaluator = Evaluator::with_values(pool, &model, known);
             let places = check_bytes(pool, &mut evaluator, &bytes, &mut violations);
             (places, check_numbers(&mut evaluator, &numbers, &mut violations))
         };
         if violations.is_empty() {
-            for ((array, index), seen) in places {
-                model.set_byte(array, index, seen.value as u8);
+            for ((array, index), application) in places {
+                model.set_byte(array, index, application.value as u8);
             }
-            for (pair, seen) in pairs {
-                model.set_interned(pair, seen.value as u32);
+            for (pair, application) in pairs {
+                model.set_interned(pair, application.value as u32);
             }
             return Ok(Some(model));
         }
@@ -91,28 +95,36 @@ impl<E: Engine> Session<E> {
     /// Tells the engine what a model violated.
     fn exclude(&mut self, pool: &TermPool, violation: &Violation) {
         match *violation {
-            Violation::Bytes(a, b) => self.tell(
+            Violation::Bytes(a, b) => self.add_lemma(
                 pool,
-                Fact::Bytes { indices: [a.operands[0], b.operands[0]], bytes: [a.term, b.term] },
+                Lemma::Bytes { indices: [a.operands[0], b.operands[0]], bytes: [a.term, b.term] },
             ),
-            Violation::Numbers(a, b) => self.tell(
+            Violation::Numbers(a, b) => self.add_lemma(
                 pool,
-                Fact::Numbers { pairs: [a.operands, b.operands], numbers: [a.term, b.term] },
+                Lemma::Numbers { pairs: [a.operands, b.operands], numbers: [a.term, b.term] },
             ),
-            Violation::Table(array, seen, index) => self.tell_table(pool, array, seen, index),
+            Violation::Table(array, application, index) => {
+                self.add_table_lemmas(pool, array, application, index)
+            }
         }
     }
 
-    fn tell(&mut self, pool: &TermPool, fact: Fact) {
-        self.engine.tell(pool, &mut self.view, fact);
+    fn add_lemma(&mut self, pool: &TermPool, lemma: Lemma) {
+        self.engine.add_lemma(pool, &mut self.view, lemma);
     }
 
     /// Tells what a table holds: everything, if it is short, else around `at`, more of it each
     /// time that a byte was wrong, or a search for a value would go through all places one by one.
-    fn tell_table(&mut self, pool: &TermPool, array: ArrayId, seen: Seen, at: u64) {
+    fn add_table_lemmas(
+        &mut self,
+        pool: &TermPool,
+        array: ArrayId,
+        application: Application,
+        at: u64,
+    ) {
         let Some(content) = pool.array_content(array) else { return };
         let length = content.len() as u64;
-        let times = self.tabled.entry(seen.term).or_insert(0);
+        let times = self.tabled.entry(application.term).or_insert(0);
         let (first, last) = if length <= MAX_TABLE {
             if *times > 0 {
                 return;
@@ -124,11 +136,12 @@ impl<E: Engine> Session<E> {
             (first.min(length), first.saturating_add(size).min(length))
         };
         *times = (*times + 1).min(MAX_WINDOW);
-        let index = seen.operands[0];
+        let index = application.operands[0];
         let domain = pool.domain(index);
-        let fact = |first, last, value| Fact::Table { index, first, last, byte: seen.term, value };
+        let lemma =
+            |first, last, value| Lemma::Table { index, first, last, byte: application.term, value };
         if (length <= MAX_TABLE || at >= length) && domain.hi() >= length {
-            self.tell(pool, fact(length, u64::MAX, 0));
+            self.add_lemma(pool, lemma(length, u64::MAX, 0));
         }
         let told = (first..last).zip(&content[first as usize..last as usize]);
         // Runs of the same byte: places between them are none that the index can have.
@@ -140,7 +153,7 @@ impl<E: Engine> Session<E> {
             }
         }
         for (first, last, value) in runs {
-            self.tell(pool, fact(first, last, value));
+            self.add_lemma(pool, lemma(first, last, value));
         }
     }
 }
@@ -149,21 +162,21 @@ impl<E: Engine> Session<E> {
 fn check_bytes(
     pool: &TermPool,
     evaluator: &mut Evaluator<'_>,
-    bytes: &[(ArrayId, Seen)],
+    bytes: &[(ArrayId, Application)],
     violations: &mut Vec<Violation>,
-) -> FastMap<(ArrayId, u64), Seen> {
-    let mut places: FastMap<(ArrayId, u64), Seen> = FastMap::default();
-    for &(array, seen) in bytes {
-        let index = evaluator.value(seen.operands[0]);
+) -> FastMap<(ArrayId, u64), Application> {
+    let mut places: FastMap<(ArrayId, u64), Application> = FastMap::default();
+    for &(array, application) in bytes {
+        let index = evaluator.value(application.operands[0]);
         if let Some(content) = pool.array_content(array) {
-            if u64::from(TermPool::table_byte(content, index)) != seen.value {
-                violations.push(Violation::Table(array, seen, index));
+            if u64::from(TermPool::table_byte(content, index)) != application.value {
+                violations.push(Violation::Table(array, application, index));
             }
             continue;
         }
-        let first = *places.entry((array, index)).or_insert(seen);
-        if first.value != seen.value {
-            violations.push(Violation::Bytes(first, seen));
+        let first = *places.entry((array, index)).or_insert(application);
+        if first.value != application.value {
+            violations.push(Violation::Bytes(first, application));
         }
     }
     places
@@ -172,25 +185,26 @@ fn check_bytes(
 /// Collects what is wrong with numbers; returns one term for each pair.
 fn check_numbers(
     evaluator: &mut Evaluator<'_>,
-    numbers: &[Seen],
+    numbers: &[Application],
     violations: &mut Vec<Violation>,
-) -> FastMap<(u64, u64), Seen> {
-    let mut pairs: FastMap<(u64, u64), Seen> = FastMap::default();
-    let mut owners: FastMap<u64, Vec<Seen>> = FastMap::default();
-    for &seen in numbers {
-        let [a, b] = seen.operands.map(|operand| evaluator.value(operand));
+) -> FastMap<(u64, u64), Application> {
+    let mut pairs: FastMap<(u64, u64), Application> = FastMap::default();
+    let mut owners: FastMap<u64, Vec<Application>> = FastMap::default();
+    for &application in numbers {
+        let [a, b] = application.operands.map(|operand| evaluator.value(operand));
         if let Some(&first) = pairs.get(&(a, b)) {
-            if first.value != seen.value {
-                violations.push(Violation::Numbers(first, seen));
+            if first.value != application.value {
+                violations.push(Violation::Numbers(first, application));
             }
             continue;
         }
-        pairs.insert((a, b), seen);
+        pairs.insert((a, b), application);
         // Other pairs have this number: it must differ from theirs, from all of them at once, or
         // the engine would move them to another common number one by one.
-        let class = owners.entry(seen.value).or_default();
-        violations.extend(class.iter().take(MAX_CLASS).map(|&o| Violation::Numbers(o, seen)));
-        class.push(seen);
+        let others = owners.entry(application.value).or_default();
+        violations
+            .extend(others.iter().take(MAX_OTHERS).map(|&o| Violation::Numbers(o, application)));
+        others.push(application);
     }
     pairs
 }
