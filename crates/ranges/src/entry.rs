@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use slowpath_ir::{Program, Reg};
 
-use crate::class::{Arg, Class, ClassId, Def};
-use crate::state::{Cell, State};
+use crate::state::{AbstractState, Cell};
+use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 
 /// How far definitions are remembered behind the values of registers and memory. Bounds the size of
 /// states in programs that compute one value from the other for a long time.
@@ -15,62 +15,62 @@ const DEPTH: usize = 6;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// Ascending.
-    pub regs: Vec<(Reg, ClassId)>,
+    pub regs: Vec<(Reg, ValueNumber)>,
     pub cells: Vec<Cell>,
-    pub classes: Vec<Class>,
+    pub values: Vec<NumberedValue>,
 }
 
 impl Entry {
-    /// What remains of a state for a block that reads these registers; `classes` are the state's,
+    /// What remains of a state for a block that reads these registers; `values` are the state's,
     /// perhaps refined.
-    pub fn of(state: &State, classes: &[Class], live: &[Reg]) -> Self {
+    pub fn of(state: &AbstractState, values: &[NumberedValue], live: &[Reg]) -> Self {
         let regs = live.iter().filter_map(|&reg| Some((reg, state.regs[reg.index()]?)));
-        let mut regs: Vec<(Reg, ClassId)> = regs.collect();
+        let mut regs: Vec<(Reg, ValueNumber)> = regs.collect();
         let mut cells = state.cells.clone();
-        let mut depth = vec![usize::MAX; classes.len()];
-        let mut front: Vec<ClassId> = regs.iter().map(|&(_, class)| class).collect();
-        front.extend(cells.iter().map(|cell| cell.class));
+        let mut depth = vec![usize::MAX; values.len()];
+        let mut front: Vec<ValueNumber> = regs.iter().map(|&(_, number)| number).collect();
+        front.extend(cells.iter().map(|cell| cell.number));
         for level in 0..=DEPTH {
             let mut next = Vec::new();
-            for class in front {
-                if depth[class as usize] != usize::MAX {
+            for number in front {
+                if depth[number as usize] != usize::MAX {
                     continue;
                 }
-                depth[class as usize] = level;
-                let operands = classes[class as usize].def.args();
+                depth[number as usize] = level;
+                let operands = values[number as usize].def.args();
                 next.extend(operands.filter_map(|arg| match arg {
-                    Arg::Class(operand) => Some(operand),
+                    Arg::Number(operand) => Some(operand),
                     Arg::Const(..) => None,
                 }));
             }
             front = next;
         }
-        let mut renamed = vec![ClassId::MAX; classes.len()];
+        let mut renamed = vec![ValueNumber::MAX; values.len()];
         let mut kept = Vec::new();
-        for (id, class) in classes.iter().enumerate() {
+        for (id, numbered) in values.iter().enumerate() {
             if depth[id] == usize::MAX {
                 continue;
             }
-            renamed[id] = kept.len() as ClassId;
-            let def = class.def.map(|arg| match arg {
-                Arg::Class(operand) if renamed[operand as usize] == ClassId::MAX => None,
-                Arg::Class(operand) => Some(Arg::Class(renamed[operand as usize])),
+            renamed[id] = kept.len() as ValueNumber;
+            let def = numbered.def.map(|arg| match arg {
+                Arg::Number(operand) if renamed[operand as usize] == ValueNumber::MAX => None,
+                Arg::Number(operand) => Some(Arg::Number(renamed[operand as usize])),
                 Arg::Const(..) => Some(arg),
             });
-            kept.push(Class { value: class.value, def: def.unwrap_or(Def::Unknown) });
+            kept.push(NumberedValue { value: numbered.value, def: def.unwrap_or(Def::Unknown) });
         }
-        regs.iter_mut().for_each(|(_, class)| *class = renamed[*class as usize]);
-        cells.iter_mut().for_each(|cell| cell.class = renamed[cell.class as usize]);
-        Entry { regs, cells, classes: kept }
+        regs.iter_mut().for_each(|(_, number)| *number = renamed[*number as usize]);
+        cells.iter_mut().for_each(|cell| cell.number = renamed[cell.number as usize]);
+        Entry { regs, cells, values: kept }
     }
 
     /// The state.
-    pub fn state(&self, program: &Program) -> State {
-        let mut state = State::unknown(program);
-        state.classes = self.classes.clone();
+    pub fn state(&self, program: &Program) -> AbstractState {
+        let mut state = AbstractState::unknown(program);
+        state.values = self.values.clone();
         state.cells = self.cells.clone();
-        for &(reg, class) in &self.regs {
-            state.regs[reg.index()] = Some(class);
+        for &(reg, number) in &self.regs {
+            state.regs[reg.index()] = Some(number);
         }
         state
     }
@@ -78,27 +78,28 @@ impl Entry {
     /// Restricts registers to what they are in another state, which holds for them as well.
     pub fn restrict(&mut self, other: &Entry, which: impl Fn(Reg) -> bool) {
         let mut rest = other.regs.iter().peekable();
-        for &(reg, class) in &self.regs {
+        for &(reg, number) in &self.regs {
             while rest.next_if(|(next, _)| *next < reg).is_some() {}
             if let Some(&&(next, there)) = rest.peek()
                 && next == reg
                 && which(reg)
             {
-                let value = &mut self.classes[class as usize].value;
-                *value = value.meet(&other.classes[there as usize].value).unwrap_or(*value);
+                let value = &mut self.values[number as usize].value;
+                *value = value.meet(&other.values[there as usize].value).unwrap_or(*value);
             }
         }
     }
 
-    /// A state that holds wherever one of the two holds. Places share a class where they do in
-    /// both. With `thresholds`, values of the first are widened, and definitions are forgotten.
+    /// A state that holds wherever one of the two holds. Registers and cells share a number where
+    /// they do in both. With `thresholds`, values of the first are widened, and definitions are
+    /// forgotten.
     pub fn join(&self, other: &Entry, thresholds: Option<&[u64]>) -> Entry {
         let mut join = Join {
-            a: &self.classes,
-            b: &other.classes,
+            a: &self.values,
+            b: &other.values,
             thresholds,
             of: HashMap::new(),
-            classes: Vec::new(),
+            values: Vec::new(),
         };
         let mut regs = Vec::with_capacity(self.regs.len());
         let mut rest = other.regs.iter().peekable();
@@ -107,33 +108,33 @@ impl Entry {
             if let Some(&&(next, b)) = rest.peek()
                 && next == reg
             {
-                regs.push((reg, join.class(a, b, DEPTH)));
+                regs.push((reg, join.number(a, b, DEPTH)));
             }
         }
         let mut cells = Vec::new();
         let mut rest = other.cells.iter().peekable();
         for cell in &self.cells {
-            while rest.next_if(|next| next.place() < cell.place()).is_some() {}
+            while rest.next_if(|next| next.location() < cell.location()).is_some() {}
             if let Some(&&next) = rest.peek()
-                && next.place() == cell.place()
+                && next.location() == cell.location()
             {
-                cells.push(Cell { class: join.class(cell.class, next.class, DEPTH), ..*cell });
+                cells.push(Cell { number: join.number(cell.number, next.number, DEPTH), ..*cell });
             }
         }
-        Entry { regs, cells, classes: join.classes }
+        Entry { regs, cells, values: join.values }
     }
 }
 
 struct Join<'a> {
-    a: &'a [Class],
-    b: &'a [Class],
+    a: &'a [NumberedValue],
+    b: &'a [NumberedValue],
     thresholds: Option<&'a [u64]>,
-    of: HashMap<(ClassId, ClassId), ClassId>,
-    classes: Vec<Class>,
+    of: HashMap<(ValueNumber, ValueNumber), ValueNumber>,
+    values: Vec<NumberedValue>,
 }
 
 impl Join<'_> {
-    fn class(&mut self, a: ClassId, b: ClassId, depth: usize) -> ClassId {
+    fn number(&mut self, a: ValueNumber, b: ValueNumber, depth: usize) -> ValueNumber {
         if let Some(&known) = self.of.get(&(a, b)) {
             return known;
         }
@@ -146,10 +147,10 @@ impl Join<'_> {
             Some(thresholds) => first.value.widen(&second.value, thresholds),
             None => first.value.join(&second.value),
         };
-        self.classes.push(Class { value, def: def.unwrap_or(Def::Unknown) });
-        let class = (self.classes.len() - 1) as ClassId;
-        self.of.insert((a, b), class);
-        class
+        self.values.push(NumberedValue { value, def: def.unwrap_or(Def::Unknown) });
+        let number = (self.values.len() - 1) as ValueNumber;
+        self.of.insert((a, b), number);
+        number
     }
 
     /// A definition that both have.
@@ -160,10 +161,10 @@ impl Join<'_> {
             return None;
         }
         a.map(|arg| match (arg, others.next()?) {
-            (Arg::Class(x), Arg::Class(y)) => {
-                let width = |classes: &[Class], id| classes[id as usize].value.domain.width();
+            (Arg::Number(x), Arg::Number(y)) => {
+                let width = |values: &[NumberedValue], id| values[id as usize].value.domain.width();
                 let same = width(self.a, x) == width(self.b, y);
-                same.then(|| Arg::Class(self.class(x, y, depth)))
+                same.then(|| Arg::Number(self.number(x, y, depth)))
             }
             (x, y) => (x == y).then_some(x),
         })

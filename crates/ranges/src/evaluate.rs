@@ -3,26 +3,26 @@
 use slowpath_domain::{Domain, transfer};
 use slowpath_ir::BinaryOp;
 
-use crate::class::{Arg, Class, Def};
 use crate::value::{Origin, Value};
+use crate::value_number::{Arg, Def, NumberedValue};
 
 /// The value of an operand.
-pub(crate) fn value_of(classes: &[Class], arg: Arg) -> Value {
+pub(crate) fn value_of(values: &[NumberedValue], arg: Arg) -> Value {
     match arg {
-        Arg::Class(id) => classes[id as usize].value,
-        Arg::Const(value, width) => Value::number(Domain::constant(width, value)),
+        Arg::Number(id) => values[id as usize].value,
+        Arg::Const(value, width) => Value::scalar(Domain::constant(width, value)),
     }
 }
 
 /// The value of `width` bits that a definition yields; everything where there is none.
-pub(crate) fn evaluate(classes: &[Class], def: &Def, width: u8) -> Value {
-    let v = |arg| value_of(classes, arg);
+pub(crate) fn evaluate(values: &[NumberedValue], def: &Def, width: u8) -> Value {
+    let v = |arg| value_of(values, arg);
     match *def {
         Def::Unknown => Value::full(width),
-        Def::Not(a) => Value::number(transfer::not(v(a).domain)),
-        Def::Extract(a, lo) => Value::number(transfer::extract(v(a).domain, lo, width)),
-        Def::ZeroExtend(a) => Value::number(transfer::zext(v(a).domain, width)),
-        Def::SignExtend(a) => Value::number(transfer::sext(v(a).domain, width)),
+        Def::Not(a) => Value::scalar(transfer::not(v(a).domain)),
+        Def::Extract(a, lo) => Value::scalar(transfer::extract(v(a).domain, lo, width)),
+        Def::ZeroExtend(a) => Value::scalar(transfer::zext(v(a).domain, width)),
+        Def::SignExtend(a) => Value::scalar(transfer::sext(v(a).domain, width)),
         Def::Select(c, a, b) => match v(c).domain.as_constant() {
             Some(0) => v(b),
             Some(_) => v(a),
@@ -34,13 +34,13 @@ pub(crate) fn evaluate(classes: &[Class], def: &Def, width: u8) -> Value {
 
 fn binary(op: BinaryOp, a: Value, b: Value, same: bool) -> Value {
     let (x, y) = (a.domain, b.domain);
-    let number = Value::number;
+    let scalar = Value::scalar;
     if same {
         match op {
-            BinaryOp::Sub | BinaryOp::Xor => return number(Domain::constant(x.width(), 0)),
+            BinaryOp::Sub | BinaryOp::Xor => return scalar(Domain::constant(x.width(), 0)),
             BinaryOp::And | BinaryOp::Or => return a,
-            BinaryOp::Eq => return number(Domain::constant(1, 1)),
-            BinaryOp::Ult | BinaryOp::Slt => return number(Domain::constant(1, 0)),
+            BinaryOp::Eq => return scalar(Domain::constant(1, 1)),
+            BinaryOp::Ult | BinaryOp::Slt => return scalar(Domain::constant(1, 0)),
             _ => {}
         }
     }
@@ -54,30 +54,30 @@ fn binary(op: BinaryOp, a: Value, b: Value, same: bool) -> Value {
             },
         },
         BinaryOp::Sub => match (a.address(), b.address()) {
-            (Some(p), Some(q)) if p.region == q.region => number(transfer::sub(p.offset, q.offset)),
+            (Some(p), Some(q)) if p.region == q.region => scalar(transfer::sub(p.offset, q.offset)),
             (Some(base), None) => {
                 Value { domain: transfer::sub(x, y), origin: Some(moved(base, transfer::sub, y)) }
             }
-            _ => number(transfer::sub(x, y)),
+            _ => scalar(transfer::sub(x, y)),
         },
         BinaryOp::Eq => match (a.address(), b.address()) {
-            (Some(p), Some(q)) if p.region == q.region => number(transfer::eq(p.offset, q.offset)),
-            _ => number(transfer::eq(x, y)),
+            (Some(p), Some(q)) if p.region == q.region => scalar(transfer::eq(p.offset, q.offset)),
+            _ => scalar(transfer::eq(x, y)),
         },
-        BinaryOp::Mul => number(transfer::mul(x, y)),
-        BinaryOp::Udiv => number(transfer::udiv(x, y)),
-        BinaryOp::Urem => number(transfer::urem(x, y)),
-        BinaryOp::Sdiv => number(transfer::sdiv(x, y)),
-        BinaryOp::Srem => number(transfer::srem(x, y)),
-        BinaryOp::And => number(transfer::and(x, y)),
-        BinaryOp::Or => number(transfer::or(x, y)),
-        BinaryOp::Xor => number(transfer::xor(x, y)),
-        BinaryOp::Shl => number(transfer::shl(x, y)),
-        BinaryOp::Lshr => number(transfer::lshr(x, y)),
-        BinaryOp::Ashr => number(transfer::ashr(x, y)),
-        BinaryOp::Ult => number(transfer::ult(x, y)),
-        BinaryOp::Slt => number(transfer::slt(x, y)),
-        BinaryOp::Concat => number(transfer::concat(x, y)),
+        BinaryOp::Mul => scalar(transfer::mul(x, y)),
+        BinaryOp::Udiv => scalar(transfer::udiv(x, y)),
+        BinaryOp::Urem => scalar(transfer::urem(x, y)),
+        BinaryOp::Sdiv => scalar(transfer::sdiv(x, y)),
+        BinaryOp::Srem => scalar(transfer::srem(x, y)),
+        BinaryOp::And => scalar(transfer::and(x, y)),
+        BinaryOp::Or => scalar(transfer::or(x, y)),
+        BinaryOp::Xor => scalar(transfer::xor(x, y)),
+        BinaryOp::Shl => scalar(transfer::shl(x, y)),
+        BinaryOp::Lshr => scalar(transfer::lshr(x, y)),
+        BinaryOp::Ashr => scalar(transfer::ashr(x, y)),
+        BinaryOp::Ult => scalar(transfer::ult(x, y)),
+        BinaryOp::Slt => scalar(transfer::slt(x, y)),
+        BinaryOp::Concat => scalar(transfer::concat(x, y)),
         BinaryOp::Intern => Value::full(32),
     }
 }

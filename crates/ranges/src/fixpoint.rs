@@ -14,13 +14,13 @@ use slowpath_ir::{BlockId, Liveness, Program, Reg, Target, Terminator};
 
 use slowpath_stop::{Reason, Stop};
 
-use crate::class::{Class, ClassId};
 use crate::entry::Entry;
 use crate::graph::{Graph, successors};
 use crate::loops::Loop;
 use crate::options::{Options, Setting};
 use crate::refine;
-use crate::state::State;
+use crate::state::AbstractState;
+use crate::value_number::{NumberedValue, ValueNumber};
 
 /// Visits of a loop's head before bounds are widened to constants that the loop compares with.
 const JOINED: u32 = 3;
@@ -89,9 +89,9 @@ impl<'a> Fixpoint<'a> {
         let graph = Graph::of(program);
         let heads = (0..blocks).filter(|&block| graph.heads[block]);
         let loops = heads.map(|head| (head, Loop::of(program, &graph, head))).collect();
-        let mut state = State::unknown(program);
+        let mut state = AbstractState::unknown(program);
         program.prologue.iter().for_each(|origin| state.step(&setting, &origin.op));
-        let start = Entry::of(&state, &state.classes, &kept[program.entry.index()]);
+        let start = Entry::of(&state, &state.values, &kept[program.entry.index()]);
         Fixpoint {
             program,
             setting,
@@ -210,21 +210,21 @@ impl<'a> Fixpoint<'a> {
         changed
     }
 
-    fn leave(&self, block: usize, state: &mut State) -> [Option<Arc<Entry>>; 2] {
+    fn leave(&self, block: usize, state: &mut AbstractState) -> [Option<Arc<Entry>>; 2] {
         let kept = |target: &Target| match target {
             Target::Block(next) => self.kept[next.index()].as_slice(),
             Target::Exit(_) | Target::Never => &[],
         };
-        let entry = |state: &State, classes: &[Class], target| {
-            Some(Arc::new(Entry::of(state, classes, kept(target))))
+        let entry = |state: &AbstractState, values: &[NumberedValue], target| {
+            Some(Arc::new(Entry::of(state, values, kept(target))))
         };
         match &self.program.blocks[block].terminator {
-            Terminator::Jump(edge) => [entry(state, &state.classes, &edge.target), None],
+            Terminator::Jump(edge) => [entry(state, &state.values, &edge.target), None],
             Terminator::Branch { cond, taken, fallthrough } => {
-                let cond = state.class_of(*cond);
+                let cond = state.number_of(*cond);
                 let side = |value: u64, target| match refined(state, cond, value) {
-                    Some(classes) => entry(state, &classes, target),
-                    None if self.undecided[block] => entry(state, &state.classes, target),
+                    Some(values) => entry(state, &values, target),
+                    None if self.undecided[block] => entry(state, &state.values, target),
                     None => None,
                 };
                 [side(1, &taken.target), side(0, &fallthrough.target)]
@@ -233,12 +233,12 @@ impl<'a> Fixpoint<'a> {
     }
 }
 
-/// The classes of a state, when a condition has a value; `None` when it cannot have it.
-fn refined(state: &State, cond: ClassId, value: u64) -> Option<Vec<Class>> {
-    if !state.classes[cond as usize].value.domain.contains(value) {
+/// The values of a state, when a condition has a value; `None` when it cannot have it.
+fn refined(state: &AbstractState, cond: ValueNumber, value: u64) -> Option<Vec<NumberedValue>> {
+    if !state.values[cond as usize].value.domain.contains(value) {
         return None;
     }
-    let mut classes = state.classes.clone();
-    refine::assume(&mut classes, cond, Domain::constant(1, value)).ok()?;
-    Some(classes)
+    let mut values = state.values.clone();
+    refine::assume(&mut values, cond, Domain::constant(1, value)).ok()?;
+    Some(values)
 }

@@ -14,7 +14,6 @@
 //! at most a fixed number of times, so that the whole is bounded by blocks × loop heads × values.
 //! In practice blocks are visited a handful of times.
 
-mod class;
 mod entry;
 mod evaluate;
 mod fixpoint;
@@ -25,11 +24,12 @@ mod options;
 mod ranges;
 mod refine;
 mod state;
-mod step;
+mod transfer;
 mod value;
+mod value_number;
 
 pub use options::{Memory, Options};
 pub use ranges::{Ranges, analyze, analyze_until, analyze_with};
 pub use slowpath_domain::Domain;
-pub use state::State;
+pub use state::AbstractState;
 pub use value::{Origin, Value};

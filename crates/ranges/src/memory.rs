@@ -1,44 +1,45 @@
-//! Loads and stores: bytes at known distances from the base of a region have a class.
+//! Loads and stores: bytes at known distances from the base of a region have a value number, as
+//! registers do, so that what is known of a value survives being spilled.
 
 use slowpath_domain::sign_extend;
 use slowpath_ir::{BinaryOp, RegionId, RegionKind};
 
-use crate::class::{Arg, ClassId, Def};
 use crate::options::{Memory, Setting};
-use crate::state::{Cell, State};
+use crate::state::{AbstractState, Cell};
 use crate::value::Value;
+use crate::value_number::{Arg, Def, ValueNumber};
 
 /// Farthest distance from a region's base that is followed, in bytes.
 const REACH: i64 = 1 << 28;
 
-/// Most places that are followed at a time.
-const PLACES: usize = 512;
+/// Most cells that are followed at a time.
+const MAX_CELLS: usize = 512;
 
-impl State {
+impl AbstractState {
     /// The region of an address and the least and greatest signed offset.
-    fn place(&self, addr: Arg) -> Option<(RegionId, i64, i64)> {
+    fn location(&self, addr: Arg) -> Option<(RegionId, i64, i64)> {
         let origin = self.value_of(addr).address()?;
         let (lo, hi) = origin.offset.signed_range();
         Some((origin.region, lo, hi))
     }
 
-    /// The class of `bytes` bytes at an address.
-    pub(crate) fn load(&mut self, setting: &Setting, addr: Arg, bytes: u8) -> ClassId {
+    /// The value number of `bytes` bytes at an address.
+    pub(crate) fn load(&mut self, setting: &Setting, addr: Arg, bytes: u8) -> ValueNumber {
         let width = 8 * bytes;
-        let place = self.place(addr).filter(|&(_, lo, hi)| lo == hi && near(lo));
-        let Some((region, offset, _)) = place else {
+        let location = self.location(addr).filter(|&(_, lo, hi)| lo == hi && near(lo));
+        let Some((region, offset, _)) = location else {
             return self.fresh(Value::full(width));
         };
         let pieces = self.pieces(region, offset, bytes);
         if pieces.iter().map(|piece| piece.bytes).sum::<u8>() == bytes {
             return self.assembled(setting, region, &pieces, width);
         }
-        let class = self.fresh(Value::full(width));
-        let cell = Cell { region, offset, bytes, class };
+        let number = self.fresh(Value::full(width));
+        let cell = Cell { region, offset, bytes, number };
         if pieces.is_empty() && self.follows(setting, &cell) {
             self.remember(cell);
         }
-        class
+        number
     }
 
     /// The followed bytes among these, by offset.
@@ -66,42 +67,42 @@ impl State {
         region: RegionId,
         pieces: &[Piece],
         width: u8,
-    ) -> ClassId {
+    ) -> ValueNumber {
         let whole = pieces.len() == 1 && pieces[0].bytes == pieces[0].cell.bytes;
         let slots = setting.memory == Memory::Slots
             && setting.program.regions[region.index()].kind == RegionKind::Stack;
-        let zero = pieces.iter().all(|piece| self.is_zero(piece.cell.class));
+        let zero = pieces.iter().all(|piece| self.is_zero(piece.cell.number));
         if slots && !whole && !zero {
             return self.fresh(Value::full(width));
         }
-        let mut value: Option<(ClassId, u8)> = None;
+        let mut value: Option<(ValueNumber, u8)> = None;
         for piece in pieces {
-            let class = self.bytes_of(piece.cell.class, piece.first, piece.bytes);
+            let number = self.bytes_of(piece.cell.number, piece.first, piece.bytes);
             value = Some(match value {
-                None => (class, piece.bytes),
+                None => (number, piece.bytes),
                 Some((low, bytes)) => {
-                    let def = Def::Binary(BinaryOp::Concat, Arg::Class(class), Arg::Class(low));
+                    let def = Def::Binary(BinaryOp::Concat, Arg::Number(number), Arg::Number(low));
                     let bytes = bytes + piece.bytes;
                     (self.define(def, 8 * bytes), bytes)
                 }
             });
         }
-        value.map_or_else(|| self.fresh(Value::full(width)), |(class, _)| class)
+        value.map_or_else(|| self.fresh(Value::full(width)), |(number, _)| number)
     }
 
-    /// The class of some bytes of a value.
-    fn bytes_of(&mut self, class: ClassId, first: u8, bytes: u8) -> ClassId {
-        self.define(Def::Extract(Arg::Class(class), 8 * first), 8 * bytes)
+    /// The value number of some bytes of a value.
+    fn bytes_of(&mut self, number: ValueNumber, first: u8, bytes: u8) -> ValueNumber {
+        self.define(Def::Extract(Arg::Number(number), 8 * first), 8 * bytes)
     }
 
-    fn is_zero(&self, class: ClassId) -> bool {
-        self.classes[class as usize].value.domain.as_constant() == Some(0)
+    fn is_zero(&self, number: ValueNumber) -> bool {
+        self.values[number as usize].value.domain.as_constant() == Some(0)
     }
 
     /// The bytes at an address become a value.
-    pub(crate) fn store(&mut self, setting: &Setting, addr: Arg, value: ClassId) {
-        let bytes = self.classes[value as usize].value.domain.width() / 8;
-        let Some((region, lo, hi)) = self.place(addr) else {
+    pub(crate) fn store(&mut self, setting: &Setting, addr: Arg, value: ValueNumber) {
+        let bytes = self.values[value as usize].value.domain.width() / 8;
+        let Some((region, lo, hi)) = self.location(addr) else {
             self.cells.clear();
             return;
         };
@@ -121,17 +122,17 @@ impl State {
             for (from, to) in [(cell.offset, lo), (end, cell.end())] {
                 if from < to {
                     let (first, bytes) = ((from - cell.offset) as u8, (to - from) as u8);
-                    let class = self.bytes_of(cell.class, first, bytes);
-                    self.remember_if(setting, Cell { region, offset: from, bytes, class });
+                    let number = self.bytes_of(cell.number, first, bytes);
+                    self.remember_if(setting, Cell { region, offset: from, bytes, number });
                 }
             }
         }
-        self.remember_if(setting, Cell { region, offset: lo, bytes, class: value });
+        self.remember_if(setting, Cell { region, offset: lo, bytes, number: value });
     }
 
     /// Any bytes of the region that an address points into may have changed.
     pub(crate) fn forget(&mut self, addr: Arg) {
-        match self.place(addr) {
+        match self.location(addr) {
             Some((region, ..)) => self.cells.retain(|cell| cell.region != region),
             None => self.cells.clear(),
         }
@@ -144,8 +145,8 @@ impl State {
     }
 
     fn remember(&mut self, cell: Cell) {
-        if self.cells.len() < PLACES {
-            let at = self.cells.partition_point(|other| other.place() < cell.place());
+        if self.cells.len() < MAX_CELLS {
+            let at = self.cells.partition_point(|other| other.location() < cell.location());
             self.cells.insert(at, cell);
         }
     }
@@ -157,7 +158,7 @@ impl State {
             (RegionKind::Map, _) => false,
             (RegionKind::Context, _) | (_, Memory::Every) => true,
             (RegionKind::Stack, Memory::Slots) => {
-                cell.bytes == 8 && cell.offset % 8 == 0 || self.is_zero(cell.class)
+                cell.bytes == 8 && cell.offset % 8 == 0 || self.is_zero(cell.number)
             }
             (RegionKind::Packet, Memory::Slots) => false,
         }

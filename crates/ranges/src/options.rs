@@ -5,7 +5,7 @@ use slowpath_ir::{BlockId, Program, Reg};
 /// Which bytes of memory have values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memory {
-    /// All at known places, but those of maps, which other cores may change.
+    /// All at known offsets, but those of maps, which other cores may change.
     #[default]
     Every,
     /// Those that the kernel's verifier follows: the context, the stack's slots of 8 bytes as long

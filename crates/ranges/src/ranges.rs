@@ -1,4 +1,5 @@
-//! Answers.
+//! The result of the analysis, and how to ask for it: which blocks and edges can be taken, what a
+//! register can hold where a block is entered, and before each instruction of a block.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use slowpath_stop::{Reason, Stop};
 use crate::entry::Entry;
 use crate::fixpoint::solve;
 use crate::options::{Memory, Options, Setting};
-use crate::state::State;
+use crate::state::AbstractState;
 
 /// What is known at every block of a program.
 #[derive(Clone, Debug)]
@@ -68,9 +69,9 @@ impl Ranges {
     /// The numbers that a register may hold when the block is entered; `None` when it never is.
     pub fn on_entry(&self, block: BlockId, reg: Reg) -> Option<Domain> {
         let entry = self.entries[block.index()].as_ref()?;
-        let place = entry.regs.binary_search_by_key(&reg, |&(reg, _)| reg);
-        Some(match place {
-            Ok(place) => entry.classes[entry.regs[place].1 as usize].value.domain,
+        let position = entry.regs.binary_search_by_key(&reg, |&(reg, _)| reg);
+        Some(match position {
+            Ok(position) => entry.values[entry.regs[position].1 as usize].value.domain,
             Err(_) => Domain::full(self.widths[reg.index()]),
         })
     }
@@ -79,7 +80,12 @@ impl Ranges {
     /// before the first of them. A block that cannot be reached has no states.
     ///
     /// `program` is the one that was analysed.
-    pub fn walk(&self, program: &Program, block: BlockId, mut f: impl FnMut(InsnIdx, &State)) {
+    pub fn walk(
+        &self,
+        program: &Program,
+        block: BlockId,
+        mut f: impl FnMut(InsnIdx, &AbstractState),
+    ) {
         let Some(entry) = &self.entries[block.index()] else { return };
         let ops = &program.block(block).ops;
         let mut state = entry.state(program);
@@ -87,12 +93,12 @@ impl Ranges {
         state.dead = dead;
         let mut revived = revived.into_iter().rev().peekable();
         let setting = Setting { program, memory: self.memory };
-        for (place, origin) in ops.iter().enumerate() {
-            if place == 0 || ops[place - 1].insn != origin.insn {
+        for (position, origin) in ops.iter().enumerate() {
+            if position == 0 || ops[position - 1].insn != origin.insn {
                 f(origin.insn, &state);
             }
             state.step(&setting, &origin.op);
-            while let Some((_, reg, before)) = revived.next_if(|&(at, ..)| at == place) {
+            while let Some((_, reg, before)) = revived.next_if(|&(at, ..)| at == position) {
                 state.dead[reg.index()] = before;
             }
         }
@@ -113,11 +119,11 @@ impl Ranges {
             dead[cond.index()] = false;
         }
         let mut changes = Vec::new();
-        for (place, origin) in block.ops.iter().enumerate().rev() {
+        for (position, origin) in block.ops.iter().enumerate().rev() {
             let mut set = |reg: Reg, now: bool| {
                 let before = std::mem::replace(&mut dead[reg.index()], now);
                 if before != now {
-                    changes.push((place, reg, before));
+                    changes.push((position, reg, before));
                 }
             };
             if let Some(dst) = origin.op.dst() {

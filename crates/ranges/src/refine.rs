@@ -4,9 +4,9 @@
 use slowpath_domain::{Domain, mask, sign_extend, transfer};
 use slowpath_ir::BinaryOp;
 
-use crate::class::{Arg, Class, ClassId, Def};
 use crate::evaluate::{evaluate, value_of};
 use crate::value::Value;
+use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 
 /// Passes up and down the table.
 const ROUNDS: usize = 3;
@@ -15,23 +15,23 @@ const ROUNDS: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Impossible;
 
-/// Restricts a class to `domain`, and all others accordingly.
+/// Restricts a numbered value to `domain`, and all others accordingly.
 pub(crate) fn assume(
-    classes: &mut [Class],
-    class: ClassId,
+    values: &mut [NumberedValue],
+    number: ValueNumber,
     domain: Domain,
 ) -> Result<(), Impossible> {
-    let touched = vec![false; classes.len()];
-    let mut table = Table { classes, touched, changed: false };
-    table.restrict(Arg::Class(class), Value::number(domain))?;
+    let touched = vec![false; values.len()];
+    let mut table = Table { values, touched, changed: false };
+    table.restrict(Arg::Number(number), Value::scalar(domain))?;
     for _ in 0..ROUNDS {
         table.changed = false;
-        for id in (0..table.classes.len()).rev() {
+        for id in (0..table.values.len()).rev() {
             if table.touched[id] || table.operand_touched(id) {
                 table.backward(id)?;
             }
         }
-        for id in 0..table.classes.len() {
+        for id in 0..table.values.len() {
             if table.operand_touched(id) {
                 table.forward(id)?;
             }
@@ -44,8 +44,8 @@ pub(crate) fn assume(
 }
 
 struct Table<'a> {
-    classes: &'a mut [Class],
-    /// Classes whose value became smaller.
+    values: &'a mut [NumberedValue],
+    /// Whether each value became smaller.
     touched: Vec<bool>,
     /// Whether one did in this round.
     changed: bool,
@@ -53,14 +53,14 @@ struct Table<'a> {
 
 impl Table<'_> {
     fn operand_touched(&self, id: usize) -> bool {
-        self.classes[id].def.args().any(|arg| match arg {
-            Arg::Class(operand) => self.touched[operand as usize],
+        self.values[id].def.args().any(|arg| match arg {
+            Arg::Number(operand) => self.touched[operand as usize],
             Arg::Const(..) => false,
         })
     }
 
     fn domain(&self, arg: Arg) -> Domain {
-        value_of(self.classes, arg).domain
+        value_of(self.values, arg).domain
     }
 
     /// Restricts an operand.
@@ -73,8 +73,8 @@ impl Table<'_> {
                     Err(Impossible)
                 }
             }
-            Arg::Class(id) => {
-                let value = &mut self.classes[id as usize].value;
+            Arg::Number(id) => {
+                let value = &mut self.values[id as usize].value;
                 let met = value.meet(&to).ok_or(Impossible)?;
                 if met != *value {
                     *value = met;
@@ -86,8 +86,8 @@ impl Table<'_> {
         }
     }
 
-    fn number(&mut self, arg: Arg, to: Domain) -> Result<(), Impossible> {
-        self.restrict(arg, Value::number(to))
+    fn narrow(&mut self, arg: Arg, to: Domain) -> Result<(), Impossible> {
+        self.restrict(arg, Value::scalar(to))
     }
 
     fn bits(&mut self, arg: Arg, zeros: u64, ones: u64) -> Result<(), Impossible> {
@@ -95,26 +95,26 @@ impl Table<'_> {
             return Err(Impossible);
         }
         let width = self.domain(arg).width();
-        self.number(arg, Domain::from_bits(width, zeros, ones))
+        self.narrow(arg, Domain::from_bits(width, zeros, ones))
     }
 
     /// From operands to result.
     fn forward(&mut self, id: usize) -> Result<(), Impossible> {
-        let Class { value, def } = self.classes[id];
+        let NumberedValue { value, def } = self.values[id];
         if def == Def::Unknown {
             return Ok(());
         }
-        let new = evaluate(self.classes, &def, value.domain.width());
-        self.restrict(Arg::Class(id as ClassId), new)
+        let new = evaluate(self.values, &def, value.domain.width());
+        self.restrict(Arg::Number(id as ValueNumber), new)
     }
 
     /// From result to operands.
     fn backward(&mut self, id: usize) -> Result<(), Impossible> {
-        let Class { value, def } = self.classes[id];
+        let NumberedValue { value, def } = self.values[id];
         let result = value.domain;
         match def {
             Def::Unknown => Ok(()),
-            Def::Not(a) => self.number(a, transfer::not(result)),
+            Def::Not(a) => self.narrow(a, transfer::not(result)),
             Def::Extract(a, lo) => self.extracted(a, lo, result),
             Def::ZeroExtend(a) => {
                 let width = self.domain(a).width();
@@ -122,13 +122,13 @@ impl Table<'_> {
                     return Err(Impossible);
                 }
                 let fitting = Domain::range(result.width(), 0, mask(width)).meet(&result);
-                self.number(a, transfer::extract(fitting.ok_or(Impossible)?, 0, width))
+                self.narrow(a, transfer::extract(fitting.ok_or(Impossible)?, 0, width))
             }
             Def::SignExtend(a) => {
                 let width = self.domain(a).width();
                 let (least, greatest) = Domain::full(width).signed_range();
                 let fitting = Domain::signed(result.width(), least, greatest).meet(&result);
-                self.number(a, transfer::extract(fitting.ok_or(Impossible)?, 0, width))
+                self.narrow(a, transfer::extract(fitting.ok_or(Impossible)?, 0, width))
             }
             Def::Select(c, a, b) => self.selected(c, a, b, value),
             Def::Binary(op, a, b) => self.operands(op, a, b, result),
@@ -146,10 +146,10 @@ impl Table<'_> {
         }
         let base = whole.ones() & above;
         let (least, greatest) = (base | result.lo() << lo, base | result.hi() << lo | mask(lo));
-        self.number(a, Domain::range(whole.width(), least, greatest))?;
+        self.narrow(a, Domain::range(whole.width(), least, greatest))?;
         if lo == 0 && result.sign().is_none() && above == 0 {
             let (least, greatest) = result.signed_range();
-            self.number(a, Domain::signed(whole.width(), least, greatest))?;
+            self.narrow(a, Domain::signed(whole.width(), least, greatest))?;
         }
         Ok(())
     }
@@ -159,11 +159,11 @@ impl Table<'_> {
             Some(0) => self.restrict(b, value),
             Some(_) => self.restrict(a, value),
             None => {
-                let possible = |arg| value_of(self.classes, arg).meet(&value).is_some();
+                let possible = |arg| value_of(self.values, arg).meet(&value).is_some();
                 match (possible(a), possible(b)) {
                     (false, false) => Err(Impossible),
-                    (true, false) => self.number(c, Domain::constant(1, 1)),
-                    (false, true) => self.number(c, Domain::constant(1, 0)),
+                    (true, false) => self.narrow(c, Domain::constant(1, 1)),
+                    (false, true) => self.narrow(c, Domain::constant(1, 0)),
                     (true, true) => Ok(()),
                 }
             }
@@ -175,40 +175,40 @@ impl Table<'_> {
         let m = mask(x.width());
         match op {
             BinaryOp::Add => {
-                self.number(a, transfer::sub(result, y))?;
-                self.number(b, transfer::sub(result, self.domain(a)))
+                self.narrow(a, transfer::sub(result, y))?;
+                self.narrow(b, transfer::sub(result, self.domain(a)))
             }
             BinaryOp::Sub => {
-                self.number(a, transfer::add(result, y))?;
-                self.number(b, transfer::sub(self.domain(a), result))
+                self.narrow(a, transfer::add(result, y))?;
+                self.narrow(b, transfer::sub(self.domain(a), result))
             }
             BinaryOp::Xor => {
-                self.number(a, transfer::xor(result, y))?;
-                self.number(b, transfer::xor(result, self.domain(a)))
+                self.narrow(a, transfer::xor(result, y))?;
+                self.narrow(b, transfer::xor(result, self.domain(a)))
             }
             BinaryOp::And => {
                 self.bits(a, result.zeros() & y.ones(), result.ones())?;
                 self.bits(b, result.zeros() & x.ones(), result.ones())?;
-                self.number(a, Domain::range(x.width(), result.lo(), m))?;
-                self.number(b, Domain::range(x.width(), result.lo(), m))
+                self.narrow(a, Domain::range(x.width(), result.lo(), m))?;
+                self.narrow(b, Domain::range(x.width(), result.lo(), m))
             }
             BinaryOp::Or => {
                 self.bits(a, result.zeros(), result.ones() & y.zeros())?;
                 self.bits(b, result.zeros(), result.ones() & x.zeros())?;
-                self.number(a, Domain::range(x.width(), 0, result.hi()))?;
-                self.number(b, Domain::range(x.width(), 0, result.hi()))
+                self.narrow(a, Domain::range(x.width(), 0, result.hi()))?;
+                self.narrow(b, Domain::range(x.width(), 0, result.hi()))
             }
             BinaryOp::Concat => {
                 let (high, low) = (x.width(), y.width());
-                self.number(a, transfer::extract(result, low, high))?;
-                self.number(b, transfer::extract(result, 0, low))
+                self.narrow(a, transfer::extract(result, low, high))?;
+                self.narrow(b, transfer::extract(result, 0, low))
             }
             BinaryOp::Shl => match y.as_constant() {
                 Some(by) if by < u64::from(x.width()) => {
                     self.bits(a, result.zeros() >> by, result.ones() >> by)?;
                     if x.hi() <= m >> by {
                         let (least, greatest) = (result.lo() >> by, result.hi() >> by);
-                        self.number(a, Domain::range(x.width(), least, greatest))?;
+                        self.narrow(a, Domain::range(x.width(), least, greatest))?;
                     }
                     Ok(())
                 }
@@ -219,7 +219,7 @@ impl Table<'_> {
                     let bits = (result.zeros() << by, result.ones() << by);
                     self.bits(a, bits.0 & m, bits.1 & m)?;
                     let greatest = (result.hi() << by | mask(by as u8)) & m;
-                    self.number(a, Domain::range(x.width(), (result.lo() << by) & m, greatest))
+                    self.narrow(a, Domain::range(x.width(), (result.lo() << by) & m, greatest))
                 }
                 _ => Ok(()),
             },
@@ -228,7 +228,7 @@ impl Table<'_> {
                     let least = result.lo().checked_mul(by).filter(|&v| v <= m);
                     let least = least.ok_or(Impossible)?;
                     let greatest = result.hi().saturating_mul(by).saturating_add(by - 1).min(m);
-                    self.number(a, Domain::range(x.width(), least, greatest))
+                    self.narrow(a, Domain::range(x.width(), least, greatest))
                 }
                 _ => Ok(()),
             },
@@ -247,9 +247,9 @@ impl Table<'_> {
     fn equality(&mut self, a: Arg, b: Arg, result: Domain) -> Result<(), Impossible> {
         match result.as_constant() {
             Some(1) => {
-                let (x, y) = (value_of(self.classes, a), value_of(self.classes, b));
-                self.number(a, y.domain)?;
-                self.number(b, x.domain)
+                let (x, y) = (value_of(self.values, a), value_of(self.values, b));
+                self.narrow(a, y.domain)?;
+                self.narrow(b, x.domain)
             }
             Some(_) => {
                 self.excluded(a, b)?;
@@ -265,7 +265,7 @@ impl Table<'_> {
             return Ok(());
         };
         let rest = x.without(value).ok_or(Impossible)?;
-        self.number(a, rest)
+        self.narrow(a, rest)
     }
 
     fn unsigned_order(&mut self, a: Arg, b: Arg, result: Domain) -> Result<(), Impossible> {
@@ -276,12 +276,12 @@ impl Table<'_> {
                 if y.hi() == 0 || x.lo() == m {
                     return Err(Impossible);
                 }
-                self.number(a, Domain::range(width, 0, y.hi() - 1))?;
-                self.number(b, Domain::range(width, x.lo() + 1, m))
+                self.narrow(a, Domain::range(width, 0, y.hi() - 1))?;
+                self.narrow(b, Domain::range(width, x.lo() + 1, m))
             }
             Some(_) => {
-                self.number(a, Domain::range(width, y.lo(), m))?;
-                self.number(b, Domain::range(width, 0, x.hi()))
+                self.narrow(a, Domain::range(width, y.lo(), m))?;
+                self.narrow(b, Domain::range(width, 0, x.hi()))
             }
             None => Ok(()),
         }
@@ -297,12 +297,12 @@ impl Table<'_> {
                 if y.1 == least || x.0 == greatest {
                     return Err(Impossible);
                 }
-                self.number(a, Domain::signed(width, least, y.1 - 1))?;
-                self.number(b, Domain::signed(width, x.0 + 1, greatest))
+                self.narrow(a, Domain::signed(width, least, y.1 - 1))?;
+                self.narrow(b, Domain::signed(width, x.0 + 1, greatest))
             }
             Some(_) => {
-                self.number(a, Domain::signed(width, y.0, greatest))?;
-                self.number(b, Domain::signed(width, least, x.1))
+                self.narrow(a, Domain::signed(width, y.0, greatest))?;
+                self.narrow(b, Domain::signed(width, least, x.1))
             }
             None => Ok(()),
         }

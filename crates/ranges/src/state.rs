@@ -1,21 +1,21 @@
-//! What is known at one point of the program: the class of every register and of the bytes of
-//! memory that lie at known places.
+//! What is known at one point of the program: the value number of every register and of the bytes
+//! of memory that lie at known offsets, and the table of values that the numbers stand for.
 
 use slowpath_domain::Domain;
 use slowpath_ir::{Program, Reg, RegionId};
 
-use crate::class::{Arg, Class, ClassId, Def};
 use crate::evaluate::{evaluate, value_of};
 use crate::value::{Value, greatest};
+use crate::value_number::{Arg, Def, NumberedValue, ValueNumber};
 
-/// Bytes of memory that hold the value of a class.
+/// Bytes of memory that hold a numbered value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub region: RegionId,
     /// Bytes from the region's base, signed.
     pub offset: i64,
     pub bytes: u8,
-    pub class: ClassId,
+    pub number: ValueNumber,
 }
 
 impl Cell {
@@ -24,35 +24,35 @@ impl Cell {
         self.offset + i64::from(self.bytes)
     }
 
-    /// What identifies the place.
-    pub fn place(&self) -> (RegionId, i64, u8) {
+    /// Which bytes they are.
+    pub fn location(&self) -> (RegionId, i64, u8) {
         (self.region, self.offset, self.bytes)
     }
 }
 
 /// What is known about registers before an instruction.
 #[derive(Clone, Debug)]
-pub struct State {
-    /// Classes of registers; `None` where nothing is known.
-    pub(crate) regs: Vec<Option<ClassId>>,
+pub struct AbstractState {
+    /// Value numbers of registers; `None` where nothing is known.
+    pub(crate) regs: Vec<Option<ValueNumber>>,
     /// Widths of registers.
     widths: Vec<u8>,
     /// Registers that nothing reads before they are written.
     pub(crate) dead: Vec<bool>,
-    /// Sorted by place; no two overlap.
+    /// Sorted by location; no two overlap.
     pub(crate) cells: Vec<Cell>,
-    pub(crate) classes: Vec<Class>,
+    pub(crate) values: Vec<NumberedValue>,
 }
 
-impl State {
+impl AbstractState {
     /// Nothing known about any register.
     pub(crate) fn unknown(program: &Program) -> Self {
-        State {
+        AbstractState {
             regs: vec![None; program.regs.len()],
             widths: program.regs.iter().map(|info| info.width).collect(),
             dead: vec![false; program.regs.len()],
             cells: Vec::new(),
-            classes: Vec::new(),
+            values: Vec::new(),
         }
     }
 
@@ -65,56 +65,56 @@ impl State {
 
     /// The same, with the memory that it points to if it is an address.
     pub fn value_and_origin(&self, reg: Reg) -> Value {
-        let class = self.regs[reg.index()].filter(|_| !self.dead[reg.index()]);
-        class.map_or(Value::full(self.widths[reg.index()]), |id| self.classes[id as usize].value)
+        let number = self.regs[reg.index()].filter(|_| !self.dead[reg.index()]);
+        number.map_or(Value::full(self.widths[reg.index()]), |id| self.values[id as usize].value)
     }
 
-    /// The class of a register, made when there is none.
-    pub(crate) fn class_of(&mut self, reg: Reg) -> ClassId {
+    /// The value number of a register, made when there is none.
+    pub(crate) fn number_of(&mut self, reg: Reg) -> ValueNumber {
         match self.regs[reg.index()] {
-            Some(class) => class,
+            Some(number) => number,
             None => {
-                let class = self.fresh(Value::full(self.widths[reg.index()]));
-                self.regs[reg.index()] = Some(class);
-                class
+                let number = self.fresh(Value::full(self.widths[reg.index()]));
+                self.regs[reg.index()] = Some(number);
+                number
             }
         }
     }
 
-    /// A class of which only the value is known.
-    pub(crate) fn fresh(&mut self, value: Value) -> ClassId {
-        self.classes.push(Class { value, def: Def::Unknown });
-        (self.classes.len() - 1) as ClassId
+    /// The number of a value that nothing is remembered of but itself.
+    pub(crate) fn fresh(&mut self, value: Value) -> ValueNumber {
+        self.values.push(NumberedValue { value, def: Def::Unknown });
+        (self.values.len() - 1) as ValueNumber
     }
 
-    /// The class of an operand.
-    pub(crate) fn class_of_arg(&mut self, arg: Arg) -> ClassId {
+    /// The value number of an operand.
+    pub(crate) fn number_of_arg(&mut self, arg: Arg) -> ValueNumber {
         match arg {
-            Arg::Class(class) => class,
-            Arg::Const(value, width) => self.fresh(Value::number(Domain::constant(width, value))),
+            Arg::Number(number) => number,
+            Arg::Const(value, width) => self.fresh(Value::scalar(Domain::constant(width, value))),
         }
     }
 
     /// The value of an operand.
     pub(crate) fn value_of(&self, arg: Arg) -> Value {
-        value_of(&self.classes, arg)
+        value_of(&self.values, arg)
     }
 
     fn def_of(&self, arg: Arg) -> Def {
         match arg {
-            Arg::Class(class) => self.classes[class as usize].def,
+            Arg::Number(number) => self.values[number as usize].def,
             Arg::Const(..) => Def::Unknown,
         }
     }
 
-    /// The class of what a definition yields.
-    pub(crate) fn define(&mut self, def: Def, width: u8) -> ClassId {
+    /// The value number of what a definition yields.
+    pub(crate) fn define(&mut self, def: Def, width: u8) -> ValueNumber {
         if let Some(arg) = self.existing(&def, width) {
-            return self.class_of_arg(arg);
+            return self.number_of_arg(arg);
         }
-        let value = evaluate(&self.classes, &def, width).settled();
-        self.classes.push(Class { value, def });
-        (self.classes.len() - 1) as ClassId
+        let value = evaluate(&self.values, &def, width).settled();
+        self.values.push(NumberedValue { value, def });
+        (self.values.len() - 1) as ValueNumber
     }
 
     /// A value that is the result of a definition without further computing.

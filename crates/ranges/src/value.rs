@@ -25,13 +25,13 @@ pub struct Value {
 
 impl Value {
     /// Numbers that are no known addresses.
-    pub(crate) fn number(domain: Domain) -> Self {
+    pub(crate) fn scalar(domain: Domain) -> Self {
         Value { domain, origin: None }
     }
 
     /// Any value.
     pub(crate) fn full(width: u8) -> Self {
-        Value::number(Domain::full(width))
+        Value::scalar(Domain::full(width))
     }
 
     /// The address that this surely is.

@@ -1,5 +1,6 @@
-//! Values by number: registers and memory that hold the same value share a class, and a class
-//! remembers how its value was computed from others.
+//! Value numbering: registers and memory that surely hold the same value share its number, and the
+//! value remembers how it was computed from others (after Alpern, Wegman and Zadeck, "Detecting
+//! equality of variables in programs", POPL 1988, but forwards and per state).
 //!
 //! An operand has a smaller number than what is computed from it, so that one pass up or down the
 //! table reaches everything.
@@ -8,14 +9,14 @@ use slowpath_ir::BinaryOp;
 
 use crate::value::Value;
 
-/// The number of a class in its table.
-pub(crate) type ClassId = u32;
+/// The number of a value in the table of its state.
+pub(crate) type ValueNumber = u32;
 
 /// An operand of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arg {
-    /// A class with a smaller number.
-    Class(ClassId),
+    /// A value with a smaller number.
+    Number(ValueNumber),
     /// A constant of a width.
     Const(u64, u8),
 }
@@ -69,7 +70,7 @@ impl Def {
 
 /// A value and how it was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Class {
+pub(crate) struct NumberedValue {
     pub value: Value,
     pub def: Def,
 }

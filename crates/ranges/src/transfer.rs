@@ -1,25 +1,25 @@
-//! The effect of one operation on a state.
+//! The transfer function: the effect of one operation on a state.
 
 use slowpath_domain::Domain;
 use slowpath_ir::{InputKind, Op, Operand};
 
-use crate::class::{Arg, ClassId, Def};
 use crate::memory::followed;
 use crate::options::Setting;
-use crate::state::State;
+use crate::state::AbstractState;
 use crate::value::{Origin, Value};
+use crate::value_number::{Arg, Def, ValueNumber};
 
-impl State {
+impl AbstractState {
     fn arg(&mut self, operand: Operand) -> Arg {
         match operand {
             Operand::Const { value, width } => Arg::Const(value, width),
             Operand::Reg(reg) => {
-                let class = self.class_of(reg);
-                match self.classes[class as usize].value {
+                let number = self.number_of(reg);
+                match self.values[number as usize].value {
                     Value { domain, origin: None } if domain.as_constant().is_some() => {
                         Arg::Const(domain.lo(), domain.width())
                     }
-                    _ => Arg::Class(class),
+                    _ => Arg::Number(number),
                 }
             }
         }
@@ -28,7 +28,7 @@ impl State {
     /// Executes an operation.
     pub(crate) fn step(&mut self, setting: &Setting, op: &Op) {
         if let Op::Store { addr, value } = *op {
-            let (addr, value) = (self.arg(addr), self.operand_class(value));
+            let (addr, value) = (self.arg(addr), self.operand_number(value));
             self.store(setting, addr, value);
             return;
         }
@@ -39,20 +39,20 @@ impl State {
         }
         let Some(dst) = op.dst() else { return };
         let width = setting.program.width(dst);
-        let class = self.result(setting, op, width);
-        self.regs[dst.index()] = Some(class);
+        let number = self.result(setting, op, width);
+        self.regs[dst.index()] = Some(number);
     }
 
-    fn operand_class(&mut self, operand: Operand) -> ClassId {
+    fn operand_number(&mut self, operand: Operand) -> ValueNumber {
         match operand {
-            Operand::Reg(reg) => self.class_of(reg),
-            Operand::Const { value, width } => self.class_of_arg(Arg::Const(value, width)),
+            Operand::Reg(reg) => self.number_of(reg),
+            Operand::Const { value, width } => self.number_of_arg(Arg::Const(value, width)),
         }
     }
 
-    fn result(&mut self, setting: &Setting, op: &Op, width: u8) -> ClassId {
+    fn result(&mut self, setting: &Setting, op: &Op, width: u8) -> ValueNumber {
         match *op {
-            Op::Copy { src, .. } => self.operand_class(src),
+            Op::Copy { src, .. } => self.operand_number(src),
             Op::Binary { op, a, b, .. } => {
                 let (a, b) = (self.arg(a), self.arg(b));
                 self.define(Def::Binary(op, a, b), width)
@@ -88,7 +88,7 @@ impl State {
                 self.fresh(Value { domain: Domain::range(width, info.min, info.max), origin })
             }
             Op::Unknown { min, max, .. } => {
-                self.fresh(Value::number(Domain::range(width, min, max)))
+                self.fresh(Value::scalar(Domain::range(width, min, max)))
             }
             Op::Load { addr, .. } => {
                 let addr = self.arg(addr);
