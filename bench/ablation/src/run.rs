@@ -2,7 +2,7 @@
 
 use crate::program::Program;
 use crate::variant::{Backend, Order, Variant};
-use slowpath_search::{Event, Metric, Search, SearchError, Tactics};
+use slowpath_search::{Event, Metric, Search, SearchError, SearchOptions};
 use slowpath_smt::{BitSolver, Solver, Z3Solver};
 use slowpath_stop::{Limits, Stop};
 use slowpath_target::Slowness;
@@ -48,7 +48,7 @@ impl Run {
         deadline: Duration,
     ) -> Result<Option<Self>, String> {
         if variant.order != Order::Separate {
-            return searched(program, variant, variant.tactics, deadline).map(Some);
+            return searched(program, variant, variant.options, deadline).map(Some);
         }
         let components = program.model.overhead().len();
         if components == 1 || matches!(program.metric, Metric::Component(_)) {
@@ -56,10 +56,10 @@ impl Run {
         }
         let mut sum: Option<Run> = None;
         for component in 0..components {
-            let tactics = Tactics { only_component: Some(component), ..variant.tactics };
+            let options = SearchOptions { only_component: Some(component), ..variant.options };
             let spent = sum.as_ref().map_or(0.0, |run| run.seconds);
             let left = deadline.saturating_sub(Duration::from_secs_f64(spent));
-            let run = searched(program, variant, tactics, left)?;
+            let run = searched(program, variant, options, left)?;
             sum = Some(match sum {
                 Some(before) => before.and(run),
                 None => run,
@@ -102,14 +102,14 @@ impl Run {
 fn searched(
     program: &Program,
     variant: &Variant,
-    tactics: Tactics,
+    options: SearchOptions,
     deadline: Duration,
 ) -> Result<Run, String> {
     match variant.backend {
-        Backend::InHouse => search(program, variant.order, tactics, BitSolver::new(), deadline),
+        Backend::InHouse => search(program, variant.order, options, BitSolver::new(), deadline),
         Backend::Z3 => {
             let solver = Z3Solver::new().map_err(|error| error.to_string())?;
-            search(program, variant.order, tactics, solver, deadline)
+            search(program, variant.order, options, solver, deadline)
         }
     }
 }
@@ -117,23 +117,23 @@ fn searched(
 fn search<S: Solver>(
     program: &Program,
     order: Order,
-    tactics: Tactics,
+    options: SearchOptions,
     solver: S,
     deadline: Duration,
 ) -> Result<Run, String> {
     let mut unrolled = program.unroll()?;
     let limits = Limits { time: Some(deadline), ..Limits::default() };
-    unrolled.machine.pool.set_stop(Stop::new(limits));
+    unrolled.executor.pool.set_stop(Stop::new(limits));
     let started = Instant::now();
     let Program { model, target, metric, .. } = program;
-    let mut search = Search::with_tactics(
+    let mut search = Search::with_options(
         unrolled,
         model,
         target.clone(),
         *metric,
         program.packets(),
         solver,
-        tactics,
+        options,
     );
     if order == Order::EveryBranch {
         search.exhaust();

@@ -3,7 +3,7 @@
 //! In the manner of Table 4 of "throughput guarantees" (§ 6.3), whose checks at each branch, lack
 //! of static analysis and separate analysis of components have their counterparts here.
 
-use slowpath_search::Tactics;
+use slowpath_search::SearchOptions;
 
 /// In which order paths are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Variant {
     /// Its name in tables.
     pub name: &'static str,
     /// What the search does to be quick.
-    pub tactics: Tactics,
+    pub options: SearchOptions,
     /// The order of paths.
     pub order: Order,
     /// The solver.
@@ -42,25 +42,25 @@ pub struct Variant {
 pub fn variants() -> Vec<Variant> {
     let whole = Variant {
         name: "whole",
-        tactics: Tactics::default(),
+        options: SearchOptions::default(),
         order: Order::SlowestFirst,
         backend: Backend::InHouse,
     };
-    let without = |name, leave_out: fn(&mut Tactics)| {
+    let without = |name, leave_out: fn(&mut SearchOptions)| {
         let mut variant = Variant { name, ..whole };
-        leave_out(&mut variant.tactics);
+        leave_out(&mut variant.options);
         variant
     };
-    let asking = without("solver only", |tactics| {
-        (tactics.facts, tactics.guess) = (false, false);
+    let asking = without("solver only", |options| {
+        (options.facts, options.guess) = (false, false);
     });
     vec![
         whole,
-        without("no generalisation", |tactics| tactics.generalise = false),
-        without("no facts", |tactics| tactics.facts = false),
-        without("no guesses", |tactics| tactics.guess = false),
-        without("no folding", |tactics| tactics.fold = false),
-        without("no prices", |tactics| tactics.relax = false),
+        without("no generalisation", |options| options.generalise = false),
+        without("no facts", |options| options.facts = false),
+        without("no guesses", |options| options.guess = false),
+        without("no folding", |options| options.fold = false),
+        without("no prices", |options| options.relax = false),
         Variant { name: "separate components", order: Order::Separate, ..whole },
         Variant { name: "every branch", order: Order::EveryBranch, ..whole },
         Variant { name: "Z3", backend: Backend::Z3, ..whole },

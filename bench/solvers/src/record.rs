@@ -5,7 +5,7 @@ use crate::searches::{Enough, Way, search};
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::{LiftOptions, lift};
 use slowpath_generate::{Features, Programs};
-use slowpath_search::{Event as Step, Metric, Search, Tactics, UnrollLimits, unroll};
+use slowpath_search::{Event as Step, Metric, Search, SearchOptions, UnrollLimits, unroll};
 use slowpath_smt::{BitSolver, Event, Solver, Trace};
 use slowpath_target::Target;
 use std::rc::Rc;
@@ -126,15 +126,15 @@ pub fn random(count: u64) -> Vec<Recording> {
             let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
             let (device, metric) = (target.clone(), Metric::Component(0));
             // All that can be a question is one.
-            let tactics = Tactics { facts: false, guess: false, ..Tactics::default() };
-            let mut search = Search::with_tactics(
+            let options = SearchOptions { facts: false, guess: false, ..SearchOptions::default() };
+            let mut search = Search::with_options(
                 unrolled,
                 &model,
                 device,
                 metric,
                 (60, 1500),
                 solver(),
-                tactics,
+                options,
             );
             loop {
                 match search.step().expect("it is searched") {

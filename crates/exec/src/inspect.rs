@@ -1,7 +1,8 @@
 //! What execution has found out: why a value depends on the path; and what is known behind a stretch
 //! of one path: values of registers, what was stored, what memory holds.
 
-use crate::machine::{ArcId, Leaf, Machine, PointId, State};
+use crate::executor::{Executor, PathVariable, SymbolicState};
+use crate::index::{ArcId, NodeId};
 use crate::memory::{Location, MemNode};
 use slowpath_ir::{Reg, RegionId};
 use slowpath_smt::{Node, TermId};
@@ -21,10 +22,10 @@ pub struct Stored {
 /// Why the value of a variable is not the same on every path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Varying<'a> {
-    /// States meet at `point`: it is what arrives over the arc that was taken.
+    /// States meet at `node`: it is what arrives over the arc that was taken.
     Merged {
         /// Where they meet.
-        point: PointId,
+        node: NodeId,
         /// The arcs that lead there, with the value over each.
         incoming: &'a [(ArcId, TermId)],
     },
@@ -32,14 +33,14 @@ pub enum Varying<'a> {
     Deferred,
 }
 
-impl Machine {
+impl Executor {
     /// Why a term is a variable whose value depends on the path; `None` for all other terms, such as
     /// inputs and what is drawn.
     pub fn varying(&self, term: TermId) -> Option<Varying<'_>> {
         let Node::Var(var) = *self.pool.node(term) else { return None };
-        Some(match self.leaves.get(&var)? {
-            Leaf::Phi { point, incoming } => Varying::Merged { point: *point, incoming },
-            Leaf::Deferred { .. } => Varying::Deferred,
+        Some(match self.path_variables.get(&var)? {
+            PathVariable::Phi { node, incoming } => Varying::Merged { node: *node, incoming },
+            PathVariable::Deferred { .. } => Varying::Deferred,
         })
     }
 
@@ -61,7 +62,7 @@ impl Machine {
 
     /// The stores on the way to a state, oldest first; `None` if several ways lead there, or bytes
     /// were cleared.
-    pub fn stores(&self, state: &State) -> Option<Vec<Stored>> {
+    pub fn stores(&self, state: &SymbolicState) -> Option<Vec<Stored>> {
         let mut stores = Vec::new();
         let mut memory = state.memory;
         loop {
@@ -82,7 +83,7 @@ impl Machine {
     /// resolved ([`crate::Resolver`]); `None` if the region has no address.
     pub fn content(
         &mut self,
-        state: &State,
+        state: &SymbolicState,
         region: RegionId,
         offset: TermId,
         bytes: u8,

@@ -2,24 +2,28 @@
 //! with it, concrete.
 //!
 //! Knows terms and their meaning, but no costs, no devices and no search order. The unrolled graph
-//! belongs to the caller, who names its points and arcs.
+//! belongs to the caller, who numbers its nodes and arcs.
 
+mod alias;
 pub mod concrete;
 mod error;
+mod executor;
 mod facts;
+mod footprint;
+mod index;
 mod inspect;
 mod load;
 mod locate;
-mod machine;
 mod memory;
+mod read;
 mod resolve;
 mod start;
-mod written;
 
 pub use error::ExecError;
+pub use executor::{Executor, SymbolicState};
 pub use facts::{Contradiction, Facts, Reasons};
+pub use index::{ArcId, NodeId};
 pub use inspect::{Stored, Varying};
-pub use machine::{ArcId, Machine, PointId, State};
 pub use memory::{Location, MemId};
 pub use resolve::Resolver;
 pub use start::{InitialByte, Start};

@@ -4,7 +4,7 @@
 //! through it, so `found ? pointer : 0` is accessed at the pointer. The concrete replay would notice
 //! if that were wrong. Where pointers are values, null stays what it is.
 
-use crate::machine::{Leaf, Machine};
+use crate::executor::{Executor, PathVariable};
 use crate::memory::Location;
 use rustc_hash::FxHashSet as HashSet;
 use slowpath_ir::RegionId;
@@ -19,7 +19,7 @@ const MAX_CHOICES: u32 = 48;
 const MAX_POINTERS: usize = 256;
 const MAX_NESTED: u32 = 3;
 
-impl Machine {
+impl Executor {
     /// The region and offset of an address, if the term shows them.
     pub(crate) fn locate(&mut self, address: TermId) -> Option<Location> {
         let sum = self.pool.split_sum(address);
@@ -164,7 +164,7 @@ impl Machine {
         other: TermId,
         choices: u32,
     ) -> Option<Location> {
-        let null = |machine: &Self, t| machine.pool.as_const(t).is_some_and(|t| t < NULL_PAGE);
+        let null = |executor: &Self, t| executor.pool.as_const(t).is_some_and(|t| t < NULL_PAGE);
         if null(self, then) {
             return self.locate_choice(other, choices);
         }
@@ -217,11 +217,11 @@ impl Machine {
     fn alternatives(&self, pointer: TermId) -> Option<Vec<TermId>> {
         match *self.pool.node(pointer) {
             Node::Ite(_, then, other) => Some(vec![then, other]),
-            Node::Var(var) => match self.leaves.get(&var)? {
-                Leaf::Phi { incoming, .. } => {
+            Node::Var(var) => match self.path_variables.get(&var)? {
+                PathVariable::Phi { incoming, .. } => {
                     Some(incoming.iter().map(|&(_, value)| value).collect())
                 }
-                Leaf::Deferred { .. } => None,
+                PathVariable::Deferred { .. } => None,
             },
             _ => None,
         }

@@ -3,12 +3,13 @@
 //! Addresses are (region, offset) where the pointer's region is known, which it is in programs
 //! that a verifier accepted (the segmented memory model of "throughput guarantees", § 5.5).
 //!
-//! Reads skip what cannot have written the place they look at: every state of memory knows the
-//! latest one that all ways to it come through (its dominator), and which places were written in
-//! between. These form a tree, and pointers that skip further up make the search for the next
-//! interesting state logarithmic (Myers, "An applicative random-access stack", 1983).
+//! Reads skip what cannot have written the bytes they look at: every state of memory knows the
+//! latest one that all ways to it come through (its immediate dominator), and the footprint of what
+//! was written in between. These form a tree, and pointers that skip further up make the search for
+//! the next interesting state logarithmic (Myers, "An applicative random-access stack", 1983).
 
-use crate::written::Written;
+use crate::footprint::Footprint;
+use crate::index::{ArcId, NodeId};
 use slowpath_ir::RegionId;
 use slowpath_smt::TermId;
 use std::rc::Rc;
@@ -54,8 +55,8 @@ pub(crate) enum MemNode {
         /// The instruction, for messages.
         insn: u32,
     },
-    /// What arrives at a point over one of several arcs.
-    Merge { point: u32, incoming: Rc<[(u32, MemId)]> },
+    /// What arrives at a node over one of several arcs.
+    Merge { node: NodeId, incoming: Rc<[(ArcId, MemId)]> },
 }
 
 /// A state of memory and its place in the tree of dominators.
@@ -64,13 +65,13 @@ struct Entry {
     node: MemNode,
     depth: u32,
     /// The latest state that every way here comes through.
-    before: MemId,
+    dominator: MemId,
     /// What was written since.
-    written: Written,
-    /// A state further up.
+    written: Footprint,
+    /// A dominator further up.
     jump: MemId,
     /// What was written since that.
-    jumped: Written,
+    jumped: Footprint,
 }
 
 /// All states of memory of one analysis.
@@ -86,10 +87,10 @@ impl MemPool {
         let initial = Entry {
             node: MemNode::Initial,
             depth: 0,
-            before: Self::INITIAL,
-            written: Written::nothing(),
+            dominator: Self::INITIAL,
+            written: Footprint::empty(),
             jump: Self::INITIAL,
-            jumped: Written::nothing(),
+            jumped: Footprint::empty(),
         };
         MemPool { entries: vec![initial] }
     }
@@ -101,7 +102,7 @@ impl MemPool {
         (address, location): (TermId, Option<Location>),
         value: TermId,
         insn: u32,
-        written: Written,
+        written: Footprint,
     ) -> MemId {
         let node = MemNode::Store { prev, address, location, value, insn };
         self.push(node, prev, written)
@@ -114,50 +115,51 @@ impl MemPool {
         (address, location): (TermId, Option<Location>),
         bytes: TermId,
         insn: u32,
-        written: Written,
+        written: Footprint,
     ) -> MemId {
         let node = MemNode::Clear { prev, address, location, bytes, insn };
         self.push(node, prev, written)
     }
 
-    /// The state at a point where several meet, each with the arc that it arrives over.
-    pub fn merge(&mut self, point: u32, incoming: Rc<[(u32, MemId)]>) -> MemId {
+    /// The state at a node where several meet, each with the arc that it arrives over.
+    pub fn merge(&mut self, node: NodeId, incoming: Rc<[(ArcId, MemId)]>) -> MemId {
         let Some(&(_, first)) = incoming.first() else { return Self::INITIAL };
-        let mut written = Written::nothing();
-        let before = incoming[1..].iter().fold(first, |a, &(_, b)| self.meet(a, b, &mut written));
-        self.push(MemNode::Merge { point, incoming }, before, written)
+        let mut written = Footprint::empty();
+        let meet = |a, &(_, b): &(ArcId, MemId)| self.common_dominator(a, b, &mut written);
+        let dominator = incoming[1..].iter().fold(first, meet);
+        self.push(MemNode::Merge { node, incoming }, dominator, written)
     }
 
-    fn push(&mut self, node: MemNode, before: MemId, written: Written) -> MemId {
-        let above = self.entry(before);
+    fn push(&mut self, node: MemNode, dominator: MemId, written: Footprint) -> MemId {
+        let above = self.entry(dominator);
         let further = self.entry(above.jump);
         let even = above.depth - further.depth == further.depth - self.entry(further.jump).depth;
         let (jump, jumped) = if even && above.depth > 0 {
-            (further.jump, written.and(&above.jumped).and(&further.jumped))
+            (further.jump, written.union(&above.jumped).union(&further.jumped))
         } else {
-            (before, written.clone())
+            (dominator, written.clone())
         };
         let depth = above.depth + 1;
-        self.entries.push(Entry { node, depth, before, written, jump, jumped });
+        self.entries.push(Entry { node, depth, dominator, written, jump, jumped });
         MemId((self.entries.len() - 1) as u32)
     }
 
     /// The latest state that the ways to both `a` and `b` come through; adds to `written` what was
     /// written between it and either.
-    fn meet(&self, mut a: MemId, mut b: MemId, written: &mut Written) -> MemId {
+    fn common_dominator(&self, mut a: MemId, mut b: MemId, written: &mut Footprint) -> MemId {
         while a != b {
             if self.entry(a).depth < self.entry(b).depth {
                 std::mem::swap(&mut a, &mut b);
             }
             let (deep, other) = (self.entry(a), self.entry(b));
             if self.entry(deep.jump).depth >= other.depth {
-                *written = written.and(&deep.jumped);
+                *written = written.union(&deep.jumped);
                 a = deep.jump;
             } else if deep.depth > other.depth || deep.jump == other.jump {
-                *written = written.and(&deep.written);
-                a = deep.before;
+                *written = written.union(&deep.written);
+                a = deep.dominator;
             } else {
-                *written = written.and(&deep.jumped).and(&other.jumped);
+                *written = written.union(&deep.jumped).union(&other.jumped);
                 (a, b) = (deep.jump, other.jump);
             }
         }
@@ -166,16 +168,16 @@ impl MemPool {
 
     /// The latest state at or before `memory` that differs from the one before it in the places
     /// that are read.
-    pub fn skip(&self, mut memory: MemId, read: &Written) -> MemId {
+    pub fn skip(&self, mut memory: MemId, read: &Footprint) -> MemId {
         loop {
             let entry = self.entry(memory);
             if entry.depth == 0 {
                 return memory;
             }
-            memory = if !entry.jumped.meets(read) {
+            memory = if !entry.jumped.intersects(read) {
                 entry.jump
-            } else if !entry.written.meets(read) {
-                entry.before
+            } else if !entry.written.intersects(read) {
+                entry.dominator
             } else {
                 return memory;
             }

@@ -5,8 +5,9 @@
 //! position only, and stays known as long as the prefix up to there does.
 
 use crate::ExecError;
-use crate::load::{Cover, Hit};
-use crate::machine::{ArcId, Leaf, Machine, PointId};
+use crate::alias::{Alias, ByteAlias};
+use crate::executor::{Executor, PathVariable};
+use crate::index::{ArcId, NodeId};
 use crate::memory::{Location, MemId, MemNode};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use slowpath_smt::{Node, TermId};
@@ -22,8 +23,8 @@ const TURNS: u32 = 32;
 /// Resolves terms along paths.
 #[derive(Debug)]
 pub struct Resolver {
-    path: Vec<(ArcId, PointId)>,
-    position: HashMap<PointId, u32>,
+    path: Vec<(ArcId, NodeId)>,
+    position: HashMap<NodeId, u32>,
     resolved: HashMap<TermId, (TermId, Level)>,
     /// What loads that were resolved depend on.
     loads: HashMap<TermId, Origin>,
@@ -59,12 +60,12 @@ impl Resolver {
         }
     }
 
-    /// Moves to a path: its arcs in order, each with the point it leads to. What is known about
+    /// Moves to a path: its arcs in order, each with the node it leads to. What is known about
     /// the common prefix with the previous path is kept.
-    pub fn follow(&mut self, path: &[(ArcId, PointId)]) {
+    pub fn follow(&mut self, path: &[(ArcId, NodeId)]) {
         let common = self.path.iter().zip(path).take_while(|(a, b)| a == b).count();
-        for (_, point) in self.path.drain(common..) {
-            self.position.remove(&point);
+        for (_, node) in self.path.drain(common..) {
+            self.position.remove(&node);
         }
         for (index, &step) in path.iter().enumerate().skip(common) {
             self.position.insert(step.1, index as u32 + 1);
@@ -82,26 +83,30 @@ impl Resolver {
     ///
     /// # Errors
     /// [`ExecError::UnknownRegion`] when a load on the path has no known region.
-    pub fn resolve(&mut self, machine: &mut Machine, term: TermId) -> Result<TermId, ExecError> {
-        self.term(machine, term).map(|(term, _)| term)
+    pub fn resolve(&mut self, executor: &mut Executor, term: TermId) -> Result<TermId, ExecError> {
+        self.term(executor, term).map(|(term, _)| term)
     }
 
-    fn term(&mut self, machine: &mut Machine, root: TermId) -> Result<(TermId, Level), ExecError> {
+    fn term(
+        &mut self,
+        executor: &mut Executor,
+        root: TermId,
+    ) -> Result<(TermId, Level), ExecError> {
         let mut work = vec![root];
         while let Some(&term) = work.last() {
-            self.ticker.tick(machine.pool.stop()).map_err(ExecError::Stopped)?;
+            self.ticker.tick(executor.pool.stop()).map_err(ExecError::Stopped)?;
             if self.resolved.contains_key(&term) {
                 work.pop();
                 continue;
             }
-            if let Node::Var(var) = *machine.pool.node(term)
-                && let Some(leaf) = machine.leaves.get(&var)
+            if let Node::Var(var) = *executor.pool.node(term)
+                && let Some(leaf) = executor.path_variables.get(&var)
             {
                 match *leaf {
-                    Leaf::Phi { point, ref incoming } => {
-                        let what = || machine.pool.display(term);
+                    PathVariable::Phi { node, ref incoming } => {
+                        let what = || executor.pool.display(term);
                         let (value, position) =
-                            self.arriving(what, point, incoming.iter().copied())?;
+                            self.arriving(what, node, incoming.iter().copied())?;
                         if let Some(&(resolved, level)) = self.resolved.get(&value) {
                             self.keep(term, resolved, level.max(position));
                             work.pop();
@@ -109,10 +114,10 @@ impl Resolver {
                             work.push(value);
                         }
                     }
-                    Leaf::Deferred { memory, address, bytes, insn } => {
+                    PathVariable::Deferred { memory, address, bytes, insn } => {
                         let mut origin = Origin::default();
                         let (value, level) =
-                            self.load(machine, memory, address, (bytes, insn), &mut origin)?;
+                            self.load(executor, memory, address, (bytes, insn), &mut origin)?;
                         self.loads.insert(term, origin);
                         self.keep(term, value, level);
                         work.pop();
@@ -120,7 +125,7 @@ impl Resolver {
                 }
                 continue;
             }
-            let children: Vec<TermId> = machine.pool.children(term).collect();
+            let children: Vec<TermId> = executor.pool.children(term).collect();
             let before = work.len();
             work.extend(children.iter().filter(|child| !self.resolved.contains_key(child)));
             if work.len() > before {
@@ -133,7 +138,8 @@ impl Resolver {
                 level = level.max(child_level);
                 values.push(value);
             }
-            let value = if values == children { term } else { machine.pool.rebuild(term, &values) };
+            let value =
+                if values == children { term } else { executor.pool.rebuild(term, &values) };
             self.keep(term, value, level);
             work.pop();
         }
@@ -152,11 +158,11 @@ impl Resolver {
     fn arriving<T: Copy>(
         &self,
         what: impl Fn() -> String,
-        point: PointId,
+        node: NodeId,
         mut incoming: impl Iterator<Item = (ArcId, T)>,
     ) -> Result<(T, Level), ExecError> {
         let off_path = || ExecError::OffPath { term: what() };
-        let &position = self.position.get(&point).ok_or_else(off_path)?;
+        let &position = self.position.get(&node).ok_or_else(off_path)?;
         let arc = self.path[position as usize - 1].0;
         let value = incoming.find(|(from, _)| *from == arc).ok_or_else(off_path)?.1;
         Ok((value, position))
@@ -164,88 +170,88 @@ impl Resolver {
 
     fn load(
         &mut self,
-        machine: &mut Machine,
+        executor: &mut Executor,
         memory: MemId,
         address: TermId,
         (bytes, insn): (u8, u32),
         origin: &mut Origin,
     ) -> Result<(TermId, Level), ExecError> {
         origin.terms.push(address);
-        let (address, mut level) = self.term(machine, address)?;
-        let at = machine.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
+        let (address, mut level) = self.term(executor, address)?;
+        let at = executor.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
         let mut walked = origin.clone();
-        if let Some((value, slice_level)) = self.slice(machine, memory, at, bytes, &mut walked)? {
+        if let Some((value, slice_level)) = self.slice(executor, memory, at, bytes, &mut walked)? {
             *origin = walked;
             return Ok((value, level.max(slice_level)));
         }
         let mut value: Option<TermId> = None;
         for byte in 0..u32::from(bytes) {
-            let at = machine.offset_by(at, byte);
-            let (read, byte_level) = self.byte(machine, memory, at, origin)?;
+            let at = executor.offset_by(at, byte);
+            let (read, byte_level) = self.byte(executor, memory, at, origin)?;
             level = level.max(byte_level);
-            value = Some(value.map_or(read, |low| machine.pool.concat(read, low)));
+            value = Some(value.map_or(read, |low| executor.pool.concat(read, low)));
         }
-        Ok((value.unwrap_or_else(|| machine.pool.constant(8, 0)), level))
+        Ok((value.unwrap_or_else(|| executor.pool.constant(8, 0)), level))
     }
 
     /// Several bytes that one store wrote, or one of several; `None` when no single store did.
     fn slice(
         &mut self,
-        machine: &mut Machine,
+        executor: &mut Executor,
         mut memory: MemId,
         at: Location,
         bytes: u8,
         origin: &mut Origin,
     ) -> Result<Option<(TermId, Level)>, ExecError> {
         let mut level = 0;
-        let mut maybe = Vec::new();
-        let places = machine.places(at, bytes);
+        let mut guarded = Vec::new();
+        let footprint = executor.footprint(at, bytes);
         loop {
-            memory = machine.memory.skip(memory, &places);
-            match machine.memory.node(memory) {
-                MemNode::Initial if maybe.is_empty() => return Ok(None),
+            memory = executor.memory.skip(memory, &footprint);
+            match executor.memory.node(memory) {
+                MemNode::Initial if guarded.is_empty() => return Ok(None),
                 MemNode::Initial => {
-                    let initial = machine.initial_slice(at, bytes);
-                    return Ok(Some((machine.fold(maybe, initial), level)));
+                    let initial = executor.initial_slice(at, bytes);
+                    return Ok(Some((executor.fold(guarded, initial), level)));
                 }
                 &MemNode::Store { prev, address, value: stored, insn, .. } => {
                     origin.terms.push(address);
-                    let (to, address_level) = self.location(machine, address, insn)?;
+                    let (to, address_level) = self.location(executor, address, insn)?;
                     level = level.max(address_level);
                     if to.region != at.region {
                         memory = prev;
                         continue;
                     }
-                    let (value, value_level) = self.term(machine, stored)?;
-                    let cover = machine.cover(at, to, value, bytes);
-                    if matches!(cover, Cover::All(_) | Cover::When(..)) {
+                    let (value, value_level) = self.term(executor, stored)?;
+                    let alias = executor.alias(at, to, value, bytes);
+                    if matches!(alias, Alias::Must(_) | Alias::Guarded(..)) {
                         origin.terms.push(stored);
                         level = level.max(value_level);
                     }
-                    match cover {
-                        Cover::All(value) => {
-                            return Ok(Some((machine.fold(maybe, value), level)));
+                    match alias {
+                        Alias::Must(value) => {
+                            return Ok(Some((executor.fold(guarded, value), level)));
                         }
-                        Cover::When(condition, value) => maybe.push((condition, value)),
-                        Cover::None => {}
-                        Cover::Perhaps => return Ok(None),
+                        Alias::Guarded(condition, value) => guarded.push((condition, value)),
+                        Alias::No => {}
+                        Alias::Partial => return Ok(None),
                     }
                     memory = prev;
                 }
                 &MemNode::Clear { prev, address, bytes: count, insn, .. } => {
                     origin.terms.extend([address, count]);
-                    let (to, count, clear_level) = self.cleared(machine, address, count, insn)?;
+                    let (to, count, clear_level) = self.cleared(executor, address, count, insn)?;
                     level = level.max(clear_level);
-                    match machine.cover_cleared(at, to, count, bytes) {
-                        Cover::All(value) => {
-                            return Ok(Some((machine.fold(maybe, value), level)));
+                    match executor.alias_cleared(at, to, count, bytes) {
+                        Alias::Must(value) => {
+                            return Ok(Some((executor.fold(guarded, value), level)));
                         }
-                        Cover::None => memory = prev,
+                        Alias::No => memory = prev,
                         _ => return Ok(None),
                     }
                 }
-                MemNode::Merge { point, incoming } => {
-                    let (next, position) = self.arriving_memory(*point, incoming)?;
+                MemNode::Merge { node, incoming } => {
+                    let (next, position) = self.arriving_memory(*node, incoming)?;
                     origin.positions.push(position);
                     level = level.max(position);
                     memory = next;
@@ -257,99 +263,98 @@ impl Resolver {
     /// Where a store goes on the current path.
     fn location(
         &mut self,
-        machine: &mut Machine,
+        executor: &mut Executor,
         address: TermId,
         insn: u32,
     ) -> Result<(Location, Level), ExecError> {
-        let (address, level) = self.term(machine, address)?;
-        let to = machine.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
+        let (address, level) = self.term(executor, address)?;
+        let to = executor.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
         Ok((to, level))
     }
 
     /// Where and how many bytes are cleared on the current path.
     fn cleared(
         &mut self,
-        machine: &mut Machine,
+        executor: &mut Executor,
         address: TermId,
         count: TermId,
         insn: u32,
     ) -> Result<(Location, TermId, Level), ExecError> {
-        let (to, level) = self.location(machine, address, insn)?;
-        let (count, count_level) = self.term(machine, count)?;
+        let (to, level) = self.location(executor, address, insn)?;
+        let (count, count_level) = self.term(executor, count)?;
         Ok((to, count, level.max(count_level)))
     }
 
     /// The state of memory that arrives at a merge.
     fn arriving_memory(
         &self,
-        point: u32,
-        incoming: &[(u32, MemId)],
+        node: NodeId,
+        incoming: &[(ArcId, MemId)],
     ) -> Result<(MemId, Level), ExecError> {
-        let arc = |from: u32| ArcId(from);
-        let what = || format!("memory at {point}");
-        self.arriving(what, PointId(point), incoming.iter().map(|&(from, at)| (arc(from), at)))
+        let what = || format!("memory at {}", node.0);
+        self.arriving(what, node, incoming.iter().copied())
     }
 
     fn byte(
         &mut self,
-        machine: &mut Machine,
+        executor: &mut Executor,
         mut memory: MemId,
         at: Location,
         origin: &mut Origin,
     ) -> Result<(TermId, Level), ExecError> {
         let mut level = 0;
-        let mut maybe = Vec::new();
-        let places = machine.places(at, 1);
+        let mut guarded = Vec::new();
+        let footprint = executor.footprint(at, 1);
         let value = loop {
-            memory = machine.memory.skip(memory, &places);
-            match machine.memory.node(memory) {
-                MemNode::Initial => break machine.initial(at.region, at.offset),
+            memory = executor.memory.skip(memory, &footprint);
+            match executor.memory.node(memory) {
+                MemNode::Initial => break executor.initial(at.region, at.offset),
                 &MemNode::Store { prev, address, value: stored, insn, .. } => {
                     origin.terms.push(address);
-                    let (to, address_level) = self.location(machine, address, insn)?;
+                    let (to, address_level) = self.location(executor, address, insn)?;
                     level = level.max(address_level);
                     if to.region != at.region {
                         memory = prev;
                         continue;
                     }
-                    let (value, value_level) = self.term(machine, stored)?;
-                    let hit = machine.hit(at, to, value);
-                    if !matches!(hit, Hit::Never) {
+                    let (value, value_level) = self.term(executor, stored)?;
+                    let alias = executor.alias_byte(at, to, value);
+                    if !matches!(alias, ByteAlias::No) {
                         origin.terms.push(stored);
                         level = level.max(value_level);
                     }
-                    match hit {
-                        Hit::Never => {}
-                        Hit::Always(byte) => break byte,
-                        Hit::Perhaps(bytes) => maybe.extend(bytes),
+                    match alias {
+                        ByteAlias::No => {}
+                        ByteAlias::Must(byte) => break byte,
+                        ByteAlias::May(bytes) => guarded.extend(bytes),
                     }
                     memory = prev;
                 }
                 &MemNode::Clear { prev, address, bytes, insn, .. } => {
                     origin.terms.extend([address, bytes]);
-                    let (to, count, clear_level) = self.cleared(machine, address, bytes, insn)?;
+                    let (to, count, clear_level) = self.cleared(executor, address, bytes, insn)?;
                     level = level.max(clear_level);
-                    match machine.hit_cleared(at, to, count) {
-                        Hit::Never => {}
-                        Hit::Always(byte) => break byte,
-                        Hit::Perhaps(bytes) => maybe.extend(bytes),
+                    match executor.alias_cleared_byte(at, to, count) {
+                        ByteAlias::No => {}
+                        ByteAlias::Must(byte) => break byte,
+                        ByteAlias::May(bytes) => guarded.extend(bytes),
                     }
                     memory = prev;
                 }
-                MemNode::Merge { point, incoming } => {
-                    let (next, position) = self.arriving_memory(*point, incoming)?;
+                MemNode::Merge { node, incoming } => {
+                    let (next, position) = self.arriving_memory(*node, incoming)?;
                     origin.positions.push(position);
                     level = level.max(position);
                     memory = next;
                 }
             }
         };
-        Ok((machine.fold(maybe, value), level))
+        Ok((executor.fold(guarded, value), level))
     }
 
     /// The arcs of the current path that determine the value of `term` on it: every path that
     /// takes them all gives the term the same value. The term must have been resolved.
-    pub fn reasons(&self, machine: &Machine, term: TermId) -> BTreeSet<ArcId> {
+    pub fn reasons(&self, executor: &Executor, term: TermId) -> BTreeSet<ArcId> {
         let mut arcs = BTreeSet::new();
         let mut seen = HashSet::default();
         let mut work = vec![term];
@@ -358,23 +363,23 @@ impl Resolver {
             if !seen.insert(term) || matches!(self.resolved.get(&term), Some((_, 0))) {
                 continue;
             }
-            if let Some(decisive) = self.decisive(machine, term) {
+            if let Some(decisive) = self.decisive(executor, term) {
                 work.extend(decisive);
                 continue;
             }
-            work.extend(machine.pool.children(term));
-            let Node::Var(var) = *machine.pool.node(term) else { continue };
+            work.extend(executor.pool.children(term));
+            let Node::Var(var) = *executor.pool.node(term) else { continue };
             let arc = |position: Level| self.path[position as usize - 1].0;
-            match machine.leaves.get(&var) {
-                Some(Leaf::Phi { point, incoming }) => {
-                    let what = || machine.pool.display(term);
+            match executor.path_variables.get(&var) {
+                Some(PathVariable::Phi { node, incoming }) => {
+                    let what = || executor.pool.display(term);
                     let incoming = incoming.iter().copied();
-                    if let Ok((value, position)) = self.arriving(what, *point, incoming) {
+                    if let Ok((value, position)) = self.arriving(what, *node, incoming) {
                         arcs.insert(arc(position));
                         work.push(value);
                     }
                 }
-                Some(Leaf::Deferred { .. }) => {
+                Some(PathVariable::Deferred { .. }) => {
                     if let Some(origin) = self.loads.get(&term) {
                         arcs.extend(origin.positions.iter().map(|&position| arc(position)));
                         work.extend(&origin.terms);
@@ -388,22 +393,22 @@ impl Resolver {
 
     /// The operands that alone give a term its value on the current path, where others do not
     /// matter: the branch of a choice that is taken, a factor that is zero.
-    fn decisive(&self, machine: &Machine, term: TermId) -> Option<Vec<TermId>> {
+    fn decisive(&self, executor: &Executor, term: TermId) -> Option<Vec<TermId>> {
         let constant = |term: TermId| {
             let (value, _) = self.resolved.get(&term)?;
-            machine.pool.as_const(*value)
+            executor.pool.as_const(*value)
         };
         let absorbing = |a: TermId, b: TermId, value: u64| {
             [a, b].into_iter().find(|&t| constant(t) == Some(value)).map(|t| vec![t])
         };
-        match *machine.pool.node(term) {
+        match *executor.pool.node(term) {
             Node::Ite(condition, then, other) => {
                 let taken = if constant(condition)? == 0 { other } else { then };
                 Some(vec![condition, taken])
             }
             Node::And(a, b) | Node::Mul(a, b) => absorbing(a, b, 0),
             Node::Or(a, b) => {
-                absorbing(a, b, u64::MAX >> (64 - u32::from(machine.pool.width(term))))
+                absorbing(a, b, u64::MAX >> (64 - u32::from(executor.pool.width(term))))
             }
             _ => None,
         }

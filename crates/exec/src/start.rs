@@ -13,7 +13,7 @@ pub type InitialByte = Rc<dyn Fn(&mut TermPool, TermId) -> TermId>;
 /// Terms, and what is not unknown at the start of a run.
 #[derive(Default)]
 pub struct Start {
-    /// Where terms are made. Execution owns it; [`Machine::pool`](crate::Machine::pool) can be
+    /// Where terms are made. Execution owns it; [`Executor::pool`](crate::Executor::pool) can be
     /// exchanged between executions that start from the same terms.
     pub pool: TermPool,
     /// Values of inputs, as wide as these and within their limits; others are new unknowns.

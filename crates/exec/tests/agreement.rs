@@ -4,7 +4,7 @@
 mod straight;
 
 use proptest::prelude::*;
-use slowpath_exec::Machine;
+use slowpath_exec::Executor;
 use slowpath_exec::concrete::{self, Environment};
 use slowpath_ir::{BinaryOp, BlockBuilder, DrawId, Emit, Operand, Program, Reg};
 use slowpath_smt::{Model, Node};
@@ -140,22 +140,22 @@ fn compile(statements: &[Stmt], wanted: Option<[u64; VALUES.len()]>) -> Program 
 }
 
 /// The model that gives terms the values of the environment.
-fn model(machine: &Machine, environment: &Environment, run: &concrete::Run) -> Model {
+fn model(executor: &Executor, environment: &Environment, run: &concrete::Run) -> Model {
     let mut model = Model::new();
-    let pool = &machine.pool;
+    let pool = &executor.pool;
     let mut assign = |term, value| {
         if let Node::Var(var) = *pool.node(term) {
             model.set_var(var, value);
         }
     };
     for (&input, &value) in &environment.inputs {
-        assign(machine.inputs()[input.index()], value);
+        assign(executor.inputs()[input.index()], value);
     }
-    for (&term, &value) in machine.unknowns(POINT).iter().zip(&environment.unknowns) {
+    for (&term, &value) in executor.unknowns(POINT).iter().zip(&environment.unknowns) {
         assign(term, value);
     }
     for (&(region, offset), &byte) in &environment.memory {
-        model.set_byte(machine.array(region), offset, byte);
+        model.set_byte(executor.array(region), offset, byte);
     }
     for (&pair, &number) in &run.interned {
         model.set_interned(pair, number);
@@ -188,11 +188,11 @@ proptest! {
         let program = compile(&statements, Some(values));
         let again = concrete::run(&program, &environment, 10).expect("runs");
         prop_assert_eq!(again.path[0].edge, 0);
-        let (machine, condition) = execute(&program);
-        let model = model(&machine, &environment, &run);
-        let holds = machine.pool.eval(condition, &model);
-        prop_assert_eq!(holds, 1, "{}", machine.pool.display(condition));
-        prop_assert_eq!(run.unknowns, machine.unknowns(POINT).len());
+        let (executor, condition) = execute(&program);
+        let model = model(&executor, &environment, &run);
+        let holds = executor.pool.eval(condition, &model);
+        prop_assert_eq!(holds, 1, "{}", executor.pool.display(condition));
+        prop_assert_eq!(run.unknowns, executor.unknowns(POINT).len());
         prop_assert!(run.regs[HASH.index()] == environment.inputs[&slowpath_ir::InputId(1)]);
     }
 }

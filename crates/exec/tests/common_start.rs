@@ -2,17 +2,17 @@
 
 mod straight;
 
-use slowpath_exec::{Machine, Start, State};
+use slowpath_exec::{Executor, Start, SymbolicState};
 use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, DrawId, Emit, InputId, Program};
 use slowpath_smt::{Domain, TermId};
 use std::rc::Rc;
 use straight::{PACKET, PACKET_REGION, POINT, VALUES, k, packet, program};
 
-fn execute(program: Program, start: Start, draws: &[TermId]) -> (Machine, State) {
-    let (mut machine, mut state) = Machine::from_start(Rc::new(program), start).expect("starts");
-    machine.expect_draws(draws.iter().copied());
-    machine.run_block(POINT, BlockId(0), &mut state).expect("runs");
-    (machine, state)
+fn execute(program: Program, start: Start, draws: &[TermId]) -> (Executor, SymbolicState) {
+    let (mut executor, mut state) = Executor::from_start(Rc::new(program), start).expect("starts");
+    executor.expect_draws(draws.iter().copied());
+    executor.run_block(POINT, BlockId(0), &mut state).expect("runs");
+    (executor, state)
 }
 
 /// Stores a sum of what the packet holds and of what is drawn.
@@ -61,8 +61,8 @@ fn draws_that_do_not_fit_are_new_unknowns() {
         build.unknown(DrawId(0), 64, 0, 255);
         build.unknown(DrawId(0), 64, 0, 255);
     };
-    let (machine, _) = execute(program(body), start, &[wide, narrow]);
-    let drawn = machine.unknowns(POINT);
+    let (executor, _) = execute(program(body), start, &[wide, narrow]);
+    let drawn = executor.unknowns(POINT);
     assert!(drawn.len() == 2 && !drawn.contains(&wide) && !drawn.contains(&narrow));
 }
 
@@ -81,14 +81,14 @@ fn a_base_with_a_known_low_half_is_found_in_sums() {
         let before = build.binary(BinaryOp::Sub, PACKET, k(84));
         build.store(before, k(0));
     };
-    let (mut machine, state) = execute(program(body), start, &[]);
-    let stores = machine.stores(&state).expect("one way leads here");
+    let (mut executor, state) = execute(program(body), start, &[]);
+    let stores = executor.stores(&state).expect("one way leads here");
     let places: Vec<_> = stores.iter().filter_map(|store| store.location).collect();
     assert_eq!(places.len(), 2, "{stores:?}");
     assert!(places.iter().all(|place| place.region == PACKET_REGION));
-    assert_eq!(machine.pool.as_const(places[1].offset), Some(84u64.wrapping_neg()));
-    let domain = machine.pool.domain(places[0].offset);
+    assert_eq!(executor.pool.as_const(places[1].offset), Some(84u64.wrapping_neg()));
+    let domain = executor.pool.domain(places[0].offset);
     assert_eq!((domain.lo(), domain.hi()), (20, 275));
-    let address = machine.pool.add(base, places[0].offset);
-    assert_eq!(machine.location(address), Some(places[0]));
+    let address = executor.pool.add(base, places[0].offset);
+    assert_eq!(executor.location(address), Some(places[0]));
 }

@@ -2,7 +2,7 @@
 
 mod straight;
 
-use slowpath_exec::{ExecError, Machine, Resolver};
+use slowpath_exec::{ExecError, Executor, Resolver};
 use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, DrawId, Emit, Operand, RegionId};
 use slowpath_smt::TermId;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use straight::{
 fn compared(
     wanted: Operand,
     body: impl FnOnce(&mut BlockBuilder<'_>) -> Operand,
-) -> (Machine, TermId) {
+) -> (Executor, TermId) {
     execute(&program(|b| {
         let value = body(b);
         let same = b.binary(BinaryOp::Eq, value, wanted);
@@ -23,7 +23,7 @@ fn compared(
 }
 
 #[track_caller]
-fn shows(found: (Machine, TermId), expected: &str) {
+fn shows(found: (Executor, TermId), expected: &str) {
     assert_eq!(found.0.pool.display(found.1), expected);
 }
 
@@ -172,10 +172,10 @@ fn a_choice_between_regions_or_offsets_is_no_place() {
             let seven = b.binary(BinaryOp::Eq, read, byte(7));
             b.copy(COND, seven);
         });
-        let (mut machine, mut state) = Machine::new(Rc::new(program)).expect("starts");
-        let condition = machine.run_block(POINT, BlockId(0), &mut state).expect("runs");
+        let (mut executor, mut state) = Executor::new(Rc::new(program)).expect("starts");
+        let condition = executor.run_block(POINT, BlockId(0), &mut state).expect("runs");
         let condition = condition.expect("branches");
-        let result = Resolver::new().resolve(&mut machine, condition);
+        let result = Resolver::new().resolve(&mut executor, condition);
         assert_eq!(result, Err(ExecError::UnknownRegion { insn: 0 }));
     };
     refused(|b| {
@@ -209,8 +209,8 @@ fn an_offset_that_is_chosen_is_no_null() {
         let place = b.binary(BinaryOp::Add, PACKET, k(40));
         b.load(place, 1)
     });
-    let (machine, condition) = found;
-    let shown = machine.pool.display(condition);
+    let (executor, condition) = found;
+    let shown = executor.pool.display(condition);
     assert!(shown.contains("packet[1:64] == 9:8"), "the choice of the offset stays: {shown}");
 }
 
@@ -247,17 +247,17 @@ fn draws_are_listed_in_order() {
         let same = b.binary(BinaryOp::Eq, first, sum);
         b.copy(COND, same);
     });
-    let (mut machine, condition) = execute(&program);
-    let drawn = machine.unknowns(POINT).to_vec();
+    let (mut executor, condition) = execute(&program);
+    let drawn = executor.unknowns(POINT).to_vec();
     let [first, second, fixed] = drawn[..] else { panic!("three draws: {drawn:?}") };
     assert_ne!(first, second);
-    assert_eq!(machine.pool.as_const(fixed), Some(5));
-    let sum = machine.pool.add(second, fixed);
-    assert_eq!(machine.pool.eq(first, sum), condition);
-    assert_eq!((machine.pool.domain(first).lo(), machine.pool.domain(first).hi()), (3, 9));
-    assert_eq!(machine.unknowns(slowpath_exec::PointId(0)), []);
-    assert_eq!(machine.prologue_unknowns(), []);
-    assert_eq!(machine.array(HASH_REGION), machine.array(RegionId(1)));
+    assert_eq!(executor.pool.as_const(fixed), Some(5));
+    let sum = executor.pool.add(second, fixed);
+    assert_eq!(executor.pool.eq(first, sum), condition);
+    assert_eq!((executor.pool.domain(first).lo(), executor.pool.domain(first).hi()), (3, 9));
+    assert_eq!(executor.unknowns(slowpath_exec::NodeId(0)), []);
+    assert_eq!(executor.prologue_unknowns(), []);
+    assert_eq!(executor.array(HASH_REGION), executor.array(RegionId(1)));
     // The prologue may draw too.
     let mut ops = Vec::new();
     BlockBuilder::new(&mut program.regs, &mut ops, slowpath_ir::InsnIdx(0)).unknown(
@@ -267,7 +267,7 @@ fn draws_are_listed_in_order() {
         1,
     );
     program.prologue.extend(ops);
-    let (machine, _) = execute(&program);
-    assert_eq!(machine.prologue_unknowns().len(), 1);
-    assert_eq!(machine.unknowns(POINT).len(), 3);
+    let (executor, _) = execute(&program);
+    assert_eq!(executor.prologue_unknowns().len(), 1);
+    assert_eq!(executor.unknowns(POINT).len(), 3);
 }

@@ -1,6 +1,6 @@
 //! Merged states and what they resolve to on single paths.
 
-use slowpath_exec::{ArcId, ExecError, Machine, PointId, Resolver};
+use slowpath_exec::{ArcId, ExecError, Executor, NodeId, Resolver};
 use slowpath_ir::{
     BinaryOp, Block, BlockBuilder, BlockId, Edge, Emit, Input, InputId, InputKind, InsnIdx,
     Instruction, Op, Operand, OriginOp, Program, Reg, RegInfo, Region, RegionId, RegionKind,
@@ -77,42 +77,42 @@ fn diamond(bodies: [Body; 4]) -> Program {
     program
 }
 
-/// Executes the diamond; gives the condition at its end and the machine.
-fn execute(program: Program) -> (Machine, TermId) {
-    let (mut machine, start) = Machine::new(Rc::new(program)).expect("starts");
+/// Executes the diamond; gives the condition at its end and the executor.
+fn execute(program: Program) -> (Executor, TermId) {
+    let (mut executor, start) = Executor::new(Rc::new(program)).expect("starts");
     let mut top = start;
     let condition =
-        machine.run_block(PointId(0), BlockId(0), &mut top).expect("runs").expect("branches");
+        executor.run_block(NodeId(0), BlockId(0), &mut top).expect("runs").expect("branches");
     let mut arriving = Vec::new();
     for (index, holds) in [(0u32, true), (1, false)] {
-        let mut side = machine.assume(&top, condition, holds).expect("both ways are possible");
-        side = machine
-            .merge(PointId(index + 1), BlockId(index + 1), vec![(ArcId(index), side)])
+        let mut side = executor.assume(&top, condition, holds).expect("both ways are possible");
+        side = executor
+            .merge(NodeId(index + 1), BlockId(index + 1), vec![(ArcId(index), side)])
             .expect("merges");
-        machine.run_block(PointId(index + 1), BlockId(index + 1), &mut side).expect("runs");
+        executor.run_block(NodeId(index + 1), BlockId(index + 1), &mut side).expect("runs");
         arriving.push((ArcId(index + 2), side));
     }
-    let mut end = machine.merge(PointId(3), BlockId(3), arriving).expect("merges");
+    let mut end = executor.merge(NodeId(3), BlockId(3), arriving).expect("merges");
     let condition =
-        machine.run_block(PointId(3), BlockId(3), &mut end).expect("runs").expect("branches");
-    (machine, condition)
+        executor.run_block(NodeId(3), BlockId(3), &mut end).expect("runs").expect("branches");
+    (executor, condition)
 }
 
 /// The path over block 1 (`0`) or block 2 (`1`).
-fn path(side: u32) -> Vec<(ArcId, PointId)> {
-    vec![(ArcId(side), PointId(side + 1)), (ArcId(side + 2), PointId(3))]
+fn path(side: u32) -> Vec<(ArcId, NodeId)> {
+    vec![(ArcId(side), NodeId(side + 1)), (ArcId(side + 2), NodeId(3))]
 }
 
-fn resolved(machine: &mut Machine, term: TermId, side: u32) -> TermId {
+fn resolved(executor: &mut Executor, term: TermId, side: u32) -> TermId {
     let mut resolver = Resolver::new();
     resolver.follow(&path(side));
-    resolver.resolve(machine, term).expect("resolves")
+    resolver.resolve(executor, term).expect("resolves")
 }
 
 /// The term that says that the packet's initial byte at `offset` is 7.
-fn packet_byte_is_seven(machine: &mut Machine, offset: u64) -> TermId {
-    let packet = machine.array(RegionId(0));
-    let pool = &mut machine.pool;
+fn packet_byte_is_seven(executor: &mut Executor, offset: u64) -> TermId {
+    let packet = executor.array(RegionId(0));
+    let pool = &mut executor.pool;
     let offset = pool.constant(32, offset);
     let (byte, seven) = (pool.select(packet, offset), pool.constant(8, 7));
     pool.eq(byte, seven)
@@ -131,26 +131,26 @@ fn compare_result(build: &mut BlockBuilder<'_>) {
 
 #[test]
 fn a_register_that_differs_becomes_a_phi_and_resolves_per_path() {
-    let (mut machine, condition) = execute(diamond([
+    let (mut executor, condition) = execute(diamond([
         branch_on_first_byte,
         |b| b.copy(RESULT, Operand::constant(8, 7)),
         |b| b.copy(RESULT, Operand::constant(8, 8)),
         compare_result,
     ]));
-    assert!(machine.pool.as_const(condition).is_none(), "both values arrive");
+    assert!(executor.pool.as_const(condition).is_none(), "both values arrive");
     let mut resolver = Resolver::new();
     for (side, expected) in [(0, 1), (1, 0), (0, 1)] {
         resolver.follow(&path(side));
-        let term = resolver.resolve(&mut machine, condition).expect("resolves");
-        assert_eq!(machine.pool.as_const(term), Some(expected));
-        let reasons: Vec<ArcId> = resolver.reasons(&machine, condition).into_iter().collect();
+        let term = resolver.resolve(&mut executor, condition).expect("resolves");
+        assert_eq!(executor.pool.as_const(term), Some(expected));
+        let reasons: Vec<ArcId> = resolver.reasons(&executor, condition).into_iter().collect();
         assert_eq!(reasons, [ArcId(side + 2)], "the arc into the merge decides");
     }
 }
 
 #[test]
 fn a_register_that_agrees_needs_no_phi() {
-    let (mut machine, condition) = execute(diamond([
+    let (mut executor, condition) = execute(diamond([
         |b| {
             branch_on_first_byte(b);
             b.copy(RESULT, Operand::constant(8, 7));
@@ -159,11 +159,11 @@ fn a_register_that_agrees_needs_no_phi() {
         |_| {},
         compare_result,
     ]));
-    assert_eq!(machine.pool.as_const(condition), Some(1));
+    assert_eq!(executor.pool.as_const(condition), Some(1));
     let mut resolver = Resolver::new();
     resolver.follow(&path(0));
-    assert_eq!(resolver.resolve(&mut machine, condition), Ok(condition));
-    assert!(resolver.reasons(&machine, condition).is_empty());
+    assert_eq!(resolver.resolve(&mut executor, condition), Ok(condition));
+    assert!(resolver.reasons(&executor, condition).is_empty());
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn stores_on_one_side_are_seen_on_that_side_only() {
         b.copy(RESULT, value);
         compare_result(b);
     };
-    let (mut machine, condition) = execute(diamond([
+    let (mut executor, condition) = execute(diamond([
         branch_on_first_byte,
         |b| {
             let address = b.binary(BinaryOp::Add, PACKET, Operand::constant(32, 1));
@@ -183,13 +183,13 @@ fn stores_on_one_side_are_seen_on_that_side_only() {
         |b| b.store(STACK, Operand::constant(8, 9)),
         load_second_byte,
     ]));
-    assert_eq!(resolved(&mut machine, condition, 0), machine.pool.bool(true));
-    assert_eq!(resolved(&mut machine, condition, 1), packet_byte_is_seven(&mut machine, 0x1));
+    assert_eq!(resolved(&mut executor, condition, 0), executor.pool.bool(true));
+    assert_eq!(resolved(&mut executor, condition, 1), packet_byte_is_seven(&mut executor, 0x1));
 }
 
 #[test]
 fn a_spilled_pointer_stays_a_pointer() {
-    let (mut machine, condition) = execute(diamond([
+    let (mut executor, condition) = execute(diamond([
         |b| {
             branch_on_first_byte(b);
             let pointer = b.binary(BinaryOp::Add, PACKET, Operand::constant(32, 300));
@@ -204,12 +204,12 @@ fn a_spilled_pointer_stays_a_pointer() {
             compare_result(b);
         },
     ]));
-    assert_eq!(resolved(&mut machine, condition, 0), packet_byte_is_seven(&mut machine, 0x12c));
+    assert_eq!(resolved(&mut executor, condition, 0), packet_byte_is_seven(&mut executor, 0x12c));
 }
 
 #[test]
 fn pointers_into_one_region_merge_by_their_offsets() {
-    let (mut machine, condition) = execute(diamond([
+    let (mut executor, condition) = execute(diamond([
         branch_on_first_byte,
         |b| {
             let pointer = b.binary(BinaryOp::Add, PACKET, Operand::constant(32, 10));
@@ -225,13 +225,13 @@ fn pointers_into_one_region_merge_by_their_offsets() {
             compare_result(b);
         },
     ]));
-    assert_eq!(resolved(&mut machine, condition, 0), packet_byte_is_seven(&mut machine, 0xa));
-    assert_eq!(resolved(&mut machine, condition, 1), packet_byte_is_seven(&mut machine, 0x14));
+    assert_eq!(resolved(&mut executor, condition, 0), packet_byte_is_seven(&mut executor, 0xa));
+    assert_eq!(resolved(&mut executor, condition, 1), packet_byte_is_seven(&mut executor, 0x14));
 }
 
 #[test]
 fn pointers_into_different_regions_resolve_on_the_path() {
-    let (mut machine, condition) = execute(diamond([
+    let (mut executor, condition) = execute(diamond([
         |b| {
             branch_on_first_byte(b);
             b.store(STACK, Operand::constant(8, 7));
@@ -244,13 +244,13 @@ fn pointers_into_different_regions_resolve_on_the_path() {
             compare_result(b);
         },
     ]));
-    assert_eq!(resolved(&mut machine, condition, 0), machine.pool.bool(true));
-    assert_eq!(resolved(&mut machine, condition, 1), packet_byte_is_seven(&mut machine, 0x0));
+    assert_eq!(resolved(&mut executor, condition, 0), executor.pool.bool(true));
+    assert_eq!(resolved(&mut executor, condition, 1), packet_byte_is_seven(&mut executor, 0x0));
 }
 
 #[test]
 fn a_store_through_a_pointer_or_null_leaves_other_regions_alone() {
-    let (machine, condition) = execute(diamond([
+    let (executor, condition) = execute(diamond([
         |b| {
             branch_on_first_byte(b);
             b.store(STACK, Operand::constant(8, 7));
@@ -265,12 +265,12 @@ fn a_store_through_a_pointer_or_null_leaves_other_regions_alone() {
             compare_result(b);
         },
     ]));
-    assert_eq!(machine.pool.as_const(condition), Some(1), "known on all paths together");
+    assert_eq!(executor.pool.as_const(condition), Some(1), "known on all paths together");
 }
 
 #[test]
 fn stores_beside_what_is_read_are_no_reason() {
-    let (mut machine, condition) = execute(diamond([
+    let (mut executor, condition) = execute(diamond([
         |b| {
             branch_on_first_byte(b);
             b.store(STACK, Operand::constant(8, 7));
@@ -286,13 +286,13 @@ fn stores_beside_what_is_read_are_no_reason() {
             compare_result(b);
         },
     ]));
-    assert_eq!(machine.pool.as_const(condition), Some(1));
-    assert_eq!(resolved(&mut machine, condition, 0), machine.pool.bool(true));
+    assert_eq!(executor.pool.as_const(condition), Some(1));
+    assert_eq!(resolved(&mut executor, condition, 0), executor.pool.bool(true));
 }
 
 #[test]
 fn a_load_depends_on_the_arc_that_its_store_arrives_over() {
-    let (mut machine, condition) = execute(diamond([
+    let (mut executor, condition) = execute(diamond([
         |b| {
             branch_on_first_byte(b);
             b.copy(POINTER, STACK);
@@ -307,15 +307,15 @@ fn a_load_depends_on_the_arc_that_its_store_arrives_over() {
     ]));
     let mut resolver = Resolver::new();
     resolver.follow(&path(0));
-    let term = resolver.resolve(&mut machine, condition).expect("resolves");
-    assert_eq!(machine.pool.as_const(term), Some(1));
-    let reasons: Vec<ArcId> = resolver.reasons(&machine, condition).into_iter().collect();
+    let term = resolver.resolve(&mut executor, condition).expect("resolves");
+    assert_eq!(executor.pool.as_const(term), Some(1));
+    let reasons: Vec<ArcId> = resolver.reasons(&executor, condition).into_iter().collect();
     assert_eq!(reasons, [ArcId(2)]);
 }
 
 #[test]
 fn a_load_through_no_pointer_is_refused_on_the_path() {
-    let (mut machine, condition) = execute(diamond([
+    let (mut executor, condition) = execute(diamond([
         branch_on_first_byte,
         |b| b.copy(POINTER, Operand::constant(32, 5)),
         |b| b.copy(POINTER, PACKET),
@@ -327,13 +327,13 @@ fn a_load_through_no_pointer_is_refused_on_the_path() {
     ]));
     let mut resolver = Resolver::new();
     resolver.follow(&path(0));
-    let result = resolver.resolve(&mut machine, condition);
+    let result = resolver.resolve(&mut executor, condition);
     assert_eq!(result, Err(ExecError::UnknownRegion { insn: 3 }));
 }
 
 #[test]
 fn a_store_at_a_symbolic_offset_may_hit() {
-    let (mut machine, condition) = execute(diamond([
+    let (mut executor, condition) = execute(diamond([
         |b| {
             branch_on_first_byte(b);
             let byte = b.load(PACKET, 1);
@@ -350,10 +350,10 @@ fn a_store_at_a_symbolic_offset_may_hit() {
             compare_result(b);
         },
     ]));
-    let found = resolved(&mut machine, condition, 0);
-    let otherwise = packet_byte_is_seven(&mut machine, 40);
-    let packet = machine.array(RegionId(0));
-    let pool = &mut machine.pool;
+    let found = resolved(&mut executor, condition, 0);
+    let otherwise = packet_byte_is_seven(&mut executor, 40);
+    let packet = executor.array(RegionId(0));
+    let pool = &mut executor.pool;
     let (zero, forty) = (pool.constant(32, 0), pool.constant(8, 40));
     let first = pool.select(packet, zero);
     let hit = pool.eq(first, forty);
@@ -371,7 +371,7 @@ fn an_undefined_register_is_named() {
         |_| {},
         compare_result,
     ]);
-    let (mut machine, mut state) = Machine::new(Rc::new(program)).expect("starts");
-    let result = machine.run_block(PointId(0), BlockId(0), &mut state);
+    let (mut executor, mut state) = Executor::new(Rc::new(program)).expect("starts");
+    let result = executor.run_block(NodeId(0), BlockId(0), &mut state);
     assert_eq!(result, Err(ExecError::Undefined { insn: 0, register: "value".into() }));
 }

@@ -1,6 +1,9 @@
 //! Indices into the tables of a [`Program`](crate::Program), one type each.
 
-macro_rules! index {
+/// Declares the type of an index into a table: 32 bits, so that it costs no more than the number,
+/// and no index into one table is taken for one into another. For every crate that numbers things.
+#[macro_export]
+macro_rules! index_type {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,39 +26,39 @@ macro_rules! index {
     };
 }
 
-index!(
+index_type!(
     /// An instruction of the original program (its number in the listing or object).
     InsnIdx
 );
-index!(
+index_type!(
     /// A virtual register.
     Reg
 );
-index!(
+index_type!(
     /// A basic block.
     BlockId
 );
-index!(
+index_type!(
     /// An unknown of the environment: packet length, base addresses, uninitialised registers.
     InputId
 );
-index!(
+index_type!(
     /// What a value that the program draws is called in reports.
     DrawId
 );
-index!(
+index_type!(
     /// Something that a run can rely on without it being certain.
     RelianceId
 );
-index!(
+index_type!(
     /// A memory region.
     RegionId
 );
-index!(
+index_type!(
     /// A cost class, priced by the target.
     CostClassId
 );
-index!(
+index_type!(
     /// A loop of the control-flow graph.
     LoopId
 );

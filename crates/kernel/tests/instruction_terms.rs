@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use slowpath_bpf::insn::{AluOp, AtomicOp, Condition, Imm64, Insn, Size, Source, SwapKind, Width};
 use slowpath_bpf::lift::{LiftOptions, lift};
-use slowpath_exec::{Machine, PointId};
+use slowpath_exec::{Executor, NodeId};
 use slowpath_oracle::Oracle;
 use slowpath_smt::{ArrayId, Node, TermId, TermPool};
 use support::{assemble, isa};
@@ -245,12 +245,13 @@ fn condition(insns: &[Insn]) -> Result<BV, String> {
     let linked = object.link(0, None).map_err(|e| e.to_string())?;
     let lifted = lift(&object, &linked, &LiftOptions::default()).map_err(|e| e.to_string())?;
     let program = Rc::new(lifted.program);
-    let (mut machine, mut state) = Machine::new(Rc::clone(&program)).map_err(|e| e.to_string())?;
-    let condition = machine
-        .run_block(PointId(0), program.entry, &mut state)
+    let (mut executor, mut state) =
+        Executor::new(Rc::clone(&program)).map_err(|e| e.to_string())?;
+    let condition = executor
+        .run_block(NodeId(0), program.entry, &mut state)
         .map_err(|e| e.to_string())?
         .ok_or("there is no branch")?;
-    Ok(translated(&machine.pool, machine.array(lifted.layout.packet), condition))
+    Ok(translated(&executor.pool, executor.array(lifted.layout.packet), condition))
 }
 
 /// Whether a condition always is what it should be.

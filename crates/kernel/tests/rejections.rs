@@ -153,7 +153,7 @@ fn calls_that_are_too_deep_are_refused() {
 
 #[test]
 fn registers_without_a_value_are_an_error_when_executed() {
-    use slowpath_exec::{Machine, PointId};
+    use slowpath_exec::{Executor, NodeId};
     let insns = [
         Insn::Alu {
             width: Width::W64,
@@ -167,9 +167,9 @@ fn registers_without_a_value_are_an_error_when_executed() {
     let linked = object.link(0, None).unwrap_or_else(|e| panic!("{e}"));
     let lifted = lift(&object, &linked, &LiftOptions::default()).unwrap_or_else(|e| panic!("{e}"));
     let program = std::rc::Rc::new(lifted.program);
-    let (mut machine, mut state) =
-        Machine::new(std::rc::Rc::clone(&program)).unwrap_or_else(|e| panic!("{e}"));
-    let fault = machine.run_block(PointId(0), program.entry, &mut state).expect_err("r7");
+    let (mut executor, mut state) =
+        Executor::new(std::rc::Rc::clone(&program)).unwrap_or_else(|e| panic!("{e}"));
+    let fault = executor.run_block(NodeId(0), program.entry, &mut state).expect_err("r7");
     assert!(fault.to_string().contains("r7"), "{fault}");
 }
 

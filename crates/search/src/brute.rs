@@ -4,9 +4,9 @@
 
 use crate::SearchError;
 use crate::costs::CostGraph;
-use crate::dag::Head;
+use crate::dag::{Dag, Head};
 use crate::unroll::Unrolled;
-use slowpath_exec::{ArcId, PointId, Resolver};
+use slowpath_exec::{ArcId, NodeId, Resolver};
 use slowpath_smt::{Outcome, Solver};
 use slowpath_target::CostVector;
 
@@ -14,7 +14,7 @@ use slowpath_target::CostVector;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrutePath {
     /// Its arcs.
-    pub path: Vec<u32>,
+    pub path: Vec<ArcId>,
     /// Its cost, overhead included.
     pub cost: CostVector,
     /// The shortest packet, in bytes.
@@ -33,14 +33,14 @@ pub fn all_paths<S: Solver>(
 ) -> Result<Vec<BrutePath>, SearchError> {
     let mut found = Vec::new();
     let mut resolver = Resolver::new();
-    let mut work: Vec<(u32, Vec<u32>)> = vec![(0, Vec::new())];
+    let mut work: Vec<(NodeId, Vec<ArcId>)> = vec![(Dag::ENTRY, Vec::new())];
     while let Some((node, prefix)) = work.pop() {
         // A limit of no iterations at all may leave nothing, not even the entry.
-        let node = unrolled.dag.nodes.get(node as usize);
+        let node = unrolled.dag.nodes.get(node.index());
         for arc in node.map_or_else(Vec::new, |node| node.out.clone()) {
             let mut path = prefix.clone();
             path.push(arc);
-            match unrolled.dag.arcs[arc as usize].head {
+            match unrolled.dag[arc].head {
                 Head::Node(next) => work.push((next, path)),
                 Head::Exit(_) => {
                     let length = shortest(unrolled, &mut resolver, solver, &path, packets)?;
@@ -58,21 +58,21 @@ fn shortest<S: Solver>(
     unrolled: &mut Unrolled,
     resolver: &mut Resolver,
     solver: &mut S,
-    path: &[u32],
+    path: &[ArcId],
     packets: (u32, u32),
 ) -> Result<Option<u32>, SearchError> {
     let mut steps = Vec::new();
     for &arc in path {
-        if let Head::Node(node) = unrolled.dag.arcs[arc as usize].head {
-            steps.push((ArcId(arc), PointId(node)));
+        if let Head::Node(node) = unrolled.dag[arc].head {
+            steps.push((arc, node));
         }
     }
     resolver.follow(&steps);
     let mut assumptions = Vec::new();
     for &arc in path {
-        if let Some((condition, holds)) = unrolled.dag.arcs[arc as usize].condition {
-            let resolved = resolver.resolve(&mut unrolled.machine, condition);
-            let pool = &mut unrolled.machine.pool;
+        if let Some((condition, holds)) = unrolled.dag[arc].condition {
+            let resolved = resolver.resolve(&mut unrolled.executor, condition);
+            let pool = &mut unrolled.executor.pool;
             let term = match resolved {
                 Ok(term) => term,
                 // Fine where no packet gets to.
@@ -84,9 +84,9 @@ fn shortest<S: Solver>(
             assumptions.push(if holds { term } else { pool.not(term) });
         }
     }
-    let length = unrolled.machine.packet_length();
+    let length = unrolled.executor.packet_length();
     let mut possible = |size: u32| {
-        let pool = &mut unrolled.machine.pool;
+        let pool = &mut unrolled.executor.pool;
         let mut query = assumptions.clone();
         if let Some(length) = length {
             let size = pool.constant(pool.width(length), u64::from(size));

@@ -7,10 +7,10 @@
 use crate::SearchError;
 use crate::dag::Head;
 use crate::nogood::{ANY_LENGTH, Nogood};
+use crate::options::SearchOptions;
 use crate::search::FoundPath;
-use crate::tactics::Tactics;
 use crate::unroll::Unrolled;
-use slowpath_exec::{ArcId, ExecError, Facts, Machine, PointId, Resolver};
+use slowpath_exec::{ArcId, ExecError, Executor, Facts, NodeId, Resolver};
 use slowpath_ir::RelianceId;
 use slowpath_smt::{
     Domain, Model, Node, Outcome, Solver, TermId, TermPool, minimise_core, nearby_model,
@@ -40,7 +40,7 @@ pub struct PathChecker<S> {
     solver: S,
     resolver: Resolver,
     min_packet: u32,
-    tactics: Tactics,
+    options: SearchOptions,
 }
 
 /// Solver calls spent on making one nogood smaller.
@@ -63,8 +63,8 @@ pub(crate) struct Conditions {
 
 impl<S: Solver> PathChecker<S> {
     /// A checker for packets of at least `min_packet` bytes.
-    pub fn new(solver: S, min_packet: u32, tactics: Tactics) -> Self {
-        PathChecker { solver, resolver: Resolver::new(), min_packet, tactics }
+    pub fn new(solver: S, min_packet: u32, options: SearchOptions) -> Self {
+        PathChecker { solver, resolver: Resolver::new(), min_packet, options }
     }
 
     /// The solver.
@@ -82,18 +82,18 @@ impl<S: Solver> PathChecker<S> {
     pub(crate) fn conditions(
         &mut self,
         unrolled: &mut Unrolled,
-        path: &[u32],
+        path: &[ArcId],
     ) -> Result<Vec<TermId>, SearchError> {
         self.follow(unrolled, path);
         let (mut terms, mut seen) = (Vec::new(), BTreeSet::new());
         for &arc in path {
-            let Some((condition, holds)) = unrolled.dag.arcs[arc as usize].condition else {
+            let Some((condition, holds)) = unrolled.dag[arc].condition else {
                 continue;
             };
-            let machine = &mut unrolled.machine;
-            let resolved = self.resolver.resolve(machine, condition)?;
-            let term = if holds { resolved } else { machine.pool.not(resolved) };
-            if machine.pool.as_const(term) != Some(1) && seen.insert(term) {
+            let executor = &mut unrolled.executor;
+            let resolved = self.resolver.resolve(executor, condition)?;
+            let term = if holds { resolved } else { executor.pool.not(resolved) };
+            if executor.pool.as_const(term) != Some(1) && seen.insert(term) {
                 terms.push(term);
             }
         }
@@ -101,12 +101,12 @@ impl<S: Solver> PathChecker<S> {
     }
 
     /// Moves to a path.
-    fn follow(&mut self, unrolled: &Unrolled, path: &[u32]) {
-        let step = |&arc: &u32| match unrolled.dag.arcs[arc as usize].head {
-            Head::Node(node) => Some((ArcId(arc), PointId(node))),
+    fn follow(&mut self, unrolled: &Unrolled, path: &[ArcId]) {
+        let step = |&arc: &ArcId| match unrolled.dag[arc].head {
+            Head::Node(node) => Some((arc, node)),
             Head::Exit(_) => None,
         };
-        let steps: Vec<(ArcId, PointId)> = path.iter().filter_map(step).collect();
+        let steps: Vec<(ArcId, NodeId)> = path.iter().filter_map(step).collect();
         self.resolver.follow(&steps);
     }
 
@@ -117,7 +117,7 @@ impl<S: Solver> PathChecker<S> {
     pub fn check(
         &mut self,
         unrolled: &mut Unrolled,
-        path: &[u32],
+        path: &[ArcId],
         max_length: u32,
     ) -> Result<Verdict, SearchError> {
         self.follow(unrolled, path);
@@ -126,22 +126,22 @@ impl<S: Solver> PathChecker<S> {
         let mut seen = BTreeSet::new();
         let mut conflicts = Vec::new();
         for (position, &arc) in path.iter().enumerate() {
-            let Some((condition, holds)) = unrolled.dag.arcs[arc as usize].condition else {
+            let Some((condition, holds)) = unrolled.dag[arc].condition else {
                 continue;
             };
-            let machine = &mut unrolled.machine;
-            let resolved = match self.resolver.resolve(machine, condition) {
+            let executor = &mut unrolled.executor;
+            let resolved = match self.resolver.resolve(executor, condition) {
                 Ok(resolved) => resolved,
                 Err(_) if !conflicts.is_empty() => break,
                 Err(error) => return self.astray(unrolled, path, &conditions, error),
             };
-            let term = if holds { resolved } else { machine.pool.not(resolved) };
-            if machine.pool.as_const(term) == Some(1) || !seen.insert(term) {
+            let term = if holds { resolved } else { executor.pool.not(resolved) };
+            if executor.pool.as_const(term) == Some(1) || !seen.insert(term) {
                 continue;
             }
             let tag = position as u32;
-            if self.tactics.facts
-                && let Err(conflict) = facts.assume(&machine.pool, term, true, Some(tag))
+            if self.options.facts
+                && let Err(conflict) = facts.assume(&executor.pool, term, true, Some(tag))
             {
                 // There may be more that is wrong further on, independent of this.
                 let arcs = self.arcs(unrolled, path, &conflict.reasons);
@@ -154,17 +154,17 @@ impl<S: Solver> PathChecker<S> {
         if !conflicts.is_empty() {
             return Ok(Verdict::Conflict(conflicts));
         }
-        let Some(length) = unrolled.machine.packet_length() else {
+        let Some(length) = unrolled.executor.packet_length() else {
             return self.without_length(unrolled, path, &conditions);
         };
-        let (least, reasons) = facts.at_least(&unrolled.machine.pool, length);
+        let (least, reasons) = facts.at_least(&unrolled.executor.pool, length);
         if least > u64::from(max_length) {
             let arcs = self.arcs(unrolled, path, &reasons);
             return Ok(Verdict::Conflict(vec![Nogood::new(arcs, least as u32)]));
         }
-        let (pool, least) = (&unrolled.machine.pool, least as u32);
+        let (pool, least) = (&unrolled.executor.pool, least as u32);
         let guess = || with_length(pool, &facts, &Model::new(), &conditions.terms, (length, least));
-        if let Some(model) = self.tactics.guess.then(guess).flatten() {
+        if let Some(model) = self.options.guess.then(guess).flatten() {
             let length = least.max(self.min_packet);
             return Ok(Verdict::Satisfiable { length, model, conditions: conditions.terms });
         }
@@ -182,24 +182,23 @@ impl<S: Solver> PathChecker<S> {
         unrolled: &mut Unrolled,
         found: &mut FoundPath,
     ) -> Result<BTreeSet<RelianceId>, SearchError> {
-        let nodes = found.path.iter().map(|&arc| unrolled.dag.arcs[arc as usize].tail);
-        let points = nodes.map(PointId);
+        let nodes = found.path.iter().map(|&arc| unrolled.dag[arc].tail);
         let possible: Vec<(RelianceId, TermId)> =
-            points.flat_map(|point| unrolled.machine.reliances(point)).copied().collect();
+            nodes.flat_map(|node| unrolled.executor.reliances(node)).copied().collect();
         let mut relied = BTreeSet::new();
         if possible.is_empty() {
             return Ok(relied);
         }
         self.follow(unrolled, &found.path);
-        let length = unrolled.machine.packet_length().map(|length| (length, found.length));
+        let length = unrolled.executor.packet_length().map(|length| (length, found.length));
         let mut without = Vec::with_capacity(possible.len());
         for (on, term) in possible {
-            let term = self.resolver.resolve(&mut unrolled.machine, term)?;
-            let term = unrolled.machine.pool.not(term);
+            let term = self.resolver.resolve(&mut unrolled.executor, term)?;
+            let term = unrolled.executor.pool.not(term);
             without.push((on, term));
         }
         let free = |pool: &TermPool, term| pool.as_const(term) != Some(1);
-        without.retain(|&(_, term)| free(&unrolled.machine.pool, term));
+        without.retain(|&(_, term)| free(&unrolled.executor.pool, term));
         // All at once, most often; else one after the other.
         let mut parts: Vec<Vec<(RelianceId, TermId)>> = vec![without];
         while let Some(part) = parts.pop().filter(|part| !part.is_empty()) {
@@ -230,12 +229,12 @@ impl<S: Solver> PathChecker<S> {
     /// The value of a term on a path, given by its arcs and where they lead.
     pub(crate) fn resolve(
         &mut self,
-        machine: &mut Machine,
-        steps: &[(ArcId, PointId)],
+        executor: &mut Executor,
+        steps: &[(ArcId, NodeId)],
         term: TermId,
     ) -> Result<TermId, ExecError> {
         self.resolver.follow(steps);
-        self.resolver.resolve(machine, term)
+        self.resolver.resolve(executor, term)
     }
 
     /// A path whose later conditions cannot be executed, by the conditions before: it does not
@@ -243,7 +242,7 @@ impl<S: Solver> PathChecker<S> {
     fn astray(
         &mut self,
         unrolled: &mut Unrolled,
-        path: &[u32],
+        path: &[ArcId],
         conditions: &Conditions,
         error: ExecError,
     ) -> Result<Verdict, SearchError> {
@@ -257,7 +256,7 @@ impl<S: Solver> PathChecker<S> {
     fn with_length(
         &mut self,
         unrolled: &mut Unrolled,
-        path: &[u32],
+        path: &[ArcId],
         conditions: &Conditions,
         length: TermId,
         (least, max_length): (u32, u32),
@@ -301,7 +300,7 @@ impl<S: Solver> PathChecker<S> {
     fn without_length(
         &mut self,
         unrolled: &mut Unrolled,
-        path: &[u32],
+        path: &[ArcId],
         conditions: &Conditions,
     ) -> Result<Verdict, SearchError> {
         Ok(match self.ask(unrolled, conditions, None)? {
@@ -324,7 +323,7 @@ impl<S: Solver> PathChecker<S> {
         lowest: u32,
         model: Model,
     ) -> Result<Result<(u32, Model), String>, SearchError> {
-        let length_in = |model: &Model| match *unrolled.machine.pool.node(length) {
+        let length_in = |model: &Model| match *unrolled.executor.pool.node(length) {
             Node::Var(var) => model.var(var).unwrap_or(u64::from(lowest)) as u32,
             _ => lowest,
         };
@@ -352,14 +351,14 @@ impl<S: Solver> PathChecker<S> {
     ) -> Result<Outcome, SearchError> {
         let mut assumptions = conditions.terms.clone();
         assumptions.extend(at_most.map(|(term, max)| at_most_term(unrolled, term, max)));
-        Ok(self.solver.check(&mut unrolled.machine.pool, &assumptions)?)
+        Ok(self.solver.check(&mut unrolled.executor.pool, &assumptions)?)
     }
 
     /// The verdict that no packet of any length meets the conditions.
     fn impossible(
         &mut self,
         unrolled: &mut Unrolled,
-        path: &[u32],
+        path: &[ArcId],
         conditions: &Conditions,
         core: Vec<usize>,
     ) -> Result<Verdict, SearchError> {
@@ -371,7 +370,7 @@ impl<S: Solver> PathChecker<S> {
     pub(crate) fn conflict(
         &mut self,
         unrolled: &mut Unrolled,
-        path: &[u32],
+        path: &[ArcId],
         conditions: &Conditions,
         core: Vec<usize>,
         shortest: Option<(TermId, u32)>,
@@ -380,8 +379,8 @@ impl<S: Solver> PathChecker<S> {
         if let Some((length, shortest)) = shortest {
             assumptions.push(at_most_term(unrolled, length, shortest - 1));
         }
-        let budget = if self.tactics.generalise { MINIMISE_BUDGET } else { 0 };
-        let pool = &mut unrolled.machine.pool;
+        let budget = if self.options.generalise { MINIMISE_BUDGET } else { 0 };
+        let pool = &mut unrolled.executor.pool;
         let core = minimise_core(&mut self.solver, pool, &assumptions, &core, budget)?;
         let positions: Vec<u32> =
             core.iter().filter_map(|&index| conditions.positions.get(index).copied()).collect();
@@ -391,7 +390,7 @@ impl<S: Solver> PathChecker<S> {
             _ => ANY_LENGTH,
         };
         let mut nogoods = vec![Nogood::new(self.arcs(unrolled, path, &positions), below)];
-        if below == ANY_LENGTH && self.tactics.generalise {
+        if below == ANY_LENGTH && self.options.generalise {
             self.repeats(unrolled, path, conditions, &positions, &mut nogoods)?;
         }
         Ok(nogoods)
@@ -405,14 +404,14 @@ impl<S: Solver> PathChecker<S> {
     fn repeats(
         &mut self,
         unrolled: &mut Unrolled,
-        path: &[u32],
+        path: &[ArcId],
         conditions: &Conditions,
         positions: &[u32],
         nogoods: &mut Vec<Nogood>,
     ) -> Result<(), SearchError> {
         let label = |position: u32| {
-            let arc = &unrolled.dag.arcs[path[position as usize] as usize];
-            (unrolled.dag.nodes[arc.tail as usize].block, arc.edge)
+            let arc = &unrolled.dag[path[position as usize]];
+            (unrolled.dag[arc.tail].block, arc.edge)
         };
         let mut pattern = positions.to_vec();
         pattern.sort_unstable();
@@ -441,7 +440,7 @@ impl<S: Solver> PathChecker<S> {
         }
         for indices in alike.into_iter().take(MAX_REPEATS) {
             let terms: Vec<TermId> = indices.iter().map(|&index| conditions.terms[index]).collect();
-            let outcome = self.solver.check(&mut unrolled.machine.pool, &terms)?;
+            let outcome = self.solver.check(&mut unrolled.executor.pool, &terms)?;
             if let Outcome::Unknown(_) = outcome {
                 // Out of time, most likely.
                 break;
@@ -457,8 +456,8 @@ impl<S: Solver> PathChecker<S> {
     }
 
     /// The arcs behind the conditions at these positions of the path.
-    fn arcs(&self, unrolled: &Unrolled, path: &[u32], positions: &[u32]) -> Vec<u32> {
-        if !self.tactics.generalise {
+    fn arcs(&self, unrolled: &Unrolled, path: &[ArcId], positions: &[u32]) -> Vec<ArcId> {
+        if !self.options.generalise {
             let last = positions.iter().max().map_or(0, |&last| last as usize + 1);
             return path[..last.min(path.len())].to_vec();
         }
@@ -466,9 +465,9 @@ impl<S: Solver> PathChecker<S> {
         for &position in positions {
             let arc = path[position as usize];
             arcs.insert(arc);
-            if let Some((condition, _)) = unrolled.dag.arcs[arc as usize].condition {
-                let reasons = self.resolver.reasons(&unrolled.machine, condition);
-                arcs.extend(reasons.iter().map(|arc| arc.0));
+            if let Some((condition, _)) = unrolled.dag[arc].condition {
+                let reasons = self.resolver.reasons(&unrolled.executor, condition);
+                arcs.extend(reasons);
             }
         }
         arcs.into_iter().collect()
@@ -495,7 +494,7 @@ pub(crate) fn with_length(
 }
 
 fn at_most_term(unrolled: &mut Unrolled, length: TermId, max: u32) -> TermId {
-    let pool = &mut unrolled.machine.pool;
+    let pool = &mut unrolled.executor.pool;
     let max = pool.constant(pool.width(length), u64::from(max));
     pool.ule(length, max)
 }

@@ -6,33 +6,34 @@
 //! paper over-estimates edges ("throughput guarantees", § 5.2 "Edge Costs") and corrects later.
 
 use crate::dag::{Arc, Dag, Head};
+use slowpath_exec::{ArcId, NodeId};
 use slowpath_ir::Program;
 use slowpath_target::{Context, CostModel, CostVector};
 
 /// The state behind an arc that leaves the program.
 pub(crate) const EXIT: u32 = u32::MAX;
 
-/// A step of a state.
+/// A transition of a state.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
+pub(crate) struct Transition {
     /// The arc.
-    pub arc: u32,
+    pub arc: ArcId,
     /// The state behind it.
     pub next: u32,
-    /// The step with the same cost.
+    /// The transition with the same cost.
     pub cost: u32,
 }
 
 /// The unrolled program with exact costs.
 #[derive(Clone, Debug)]
 pub struct CostGraph {
-    /// For each state, in topological order, where its steps begin; one more at the end.
+    /// For each state, in topological order, where its transitions begin; one more at the end.
     first: Vec<u32>,
-    /// The arc of each step.
-    arcs: Vec<u32>,
-    /// The state that each step leads to.
+    /// The arc of each transition.
+    arcs: Vec<ArcId>,
+    /// The state that each transition leads to.
     next: Vec<u32>,
-    /// The cost of each step, by component.
+    /// The cost of each transition, by component.
     costs: Vec<Vec<u64>>,
     overhead: CostVector,
 }
@@ -51,7 +52,7 @@ impl CostGraph {
     /// Prices every arc in every context in which it can be taken.
     pub fn new(dag: &Dag, program: &Program, model: &CostModel) -> Self {
         let mut contexts: Vec<Vec<Context>> = vec![Vec::new(); dag.nodes.len()];
-        let mut steps: Vec<(u32, u32, u32, CostVector)> = Vec::new();
+        let mut transitions: Vec<(ArcId, Option<(NodeId, u32)>, CostVector)> = Vec::new();
         let mut first = Vec::new();
         let mut first_of_node = Vec::with_capacity(dag.nodes.len());
         if let Some(entry) = contexts.first_mut() {
@@ -61,36 +62,37 @@ impl CostGraph {
             first_of_node.push(first.len() as u32);
             let block = program.block(node.block);
             for context in contexts[index].clone() {
-                first.push(steps.len() as u32);
+                first.push(transitions.len() as u32);
                 let mut spent = model.zero();
                 let mut inside = context;
                 for event in &block.costs {
                     inside = model.step(inside, event.class.0, &mut spent);
                 }
                 for &arc in &node.out {
-                    let Arc { head, edge, .. } = dag.arcs[arc as usize];
+                    let Arc { head, edge, .. } = dag[arc];
                     let (mut cost, mut after) = (spent, inside);
                     let events = block.terminator.edges().nth(edge).map(|edge| &edge.costs);
                     for event in events.into_iter().flatten() {
                         after = model.step(after, event.class.0, &mut cost);
                     }
-                    let (node, place) = match head {
-                        Head::Exit(_) => (EXIT, 0),
-                        Head::Node(to) => (to, place_of(&mut contexts[to as usize], after)),
+                    let next = match head {
+                        Head::Exit(_) => None,
+                        Head::Node(to) => Some((to, place_of(&mut contexts[to.index()], after))),
                     };
-                    steps.push((arc, node, place, cost));
+                    transitions.push((arc, next, cost));
                 }
             }
         }
-        first.push(steps.len() as u32);
-        let next = steps.iter().map(|&(_, node, place, _)| match node {
-            EXIT => EXIT,
-            node => first_of_node[node as usize] + place,
+        first.push(transitions.len() as u32);
+        let next = transitions.iter().map(|&(_, next, _)| match next {
+            None => EXIT,
+            Some((node, place)) => first_of_node[node.index()] + place,
         });
-        let cost_of = |component| steps.iter().map(|step| step.3[component]).collect();
+        let cost_of =
+            |component| transitions.iter().map(|transition| transition.2[component]).collect();
         CostGraph {
             next: next.collect(),
-            arcs: steps.iter().map(|step| step.0).collect(),
+            arcs: transitions.iter().map(|transition| transition.0).collect(),
             costs: (0..model.components()).map(cost_of).collect(),
             overhead: model.overhead(),
             first,
@@ -101,7 +103,7 @@ impl CostGraph {
     #[cfg(test)]
     pub(crate) fn of_parts(
         first: Vec<u32>,
-        arcs: Vec<u32>,
+        arcs: Vec<ArcId>,
         next: Vec<u32>,
         cost: Vec<u64>,
     ) -> Self {
@@ -118,45 +120,51 @@ impl CostGraph {
         self.costs.len()
     }
 
-    /// A graph with other states, each of whose steps costs what a step of this one does.
-    pub(crate) fn with_states(&self, first: Vec<u32>, steps: &[Step]) -> CostGraph {
-        let cost_of = |costs: &Vec<u64>| steps.iter().map(|s| costs[s.cost as usize]).collect();
+    /// A graph with other states, each of whose transitions costs what a transition of this one
+    /// does.
+    pub(crate) fn with_states(&self, first: Vec<u32>, transitions: &[Transition]) -> CostGraph {
+        let cost_of =
+            |costs: &Vec<u64>| transitions.iter().map(|s| costs[s.cost as usize]).collect();
         CostGraph {
             first,
-            arcs: steps.iter().map(|step| step.arc).collect(),
-            next: steps.iter().map(|step| step.next).collect(),
+            arcs: transitions.iter().map(|transition| transition.arc).collect(),
+            next: transitions.iter().map(|transition| transition.next).collect(),
             costs: self.costs.iter().map(cost_of).collect(),
             overhead: self.overhead,
         }
     }
 
-    /// A step by its number.
-    pub(crate) fn step(&self, step: usize) -> Step {
-        Step { arc: self.arcs[step], next: self.next[step], cost: step as u32 }
+    /// A transition by its number.
+    pub(crate) fn transition(&self, transition: usize) -> Transition {
+        Transition {
+            arc: self.arcs[transition],
+            next: self.next[transition],
+            cost: transition as u32,
+        }
     }
 
-    /// What a step costs on a component, in ticks.
-    pub(crate) fn cost(&self, component: usize, step: usize) -> u64 {
-        self.costs[component][step]
+    /// What a transition costs on a component, in ticks.
+    pub(crate) fn cost(&self, component: usize, transition: usize) -> u64 {
+        self.costs[component][transition]
     }
 
-    /// What every path costs on a component besides its steps, in ticks.
+    /// What every path costs on a component besides its transitions, in ticks.
     pub(crate) fn overhead(&self, component: usize) -> u64 {
         self.overhead[component]
     }
 
-    pub(crate) fn steps(&self, state: usize) -> std::ops::Range<usize> {
+    pub(crate) fn transitions(&self, state: usize) -> std::ops::Range<usize> {
         self.first[state] as usize..self.first[state + 1] as usize
     }
 
     /// The path over allowed arcs that costs most on `component`, with that cost in ticks,
-    /// overhead included. Linear in the number of states and steps.
+    /// overhead included. Linear in the number of states and transitions.
     pub fn longest(
         &self,
         component: usize,
         allowed: &[bool],
         scratch: &mut Scratch,
-    ) -> Option<(u64, Vec<u32>)> {
+    ) -> Option<(u64, Vec<ArcId>)> {
         let Scratch { best, choice } = scratch;
         best.clear();
         best.resize(self.states(), NEVER);
@@ -164,20 +172,20 @@ impl CostGraph {
         choice.resize(self.states(), 0);
         let costs = &self.costs[component];
         for state in (0..self.states()).rev() {
-            for step in self.steps(state) {
-                if !allowed[self.arcs[step] as usize] {
+            for transition in self.transitions(state) {
+                if !allowed[self.arcs[transition].index()] {
                     continue;
                 }
-                let rest = match self.next[step] {
+                let rest = match self.next[transition] {
                     EXIT => 0,
                     next => best[next as usize],
                 };
                 if rest == NEVER {
                     continue;
                 }
-                let total = costs[step].saturating_add(rest).min(NEVER - 1);
+                let total = costs[transition].saturating_add(rest).min(NEVER - 1);
                 if best[state] == NEVER || total > best[state] {
-                    (best[state], choice[state]) = (total, step as u32);
+                    (best[state], choice[state]) = (total, transition as u32);
                 }
             }
         }
@@ -185,23 +193,27 @@ impl CostGraph {
         let mut path = Vec::new();
         let mut state = 0;
         while state != EXIT {
-            let step = choice[state as usize] as usize;
-            path.push(self.arcs[step]);
-            state = self.next[step];
+            let transition = choice[state as usize] as usize;
+            path.push(self.arcs[transition]);
+            state = self.next[transition];
         }
         Some((total.saturating_add(self.overhead[component]), path))
     }
 
     /// The cost of a complete path, overhead included.
-    pub fn path_cost(&self, path: &[u32]) -> CostVector {
+    pub fn path_cost(&self, path: &[ArcId]) -> CostVector {
         let mut cost = self.overhead;
         let mut state = 0;
         for &arc in path {
-            let Some(step) = self.steps(state).find(|&step| self.arcs[step] == arc) else { break };
+            let Some(transition) =
+                self.transitions(state).find(|&transition| self.arcs[transition] == arc)
+            else {
+                break;
+            };
             for component in 0..self.components() {
-                cost.add(component, self.costs[component][step]);
+                cost.add(component, self.costs[component][transition]);
             }
-            match self.next[step] {
+            match self.next[transition] {
                 EXIT => break,
                 next => state = next as usize,
             }

@@ -12,7 +12,7 @@ use crate::check::{Conditions, PathChecker, with_length};
 use crate::dag::Head;
 use crate::nogood::Nogoods;
 use crate::unroll::Unrolled;
-use slowpath_exec::{ArcId, Facts, PointId};
+use slowpath_exec::{ArcId, Facts, NodeId};
 use slowpath_smt::{
     Evaluator, EvaluatorCache, Model, Node, Outcome, Solver, TermId, TermPool, VarId, nearby_model,
 };
@@ -23,7 +23,7 @@ use std::rc::Rc;
 #[derive(Debug)]
 struct Visit {
     /// Ways out that have not been followed yet.
-    untried: Vec<u32>,
+    untried: Vec<ArcId>,
     /// What the conditions up to here say.
     facts: Facts,
     /// How many conditions there are up to here.
@@ -37,8 +37,8 @@ struct Visit {
 pub(crate) struct Enumeration {
     visits: Vec<Visit>,
     /// The arcs between the visits.
-    path: Vec<u32>,
-    steps: Vec<(ArcId, PointId)>,
+    path: Vec<ArcId>,
+    steps: Vec<(ArcId, NodeId)>,
     conditions: Conditions,
     /// The arcs of the path, as a set.
     taken: Vec<bool>,
@@ -87,7 +87,7 @@ impl Enumeration {
     }
 
     /// The arcs of the path that [`Progress::Path`] is about.
-    pub fn path(&self) -> &[u32] {
+    pub fn path(&self) -> &[ArcId] {
         &self.path
     }
 
@@ -133,7 +133,7 @@ impl Enumeration {
             self.leave();
             return Ok(Progress::Impossible);
         };
-        match unrolled.dag.arcs[arc as usize].head {
+        match unrolled.dag[arc].head {
             Head::Node(_) => {
                 self.visits.push(next);
                 Ok(Progress::Working)
@@ -148,41 +148,41 @@ impl Enumeration {
         unrolled: &mut Unrolled,
         checker: &mut PathChecker<S>,
         nogoods: &mut Nogoods,
-        arc: u32,
+        arc: ArcId,
         max_length: u32,
     ) -> Result<Way, SearchError> {
         let (head, condition) = {
-            let arc = &unrolled.dag.arcs[arc as usize];
+            let arc = &unrolled.dag[arc];
             (arc.head, arc.condition)
         };
         self.path.push(arc);
-        self.taken[arc as usize] = true;
+        self.taken[arc.index()] = true;
         let Some(visit) = self.visits.last() else { return Ok(Way::Impossible) };
         let (mut facts, mut model) = (visit.facts.clone(), visit.model.clone());
         if nogoods.completed(arc, &self.taken, max_length) {
             return Ok(Way::Impossible);
         }
         if let Some((condition, holds)) = condition {
-            let machine = &mut unrolled.machine;
-            let resolved = checker.resolve(machine, &self.steps, condition)?;
-            let term = if holds { resolved } else { machine.pool.not(resolved) };
-            match machine.pool.as_const(term) {
+            let executor = &mut unrolled.executor;
+            let resolved = checker.resolve(executor, &self.steps, condition)?;
+            let term = if holds { resolved } else { executor.pool.not(resolved) };
+            match executor.pool.as_const(term) {
                 Some(0) => return Ok(Way::Impossible),
                 Some(_) => {}
                 None => {
                     let tag = self.path.len() as u32 - 1;
-                    if facts.assume(&machine.pool, term, true, Some(tag)).is_err() {
+                    if facts.assume(&executor.pool, term, true, Some(tag)).is_err() {
                         return Ok(Way::Impossible);
                     }
-                    let length = machine.packet_length();
+                    let length = executor.packet_length();
                     if let Some(length) = length
-                        && facts.at_least(&machine.pool, length).0 > u64::from(max_length)
+                        && facts.at_least(&executor.pool, length).0 > u64::from(max_length)
                     {
                         return Ok(Way::Impossible);
                     }
                     self.conditions.terms.push(term);
                     self.conditions.positions.push(tag);
-                    let pool = &machine.pool;
+                    let pool = &executor.pool;
                     model = model.and_then(|model| {
                         let domain = |term| facts.domain(pool, term);
                         if self.agrees(pool, &model, term) {
@@ -215,8 +215,8 @@ impl Enumeration {
         let untried = match head {
             Head::Exit(_) => Vec::new(),
             Head::Node(node) => {
-                self.steps.push((ArcId(arc), PointId(node)));
-                let out = &unrolled.dag.nodes[node as usize].out;
+                self.steps.push((arc, node));
+                let out = &unrolled.dag[node].out;
                 out.iter().rev().copied().collect()
             }
         };
@@ -233,7 +233,7 @@ impl Enumeration {
         max_length: u32,
     ) -> Result<Progress, SearchError> {
         let complete = |model: Rc<Model>| {
-            let (pool, facts) = (&unrolled.machine.pool, &visit.facts);
+            let (pool, facts) = (&unrolled.executor.pool, &visit.facts);
             let domain = |term| facts.domain(pool, term);
             // The same, with a value for all that the conditions look at.
             nearby_model(pool, &model, &self.conditions.terms, &domain)
@@ -242,7 +242,7 @@ impl Enumeration {
             Some(model) => Some(model),
             // A part of the path could not be decided; all of it may be.
             None => {
-                let length = unrolled.machine.packet_length();
+                let length = unrolled.executor.packet_length();
                 let limit = length.map(|length| (length, max_length));
                 match checker.ask(unrolled, &self.conditions, limit)? {
                     Outcome::Sat(model) => Some(model),
@@ -255,10 +255,10 @@ impl Enumeration {
             }
         };
         let Some(model) = found else { return Ok(Progress::Impossible) };
-        let Some(length) = unrolled.machine.packet_length() else {
+        let Some(length) = unrolled.executor.packet_length() else {
             return Ok(Progress::Path { length: checker.min_packet(), model });
         };
-        let pool = &unrolled.machine.pool;
+        let pool = &unrolled.executor.pool;
         let least = visit.facts.at_least(pool, length).0 as u32;
         let least = least.max(nogoods.least_length(&self.path));
         let terms = &self.conditions.terms;
@@ -301,7 +301,7 @@ impl Enumeration {
     /// Goes back over the last arc.
     fn leave(&mut self) {
         if let Some(arc) = self.path.pop() {
-            self.taken[arc as usize] = false;
+            self.taken[arc.index()] = false;
         }
         self.steps.truncate(self.path.len());
     }

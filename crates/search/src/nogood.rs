@@ -3,7 +3,8 @@
 //! A nogood for every length is a conflict between branch conditions; one with a finite length is
 //! a *size lemma*: these arcs together need at least that many bytes.
 
-use crate::open::Status;
+use crate::subproblem::ArcStatus;
+use slowpath_exec::ArcId;
 
 /// The length of nogoods that hold for packets of any length.
 pub const ANY_LENGTH: u32 = u32::MAX;
@@ -12,7 +13,7 @@ pub const ANY_LENGTH: u32 = u32::MAX;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nogood {
     /// The arcs, ascending.
-    pub arcs: Vec<u32>,
+    pub arcs: Vec<ArcId>,
     /// No packet shorter than this takes all of them.
     pub below: u32,
     /// Whether the graph that paths are taken from is without it.
@@ -21,7 +22,7 @@ pub struct Nogood {
 
 impl Nogood {
     /// A nogood that is not folded in.
-    pub fn new(arcs: Vec<u32>, below: u32) -> Self {
+    pub fn new(arcs: Vec<ArcId>, below: u32) -> Self {
         Nogood { arcs, below, folded: false }
     }
 }
@@ -69,16 +70,16 @@ impl Nogoods {
         let index = self.all.len() as u32;
         // Arcs in few nogoods are required more rarely.
         let mut rarest = nogood.arcs.clone();
-        rarest.sort_by_key(|&arc| (self.activity[arc as usize], arc));
+        rarest.sort_by_key(|&arc| (self.activity[arc.index()], arc));
         for &arc in rarest.iter().take(2) {
-            self.watched[arc as usize].push(index);
+            self.watched[arc.index()].push(index);
         }
         for &arc in &nogood.arcs {
-            self.by_arc[arc as usize].push(index);
-            self.activity[arc as usize] += 1;
+            self.by_arc[arc.index()].push(index);
+            self.activity[arc.index()] += 1;
         }
         if let [arc] = nogood.arcs[..] {
-            let unit = &mut self.unit[arc as usize];
+            let unit = &mut self.unit[arc.index()];
             *unit = (*unit).max(nogood.below);
         }
         self.counts.push(0);
@@ -87,21 +88,21 @@ impl Nogoods {
 
     /// Whether the arcs in `taken` are too much for packets of `length` bytes because of `arc`, one
     /// of them: it needs longer ones, or completes a nogood.
-    pub fn completed(&self, arc: u32, taken: &[bool], length: u32) -> bool {
+    pub fn completed(&self, arc: ArcId, taken: &[bool], length: u32) -> bool {
         let all = |index: &u32| {
             let nogood = &self.all[*index as usize];
-            nogood.below > length && nogood.arcs.iter().all(|&arc| taken[arc as usize])
+            nogood.below > length && nogood.arcs.iter().all(|&arc| taken[arc.index()])
         };
-        self.unit[arc as usize] > length || self.by_arc[arc as usize].iter().any(all)
+        self.unit[arc.index()] > length || self.by_arc[arc.index()].iter().any(all)
     }
 
     /// The least length of packets that take a path which some packet takes, as far as size lemmas
     /// say, in bytes.
-    pub fn least_length(&mut self, path: &[u32]) -> u32 {
+    pub fn least_length(&mut self, path: &[ArcId]) -> u32 {
         let mut least = 0;
         for &arc in path {
-            least = least.max(self.unit[arc as usize]);
-            for &index in &self.by_arc[arc as usize] {
+            least = least.max(self.unit[arc.index()]);
+            for &index in &self.by_arc[arc.index()] {
                 let count = &mut self.counts[index as usize];
                 *count += 1;
                 let nogood = &self.all[index as usize];
@@ -115,9 +116,9 @@ impl Nogoods {
     }
 
     /// Sets the counts for the nogoods with arcs of a path to zero.
-    fn forget(&mut self, path: &[u32]) {
+    fn forget(&mut self, path: &[ArcId]) {
         for &arc in path {
-            for &index in &self.by_arc[arc as usize] {
+            for &index in &self.by_arc[arc.index()] {
                 self.counts[index as usize] = 0;
             }
         }
@@ -129,16 +130,16 @@ impl Nogoods {
     }
 
     /// How many nogoods an arc is part of.
-    pub fn activity(&self, arc: u32) -> u32 {
-        self.activity[arc as usize]
+    pub fn activity(&self, arc: ArcId) -> u32 {
+        self.activity[arc.index()]
     }
 
     /// A nogood that rules out a path for packets of `length` bytes: one that is folded in, if there
     /// is one, else the smallest.
-    pub fn violated(&mut self, path: &[u32], length: u32) -> Option<&Nogood> {
+    pub fn violated(&mut self, path: &[ArcId], length: u32) -> Option<&Nogood> {
         let mut found: Option<u32> = None;
         for &arc in path {
-            for &index in &self.by_arc[arc as usize] {
+            for &index in &self.by_arc[arc.index()] {
                 let count = &mut self.counts[index as usize];
                 *count += 1;
                 let nogood = &self.all[index as usize];
@@ -158,16 +159,16 @@ impl Nogoods {
     }
 
     /// The arcs of a nogood by its number.
-    pub(crate) fn arcs(&self, index: u32) -> &[u32] {
+    pub(crate) fn arcs(&self, index: u32) -> &[ArcId] {
         &self.all[index as usize].arcs
     }
 
     /// The nogoods with at most `max_arcs` arcs, none of them folded in, that rule out a path for
     /// packets of `length` bytes; by number, ascending.
-    pub(crate) fn unfolded_in(&mut self, path: &[u32], length: u32, max_arcs: usize) -> Vec<u32> {
+    pub(crate) fn unfolded_in(&mut self, path: &[ArcId], length: u32, max_arcs: usize) -> Vec<u32> {
         let mut found = Vec::new();
         for &arc in path {
-            for &index in &self.by_arc[arc as usize] {
+            for &index in &self.by_arc[arc.index()] {
                 let count = &mut self.counts[index as usize];
                 *count += 1;
                 let nogood = &self.all[index as usize];
@@ -188,9 +189,9 @@ impl Nogoods {
 
     /// Forbids the arcs that packets of `length` bytes cannot take together with the `required`
     /// ones. Returns false when these exclude each other.
-    pub fn propagate(&self, required: &[u32], length: u32, status: &mut [Status]) -> bool {
+    pub fn propagate(&self, required: &[ArcId], length: u32, status: &mut [ArcStatus]) -> bool {
         for &arc in required {
-            for &index in &self.watched[arc as usize] {
+            for &index in &self.watched[arc.index()] {
                 let nogood = &self.all[index as usize];
                 if nogood.below <= length {
                     continue;
@@ -199,16 +200,16 @@ impl Nogoods {
                 let mut several = false;
                 let mut satisfied = false;
                 for &other in &nogood.arcs {
-                    match status[other as usize] {
-                        Status::Forbidden => satisfied = true,
-                        Status::Free if free.is_some() => several = true,
-                        Status::Free => free = Some(other),
-                        Status::Required => {}
+                    match status[other.index()] {
+                        ArcStatus::Forbidden => satisfied = true,
+                        ArcStatus::Free if free.is_some() => several = true,
+                        ArcStatus::Free => free = Some(other),
+                        ArcStatus::Required => {}
                     }
                 }
                 match free {
                     _ if satisfied || several => {}
-                    Some(last) => status[last as usize] = Status::Forbidden,
+                    Some(last) => status[last.index()] = ArcStatus::Forbidden,
                     None => return false,
                 }
             }

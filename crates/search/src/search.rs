@@ -1,18 +1,19 @@
 //! Longest path modulo nogoods: conflict-directed branch and bound, best bound first.
 //!
-//! Every open node is a set of paths, bounded by the cost of its slowest path or, where nogoods
-//! overlap, by what their prices leave of it. The slowest open node of all is looked at; if no packet
-//! takes its path, the reason becomes a nogood, which every other set of paths profits from, and the
-//! set is split along the nogood's arcs. So the bound falls monotonically, is valid at any time, and
-//! is exact when a path is found possible: the bound of a path without a nogood is its cost.
+//! Every subproblem is a set of paths, bounded by the cost of its slowest path or, where nogoods
+//! overlap, by what their Lagrange multipliers leave of it. The slowest subproblem of all is looked
+//! at; if no packet takes its path, the reason becomes a nogood, which every other subproblem
+//! profits from, and the set is split along the nogood's arcs. So the bound falls monotonically, is
+//! valid at any time, and is exact when a path is found possible: the bound of a path without a
+//! nogood is its cost.
 //!
 //! Components and minimum packet sizes are several objectives over one store of nogoods
 //! ("throughput guarantees", § 5.3 and 5.4): a size class with least length `s` bounds bit rates by
 //! cost / `s` over the paths that no nogood rules out for packets of `s` bytes. Classes appear as
 //! size lemmas are found, and all of them compete in one queue.
 
+mod branching;
 mod close;
-mod sets;
 
 use crate::SearchError;
 use crate::check::{PathChecker, Verdict};
@@ -20,11 +21,12 @@ use crate::costs::{CostGraph, Scratch};
 use crate::enumerate::{Enumeration, Progress};
 use crate::fold::Folded;
 use crate::nogood::{ANY_LENGTH, Nogood, Nogoods};
-use crate::open::{Open, Status};
-use crate::relax::{Ascent, Room};
-use crate::tactics::Tactics;
+use crate::options::SearchOptions;
+use crate::relax::{Ascent, RelaxationScratch};
+use crate::subproblem::{ArcStatus, Subproblem};
 use crate::unroll::Unrolled;
 use close::Turns;
+use slowpath_exec::ArcId;
 use slowpath_ir::RelianceId;
 use slowpath_smt::{Model, Solver, TermId};
 use slowpath_target::{CostModel, CostVector, Slowness, Target};
@@ -56,7 +58,7 @@ impl Metric {
 #[derive(Debug)]
 pub struct FoundPath {
     /// Its arcs.
-    pub path: Vec<u32>,
+    pub path: Vec<ArcId>,
     /// Its cost, overhead included.
     pub cost: CostVector,
     /// The length of the shortest packet that takes it, in bytes.
@@ -80,7 +82,7 @@ pub struct Bound {
     /// the others, that of `path`.
     pub cost: CostVector,
     /// A path like those that it bounds; no packet needs to take it, and it may cost more.
-    pub path: Vec<u32>,
+    pub path: Vec<ArcId>,
 }
 
 /// What one step of the search brought.
@@ -120,25 +122,25 @@ pub struct Search<S> {
     folded: Folded,
     target: Target,
     metric: Metric,
-    tactics: Tactics,
+    options: SearchOptions,
     checker: PathChecker<S>,
     nogoods: Nogoods,
-    /// Prices of nogoods, by component and length of the size class.
+    /// Lagrange multipliers of nogoods, by component and length of the size class.
     ascents: HashMap<(usize, u32), Ascent>,
-    queue: BinaryHeap<Open>,
+    queue: BinaryHeap<Subproblem>,
     classes: BTreeSet<u32>,
     /// What no path costs more than, on each component, in ticks.
     most: Vec<u64>,
     max_packet: u32,
     /// Paths found so far.
-    known: HashSet<Vec<u32>>,
+    known: HashSet<Vec<ArcId>>,
     /// The tightest bound so far: classes that open late start with looser ones.
     tightest: Option<Bound>,
     statistics: Statistics,
     serial: u64,
     scratch: Scratch,
-    room: Room,
-    status: Vec<Status>,
+    relaxation_scratch: RelaxationScratch,
+    status: Vec<ArcStatus>,
     allowed: Vec<bool>,
     stuck: Option<String>,
     /// The enumeration of all paths, once that is what is wanted.
@@ -159,20 +161,28 @@ impl<S: Solver> Search<S> {
         packets: (u32, u32),
         solver: S,
     ) -> Self {
-        Search::with_tactics(unrolled, model, target, metric, packets, solver, Tactics::default())
+        Search::with_options(
+            unrolled,
+            model,
+            target,
+            metric,
+            packets,
+            solver,
+            SearchOptions::default(),
+        )
     }
 
     /// The same, with some of what makes the search quick left out.
-    pub fn with_tactics(
+    pub fn with_options(
         unrolled: Unrolled,
         model: &CostModel,
         target: Target,
         metric: Metric,
         packets: (u32, u32),
         solver: S,
-        tactics: Tactics,
+        options: SearchOptions,
     ) -> Self {
-        let costs = CostGraph::new(&unrolled.dag, unrolled.machine.program(), model);
+        let costs = CostGraph::new(&unrolled.dag, unrolled.executor.program(), model);
         let lengths: Vec<u32> = unrolled.dag.arcs.iter().map(|arc| arc.min_length).collect();
         let mut classes = BTreeSet::new();
         match metric {
@@ -190,8 +200,8 @@ impl<S: Solver> Search<S> {
             costs,
             target,
             metric,
-            tactics,
-            checker: PathChecker::new(solver, packets.0, tactics),
+            options,
+            checker: PathChecker::new(solver, packets.0, options),
             nogoods: Nogoods::new(lengths),
             ascents: HashMap::new(),
             queue: BinaryHeap::new(),
@@ -203,8 +213,8 @@ impl<S: Solver> Search<S> {
             statistics: Statistics::default(),
             serial: 0,
             scratch: Scratch::default(),
-            room: Room::default(),
-            status: vec![Status::Free; arcs],
+            relaxation_scratch: RelaxationScratch::default(),
+            status: vec![ArcStatus::Free; arcs],
             allowed: vec![false; arcs],
             stuck: None,
             enumeration: None,
@@ -217,9 +227,9 @@ impl<S: Solver> Search<S> {
             search.most.push(longest.map_or(0, |(ticks, _)| ticks));
         }
         for length in classes {
-            search.open_class(length);
+            search.add_class(length);
         }
-        search.settle();
+        search.bound_front();
         search
     }
 
@@ -248,29 +258,29 @@ impl<S: Solver> Search<S> {
         if let Some(bound) = self.closed_bound() {
             return bound;
         }
-        let open = self.queue.peek()?;
+        let subproblem = self.queue.peek()?;
         if let Some(tightest) = &self.tightest
-            && tightest.slowness <= open.slowness
+            && tightest.slowness <= subproblem.slowness
         {
             return Some(tightest.clone());
         }
         Some(Bound {
-            slowness: open.slowness,
-            component: open.component,
-            length: open.length,
-            cost: open.cost.with(open.component, open.ticks),
-            path: open.path.clone(),
+            slowness: subproblem.slowness,
+            component: subproblem.component,
+            length: subproblem.length,
+            cost: subproblem.cost.with(subproblem.component, subproblem.ticks),
+            path: subproblem.path.clone(),
         })
     }
 
     /// The components that decide what is slowest.
     fn components(&self) -> Range<usize> {
         let all = self.metric.components(self.costs.components());
-        self.tactics.only_component.map_or(all, |only| only..only + 1)
+        self.options.only_component.map_or(all, |only| only..only + 1)
     }
 
     /// The cost of a path, overhead included.
-    pub fn path_cost(&self, path: &[u32]) -> CostVector {
+    pub fn path_cost(&self, path: &[ArcId]) -> CostVector {
         self.costs.path_cost(path)
     }
 
@@ -301,13 +311,13 @@ impl<S: Solver> Search<S> {
         self.enumeration.get_or_insert_with(|| Enumeration::new(&self.unrolled));
     }
 
-    /// Looks at one open node; or, after [`exhaust`](Self::exhaust), at one way out of a node.
+    /// Looks at one subproblem; or, after [`exhaust`](Self::exhaust), at one way out of a node.
     ///
     /// # Errors
     /// What execution or the solver cannot do.
     pub fn step(&mut self) -> Result<Event, SearchError> {
         let event = self.advance();
-        self.settle();
+        self.bound_front();
         event
     }
 
@@ -327,39 +337,45 @@ impl<S: Solver> Search<S> {
             self.tightest = self.bound();
             return Ok(self.tightest.clone().map_or(Event::Working, Event::Bound));
         }
-        let Some(open) = self.queue.pop() else { return Ok(Event::Complete) };
-        if let Some(nogood) = self.nogoods.violated(&open.path, open.length) {
+        let Some(subproblem) = self.queue.pop() else { return Ok(Event::Complete) };
+        if let Some(nogood) = self.nogoods.violated(&subproblem.path, subproblem.length) {
             if nogood.folded {
-                // It was opened before.
-                self.open(open.length, open.component, open.decisions, Some(open.slowness));
+                // It was bounded before that nogood was folded in.
+                self.add(
+                    subproblem.length,
+                    subproblem.component,
+                    subproblem.decisions,
+                    Some(subproblem.slowness),
+                );
                 return Ok(Event::Working);
             }
             let arcs = nogood.arcs.clone();
-            if !self.tighten(&open) {
-                self.branch(&open, arcs);
+            if !self.tighten(&subproblem) {
+                self.branch(&subproblem, arcs);
             }
             return Ok(Event::Working);
         }
-        if self.known.contains(&open.path) {
-            self.leave(&open);
+        if self.known.contains(&subproblem.path) {
+            self.leave(&subproblem);
             return Ok(Event::Working);
         }
         if self.turns.is_unplanned() {
             self.plan();
-            self.queue.push(open);
+            self.queue.push(subproblem);
             return Ok(Event::Working);
         }
         self.statistics.candidates += 1;
         let questions = self.checker.solver().statistics().checks;
-        let verdict = self.checker.check(&mut self.unrolled, &open.path, open.length)?;
+        let verdict =
+            self.checker.check(&mut self.unrolled, &subproblem.path, subproblem.length)?;
         self.turns.checked(self.checker.solver().statistics().checks - questions);
         match verdict {
             Verdict::Satisfiable { length, model, conditions } => {
                 self.statistics.satisfiable += 1;
-                self.known.insert(open.path.clone());
-                let (path, cost) = (open.path.clone(), open.cost);
+                self.known.insert(subproblem.path.clone());
+                let (path, cost) = (subproblem.path.clone(), subproblem.cost);
                 // Split when it comes up again: nobody may ask for another path.
-                self.queue.push(open);
+                self.queue.push(subproblem);
                 Ok(Event::Path(Box::new(FoundPath { path, cost, length, model, conditions })))
             }
             Verdict::Conflict(found) => {
@@ -370,11 +386,11 @@ impl<S: Solver> Search<S> {
                 }
                 self.learn(found);
                 // It violates what has just been learnt, and is split when it comes up again.
-                self.queue.push(open);
+                self.queue.push(subproblem);
                 Ok(Event::Working)
             }
             Verdict::Unknown(why) => {
-                self.queue.push(open);
+                self.queue.push(subproblem);
                 if self.turns.wait() {
                     return Ok(Event::Working);
                 }
@@ -424,7 +440,7 @@ impl<S: Solver> Search<S> {
         Ok(event)
     }
 
-    /// Keeps nogoods, folds them into the graph as far as possible, and opens the size classes that
+    /// Keeps nogoods, folds them into the graph as far as possible, and adds the size classes that
     /// they make.
     fn learn(&mut self, mut found: Vec<Nogood>) {
         let (mut foldable, mut arcs) = (Vec::new(), Vec::new());
@@ -434,7 +450,7 @@ impl<S: Solver> Search<S> {
                 arcs.push(nogood.arcs.clone());
             }
         }
-        if !self.tactics.fold {
+        if !self.options.fold {
             arcs.clear();
         }
         let folded = self.folded.add(&self.unrolled.dag, &self.costs, &arcs);
@@ -448,7 +464,7 @@ impl<S: Solver> Search<S> {
                 && below <= self.max_packet
                 && self.classes.insert(below)
             {
-                self.open_class(below);
+                self.add_class(below);
             }
         }
     }

@@ -8,7 +8,7 @@
 
 use crate::SearchError;
 use crate::dag::{Arc, Dag, DagNode, Head};
-use slowpath_exec::{ArcId, ExecError, Machine, PointId, State};
+use slowpath_exec::{ArcId, ExecError, Executor, NodeId, SymbolicState};
 use slowpath_ir::{BlockId, FlowGraph, LoopId, Program, Target};
 use slowpath_smt::TermId;
 use slowpath_stop::Stop;
@@ -36,7 +36,7 @@ pub struct Unrolled {
     /// The graph.
     pub dag: Dag,
     /// The terms of its conditions.
-    pub machine: Machine,
+    pub executor: Executor,
     /// One sentence for each loop that a limit cut.
     pub assumptions: Vec<String>,
     /// Those of them about loops that are known to run more often.
@@ -59,13 +59,13 @@ pub fn unroll(
     let flow = Rc::new(FlowGraph::of(&program)?);
     let mut limits = per_loop(&program, &flow, limits)?;
     loop {
-        let (mut machine, start) = Machine::new(Rc::clone(&program))?;
-        machine.pool.set_stop(stop.clone());
+        let (mut executor, start) = Executor::new(Rc::clone(&program))?;
+        executor.pool.set_stop(stop.clone());
         let mut unroller = Unroller {
             program: Rc::clone(&program),
             flow: Rc::clone(&flow),
             limits: &limits,
-            machine,
+            executor,
             dag: Dag::default(),
             pending: vec![Arrivals::new(); program.blocks.len()],
             back: Vec::new(),
@@ -157,24 +157,24 @@ fn per_loop(
 }
 
 /// The head of an arc whose target has not been laid out yet.
-const PROVISIONAL: Head = Head::Node(u32::MAX);
+const PROVISIONAL: Head = Head::Node(NodeId(u32::MAX));
 
 /// What a branch takes: a term and the value that it must have.
 type Condition = Option<(TermId, bool)>;
 
-type Arrivals = Vec<(ArcId, State)>;
+type Arrivals = Vec<(ArcId, SymbolicState)>;
 
 struct Unroller<'a> {
     program: Rc<Program>,
     flow: Rc<FlowGraph>,
     limits: &'a [Limit],
-    machine: Machine,
+    executor: Executor,
     dag: Dag,
     /// States on their way to blocks that have not been laid out yet.
     pending: Vec<Arrivals>,
     /// The loops being laid out, innermost last, with what arrives for their next iteration.
     back: Vec<(BlockId, Arrivals)>,
-    /// The same loops, with how many iterations have begun.
+    /// The same loops, with how many iterations have been started.
     running: Vec<(LoopId, u32)>,
     assumptions: Vec<String>,
     cuts: Vec<String>,
@@ -242,8 +242,8 @@ impl Unroller<'_> {
                 other => other,
             })?;
             iteration += 1;
-            if let Some((_, begun)) = self.running.last_mut() {
-                *begun = iteration;
+            if let Some((_, started)) = self.running.last_mut() {
+                *started = iteration;
             }
         }
         self.running.pop();
@@ -281,9 +281,9 @@ impl Unroller<'_> {
         if matches!(error, SearchError::Stopped(_) | SearchError::Internal(_)) {
             return None;
         }
-        let beyond = |&&(id, begun): &&(LoopId, u32)| {
+        let beyond = |&&(id, started): &&(LoopId, u32)| {
             let Limit { count, cut, .. } = self.limits[id.index()];
-            cut.is_none() && count.is_some_and(|count| begun >= count)
+            cut.is_none() && count.is_some_and(|count| started >= count)
         };
         let endless = matches!(error, SearchError::UnboundedLoop { .. });
         let mut running = self.running.iter();
@@ -298,42 +298,42 @@ impl Unroller<'_> {
             return Err(SearchError::Internal(format!("the way to .{location} was not followed")));
         }
         self.cut();
-        let Unroller { dag, machine, assumptions, cuts, .. } = self;
-        Ok(Unrolled { dag, machine, assumptions, cuts })
+        let Unroller { dag, executor, assumptions, cuts, .. } = self;
+        Ok(Unrolled { dag, executor, assumptions, cuts })
     }
 
     fn block(&mut self, block: BlockId) -> Result<(), Ended> {
         let arrivals = std::mem::take(&mut self.pending[block.index()]);
-        self.machine.pool.stop().check().map_err(SearchError::Stopped)?;
-        let node = self.dag.nodes.len() as u32;
+        self.executor.pool.stop().check().map_err(SearchError::Stopped)?;
+        let node = NodeId::from(self.dag.nodes.len());
         if self.dag.nodes.len() >= MAX_NODES {
             return Err(SearchError::TooLarge { nodes: MAX_NODES }.into());
         }
         let program = Rc::clone(&self.program);
         for &(arc, _) in &arrivals {
-            if let Some(arc) = self.dag.arcs.get_mut(arc.0 as usize) {
+            if let Some(arc) = self.dag.arcs.get_mut(arc.index()) {
                 arc.head = Head::Node(node);
             }
         }
-        let mut state = self.machine.merge(PointId(node), block, arrivals)?;
+        let mut state = self.executor.merge(node, block, arrivals)?;
         self.dag.nodes.push(DagNode { block, out: Vec::new() });
-        let condition = self.machine.run_block(PointId(node), block, &mut state)?;
+        let condition = self.executor.run_block(node, block, &mut state)?;
         for (edge, state, condition) in self.ways(state, condition) {
             let Some(target) = program.block(block).terminator.edges().nth(edge) else { continue };
-            let arc = self.dag.arcs.len() as u32;
+            let arc = ArcId::from(self.dag.arcs.len());
             let min_length = self
-                .machine
+                .executor
                 .packet_length()
-                .map_or(0, |length| state.facts().at_least(&self.machine.pool, length).0 as u32);
+                .map_or(0, |length| state.facts().at_least(&self.executor.pool, length).0 as u32);
             let (head, next) = match target.target {
                 Target::Exit(exit) => (Head::Exit(exit), None),
                 Target::Block(next) => (PROVISIONAL, Some(next)),
                 Target::Never => continue,
             };
-            self.dag.nodes[node as usize].out.push(arc);
+            self.dag.nodes[node.index()].out.push(arc);
             self.dag.arcs.push(Arc { tail: node, head, edge, condition, min_length });
             if let Some(next) = next {
-                self.deliver(next, ArcId(arc), state);
+                self.deliver(next, arc, state);
             }
         }
         Ok(())
@@ -341,11 +341,15 @@ impl Unroller<'_> {
 
     /// The possible ways out of a block, by index of the edge, with the state behind each. A
     /// condition is kept only where both ways are possible.
-    fn ways(&self, state: State, condition: Option<TermId>) -> Vec<(usize, State, Condition)> {
+    fn ways(
+        &self,
+        state: SymbolicState,
+        condition: Option<TermId>,
+    ) -> Vec<(usize, SymbolicState, Condition)> {
         let Some(condition) = condition else { return vec![(0, state, None)] };
         let mut ways = Vec::with_capacity(2);
         for (edge, holds) in [(0, true), (1, false)] {
-            if let Some(next) = self.machine.assume(&state, condition, holds) {
+            if let Some(next) = self.executor.assume(&state, condition, holds) {
                 ways.push((edge, next, Some((condition, holds))));
             }
         }
@@ -358,13 +362,13 @@ impl Unroller<'_> {
     /// Takes the arcs that a limit cut out of the graph.
     fn cut(&mut self) {
         let arcs = &self.dag.arcs;
-        let leads_on = |&arc: &u32| arcs[arc as usize].head != PROVISIONAL;
+        let leads_on = |&arc: &ArcId| arcs[arc.index()].head != PROVISIONAL;
         for node in &mut self.dag.nodes {
             node.out.retain(leads_on);
         }
     }
 
-    fn deliver(&mut self, to: BlockId, arc: ArcId, state: State) {
+    fn deliver(&mut self, to: BlockId, arc: ArcId, state: SymbolicState) {
         match self.back.iter_mut().rev().find(|(header, _)| *header == to) {
             Some((_, next)) => next.push((arc, state)),
             None => self.pending[to.index()].push((arc, state)),

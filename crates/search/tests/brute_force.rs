@@ -8,8 +8,8 @@ use slowpath_exec::concrete::{self, Environment, Taken};
 use slowpath_ir::{InputId, Program, RegionId};
 use slowpath_oracle::Oracle;
 use slowpath_search::{
-    CostGraph, Event, FoundPath, Metric, Search, Tactics, Trying, UnrollLimits, Unrolled, brute,
-    unroll,
+    CostGraph, Event, FoundPath, InputEnumeration, Metric, Search, SearchOptions, UnrollLimits,
+    Unrolled, brute, unroll,
 };
 use slowpath_smt::{BitSolver, Node, Proof, Z3Solver};
 use slowpath_stop::Stop;
@@ -23,11 +23,11 @@ fn unrolled(program: &Program) -> Unrolled {
 
 /// Runs the witness of a path: it must take that path at that cost.
 fn replay(unrolled: &Unrolled, model: &CostModel, found: &FoundPath) {
-    let machine = &unrolled.machine;
-    let program = machine.program();
+    let executor = &unrolled.executor;
+    let program = executor.program();
     let mut environment = Environment { fill: 0x5a, ..Environment::default() };
-    for (index, &term) in machine.inputs().iter().enumerate() {
-        if let Node::Var(var) = *machine.pool.node(term)
+    for (index, &term) in executor.inputs().iter().enumerate() {
+        if let Node::Var(var) = *executor.pool.node(term)
             && let Some(value) = found.model.var(var)
         {
             environment.inputs.insert(InputId::from(index), value);
@@ -35,7 +35,7 @@ fn replay(unrolled: &Unrolled, model: &CostModel, found: &FoundPath) {
     }
     environment.inputs.insert(InputId(1), found.length.into());
     for (array, offset, byte) in found.model.bytes() {
-        assert_eq!(array, machine.array(RegionId(0)));
+        assert_eq!(array, executor.array(RegionId(0)));
         environment.memory.insert((RegionId(0), offset), byte);
     }
     let run = concrete::run(program, &environment, 1000).expect("runs");
@@ -43,8 +43,8 @@ fn replay(unrolled: &Unrolled, model: &CostModel, found: &FoundPath) {
         .path
         .iter()
         .map(|&arc| {
-            let arc = &unrolled.dag.arcs[arc as usize];
-            Taken { block: unrolled.dag.nodes[arc.tail as usize].block, edge: arc.edge }
+            let arc = &unrolled.dag[arc];
+            Taken { block: unrolled.dag[arc.tail].block, edge: arc.edge }
         })
         .collect();
     assert_eq!(run.path, expected, "the witness takes another path");
@@ -63,7 +63,7 @@ enum Order {
     Any,
 }
 
-fn compare(program: &Program, metric: Metric, order: Order, inputs: Trying) {
+fn compare(program: &Program, metric: Metric, order: Order, inputs: InputEnumeration) {
     let target = Target::parse(TARGET, "test").expect("the target is valid");
     let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
     let mut reference = unrolled(program);
@@ -74,9 +74,9 @@ fn compare(program: &Program, metric: Metric, order: Order, inputs: Trying) {
     let start = unrolled(program);
     let proof = Proof::new();
     let solver = BitSolver::traced(proof.trace());
-    let tactics = Tactics { inputs, most_operations: 1 << 20, ..Tactics::default() };
+    let options = SearchOptions { inputs, most_operations: 1 << 20, ..SearchOptions::default() };
     let target = target.clone();
-    let mut search = Search::with_tactics(start, &model, target, metric, PACKETS, solver, tactics);
+    let mut search = Search::with_options(start, &model, target, metric, PACKETS, solver, options);
     let mut found = BTreeSet::new();
     let mut last: Option<Slowness> = None;
     let worst = all.iter().map(|path| search.slowness(&path.cost, path.length).1).max();
@@ -118,25 +118,29 @@ fn compare(program: &Program, metric: Metric, order: Order, inputs: Trying) {
 }
 
 /// How inputs are tried, where few matter.
-fn trying() -> impl Strategy<Value = Trying> {
-    prop_oneof![Just(Trying::Never), Just(Trying::InTurns), Just(Trying::AtOnce)]
+fn input_enumeration() -> impl Strategy<Value = InputEnumeration> {
+    prop_oneof![
+        Just(InputEnumeration::Never),
+        Just(InputEnumeration::Interleaved),
+        Just(InputEnumeration::First)
+    ]
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn bit_rate_agrees_with_brute_force(specs in specs(2..9), trying in trying()) {
+    fn bit_rate_agrees_with_brute_force(specs in specs(2..9), trying in input_enumeration()) {
         compare(&program(&specs), Metric::BitRate, Order::SlowestFirst, trying);
     }
 
     #[test]
-    fn enumeration_agrees_with_brute_force(specs in specs(2..9), trying in trying()) {
+    fn enumeration_agrees_with_brute_force(specs in specs(2..9), trying in input_enumeration()) {
         compare(&program(&specs), Metric::BitRate, Order::Any, trying);
     }
 
     #[test]
-    fn packet_rate_agrees_with_brute_force(specs in specs(2..9), trying in trying()) {
+    fn packet_rate_agrees_with_brute_force(specs in specs(2..9), trying in input_enumeration()) {
         compare(&program(&specs), Metric::PacketRate, Order::SlowestFirst, trying);
     }
 }

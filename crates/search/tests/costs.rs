@@ -4,19 +4,20 @@ mod common;
 
 use common::{TARGET, program, specs};
 use proptest::prelude::*;
-use slowpath_search::{CostGraph, Head, Scratch, UnrollLimits, Unrolled, unroll};
+use slowpath_exec::ArcId;
+use slowpath_search::{CostGraph, Dag, Head, Scratch, UnrollLimits, Unrolled, unroll};
 use slowpath_stop::Stop;
 use slowpath_target::{CostModel, CostVector, Target};
 use std::rc::Rc;
 
 /// Prices a path without the automaton.
-fn price(unrolled: &Unrolled, model: &CostModel, path: &[u32]) -> CostVector {
-    let program = unrolled.machine.program();
+fn price(unrolled: &Unrolled, model: &CostModel, path: &[ArcId]) -> CostVector {
+    let program = unrolled.executor.program();
     let mut cost = model.overhead();
     let mut context = model.start();
     for &arc in path {
-        let arc = &unrolled.dag.arcs[arc as usize];
-        let block = program.block(unrolled.dag.nodes[arc.tail as usize].block);
+        let arc = &unrolled.dag[arc];
+        let block = program.block(unrolled.dag[arc.tail].block);
         let edge = block.terminator.edges().nth(arc.edge).expect("the edge exists");
         for event in block.costs.iter().chain(&edge.costs) {
             context = model.step(context, event.class.0, &mut cost);
@@ -25,13 +26,13 @@ fn price(unrolled: &Unrolled, model: &CostModel, path: &[u32]) -> CostVector {
     cost
 }
 
-fn all_paths(unrolled: &Unrolled) -> Vec<Vec<u32>> {
+fn all_paths(unrolled: &Unrolled) -> Vec<Vec<ArcId>> {
     let mut done = Vec::new();
-    let mut work = vec![(0u32, Vec::new())];
+    let mut work = vec![(Dag::ENTRY, Vec::new())];
     while let Some((node, prefix)) = work.pop() {
-        for &arc in &unrolled.dag.nodes[node as usize].out {
-            let path: Vec<u32> = prefix.iter().copied().chain([arc]).collect();
-            match unrolled.dag.arcs[arc as usize].head {
+        for &arc in &unrolled.dag[node].out {
+            let path: Vec<ArcId> = prefix.iter().copied().chain([arc]).collect();
+            match unrolled.dag[arc].head {
                 Head::Node(next) => work.push((next, path)),
                 Head::Exit(_) => done.push(path),
             }
@@ -55,7 +56,7 @@ proptest! {
         let model = target.cost_model(&program.cost_classes).expect("all classes have prices");
         let unrolled =
             unroll(Rc::new(program), &UnrollLimits::default(), &Stop::never()).expect("unrolls");
-        let costs = CostGraph::new(&unrolled.dag, unrolled.machine.program(), &model);
+        let costs = CostGraph::new(&unrolled.dag, unrolled.executor.program(), &model);
         let mut allowed = vec![true; unrolled.dag.arcs.len()];
         for index in forbidden {
             let index = index.index(allowed.len());
@@ -66,7 +67,7 @@ proptest! {
             prop_assert_eq!(costs.path_cost(path), price(&unrolled, &model, path));
         }
         for component in 0..costs.components() {
-            let possible = paths.iter().filter(|path| path.iter().all(|&a| allowed[a as usize]));
+            let possible = paths.iter().filter(|path| path.iter().all(|&a| allowed[a.index()]));
             let most = possible.map(|path| costs.path_cost(path)[component]).max();
             let found = costs.longest(component, &allowed, &mut Scratch::default());
             prop_assert_eq!(found.as_ref().map(|(cost, _)| *cost), most);

@@ -57,9 +57,9 @@ fn paths(unrolled: &Unrolled) -> u64 {
     let dag = &unrolled.dag;
     let mut ways = vec![0u64; dag.nodes.len()];
     for (node, info) in dag.nodes.iter().enumerate().rev() {
-        ways[node] = info.out.iter().fold(0, |sum: u64, &arc| match dag.arcs[arc as usize].head {
+        ways[node] = info.out.iter().fold(0, |sum: u64, &arc| match dag[arc].head {
             Head::Exit(_) => sum.saturating_add(1),
-            Head::Node(next) => sum.saturating_add(ways[next as usize]),
+            Head::Node(next) => sum.saturating_add(ways[next.index()]),
         });
     }
     ways.first().copied().unwrap_or(0)

@@ -6,10 +6,12 @@ mod structured;
 
 use common::TARGET;
 use proptest::prelude::*;
+use slowpath_exec::ArcId;
 use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{BinaryOp, FlowGraph, InputId, Loop, Program, RegionId};
 use slowpath_search::{
-    Event, Head, Metric, Search, Tactics, Trying, UnrollLimits, Unrolled, unroll,
+    Dag, Event, Head, InputEnumeration, Metric, Search, SearchOptions, UnrollLimits, Unrolled,
+    unroll,
 };
 use slowpath_smt::BitSolver;
 use slowpath_target::{CostModel, CostVector, Slowness, Target};
@@ -22,7 +24,7 @@ use structured::{Cond, Element, Shape, Stmt, VALUES, compile};
 const MOST_RUNS: usize = 3_000;
 
 /// Cost and least packet length by path.
-type Paths = BTreeMap<Vec<u32>, (CostVector, u32)>;
+type Paths = BTreeMap<Vec<ArcId>, (CostVector, u32)>;
 
 fn model(program: &Program) -> (Target, CostModel) {
     let target = Target::parse(TARGET, "test").expect("the target is valid");
@@ -35,16 +37,16 @@ fn unrolled(program: &Program, limits: &UnrollLimits) -> Unrolled {
 }
 
 /// The arcs that a run takes; `None` where a limit has cut one of them.
-fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<u32>> {
+fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<ArcId>> {
     let dag = &unrolled.dag;
-    let mut node = 0;
+    let mut node = Dag::ENTRY;
     let mut arcs = Vec::new();
     for taken in &run.path {
-        let here = dag.nodes.get(node as usize)?;
+        let here = dag.nodes.get(node.index())?;
         assert_eq!(here.block, taken.block, "the graph has other blocks");
-        let arc = *here.out.iter().find(|&&arc| dag.arcs[arc as usize].edge == taken.edge)?;
+        let arc = *here.out.iter().find(|&&arc| dag[arc].edge == taken.edge)?;
         arcs.push(arc);
-        if let Head::Node(next) = dag.arcs[arc as usize].head {
+        if let Head::Node(next) = dag[arc].head {
             node = next;
         }
     }
@@ -55,7 +57,7 @@ fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<u32>> {
 /// only, with everything that can be drawn. `None` if there are too many. The second value is how
 /// many there are.
 fn all_runs(unrolled: &Unrolled, shape: Shape, masks: &[u8]) -> Option<(Paths, usize)> {
-    let program = unrolled.machine.program();
+    let program = unrolled.executor.program();
     let (_, model) = model(program);
     let parts = |mask: u8| (0..=mask).filter(move |value| value & !mask == 0);
     let mut packets: Vec<Vec<u8>> = vec![Vec::new()];
@@ -191,13 +193,13 @@ fn draws(statements: &[Stmt]) -> usize {
 fn searched(
     program: &Program,
     shape: Shape,
-    (metric, tactics): (Metric, Tactics),
+    (metric, options): (Metric, SearchOptions),
     limits: &UnrollLimits,
 ) -> Search<BitSolver> {
     let (target, model) = model(program);
     let start = unrolled(program, limits);
     let solver = BitSolver::new();
-    Search::with_tactics(start, &model, target, metric, shape.packets, solver, tactics)
+    Search::with_options(start, &model, target, metric, shape.packets, solver, options)
 }
 
 /// All paths, slowest first unless `exhaust`, have to be those of the runs. Returns how many runs the
@@ -276,8 +278,8 @@ proptest! {
         let Some((paths, runs)) = all_runs(&unrolled(&program, &limits), shape, &masks) else {
             return Ok(());
         };
-        let tactics = Tactics { inputs: Trying::AtOnce, ..Tactics::default() };
-        let search = searched(&program, shape, (metric, tactics), &limits);
+        let options = SearchOptions { inputs: InputEnumeration::First, ..SearchOptions::default() };
+        let search = searched(&program, shape, (metric, options), &limits);
         let first = search.bound();
         let tried = compare(search, &paths, exhaust);
         prop_assert!(tried.is_some() || first.is_none(), "inputs were not tried");
@@ -298,9 +300,9 @@ proptest! {
         let Some((paths, _)) = all_runs(&unrolled(&program, &limits), shape, &masks) else {
             return Ok(());
         };
-        let tactics =
-            Tactics { inputs: Trying::AtOnce, most_operations, ..Tactics::default() };
-        compare(searched(&program, shape, (Metric::BitRate, tactics), &limits), &paths, exhaust);
+        let options =
+            SearchOptions { inputs: InputEnumeration::First, most_operations, ..SearchOptions::default() };
+        compare(searched(&program, shape, (Metric::BitRate, options), &limits), &paths, exhaust);
     }
 }
 
@@ -313,7 +315,7 @@ fn exact(body: Vec<Stmt>) {
     let mut statements = vec![Stmt::Read { dst: 0, offset: 0, bytes: 2 }];
     statements.extend(body);
     let program = compile(&statements, shape);
-    let what = (Metric::PacketRate, Tactics::default());
+    let what = (Metric::PacketRate, SearchOptions::default());
     let mut search = searched(&program, shape, what, &UnrollLimits::default());
     let mut steps = 0..PATIENCE;
     let found = loop {

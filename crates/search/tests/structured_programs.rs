@@ -8,13 +8,13 @@ mod structured;
 use common::TARGET;
 use proptest::prelude::*;
 use proptest::test_runner::TestRng;
-use slowpath_exec::PointId;
+use slowpath_exec::ArcId;
 use slowpath_exec::concrete::{self, Environment, Run, Taken};
 use slowpath_ir::{FlowGraph, InputId, Loop, Program, RegionId};
 use slowpath_oracle::Oracle;
 use slowpath_search::{
-    CostGraph, Event, FoundPath, Head, Metric, Search, Tactics, Trying, UnrollLimits, Unrolled,
-    brute, unroll,
+    CostGraph, Dag, Event, FoundPath, Head, InputEnumeration, Metric, Search, SearchOptions,
+    UnrollLimits, Unrolled, brute, unroll,
 };
 use slowpath_smt::{BitSolver, Node, Proof, Z3Solver};
 use slowpath_stop::Stop;
@@ -37,11 +37,10 @@ fn count_paths(unrolled: &Unrolled) -> u64 {
     let mut paths = vec![0u64; unrolled.dag.nodes.len()];
     for (index, node) in unrolled.dag.nodes.iter().enumerate().rev() {
         for &arc in &node.out {
-            paths[index] =
-                paths[index].saturating_add(match unrolled.dag.arcs[arc as usize].head {
-                    Head::Exit(_) => 1,
-                    Head::Node(next) => paths[next as usize],
-                });
+            paths[index] = paths[index].saturating_add(match unrolled.dag[arc].head {
+                Head::Exit(_) => 1,
+                Head::Node(next) => paths[next.index()],
+            });
         }
     }
     paths.first().copied().unwrap_or(0)
@@ -49,10 +48,10 @@ fn count_paths(unrolled: &Unrolled) -> u64 {
 
 /// The environment of a witness.
 fn environment(unrolled: &Unrolled, found: &FoundPath) -> Environment {
-    let machine = &unrolled.machine;
-    let mut environment = Environment::with_fill(machine.program(), 0x5a);
-    for (index, &term) in machine.inputs().iter().enumerate() {
-        if let Node::Var(var) = *machine.pool.node(term)
+    let executor = &unrolled.executor;
+    let mut environment = Environment::with_fill(executor.program(), 0x5a);
+    for (index, &term) in executor.inputs().iter().enumerate() {
+        if let Node::Var(var) = *executor.pool.node(term)
             && let Some(value) = found.model.var(var)
         {
             environment.inputs.insert(InputId::from(index), value);
@@ -60,15 +59,15 @@ fn environment(unrolled: &Unrolled, found: &FoundPath) -> Environment {
     }
     environment.inputs.insert(InputId(1), found.length.into());
     for (array, offset, byte) in found.model.bytes() {
-        let regions = (0..machine.program().regions.len()).map(RegionId::from);
-        for region in regions.filter(|&region| machine.array(region) == array) {
+        let regions = (0..executor.program().regions.len()).map(RegionId::from);
+        for region in regions.filter(|&region| executor.array(region) == array) {
             environment.memory.insert((region, offset), byte);
         }
     }
     environment.interned = found.model.interned_pairs().collect();
-    let nodes = found.path.iter().map(|&arc| unrolled.dag.arcs[arc as usize].tail);
-    let drawn = nodes.flat_map(|node| machine.unknowns(PointId(node)));
-    environment.unknowns = drawn.map(|&term| machine.pool.eval(term, &found.model)).collect();
+    let nodes = found.path.iter().map(|&arc| unrolled.dag[arc].tail);
+    let drawn = nodes.flat_map(|node| executor.unknowns(node));
+    environment.unknowns = drawn.map(|&term| executor.pool.eval(term, &found.model)).collect();
     environment
 }
 
@@ -108,16 +107,16 @@ fn cost_of(run: &Run, model: &CostModel) -> CostVector {
 }
 
 /// The arcs that a run takes; `None` when there is none for one of its steps.
-fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<u32>> {
+fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<ArcId>> {
     let dag = &unrolled.dag;
-    let mut node = 0;
+    let mut node = Dag::ENTRY;
     let mut arcs = Vec::new();
     for taken in &run.path {
-        let here = dag.nodes.get(node as usize)?;
+        let here = dag.nodes.get(node.index())?;
         assert_eq!(here.block, taken.block, "the graph has other blocks");
-        let arc = *here.out.iter().find(|&&arc| dag.arcs[arc as usize].edge == taken.edge)?;
+        let arc = *here.out.iter().find(|&&arc| dag[arc].edge == taken.edge)?;
         arcs.push(arc);
-        if let Head::Node(next) = dag.arcs[arc as usize].head {
+        if let Head::Node(next) = dag[arc].head {
             node = next;
         }
     }
@@ -126,13 +125,13 @@ fn arcs_of(unrolled: &Unrolled, run: &Run) -> Option<Vec<u32>> {
 
 fn replay(unrolled: &Unrolled, model: &CostModel, found: &FoundPath) {
     let environment = environment(unrolled, found);
-    let run = concrete::run(unrolled.machine.program(), &environment, 1000).expect("runs");
+    let run = concrete::run(unrolled.executor.program(), &environment, 1000).expect("runs");
     let expected: Vec<Taken> = found
         .path
         .iter()
         .map(|&arc| {
-            let arc = &unrolled.dag.arcs[arc as usize];
-            Taken { block: unrolled.dag.nodes[arc.tail as usize].block, edge: arc.edge }
+            let arc = &unrolled.dag[arc];
+            Taken { block: unrolled.dag[arc.tail].block, edge: arc.edge }
         })
         .collect();
     assert_eq!(run.path, expected, "the witness takes another path");
@@ -142,7 +141,7 @@ fn replay(unrolled: &Unrolled, model: &CostModel, found: &FoundPath) {
 fn examine(
     program: &Program,
     shape: Shape,
-    (metric, inputs): (Metric, Trying),
+    (metric, inputs): (Metric, InputEnumeration),
     limits: &UnrollLimits,
     seed: TestRng,
 ) {
@@ -159,8 +158,8 @@ fn examine(
     let start = unrolled(program, limits);
     let proof = Proof::new();
     let solver = BitSolver::traced(proof.trace());
-    let tactics = Tactics { inputs, most_operations: 1 << 20, ..Tactics::default() };
-    let mut search = Search::with_tactics(start, &model, target, metric, packets, solver, tactics);
+    let options = SearchOptions { inputs, most_operations: 1 << 20, ..SearchOptions::default() };
+    let mut search = Search::with_options(start, &model, target, metric, packets, solver, options);
     let mut missing: BTreeMap<_, _> = all
         .into_iter()
         .map(|p| {
@@ -220,7 +219,7 @@ fn examine(
 
 fn search_cost(search: &Search<BitSolver>, model: &CostModel, run: &Run) -> CostVector {
     let unrolled = search.unrolled();
-    let graph = CostGraph::new(&unrolled.dag, unrolled.machine.program(), model);
+    let graph = CostGraph::new(&unrolled.dag, unrolled.executor.program(), model);
     graph.path_cost(&arcs_of(unrolled, run).expect("it is in the graph"))
 }
 
@@ -250,8 +249,8 @@ fn metrics() -> impl Strategy<Value = Metric> {
     prop_oneof![2 => Just(Metric::BitRate), 1 => Just(Metric::PacketRate)]
 }
 
-fn trying() -> impl Strategy<Value = Trying> {
-    prop_oneof![Just(Trying::InTurns), Just(Trying::AtOnce)]
+fn input_enumeration() -> impl Strategy<Value = InputEnumeration> {
+    prop_oneof![Just(InputEnumeration::Interleaved), Just(InputEnumeration::First)]
 }
 
 fn cases(default: u32) -> ProptestConfig {
@@ -271,7 +270,7 @@ proptest! {
     fn search_agrees_with_enumeration_and_concrete_runs(
         statements in statements(),
         shape in shapes(),
-        wanted in (metrics(), trying()),
+        wanted in (metrics(), input_enumeration()),
         rounds in rounds(),
         rng in any::<u64>().prop_map(|seed| {
             let mut bytes = [0; 32];

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{BlockSpec, EndSpec, OpSpec, program};
+use slowpath_exec::NodeId;
 use slowpath_ir::BinaryOp;
 use slowpath_search::{SearchError, UnrollLimits, Unrolled, unroll};
 use slowpath_stop::{Limits, Reason, Stop};
@@ -76,8 +77,8 @@ fn a_stated_limit_cuts_and_is_an_assumption() {
     assert!(result.assumptions[0].contains(".1 runs at most 5 times"), "{:?}", result.assumptions);
     for node in &result.dag.nodes {
         for &arc in &node.out {
-            let head = result.dag.arcs[arc as usize].head;
-            let exists = |n: u32| (n as usize) < result.dag.nodes.len();
+            let head = result.dag[arc].head;
+            let exists = |n: NodeId| n.index() < result.dag.nodes.len();
             assert!(!matches!(head, slowpath_search::Head::Node(n) if !exists(n)));
         }
     }

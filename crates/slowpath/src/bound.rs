@@ -256,7 +256,7 @@ impl Job<'_> {
                     let mut witness = Witness::new(unrolled, &found);
                     self.control.stop.enter(stages::REPORTING);
                     witness.replay(unrolled, model, &found)?;
-                    let shown = witness.result(&unrolled.machine, lifted.layout.as_ref());
+                    let shown = witness.result(&unrolled.executor, lifted.layout.as_ref());
                     let relies_on =
                         relied.iter().map(|on| lifted.program.reliances[on.index()].clone());
                     let relies_on: Vec<String> =

@@ -144,7 +144,7 @@ impl<'a> Validation<'a> {
         let undecided = !self.found.undecided.is_empty();
         self.found.proved = complete && !undecided && self.found.counterexample.is_none();
         for side in [&product.bpf, &product.card] {
-            preconditions.excluded.extend(side.machine.program().assumptions.iter().cloned());
+            preconditions.excluded.extend(side.executor.program().assumptions.iter().cloned());
         }
         self.found.assumptions = preconditions.excluded.into_iter().collect();
         self.found.checks = queries.checks();
@@ -250,7 +250,7 @@ impl<'a> Validation<'a> {
         for (what, differs) in differences {
             let mut conditions = other.conditions.clone();
             conditions.push(differs);
-            match queries.check(&mut product.bpf.machine.pool, &conditions)? {
+            match queries.check(&mut product.bpf.executor.pool, &conditions)? {
                 Answer::Unsat => {}
                 Answer::Unknown(why) => {
                     self.gap(format!("the solver cannot tell whether {what} differs: {why}"));

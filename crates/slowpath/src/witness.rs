@@ -9,7 +9,7 @@ use crate::Error;
 use crate::result::{Given, Unknown, WitnessResult};
 use draws::Drawn;
 use slowpath_bpf::lift::Layout;
-use slowpath_exec::Machine;
+use slowpath_exec::Executor;
 use slowpath_exec::concrete::{self, ByteMap, Environment, Taken};
 use slowpath_ir::{InputId, InputKind, RegionId, RegionKind};
 use slowpath_search::{FoundPath, Unrolled};
@@ -39,13 +39,13 @@ pub(crate) struct Witness {
 impl Witness {
     /// Reads the witness off the model of a path's conditions.
     pub fn new(unrolled: &Unrolled, found: &FoundPath) -> Self {
-        let machine = &unrolled.machine;
-        let support = Support::of(machine, &found.conditions, &found.model);
-        let program = machine.program();
+        let executor = &unrolled.executor;
+        let support = Support::of(executor, &found.conditions, &found.model);
+        let program = executor.program();
         let mut environment = Environment::with_fill(program, FILL);
         for (index, input) in program.inputs.iter().enumerate() {
             let id = InputId::from(index);
-            let Node::Var(var) = *machine.pool.node(machine.inputs()[index]) else { continue };
+            let Node::Var(var) = *executor.pool.node(executor.inputs()[index]) else { continue };
             if input.kind == InputKind::PacketLength {
                 environment.inputs.insert(id, u64::from(found.length));
             } else if support.inputs.contains(&id) {
@@ -55,7 +55,7 @@ impl Witness {
         }
         environment.interned = support.interned.clone();
         let drawn = draws::of(unrolled, found);
-        let values = drawn.iter().map(|drawn| value(&machine.pool, &found.model, drawn.term));
+        let values = drawn.iter().map(|drawn| value(&executor.pool, &found.model, drawn.term));
         environment.unknowns.extend(values);
         let unknowns = draws::unknowns(program, &drawn, &environment, &support);
         let clocks = drawn.iter().filter_map(Drawn::clock).collect();
@@ -84,11 +84,11 @@ impl Witness {
         model: &CostModel,
         found: &FoundPath,
     ) -> Result<(), Error> {
-        let program = unrolled.machine.program();
+        let program = unrolled.executor.program();
         let run = concrete::run(program, &self.environment, found.path.len() + 1)?;
         let expected = found.path.iter().map(|&arc| {
-            let arc = &unrolled.dag.arcs[arc as usize];
-            Taken { block: unrolled.dag.nodes[arc.tail as usize].block, edge: arc.edge }
+            let arc = &unrolled.dag[arc];
+            Taken { block: unrolled.dag[arc.tail].block, edge: arc.edge }
         });
         if let Some(step) = run.path.iter().copied().zip(expected).position(|(a, b)| a != b) {
             let at = program.block(run.path[step].block).first.0;
@@ -111,16 +111,16 @@ impl Witness {
     }
 
     /// The address of a region in the replay.
-    fn base(&self, machine: &Machine, region: RegionId) -> u64 {
+    fn base(&self, executor: &Executor, region: RegionId) -> u64 {
         let kind = InputKind::BaseAddress(region);
-        let input = machine.program().inputs.iter().position(|input| input.kind == kind);
+        let input = executor.program().inputs.iter().position(|input| input.kind == kind);
         let value = input.and_then(|input| self.environment.inputs.get(&InputId::from(input)));
         value.copied().unwrap_or_default()
     }
 
     /// The witness for reports.
-    pub fn result(&self, machine: &Machine, layout: Option<&Layout>) -> WitnessResult {
-        let regions = &machine.program().regions;
+    pub fn result(&self, executor: &Executor, layout: Option<&Layout>) -> WitnessResult {
+        let regions = &executor.program().regions;
         let byte_at = |region, offset| self.bytes.get(&(RegionId::from(region), offset));
         let packet = regions.iter().position(|region| region.kind == RegionKind::Packet);
         let hex = (0..u64::from(self.length)).map(|offset| {
@@ -129,7 +129,7 @@ impl Witness {
         });
         let maps = match layout {
             Some(layout) => {
-                let base = |region| self.base(machine, region);
+                let base = |region| self.base(executor, region);
                 let memory = maps::Memory {
                     bytes: &self.bytes,
                     interned: &self.interned,
@@ -137,9 +137,9 @@ impl Witness {
                     written: &self.written,
                     base: &base,
                 };
-                maps::of_layout(machine, layout, &memory)
+                maps::of_layout(executor, layout, &memory)
             }
-            None => maps::of_regions(machine, &self.bytes),
+            None => maps::of_regions(executor, &self.bytes),
         };
         let unknowns = self.unknowns.clone();
         let environment = self.given.clone();

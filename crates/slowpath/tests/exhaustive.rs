@@ -14,7 +14,8 @@ use slowpath_ir::Program;
 use slowpath_oracle::Oracle;
 use slowpath_search::brute::{BrutePath, all_paths};
 use slowpath_search::{
-    CostGraph, Event, Head, Metric, Search, Tactics, Trying, UnrollLimits, Unrolled, unroll,
+    CostGraph, Event, Head, InputEnumeration, Metric, Search, SearchOptions, UnrollLimits,
+    Unrolled, unroll,
 };
 use slowpath_smt::{BitSolver, Proof, Solver, Z3Solver};
 use slowpath_stop::Stop;
@@ -29,13 +30,13 @@ const MOST_PATHS: u64 = 64;
 /// Lengths of packets, in bytes.
 const PACKETS: (u32, u32) = (14, 128);
 /// What is searched for, and when inputs are tried one by one.
-const SEARCHES: [(Metric, Trying); 6] = [
-    (Metric::BitRate, Trying::InTurns),
-    (Metric::PacketRate, Trying::InTurns),
-    (Metric::Component(0), Trying::InTurns),
-    (Metric::Component(1), Trying::InTurns),
-    (Metric::BitRate, Trying::AtOnce),
-    (Metric::Component(0), Trying::AtOnce),
+const SEARCHES: [(Metric, InputEnumeration); 6] = [
+    (Metric::BitRate, InputEnumeration::Interleaved),
+    (Metric::PacketRate, InputEnumeration::Interleaved),
+    (Metric::Component(0), InputEnumeration::Interleaved),
+    (Metric::Component(1), InputEnumeration::Interleaved),
+    (Metric::BitRate, InputEnumeration::First),
+    (Metric::Component(0), InputEnumeration::First),
 ];
 /// Operations after which trying inputs is given up.
 const MOST_OPERATIONS: u64 = 1 << 18;
@@ -84,9 +85,9 @@ fn count_paths(unrolled: &Unrolled) -> u64 {
     let mut paths = vec![0u64; unrolled.dag.nodes.len()];
     for (index, node) in unrolled.dag.nodes.iter().enumerate().rev() {
         for &arc in &node.out {
-            let further = match unrolled.dag.arcs[arc as usize].head {
+            let further = match unrolled.dag[arc].head {
                 Head::Exit(_) => 1,
-                Head::Node(next) => paths[next as usize],
+                Head::Node(next) => paths[next.index()],
             };
             paths[index] = paths[index].saturating_add(further);
         }
@@ -109,14 +110,15 @@ fn compare(
     program: &Rc<Program>,
     model: &CostModel,
     all: &[BrutePath],
-    (metric, inputs): (Metric, Trying),
+    (metric, inputs): (Metric, InputEnumeration),
     proof: &Proof,
 ) -> bool {
     let device = target(&program.cost_classes);
     let solver = BitSolver::traced(proof.trace());
-    let tactics = Tactics { inputs, most_operations: MOST_OPERATIONS, ..Tactics::default() };
+    let options =
+        SearchOptions { inputs, most_operations: MOST_OPERATIONS, ..SearchOptions::default() };
     let start = unrolled(program);
-    let mut search = Search::with_tactics(start, model, device, metric, PACKETS, solver, tactics);
+    let mut search = Search::with_options(start, model, device, metric, PACKETS, solver, options);
     let worst = all.iter().map(|path| search.slowness(&path.cost, path.length).1).max();
     loop {
         match search.step().unwrap_or_else(|error| panic!("{name}: {metric:?}: {error}")) {

@@ -4,7 +4,7 @@
 // Each test file uses a part of this.
 #![allow(dead_code)]
 
-use slowpath_exec::{Machine, PointId, Resolver};
+use slowpath_exec::{Executor, NodeId, Resolver};
 use slowpath_ir::{
     BinaryOp, Block, BlockBuilder, BlockId, Draw, Edge, Emit, Input, InputId, InputKind, InsnIdx,
     Instruction, Op, Operand, OriginOp, Program, Reading, Reg, RegInfo, Region, RegionId,
@@ -26,7 +26,7 @@ pub const HASH_REGION: RegionId = RegionId(1);
 pub const CONTENT: [u8; 6] = [1, 1, 2, 3, 5, 8];
 
 /// The point at which the block is executed.
-pub const POINT: PointId = PointId(7);
+pub const POINT: NodeId = NodeId(7);
 
 pub fn k(value: u64) -> Operand {
     Operand::constant(64, value)
@@ -87,13 +87,13 @@ pub fn program(body: impl FnOnce(&mut BlockBuilder<'_>)) -> Program {
     program
 }
 
-/// The condition at the end of the block on its only path, and the machine.
-pub fn execute(program: &Program) -> (Machine, TermId) {
-    let (mut machine, mut state) = Machine::new(Rc::new(program.clone())).expect("starts");
-    let condition = machine.run_block(POINT, BlockId(0), &mut state);
+/// The condition at the end of the block on its only path, and the executor.
+pub fn execute(program: &Program) -> (Executor, TermId) {
+    let (mut executor, mut state) = Executor::new(Rc::new(program.clone())).expect("starts");
+    let condition = executor.run_block(POINT, BlockId(0), &mut state);
     let condition = condition.expect("runs").expect("branches");
-    let condition = Resolver::new().resolve(&mut machine, condition).expect("resolves");
-    (machine, condition)
+    let condition = Resolver::new().resolve(&mut executor, condition).expect("resolves");
+    (executor, condition)
 }
 
 /// The address of byte `place` of the element that the keys `a` and `b` have.

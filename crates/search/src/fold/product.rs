@@ -1,47 +1,49 @@
-//! The states of the graph with nogoods: a state of the plain graph with what has been begun.
+//! The product of the plain graph with the nogoods as patterns: a state is a state of the plain
+//! graph with the partial matches on the way there.
 //!
 //! A nogood changes little: the ways from its first arc until it is passed by. So states are kept,
-//! and only those that a new nogood makes are explored. Each counts the steps that lead to it; what
-//! nothing leads to any more goes. Nogoods that make too many states are undone.
+//! and only those that a new nogood makes are explored. Each counts the transitions that lead to
+//! it; what nothing leads to any more goes. Nogoods that make too many states are undone.
 
-use super::begun::{Folds, NOTHING, SetId, Sets};
-use crate::costs::{CostGraph, EXIT, Step};
+use super::partial_matches::{MatchSets, MatchesId, NO_MATCHES, Patterns};
+use crate::costs::{CostGraph, EXIT, Transition};
 use crate::dag::{Dag, Head};
 use rustc_hash::FxHashMap;
+use slowpath_exec::{ArcId, NodeId};
 
-/// A step that would complete a nogood.
+/// A transition that would complete a nogood.
 const RULED_OUT: u32 = u32::MAX - 1;
 
-/// A state.
+/// A state of the product.
 #[derive(Clone, Copy, Debug)]
-struct State {
+struct ProductState {
     /// The state of the plain graph.
     plain: u32,
-    begun: SetId,
-    /// Where its steps begin: as many as `plain` has, in the same order.
+    matches: MatchesId,
+    /// Where its transitions begin: as many as `plain` has, in the same order.
     first: u32,
-    /// How many steps lead to it.
+    /// How many transitions lead to it.
     uses: u32,
     /// Whether there is one, or was when it was last looked at.
     alive: bool,
 }
 
-/// States and steps.
+/// States and transitions.
 #[derive(Debug)]
 pub(super) struct Product {
-    nogoods: Folds,
-    sets: Sets,
-    states: Vec<State>,
-    /// The state behind each step.
+    nogoods: Patterns,
+    sets: MatchSets,
+    states: Vec<ProductState>,
+    /// The state behind each transition.
     next: Vec<u32>,
     /// The states for each state of the plain graph; also such as nothing leads to any more.
     of_plain: Vec<Vec<u32>>,
-    numbers: FxHashMap<(u32, SetId), u32>,
+    numbers: FxHashMap<(u32, MatchesId), u32>,
     /// The node of each state of the plain graph.
-    nodes: Vec<u32>,
-    /// How many steps each state of the plain graph has.
-    steps: Vec<u32>,
-    /// States that some step leads to.
+    nodes: Vec<NodeId>,
+    /// How many transitions each state of the plain graph has.
+    transitions: Vec<u32>,
+    /// States that some transition leads to.
     live: usize,
 }
 
@@ -49,12 +51,12 @@ pub(super) struct Product {
 #[derive(Default)]
 struct Changes {
     /// Room for a set.
-    begun: Vec<(u32, u32)>,
+    matches: Vec<(u32, u32)>,
     /// States to be explored.
     new: Vec<u32>,
-    /// Steps and where they led before.
-    steps: Vec<(usize, u32)>,
-    /// States and how many steps led to them before.
+    /// Transitions and where they led before.
+    transitions: Vec<(usize, u32)>,
+    /// States and how many transitions led to them before.
     uses: Vec<(u32, u32)>,
     /// States that nothing may lead to any more.
     unused: Vec<u32>,
@@ -67,30 +69,31 @@ impl Product {
     pub fn new(dag: &Dag, plain: &CostGraph) -> Self {
         let states = plain.states();
         let mut product = Product {
-            nogoods: Folds::default(),
-            sets: Sets::new(),
+            nogoods: Patterns::default(),
+            sets: MatchSets::new(),
             states: Vec::with_capacity(states),
             next: Vec::new(),
             of_plain: (0..states as u32).map(|state| vec![state]).collect(),
             numbers: FxHashMap::default(),
             nodes: Vec::with_capacity(states),
-            steps: Vec::with_capacity(states),
+            transitions: Vec::with_capacity(states),
             live: states,
         };
-        let mut node = 0;
+        let mut node = Dag::ENTRY;
         for state in 0..states {
-            let steps = plain.steps(state);
-            if !steps.is_empty() {
-                node = dag.arcs[plain.step(steps.start).arc as usize].tail;
+            let transitions = plain.transitions(state);
+            if !transitions.is_empty() {
+                node = dag[plain.transition(transitions.start).arc].tail;
             }
             product.nodes.push(node);
-            product.steps.push(steps.len() as u32);
+            product.transitions.push(transitions.len() as u32);
             let (number, first) = (state as u32, product.next.len() as u32);
-            let state = State { plain: number, begun: NOTHING, first, uses: 0, alive: true };
+            let state =
+                ProductState { plain: number, matches: NO_MATCHES, first, uses: 0, alive: true };
             product.states.push(state);
-            product.sets.acquire(NOTHING);
-            product.numbers.insert((number, NOTHING), number);
-            product.next.extend(steps.map(|step| plain.step(step).next));
+            product.sets.acquire(NO_MATCHES);
+            product.numbers.insert((number, NO_MATCHES), number);
+            product.next.extend(transitions.map(|transition| plain.transition(transition).next));
         }
         for &next in product.next.iter().filter(|&&next| next != EXIT) {
             product.states[next as usize].uses += 1;
@@ -107,7 +110,7 @@ impl Product {
         &mut self,
         dag: &Dag,
         plain: &CostGraph,
-        nogoods: &[Vec<u32>],
+        nogoods: &[Vec<ArcId>],
         max_states: usize,
     ) -> bool {
         let before = (self.states.len(), self.next.len(), self.nogoods.len());
@@ -122,8 +125,8 @@ impl Product {
             if self.live > most {
                 break;
             }
-            for place in 0..self.steps[self.states[state as usize].plain as usize] {
-                self.lead(dag, plain, state, place as usize, &mut changes);
+            for position in 0..self.transitions[self.states[state as usize].plain as usize] {
+                self.lead(dag, plain, state, position as usize, &mut changes);
             }
         }
         if self.live <= most {
@@ -134,82 +137,90 @@ impl Product {
             return false;
         }
         for state in changes.gone {
-            let State { plain, begun, .. } = self.states[state as usize];
-            self.numbers.remove(&(plain, begun));
-            self.sets.release(begun);
+            let ProductState { plain, matches, .. } = self.states[state as usize];
+            self.numbers.remove(&(plain, matches));
+            self.sets.release(matches);
         }
         true
     }
 
-    /// Leads the steps over an arc, on which nogoods begin, from all states that there are.
-    fn redirect(&mut self, dag: &Dag, plain: &CostGraph, arc: u32, changes: &mut Changes) {
-        let node = dag.arcs[arc as usize].tail;
+    /// Leads the transitions over an arc, on which nogoods begin, from all states that there are.
+    fn redirect(&mut self, dag: &Dag, plain: &CostGraph, arc: ArcId, changes: &mut Changes) {
+        let node = dag[arc].tail;
         let from = self.nodes.partition_point(|&other| other < node);
         for state in from..self.nodes.partition_point(|&other| other <= node) {
-            let place = plain.steps(state).position(|step| plain.step(step).arc == arc);
-            let Some(place) = place else { continue };
+            let position = plain
+                .transitions(state)
+                .position(|transition| plain.transition(transition).arc == arc);
+            let Some(position) = position else { continue };
             for index in 0..self.of_plain[state].len() {
                 let state = self.of_plain[state][index];
                 if self.states[state as usize].alive {
-                    self.lead(dag, plain, state, place, changes);
+                    self.lead(dag, plain, state, position, changes);
                 }
             }
         }
     }
 
-    /// Leads a step of a state to where it has to lead with the nogoods that there are now.
+    /// Leads a transition of a state to where it has to lead with the nogoods that there are now.
     fn lead(
         &mut self,
         dag: &Dag,
         plain: &CostGraph,
         state: u32,
-        place: usize,
+        position: usize,
         changes: &mut Changes,
     ) {
-        let State { plain: plain_state, begun, first, .. } = self.states[state as usize];
-        let step = plain.step(plain.steps(plain_state as usize).start + place);
-        let after = match dag.arcs[step.arc as usize].head {
+        let ProductState { plain: plain_state, matches, first, .. } = self.states[state as usize];
+        let transition = plain.transition(plain.transitions(plain_state as usize).start + position);
+        let after = match dag[transition.arc].head {
             Head::Node(node) => node,
-            Head::Exit(_) => u32::MAX,
+            Head::Exit(_) => NodeId(u32::MAX),
         };
-        let (begun, mut next) = (self.sets.get(begun), std::mem::take(&mut changes.begun));
-        let target = if !self.nogoods.advance(dag, &begun, (step.arc, after), &mut next) {
+        let (matches, mut next) = (self.sets.get(matches), std::mem::take(&mut changes.matches));
+        let target = if !self.nogoods.advance(dag, &matches, (transition.arc, after), &mut next) {
             RULED_OUT
-        } else if step.next == EXIT {
+        } else if transition.next == EXIT {
             EXIT
         } else {
-            let begun = self.sets.number(&next);
-            self.state(plain, step.next, begun, changes)
+            let matches = self.sets.number(&next);
+            self.state(plain, transition.next, matches, changes)
         };
-        changes.begun = next;
-        let slot = first as usize + place;
+        changes.matches = next;
+        let slot = first as usize + position;
         let before = self.next[slot];
         if before == target {
             return;
         }
-        changes.steps.push((slot, before));
+        changes.transitions.push((slot, before));
         self.next[slot] = target;
         self.count(target, true, changes);
         self.count(before, false, changes);
     }
 
-    /// The state with that much begun, a new one if need be.
-    fn state(&mut self, plain: &CostGraph, state: u32, begun: SetId, changes: &mut Changes) -> u32 {
+    /// The state with these partial matches, a new one if need be.
+    fn state(
+        &mut self,
+        plain: &CostGraph,
+        state: u32,
+        matches: MatchesId,
+        changes: &mut Changes,
+    ) -> u32 {
         let fresh = self.states.len() as u32;
-        let number = *self.numbers.entry((state, begun)).or_insert(fresh);
+        let number = *self.numbers.entry((state, matches)).or_insert(fresh);
         if number == fresh {
             let first = self.next.len() as u32;
-            self.states.push(State { plain: state, begun, first, uses: 0, alive: true });
+            self.states.push(ProductState { plain: state, matches, first, uses: 0, alive: true });
             self.of_plain[state as usize].push(fresh);
-            self.next.extend(plain.steps(state as usize).map(|_| RULED_OUT));
-            self.sets.acquire(begun);
+            self.next.extend(plain.transitions(state as usize).map(|_| RULED_OUT));
+            self.sets.acquire(matches);
             self.live += 1;
             changes.new.push(fresh);
         }
         number
     }
 
-    /// One step more or less leads to a state.
+    /// One transition more or less leads to a state.
     fn count(&mut self, state: u32, more: bool, changes: &mut Changes) {
         if state == EXIT || state == RULED_OUT {
             return;
@@ -225,12 +236,13 @@ impl Product {
     /// Finds the states that nothing leads to any more.
     fn bury(&mut self, changes: &mut Changes) {
         while let Some(state) = changes.unused.pop() {
-            let State { first, plain, uses, alive, .. } = &mut self.states[state as usize];
+            let ProductState { first, plain, uses, alive, .. } = &mut self.states[state as usize];
             // It may have come to be used after all, or be noted twice.
             if *uses > 0 || !std::mem::take(alive) {
                 continue;
             }
-            let slots = *first as usize..*first as usize + self.steps[*plain as usize] as usize;
+            let slots =
+                *first as usize..*first as usize + self.transitions[*plain as usize] as usize;
             changes.gone.push(state);
             self.live -= 1;
             for slot in slots {
@@ -239,8 +251,8 @@ impl Product {
         }
     }
 
-    /// Goes back to so many states, steps and nogoods.
-    fn undo(&mut self, changes: Changes, (states, steps, nogoods): (usize, usize, usize)) {
+    /// Goes back to so many states, transitions and nogoods.
+    fn undo(&mut self, changes: Changes, (states, transitions, nogoods): (usize, usize, usize)) {
         for state in changes.gone {
             self.states[state as usize].alive = true;
             self.live += 1;
@@ -248,16 +260,16 @@ impl Product {
         for (state, uses) in changes.uses.into_iter().rev() {
             self.states[state as usize].uses = uses;
         }
-        for (slot, next) in changes.steps.into_iter().rev() {
+        for (slot, next) in changes.transitions.into_iter().rev() {
             self.next[slot] = next;
         }
         self.live -= self.states.len() - states;
-        for State { plain, begun, .. } in self.states.drain(states..) {
-            self.numbers.remove(&(plain, begun));
-            self.sets.release(begun);
+        for ProductState { plain, matches, .. } in self.states.drain(states..) {
+            self.numbers.remove(&(plain, matches));
+            self.sets.release(matches);
             self.of_plain[plain as usize].pop();
         }
-        self.next.truncate(steps);
+        self.next.truncate(transitions);
         self.nogoods.truncate(nogoods);
     }
 
@@ -273,24 +285,28 @@ impl Product {
             }
         }
         let mut first = Vec::with_capacity(order.len() + 1);
-        let mut steps = Vec::with_capacity(order.len() + order.len() / 2);
+        let mut transitions = Vec::with_capacity(order.len() + order.len() / 2);
         for &state in &order {
-            first.push(steps.len() as u32);
-            let State { plain: state, first, .. } = self.states[state as usize];
-            for (slot, cost) in (first as usize..).zip(plain.steps(state as usize)) {
+            first.push(transitions.len() as u32);
+            let ProductState { plain: state, first, .. } = self.states[state as usize];
+            for (slot, cost) in (first as usize..).zip(plain.transitions(state as usize)) {
                 let next = match self.next[slot] {
                     RULED_OUT => continue,
                     EXIT => EXIT,
                     next => numbers[next as usize],
                 };
-                steps.push(Step { arc: plain.step(cost).arc, next, cost: cost as u32 });
+                transitions.push(Transition {
+                    arc: plain.transition(cost).arc,
+                    next,
+                    cost: cost as u32,
+                });
             }
         }
-        first.push(steps.len() as u32);
+        first.push(transitions.len() as u32);
         if self.states.len() > 2 * order.len() {
             self.compact(&order, &numbers);
         }
-        plain.with_states(first, &steps)
+        plain.with_states(first, &transitions)
     }
 
     /// Forgets the states that are gone: keeps these, with these new numbers.
@@ -300,14 +316,14 @@ impl Product {
         self.numbers.clear();
         for (number, &state) in (0u32..).zip(order) {
             let state = self.states[state as usize];
-            self.numbers.insert((state.plain, state.begun), number);
+            self.numbers.insert((state.plain, state.matches), number);
             let (from, first) = (state.first as usize, next.len() as u32);
-            let slots = from..from + self.steps[state.plain as usize] as usize;
+            let slots = from..from + self.transitions[state.plain as usize] as usize;
             next.extend(self.next[slots].iter().map(|&next| match next {
                 EXIT | RULED_OUT => next,
                 next => numbers[next as usize],
             }));
-            states.push(State { first, ..state });
+            states.push(ProductState { first, ..state });
         }
         for state in self.of_plain.iter_mut().flatten() {
             *state = numbers[*state as usize];

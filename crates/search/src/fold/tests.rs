@@ -2,6 +2,7 @@ use super::Folded;
 use crate::costs::{CostGraph, EXIT, Scratch};
 use crate::dag::{Arc, Dag, DagNode, Head};
 use proptest::prelude::*;
+use slowpath_exec::{ArcId, NodeId};
 use slowpath_ir::BlockId;
 use std::collections::BTreeMap;
 
@@ -14,9 +15,10 @@ fn graph(heads: &[Vec<(usize, u64)>]) -> (Dag, CostGraph) {
         let mut out = Vec::new();
         for &(by, cost) in ways {
             let to = node + 1 + by;
-            let head = if to < heads.len() { Head::Node(to as u32) } else { Head::Exit(0) };
-            out.push(dag.arcs.len() as u32);
-            let arc = Arc { tail: node as u32, head, edge: 0, condition: None, min_length: 0 };
+            let head = if to < heads.len() { Head::Node(NodeId::from(to)) } else { Head::Exit(0) };
+            out.push(ArcId::from(dag.arcs.len()));
+            let arc =
+                Arc { tail: NodeId::from(node), head, edge: 0, condition: None, min_length: 0 };
             dag.arcs.push(arc);
             next.push(if to < heads.len() { to as u32 } else { EXIT });
             costs.push(cost);
@@ -24,26 +26,26 @@ fn graph(heads: &[Vec<(usize, u64)>]) -> (Dag, CostGraph) {
         dag.nodes.push(DagNode { block: BlockId(0), out });
     }
     first.push(dag.arcs.len() as u32);
-    let arcs = (0..dag.arcs.len() as u32).collect();
+    let arcs = (0..dag.arcs.len()).map(ArcId::from).collect();
     let graph = CostGraph::of_parts(first, arcs, next, costs);
     (dag, graph)
 }
 
 /// The cost of every path.
-fn paths(graph: &CostGraph) -> BTreeMap<Vec<u32>, u64> {
+fn paths(graph: &CostGraph) -> BTreeMap<Vec<ArcId>, u64> {
     let mut paths = BTreeMap::new();
-    let mut work: Vec<(usize, Vec<u32>)> = vec![(0, Vec::new())];
+    let mut work: Vec<(usize, Vec<ArcId>)> = vec![(0, Vec::new())];
     while let Some((state, path)) = work.pop() {
-        for step in graph.steps(state) {
-            let step = graph.step(step);
+        for transition in graph.transitions(state) {
+            let transition = graph.transition(transition);
             let mut path = path.clone();
-            path.push(step.arc);
-            if step.next == EXIT {
+            path.push(transition.arc);
+            if transition.next == EXIT {
                 let cost = graph.path_cost(&path)[0];
                 assert!(paths.insert(path, cost).is_none(), "two ways for a path");
             } else {
-                assert!(step.next as usize > state, "states in topological order");
-                work.push((step.next as usize, path));
+                assert!(transition.next as usize > state, "states in topological order");
+                work.push((transition.next as usize, path));
             }
         }
     }
@@ -77,18 +79,18 @@ proptest! {
         let (dag, plain) = graph(&ways);
         let all = paths(&plain);
         let mut folded = Folded { max_states: plain.states() + room, ..Folded::new(plain.clone()) };
-        let mut taken_in: Vec<Vec<u32>> = Vec::new();
+        let mut taken_in: Vec<Vec<ArcId>> = Vec::new();
         for batch in batches {
             let count = dag.arcs.len() as u32;
-            let batch: Vec<Vec<u32>> =
-                batch.iter().map(|arcs| arcs.iter().map(|arc| arc % count).collect()).collect();
+            let arcs_of = |arcs: &Vec<u32>| arcs.iter().map(|arc| ArcId(arc % count)).collect();
+            let batch: Vec<Vec<ArcId>> = batch.iter().map(arcs_of).collect();
             let taken = folded.add(&dag, &plain, &batch);
             prop_assert!(room < 10_000 || taken.iter().all(|&taken| taken));
             let with_room = batch.into_iter().zip(taken).filter(|(_, taken)| *taken);
             taken_in.extend(with_room.map(|(arcs, _)| arcs));
             let mut left = all.clone();
             left.retain(|path, _| {
-                let contains = |arcs: &Vec<u32>| arcs.iter().all(|arc| path.contains(arc));
+                let contains = |arcs: &Vec<ArcId>| arcs.iter().all(|arc| path.contains(arc));
                 !taken_in.iter().any(contains)
             });
             prop_assert_eq!(&paths(folded.graph()), &left);

@@ -4,8 +4,8 @@
 //! A byte that is compared with two constants has three classes; a packet length that is compared
 //! with 34 has two. Bytes that are only used together, as those of a field are, count as one input.
 
+use super::computation::{Computation, Contents};
 use super::slice::Slice;
-use super::step::{Contents, Step};
 use crate::unroll::Unrolled;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use slowpath_exec::Varying;
@@ -94,7 +94,7 @@ impl Uses {
     fn of(unrolled: &Unrolled, slice: &Slice) -> Uses {
         let mut uses = Uses { by: HashMap::default(), observed: HashSet::default() };
         for &term in &slice.terms {
-            let merged = unrolled.machine.varying(term).is_some();
+            let merged = unrolled.executor.varying(term).is_some();
             for source in slice.sources(unrolled, term) {
                 if merged {
                     uses.observed.insert(source);
@@ -115,13 +115,13 @@ impl Uses {
 
 /// Inputs, and in their place sequences of bytes of which nothing looks at a part.
 fn together(unrolled: &Unrolled, slice: &Slice, uses: &Uses) -> HashSet<TermId> {
-    let pool = &unrolled.machine.pool;
+    let pool = &unrolled.executor.pool;
     let mut whole = HashSet::default();
     // Bytes of unknown content, alone or together.
     let mut bytes = HashSet::default();
     for &term in &slice.terms {
         match *pool.node(term) {
-            Node::Var(_) if unrolled.machine.varying(term).is_none() => {
+            Node::Var(_) if unrolled.executor.varying(term).is_none() => {
                 whole.insert(term);
             }
             Node::Select { array, .. } if pool.array_content(array).is_none() => {
@@ -164,7 +164,7 @@ impl Cones {
                 cones.single.insert(term, leaf);
                 continue;
             }
-            if let Some(Varying::Merged { .. }) = unrolled.machine.varying(term) {
+            if let Some(Varying::Merged { .. }) = unrolled.executor.varying(term) {
                 continue;
             }
             let mut of = None;
@@ -223,7 +223,7 @@ struct Telling<'a> {
 
 impl Telling<'_> {
     fn pool(&self) -> &TermPool {
-        &self.inputs.unrolled.machine.pool
+        &self.inputs.unrolled.executor.pool
     }
 
     /// The least value of every class, ascending.
@@ -244,15 +244,15 @@ impl Telling<'_> {
 
     /// The values that the input can have, as far as they may make a difference.
     fn candidates(&self) -> Option<Candidates> {
-        let machine = &self.inputs.unrolled.machine;
-        if let Some(input) = machine.inputs().iter().position(|&input| input == self.term) {
+        let executor = &self.inputs.unrolled.executor;
+        if let Some(input) = executor.inputs().iter().position(|&input| input == self.term) {
             // Where regions lie is not for anybody to choose.
-            if let InputKind::BaseAddress(_) = machine.program().inputs[input].kind {
+            if let InputKind::BaseAddress(_) = executor.program().inputs[input].kind {
                 return None;
             }
         }
-        let mut domain = machine.pool.domain(self.term);
-        if machine.packet_length() == Some(self.term) {
+        let mut domain = executor.pool.domain(self.term);
+        if executor.packet_length() == Some(self.term) {
             if self.inputs.most < domain.lo() {
                 return None;
             }
@@ -312,7 +312,7 @@ impl Telling<'_> {
         let mut table = vec![0, 0];
         let mut places: HashMap<TermId, u32> = HashMap::default();
         places.insert(self.term, 1);
-        let mut steps = Vec::with_capacity(cone.len());
+        let mut computations = Vec::with_capacity(cone.len());
         let (mut seen, mut contents) = (Vec::new(), Contents::default());
         for &term in cone {
             for part in pool.children(term) {
@@ -325,7 +325,7 @@ impl Telling<'_> {
             }
             let place = table.len() as u32;
             let of = |part: TermId| places.get(&part).copied().unwrap_or(0);
-            steps.push((place, Step::of(pool, &mut contents, term, of)?));
+            computations.push((place, Computation::of(pool, &mut contents, term, of)?));
             places.insert(term, place);
             table.push(0);
             if self.is_observed(term) {
@@ -335,8 +335,8 @@ impl Telling<'_> {
         let mut known = HashSet::default();
         let tell = |&value: &u64| {
             table[1] = value;
-            for (place, step) in &steps {
-                table[*place as usize] = step.value(&table);
+            for (place, computation) in &computations {
+                table[*place as usize] = computation.value(&table);
             }
             let signature: Vec<u64> = seen.iter().map(|&(at, bits)| table[at] & bits).collect();
             known.insert(signature)

@@ -5,12 +5,12 @@
 //! through (the late schedule of Click, "Global code motion, global value numbering", 1995).
 
 use super::classes::Leaf;
+use super::computation::{Computation, Contents};
 use super::slice::Slice;
-use super::step::{Contents, Step};
-use crate::dag::Head;
+use crate::dag::{Dag, DagNode, Head};
 use crate::unroll::Unrolled;
 use rustc_hash::FxHashMap as HashMap;
-use slowpath_exec::Varying;
+use slowpath_exec::{ArcId, NodeId, Varying};
 use slowpath_smt::TermId;
 use std::cell::Cell;
 
@@ -19,8 +19,8 @@ use std::cell::Cell;
 pub(super) enum Source {
     /// An input, by its number.
     Input(u32),
-    /// A step.
-    Step(Step),
+    /// A computation from other values.
+    Computation(Computation),
 }
 
 /// How a node ends.
@@ -29,11 +29,11 @@ pub(super) enum Branch {
     /// A limit cut all ways on.
     Nowhere,
     /// One way on.
-    Always(u32),
+    Always(ArcId),
     /// One way on, the other one is cut: the place of the condition, and its value on this way.
-    Only { arc: u32, condition: u32, holds: bool },
+    Only { arc: ArcId, condition: u32, holds: bool },
     /// Two ways on: the place of the condition, the arc where it holds, the arc where it does not.
-    Both { condition: u32, arcs: [u32; 2] },
+    Both { condition: u32, arcs: [ArcId; 2] },
 }
 
 /// The code.
@@ -59,15 +59,15 @@ impl Code {
     pub fn new(unrolled: &Unrolled, slice: &Slice, leaves: &[Leaf]) -> Option<Code> {
         let nodes = scheduled(unrolled, slice, leaves)?;
         let (places, mut contents) = (Places::new(unrolled, slice), Contents::default());
-        let pool = &unrolled.machine.pool;
+        let pool = &unrolled.executor.pool;
         let mut by_node: Vec<Vec<(u32, Source)>> = Vec::new();
         by_node.resize_with(unrolled.dag.nodes.len(), Vec::new);
         let mut carried: Vec<Vec<(u32, u32)>> = vec![Vec::new(); unrolled.dag.arcs.len()];
         for &term in &slice.terms {
             let to = places.of(term);
-            if let Some(Varying::Merged { incoming, .. }) = unrolled.machine.varying(term) {
+            if let Some(Varying::Merged { incoming, .. }) = unrolled.executor.varying(term) {
                 for &(arc, value) in incoming {
-                    carried[arc.0 as usize].push((to, places.of(value)));
+                    carried[arc.index()].push((to, places.of(value)));
                 }
                 continue;
             }
@@ -76,12 +76,14 @@ impl Code {
             let source = match leaves.binary_search_by_key(&term, |leaf| leaf.term) {
                 Ok(leaf) => Source::Input(leaf as u32),
                 Err(_) => {
-                    Source::Step(Step::of(pool, &mut contents, term, |part| places.of(part))?)
+                    Source::Computation(Computation::of(pool, &mut contents, term, |part| {
+                        places.of(part)
+                    })?)
                 }
             };
-            by_node[node as usize].push((to, source));
+            by_node[node.index()].push((to, source));
         }
-        let branches = (0..unrolled.dag.nodes.len()).map(|node| branch(unrolled, node, &places));
+        let branches = unrolled.dag.nodes.iter().map(|node| branch(unrolled, node, &places));
         let branches = branches.collect();
         let (first, computed) = flat(by_node);
         let (first_carried, carried) = flat(carried);
@@ -90,25 +92,25 @@ impl Code {
     }
 
     /// What a node computes.
-    pub fn node(&self, node: u32) -> &[(u32, Source)] {
-        let node = node as usize;
+    pub fn node(&self, node: NodeId) -> &[(u32, Source)] {
+        let node = node.index();
         &self.computed[self.first[node] as usize..self.first[node + 1] as usize]
     }
 
     /// How a node ends.
-    pub fn branch(&self, node: u32) -> Branch {
-        self.branches[node as usize]
+    pub fn branch(&self, node: NodeId) -> Branch {
+        self.branches[node.index()]
     }
 
     /// What an arc carries: to which places, from which.
-    pub fn carried(&self, arc: u32) -> &[(u32, u32)] {
-        let arc = arc as usize;
+    pub fn carried(&self, arc: ArcId) -> &[(u32, u32)] {
+        let arc = arc.index();
         &self.carried[self.first_carried[arc] as usize..self.first_carried[arc + 1] as usize]
     }
 
     /// Where an arc leads.
-    pub fn head(&self, arc: u32) -> Head {
-        self.heads[arc as usize]
+    pub fn head(&self, arc: ArcId) -> Head {
+        self.heads[arc.index()]
     }
 }
 
@@ -123,17 +125,17 @@ fn flat<T>(lists: Vec<Vec<T>>) -> (Vec<u32>, Vec<T>) {
     (first, all)
 }
 
-fn branch(unrolled: &Unrolled, node: usize, places: &Places) -> Branch {
-    let arcs = &unrolled.dag.arcs;
-    match unrolled.dag.nodes[node].out[..] {
+fn branch(unrolled: &Unrolled, node: &DagNode, places: &Places) -> Branch {
+    let dag = &unrolled.dag;
+    match node.out[..] {
         [] => Branch::Nowhere,
-        [arc] => match arcs[arc as usize].condition {
+        [arc] => match dag[arc].condition {
             None => Branch::Always(arc),
             Some((condition, holds)) => {
                 Branch::Only { arc, condition: places.of(condition), holds }
             }
         },
-        [taken, other, ..] => match arcs[taken as usize].condition {
+        [taken, other, ..] => match dag[taken].condition {
             Some((condition, holds)) => {
                 let arcs = if holds { [taken, other] } else { [other, taken] };
                 Branch::Both { condition: places.of(condition), arcs }
@@ -152,7 +154,7 @@ struct Places {
 
 impl Places {
     fn new(unrolled: &Unrolled, slice: &Slice) -> Places {
-        let pool = &unrolled.machine.pool;
+        let pool = &unrolled.executor.pool;
         let mut places = Places { of: HashMap::default(), start: vec![0] };
         let mut add = |term: TermId, value: u64| {
             places.of.entry(term).or_insert_with(|| {
@@ -161,7 +163,7 @@ impl Places {
             });
         };
         for &term in &slice.terms {
-            match unrolled.machine.varying(term) {
+            match unrolled.executor.varying(term) {
                 Some(Varying::Merged { incoming, .. }) => {
                     let values = incoming.iter().map(|&(_, value)| value);
                     values.for_each(|value| pool.as_const(value).map_or((), |v| add(value, v)));
@@ -186,10 +188,14 @@ impl Places {
 }
 
 /// The node at which each term is computed: the last one that all ways to its uses come through.
-fn scheduled(unrolled: &Unrolled, slice: &Slice, leaves: &[Leaf]) -> Option<HashMap<TermId, u32>> {
+fn scheduled(
+    unrolled: &Unrolled,
+    slice: &Slice,
+    leaves: &[Leaf],
+) -> Option<HashMap<TermId, NodeId>> {
     let dominators = Dominators::of(unrolled)?;
-    let mut nodes: HashMap<TermId, u32> = HashMap::default();
-    let needed = |nodes: &mut HashMap<TermId, u32>, term: TermId, at: u32| {
+    let mut nodes: HashMap<TermId, NodeId> = HashMap::default();
+    let needed = |nodes: &mut HashMap<TermId, NodeId>, term: TermId, at: NodeId| {
         if slice.bits(term) == 0 {
             return Some(());
         }
@@ -197,23 +203,23 @@ fn scheduled(unrolled: &Unrolled, slice: &Slice, leaves: &[Leaf]) -> Option<Hash
         *node = dominators.meet(*node, at)?;
         Some(())
     };
-    for (node, of) in unrolled.dag.nodes.iter().enumerate() {
+    for (node, of) in unrolled.dag.numbered_nodes() {
         for &arc in &of.out {
-            if let Some((condition, _)) = unrolled.dag.arcs[arc as usize].condition {
-                needed(&mut nodes, condition, node as u32)?;
+            if let Some((condition, _)) = unrolled.dag[arc].condition {
+                needed(&mut nodes, condition, node)?;
             }
         }
     }
     for &term in slice.terms.iter().rev() {
-        if let Some(Varying::Merged { point, incoming }) = unrolled.machine.varying(term) {
+        if let Some(Varying::Merged { node: at, incoming }) = unrolled.executor.varying(term) {
             // What arrives somewhere is there from then on, on all ways that come through.
             if let Some(&used) = nodes.get(&term)
-                && dominators.meet(point.0, used)? != point.0
+                && dominators.meet(at, used)? != at
             {
                 return None;
             }
             for &(arc, value) in incoming {
-                needed(&mut nodes, value, unrolled.dag.arcs[arc.0 as usize].tail)?;
+                needed(&mut nodes, value, unrolled.dag[arc].tail)?;
             }
             nodes.remove(&term);
             continue;
@@ -229,9 +235,12 @@ fn scheduled(unrolled: &Unrolled, slice: &Slice, leaves: &[Leaf]) -> Option<Hash
     Some(nodes)
 }
 
-/// For each node the last other one that all ways to it come through.
+/// The dominator tree of the graph (Cooper, Harvey and Kennedy, "A simple, fast dominance
+/// algorithm", 2001: one pass is enough, because the graph has no cycles).
 struct Dominators {
-    above: Vec<u32>,
+    /// The immediate dominator of each node: the last other one that all ways to it come through;
+    /// the entry's is itself. None where no way leads.
+    immediate: Vec<Option<NodeId>>,
     depth: Vec<u32>,
     /// How far up one may still go.
     fuel: Cell<u64>,
@@ -243,26 +252,24 @@ const MAX_FUEL: u64 = 1 << 23;
 impl Dominators {
     fn of(unrolled: &Unrolled) -> Option<Dominators> {
         let nodes = unrolled.dag.nodes.len();
-        let (above, depth) = (vec![u32::MAX; nodes], vec![0; nodes]);
-        let mut dominators = Dominators { above, depth, fuel: Cell::new(MAX_FUEL) };
-        if let Some(entry) = dominators.above.first_mut() {
-            *entry = 0;
+        let (immediate, depth) = (vec![None; nodes], vec![0; nodes]);
+        let mut dominators = Dominators { immediate, depth, fuel: Cell::new(MAX_FUEL) };
+        if let Some(entry) = dominators.immediate.first_mut() {
+            *entry = Some(Dag::ENTRY);
         }
-        for (index, node) in unrolled.dag.nodes.iter().enumerate() {
+        for (index, node) in unrolled.dag.numbered_nodes() {
             // Nodes are in topological order: all ways here have been seen.
-            if dominators.above[index] == u32::MAX {
-                continue;
-            }
-            if index > 0 {
-                dominators.depth[index] = dominators.depth[dominators.above[index] as usize] + 1;
+            let Some(above) = dominators.immediate[index.index()] else { continue };
+            if index != Dag::ENTRY {
+                dominators.depth[index.index()] = dominators.depth[above.index()] + 1;
             }
             for &arc in &node.out {
-                let Head::Node(to) = unrolled.dag.arcs[arc as usize].head else { continue };
-                let above = match dominators.above[to as usize] {
-                    u32::MAX => Some(index as u32),
-                    known => dominators.meet(known, index as u32),
+                let Head::Node(to) = unrolled.dag[arc].head else { continue };
+                let above = match dominators.immediate[to.index()] {
+                    None => index,
+                    Some(known) => dominators.meet(known, index)?,
                 };
-                dominators.above[to as usize] = above?;
+                dominators.immediate[to.index()] = Some(above);
             }
         }
         Some(dominators)
@@ -270,19 +277,16 @@ impl Dominators {
 
     /// The last node that all ways to both come through; `None` if there is no way to one of them,
     /// or it is too far up.
-    fn meet(&self, mut a: u32, mut b: u32) -> Option<u32> {
+    fn meet(&self, mut a: NodeId, mut b: NodeId) -> Option<NodeId> {
         while a != b {
             self.fuel.set(self.fuel.get().checked_sub(1)?);
-            if self.depth[a as usize] < self.depth[b as usize] {
+            if self.depth[a.index()] < self.depth[b.index()] {
                 std::mem::swap(&mut a, &mut b);
             }
-            if a == 0 {
+            if a == Dag::ENTRY {
                 return None;
             }
-            a = *self.above.get(a as usize)?;
-            if a == u32::MAX {
-                return None;
-            }
+            a = self.immediate[a.index()]?;
         }
         Some(a)
     }

@@ -10,15 +10,16 @@
 
 mod classes;
 mod code;
+mod computation;
 mod slice;
-mod step;
 
-use crate::dag::Head;
+use crate::dag::{Dag, Head};
 use crate::unroll::Unrolled;
 use classes::{Leaf, least_bits, leaves};
 use code::{Branch, Code, Source};
 use rustc_hash::FxHashMap as HashMap;
 use slice::Slice;
+use slowpath_exec::ArcId;
 use slowpath_smt::{Model, Node, TermId, TermPool};
 
 /// Most combinations of values, in bits, for which it is begun: not all of them need to occur.
@@ -108,9 +109,9 @@ impl Trial {
             return None;
         }
         let code = Code::new(unrolled, &slice, &leaves)?;
-        let machine = &unrolled.machine;
-        let length = machine.packet_length();
-        let least = length.map_or(0, |length| machine.pool.domain(length).lo() as u32);
+        let executor = &unrolled.executor;
+        let length = executor.packet_length();
+        let least = length.map_or(0, |length| executor.pool.domain(length).lo() as u32);
         let length = length.and_then(|term| leaves.binary_search_by_key(&term, |l| l.term).ok());
         Some(Trial {
             table: code.start.clone(),
@@ -152,13 +153,13 @@ impl Trial {
         self.decisions.clear();
         self.decided = 0;
         self.runs += 1;
-        let mut node = 0;
+        let mut node = Dag::ENTRY;
         loop {
             let computed = self.code.node(node);
             self.work += 1 + computed.len() as u64;
             for (place, source) in computed {
                 self.table[*place as usize] = match source {
-                    Source::Step(step) => step.value(&self.table),
+                    Source::Computation(computation) => computation.value(&self.table),
                     Source::Input(input) => {
                         let position = &mut self.position[*input as usize];
                         let at = *position.get_or_insert_with(|| {
@@ -253,9 +254,9 @@ impl Trial {
     }
 
     /// The arcs of a path.
-    pub fn arcs(&self, possible: &Possible, path: &mut Vec<u32>) {
+    pub fn arcs(&self, possible: &Possible, path: &mut Vec<ArcId>) {
         path.clear();
-        let (mut node, mut decided) = (0, 0);
+        let (mut node, mut decided) = (Dag::ENTRY, 0);
         loop {
             let arc = match self.code.branch(node) {
                 Branch::Nowhere => return,

@@ -30,7 +30,7 @@ impl Slice {
             Backwards { unrolled, slice: Slice::default(), heap: BinaryHeap::new() };
         for node in &unrolled.dag.nodes {
             for &arc in &node.out {
-                if let Some((condition, _)) = unrolled.dag.arcs[arc as usize].condition {
+                if let Some((condition, _)) = unrolled.dag[arc].condition {
                     backwards.need(condition, 1);
                 }
             }
@@ -57,10 +57,10 @@ impl Slice {
     /// The terms that a term in it is computed from, as far as they matter: its operands, or what
     /// arrives over any arc.
     pub fn sources(&self, unrolled: &Unrolled, term: TermId) -> Vec<TermId> {
-        let machine = &unrolled.machine;
-        let sources: Vec<TermId> = match machine.varying(term) {
+        let executor = &unrolled.executor;
+        let sources: Vec<TermId> = match executor.varying(term) {
             Some(Varying::Merged { incoming, .. }) => incoming.iter().map(|&(_, v)| v).collect(),
-            _ => machine.pool.children(term).collect(),
+            _ => executor.pool.children(term).collect(),
         };
         sources.into_iter().filter(|&source| self.bits(source) != 0).collect()
     }
@@ -75,7 +75,7 @@ struct Backwards<'a> {
 
 impl Backwards<'_> {
     fn need(&mut self, term: TermId, bits: u64) {
-        if bits == 0 || self.unrolled.machine.pool.as_const(term).is_some() {
+        if bits == 0 || self.unrolled.executor.pool.as_const(term).is_some() {
             return;
         }
         let known = self.slice.bits.entry(term).or_insert(0);
@@ -88,12 +88,12 @@ impl Backwards<'_> {
     /// Notes what the bits of a term that matter depend on.
     fn operands(&mut self, term: TermId) -> Option<()> {
         let bits = self.slice.bits(term);
-        if let Some(varying) = self.unrolled.machine.varying(term) {
+        if let Some(varying) = self.unrolled.executor.varying(term) {
             let Varying::Merged { incoming, .. } = varying else { return None };
             incoming.iter().for_each(|&(_, value)| self.need(value, bits));
             return Some(());
         }
-        let pool = &self.unrolled.machine.pool;
+        let pool = &self.unrolled.executor.pool;
         let all = |term: TermId| Domain::full(pool.width(term)).hi();
         match *pool.node(term) {
             Node::Const(_) | Node::Var(_) => {}

@@ -25,19 +25,19 @@ const BYTES: u64 = 16;
 
 /// The bits that matter, of the packet's length and of every byte.
 fn mattering(unrolled: &Unrolled, slice: &Slice) -> (u64, HashMap<(RegionId, u64), u8>) {
-    let machine = &unrolled.machine;
+    let executor = &unrolled.executor;
     let mut bytes = HashMap::new();
     for &term in &slice.terms {
-        if let Node::Select { array, index } = *machine.pool.node(term)
-            && let Some(offset) = machine.pool.as_const(index)
+        if let Node::Select { array, index } = *executor.pool.node(term)
+            && let Some(offset) = executor.pool.as_const(index)
         {
-            let regions = (0..machine.program().regions.len()).map(RegionId::from);
-            for region in regions.filter(|&region| machine.array(region) == array) {
+            let regions = (0..executor.program().regions.len()).map(RegionId::from);
+            for region in regions.filter(|&region| executor.array(region) == array) {
                 bytes.insert((region, offset), slice.bits(term) as u8);
             }
         }
     }
-    (machine.packet_length().map_or(0, |length| slice.bits(length)), bytes)
+    (executor.packet_length().map_or(0, |length| slice.bits(length)), bytes)
 }
 
 /// An environment that differs from another in what does not matter, and only there.
@@ -89,7 +89,7 @@ fn what_does_not_matter_never_changes_the_path() {
         let unrolled =
             unroll(Rc::new(program), &UnrollLimits::default(), &slowpath_stop::Stop::never());
         let unrolled = unrolled.expect("it unrolls");
-        let program = unrolled.machine.program();
+        let program = unrolled.executor.program();
         let Some(slice) = Slice::of(&unrolled) else { continue };
         understood += 1;
         let mattering = mattering(&unrolled, &slice);

@@ -9,7 +9,7 @@ use super::{Bound, Event, FoundPath, Search};
 use crate::SearchError;
 use crate::enumerate::Enumeration;
 use crate::inputs::{self, Possible, Progress, Trial};
-use crate::tactics::Trying;
+use crate::options::InputEnumeration;
 use slowpath_smt::{Evaluator, Node, Solver};
 use slowpath_target::{CostVector, Slowness};
 use std::cmp::Reverse;
@@ -108,8 +108,8 @@ impl<S: Solver> Search<S> {
         if !self.turns.is_unplanned() {
             return;
         }
-        self.turns.alone = self.tactics.inputs == Trying::AtOnce;
-        let few = self.tactics.inputs != Trying::Never
+        self.turns.alone = self.options.inputs == InputEnumeration::First;
+        let few = self.options.inputs != InputEnumeration::Never
             && inputs::may_be_few(&self.unrolled, self.max_packet);
         self.turns.closing = if few { Closing::Promising } else { Closing::Never };
         self.checker.set_brief(self.turns.trying());
@@ -130,7 +130,7 @@ impl<S: Solver> Search<S> {
         match std::mem::replace(&mut self.turns.closing, Closing::Never) {
             Closing::Unplanned | Closing::Never => None,
             Closing::Promising => {
-                let operations = self.tactics.most_operations;
+                let operations = self.options.most_operations;
                 match Trial::new(&self.unrolled, self.max_packet, operations) {
                     Some(trial) => self.turns.closing = Closing::Trying(Box::new(trial)),
                     None => self.give_up_trying(),
@@ -218,7 +218,7 @@ impl<S: Solver> Search<S> {
         let mut path = Vec::new();
         trial.arcs(&priced.possible, &mut path);
         let conditions = self.checker.conditions(&mut self.unrolled, &path)?;
-        let pool = &self.unrolled.machine.pool;
+        let pool = &self.unrolled.executor.pool;
         let mut model = trial.model(pool, &priced.possible);
         for term in pool.subterms(&conditions) {
             if let Node::Var(var) = *pool.node(term)

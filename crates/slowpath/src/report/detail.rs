@@ -3,23 +3,24 @@
 use super::lines;
 use crate::frontend::Lifted;
 use crate::result::PathDetail;
+use slowpath_exec::ArcId;
 use slowpath_ir::Terminator;
 use slowpath_search::{Head, Unrolled};
 
 /// What only the human report says about a path, given by its arcs.
-pub(crate) fn detail(lifted: &Lifted, unrolled: &Unrolled, path: &[u32]) -> PathDetail {
+pub(crate) fn detail(lifted: &Lifted, unrolled: &Unrolled, path: &[ArcId]) -> PathDetail {
     let (_, stretches) = lines::of_path(lifted, unrolled, path);
     PathDetail { stretches, ..instructions(unrolled, path) }
 }
 
 /// What only the human report says about a path, source lines left out.
-fn instructions(unrolled: &Unrolled, path: &[u32]) -> PathDetail {
-    let program = unrolled.machine.program();
+fn instructions(unrolled: &Unrolled, path: &[ArcId]) -> PathDetail {
+    let program = unrolled.executor.program();
     let mut detail = PathDetail::default();
     let mut joined = false;
     for &arc in path {
-        let arc = &unrolled.dag.arcs[arc as usize];
-        let block = program.block(unrolled.dag.nodes[arc.tail as usize].block);
+        let arc = &unrolled.dag[arc];
+        let block = program.block(unrolled.dag[arc.tail].block);
         let last = block.insns.last().map_or(block.first.0, |insn| insn.0);
         match detail.ranges.last_mut() {
             Some(range) if joined && range.1 + 1 == block.first.0 => range.1 = last,

@@ -4,6 +4,7 @@
 
 use crate::frontend::Lifted;
 use crate::result::{Line, Stretch};
+use slowpath_exec::ArcId;
 use slowpath_ir::CostEvent;
 use slowpath_search::Unrolled;
 use std::collections::HashMap;
@@ -13,7 +14,7 @@ use std::collections::HashMap;
 pub(super) fn of_path(
     lifted: &Lifted,
     unrolled: &Unrolled,
-    path: &[u32],
+    path: &[ArcId],
 ) -> (Vec<Line>, Vec<Stretch>) {
     let mut lines: Vec<Line> = Vec::new();
     let mut known: HashMap<(&str, u32), usize> = HashMap::new();
@@ -51,12 +52,12 @@ pub(super) fn of_path(
 /// The work of a path in order: one event for each instruction executed.
 pub(super) fn events<'a>(
     unrolled: &'a Unrolled,
-    path: &'a [u32],
+    path: &'a [ArcId],
 ) -> impl Iterator<Item = &'a CostEvent> {
-    let program = unrolled.machine.program();
+    let program = unrolled.executor.program();
     path.iter().flat_map(move |&arc| {
-        let arc = &unrolled.dag.arcs[arc as usize];
-        let block = program.block(unrolled.dag.nodes[arc.tail as usize].block);
+        let arc = &unrolled.dag[arc];
+        let block = program.block(unrolled.dag[arc.tail].block);
         let edge = block.terminator.edges().nth(arc.edge);
         block.costs.iter().chain(edge.into_iter().flat_map(|edge| &edge.costs))
     })

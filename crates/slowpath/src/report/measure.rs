@@ -4,6 +4,7 @@ use super::costs::{costs, counts};
 use super::{lines, rates};
 use crate::frontend::Lifted;
 use crate::result::{Bound, PathResult, Verdict, WitnessResult};
+use slowpath_exec::NodeId;
 use slowpath_search::{Bound as Found, FoundPath, Head, Metric, Unrolled};
 use slowpath_target::{CostVector, Target, TargetKind};
 
@@ -40,7 +41,7 @@ impl Measure<'_> {
     pub fn found_bound(&self, unrolled: &Unrolled, bound: &Found) -> Bound {
         // A bound on packet rates has no packet size: take what its path needs at least.
         let needed = || {
-            let lengths = bound.path.iter().map(|&arc| unrolled.dag.arcs[arc as usize].min_length);
+            let lengths = bound.path.iter().map(|&arc| unrolled.dag[arc].min_length);
             lengths.max().unwrap_or(0).max(self.least_size)
         };
         let size = if self.metric == Metric::BitRate { bound.length } else { needed() };
@@ -77,18 +78,18 @@ impl Measure<'_> {
         witness: WitnessResult,
     ) -> PathResult {
         let bound = self.bound(&found.cost, found.length);
-        let program = unrolled.machine.program();
-        let first_of = |node: u32| program.block(unrolled.dag.nodes[node as usize].block).first.0;
+        let program = unrolled.executor.program();
+        let first_of = |node: NodeId| program.block(unrolled.dag[node].block).first.0;
         let mut source = Vec::new();
         let mut edges = Vec::with_capacity(found.path.len());
         for &arc in &found.path {
-            let arc = &unrolled.dag.arcs[arc as usize];
+            let arc = &unrolled.dag[arc];
             let to = match arc.head {
                 Head::Node(node) => first_of(node),
                 Head::Exit(exit) => exit,
             };
             edges.push((first_of(arc.tail), to));
-            for insn in &program.block(unrolled.dag.nodes[arc.tail as usize].block).insns {
+            for insn in &program.block(unrolled.dag[arc.tail].block).insns {
                 if let Some(location) = &program.insns[insn.index()].source {
                     let line = (location.file.clone(), location.line);
                     if source.last() != Some(&line) {

@@ -11,6 +11,7 @@ use super::measure::Measure;
 use crate::Error;
 use crate::frontend::Lifted;
 use crate::result::{CodeInsn, CodeLine, Profile, ProfileInsn, ProfileLine};
+use slowpath_exec::ArcId;
 use slowpath_search::Unrolled;
 use slowpath_target::{CostModel, CostVector};
 use std::collections::{BTreeMap, HashMap};
@@ -32,7 +33,7 @@ impl Measure<'_> {
         lifted: &Lifted,
         unrolled: &Unrolled,
         model: &CostModel,
-        path: &[u32],
+        path: &[ArcId],
         cost: &CostVector,
     ) -> Result<Profile, Error> {
         let mut shares: BTreeMap<u32, Share> = BTreeMap::new();
@@ -55,7 +56,7 @@ impl Measure<'_> {
         for (&insn, share) in &shares {
             instructions.push(ProfileInsn {
                 instruction: insn,
-                text: unrolled.machine.program().insns[insn as usize].text.clone(),
+                text: unrolled.executor.program().insns[insn as usize].text.clone(),
                 function: lifted.function(insn).map(str::to_owned),
                 line: table.add(insn, share),
                 runs: share.runs,

@@ -37,9 +37,9 @@ fn read(
     offset: TermId,
     bytes: u8,
 ) -> Result<TermId, String> {
-    let content = side.machine.content(&path.state, region, offset, bytes);
+    let content = side.executor.content(&path.state, region, offset, bytes);
     let content = content.ok_or_else(|| "a memory region has no address".to_owned())?;
-    side.resolver.resolve(&mut side.machine, content).map_err(|error| error.to_string())
+    side.resolver.resolve(&mut side.executor, content).map_err(|error| error.to_string())
 }
 
 /// The same at a constant offset.
@@ -50,9 +50,9 @@ fn read_at(
     offset: u64,
     bytes: u8,
 ) -> Result<TermId, String> {
-    let base = side.machine.program().regions[region.index()].base;
-    let width = side.machine.program().width(base);
-    let offset = side.machine.pool.constant(width, offset);
+    let base = side.executor.program().regions[region.index()].base;
+    let width = side.executor.program().width(base);
+    let offset = side.executor.pool.constant(width, offset);
     read(side, path, region, offset, bytes)
 }
 
@@ -62,14 +62,14 @@ fn stores(
     path: &Path,
     area: impl Fn(RegionId) -> Option<Area>,
 ) -> Result<Vec<(Area, TermId, u8)>, String> {
-    let stores = side.machine.stores(&path.state).ok_or("a path has merges")?;
+    let stores = side.executor.stores(&path.state).ok_or("a path has merges")?;
     let mut found = Vec::new();
     for store in stores {
         let Some(Location { region, offset }) = store.location else {
             let insn = store.insn;
             return Err(format!("instruction .{insn} stores to a region that is not known"));
         };
-        let info = &side.machine.program().regions[region.index()];
+        let info = &side.executor.program().regions[region.index()];
         match area(region) {
             Some(area) => found.push((area, offset, store.bytes)),
             None if info.kind == RegionKind::Map => {
@@ -91,12 +91,12 @@ pub(super) fn bpf_outcome(product: &mut Product, path: &Path) -> Result<Outcome,
     let values = product.values();
     let side = &mut product.bpf;
     let result = read_at(side, path, result, 0, 8)?;
-    let result = side.machine.pool.extract(result, 0, 32);
+    let result = side.executor.pool.extract(result, 0, 32);
     let data = read_at(side, path, context, DATA, 4)?;
     let end = read_at(side, path, context, DATA_END, 4)?;
-    let base = side.machine.base(packet).ok_or("the packet has no address")?;
-    let received = side.machine.packet_length();
-    let pool = &mut side.machine.pool;
+    let base = side.executor.base(packet).ok_or("the packet has no address")?;
+    let received = side.executor.packet_length();
+    let pool = &mut side.executor.pool;
     let base = pool.extract(base, 0, 32);
     let start = pool.sub(data, base);
     let length = pool.sub(end, data);
@@ -118,10 +118,10 @@ pub(super) fn bpf_outcome(product: &mut Product, path: &Path) -> Result<Outcome,
 
 /// Whether a path writes to the field that selects a queue; the front end does so once.
 fn selects_queue(side: &Side, path: &Path, context: RegionId) -> bool {
-    let stores = side.machine.stores(&path.state).unwrap_or_default();
+    let stores = side.executor.stores(&path.state).unwrap_or_default();
     let places = stores.iter().filter_map(|store| store.location);
     let of_field = places.filter(|place| {
-        let offset = side.machine.pool.as_const(place.offset);
+        let offset = side.executor.pool.as_const(place.offset);
         place.region == context && offset == Some(RX_QUEUE_INDEX)
     });
     of_field.count() > 1
@@ -131,7 +131,7 @@ fn selects_queue(side: &Side, path: &Path, context: RegionId) -> bool {
 fn card_values(product: &mut Product, path: &Path) -> Result<[TermId; 3], String> {
     let regions = product.regions;
     let side = &mut product.card;
-    let stores = side.machine.stores(&path.state).ok_or("a path has merges")?;
+    let stores = side.executor.stores(&path.state).ok_or("a path has merges")?;
     let keeps = |store: &slowpath_exec::Stored| {
         store.location.is_some_and(|location| location.region == regions.result)
     };
@@ -141,8 +141,8 @@ fn card_values(product: &mut Product, path: &Path) -> Result<[TermId; 3], String
     let result = read_at(side, path, regions.result, 0, 4)?;
     let word = read_at(side, path, regions.context, 0, 4)?;
     let address = read_at(side, path, regions.context, PACKET_ADDRESS, 4)?;
-    let base = side.machine.base(regions.packet).ok_or("the packet has no address")?;
-    let pool = &mut side.machine.pool;
+    let base = side.executor.base(regions.packet).ok_or("the packet has no address")?;
+    let pool = &mut side.executor.pool;
     let start = pool.sub(address, base);
     let length = pool.extract(word, 0, PACKET_LENGTH_BITS);
     Ok([result, start, pool.zext(length, 32)])
@@ -174,7 +174,7 @@ pub(super) fn differences(
         places.push(Store { area, offset: product.widen(area, offset), bytes });
     }
     let mut differences = Vec::new();
-    let pool = &mut product.bpf.machine.pool;
+    let pool = &mut product.bpf.executor.pool;
     for ((what, a), b) in VALUES.iter().zip(expected.values).zip(values) {
         let same = pool.eq(a, b);
         differences.push(((*what).to_owned(), pool.not(same)));
@@ -183,7 +183,7 @@ pub(super) fn differences(
     for place in places {
         let mut new = false;
         for byte in 0..u64::from(place.bytes) {
-            let pool = &mut product.bpf.machine.pool;
+            let pool = &mut product.bpf.executor.pool;
             let byte = pool.constant(64, byte);
             let at = pool.add(place.offset, byte);
             new |= seen.insert((place.area, at));
@@ -192,7 +192,7 @@ pub(super) fn differences(
             differences.push(memory(product, expected, place, path, other)?);
         }
     }
-    let pool = &product.bpf.machine.pool;
+    let pool = &product.bpf.executor.pool;
     differences.retain(|&(_, differs)| pool.as_const(differs) != Some(0));
     Ok(differences)
 }
@@ -216,7 +216,7 @@ fn memory(
     product.swap_terms();
     let b = read(&mut product.card, other, card_region, on_card, bytes);
     product.swap_terms();
-    let pool = &mut product.bpf.machine.pool;
+    let pool = &mut product.bpf.executor.pool;
     let b = b?;
     let what = match pool.as_const(offset) {
         Some(offset) => format!("byte {} of {name}", offset as i64),

@@ -8,7 +8,7 @@ use super::preconditions::Preconditions;
 use super::product::{Product, Side};
 use super::queries::{Answer, Queries};
 use crate::Error;
-use slowpath_exec::{ExecError, PointId, State};
+use slowpath_exec::{ExecError, NodeId, SymbolicState};
 use slowpath_ir::{BlockId, Target, Terminator};
 use slowpath_smt::{Evaluator, Model, Node, TermId, TermPool};
 
@@ -18,7 +18,7 @@ const MAX_BLOCKS: usize = 100_000;
 /// A satisfiable path.
 pub(super) struct Path {
     /// At its end.
-    pub state: State,
+    pub state: SymbolicState,
     /// What has to hold for it to be taken.
     pub conditions: Vec<TermId>,
     /// What it draws, in order.
@@ -40,7 +40,7 @@ pub(super) enum NextPath {
 /// Paths that begin alike.
 struct Prefix {
     next: Target,
-    state: State,
+    state: SymbolicState,
     conditions: Vec<TermId>,
     draws: Vec<TermId>,
     /// `None` if it is not known whether there is a path.
@@ -69,11 +69,11 @@ impl PathEnumerator {
     /// All paths.
     pub fn new(side: &Side, inputs: Vec<TermId>) -> Self {
         let first = Prefix {
-            next: Target::Block(side.machine.program().entry),
+            next: Target::Block(side.executor.program().entry),
             state: side.start.clone(),
             conditions: Vec::new(),
             draws: Vec::new(),
-            model: Some(completed(&side.machine.pool, Model::new(), &inputs, &[])),
+            model: Some(completed(&side.executor.pool, Model::new(), &inputs, &[])),
             blocks: 0,
         };
         PathEnumerator { work: vec![first], inputs, draws: Vec::new() }
@@ -81,7 +81,7 @@ impl PathEnumerator {
 
     /// The paths of the card's program for the packets of a path of the BPF program.
     pub fn following(product: &mut Product, path: &Path) -> PathEnumerator {
-        let pool = &mut product.bpf.machine.pool;
+        let pool = &mut product.bpf.executor.pool;
         // The card draws 32 bits at a time.
         let draws = path
             .draws
@@ -106,12 +106,12 @@ impl PathEnumerator {
     ) -> Self {
         let mut state = side.start.clone();
         for &condition in &conditions {
-            if let Some(next) = side.machine.assume(&state, condition, true) {
+            if let Some(next) = side.executor.assume(&state, condition, true) {
                 state = next;
             }
         }
         let first = Prefix {
-            next: Target::Block(side.machine.program().entry),
+            next: Target::Block(side.executor.program().entry),
             state,
             conditions,
             draws: Vec::new(),
@@ -137,9 +137,9 @@ impl PathEnumerator {
                 return Ok(NextPath::Stopped(why));
             }
             if at.model.is_none() {
-                match queries.check(&mut side.machine.pool, &at.conditions)? {
+                match queries.check(&mut side.executor.pool, &at.conditions)? {
                     Answer::Sat(model) => {
-                        let pool = &side.machine.pool;
+                        let pool = &side.executor.pool;
                         at.model = Some(completed(pool, model, &self.inputs, &at.conditions));
                     }
                     Answer::Unsat => continue,
@@ -198,23 +198,23 @@ impl PathEnumerator {
             return Ok(Continuation::Gap(format!("a path is longer than {MAX_BLOCKS} blocks")));
         }
         let failed = |error: ExecError| Ok(Continuation::Gap(error.to_string()));
-        let point = PointId(side.points);
+        let point = NodeId(side.points);
         side.points += 1;
-        side.machine.expect_draws(self.draws.iter().skip(at.draws.len()).copied());
-        let condition = match side.machine.run_block(point, block, &mut at.state) {
+        side.executor.expect_draws(self.draws.iter().skip(at.draws.len()).copied());
+        let condition = match side.executor.run_block(point, block, &mut at.state) {
             Ok(condition) => condition,
             Err(error) => return failed(error),
         };
-        at.draws.extend(side.machine.unknowns(point));
-        if let (Some(model), true) = (&mut at.model, !side.machine.unknowns(point).is_empty()) {
-            complete(&side.machine.pool, model, side.machine.unknowns(point));
+        at.draws.extend(side.executor.unknowns(point));
+        if let (Some(model), true) = (&mut at.model, !side.executor.unknowns(point).is_empty()) {
+            complete(&side.executor.pool, model, side.executor.unknowns(point));
         }
         if let Some(preconditions) = preconditions
             && !self.restrict(side, preconditions, queries, block, &mut at)?
         {
             return Ok(Continuation::None);
         }
-        let program = side.machine.program();
+        let program = side.executor.program();
         let (taken, fallthrough) = match &program.block(block).terminator {
             Terminator::Jump(edge) => (edge.target, edge.target),
             Terminator::Branch { taken, fallthrough, .. } => (taken.target, fallthrough.target),
@@ -224,21 +224,21 @@ impl PathEnumerator {
             Ok(Continuation::On(at))
         };
         let Some(condition) = condition else { return on(at, taken) };
-        let condition = match side.resolver.resolve(&mut side.machine, condition) {
+        let condition = match side.resolver.resolve(&mut side.executor, condition) {
             Ok(condition) => condition,
             Err(error) => return failed(error),
         };
-        let holds = side.machine.assume(&at.state, condition, true);
-        let fails = side.machine.assume(&at.state, condition, false);
-        let (holds, fails) = match (side.machine.pool.as_const(condition), holds, fails) {
+        let holds = side.executor.assume(&at.state, condition, true);
+        let fails = side.executor.assume(&at.state, condition, false);
+        let (holds, fails) = match (side.executor.pool.as_const(condition), holds, fails) {
             (Some(0), ..) | (None, None, Some(_)) => return on(at, fallthrough),
             (Some(_), ..) | (None, Some(_), None) => return on(at, taken),
             (None, Some(holds), Some(fails)) => (holds, fails),
             (None, None, None) => return Ok(Continuation::None),
         };
-        let opposite = side.machine.pool.not(condition);
+        let opposite = side.executor.pool.not(condition);
         let expected =
-            at.model.as_ref().is_none_or(|model| side.machine.pool.eval(condition, model) == 1);
+            at.model.as_ref().is_none_or(|model| side.executor.pool.eval(condition, model) == 1);
         let mut ways = [(condition, holds, taken), (opposite, fails, fallthrough)];
         if !expected {
             ways.swap(0, 1);
@@ -269,21 +269,21 @@ impl PathEnumerator {
         block: BlockId,
         at: &mut Prefix,
     ) -> Result<bool, Error> {
-        for precondition in preconditions.of_block(&mut side.machine, block) {
-            let Ok(term) = side.resolver.resolve(&mut side.machine, precondition.term) else {
+        for precondition in preconditions.of_block(&mut side.executor, block) {
+            let Ok(term) = side.resolver.resolve(&mut side.executor, precondition.term) else {
                 continue;
             };
-            let Some(state) = side.machine.assume(&at.state, term, true) else {
+            let Some(state) = side.executor.assume(&at.state, term, true) else {
                 preconditions.exclude(&precondition);
                 return Ok(false);
             };
-            if side.machine.assume(&at.state, term, false).is_none() {
+            if side.executor.assume(&at.state, term, false).is_none() {
                 continue;
             }
             if !preconditions.is_excluded(&precondition) {
                 let mut conditions = at.conditions.clone();
-                conditions.push(side.machine.pool.not(term));
-                if let Answer::Unsat = queries.check(&mut side.machine.pool, &conditions)? {
+                conditions.push(side.executor.pool.not(term));
+                if let Answer::Unsat = queries.check(&mut side.executor.pool, &conditions)? {
                     at.state = state;
                     continue;
                 }
@@ -291,7 +291,7 @@ impl PathEnumerator {
             }
             at.state = state;
             at.conditions.push(term);
-            let pool = &mut side.machine.pool;
+            let pool = &mut side.executor.pool;
             if at.model.as_ref().is_none_or(|model| pool.eval(term, model) != 1) {
                 at.model = match queries.check(pool, &at.conditions)? {
                     Answer::Sat(model) => {

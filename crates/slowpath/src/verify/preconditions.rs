@@ -12,7 +12,7 @@ use slowpath_bpf::insn::helper::{
     GET_PRANDOM_U32, MAP_LOOKUP_ELEM, XDP_ADJUST_HEAD, XDP_ADJUST_TAIL,
 };
 use slowpath_bpf::insn::{Call, Insn};
-use slowpath_exec::Machine;
+use slowpath_exec::Executor;
 use slowpath_ir::{BlockId, Op, Operand, RegionId};
 use slowpath_nfp::firmware::{HEAD_FIRST, HEAD_LAST, HEAD_START};
 use slowpath_smt::TermId;
@@ -81,10 +81,10 @@ impl Preconditions {
     }
 
     /// What has to hold in the block that was executed last.
-    pub fn of_block(&self, machine: &mut Machine, block: BlockId) -> Vec<Precondition> {
+    pub fn of_block(&self, executor: &mut Executor, block: BlockId) -> Vec<Precondition> {
         let mut preconditions = Vec::new();
         let mut choices = Vec::new();
-        for origin in &machine.program().block(block).ops {
+        for origin in &executor.program().block(block).ops {
             let helper = self.helpers.get(origin.insn.index()).copied().flatten();
             if let (Op::Select { cond, then, other, .. }, Some(helper)) = (origin.op, helper) {
                 choices.push((cond, then, other, helper));
@@ -92,34 +92,34 @@ impl Preconditions {
         }
         for (cond, then, other, helper) in choices {
             let mut value = |operand: Operand| match operand {
-                Operand::Const { value, width } => Some(machine.pool.constant(width, value)),
-                Operand::Reg(reg) => machine.register(reg),
+                Operand::Const { value, width } => Some(executor.pool.constant(width, value)),
+                Operand::Reg(reg) => executor.register(reg),
             };
             let (Some(cond), Some(then), Some(other)) = (value(cond), value(then), value(other))
             else {
                 continue;
             };
-            let region = |machine: &mut Machine, term| machine.location(term);
-            let Some(place) = region(machine, then) else { continue };
+            let region = |executor: &mut Executor, term| executor.location(term);
+            let Some(place) = region(executor, then) else { continue };
             let term = match helper {
                 MAP_LOOKUP_ELEM if Some(place.region) == self.values => {
                     preconditions.push(Precondition { term: cond, sentence: INDEX });
                     continue;
                 }
                 XDP_ADJUST_HEAD if place.region == self.packet => {
-                    let pool = &mut machine.pool;
+                    let pool = &mut executor.pool;
                     let before = pool.constant(64, (HEAD_START - HEAD_FIRST).into());
                     let above = pool.add(place.offset, before);
                     let range = pool.constant(64, (HEAD_LAST - HEAD_FIRST).into());
                     pool.ule(above, range)
                 }
                 XDP_ADJUST_TAIL if place.region == self.packet => {
-                    let Some(end) = region(machine, other) else { continue };
-                    machine.pool.slt(place.offset, end.offset)
+                    let Some(end) = region(executor, other) else { continue };
+                    executor.pool.slt(place.offset, end.offset)
                 }
                 _ => continue,
             };
-            let pool = &mut machine.pool;
+            let pool = &mut executor.pool;
             let refused = pool.not(cond);
             let term = pool.or(refused, term);
             let sentence = if helper == XDP_ADJUST_HEAD { HEAD } else { TAIL };

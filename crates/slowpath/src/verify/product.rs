@@ -9,7 +9,7 @@ use super::preconditions;
 use crate::Error;
 use slowpath_bpf::lift::{self, Keying, Layout, MapLayout};
 use slowpath_bpf::{BpfProgram, Object};
-use slowpath_exec::{InitialByte, Machine, Resolver, Start, State};
+use slowpath_exec::{Executor, InitialByte, Resolver, Start, SymbolicState};
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
 use slowpath_nfp::{Listing, firmware};
 use slowpath_smt::{ArrayId, Domain, TermId, TermPool};
@@ -23,8 +23,8 @@ const DRAM_WIDTH: u8 = 40;
 
 /// A program and its execution.
 pub(super) struct Side {
-    pub machine: Machine,
-    pub start: State,
+    pub executor: Executor,
+    pub start: SymbolicState,
     pub resolver: Resolver,
     /// How many block instances were executed.
     pub points: u32,
@@ -32,9 +32,9 @@ pub(super) struct Side {
 
 impl Side {
     fn new(program: Program, start: Start) -> Result<Self, Error> {
-        let executed = Machine::from_start(Rc::new(program), start);
-        let (machine, start) = executed.map_err(|error| Error::Input(error.to_string()))?;
-        Ok(Side { machine, start, resolver: Resolver::new(), points: 0 })
+        let executed = Executor::from_start(Rc::new(program), start);
+        let (executor, start) = executed.map_err(|error| Error::Input(error.to_string()))?;
+        Ok(Side { executor, start, resolver: Resolver::new(), points: 0 })
     }
 }
 
@@ -150,8 +150,8 @@ impl Product {
         let spacing = map.map(Spacing::of).transpose()?;
         let regions = regions(&card)?;
         let mut bpf = Side::new(lifted.program, Start::default())?;
-        let mut start = Start { pool: std::mem::take(&mut bpf.machine.pool), ..Start::default() };
-        if let (Some(length), Some(input)) = (bpf.machine.packet_length(), card.packet_length) {
+        let mut start = Start { pool: std::mem::take(&mut bpf.executor.pool), ..Start::default() };
+        if let (Some(length), Some(input)) = (bpf.executor.packet_length(), card.packet_length) {
             let width = card.inputs[input.index()].width;
             let length = start.pool.extract(length, 0, width);
             start.inputs.insert(input, length);
@@ -159,26 +159,26 @@ impl Product {
         if preconditions::moves_head(linked) {
             place_in_buffer(&card, regions.packet, &mut start);
         }
-        let packet = bpf.machine.array(layout.packet);
+        let packet = bpf.executor.array(layout.packet);
         start.initial.insert(regions.packet, packet_byte(packet));
         if let (Some(map), Some(spacing)) = (map, spacing) {
-            let values = bpf.machine.array(map.values);
+            let values = bpf.executor.array(map.values);
             start.initial.insert(regions.array, array_byte(values, spacing));
         }
         let mut card = Side::new(card, start)?;
-        card.machine.pool.set_stop(stop.clone());
-        std::mem::swap(&mut bpf.machine.pool, &mut card.machine.pool);
+        card.executor.pool.set_stop(stop.clone());
+        std::mem::swap(&mut bpf.executor.pool, &mut card.executor.pool);
         Ok(Product { bpf, card, layout, regions, spacing })
     }
 
     /// Hands the terms to the other program.
     pub fn swap_terms(&mut self) {
-        std::mem::swap(&mut self.bpf.machine.pool, &mut self.card.machine.pool);
+        std::mem::swap(&mut self.bpf.executor.pool, &mut self.card.executor.pool);
     }
 
     /// The inputs of both.
     pub fn inputs(&self) -> Vec<TermId> {
-        self.bpf.machine.inputs().iter().chain(self.card.machine.inputs()).copied().collect()
+        self.bpf.executor.inputs().iter().chain(self.card.executor.inputs()).copied().collect()
     }
 
     /// The array of the BPF program.
@@ -188,7 +188,7 @@ impl Product {
 
     /// An offset on the card as one in the BPF program.
     pub fn widen(&mut self, area: Area, offset: TermId) -> TermId {
-        let pool = &mut self.bpf.machine.pool;
+        let pool = &mut self.bpf.executor.pool;
         match (area, self.spacing) {
             (Area::Array, Some(spacing)) => spacing.widen(pool, offset),
             _ => pool.sext(offset, 64),
@@ -197,7 +197,7 @@ impl Product {
 
     /// An offset in the BPF program as one on the card.
     pub fn narrow(&mut self, area: Area, offset: TermId) -> TermId {
-        let pool = &mut self.bpf.machine.pool;
+        let pool = &mut self.bpf.executor.pool;
         match (area, self.spacing) {
             (Area::Array, Some(spacing)) => spacing.narrow(pool, offset),
             _ => pool.extract(offset, 0, 32),

@@ -65,25 +65,25 @@ pub(super) fn confirm(
     other: &Path,
     model: &Model,
 ) -> Result<Counterexample, String> {
-    let mut evaluator = Evaluator::new(&product.bpf.machine.pool, model);
+    let mut evaluator = Evaluator::new(&product.bpf.executor.pool, model);
     let mut values = |terms: &[slowpath_smt::TermId]| -> Vec<u64> {
         terms.iter().map(|&term| evaluator.value(term)).collect()
     };
-    let bpf_inputs = values(product.bpf.machine.inputs());
-    let card_inputs = values(product.card.machine.inputs());
+    let bpf_inputs = values(product.bpf.executor.inputs());
+    let card_inputs = values(product.card.executor.inputs());
     let (drawn, card_drawn) = (values(&path.draws), values(&other.draws));
     let mut bpf = environment(&product.bpf, &bpf_inputs, drawn.clone());
     let mut card = environment(&product.card, &card_inputs, card_drawn);
-    for (index, input) in product.card.machine.program().inputs.iter().enumerate() {
+    for (index, input) in product.card.executor.program().inputs.iter().enumerate() {
         if input.kind == InputKind::BaseAddress(product.regions.packet) {
             card.inputs.insert(InputId::from(index), CARD_ADDRESS);
         }
     }
     memory(product, model, &mut bpf, &mut card);
-    let length = product.bpf.machine.program().packet_length;
+    let length = product.bpf.executor.program().packet_length;
     let length = length.and_then(|input| bpf.inputs.get(&input).copied()).unwrap_or(0);
     let run = |side: &Side, environment: &Environment| {
-        let program = side.machine.program();
+        let program = side.executor.program();
         let run = concrete::run(program, environment, MAX_BLOCKS);
         run.map_err(|error| format!("a run cannot be completed: {error}"))
     };
@@ -107,7 +107,7 @@ pub(super) fn confirm(
 
 /// Inputs as the model has them, but for addresses: no program depends on these.
 fn environment(side: &Side, values: &[u64], unknowns: Vec<u64>) -> Environment {
-    let program = side.machine.program();
+    let program = side.executor.program();
     let mut environment = Environment::with_fill(program, 0);
     for (index, (input, &value)) in program.inputs.iter().zip(values).enumerate() {
         if !matches!(input.kind, InputKind::BaseAddress(_)) {
@@ -121,9 +121,9 @@ fn environment(side: &Side, values: &[u64], unknowns: Vec<u64>) -> Environment {
 
 /// Puts the bytes of the model into the memory of both.
 fn memory(product: &Product, model: &Model, bpf: &mut Environment, card: &mut Environment) {
-    let regions = |side: &Side| (0..side.machine.program().regions.len()).map(RegionId::from);
+    let regions = |side: &Side| (0..side.executor.program().regions.len()).map(RegionId::from);
     for (array, index, byte) in model.bytes() {
-        for region in regions(&product.bpf).filter(|&r| product.bpf.machine.array(r) == array) {
+        for region in regions(&product.bpf).filter(|&r| product.bpf.executor.array(r) == array) {
             bpf.memory.insert((region, index), byte);
             if region == product.layout.packet {
                 let offset = index & u64::from(u32::MAX);
@@ -135,7 +135,7 @@ fn memory(product: &Product, model: &Model, bpf: &mut Environment, card: &mut En
                 card.memory.insert((product.regions.array, offset), byte);
             }
         }
-        for region in regions(&product.card).filter(|&r| product.card.machine.array(r) == array) {
+        for region in regions(&product.card).filter(|&r| product.card.executor.array(r) == array) {
             card.memory.insert((region, index), byte);
         }
     }
@@ -192,7 +192,7 @@ fn moved(distance: u64) -> i64 {
 
 /// The address of a region's first byte.
 fn base(side: &Side, environment: &Environment, region: RegionId) -> u64 {
-    let inputs = &side.machine.program().inputs;
+    let inputs = &side.executor.program().inputs;
     let input = inputs.iter().position(|input| input.kind == InputKind::BaseAddress(region));
     input.and_then(|input| environment.inputs.get(&InputId::from(input)).copied()).unwrap_or(0)
 }

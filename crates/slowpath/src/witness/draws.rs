@@ -4,7 +4,6 @@
 use super::support::Support;
 use crate::result::Unknown;
 use slowpath_bpf::errno_name;
-use slowpath_exec::PointId;
 use slowpath_exec::concrete::Environment;
 use slowpath_ir::{Draw, InputId, InsnIdx, Op, OriginOp, Program, Reading};
 use slowpath_search::{FoundPath, Unrolled};
@@ -33,7 +32,7 @@ impl Drawn<'_> {
 
 /// Everything that the path draws, in order.
 pub(super) fn of<'a>(unrolled: &'a Unrolled, found: &FoundPath) -> Vec<Drawn<'a>> {
-    let (machine, program) = (&unrolled.machine, unrolled.machine.program());
+    let (executor, program) = (&unrolled.executor, unrolled.executor.program());
     let by = |ops: &'a [OriginOp], terms: &'a [TermId]| {
         let draws = ops.iter().filter_map(|origin| match origin.op {
             Op::Unknown { dst, draw, .. } => Some((origin.insn, dst, draw)),
@@ -46,11 +45,11 @@ pub(super) fn of<'a>(unrolled: &'a Unrolled, found: &FoundPath) -> Vec<Drawn<'a>
             term,
         })
     };
-    let mut all: Vec<Drawn<'a>> = by(&program.prologue, machine.prologue_unknowns()).collect();
+    let mut all: Vec<Drawn<'a>> = by(&program.prologue, executor.prologue_unknowns()).collect();
     for &arc in &found.path {
-        let node = unrolled.dag.arcs[arc as usize].tail;
-        let block = program.block(unrolled.dag.nodes[node as usize].block);
-        all.extend(by(&block.ops, machine.unknowns(PointId(node))));
+        let node = unrolled.dag[arc].tail;
+        let block = program.block(unrolled.dag[node].block);
+        all.extend(by(&block.ops, executor.unknowns(node)));
     }
     all
 }

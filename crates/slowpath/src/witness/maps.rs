@@ -8,7 +8,7 @@ use crate::result::{
 use indexmap::IndexMap;
 use slowpath_bpf::MapKind;
 use slowpath_bpf::lift::{Element, Layout, MapLayout, PartialValue};
-use slowpath_exec::Machine;
+use slowpath_exec::Executor;
 use slowpath_exec::concrete::ByteMap;
 use slowpath_ir::{InputId, RegionId, RegionKind};
 use std::collections::{BTreeMap, HashMap};
@@ -32,11 +32,11 @@ pub(super) struct Memory<'a> {
 /// Maps of a BPF object: entries with keys and values, the format of `--maps`. Maps whose content
 /// is known anyway are left out.
 pub(super) fn of_layout(
-    machine: &Machine,
+    executor: &Executor,
     layout: &Layout,
     memory: &Memory<'_>,
 ) -> IndexMap<String, Vec<MapContent>> {
-    let known = |region: RegionId| machine.program().regions[region.index()].content.is_some();
+    let known = |region: RegionId| executor.program().regions[region.index()].content.is_some();
     let mut maps = IndexMap::new();
     let mut names = InnerNames::default();
     for map in outer_first(layout) {
@@ -240,9 +240,9 @@ fn value(value: &PartialValue) -> ElementValue {
 }
 
 /// Memory without keys: the bytes of each region, adjacent ones together.
-pub(super) fn of_regions(machine: &Machine, bytes: &Bytes) -> IndexMap<String, Vec<MapContent>> {
+pub(super) fn of_regions(executor: &Executor, bytes: &Bytes) -> IndexMap<String, Vec<MapContent>> {
     let mut maps = IndexMap::new();
-    for (index, region) in machine.program().regions.iter().enumerate() {
+    for (index, region) in executor.program().regions.iter().enumerate() {
         if region.kind == RegionKind::Map {
             let stretches = stretches(RegionId::from(index), bytes);
             if !stretches.is_empty() {

@@ -1,6 +1,6 @@
 //! What the conditions of a path depend on: bytes, inputs, values drawn, numbers of pairs.
 
-use slowpath_exec::Machine;
+use slowpath_exec::Executor;
 use slowpath_ir::{InputId, RegionId};
 use slowpath_smt::{Evaluator, Model, Node, TermId};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -20,8 +20,8 @@ pub(super) struct Support {
 }
 
 impl Support {
-    pub fn of(machine: &Machine, conditions: &[TermId], model: &Model) -> Self {
-        let pool = &machine.pool;
+    pub fn of(executor: &Executor, conditions: &[TermId], model: &Model) -> Self {
+        let pool = &executor.pool;
         let mut support = Support {
             bytes: BTreeMap::new(),
             inputs: BTreeSet::new(),
@@ -38,14 +38,14 @@ impl Support {
             match *pool.node(term) {
                 Node::Select { array, index } => {
                     let offset = evaluator.value(index);
-                    let regions = (0..machine.program().regions.len()).map(RegionId::from);
-                    for region in regions.filter(|&region| machine.array(region) == array) {
+                    let regions = (0..executor.program().regions.len()).map(RegionId::from);
+                    for region in regions.filter(|&region| executor.array(region) == array) {
                         let byte = evaluator.value(term) as u8;
                         support.bytes.insert((region, offset), byte);
                     }
                 }
                 Node::Var(_) => {
-                    let input = machine.inputs().iter().position(|&input| input == term);
+                    let input = executor.inputs().iter().position(|&input| input == term);
                     match input {
                         Some(input) => support.inputs.extend([InputId::from(input)]),
                         None => support.drawn.extend([term]),

@@ -1,7 +1,7 @@
 //! Searches that ask a solver as much as possible.
 
 use crate::programs::Case;
-use slowpath_search::{Event, Search, Tactics};
+use slowpath_search::{Event, Search, SearchOptions};
 use slowpath_smt::{Solver, SolverStatistics};
 
 /// Slowest paths of a program.
@@ -40,14 +40,16 @@ pub fn search<S: Solver>(
     asked: impl Fn(&S) -> SolverStatistics,
     enough: &Enough,
 ) -> SolverStatistics {
-    let tactics = match way {
-        Way::AsUsed => Tactics::default(),
-        Way::Asking | Way::Branches => Tactics { facts: false, guess: false, ..Tactics::default() },
+    let options = match way {
+        Way::AsUsed => SearchOptions::default(),
+        Way::Asking | Way::Branches => {
+            SearchOptions { facts: false, guess: false, ..SearchOptions::default() }
+        }
     };
     let (model, target) = (&case.model, case.target.clone());
     let (unrolled, packets) = (case.unroll(), case.packets());
     let mut search =
-        Search::with_tactics(unrolled, model, target, case.metric, packets, solver, tactics);
+        Search::with_options(unrolled, model, target, case.metric, packets, solver, options);
     if way == Way::Branches {
         search.exhaust();
     }

@@ -1,8 +1,8 @@
 //! The symbolic step: registers and memory as terms, block by block.
 //!
 //! States of several paths that meet are merged: a register that differs becomes a fresh variable
-//! whose value each incoming arc determines (a gated phi, [`Leaf::Phi`]). So one pass over the
-//! unrolled graph gives every condition as a term over inputs and phis, and [`crate::Resolver`]
+//! whose value each incoming arc determines (a gated phi, [`PathVariable::Phi`]). So one pass over
+//! the unrolled graph gives every condition as a term over inputs and phis, and [`crate::Resolver`]
 //! turns these into the terms of one path by choosing the arcs. This is where the analysis of all
 //! paths together and the execution along one path share their work.
 //!
@@ -10,10 +10,11 @@
 
 use crate::ExecError;
 use crate::facts::Facts;
-use crate::load::{Missing, Read};
+use crate::footprint::Footprint;
+use crate::index::{ArcId, NodeId};
 use crate::memory::{Location, MemId, MemPool};
+use crate::read::{Missing, Read};
 use crate::start::{InitialByte, Start};
-use crate::written::Written;
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_ir::{
     BinaryOp, Block, BlockId, InputId, InputKind, InsnIdx, Liveness, Op, Operand, OriginOp,
@@ -27,24 +28,16 @@ use std::rc::Rc;
 /// Operations between two looks at whether to stop. One takes a microsecond, seldom a millisecond.
 const OPERATIONS: u32 = 16;
 
-/// A place in the unrolled graph where states meet; the owner of the graph numbers them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PointId(pub u32);
-
-/// An arc of the unrolled graph; the owner of the graph numbers them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ArcId(pub u32);
-
 /// Registers, memory and facts at a point of the program.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct SymbolicState {
     /// The registers that are still read, in ascending order.
     pub(crate) regs: Rc<Vec<(Reg, TermId)>>,
     pub(crate) memory: MemId,
     pub(crate) facts: Facts,
 }
 
-impl State {
+impl SymbolicState {
     /// What the conditions on every way here say.
     pub fn facts(&self) -> &Facts {
         &self.facts
@@ -58,20 +51,20 @@ impl State {
 
 /// A variable whose value depends on the path.
 #[derive(Clone, Debug)]
-pub(crate) enum Leaf {
-    /// The value that arrives at `point` over one of its arcs.
-    Phi { point: PointId, incoming: Vec<(ArcId, TermId)> },
+pub(crate) enum PathVariable {
+    /// The value that arrives at `node` over one of its arcs.
+    Phi { node: NodeId, incoming: Vec<(ArcId, TermId)> },
     /// Bytes behind an address whose region differs between paths, or behind stores to such.
     Deferred { memory: MemId, address: TermId, bytes: u8, insn: u32 },
 }
 
 /// Symbolic execution of one program.
-pub struct Machine {
+pub struct Executor {
     /// The terms.
     pub pool: TermPool,
     pub(crate) program: Rc<Program>,
     pub(crate) memory: MemPool,
-    pub(crate) leaves: HashMap<VarId, Leaf>,
+    pub(crate) path_variables: HashMap<VarId, PathVariable>,
     /// The address of each region's first byte.
     pub(crate) bases: Vec<Option<TermId>>,
     pub(crate) arrays: Vec<ArrayId>,
@@ -87,11 +80,11 @@ pub struct Machine {
     /// The values drawn in the prologue, in order.
     drawn_first: Vec<TermId>,
     /// The values drawn in each block instance, in order.
-    drawn: HashMap<PointId, Vec<TermId>>,
+    drawn: HashMap<NodeId, Vec<TermId>>,
     /// The values drawn in what is being executed.
     draws: Vec<TermId>,
     /// What each block instance relies on, and where that is so.
-    relied: HashMap<PointId, Vec<(RelianceId, TermId)>>,
+    relied: HashMap<NodeId, Vec<(RelianceId, TermId)>>,
     /// The same of what is being executed.
     reliances: Vec<(RelianceId, TermId)>,
     /// Values to be drawn next.
@@ -119,20 +112,23 @@ fn live_out(block: &Block, live_in: &[Vec<Reg>]) -> Vec<Reg> {
     live
 }
 
-impl Machine {
+impl Executor {
     /// Sets up the program's inputs and regions and executes its prologue.
     ///
     /// # Errors
     /// See [`ExecError`].
-    pub fn new(program: Rc<Program>) -> Result<(Self, State), ExecError> {
-        Machine::from_start(program, Start::default())
+    pub fn new(program: Rc<Program>) -> Result<(Self, SymbolicState), ExecError> {
+        Executor::from_start(program, Start::default())
     }
 
     /// The same with what some inputs and regions hold.
     ///
     /// # Errors
     /// See [`ExecError`].
-    pub fn from_start(program: Rc<Program>, start: Start) -> Result<(Self, State), ExecError> {
+    pub fn from_start(
+        program: Rc<Program>,
+        start: Start,
+    ) -> Result<(Self, SymbolicState), ExecError> {
         let Start { mut pool, inputs: known, initial } = start;
         let mut inputs = Vec::with_capacity(program.inputs.len());
         for (index, input) in program.inputs.iter().enumerate() {
@@ -147,10 +143,10 @@ impl Machine {
         let live_in: Vec<Vec<Reg>> =
             blocks.map(|block| liveness.live_in(block).collect()).collect();
         let live_out = program.blocks.iter().map(|block| live_out(block, &live_in)).collect();
-        let mut machine = Machine {
+        let mut executor = Executor {
             pool,
             memory: MemPool::new(),
-            leaves: HashMap::default(),
+            path_variables: HashMap::default(),
             bases: vec![None; program.regions.len()],
             arrays: Vec::new(),
             given,
@@ -174,20 +170,23 @@ impl Machine {
         };
         for region in &program.regions {
             let width = program.width(region.base);
-            machine.arrays.push(match &region.content {
-                Some(bytes) => machine.pool.constant_array(&region.name, width, bytes),
-                None => machine.pool.array(&region.name, width),
+            executor.arrays.push(match &region.content {
+                Some(bytes) => executor.pool.constant_array(&region.name, width, bytes),
+                None => executor.pool.array(&region.name, width),
             });
         }
-        let mut state =
-            State { regs: Rc::new(Vec::new()), memory: MemPool::INITIAL, facts: Facts::new() };
+        let mut state = SymbolicState {
+            regs: Rc::new(Vec::new()),
+            memory: MemPool::INITIAL,
+            facts: Facts::new(),
+        };
         for origin in &program.prologue {
-            machine.step(origin, &mut state)?;
-            machine.find_bases();
+            executor.step(origin, &mut state)?;
+            executor.find_bases();
         }
-        machine.drawn_first = std::mem::take(&mut machine.draws);
-        state.regs = machine.keep(&machine.live_in[program.entry.index()]);
-        Ok((machine, state))
+        executor.drawn_first = std::mem::take(&mut executor.draws);
+        state.regs = executor.keep(&executor.live_in[program.entry.index()]);
+        Ok((executor, state))
     }
 
     /// Notes the addresses of regions whose base register has been written: the prologue may access
@@ -220,16 +219,16 @@ impl Machine {
         self.arrays[region.index()]
     }
 
-    /// The variables for what the instance of a block at `point` draws ([`Op::Unknown`]), in order
+    /// The variables for what the instance of a block at `node` draws ([`Op::Unknown`]), in order
     /// of execution. A variable that can have one value only is that constant.
-    pub fn unknowns(&self, point: PointId) -> &[TermId] {
-        self.drawn.get(&point).map_or(&[], Vec::as_slice)
+    pub fn unknowns(&self, node: NodeId) -> &[TermId] {
+        self.drawn.get(&node).map_or(&[], Vec::as_slice)
     }
 
-    /// What the instance of a block at `point` relies on ([`Op::Rely`]), and the terms that are 1
+    /// What the instance of a block at `node` relies on ([`Op::Rely`]), and the terms that are 1
     /// where it does.
-    pub fn reliances(&self, point: PointId) -> &[(RelianceId, TermId)] {
-        self.relied.get(&point).map_or(&[], Vec::as_slice)
+    pub fn reliances(&self, node: NodeId) -> &[(RelianceId, TermId)] {
+        self.relied.get(&node).map_or(&[], Vec::as_slice)
     }
 
     /// The same for what the prologue draws, before every block.
@@ -237,16 +236,16 @@ impl Machine {
         &self.drawn_first
     }
 
-    /// Executes the instance of a block at a point; returns the branch condition, if it ends in a
+    /// Executes the instance of a block at a node; returns the branch condition, if it ends in a
     /// branch.
     ///
     /// # Errors
     /// See [`ExecError`].
     pub fn run_block(
         &mut self,
-        point: PointId,
+        node: NodeId,
         block: BlockId,
-        state: &mut State,
+        state: &mut SymbolicState,
     ) -> Result<Option<TermId>, ExecError> {
         let program = Rc::clone(&self.program);
         let (id, block) = (block, program.block(block));
@@ -262,10 +261,10 @@ impl Machine {
             self.step(origin, state)?;
         }
         if !self.draws.is_empty() {
-            self.drawn.insert(point, std::mem::take(&mut self.draws));
+            self.drawn.insert(node, std::mem::take(&mut self.draws));
         }
         if !self.reliances.is_empty() {
-            self.relied.insert(point, std::mem::take(&mut self.reliances));
+            self.relied.insert(node, std::mem::take(&mut self.reliances));
         }
         let condition = match block.terminator {
             Terminator::Jump(_) => None,
@@ -285,19 +284,24 @@ impl Machine {
     }
 
     /// The state behind a branch, or `None` when the facts rule that way out.
-    pub fn assume(&self, state: &State, condition: TermId, holds: bool) -> Option<State> {
+    pub fn assume(
+        &self,
+        state: &SymbolicState,
+        condition: TermId,
+        holds: bool,
+    ) -> Option<SymbolicState> {
         let mut facts = state.facts.clone();
         facts.assume(&self.pool, condition, holds, None).ok()?;
-        Some(State { facts, ..state.clone() })
+        Some(SymbolicState { facts, ..state.clone() })
     }
 
     /// The state at the start of `block`, where the given states meet.
     pub fn merge(
         &mut self,
-        point: PointId,
+        node: NodeId,
         block: BlockId,
-        mut incoming: Vec<(ArcId, State)>,
-    ) -> Result<State, ExecError> {
+        mut incoming: Vec<(ArcId, SymbolicState)>,
+    ) -> Result<SymbolicState, ExecError> {
         if incoming.len() == 1 {
             return Ok(incoming.swap_remove(0).1);
         }
@@ -312,7 +316,7 @@ impl Machine {
                 Some(&term) => term,
                 None => {
                     let arcs: Vec<ArcId> = incoming.iter().map(|&(arc, _)| arc).collect();
-                    let term = self.merge_values(point, &arcs, &values);
+                    let term = self.merge_values(node, &arcs, &values);
                     made.insert(values, term);
                     term
                 }
@@ -323,19 +327,19 @@ impl Machine {
         let memory = if incoming.iter().all(|(_, state)| state.memory == first) {
             first
         } else {
-            let incoming = incoming.iter().map(|(arc, state)| (arc.0, state.memory)).collect();
-            self.memory.merge(point.0, incoming)
+            let incoming = incoming.iter().map(|(arc, state)| (*arc, state.memory)).collect();
+            self.memory.merge(node, incoming)
         };
         let facts: Vec<&Facts> = incoming.iter().map(|(_, state)| &state.facts).collect();
         let facts = Facts::join(&facts);
-        Ok(State { regs: Rc::new(regs), memory, facts })
+        Ok(SymbolicState { regs: Rc::new(regs), memory, facts })
     }
 
     /// One term for several values: the value itself where they agree, else a phi. Pointers into
     /// the same region keep their base, so that they stay pointers.
     pub(crate) fn merge_values(
         &mut self,
-        point: PointId,
+        node: NodeId,
         arcs: &[ArcId],
         values: &[TermId],
     ) -> TermId {
@@ -347,30 +351,30 @@ impl Machine {
             && located.iter().all(|location| location.region == located[0].region)
         {
             let offsets: Vec<TermId> = located.iter().map(|location| location.offset).collect();
-            let offset = self.phi(point, arcs, &offsets);
+            let offset = self.phi(node, arcs, &offsets);
             if let Some(base) = self.bases[located[0].region.index()] {
                 return self.pool.add(base, offset);
             }
         }
-        self.phi(point, arcs, values)
+        self.phi(node, arcs, values)
     }
 
-    fn phi(&mut self, point: PointId, arcs: &[ArcId], values: &[TermId]) -> TermId {
+    fn phi(&mut self, node: NodeId, arcs: &[ArcId], values: &[TermId]) -> TermId {
         if values.iter().all(|&value| value == values[0]) {
             return values[0];
         }
         let domain = values[1..]
             .iter()
             .fold(self.pool.domain(values[0]), |all, &v| all.join(&self.pool.domain(v)));
-        let term = self.pool.var(&format!("phi{}.{}", point.0, self.leaves.len()), domain);
+        let term = self.pool.var(&format!("phi{}.{}", node.0, self.path_variables.len()), domain);
         let incoming = arcs.iter().copied().zip(values.iter().copied()).collect();
-        self.register_leaf(term, Leaf::Phi { point, incoming });
+        self.register_path_variable(term, PathVariable::Phi { node, incoming });
         term
     }
 
-    pub(crate) fn register_leaf(&mut self, term: TermId, leaf: Leaf) {
+    pub(crate) fn register_path_variable(&mut self, term: TermId, leaf: PathVariable) {
         if let Node::Var(var) = *self.pool.node(term) {
-            self.leaves.insert(var, leaf);
+            self.path_variables.insert(var, leaf);
         }
     }
 
@@ -390,7 +394,7 @@ impl Machine {
         })
     }
 
-    fn step(&mut self, origin: &OriginOp, state: &mut State) -> Result<(), ExecError> {
+    fn step(&mut self, origin: &OriginOp, state: &mut SymbolicState) -> Result<(), ExecError> {
         let InsnIdx(insn) = origin.insn;
         self.insn = insn;
         let width = origin.op.dst().map_or(0, |reg| self.program.width(reg));
@@ -442,8 +446,8 @@ impl Machine {
                 let value = self.operand(value, &state.facts)?;
                 let location = self.locate_access(address);
                 let written = match location {
-                    Some(location) => self.places(location, self.pool.width(value) / 8),
-                    None => self.regions(address).map_or(Written::Anywhere, Written::regions),
+                    Some(location) => self.footprint(location, self.pool.width(value) / 8),
+                    None => self.regions(address).map_or(Footprint::Anywhere, Footprint::regions),
                 };
                 let to = (address, location);
                 state.memory = self.memory.store(state.memory, to, value, insn, written);
@@ -460,7 +464,7 @@ impl Machine {
                     Some(location) => Some(vec![location.region]),
                     None => self.regions(address),
                 };
-                let written = regions.map_or(Written::Anywhere, Written::regions);
+                let written = regions.map_or(Footprint::Anywhere, Footprint::regions);
                 let to = (address, location);
                 state.memory = self.memory.clear(state.memory, to, bytes, insn, written);
                 return Ok(());

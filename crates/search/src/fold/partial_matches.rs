@@ -1,48 +1,52 @@
-//! Which nogoods a path has begun: small sets, each stored once.
+//! Partial matches: which nogoods a path contains the first arcs of, and how many of them. Small
+//! sets, each stored once.
 
 use crate::dag::Dag;
 use rustc_hash::FxHashMap;
+use slowpath_exec::{ArcId, NodeId};
 use std::rc::Rc;
 
-/// Nogoods begun, ascending by number, with how many of their arcs have been taken.
-pub(super) type Begun = [(u32, u32)];
+/// Nogoods that are partly matched, ascending by number, with how many of their arcs have been
+/// taken.
+pub(super) type PartialMatches = [(u32, u32)];
 
 /// The number of a set.
-pub(super) type SetId = u32;
+pub(super) type MatchesId = u32;
 
 /// The set without any nogood.
-pub(super) const NOTHING: SetId = 0;
+pub(super) const NO_MATCHES: MatchesId = 0;
 
 /// The sets that some state has.
 #[derive(Debug)]
-pub(super) struct Sets {
+pub(super) struct MatchSets {
     /// Each with the number of states that have it.
-    all: Vec<(Rc<Begun>, u32)>,
-    numbers: FxHashMap<Rc<Begun>, SetId>,
+    all: Vec<(Rc<PartialMatches>, u32)>,
+    numbers: FxHashMap<Rc<PartialMatches>, MatchesId>,
     /// Numbers that no state has any more.
-    free: Vec<SetId>,
+    free: Vec<MatchesId>,
 }
 
-impl Sets {
+impl MatchSets {
     /// The empty one.
     pub fn new() -> Self {
-        let mut sets = Sets { all: Vec::new(), numbers: FxHashMap::default(), free: Vec::new() };
+        let mut sets =
+            MatchSets { all: Vec::new(), numbers: FxHashMap::default(), free: Vec::new() };
         let nothing = sets.number(&[]);
         sets.acquire(nothing);
         sets
     }
 
     /// A set by its number.
-    pub fn get(&self, set: SetId) -> Rc<Begun> {
+    pub fn get(&self, set: MatchesId) -> Rc<PartialMatches> {
         Rc::clone(&self.all[set as usize].0)
     }
 
     /// The number of a set; good for as long as some state has it.
-    pub fn number(&mut self, set: &Begun) -> SetId {
+    pub fn number(&mut self, set: &PartialMatches) -> MatchesId {
         if let Some(&known) = self.numbers.get(set) {
             return known;
         }
-        let set: Rc<Begun> = Rc::from(set);
+        let set: Rc<PartialMatches> = Rc::from(set);
         let number = match self.free.pop() {
             Some(number) => {
                 self.all[number as usize] = (Rc::clone(&set), 0);
@@ -50,7 +54,7 @@ impl Sets {
             }
             None => {
                 self.all.push((Rc::clone(&set), 0));
-                self.all.len() as SetId - 1
+                self.all.len() as MatchesId - 1
             }
         };
         self.numbers.insert(set, number);
@@ -58,34 +62,34 @@ impl Sets {
     }
 
     /// A state more has a set.
-    pub fn acquire(&mut self, set: SetId) {
+    pub fn acquire(&mut self, set: MatchesId) {
         self.all[set as usize].1 += 1;
     }
 
     /// A state less has a set.
-    pub fn release(&mut self, set: SetId) {
-        let (begun, uses) = &mut self.all[set as usize];
+    pub fn release(&mut self, set: MatchesId) {
+        let (matches, uses) = &mut self.all[set as usize];
         *uses -= 1;
         if *uses == 0 {
-            self.numbers.remove(begun);
-            *begun = Rc::new([]);
+            self.numbers.remove(matches);
+            *matches = Rc::new([]);
             self.free.push(set);
         }
     }
 }
 
-/// The nogoods.
+/// The nogoods, as patterns that paths are matched against.
 #[derive(Debug, Default)]
-pub(super) struct Folds {
+pub(super) struct Patterns {
     /// The arcs of each, in the order in which paths take them.
-    arcs: Vec<Vec<u32>>,
+    arcs: Vec<Vec<ArcId>>,
     /// Nogoods by their first arc.
-    starting: FxHashMap<u32, Vec<u32>>,
+    starting: FxHashMap<ArcId, Vec<u32>>,
 }
 
-impl Folds {
+impl Patterns {
     /// Adds a nogood of at least one arc.
-    pub fn push(&mut self, arcs: Vec<u32>) {
+    pub fn push(&mut self, arcs: Vec<ArcId>) {
         self.starting.entry(arcs[0]).or_default().push(self.arcs.len() as u32);
         self.arcs.push(arcs);
     }
@@ -104,23 +108,23 @@ impl Folds {
         }
     }
 
-    /// Puts into `next` what is begun behind an arc that leads to the node `after`. Returns false if
-    /// the arc completes a nogood.
+    /// Puts into `next` what is partly matched behind an arc that leads to the node `after`.
+    /// Returns false if the arc completes a nogood.
     pub fn advance(
         &self,
         dag: &Dag,
-        begun: &Begun,
-        (arc, after): (u32, u32),
+        matches: &PartialMatches,
+        (arc, after): (ArcId, NodeId),
         next: &mut Vec<(u32, u32)>,
     ) -> bool {
         next.clear();
         let new = self.starting.get(&arc).into_iter().flatten().map(|&number| (number, 0));
-        for (number, taken) in begun.iter().copied().chain(new) {
+        for (number, taken) in matches.iter().copied().chain(new) {
             let arcs = &self.arcs[number as usize];
             let taken = if arcs[taken as usize] == arc { taken + 1 } else { taken };
             let Some(&wanted) = arcs.get(taken as usize) else { return false };
             // A path that has passed by an arc will not take it.
-            if dag.arcs[wanted as usize].tail >= after {
+            if dag[wanted].tail >= after {
                 next.push((number, taken));
             }
         }

@@ -1,12 +1,14 @@
-//! Open nodes of the branch and bound: what is decided about arcs, and the best path that is left.
+//! Subproblems of the branch and bound: what is decided about arcs, and the longest path that is
+//! left.
 
+use slowpath_exec::ArcId;
 use slowpath_target::{CostVector, Slowness};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
 /// What is decided about an arc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum ArcStatus {
     /// Nothing.
     Free,
     /// Every path must take it.
@@ -19,7 +21,7 @@ pub enum Status {
 #[derive(Debug)]
 pub struct Decision {
     /// The arc.
-    pub arc: u32,
+    pub arc: ArcId,
     /// Taken or not.
     pub required: bool,
     /// The decision before.
@@ -30,7 +32,7 @@ pub struct Decision {
 pub type Decisions = Option<Rc<Decision>>;
 
 /// `before` and one decision more.
-pub fn decide(before: &Decisions, arc: u32, required: bool) -> Decisions {
+pub fn decide(before: &Decisions, arc: ArcId, required: bool) -> Decisions {
     Some(Rc::new(Decision { arc, required, before: before.clone() }))
 }
 
@@ -54,7 +56,7 @@ impl Drop for Decision {
 
 /// A set of paths that may contain the slowest, bounded by its slowest path.
 #[derive(Clone, Debug)]
-pub struct Open {
+pub struct Subproblem {
     /// No path in the set is slower, on `component` and for packets of `length` bytes or more.
     pub slowness: Slowness,
     /// Least packet length of the size class, in bytes.
@@ -65,7 +67,7 @@ pub struct Open {
     pub decisions: Decisions,
     /// Its slowest path, nogoods that are not folded in left aside; none, if it has not been looked
     /// for yet.
-    pub path: Vec<u32>,
+    pub path: Vec<ArcId>,
     /// What that path costs.
     pub cost: CostVector,
     /// What all paths without a nogood cost at most on the component, in ticks.
@@ -74,28 +76,28 @@ pub struct Open {
     pub serial: u64,
 }
 
-impl Open {
+impl Subproblem {
     fn key(&self) -> (Slowness, std::cmp::Reverse<u32>, std::cmp::Reverse<usize>, u64) {
         use std::cmp::Reverse;
         (self.slowness, Reverse(self.length), Reverse(self.component), self.serial)
     }
 }
 
-impl PartialEq for Open {
+impl PartialEq for Subproblem {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Open {}
+impl Eq for Subproblem {}
 
-impl PartialOrd for Open {
+impl PartialOrd for Subproblem {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Open {
+impl Ord for Subproblem {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }

@@ -1,4 +1,5 @@
-//! Sets of places in memory, coarse and small: for each region, words modulo 64.
+//! Footprints: over-approximated sets of bytes that a store may write or a load may read, coarse
+//! and small: for each region, words modulo 64 (a Bloom filter with one hash).
 //!
 //! Good for "surely not written here". Knows regions and ranges of offsets, no terms.
 
@@ -11,26 +12,26 @@ const WORD: u64 = 8;
 /// Words after which bits come again.
 const WORDS: u64 = u64::BITS as u64;
 
-/// A set of places that contains all that were written (or are read), and others.
+/// A set that contains all bytes that were written (or are read), and perhaps others.
 #[derive(Clone, Debug)]
-pub(crate) enum Written {
-    /// Any place.
+pub(crate) enum Footprint {
+    /// Any byte.
     Anywhere,
     /// For some regions, ascending, the words: bit `i` is for all words with numbers `i` modulo 64.
     Words(Rc<[(RegionId, u64)]>),
 }
 
-impl Written {
-    /// No place.
-    pub fn nothing() -> Self {
-        Written::Words(Rc::new([]))
+impl Footprint {
+    /// No byte.
+    pub fn empty() -> Self {
+        Footprint::Words(Rc::new([]))
     }
 
     /// So many bytes of a region from an offset on: from any of the offsets in a domain.
     pub fn at(region: RegionId, offset: &Domain, bytes: u8) -> Self {
         // Of narrower offsets, some words would not come again modulo 64.
         if u64::from(offset.width()) < (WORD * WORDS).ilog2().into() {
-            return Written::regions(vec![region]);
+            return Footprint::regions(vec![region]);
         }
         // Elements of a table have the same low bits, whatever their number.
         let known = (offset.zeros() | offset.ones()) / WORD % WORDS;
@@ -46,20 +47,20 @@ impl Written {
         let inside = !offset.zeros() & (WORD - 1);
         let more = (inside + u64::from(bytes.max(1)) - 1) / WORD;
         let words = (0..=more as u32).fold(0, |words, by| words | starts.rotate_left(by));
-        Written::Words(Rc::new([(region, words)]))
+        Footprint::Words(Rc::new([(region, words)]))
     }
 
     /// All bytes of these regions.
     pub fn regions(mut regions: Vec<RegionId>) -> Self {
         regions.sort_unstable();
         regions.dedup();
-        Written::Words(regions.into_iter().map(|region| (region, u64::MAX)).collect())
+        Footprint::Words(regions.into_iter().map(|region| (region, u64::MAX)).collect())
     }
 
-    /// The places in either.
-    pub fn and(&self, other: &Written) -> Written {
-        let (Written::Words(a), Written::Words(b)) = (self, other) else {
-            return Written::Anywhere;
+    /// The bytes in either.
+    pub fn union(&self, other: &Footprint) -> Footprint {
+        let (Footprint::Words(a), Footprint::Words(b)) = (self, other) else {
+            return Footprint::Anywhere;
         };
         if a.is_empty() || Rc::ptr_eq(a, b) {
             return other.clone();
@@ -76,19 +77,19 @@ impl Written {
             }
             same
         });
-        Written::Words(both.into())
+        Footprint::Words(both.into())
     }
 
-    /// Whether some place is in both.
-    pub fn meets(&self, other: &Written) -> bool {
+    /// Whether some byte may be in both.
+    pub fn intersects(&self, other: &Footprint) -> bool {
         match (self, other) {
-            (Written::Words(a), Written::Words(b)) => {
+            (Footprint::Words(a), Footprint::Words(b)) => {
                 let (few, many) = if a.len() < b.len() { (a, b) } else { (b, a) };
                 few.iter().any(|(region, words)| words & words_of(many, *region) != 0)
             }
-            (Written::Words(words), Written::Anywhere)
-            | (Written::Anywhere, Written::Words(words)) => !words.is_empty(),
-            (Written::Anywhere, Written::Anywhere) => true,
+            (Footprint::Words(words), Footprint::Anywhere)
+            | (Footprint::Anywhere, Footprint::Words(words)) => !words.is_empty(),
+            (Footprint::Anywhere, Footprint::Anywhere) => true,
         }
     }
 }

@@ -1,0 +1,166 @@
+//! Alias analysis between one load and one store (or clearing), as precise as the terms of their
+//! addresses are, with the value that is forwarded from the store to the load.
+
+use crate::executor::Executor;
+use crate::memory::Location;
+use slowpath_smt::{Node, TermId};
+
+impl Executor {
+    /// How a store of `value` at `to` affects the `bytes` bytes from `at` on, taken together.
+    pub(crate) fn alias(&mut self, at: Location, to: Location, value: TermId, bytes: u8) -> Alias {
+        if at.region != to.region {
+            return Alias::No;
+        }
+        let stored = self.pool.width(value) / 8;
+        let distance = self.pool.sub(at.offset, to.offset);
+        if let Some(inside) = self.pool.as_const(distance)
+            && inside.saturating_add(bytes.into()) <= stored.into()
+        {
+            return Alias::Must(self.pool.extract(value, 8 * inside as u8, 8 * bytes));
+        }
+        let domain = self.pool.domain(distance);
+        let below = u64::MAX >> (64 - u32::from(domain.width()));
+        if domain.lo() >= stored.into() && domain.hi() <= below - u64::from(bytes) + 1 {
+            return Alias::No;
+        }
+        // They overlap at these distances only.
+        let mut possible = None;
+        for byte in 1 - i16::from(bytes)..i16::from(stored) {
+            if !domain.contains(byte as u64 & below) {
+                continue;
+            }
+            let condition = self.at_distance(at, to, distance, byte);
+            let inside = u8::try_from(byte).ok().filter(|inside| inside + bytes <= stored);
+            match (self.pool.as_const(condition), inside) {
+                (Some(0), _) => {}
+                (Some(_), Some(inside)) => {
+                    return Alias::Must(self.pool.extract(value, 8 * inside, 8 * bytes));
+                }
+                (None, Some(inside)) if possible.is_none() => possible = Some((condition, inside)),
+                _ => return Alias::Partial,
+            }
+        }
+        match possible {
+            None => Alias::No,
+            Some((condition, inside)) => {
+                Alias::Guarded(condition, self.pool.extract(value, 8 * inside, 8 * bytes))
+            }
+        }
+    }
+
+    /// How a store of `value` at `to` affects the byte `at`.
+    pub(crate) fn alias_byte(&mut self, at: Location, to: Location, value: TermId) -> ByteAlias {
+        if at.region != to.region {
+            return ByteAlias::No;
+        }
+        let bytes = self.pool.width(value) / 8;
+        let distance = self.pool.sub(at.offset, to.offset);
+        if let Some(distance) = self.pool.as_const(distance) {
+            return match u8::try_from(distance) {
+                Ok(byte) if byte < bytes => ByteAlias::Must(self.pool.extract(value, 8 * byte, 8)),
+                _ => ByteAlias::No,
+            };
+        }
+        let domain = self.pool.domain(distance);
+        let mut possible = Vec::new();
+        for byte in (0..bytes).filter(|&byte| domain.contains(u64::from(byte))) {
+            let condition = self.at_distance(at, to, distance, byte.into());
+            match self.pool.as_const(condition) {
+                Some(0) => {}
+                Some(_) => return ByteAlias::Must(self.pool.extract(value, 8 * byte, 8)),
+                None => possible.push((condition, self.pool.extract(value, 8 * byte, 8))),
+            }
+        }
+        if possible.is_empty() { ByteAlias::No } else { ByteAlias::May(possible) }
+    }
+
+    /// How the clearing of so many bytes at `to` affects the byte `at`.
+    pub(crate) fn alias_cleared_byte(
+        &mut self,
+        at: Location,
+        to: Location,
+        count: TermId,
+    ) -> ByteAlias {
+        if at.region != to.region {
+            return ByteAlias::No;
+        }
+        let distance = self.pool.sub(at.offset, to.offset);
+        let inside = self.pool.ult(distance, count);
+        let zero = self.pool.constant(8, 0);
+        match self.pool.as_const(inside) {
+            Some(0) => ByteAlias::No,
+            Some(_) => ByteAlias::Must(zero),
+            None => ByteAlias::May(vec![(inside, zero)]),
+        }
+    }
+
+    /// How the clearing of so many bytes at `to` affects the `bytes` bytes from `at` on, taken
+    /// together: all of them, none, or perhaps some.
+    pub(crate) fn alias_cleared(
+        &mut self,
+        at: Location,
+        to: Location,
+        count: TermId,
+        bytes: u8,
+    ) -> Alias {
+        let (mut inside, mut outside) = (0, 0);
+        for byte in 0..bytes {
+            let at = self.offset_by(at, byte.into());
+            match self.alias_cleared_byte(at, to, count) {
+                ByteAlias::Must(_) => inside += 1,
+                ByteAlias::No => outside += 1,
+                ByteAlias::May(_) => return Alias::Partial,
+            }
+        }
+        match (inside, outside) {
+            (0, _) => Alias::No,
+            (_, 0) => Alias::Must(self.pool.constant(8 * bytes, 0)),
+            _ => Alias::Partial,
+        }
+    }
+
+    /// Whether `at` is `byte` bytes behind `to`, given the distance between them. Of offsets with
+    /// parts (the number of a map's element, the place in it) the parts are compared, where that
+    /// says more than the distance does.
+    fn at_distance(&mut self, at: Location, to: Location, distance: TermId, byte: i16) -> TermId {
+        let wanted = self.pool.constant(self.pool.width(distance), byte as u64);
+        let by_distance = self.pool.eq(distance, wanted);
+        if self.compared(by_distance) == 0 {
+            return by_distance;
+        }
+        let place = self.pool.add(to.offset, wanted);
+        let by_parts = self.pool.eq(at.offset, place);
+        if self.compared(by_parts) < self.compared(by_distance) { by_parts } else { by_distance }
+    }
+
+    /// How many bits a comparison still compares at once: none, if it is decided.
+    fn compared(&self, condition: TermId) -> u8 {
+        match *self.pool.node(condition) {
+            Node::Const(_) => 0,
+            Node::Eq(a, _) => self.pool.width(a),
+            _ => 1,
+        }
+    }
+}
+
+/// Whether a load of several bytes and a store alias, and what the load sees of the store.
+pub(crate) enum Alias {
+    /// They do not: nothing.
+    No,
+    /// They must: all bytes are the store's, with this value.
+    Must(TermId),
+    /// They must under the condition, with the value; else they do not.
+    Guarded(TermId, TermId),
+    /// The load sees some of its bytes, or it depends.
+    Partial,
+}
+
+/// Whether a load of one byte and a store alias, and what the load sees of the store.
+pub(crate) enum ByteAlias {
+    /// They do not: nothing.
+    No,
+    /// They must: this value.
+    Must(TermId),
+    /// They may: the value under the condition, for each of the pairs.
+    May(Vec<(TermId, TermId)>),
+}

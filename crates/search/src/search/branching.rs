@@ -1,0 +1,202 @@
+//! Branching and bounding: how subproblems are split, what is decided about their arcs, and their
+//! slowest paths.
+
+use super::{Metric, Search};
+use crate::dag::Head;
+use crate::relax::Ascent;
+use crate::subproblem::{ArcStatus, Decisions, Subproblem, decide, decisions};
+use slowpath_exec::ArcId;
+use slowpath_smt::Solver;
+use slowpath_target::{CostVector, Slowness};
+use std::collections::BTreeSet;
+
+impl<S: Solver> Search<S> {
+    /// Queues a subproblem with a better bound, if Lagrange multipliers of nogoods yield one and it
+    /// is time to look for them.
+    pub(super) fn tighten(&mut self, subproblem: &Subproblem) -> bool {
+        // Reduced costs are signed: costs that could be too large for that get no multipliers.
+        if !self.options.relax || self.most[subproblem.component] > i64::MAX as u64 / 8 {
+            return false;
+        }
+        let arcs = self.allowed.len();
+        let key = (subproblem.component, subproblem.length);
+        let ascent =
+            self.ascents.entry(key).or_insert_with(|| Ascent::new(subproblem.component, arcs));
+        if !ascent.is_due() || !self.restrict(subproblem.length, &subproblem.decisions) {
+            return false;
+        }
+        let Some(ascent) = self.ascents.get_mut(&key) else { return false };
+        let nogoods = (&mut self.nogoods, subproblem.length);
+        let (graph, scratch) = (self.folded.graph(), &mut self.relaxation_scratch);
+        let relaxation = &mut ascent.relaxation;
+        let stop = self.unrolled.executor.pool.stop();
+        relaxation.tighten(graph, &self.allowed, nogoods, scratch, stop);
+        let better =
+            relaxation.bound(graph, &self.allowed, scratch).is_none_or(|b| b < subproblem.ticks);
+        ascent.tried(better);
+        if better {
+            let Subproblem { length, component, decisions, slowness, .. } = subproblem;
+            self.add(*length, *component, decisions.clone(), Some(*slowness));
+        }
+        better
+    }
+
+    /// Queues all paths of a size class, by what no path exceeds: most classes are never looked at.
+    pub(super) fn add_class(&mut self, length: u32) {
+        let size = (self.metric == Metric::BitRate).then_some(length);
+        for component in self.components() {
+            let ticks = self.most[component];
+            self.serial += 1;
+            self.queue.push(Subproblem {
+                slowness: self.target.slowness(component, ticks, size),
+                length,
+                component,
+                decisions: None,
+                path: Vec::new(),
+                cost: CostVector::zero(self.costs.components()),
+                ticks,
+                serial: self.serial,
+            });
+        }
+    }
+
+    /// Bounds the subproblems at the front of the queue that have no slowest path yet.
+    pub(super) fn bound_front(&mut self) {
+        while self.queue.peek().is_some_and(|subproblem| subproblem.path.is_empty()) {
+            let Some(subproblem) = self.queue.pop() else { break };
+            self.add(
+                subproblem.length,
+                subproblem.component,
+                subproblem.decisions,
+                Some(subproblem.slowness),
+            );
+        }
+    }
+
+    /// Splits a subproblem so that no part contains a path with all of `arcs`, those in most
+    /// nogoods first: what is decided about them decides most.
+    pub(super) fn branch(&mut self, subproblem: &Subproblem, mut arcs: Vec<ArcId>) {
+        arcs.sort_by_key(|&arc| (std::cmp::Reverse(self.nogoods.activity(arc)), arc));
+        self.split(subproblem, &arcs);
+    }
+
+    /// Splits a subproblem so that only its current path is left out.
+    pub(super) fn leave(&mut self, subproblem: &Subproblem) {
+        let mut arcs = subproblem.path.clone();
+        arcs.retain(|&arc| !self.unrolled.dag.is_only_way(arc));
+        self.split(subproblem, &arcs);
+    }
+
+    /// Queues the parts of a subproblem that lack at least one of `arcs`: each forbids one of them
+    /// and requires those before it. When it is time to stop, the whole stays.
+    fn split(&mut self, subproblem: &Subproblem, arcs: &[ArcId]) {
+        let required: BTreeSet<ArcId> =
+            decisions(&subproblem.decisions).filter(|d| d.required).map(|d| d.arc).collect();
+        let mut before = subproblem.decisions.clone();
+        for &arc in arcs.iter().filter(|arc| !required.contains(arc)) {
+            if self.unrolled.executor.pool.stop().reason().is_some() {
+                self.queue.push(subproblem.clone());
+                return;
+            }
+            let decided = decide(&before, arc, false);
+            self.add(subproblem.length, subproblem.component, decided, Some(subproblem.slowness));
+            before = decide(&before, arc, true);
+        }
+    }
+
+    /// Queues a set of paths, unless it is empty. `limit` is a bound on a set that contains it.
+    pub(super) fn add(
+        &mut self,
+        length: u32,
+        component: usize,
+        decided: Decisions,
+        limit: Option<Slowness>,
+    ) {
+        if !self.restrict(length, &decided) {
+            return;
+        }
+        let graph = self.folded.graph();
+        let found = graph.longest(component, &self.allowed, &mut self.scratch);
+        let Some((_, path)) = found else { return };
+        let cost = graph.path_cost(&path);
+        let mut ticks = cost[component];
+        if let Some(ascent) = self.ascents.get(&(component, length))
+            && let Some(bound) =
+                ascent.relaxation.bound(graph, &self.allowed, &mut self.relaxation_scratch)
+        {
+            ticks = ticks.min(bound);
+        }
+        let size = (self.metric == Metric::BitRate).then_some(length);
+        let slowness = self.target.slowness(component, ticks, size);
+        let slowness = limit.map_or(slowness, |limit| limit.min(slowness));
+        self.serial += 1;
+        let serial = self.serial;
+        self.queue.push(Subproblem {
+            slowness,
+            length,
+            component,
+            decisions: decided,
+            path,
+            cost,
+            ticks,
+            serial,
+        });
+    }
+
+    /// Allows the arcs of the paths that a set of decisions leaves for packets of `length` bytes,
+    /// as far as single nogoods tell. Returns whether there may be any.
+    fn restrict(&mut self, length: u32, decided: &Decisions) -> bool {
+        self.status.fill(ArcStatus::Free);
+        for (arc, &least) in self.nogoods.unit_lengths().iter().enumerate() {
+            if least > length {
+                self.status[arc] = ArcStatus::Forbidden;
+            }
+        }
+        let mut required = Vec::new();
+        for decision in decisions(decided) {
+            let status = &mut self.status[decision.arc.index()];
+            if decision.required {
+                if *status == ArcStatus::Forbidden {
+                    return false;
+                }
+                *status = ArcStatus::Required;
+                required.push(decision.arc);
+            } else {
+                *status = ArcStatus::Forbidden;
+            }
+        }
+        if required.iter().any(|&arc| self.status[arc.index()] != ArcStatus::Required)
+            || !self.nogoods.propagate(&required, length, &mut self.status)
+        {
+            return false;
+        }
+        self.allow(&required);
+        true
+    }
+
+    /// Allows the arcs of paths that take all required arcs: an arc that passes by the tail of a
+    /// required one cannot be on such a path, as nodes are in topological order.
+    fn allow(&mut self, required: &[ArcId]) {
+        let dag = &self.unrolled.dag;
+        // How many required arcs leave nodes before each node.
+        let mut before = vec![0u32; dag.nodes.len() + 1];
+        for &arc in required {
+            before[dag[arc].tail.index() + 1] += 1;
+        }
+        for node in 0..dag.nodes.len() {
+            before[node + 1] += before[node];
+        }
+        for (index, arc) in dag.arcs.iter().enumerate() {
+            let head = match arc.head {
+                Head::Node(node) => node.index(),
+                Head::Exit(_) => dag.nodes.len(),
+            };
+            let passed = before[head.min(dag.nodes.len())] - before[arc.tail.index()];
+            self.allowed[index] = match self.status[index] {
+                ArcStatus::Forbidden => false,
+                ArcStatus::Required => passed <= 1,
+                ArcStatus::Free => passed == 0,
+            };
+        }
+    }
+}
