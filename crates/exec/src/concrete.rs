@@ -156,6 +156,7 @@ pub fn run_observed(
     };
     for origin in &program.prologue {
         core.step(origin)?;
+        // At once, because the rest of the prologue may access the region already.
         for (base, region) in core.bases.iter_mut().zip(&program.regions) {
             if origin.op.dst() == Some(region.base) {
                 *base = Some((program.width(region.base), core.regs[region.base.index()]));
@@ -176,6 +177,7 @@ pub fn run_observed(
         run.costs.extend(&block.costs);
         let (index, edge) = match &block.terminator {
             Terminator::Jump(edge) => (0, edge),
+            // Conditions have one bit, and registers hold no more than their width.
             Terminator::Branch { cond, taken, .. } if core.regs[cond.index()] == 1 => (0, taken),
             Terminator::Branch { fallthrough, .. } => (1, fallthrough),
         };
@@ -248,6 +250,8 @@ impl Core<'_> {
             },
             Op::Binary { op, a, b, .. } => match (op, self.points(a), self.points(b)) {
                 (BinaryOp::Eq | BinaryOp::Ult | BinaryOp::Slt | BinaryOp::Intern, ..) => None,
+                // Aligned, moved, tagged: still of that region. The difference of two addresses is
+                // a distance, and a comparison is a truth value.
                 (_, Some(region), None) => Some(region),
                 (BinaryOp::Add | BinaryOp::And | BinaryOp::Or, None, Some(region)) => Some(region),
                 _ => None,
@@ -316,10 +320,13 @@ impl Core<'_> {
         let (address, width) = self.value(addr);
         let known = self.bases.iter().enumerate();
         let candidates = known.filter_map(|(index, base)| Some((index, (*base)?)));
+        // A device can have address spaces of several widths, in which the same numbers occur.
         let of_width = candidates.filter(|(_, base)| base.0 == width);
         let points = self.points(addr);
         let nearest = of_width
             .map(|(index, (_, base))| {
+                // Compared before the distance: the region that the address is known to be of wins,
+                // and only where there is none the closest.
                 let other = points != Some(RegionId::from(index));
                 let distance = (i128::from(address) - i128::from(base)).abs();
                 (other, distance, index, base)
@@ -358,6 +365,7 @@ impl Core<'_> {
             let key = at(byte);
             let byte_there = self.written.get(&key).copied().unwrap_or_else(|| self.initial(key));
             value |= u64::from(byte_there) << (8 * byte);
+            // Put together from pieces of two addresses it is none.
             same &= self.spilled.get(&key).copied() == points;
         }
         Ok((value, points.filter(|_| same)))
@@ -381,6 +389,7 @@ impl Core<'_> {
 
     fn clear(&mut self, addr: Operand, bytes: Operand, insn: u32) -> Result<(), ConcreteError> {
         let (count, width) = self.value(bytes);
+        // Before the address is looked at: nothing is cleared through any, a null pointer included.
         if count == 0 {
             return Ok(());
         }

@@ -195,6 +195,7 @@ impl Executor {
         for (base, region) in self.bases.iter_mut().zip(&self.program.regions) {
             *base = base.or(self.regs[region.base.index()]);
         }
+        // What did not point into a known region may do now.
         self.located.clear();
         self.unlocated.clear();
     }
@@ -302,15 +303,19 @@ impl Executor {
         block: BlockId,
         mut incoming: Vec<(ArcId, SymbolicState)>,
     ) -> Result<SymbolicState, ExecError> {
+        // Nothing depends on the arc then, and resolving has one phi less to look through.
         if incoming.len() == 1 {
             return Ok(incoming.swap_remove(0).1);
         }
         let mut regs = Vec::with_capacity(self.live_in[block.index()].len());
+        // Registers that are equal on every way share a phi, so that they are known to be equal
+        // behind.
         let mut made: HashMap<Vec<TermId>, TermId> = HashMap::default();
         for index in 0..self.live_in[block.index()].len() {
             let reg = self.live_in[block.index()][index];
             let values: Option<Vec<TermId>> =
                 incoming.iter().map(|(_, state)| state.register(reg)).collect();
+            // Without a value on some way there is none behind: who reads it gets an error.
             let Some(values) = values else { continue };
             let merged = match made.get(&values) {
                 Some(&term) => term,
@@ -388,6 +393,7 @@ impl Executor {
             insn: self.insn,
             register: self.program.regs[reg.index()].name.clone(),
         })?;
+        // The facts hold on every way here, and what is computed with it is behind here.
         Ok(match facts.constant(term) {
             Some(value) => self.pool.constant(self.pool.width(term), value),
             None => term,
@@ -420,6 +426,7 @@ impl Executor {
                 let cond = self.operand(cond, &state.facts)?;
                 let then = self.operand(then, &state.facts)?;
                 let other = self.operand(other, &state.facts)?;
+                // Decided here, the other side is not even part of the term.
                 match state.facts.decide(&self.pool, cond) {
                     Some(true) => then,
                     Some(false) => other,
@@ -445,6 +452,8 @@ impl Executor {
                 let address = self.operand(addr, &state.facts)?;
                 let value = self.operand(value, &state.facts)?;
                 let location = self.locate_access(address);
+                // What a later read skips by must be no smaller than what this can write on any
+                // path.
                 let written = match location {
                     Some(location) => self.footprint(location, self.pool.width(value) / 8),
                     None => self.regions(address).map_or(Footprint::Anywhere, Footprint::regions),
@@ -456,6 +465,7 @@ impl Executor {
             Op::Clear { addr, bytes } => {
                 let address = self.operand(addr, &state.facts)?;
                 let bytes = self.operand(bytes, &state.facts)?;
+                // Nothing is written, wherever the address points.
                 if self.pool.as_const(bytes) == Some(0) {
                     return Ok(());
                 }
@@ -491,6 +501,7 @@ impl Executor {
 
     /// The next value that was announced, if it fits; else a new unknown.
     fn draw(&mut self, domain: Domain) -> TermId {
+        // One that can have values that this draw cannot is not its counterpart.
         if let Some(next) = self.expected.pop_front()
             && self.pool.width(next) == domain.width()
             && self.pool.domain(next).lo() >= domain.lo()

@@ -133,6 +133,9 @@ impl MemPool {
     fn push(&mut self, node: MemNode, dominator: MemId, written: Footprint) -> MemId {
         let above = self.entry(dominator);
         let further = self.entry(above.jump);
+        // Myers's rule: two jumps of equal length become one of twice that and one, so that the
+        // lengths on the way up are those of a skew binary number, and logarithmically many reach
+        // any depth.
         let even = above.depth - further.depth == further.depth - self.entry(further.jump).depth;
         let (jump, jumped) = if even && above.depth > 0 {
             (further.jump, written.union(&above.jumped).union(&further.jumped))
@@ -147,6 +150,9 @@ impl MemPool {
     /// The latest state that the ways to both `a` and `b` come through; adds to `written` what was
     /// written between it and either.
     fn common_dominator(&self, mut a: MemId, mut b: MemId, written: &mut Footprint) -> MemId {
+        // At equal depth both jump equally far. Where they jump to the same state, the dominator
+        // that they share may be closer: one step only. What is passed on the way is added either
+        // way.
         while a != b {
             if self.entry(a).depth < self.entry(b).depth {
                 std::mem::swap(&mut a, &mut b);
@@ -174,6 +180,7 @@ impl MemPool {
             if entry.depth == 0 {
                 return memory;
             }
+            // The far jump first; it is allowed if nothing on all of its way can have been read.
             memory = if !entry.jumped.intersects(read) {
                 entry.jump
             } else if !entry.written.intersects(read) {

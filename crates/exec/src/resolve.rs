@@ -71,6 +71,8 @@ impl Resolver {
             self.position.insert(step.1, index as u32 + 1);
             self.path.push(step);
         }
+        // A level is a position counted from 1: what depends on the first `common` arcs, or on
+        // none, is as it was.
         for terms in self.by_level.drain((common + 1).min(self.by_level.len())..) {
             for term in terms {
                 self.resolved.remove(&term);
@@ -107,6 +109,8 @@ impl Resolver {
                         let what = || executor.pool.display(term);
                         let (value, position) =
                             self.arriving(what, node, incoming.iter().copied())?;
+                        // The value for an arc can be a phi again: it comes first, and this once
+                        // more.
                         if let Some(&(resolved, level)) = self.resolved.get(&value) {
                             self.keep(term, resolved, level.max(position));
                             work.pop();
@@ -179,6 +183,8 @@ impl Resolver {
         origin.terms.push(address);
         let (address, mut level) = self.term(executor, address)?;
         let at = executor.locate_access(address).ok_or(ExecError::UnknownRegion { insn })?;
+        // What the attempt passes by counts only if it succeeds; byte by byte finds its own
+        // reasons.
         let mut walked = origin.clone();
         if let Some((value, slice_level)) = self.slice(executor, memory, at, bytes, &mut walked)? {
             *origin = walked;
@@ -209,21 +215,27 @@ impl Resolver {
         loop {
             memory = executor.memory.skip(memory, &footprint);
             match executor.memory.node(memory) {
+                // Byte by byte, as the executor reads it: that takes no store's word apart.
                 MemNode::Initial if guarded.is_empty() => return Ok(None),
                 MemNode::Initial => {
                     let initial = executor.initial_slice(at, bytes);
                     return Ok(Some((executor.fold(guarded, initial), level)));
                 }
                 &MemNode::Store { prev, address, value: stored, insn, .. } => {
+                    // A reason even where the store is passed by: with another address it might not
+                    // be.
                     origin.terms.push(address);
                     let (to, address_level) = self.location(executor, address, insn)?;
                     level = level.max(address_level);
+                    // Regions do not overlap, so what was stored need not be looked at.
                     if to.region != at.region {
                         memory = prev;
                         continue;
                     }
                     let (value, value_level) = self.term(executor, stored)?;
                     let alias = executor.alias(at, to, value, bytes);
+                    // The value is a reason only if the load sees it: fewer arcs, a stronger
+                    // nogood.
                     if matches!(alias, Alias::Must(_) | Alias::Guarded(..)) {
                         origin.terms.push(stored);
                         level = level.max(value_level);
@@ -363,6 +375,8 @@ impl Resolver {
             if !seen.insert(term) || matches!(self.resolved.get(&term), Some((_, 0))) {
                 continue;
             }
+            // Sound because a decisive operand alone keeps the term at its value: whatever arcs the
+            // others come over, every path with these reasons gives the same.
             if let Some(decisive) = self.decisive(executor, term) {
                 work.extend(decisive);
                 continue;
@@ -379,6 +393,8 @@ impl Resolver {
                         work.push(value);
                     }
                 }
+                // The arcs over which memory arrived, and what the addresses and values seen depend
+                // on: with those the same, the walk passes the same stores.
                 Some(PathVariable::Deferred { .. }) => {
                     if let Some(origin) = self.loads.get(&term) {
                         arcs.extend(origin.positions.iter().map(|&position| arc(position)));

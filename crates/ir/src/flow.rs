@@ -118,6 +118,8 @@ impl Search<'_> {
             if members.len() == 1 && !loops_to_itself {
                 continue;
             }
+            // If there is one entry, all ways into the loop come through it, so that it is the
+            // first in reverse postorder. Whether it is the only one is looked at next.
             members.sort_by_key(|&block| self.position[block]);
             let header = members[0];
             members.iter().for_each(|&block| self.visits[block].allowed = true);
@@ -132,12 +134,14 @@ impl Search<'_> {
                 });
             }
             let id = LoopId::from(graph.loops.len());
+            // Loops inside of this one come later and take their blocks over.
             members.iter().for_each(|&block| graph.innermost[block] = Some(id));
             graph.loops.push(Loop {
                 header: BlockId::from(header),
                 blocks: members.iter().map(|&block| BlockId::from(block)).collect(),
                 parent,
             });
+            // Without the edges back to the header, what still goes round is an inner loop.
             self.find_loops(graph, &members, Some(header), Some(id))?;
         }
         Ok(())
@@ -149,6 +153,8 @@ impl Search<'_> {
         let (visits, successors) = (&mut self.visits, &self.successors);
         blocks.iter().for_each(|&block| visits[block].allowed = Some(block) != cut);
         let (mut stack, mut result, mut counter) = (Vec::new(), Vec::new(), 0);
+        // `cut` is a root as well, but no way leads back to it: a component of its own, and no
+        // loop.
         for &root in blocks {
             if visits[root].number != 0 {
                 continue;
@@ -161,11 +167,14 @@ impl Search<'_> {
                     (*number, *low, *on_stack) = (counter, counter, true);
                     stack.push(block);
                 } else {
+                    // Back from a child. It has left the stack if its component is complete.
                     let child = successors[block][next - 1];
                     if visits[child].allowed && visits[child].on_stack {
                         visits[block].low = visits[block].low.min(visits[child].low);
                     }
                 }
+                // The next target to go to, or to take `low` from. Tarjan takes the number of a
+                // target on the stack; its `low` is as good, since both are in the same component.
                 let rest = successors[block][next..].iter().position(|&target| {
                     let Visit { allowed, number, on_stack, .. } = visits[target];
                     allowed && (number == 0 || on_stack)

@@ -43,6 +43,8 @@ impl Liveness {
         let blocks = program.blocks.len();
         let mut written = vec![0u64; self.words * blocks];
         for (index, block) in program.blocks.iter().enumerate() {
+            // Also those that are read first: they are live before the block, whatever is behind
+            // it.
             let set = &mut written[index * self.words..][..self.words];
             for reg in block.ops.iter().filter_map(|origin| origin.op.dst()) {
                 insert(set, number[reg.index()]);
@@ -56,6 +58,8 @@ impl Liveness {
                 before[next.index()].push(index as u32);
             }
         }
+        // Taken from the end: front ends lay blocks out forwards mostly, and liveness flows
+        // backwards.
         let mut work: Vec<u32> = (0..blocks as u32).collect();
         let mut waiting = vec![true; blocks];
         while let Some(block) = work.pop() {
@@ -162,6 +166,7 @@ pub fn eliminate_dead_operations(program: &mut Program) {
             touched.push(cond);
         }
         touched.iter().for_each(|reg| live[reg.index()] = true);
+        // Backwards, so that what only a removed operation reads is not live before it.
         let mut kept = Vec::with_capacity(program.blocks[index].ops.len());
         for origin in program.blocks[index].ops.iter().rev() {
             if origin.op.dst().is_some_and(|dst| !live[dst.index()]) {
@@ -181,6 +186,7 @@ pub fn eliminate_dead_operations(program: &mut Program) {
         kept.reverse();
         kept.shrink_to_fit();
         program.blocks[index].ops = kept;
+        // Not all registers: a program can have many more of them than a block touches.
         touched.drain(..).for_each(|reg| live[reg.index()] = false);
     }
 }

@@ -27,6 +27,8 @@ impl Entry {
         let regs = live.iter().filter_map(|&reg| Some((reg, state.regs[reg.index()]?)));
         let mut regs: Vec<(Reg, ValueNumber)> = regs.collect();
         let mut cells = state.cells.clone();
+        // Breadth first from what registers and cells hold: only values so close to one of them
+        // stay.
         let mut depth = vec![usize::MAX; values.len()];
         let mut front: Vec<ValueNumber> = regs.iter().map(|&(_, number)| number).collect();
         front.extend(cells.iter().map(|cell| cell.number));
@@ -45,6 +47,8 @@ impl Entry {
             }
             front = next;
         }
+        // In ascending order, so that operands have their new number when their users are renamed,
+        // and it is smaller again.
         let mut renamed = vec![ValueNumber::MAX; values.len()];
         let mut kept = Vec::new();
         for (id, numbered) in values.iter().enumerate() {
@@ -57,6 +61,7 @@ impl Entry {
                 Arg::Number(operand) => Some(Arg::Number(renamed[operand as usize])),
                 Arg::Const(..) => Some(arg),
             });
+            // To forget how a value was computed is sound: only what relates it to others is lost.
             kept.push(NumberedValue { value: numbered.value, def: def.unwrap_or(Def::Unknown) });
         }
         regs.iter_mut().for_each(|(_, number)| *number = renamed[*number as usize]);
@@ -85,6 +90,8 @@ impl Entry {
                 && which(reg)
             {
                 let value = &mut self.values[number as usize].value;
+                // Both hold, so they have a value in common wherever a run gets to; where none
+                // does, any value will do.
                 *value = value.meet(&other.values[there as usize].value).unwrap_or(*value);
             }
         }
@@ -139,6 +146,7 @@ impl Join<'_> {
             return known;
         }
         let (first, second) = (self.a[a as usize], self.b[b as usize]);
+        // Operands first: the number of a value has to be larger than theirs.
         let def = match self.thresholds {
             None if depth > 0 => self.def(first.def, second.def, depth - 1),
             _ => None,
@@ -162,6 +170,7 @@ impl Join<'_> {
         }
         a.map(|arg| match (arg, others.next()?) {
             (Arg::Number(x), Arg::Number(y)) => {
+                // Operators such as an extraction look alike whatever the width of their operand.
                 let width = |values: &[NumberedValue], id| values[id as usize].value.domain.width();
                 let same = width(self.a, x) == width(self.b, y);
                 same.then(|| Arg::Number(self.number(x, y, depth)))

@@ -108,12 +108,16 @@ impl<'a> Fixpoint<'a> {
 
     /// Until nothing changes.
     fn ascend(&mut self, stop: &Stop) -> Result<(), Reason> {
+        // The earliest block in reverse postorder comes first, so that a block waits for all
+        // changes on forward edges into it and is executed once for them together.
         let mut waiting = BTreeSet::from([self.graph.position[self.program.entry.index()]]);
         while let Some(at) = waiting.pop_first() {
             stop.check()?;
             let block = self.graph.order[at];
             let Some(incoming) = self.incoming(block) else { continue };
             let entry = match &self.entries[block] {
+                // Only heads have to grow for this to end. Elsewhere the old state is dropped: it
+                // may stem from a wider one of a head, which `with_constants` has narrowed since.
                 Some(old) if self.graph.heads[block] => {
                     self.with_constants(block, Arc::new(self.grown(block, old, &incoming)))
                 }
@@ -137,6 +141,7 @@ impl<'a> Fixpoint<'a> {
         let mut any = false;
         for block in self.graph.order.clone() {
             stop.check()?;
+            // The state of a head was widened: even with unchanged edges it can be what they say.
             let fresh = self.graph.heads[block];
             if !fresh && !self.graph.incoming[block].iter().any(|&(from, _)| changed[from]) {
                 continue;
@@ -145,6 +150,8 @@ impl<'a> Fixpoint<'a> {
             if self.entries[block] == entry {
                 continue;
             }
+            // Sound in any order: each state is the join of edges that hold, and what follows from
+            // a state that holds, holds. So one pass is enough, however much is still to be gained.
             (changed[block], any) = (true, true);
             self.entries[block] = entry;
             self.execute(block);
@@ -157,7 +164,7 @@ impl<'a> Fixpoint<'a> {
         self.joined(block, |_| true)
     }
 
-    /// What holds on those edges that come from certain blocks.
+    /// What holds on those edges that come from certain blocks; nothing, if none can be taken.
     fn joined(&self, block: usize, from: impl Fn(usize) -> bool) -> Option<Arc<Entry>> {
         let start = (block == self.program.entry.index()).then(|| self.start.clone());
         let edges = self.graph.incoming[block].iter().filter(|&&(other, _)| from(other));
@@ -183,6 +190,8 @@ impl<'a> Fixpoint<'a> {
             return entry;
         };
         let Some(written) = &around.written else { return entry };
+        // All rounds start with the registers that the loop does not write as they were before it.
+        // That holds because the head is its only entry: nothing else joins in on the way.
         let Some(before) = self.joined(block, |from| !around.contains(from)) else { return entry };
         let mut entry = Arc::unwrap_or_clone(entry);
         entry.restrict(&before, |reg| !written[reg.index()]);
@@ -222,6 +231,9 @@ impl<'a> Fixpoint<'a> {
             Terminator::Jump(edge) => [entry(state, &state.values, &edge.target), None],
             Terminator::Branch { cond, taken, fallthrough } => {
                 let cond = state.number_of(*cond);
+                // Without a state the edge cannot be taken, and what is behind it may be dead.
+                // Blocks that are to stay undecided keep both ways, with the state that is not
+                // refined.
                 let side = |value: u64, target| match refined(state, cond, value) {
                     Some(values) => entry(state, &values, target),
                     None if self.undecided[block] => entry(state, &state.values, target),

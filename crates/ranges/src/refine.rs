@@ -26,6 +26,8 @@ pub(crate) fn assume(
     table.restrict(Arg::Number(number), Value::scalar(domain))?;
     for _ in 0..ROUNDS {
         table.changed = false;
+        // Down the table first, as users have larger numbers than operands; then up again, with
+        // what was learnt on the way. A few rounds get nearly all; each is sound by itself.
         for id in (0..table.values.len()).rev() {
             if table.touched[id] || table.operand_touched(id) {
                 table.backward(id)?;
@@ -121,6 +123,7 @@ impl Table<'_> {
                 if result.lo() > mask(width) {
                     return Err(Impossible);
                 }
+                // Only what an extension can yield: cut to the operand's width it is the operand.
                 let fitting = Domain::range(result.width(), 0, mask(width)).meet(&result);
                 self.narrow(a, transfer::extract(fitting.ok_or(Impossible)?, 0, width))
             }
@@ -147,6 +150,7 @@ impl Table<'_> {
         let base = whole.ones() & above;
         let (least, greatest) = (base | result.lo() << lo, base | result.hi() << lo | mask(lo));
         self.narrow(a, Domain::range(whole.width(), least, greatest))?;
+        // Where the slice is the whole, its signed bounds are those of the whole.
         if lo == 0 && result.sign().is_none() && above == 0 {
             let (least, greatest) = result.signed_range();
             self.narrow(a, Domain::signed(whole.width(), least, greatest))?;
@@ -175,6 +179,7 @@ impl Table<'_> {
         let m = mask(x.width());
         match op {
             BinaryOp::Add => {
+                // The second of two operands profits from what has just been learnt of the first.
                 self.narrow(a, transfer::sub(result, y))?;
                 self.narrow(b, transfer::sub(result, self.domain(a)))
             }
@@ -187,12 +192,15 @@ impl Table<'_> {
                 self.narrow(b, transfer::xor(result, self.domain(a)))
             }
             BinaryOp::And => {
+                // A one needs ones in both; a zero where the other has a one is this one's. And a
+                // conjunction is at most either operand.
                 self.bits(a, result.zeros() & y.ones(), result.ones())?;
                 self.bits(b, result.zeros() & x.ones(), result.ones())?;
                 self.narrow(a, Domain::range(x.width(), result.lo(), m))?;
                 self.narrow(b, Domain::range(x.width(), result.lo(), m))
             }
             BinaryOp::Or => {
+                // The same upside down: a disjunction is at least either operand.
                 self.bits(a, result.zeros(), result.ones() & y.zeros())?;
                 self.bits(b, result.zeros(), result.ones() & x.zeros())?;
                 self.narrow(a, Domain::range(x.width(), 0, result.hi()))?;
@@ -206,6 +214,7 @@ impl Table<'_> {
             BinaryOp::Shl => match y.as_constant() {
                 Some(by) if by < u64::from(x.width()) => {
                     self.bits(a, result.zeros() >> by, result.ones() >> by)?;
+                    // Bits that are pushed out say nothing; without any, order is kept.
                     if x.hi() <= m >> by {
                         let (least, greatest) = (result.lo() >> by, result.hi() >> by);
                         self.narrow(a, Domain::range(x.width(), least, greatest))?;
@@ -218,6 +227,7 @@ impl Table<'_> {
                 Some(by) if by < u64::from(x.width()) => {
                     let bits = (result.zeros() << by, result.ones() << by);
                     self.bits(a, bits.0 & m, bits.1 & m)?;
+                    // Whatever was pushed out at the bottom may have been ones.
                     let greatest = (result.hi() << by | mask(by as u8)) & m;
                     self.narrow(a, Domain::range(x.width(), (result.lo() << by) & m, greatest))
                 }

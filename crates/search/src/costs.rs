@@ -45,6 +45,9 @@ pub struct Scratch {
     choice: Vec<u32>,
 }
 
+/// A node, and the position of a context among its contexts.
+type ContextOf = (NodeId, u32);
+
 /// No way to the end.
 const NEVER: u64 = u64::MAX;
 
@@ -52,12 +55,14 @@ impl CostGraph {
     /// Prices every arc in every context in which it can be taken.
     pub fn new(dag: &Dag, program: &Program, model: &CostModel) -> Self {
         let mut contexts: Vec<Vec<Context>> = vec![Vec::new(); dag.nodes.len()];
-        let mut transitions: Vec<(ArcId, Option<(NodeId, u32)>, CostVector)> = Vec::new();
+        let mut transitions: Vec<(ArcId, Option<ContextOf>, CostVector)> = Vec::new();
         let mut first = Vec::new();
         let mut first_of_node = Vec::with_capacity(dag.nodes.len());
         if let Some(entry) = contexts.first_mut() {
             entry.push(model.start());
         }
+        // Arcs lead to larger numbers: when a node is reached, all its contexts are known, and its
+        // states can be numbered one after the other, in topological order like the nodes.
         for (index, node) in dag.nodes.iter().enumerate() {
             first_of_node.push(first.len() as u32);
             let block = program.block(node.block);
@@ -77,16 +82,17 @@ impl CostGraph {
                     }
                     let next = match head {
                         Head::Exit(_) => None,
-                        Head::Node(to) => Some((to, place_of(&mut contexts[to.index()], after))),
+                        Head::Node(to) => Some((to, position_of(&mut contexts[to.index()], after))),
                     };
                     transitions.push((arc, next, cost));
                 }
             }
         }
         first.push(transitions.len() as u32);
+        // Only now are all states numbered that transitions lead to.
         let next = transitions.iter().map(|&(_, next, _)| match next {
             None => EXIT,
-            Some((node, place)) => first_of_node[node.index()] + place,
+            Some((node, position)) => first_of_node[node.index()] + position,
         });
         let cost_of =
             |component| transitions.iter().map(|transition| transition.2[component]).collect();
@@ -177,13 +183,17 @@ impl CostGraph {
                     continue;
                 }
                 let rest = match self.next[transition] {
+                    // Behind this there is nothing left to pay; the overhead comes once, at the
+                    // end.
                     EXIT => 0,
                     next => best[next as usize],
                 };
                 if rest == NEVER {
                     continue;
                 }
+                // A cost that is too large for a number must not look like no way at all.
                 let total = costs[transition].saturating_add(rest).min(NEVER - 1);
+                // Of equally long ways the first: the same path in every run.
                 if best[state] == NEVER || total > best[state] {
                     (best[state], choice[state]) = (total, transition as u32);
                 }
@@ -222,7 +232,7 @@ impl CostGraph {
     }
 }
 
-fn place_of(contexts: &mut Vec<Context>, context: Context) -> u32 {
+fn position_of(contexts: &mut Vec<Context>, context: Context) -> u32 {
     let known = contexts.iter().position(|&other| other == context);
     known.unwrap_or_else(|| {
         contexts.push(context);

@@ -140,6 +140,7 @@ impl TermPool {
 
     /// The stored term for a node that is known to lie in `domain`.
     pub(crate) fn store(&mut self, node: Node, domain: Domain) -> TermId {
+        // So that nobody has to look at domains to find constants, and rules match on one form.
         match domain.as_constant() {
             Some(value) => self.constant(domain.width(), value),
             None => self.insert(node, domain),
@@ -147,6 +148,8 @@ impl TermPool {
     }
 
     fn insert(&mut self, node: Node, domain: Domain) -> TermId {
+        // Operands exist before, so ids ascend from operands to users. Who walks terms relies on
+        // it.
         let next = TermId(self.entries.len() as u32);
         let id = *self.ids.entry((node, domain.width())).or_insert(next);
         if id == next {
@@ -224,6 +227,7 @@ pub(crate) struct NodeHasher(u64);
 
 impl Hasher for NodeHasher {
     fn finish(&self) -> u64 {
+        // A product mixes upwards only, and tables look at the low bits for the place.
         self.0 ^ (self.0 >> 32)
     }
 

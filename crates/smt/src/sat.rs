@@ -136,6 +136,8 @@ impl Sat {
     /// Adds a clause for good. Forgets the last assignment.
     pub(crate) fn clause(&mut self, literals: &[Lit]) {
         self.hook.given(literals);
+        // Then what has a value has it for good, so that clauses can be cut to what is left of
+        // them.
         self.backtrack(0);
         let mut kept: Vec<Lit> = Vec::with_capacity(literals.len());
         for &lit in literals {
@@ -148,6 +150,8 @@ impl Sat {
         }
         match *kept.as_slice() {
             [] => self.contradictory = true,
+            // Without decisions it is never taken back. What follows from it is found at once, so
+            // that later clauses are cut by that, too.
             [lit] => {
                 self.assign(lit, ClauseId::NONE);
                 self.contradictory |= self.propagate().is_some();
@@ -196,13 +200,16 @@ impl Sat {
             self.values[lit.index()] = 0;
             self.values[(!lit).index()] = 0;
             let variable = &mut self.variables[lit.variable()];
+            // Phase saving (Pipatsrisawat and Darwiche, SAT 2007): decided the same way again.
             variable.phase = !lit.is_negative();
+            // Others are not decided for this question; the next one lists what matters to it.
             if variable.question == self.question {
                 self.order.insert(lit.variable());
             }
         }
         self.trail.truncate(length);
         self.decisions.truncate(level);
+        // Assumptions are the first decisions, one on each level.
         self.assumed.truncate(level);
         self.propagated = length;
     }

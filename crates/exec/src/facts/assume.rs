@@ -58,6 +58,7 @@ impl Overlay<'_> {
             Node::Ult(a, b) => self.less(pool, b, a, 0, why)?,
             _ => {}
         }
+        // And of the condition itself: the same term elsewhere, also as a value, is decided by it.
         let bit = u64::from(value);
         self.constrain(pool, condition, Limit::exactly(1, bit), why, DEPTH)
     }
@@ -86,6 +87,7 @@ impl Overlay<'_> {
             return Ok(());
         }
         let fact = self.fact(pool, term);
+        // An interval has no holes: only at its ends does a value that is excluded say something.
         let mut limit = Limit::anything(pool.width(term));
         let why_here;
         if fact.lo == constant && constant < limit.hi {
@@ -152,12 +154,15 @@ impl Overlay<'_> {
             fact.ones |= limit.ones;
             fact.bits.push(BitsFact { mask: new, why: why.clone() });
         }
+        // Nothing new about the whole is nothing new about its parts.
         if fact == old {
             return Ok(());
         }
         if fact.lo > fact.hi {
             return Err(Contradiction { reasons: union(&fact.lo_why, &fact.hi_why) });
         }
+        // Bits and interval are compared, but not sharpened by each other: each keeps its own
+        // reasons.
         let most = !fact.zeros & Limit::mask(pool.width(term));
         if fact.ones > fact.hi {
             return Err(Contradiction { reasons: union(&fact.hi_why, &fact.why_bits(fact.ones)) });
@@ -212,6 +217,8 @@ impl Overlay<'_> {
                     Some(top) => Some(top),
                     None => (high_limit.lo == high_limit.hi).then_some(high_limit.lo),
                 };
+                // Bounds on the whole are bounds on the low part only where the high part is the
+                // same at both ends.
                 if let Some(top) = top {
                     let from = top << shift;
                     low_limit.lo = limit.lo.saturating_sub(from).min(low_limit.hi);
@@ -271,6 +278,7 @@ impl Overlay<'_> {
             let &Node::Add(inner_a, inner_b) = pool.node(a) else {
                 return self.constrain(pool, a, part_a, &why_a, depth);
             };
+            // Nothing new about the sum of the others, so nothing about any of them.
             if part_a.lo <= fact_a.lo && part_a.hi >= fact_a.hi {
                 return Ok(());
             }
