@@ -85,6 +85,7 @@ pub(crate) fn apply(
         .ok_or_else(|| "a CO-RE relocation that its types do not explain".to_owned())?;
     let fault = |what: &str| format!("{}: {what}", spec.describe(local));
     let original = value::of(local, kind, Some(&spec)).map_err(fault)?;
+    // The number of a type in the object itself needs no kernel.
     let resolved = if kind == RelocationKind::TypeIdLocal {
         original
     } else {
@@ -118,6 +119,7 @@ fn find(
         let value = value::of(kernel, kind, Some(&there))?;
         match &found {
             None => found = Some((there, value)),
+            // libbpf refuses these as well (`bpf_core_calc_relo_insn`): nothing says which is meant.
             Some((first, known)) => {
                 if first.bit_offset != there.bit_offset || known.number != value.number {
                     return Err("the kernel has several types of this name, which differ");
@@ -127,6 +129,7 @@ fn find(
     }
     match found {
         Some((_, value)) => Ok(value),
+        // That there is no such field can be an answer (`bpf_core_field_exists`).
         None => value::of(kernel, kind, None),
     }
 }

@@ -67,7 +67,7 @@ pub(crate) enum SymbolKind {
 
 /// Where a symbol is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum SymbolPlace {
     /// In the section with this number.
     Section(usize),
     /// Defined elsewhere.
@@ -83,7 +83,7 @@ pub(crate) enum Place {
 pub(crate) struct Symbol {
     pub name: String,
     pub kind: SymbolKind,
-    pub place: Place,
+    pub place: SymbolPlace,
     /// Offset in its section, in bytes.
     pub value: u64,
     /// In bytes.
@@ -96,7 +96,7 @@ impl Symbol {
     /// The number of the section it is in.
     pub fn section(&self) -> Option<usize> {
         match self.place {
-            Place::Section(index) => Some(index),
+            SymbolPlace::Section(index) => Some(index),
             _ => None,
         }
     }
@@ -135,14 +135,14 @@ impl<'data> Elf<'data> {
         let mut symbols = Vec::with_capacity(table_symbols.len());
         for (index, symbol) in table_symbols.enumerate() {
             let place = match symbol.st_shndx(endian) {
-                elf::SHN_UNDEF => Place::Undefined,
-                elf::SHN_COMMON => Place::Common,
-                elf::SHN_ABS => Place::Other,
+                elf::SHN_UNDEF => SymbolPlace::Undefined,
+                elf::SHN_COMMON => SymbolPlace::Common,
+                elf::SHN_ABS => SymbolPlace::Other,
                 _ => match table_symbols.symbol_section(endian, symbol, index) {
                     Ok(Some(SectionIndex(section))) if section < sections.len() => {
-                        Place::Section(section)
+                        SymbolPlace::Section(section)
                     }
-                    _ => Place::Other,
+                    _ => SymbolPlace::Other,
                 },
             };
             let name = name(symbol.name(endian, table_symbols.strings()).map_err(damaged)?)?;
@@ -161,6 +161,7 @@ impl<'data> Elf<'data> {
                 global: symbol.st_bind() != elf::STB_LOCAL,
             });
         }
+        // Relocations are in sections of their own, which name the one that they are for (`sh_info`).
         for header in table.iter() {
             let target = header.sh_info(endian) as usize;
             let mut found: Vec<Relocation> = Vec::new();
@@ -180,6 +181,7 @@ impl<'data> Elf<'data> {
                     addend: rel.r_addend.get(endian),
                 }));
             }
+            // Sections of other types have other things there.
             let Some(section) = sections.get_mut(target) else { continue };
             if let Some(bad) = found.iter().find(|rel| rel.symbol >= symbols.len()) {
                 let what = format!("a relocation names symbol {}, which is none", bad.symbol);

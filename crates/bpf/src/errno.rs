@@ -1,16 +1,42 @@
-//! Names of error numbers: `uapi/asm-generic/errno-base.h` and `errno.h` of the kernel, which all
+//! Names of error numbers, and the numbers that helpers return: `uapi/asm-generic/errno-base.h` and `errno.h` of the kernel, which all
 //! architectures that run BPF on network cards and hosts share, but for MIPS, PA-RISC and SPARC.
+
+use crate::names::position;
 
 /// The name of an error number, such as `E2BIG`; none for numbers that programs never see, or that
 /// do not exist.
 pub fn errno_name(number: u64) -> Option<&'static str> {
-    /// Of the kernel's own numbers, the one that helpers return (`include/linux/errno.h`).
-    const ENOTSUPP: u64 = 524;
-    if number == ENOTSUPP {
+    if number == ENOTSUPP as u64 {
         return Some("ENOTSUPP");
     }
     let index = usize::try_from(number.checked_sub(1)?).ok()?;
     NAMES.get(index).copied().filter(|name| !name.is_empty())
+}
+
+/// Of the kernel's own numbers, the one that helpers return (`include/linux/errno.h`).
+pub(crate) const ENOTSUPP: i64 = 524;
+
+pub(crate) const EPERM: i64 = number("EPERM");
+pub(crate) const ENOENT: i64 = number("ENOENT");
+pub(crate) const E2BIG: i64 = number("E2BIG");
+pub(crate) const EAGAIN: i64 = number("EAGAIN");
+pub(crate) const ENOMEM: i64 = number("ENOMEM");
+pub(crate) const EACCES: i64 = number("EACCES");
+pub(crate) const EFAULT: i64 = number("EFAULT");
+pub(crate) const EBUSY: i64 = number("EBUSY");
+pub(crate) const EEXIST: i64 = number("EEXIST");
+pub(crate) const ENODEV: i64 = number("ENODEV");
+pub(crate) const EINVAL: i64 = number("EINVAL");
+pub(crate) const ENOSPC: i64 = number("ENOSPC");
+pub(crate) const ERANGE: i64 = number("ERANGE");
+pub(crate) const ETIME: i64 = number("ETIME");
+pub(crate) const EPROTONOSUPPORT: i64 = number("EPROTONOSUPPORT");
+pub(crate) const EOPNOTSUPP: i64 = number("EOPNOTSUPP");
+pub(crate) const EAFNOSUPPORT: i64 = number("EAFNOSUPPORT");
+
+/// The number of this name in the table.
+const fn number(name: &str) -> i64 {
+    position(&NAMES, name) as i64 + 1
 }
 
 /// From 1; 41 and 58 are other names of 11 and 35.

@@ -3,8 +3,8 @@
 //!
 //! [`Object::parse`] reads an object, [`Object::link`] builds one of its programs: instructions as
 //! the kernel sees them, with maps, global data, calls and CO-RE relocations resolved, and the
-//! source line of each. [`lift::lift`] gives them their meaning. This crate knows no prices, no solver and no search, reads no files and
-//! asks no kernel.
+//! source line of each. [`lift::lift`] gives them their meaning. This crate knows no prices, no solver
+//! and no search, reads no files and asks no kernel.
 //!
 //! Sources: RFC 9669 for instructions, the kernel's `Documentation/bpf` for BTF and relocations,
 //! and the behaviour of libbpf for everything that is convention.
@@ -18,6 +18,7 @@ pub mod insn;
 pub mod lift;
 mod line_info;
 pub mod maps;
+mod names;
 mod object;
 
 pub use self::object::{BpfProgram, Object, ProgramEntry, ProgramKind, Subprogram, Unresolved};

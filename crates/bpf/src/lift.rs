@@ -39,7 +39,7 @@ pub use error::LiftError;
 pub use layout::elements::{Bytes, Element, Interned, PartialValue};
 pub use layout::memory::{Keying, Layout, MapFill, MapLayout, MapRoom};
 pub use maps::install::array_content;
-pub use options::{LiftOptions, Room};
+pub use options::{LiftOptions, PacketRoom};
 pub use registers::{Offset, RegisterValue, Registers};
 pub use support::matrix::support_matrix;
 
@@ -57,7 +57,7 @@ use walk::{explore::explore, fixpoint};
 #[derive(Clone, Debug)]
 pub struct Lifted {
     /// The program. Instructions are numbered by slot; those of programs that tail calls lead to
-    /// follow.
+    /// tracking.
     pub program: Program,
     /// Source line of each instruction, as far as known.
     pub lines: Vec<Option<LineInfo>>,
@@ -85,27 +85,26 @@ pub fn lift(
         lifted = fixpoint::blocks(&mut lifter)?;
     }
     let metadata = lifter.starts_with_metadata();
-    let Parts { mut machine, code, layouts, cost_classes, mut assumptions, reliances } =
-        lifter.finish();
+    let Parts { mut ir, code, layouts, cost_classes, mut assumptions, reliances } = lifter.finish();
     assumptions.extend(distinct_maps(&layouts));
     let packets = (options.min_packet, options.max_packet);
-    let (mut prologue, packet_length) = machine.prologue(packets, metadata);
-    install(&mut machine, &object.maps, &layouts, &options.contents)?;
-    prologue.extend(machine.emit.take_ops());
+    let (mut prologue, packet_length) = ir.prologue(packets, metadata);
+    install(&mut ir, &object.maps, &layouts, &options.contents)?;
+    prologue.extend(ir.emit.take_ops());
     let layout = Layout {
-        result: machine.result,
-        packet: machine.packet,
-        context: machine.context,
+        result: ir.result,
+        packet: ir.packet,
+        context: ir.context,
         maps: layouts.into_values().collect(),
     };
     let (insns, lines) = instructions(object, &code, options)?;
     let mut program = Program {
         name: program.name.clone(),
         insns,
-        regs: machine.emit.regs,
-        inputs: machine.inputs,
-        draws: machine.emit.draws.into_table(),
-        regions: machine.regions,
+        regs: ir.emit.regs,
+        inputs: ir.inputs,
+        draws: ir.emit.draws.into_table(),
+        regions: ir.regions,
         cost_classes,
         prologue,
         blocks: lifted.blocks,

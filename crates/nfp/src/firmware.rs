@@ -3,7 +3,7 @@
 //!
 //! Sources: the public firmware (`apps/nic/ebpf.uc`, `NFD_BPF_*`) and the driver's `bpf/main.h`.
 
-use slowpath_bpf::lift::Room;
+use slowpath_bpf::lift::PacketRoom;
 
 /// How programs reach maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,8 +65,8 @@ pub(crate) const HEAD_UP: i32 = 112;
 pub const HEAD_START: u32 = HEAD_FIRST + HEAD_DOWN as u32;
 
 /// How far the card's helpers can move the ends of a packet.
-pub const ROOM: Room =
-    Room { before: HEAD_DOWN as u64, cut: Some((HEAD_LAST - HEAD_START) as u64), tail: None };
+pub const ROOM: PacketRoom =
+    PacketRoom { before: HEAD_DOWN as u64, cut: Some((HEAD_LAST - HEAD_START) as u64), tail: None };
 
 /// Offsets in bytes of the fields of `struct xdp_md` that the card has.
 pub mod xdp_md {

@@ -59,7 +59,8 @@ fn register(number: u8) -> Result<Register, Fault> {
     Register::new(number).ok_or(REGISTER)
 }
 
-/// Fails unless the unused fields given are zero.
+/// Fails unless the unused fields given are zero (the kernel: "uses reserved fields", in
+/// `check_alu_op`, `check_ld_imm` and `do_check` of `kernel/bpf/verifier.c`).
 fn unused(zero: bool) -> Result<(), Fault> {
     if zero { Ok(()) } else { Err(RESERVED) }
 }
@@ -79,6 +80,7 @@ fn load_imm64(first: Word, second: Word) -> Result<Insn, Fault> {
         6 => Imm64::MapValue { map: low as u32, offset: high as u32 },
         _ => return Err(("unknown kind of 64-bit immediate", UNKNOWN.1)),
     };
+    // Of these, the second word says nothing.
     if matches!(value, Imm64::MapFd(_) | Imm64::Function { .. } | Imm64::Map(_)) {
         unused(high == 0)?;
     }
@@ -129,6 +131,8 @@ fn alu(word: Word, width: Width) -> Result<Insn, Fault> {
     if mov && word.code & code::X != 0 && word.off != 0 {
         return move_signed(word, width, dst);
     }
+    // Signed division has the code of the unsigned one, and 1 in the offset (version 4): an offset
+    // that no operator of this code has is a fault of the field, not of the code.
     let mut ops = code::ALU_OPS.iter().filter(|(_, b, _)| *b == bits).peekable();
     if ops.peek().is_none() {
         return Err(UNKNOWN);
@@ -216,6 +220,7 @@ fn store(word: Word) -> Result<Insn, Fault> {
             unused(word.imm == 0)?;
             Ok(Insn::Store { size, base: dst, offset, src: Source::Reg(src) })
         }
+        // Atomic operations are told by their immediate; of some, loads and stores that order others.
         code::MODE_ATOMIC => match word.imm {
             code::LOAD_ACQUIRE => Ok(Insn::LoadAcquire { size, dst, base: src, offset }),
             code::STORE_RELEASE => Ok(Insn::StoreRelease { size, base: dst, offset, src }),
@@ -242,6 +247,7 @@ fn jump(word: Word, width: Width) -> Result<Insn, Fault> {
         }
         (code::JA, width) => {
             unused(word.dst == 0 && word.src == 0)?;
+            // `gotol` (version 4) has its distance in the field of 32 bits.
             let long = width == Width::W32;
             unused(if long { word.off == 0 } else { word.imm == 0 })?;
             let offset = if long { word.imm } else { word.off.into() };

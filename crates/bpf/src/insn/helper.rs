@@ -5,6 +5,8 @@
 //! crate is compiled; those that code compares with have a constant, called as in the kernel without
 //! `BPF_FUNC_`.
 
+use crate::names::position;
+
 /// The name of a helper, if there is one with this number.
 pub fn helper_name(number: i32) -> Option<&'static str> {
     let index = usize::try_from(number.checked_sub(1)?).ok()?;
@@ -16,29 +18,7 @@ pub fn helper_name(number: i32) -> Option<&'static str> {
 /// # Panics
 /// If there is none: in constants, an error of compilation.
 pub const fn number(name: &str) -> i32 {
-    let mut index = 0;
-    while index < NAMES.len() {
-        if same(NAMES[index].as_bytes(), name.as_bytes()) {
-            return index as i32 + 1;
-        }
-        index += 1;
-    }
-    panic!("there is no helper of this name")
-}
-
-/// Whether two texts are the same; `==` is not for constants.
-const fn same(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() {
-        return false;
-    }
-    let mut at = 0;
-    while at < a.len() {
-        if a[at] != b[at] {
-            return false;
-        }
-        at += 1;
-    }
-    true
+    position(&NAMES, name) as i32 + 1
 }
 
 /// Number of `bpf_map_lookup_elem`.

@@ -1,32 +1,31 @@
 //! Lifting a block: its instructions, one after the other, to operations, costs and the ways on.
 //!
 //! This is all that a walk over the program needs of the lifter: [`Lifter::entry`] says where the
-//! program begins, [`Lifter::lift_block`] gives the block at a place, as it is when so much is known
-//! there, and [`Exits`] say which places it leads to. The same block may be lifted again with less
+//! program begins, [`Lifter::lift_block`] gives the block at a point, as it is when so much is known
+//! there, and [`Exits`] say which points it leads to. The same block may be lifted again with less
 //! known; only what came of the last time counts.
 
 use slowpath_ir::{BlockId, CostEvent, InsnIdx, OriginOp, Reg};
 
-use crate::lift::error::{Cause, LiftError, VERIFIER};
-use crate::lift::frame::{Phase, Place};
-use crate::lift::lifter::{Lifter, Next};
-use crate::lift::state::abstract_state::State;
-use crate::lift::state::value::Known;
-
 use crate::insn::{Call, Insn, POISON};
+use crate::lift::error::{Cause, LiftError, VERIFIER};
+use crate::lift::frame::{Phase, ProgramPoint};
+use crate::lift::lifter::{Lifter, Next};
+use crate::lift::state::abstract_state::AbstractState;
+use crate::lift::state::value::AbstractValue;
 
 /// How control leaves a block.
 #[derive(Clone, Copy)]
 pub(super) enum Exits {
-    To(Place),
-    /// To the first place if the register, of one bit, is set, else to the second.
-    Either(Reg, Place, Place),
-    /// To the place if the register is set; else the run contradicts what the kernel guarantees.
-    Only(Reg, Place),
+    To(ProgramPoint),
+    /// To the first point if the register, of one bit, is set, else to the second.
+    Either(Reg, ProgramPoint, ProgramPoint),
+    /// To the point if the register is set; else the run contradicts what the kernel guarantees.
+    Only(Reg, ProgramPoint),
     /// The program ends.
     End,
-    /// The program ends if the register is set, else goes on at the place.
-    EndOr(Reg, Place),
+    /// The program ends if the register is set, else goes on at the point.
+    EndOr(Reg, ProgramPoint),
 }
 
 /// A block as lifted from what was known where it begins.
@@ -38,24 +37,24 @@ pub(super) struct LiftedBlock {
     pub costs: Vec<CostEvent>,
     pub exits: Exits,
     /// What is known where it ends.
-    pub state: State,
+    pub state: AbstractState,
 }
 
 impl Lifter<'_> {
-    /// Lifts the block at a place, from what is known there. `observe` is told what is known of `r0`
+    /// Lifts the block at a point, from what is known there. `observe` is told what is known of `r0`
     /// to `r10` before each instruction of the program itself, not of those that tail calls lead to.
     pub fn lift_block(
         &mut self,
         block: BlockId,
-        place: Place,
-        state: State,
-        mut observe: impl FnMut(Place, &[Known; 11]),
+        point: ProgramPoint,
+        state: AbstractState,
+        mut observe: impl FnMut(ProgramPoint, &[AbstractValue; 11]),
     ) -> Result<LiftedBlock, LiftError> {
         self.begin_block(block, state);
-        let unit = self.unit(place);
-        let first = self.code.number(unit, place.slot);
+        let unit = self.unit(point);
+        let first = self.code.number(unit, point.slot);
         let mut insns = Vec::new();
-        let mut at = place;
+        let mut at = point;
         let next = loop {
             let insn = self.begin_insn(at).map_err(LiftError::stop)?;
             if at.phase == Phase::Start {
@@ -68,7 +67,7 @@ impl Lifter<'_> {
             let next = step.map_err(|c| LiftError::at(self.code.program(unit), at.slot, c))?;
             let Next::On = next else { break next };
             let slots = self.code.program(unit).insns[at.slot].slots().max(1);
-            at = Place { slot: at.slot + slots, phase: Phase::Start, ..at };
+            at = ProgramPoint { slot: at.slot + slots, phase: Phase::Start, ..at };
             if self.code.is_leader(unit, at.slot) {
                 break Next::To(at);
             }
@@ -77,10 +76,10 @@ impl Lifter<'_> {
         Ok(LiftedBlock {
             first,
             insns,
-            ops: self.machine.emit.take_ops(),
+            ops: self.ir.emit.take_ops(),
             costs: self.take_costs(),
             exits,
-            state: std::mem::replace(&mut self.state, State::start()),
+            state: std::mem::replace(&mut self.state, AbstractState::start()),
         })
     }
 
@@ -88,17 +87,17 @@ impl Lifter<'_> {
     fn exits(&mut self, next: Next) -> Exits {
         match next {
             Next::On | Next::Exit => Exits::End,
-            Next::To(place) => Exits::To(place),
-            Next::ExitOr(cond, place) => Exits::EndOr(self.machine.condition(cond), place),
-            Next::Only(cond, place) => Exits::Only(self.machine.condition(cond), place),
+            Next::To(point) => Exits::To(point),
+            Next::ExitOr(cond, point) => Exits::EndOr(self.ir.condition(cond), point),
+            Next::Only(cond, point) => Exits::Only(self.ir.condition(cond), point),
             Next::Either(_, yes, no) if yes == no => Exits::To(yes),
-            Next::Either(cond, yes, no) => Exits::Either(self.machine.condition(cond), yes, no),
+            Next::Either(cond, yes, no) => Exits::Either(self.ir.condition(cond), yes, no),
         }
     }
 
     /// Lifts one instruction, or one step of it.
-    fn step(&mut self, at: Place) -> Result<Next, Cause> {
-        self.machine.enter(self.frames.get(at.frame).depth);
+    fn step(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
+        self.ir.enter(self.frames.get(at.frame).depth);
         let program = self.code.program(self.unit(at));
         let Some(&insn) = program.insns.get(at.slot) else {
             return Err(Cause::new("control runs over the end of the program", VERIFIER));
@@ -121,9 +120,9 @@ impl Lifter<'_> {
             (Insn::Call(Call::Subprogram { .. }), _) => {
                 self.cost(at, "call");
                 let function = insn.function_target(at.slot).unwrap_or(usize::MAX);
-                let ret = Place { slot: at.slot + 1, ..at };
-                let place = self.enter_function(at, function, ret)?;
-                Ok(Next::To(place))
+                let ret = ProgramPoint { slot: at.slot + 1, ..at };
+                let point = self.enter_function(at, function, ret)?;
+                Ok(Next::To(point))
             }
             (Insn::Call(Call::Kfunc { .. }), _) => self.kfunc(at),
             (Insn::Exit, _) => self.exit(at),
@@ -134,7 +133,7 @@ impl Lifter<'_> {
             (Insn::Branch { width, cond, dst, src, .. }, _) => {
                 self.cost(at, "jump");
                 let taken = self.jump_target(at, insn)?;
-                let fallthrough = Place { slot: at.slot + 1, ..at };
+                let fallthrough = ProgramPoint { slot: at.slot + 1, ..at };
                 Ok(match self.decide(width, cond, dst, src) {
                     Some(true) => Next::To(taken),
                     Some(false) => Next::To(fallthrough),
@@ -148,16 +147,16 @@ impl Lifter<'_> {
                 // The kernel's budget for such loops is part of no contract: either way is possible.
                 self.cost(at, "jump");
                 let taken = self.jump_target(at, insn)?;
-                let coin = self.machine.emit.coin("the budget", &["left", "used up"]);
-                Ok(Next::Either(coin, taken, Place { slot: at.slot + 1, ..at }))
+                let coin = self.ir.emit.coin("the budget", &["left", "used up"]);
+                Ok(Next::Either(coin, taken, ProgramPoint { slot: at.slot + 1, ..at }))
             }
             _ => self.plain(at, insn).map(|()| Next::On),
         }
     }
 
-    fn jump_target(&self, at: Place, insn: Insn) -> Result<Place, Cause> {
+    fn jump_target(&self, at: ProgramPoint, insn: Insn) -> Result<ProgramPoint, Cause> {
         let slot = insn.jump_target(at.slot);
         let slot = slot.ok_or_else(|| Cause::new("a jump before the program", VERIFIER))?;
-        Ok(Place { slot, phase: Phase::Start, ..at })
+        Ok(ProgramPoint { slot, phase: Phase::Start, ..at })
     }
 }

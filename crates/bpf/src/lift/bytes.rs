@@ -10,7 +10,7 @@ impl Lifter<'_> {
     /// Copies bytes if the condition holds.
     pub(super) fn copy_if(&mut self, cond: Operand, to: Operand, from: Operand, bytes: u32) {
         for (offset, size) in chunks(bytes) {
-            let emit = &mut self.machine.emit;
+            let emit = &mut self.ir.emit;
             let source = emit.add(from, word(offset));
             let value = emit.load(source, size);
             let destination = emit.add(to, word(offset));
@@ -26,7 +26,7 @@ impl Lifter<'_> {
                 0..=8 => what.to_owned(),
                 _ => format!("bytes {offset} to {last} of {what}"),
             };
-            let destination = self.machine.emit.add(address, word(offset));
+            let destination = self.ir.emit.add(address, word(offset));
             self.havoc_as(destination, size, &part, Reading::Bytes);
         }
     }
@@ -35,7 +35,7 @@ impl Lifter<'_> {
     /// which is written so in reports.
     pub(super) fn havoc_as(&mut self, address: Operand, size: u8, what: &str, reading: Reading) {
         let max = u64::MAX >> (64 - 8 * u32::from(size));
-        let any = self.machine.emit.draw(what, reading, 8 * size, max);
-        self.machine.emit.store(address, any);
+        let any = self.ir.emit.draw(what, reading, 8 * size, max);
+        self.ir.emit.store(address, any);
     }
 }

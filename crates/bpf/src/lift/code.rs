@@ -5,12 +5,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use slowpath_ir::InsnIdx;
 
+use crate::insn::helper::{FOR_EACH_MAP_ELEM, LOOP, TAIL_CALL};
+use crate::insn::{Call, Insn, helper_name};
 use crate::lift::error::Cause;
 use crate::lift::frame::UnitId;
 use crate::lift::options::LiftOptions;
-
-use crate::insn::helper::{FOR_EACH_MAP_ELEM, LOOP, TAIL_CALL};
-use crate::insn::{Call, Insn, helper_name};
 use crate::{BpfProgram, Object};
 
 /// A linked program and where its instructions are among those of the lifted one.
@@ -54,7 +53,7 @@ impl Code {
             return Ok(unit);
         }
         let linked = object
-            .link(program, options.kernel.as_deref())
+            .link(program, options.kernel_types.as_deref())
             .map_err(|error| Cause::new(error.to_string(), "it is the target of a tail call"))?;
         let unit = self.add(linked);
         self.unit_of.insert(program, unit);

@@ -1,4 +1,4 @@
-//! Frames: which function runs, called from where. Calls are lifted by inlining, so a place of the
+//! Frames: which function runs, called from where. Calls are lifted by inlining, so a point of the
 //! lifted program is an instruction together with the frame that executes it.
 
 use std::collections::HashMap;
@@ -37,23 +37,26 @@ pub(super) enum Phase {
     Enter(u32),
 }
 
-/// A block of the lifted program.
+/// Where a block of the lifted program begins: an instruction, in the frame that executes it, and
+/// which of its steps. The kernel's verifier has the same in the instruction and the call chain of a
+/// state (`insn_idx`, `bpf_func_state::callsite`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct ProgramPoint {
     pub frame: FrameId,
     /// Slot in the frame's unit.
     pub slot: usize,
     pub phase: Phase,
 }
 
-impl Place {
-    /// The place behind an instruction.
-    pub fn behind(self) -> Place {
-        Place { slot: self.slot + 1, phase: Phase::Start, ..self }
+impl ProgramPoint {
+    /// The point behind an instruction.
+    pub fn behind(self) -> ProgramPoint {
+        ProgramPoint { slot: self.slot + 1, phase: Phase::Start, ..self }
     }
 
-    pub fn with(self, phase: Phase) -> Place {
-        Place { phase, ..self }
+    /// Another step of the same instruction.
+    pub fn with(self, phase: Phase) -> ProgramPoint {
+        ProgramPoint { phase, ..self }
     }
 }
 
@@ -66,7 +69,7 @@ pub(super) struct Frame {
     /// How many frames are around it.
     pub depth: u8,
     /// Where it returns to; `None` ends the program.
-    pub ret: Option<Place>,
+    pub ret: Option<ProgramPoint>,
 }
 
 /// All frames met.

@@ -10,23 +10,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use slowpath_ir::{Block, BlockId, Emit, InsnIdx, Op, Operand, RelianceId};
 use slowpath_stop::{Reason, Ticker};
 
-use crate::lift::code::Code;
-use crate::lift::costs::Costs;
-use crate::lift::error::Cause;
-use crate::lift::frame::{Frame, FrameId, Frames, Phase, Place, UnitId};
-use crate::lift::ir::builder::Machine;
-use crate::lift::layout::memory::MapLayout;
-use crate::lift::maps::follow::{Follow, Plan};
-use crate::lift::maps::operand::MapUse;
-use crate::lift::maps::tracking::{Access, Uses};
-use crate::lift::options::LiftOptions;
-use crate::lift::state::abstract_state::State;
-use crate::lift::state::frame_bytes::{FrameBytes, Stale};
-use crate::lift::state::value::{Known, MapId};
-
 use crate::insn::Register;
 use crate::insn::helper;
 use crate::insn::{Call, Insn};
+use crate::lift::code::Code;
+use crate::lift::costs::Costs;
+use crate::lift::error::Cause;
+use crate::lift::frame::{Frame, FrameId, Frames, Phase, ProgramPoint, UnitId};
+use crate::lift::ir::builder::IrBuilder;
+use crate::lift::layout::memory::MapLayout;
+use crate::lift::maps::operand::MapOperand;
+use crate::lift::maps::tracking::{Tracking, TrackingPlan};
+use crate::lift::maps::uses::{Access, MapUses};
+use crate::lift::options::LiftOptions;
+use crate::lift::state::abstract_state::AbstractState;
+use crate::lift::state::frame_bytes::{FrameBytes, UninitReads};
+use crate::lift::state::value::{AbstractValue, MapId};
 use crate::maps::MapDef;
 use crate::{BpfProgram, Object};
 
@@ -37,36 +36,36 @@ pub(super) const INSTRUCTIONS: u32 = 64;
 pub(super) enum Next {
     /// To the next instruction.
     On,
-    To(Place),
-    /// To the first place if the bit is set, else to the second.
-    Either(Operand, Place, Place),
-    /// To the place if the bit is set; else the run contradicts what the kernel guarantees.
-    Only(Operand, Place),
+    To(ProgramPoint),
+    /// To the first point if the bit is set, else to the second.
+    Either(Operand, ProgramPoint, ProgramPoint),
+    /// To the point if the bit is set; else the run contradicts what the kernel guarantees.
+    Only(Operand, ProgramPoint),
     /// The program ends.
     Exit,
-    /// The program ends if the bit is set, else goes on at the place.
-    ExitOr(Operand, Place),
+    /// The program ends if the bit is set, else goes on at the point.
+    ExitOr(Operand, ProgramPoint),
 }
 
 /// What lifting a program once finds out for lifting it again.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    /// What has to be followed of maps.
-    plan: Plan,
+    /// What has to be tracked of maps.
+    plan: TrackingPlan,
     /// Bytes of stack frames that functions read before they write them.
-    stale: Stale,
+    uninit: UninitReads,
 }
 
 impl Findings {
     /// Whether lifting it again would make no difference.
     pub fn is_empty(&self) -> bool {
-        self.plan.is_empty() && self.stale.is_empty()
+        self.plan.is_empty() && self.uninit.is_empty()
     }
 }
 
 /// What a lifted program consists of besides its blocks.
 pub(super) struct Parts {
-    pub machine: Machine,
+    pub ir: IrBuilder,
     pub code: Code,
     /// The maps used, by name.
     pub layouts: BTreeMap<String, MapLayout>,
@@ -82,11 +81,11 @@ pub(super) struct Lifter<'a> {
     pub options: &'a LiftOptions,
     pub code: Code,
     pub frames: Frames,
-    pub machine: Machine,
+    pub ir: IrBuilder,
     /// What is known at the current instruction.
-    pub state: State,
+    pub state: AbstractState,
     /// The instruction being lifted.
-    pub at: Place,
+    pub at: ProgramPoint,
     /// The block that it is lifted for, and its number.
     site: (BlockId, InsnIdx),
     costs: Costs,
@@ -97,9 +96,9 @@ pub(super) struct Lifter<'a> {
     /// What an earlier lifter of the same program has found.
     given: Findings,
     /// How maps are used, as far as the program is lifted.
-    uses: Uses,
+    uses: MapUses,
     /// Bytes that functions read before they write them, as far as the program is lifted.
-    unwritten: Stale,
+    uninit_reads: UninitReads,
     ticker: Ticker,
 }
 
@@ -115,39 +114,39 @@ impl<'a> Lifter<'a> {
             options,
             code: Code::new(program.clone()),
             frames: Frames::default(),
-            machine: Machine::new(),
-            state: State::start(),
-            at: Place { frame: 0, slot: 0, phase: Phase::Start },
+            ir: IrBuilder::new(),
+            state: AbstractState::start(),
+            at: ProgramPoint { frame: 0, slot: 0, phase: Phase::Start },
             site: (BlockId(0), InsnIdx(0)),
             costs: Costs::default(),
             assumptions: BTreeSet::new(),
             reliances: Vec::new(),
             layouts: BTreeMap::new(),
             given,
-            uses: Uses::default(),
-            unwritten: Stale::new(),
+            uses: MapUses::default(),
+            uninit_reads: UninitReads::new(),
             ticker: Ticker::new(INSTRUCTIONS),
         }
     }
 
     /// Where the program begins.
-    pub fn entry(&mut self) -> Place {
+    pub fn entry(&mut self) -> ProgramPoint {
         let frame = self.frames.id(Frame { unit: 0, function: 0, depth: 0, ret: None });
-        Place { frame, slot: 0, phase: Phase::Start }
+        ProgramPoint { frame, slot: 0, phase: Phase::Start }
     }
 
     /// What lifting the program again needs to know, once these are all of its blocks.
     pub fn findings(&mut self, blocks: &[Block]) -> Findings {
         Findings {
             plan: self.uses.plan(&self.options.contents, blocks),
-            stale: std::mem::take(&mut self.unwritten),
+            uninit: std::mem::take(&mut self.uninit_reads),
         }
     }
 
     /// What there is besides blocks, once all of them are lifted.
     pub fn finish(self) -> Parts {
         Parts {
-            machine: self.machine,
+            ir: self.ir,
             code: self.code,
             layouts: self.layouts,
             cost_classes: self.costs.into_classes(),
@@ -157,26 +156,26 @@ impl<'a> Lifter<'a> {
     }
 
     /// A block is lifted from here on, from what is known where it begins.
-    pub fn begin_block(&mut self, block: BlockId, state: State) {
-        self.machine.emit.begin_block();
+    pub fn begin_block(&mut self, block: BlockId, state: AbstractState) {
+        self.ir.emit.begin_block();
         self.costs.begin_block();
         self.site.0 = block;
         self.state = state;
     }
 
     /// An instruction of the block is lifted from here on; its number, or why it is time to give up.
-    pub fn begin_insn(&mut self, at: Place) -> Result<InsnIdx, Reason> {
+    pub fn begin_insn(&mut self, at: ProgramPoint) -> Result<InsnIdx, Reason> {
         self.ticker.tick(&self.options.stop)?;
         let unit = self.unit(at);
         let insn = self.code.number(unit, at.slot);
-        self.machine.emit.begin_insn(insn.index(), self.code.called(unit, at.slot));
+        self.ir.emit.begin_insn(insn.index(), self.code.called(unit, at.slot));
         self.site.1 = insn;
         self.at = at;
         Ok(insn)
     }
 
-    /// The unit that a place is in.
-    pub fn unit(&self, at: Place) -> UnitId {
+    /// The unit that a point is in.
+    pub fn unit(&self, at: ProgramPoint) -> UnitId {
         self.frames.get(at.frame).unit
     }
 
@@ -192,7 +191,7 @@ impl<'a> Lifter<'a> {
             self.reliances.push(sentence);
             self.reliances.len() - 1
         });
-        self.machine.emit.rely(cond, RelianceId::from(on));
+        self.ir.emit.rely(cond, RelianceId::from(on));
     }
 
     /// The whole result depends on what the sentence says.
@@ -201,7 +200,7 @@ impl<'a> Lifter<'a> {
     }
 
     /// Counts an instruction as work of a class.
-    pub fn cost(&mut self, at: Place, class: &str) {
+    pub fn cost(&mut self, at: ProgramPoint, class: &str) {
         let insn = self.code.number(self.unit(at), at.slot);
         self.costs.add(insn, class);
     }
@@ -212,9 +211,9 @@ impl<'a> Lifter<'a> {
     }
 
     /// Sets `r0`.
-    pub fn result(&mut self, value: Operand, known: Known) {
-        let reg = self.machine.reg(Register::R0.number());
-        self.machine.emit.push(Op::Copy { dst: reg, src: value });
+    pub fn result(&mut self, value: Operand, known: AbstractValue) {
+        let reg = self.ir.reg(Register::R0.number());
+        self.ir.emit.push(Op::Copy { dst: reg, src: value });
         self.state.regs[0] = known;
     }
 
@@ -224,21 +223,23 @@ impl<'a> Lifter<'a> {
         found.ok_or_else(|| Cause::new(format!("there is no map number {map}"), "is it damaged?"))
     }
 
-    /// What is followed of the map of this name.
-    pub fn follow(&self, map: &str) -> Follow {
+    /// What is tracked of the map of this name.
+    pub fn tracking(&self, map: &str) -> Tracking {
         self.given.plan.get(map).cloned().unwrap_or_default()
     }
 
     /// Notes what a call does to a map.
-    pub fn note_access(&mut self, map: &MapUse, access: Access) {
+    pub fn note_access(&mut self, map: &MapOperand, access: Access) {
         self.uses.note(map, self.site, access);
     }
 
     /// Notes that memory is accessed through a value of which this is known.
-    pub fn note_pointer(&mut self, pointer: Known) {
+    pub fn note_pointer(&mut self, pointer: AbstractValue) {
         match pointer {
-            Known::MapValue { map, old: true, .. } => self.uses.note_old([MapId::of_object(map)]),
-            Known::PerhapsValue | Known::Nothing => {
+            AbstractValue::MapValue { map, old: true, .. } => {
+                self.uses.note_old([MapId::of_object(map)])
+            }
+            AbstractValue::MaybeMapValue | AbstractValue::Unknown => {
                 self.uses.note_old(self.state.replaced.iter().copied());
             }
             _ => {}
@@ -246,16 +247,16 @@ impl<'a> Lifter<'a> {
     }
 
     /// Bytes that a function reads before it writes them, as an earlier lifter has found.
-    pub fn stale(&self, unit: UnitId, function: usize) -> Option<FrameBytes> {
-        self.given.stale.get(&(unit, function)).copied()
+    pub fn uninit(&self, unit: UnitId, function: usize) -> Option<FrameBytes> {
+        self.given.uninit.get(&(unit, function)).copied()
     }
 
     /// Notes that the function of a frame reads bytes that it has not written.
-    pub fn note_stale(&mut self, frame: FrameId, bytes: FrameBytes) {
+    pub fn note_uninit(&mut self, frame: FrameId, bytes: FrameBytes) {
         let frame = self.frames.get(frame);
         // What the program itself finds is the unknown content of memory at the start.
         if (frame.unit, frame.function) != (0, 0) {
-            let noted = self.unwritten.entry((frame.unit, frame.function)).or_default();
+            let noted = self.uninit_reads.entry((frame.unit, frame.function)).or_default();
             *noted = noted.or(bytes);
         }
     }

@@ -4,7 +4,8 @@
 //! [`elements`] numbers and elements in memory; [`population`], [`storage`], [`eviction`] and
 //! [`existence`] what becomes of elements in a run, [`iteration`] rounds over all of them;
 //! [`prefixes`] and [`trie`] look-ups of longest prefixes; [`regions`] sets up the memory of a map,
-//! [`install`] fills in what is known of its content. [`tracking`] decides which of this is followed.
+//! [`install`] fills in what is known of its content. [`uses`] notes how a program uses its maps, which decides what
+//! is tracked of them ([`tracking`]).
 
 pub(super) mod cells;
 pub(super) mod class;
@@ -12,7 +13,6 @@ pub(super) mod compared;
 pub(super) mod elements;
 pub(super) mod eviction;
 pub(super) mod existence;
-pub(super) mod follow;
 pub(super) mod heaviest_path;
 pub(super) mod install;
 pub(super) mod iteration;
@@ -24,3 +24,4 @@ pub(super) mod regions;
 pub(super) mod storage;
 pub(super) mod tracking;
 pub(super) mod trie;
+pub(super) mod uses;

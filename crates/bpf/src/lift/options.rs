@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use slowpath_stop::Stop;
 
-use crate::lift::content::MapContent;
-
 use crate::Btf;
+use crate::lift::content::MapContent;
 
 /// How far the ends of a packet can be moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct PacketRoom {
     /// Bytes in front of the packet as received.
     pub before: u64,
     /// How many bytes of the packet as received can be cut off its head, if that is limited.
@@ -22,10 +21,11 @@ pub struct Room {
     pub tail: Option<u64>,
 }
 
-impl Room {
+impl PacketRoom {
     /// What native XDP guarantees: `XDP_PACKET_HEADROOM` less `sizeof(struct xdp_frame)`, and a page
     /// of 4096 bytes less the head room and `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))`.
-    pub const KERNEL: Room = Room { before: 256 - 40, cut: None, tail: Some(4096 - 256 - 320) };
+    pub const KERNEL: PacketRoom =
+        PacketRoom { before: 256 - 40, cut: None, tail: Some(4096 - 256 - 320) };
 }
 
 /// What the lifter takes as given.
@@ -40,12 +40,12 @@ pub struct LiftOptions {
     /// Helpers that are taken to return any value and to change nothing, by name, with the reason.
     pub assumed_helpers: BTreeMap<String, String>,
     /// The types of the kernel, for programs that tail calls lead to.
-    pub kernel: Option<Arc<Btf>>,
+    pub kernel_types: Option<Arc<Btf>>,
     /// Whether operations stay whose results nothing uses, so that every value of every register can
     /// be asked for.
     pub keeps_dead_operations: bool,
     /// How far helpers can move the ends of the packet.
-    pub room: Room,
+    pub room: PacketRoom,
     /// When to give up.
     pub stop: Stop,
 }
@@ -58,9 +58,9 @@ impl Default for LiftOptions {
             max_packet: 1500,
             contents: BTreeMap::new(),
             assumed_helpers: BTreeMap::new(),
-            kernel: None,
+            kernel_types: None,
             keeps_dead_operations: false,
-            room: Room::KERNEL,
+            room: PacketRoom::KERNEL,
             stop: Stop::never(),
         }
     }

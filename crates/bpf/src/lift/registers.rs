@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::lift::frame::{FrameId, Frames};
-use crate::lift::state::value::Known;
+use crate::lift::state::value::AbstractValue;
 
 /// What is known of `r0` to `r10` before instructions, by frame, stretch and slot. A stretch is a
-/// piece of one way through the program that nothing jumps into: what is known in one stretch holds
+/// piece of one path through the program that nothing jumps into: what is known in one stretch holds
 /// together.
-pub(super) type Before = BTreeMap<(FrameId, u32, usize), [Known; 11]>;
+pub(super) type Before = BTreeMap<(FrameId, u32, usize), [AbstractValue; 11]>;
 
 /// What is known before one instruction in one stretch.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ struct Instance {
     stretch: u32,
     /// How many frames are around.
     depth: u8,
-    known: [Known; 11],
+    known: [AbstractValue; 11],
 }
 
 /// Where a pointer points, in bytes from the start of an element or from the frame pointer.
@@ -53,8 +53,8 @@ impl Offset {
 /// What is known of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterValue {
-    /// Nothing that can be told in one word: a number, a pointer that nobody may follow, or
-    /// different kinds of things on different ways.
+    /// Nothing that can be told in one word: a number, a pointer that nobody may tracking, or
+    /// different kinds of things on different paths.
     Other,
     /// This number.
     Constant(u64),
@@ -91,26 +91,26 @@ pub enum RegisterValue {
 }
 
 impl RegisterValue {
-    fn of(known: Known, depth: u8) -> Self {
+    fn of(known: AbstractValue, depth: u8) -> Self {
         match known {
-            Known::Const(value) => RegisterValue::Constant(value),
-            Known::Context { offset } => RegisterValue::Context { offset },
-            Known::Packet { .. } => RegisterValue::Packet,
-            Known::PacketEnd => RegisterValue::PacketEnd,
-            Known::Map(map) => RegisterValue::Map(map),
-            Known::MapValue { map, offset, .. } => {
+            AbstractValue::Const(value) => RegisterValue::Constant(value),
+            AbstractValue::Context { offset } => RegisterValue::Context { offset },
+            AbstractValue::Packet { .. } => RegisterValue::Packet,
+            AbstractValue::PacketEnd => RegisterValue::PacketEnd,
+            AbstractValue::Map(map) => RegisterValue::Map(map),
+            AbstractValue::MapValue { map, offset, .. } => {
                 RegisterValue::MapValue { map, offset: Offset::of(offset) }
             }
-            Known::Data { map, .. } => RegisterValue::Data { map },
-            Known::Frame { depth: of, offset } => {
+            AbstractValue::Data { map, .. } => RegisterValue::Data { map },
+            AbstractValue::Frame { depth: of, offset } => {
                 RegisterValue::Stack { caller: of != depth, offset: Offset::of(offset) }
             }
-            Known::Nothing
-            | Known::NoStack
-            | Known::PerhapsValue
-            | Known::Maps(_)
-            | Known::Inner(_)
-            | Known::Function(_) => RegisterValue::Other,
+            AbstractValue::Unknown
+            | AbstractValue::NotStack
+            | AbstractValue::MaybeMapValue
+            | AbstractValue::OneOfMaps(_)
+            | AbstractValue::InnerMap(_)
+            | AbstractValue::Function(_) => RegisterValue::Other,
         }
     }
 
@@ -160,7 +160,7 @@ impl Registers {
         let Some(instances) = self.slots.get(&slot) else { return RegisterValue::Other };
         let values = instances.iter().map(|instance| {
             let known = instance.known.get(usize::from(register)).copied();
-            RegisterValue::of(known.unwrap_or(Known::Nothing), instance.depth)
+            RegisterValue::of(known.unwrap_or(AbstractValue::Unknown), instance.depth)
         });
         values.reduce(RegisterValue::join).unwrap_or(RegisterValue::Other)
     }
@@ -170,7 +170,7 @@ impl Registers {
     pub fn element_offsets(&self, slot: usize, register: u8) -> Option<BTreeSet<i64>> {
         let instances = self.slots.get(&slot)?.iter();
         let offset = |instance: &Instance| match instance.known.get(usize::from(register)) {
-            Some(&Known::MapValue { offset, .. }) => offset,
+            Some(&AbstractValue::MapValue { offset, .. }) => offset,
             _ => None,
         };
         instances.map(offset).collect()
@@ -180,11 +180,13 @@ impl Registers {
     /// slot and a register before it, if it is the same constant in all stretches with both.
     pub fn packet_distance(&self, first: (usize, u8), second: (usize, u8)) -> Option<i64> {
         let (a, b) = (self.slots.get(&first.0)?, self.slots.get(&second.0)?);
-        let packet = |known: &[Known; 11], register: u8| match known.get(usize::from(register)) {
-            Some(&Known::Packet { origin, offset }) => Some((origin, offset)),
-            _ => None,
-        };
+        let packet =
+            |known: &[AbstractValue; 11], register: u8| match known.get(usize::from(register)) {
+                Some(&AbstractValue::Packet { origin, offset }) => Some((origin, offset)),
+                _ => None,
+            };
         let distances = a.iter().filter_map(|first_at| {
+            // What is known in one stretch is of the same run.
             let together = |other: &&Instance| {
                 (other.frame, other.stretch) == (first_at.frame, first_at.stretch)
             };
@@ -210,8 +212,9 @@ impl Registers {
         let instances = self.slots.get(&slot).map_or(&[][..], Vec::as_slice);
         let place = |instance: &Instance| {
             let known = instance.known.get(usize::from(register));
-            let Some(&Known::Frame { depth: of, offset }) = known else { return None };
+            let Some(&AbstractValue::Frame { depth: of, offset }) = known else { return None };
             let mut frame = instance.frame;
+            // From the frame of the instruction outwards to the one that is pointed into.
             for _ in of..instance.depth {
                 frame = self.frames.get(frame)?.1?;
             }

@@ -3,28 +3,27 @@
 //!
 //! The frame of a function lies where other calls had theirs, and the kernel's own. So whatever is
 //! read there before it is written is anything, at every call. Which bytes that are is found by
-//! lifting the program once, see [`super::maps::tracking`]; programs that read only what they have written
+//! lifting the program once, see [`super::maps::uses`]; programs that read only what they have written
 //! need nothing.
 
 use slowpath_ir::{Emit, Operand, Reading};
 
+use crate::insn::helper;
 use crate::lift::frame::{FrameId, STACK_BYTES, UnitId};
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::frame_bytes::{FrameBytes, all};
-use crate::lift::state::value::Known;
-
-use crate::insn::helper;
+use crate::lift::state::value::AbstractValue;
 
 impl Lifter<'_> {
     /// Notes that bytes are read behind an address of which this is known.
-    pub(super) fn note_read(&mut self, address: Known, bytes: u64) {
+    pub(super) fn note_read(&mut self, address: AbstractValue, bytes: u64) {
         match address {
-            Known::Frame { depth, offset: Some(offset) } => {
+            AbstractValue::Frame { depth, offset: Some(offset) } => {
                 self.note_bytes(depth, FrameBytes::at(offset, bytes));
             }
-            Known::Frame { depth, offset: None } => self.note_bytes(depth, all()),
-            Known::Nothing => {
+            AbstractValue::Frame { depth, offset: None } => self.note_bytes(depth, all()),
+            AbstractValue::Unknown => {
                 (0..=self.frames.get(self.at.frame).depth)
                     .for_each(|at| self.note_bytes(at, all()));
             }
@@ -38,7 +37,7 @@ impl Lifter<'_> {
             return;
         }
         let Some(frame) = self.frame_at(depth) else { return };
-        self.note_stale(frame, unwritten);
+        self.note_uninit(frame, unwritten);
     }
 
     /// The frame of this depth that the current one is in.
@@ -54,7 +53,7 @@ impl Lifter<'_> {
     pub(super) fn note_stack_arguments(&mut self, number: i32) {
         for register in 1..6 {
             let known = self.state.regs[usize::from(register)];
-            if let Known::Frame { .. } | Known::Nothing = known {
+            if let AbstractValue::Frame { .. } | AbstractValue::Unknown = known {
                 let bytes = self.read_through(number, register).unwrap_or(STACK_BYTES);
                 if bytes > 0 {
                     self.note_read(known, bytes);
@@ -66,7 +65,7 @@ impl Lifter<'_> {
     /// How many bytes a helper reads behind an argument, if that is known.
     fn read_through(&self, number: i32, register: u8) -> Option<u64> {
         let map = || match self.state.regs[1] {
-            Known::Map(map) => self.object.maps.get(map as usize),
+            AbstractValue::Map(map) => self.object.maps.get(map as usize),
             _ => None,
         };
         match (number, register) {
@@ -87,14 +86,14 @@ impl Lifter<'_> {
     }
 
     /// The frame of a function that begins is what others have left.
-    pub(super) fn find_stale(&mut self, unit: UnitId, function: usize, depth: u8) {
-        let Some(stale) = self.stale(unit, function) else { return };
-        self.machine.enter(depth);
-        let frame = self.machine.stack();
-        for at in stale.words() {
+    pub(super) fn draw_uninit(&mut self, unit: UnitId, function: usize, depth: u8) {
+        let Some(bytes) = self.uninit(unit, function) else { return };
+        self.ir.enter(depth);
+        let frame = self.ir.stack();
+        for at in bytes.words() {
             let below = STACK_BYTES - at;
             let what = format!("bytes at r10-{below} of the function, which it does not write");
-            let emit = &mut self.machine.emit;
+            let emit = &mut self.ir.emit;
             let any: Operand = emit.draw(&what, Reading::Bytes, 64, u64::MAX);
             let address = emit.add(frame, word(at));
             emit.store(address, any);

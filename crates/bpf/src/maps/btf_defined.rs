@@ -75,6 +75,7 @@ impl Reader<'_> {
                 u32::try_from(value)
                     .map_err(|_| self.fault(format!("{field} = {value} does not fit in 32 bits")))
             };
+            // The parameters of libbpf (`parse_btf_map_def`); what it does not know, it refuses.
             match field {
                 "type" => def.kind = MapKind(small(self.number(member)?)?),
                 "max_entries" => def.max_entries = small(self.number(member)?)?,
@@ -99,6 +100,7 @@ impl Reader<'_> {
         if def.kind == MapKind(0) {
             return Err(self.fault("its definition has no type"));
         }
+        // Values are file descriptors to user space, whatever type the definition gives them.
         if def.kind.holds_maps() || def.kind == MapKind::PROG_ARRAY {
             def.value_size = 4;
             def.key_size = if def.key_size == 0 { 4 } else { def.key_size };
@@ -113,6 +115,8 @@ impl Reader<'_> {
             Kind::Ptr(to) => btf.kind(btf.resolve(*to)),
             other => other,
         };
+        // `__uint(name, number)` is a pointer to an array of that length, `__ulong` an enumeration:
+        // BTF has no values but in types.
         match pointee(member.ty) {
             Kind::Array { len, .. } => Ok((*len).into()),
             Kind::Enum(e) if e.variants.len() == 1 => Ok(e.variants[0].value),

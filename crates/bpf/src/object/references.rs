@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::Btf;
 use crate::btf::Kind;
-use crate::elf::{Elf, Place, Relocation, Symbol, SymbolKind};
+use crate::elf::{Elf, Relocation, Symbol, SymbolKind, SymbolPlace};
 use crate::maps::{MapTable, is_data_section};
 
 /// What an instruction refers to.
@@ -56,14 +56,14 @@ pub(super) fn read(elf: &Elf, btf: Option<&Btf>, maps: &MapTable) -> References 
 fn refer(elf: &Elf, btf: Option<&Btf>, maps: &MapTable, symbol: &Symbol, addend: i64) -> Reference {
     let offset = symbol.value.wrapping_add_signed(addend);
     let index = match symbol.place {
-        Place::Section(index) => index,
-        Place::Undefined => return undefined(btf, symbol),
-        Place::Common => {
+        SymbolPlace::Section(index) => index,
+        SymbolPlace::Undefined => return undefined(btf, symbol),
+        SymbolPlace::Common => {
             let what =
                 format!("variable `{}` has no section (compile with -fno-common)", symbol.name);
             return Reference::Unknown(what);
         }
-        Place::Other => {
+        SymbolPlace::Other => {
             return Reference::Unknown(format!("symbol `{}` has no place", symbol.name));
         }
     };

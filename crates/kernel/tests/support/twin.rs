@@ -60,7 +60,7 @@ impl Twin {
         let mut options = LiftOptions {
             min_packet: 14,
             max_packet: 3500,
-            kernel: kernel.shared_types(),
+            kernel_types: kernel.shared_types(),
             ..LiftOptions::default()
         };
         let lifted = lift(object, &linked, &options).map_err(|e| e.to_string())?;

@@ -132,7 +132,7 @@ fn options(request: &Request, object: &Object, packets: (u16, u16)) -> Result<Li
         max_packet: packets.1,
         contents,
         assumed_helpers,
-        kernel: request.kernel.as_deref().map(|kernel| Arc::clone(&kernel.0)),
+        kernel_types: request.kernel.as_deref().map(|kernel| Arc::clone(&kernel.0)),
         ..LiftOptions::default()
     })
 }

@@ -2,10 +2,9 @@
 //! arguments.
 
 use crate::lift::error::{Cause, VERIFIER};
-use crate::lift::frame::Place;
+use crate::lift::frame::ProgramPoint;
 use crate::lift::lifter::Lifter;
-use crate::lift::state::value::Known;
-
+use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
 
 impl Lifter<'_> {
@@ -18,7 +17,7 @@ impl Lifter<'_> {
 
     /// Counts a call: the class names the helper and the type of the map that it works on. Returns
     /// the helper's name.
-    pub(in crate::lift) fn call_cost(&mut self, at: Place, map: Option<MapKind>) -> String {
+    pub(in crate::lift) fn call_cost(&mut self, at: ProgramPoint, map: Option<MapKind>) -> String {
         let name = self.code.called(self.unit(at), at.slot);
         let short = name.strip_prefix("bpf_").unwrap_or(&name).to_owned();
         let class = match map {
@@ -34,9 +33,10 @@ impl Lifter<'_> {
     pub(in crate::lift) fn room_at(&self, register: u8) -> Option<u32> {
         let value = |map: u32| self.object.maps.get(map as usize).map(|map| map.value_size);
         match self.state.regs[usize::from(register)] {
-            Known::Const(0) => Some(0),
-            Known::Frame { offset: Some(offset), .. } => u32::try_from(-offset).ok(),
-            Known::Data { map, offset } | Known::MapValue { map, offset: Some(offset), .. } => {
+            AbstractValue::Const(0) => Some(0),
+            AbstractValue::Frame { offset: Some(offset), .. } => u32::try_from(-offset).ok(),
+            AbstractValue::Data { map, offset }
+            | AbstractValue::MapValue { map, offset: Some(offset), .. } => {
                 value(map)?.checked_sub(u32::try_from(offset).ok()?)
             }
             _ => None,
@@ -48,8 +48,8 @@ impl Lifter<'_> {
         /// More than any helper takes (`MAX_BPF_STACK`, or a page).
         const LARGEST: u64 = 4096;
         match self.state.regs[usize::from(register)] {
-            Known::Const(size) if size <= LARGEST => Ok(size as u32),
-            Known::Const(size) => {
+            AbstractValue::Const(size) if size <= LARGEST => Ok(size as u32),
+            AbstractValue::Const(size) => {
                 Err(Cause::new(format!("a size of {size} bytes in r{register}"), VERIFIER))
             }
             _ => {

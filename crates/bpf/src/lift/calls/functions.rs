@@ -3,9 +3,9 @@
 use slowpath_ir::Emit;
 
 use crate::lift::error::{Cause, VERIFIER};
-use crate::lift::frame::{Frame, Phase, Place};
+use crate::lift::frame::{Frame, Phase, ProgramPoint};
 use crate::lift::lifter::{Lifter, Next};
-use crate::lift::state::value::Known;
+use crate::lift::state::value::AbstractValue;
 
 /// Deepest nesting of calls (`MAX_CALL_FRAMES` of the kernel).
 const MAX_FRAMES: u8 = 8;
@@ -14,10 +14,10 @@ impl Lifter<'_> {
     /// Enters a function that returns to `ret`; its arguments are in place.
     pub fn enter_function(
         &mut self,
-        at: Place,
+        at: ProgramPoint,
         function: usize,
-        ret: Place,
-    ) -> Result<Place, Cause> {
+        ret: ProgramPoint,
+    ) -> Result<ProgramPoint, Cause> {
         let frame = self.frames.get(at.frame);
         let (unit, depth) = (frame.unit, frame.depth + 1);
         if self.frames.running(at.frame, unit, function) {
@@ -29,26 +29,26 @@ impl Lifter<'_> {
         }
         let frame = self.frames.id(Frame { unit, function, depth, ret: Some(ret) });
         self.state.call(depth);
-        self.machine.enter(depth);
-        self.find_stale(unit, function, depth);
-        Ok(Place { frame, slot: function, phase: Phase::Start })
+        self.ir.enter(depth);
+        self.draw_uninit(unit, function, depth);
+        Ok(ProgramPoint { frame, slot: function, phase: Phase::Start })
     }
 
     /// Lifts an exit: of a function, or of the program.
-    pub fn exit(&mut self, at: Place) -> Result<Next, Cause> {
+    pub fn exit(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         self.cost(at, "exit");
         let Some(ret) = self.frames.get(at.frame).ret else {
-            let result = self.machine.base(self.machine.result);
-            let r0 = self.machine.value(0);
-            self.machine.emit.store(result, r0);
+            let result = self.ir.base(self.ir.result);
+            let r0 = self.ir.value(0);
+            self.ir.emit.store(result, r0);
             return Ok(Next::Exit);
         };
         let depth = self.frames.get(ret.frame).depth;
         self.state.ret(depth);
         // No function returns a pointer into a stack frame (`prepare_func_exit` of the kernel's
         // verifier); one into an element of a map it may.
-        if let Known::Frame { .. } | Known::Nothing = self.state.regs[0] {
-            self.state.regs[0] = Known::PerhapsValue;
+        if let AbstractValue::Frame { .. } | AbstractValue::Unknown = self.state.regs[0] {
+            self.state.regs[0] = AbstractValue::MaybeMapValue;
         }
         Ok(Next::To(ret))
     }

@@ -3,25 +3,23 @@
 
 use slowpath_ir::{Emit, Operand, Reg, RegionKind};
 
-use crate::lift::error::{Cause, VERIFIER};
-use crate::lift::frame::{Phase, Place};
-use crate::lift::ir::emit::{errno, word};
-use crate::lift::lifter::{Lifter, Next};
-use crate::lift::maps::class::Class;
-use crate::lift::maps::operand::MapUse;
-use crate::lift::maps::tracking::Access;
-use crate::lift::state::value::{Known, MapId};
-
+use crate::errno::{E2BIG, EINVAL};
 use crate::insn::helper::{FOR_EACH_MAP_ELEM, LOOP};
 use crate::insn::{Call, Insn};
+use crate::lift::error::{Cause, VERIFIER};
+use crate::lift::frame::{Phase, ProgramPoint};
+use crate::lift::ir::emit::{errno, word};
+use crate::lift::lifter::{Lifter, Next};
+use crate::lift::maps::class::MapClass;
+use crate::lift::maps::operand::MapOperand;
+use crate::lift::maps::uses::Access;
+use crate::lift::state::value::{AbstractValue, MapId};
 
-const E2BIG: i64 = 7;
-const EINVAL: i64 = 22;
 /// `BPF_MAX_LOOPS`.
 const MAX_LOOPS: u64 = 8 << 20;
 
 /// What the blocks of a loop share.
-struct Registers {
+struct LoopRegisters {
     /// Rounds begun.
     count: Reg,
     /// Rounds at most.
@@ -37,11 +35,11 @@ struct Registers {
 }
 
 impl Lifter<'_> {
-    fn loop_registers(&mut self, at: Place) -> Registers {
+    fn loop_registers(&mut self, at: ProgramPoint) -> LoopRegisters {
         let mut register = |what: &str, width| {
-            self.machine.extra(&format!("loop {}.{} {what}", at.frame, at.slot), width)
+            self.ir.extra(&format!("loop {}.{} {what}", at.frame, at.slot), width)
         };
-        Registers {
+        LoopRegisters {
             count: register("count", 64),
             limit: register("limit", 64),
             error: register("error", 64),
@@ -52,13 +50,17 @@ impl Lifter<'_> {
     }
 
     /// The call of such a helper: sets up the loop.
-    pub(in crate::lift) fn loop_start(&mut self, at: Place, number: i32) -> Result<Next, Cause> {
+    pub(in crate::lift) fn loop_start(
+        &mut self,
+        at: ProgramPoint,
+        number: i32,
+    ) -> Result<Next, Cause> {
         self.state.keep_arguments(at);
         let registers = self.loop_registers(at);
         let mut possible = Operand::constant(1, 1);
-        let flags = self.machine.value(4);
-        let wrong_flags = self.machine.emit.eq(flags, word(0));
-        let wrong_flags = self.machine.emit.not(wrong_flags);
+        let flags = self.ir.value(4);
+        let wrong_flags = self.ir.emit.eq(flags, word(0));
+        let wrong_flags = self.ir.emit.not(wrong_flags);
         let (limit, error) = if number == LOOP {
             self.call_cost(at, None);
             self.rounds()
@@ -69,22 +71,22 @@ impl Lifter<'_> {
             (rounds, possible) = self.elements(&map, registers.calm)?;
             (rounds, word(0))
         };
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let error = emit.select(wrong_flags, errno(EINVAL), error);
         let fine = emit.eq(error, word(0));
         let limit = emit.select(fine, limit, word(0));
         emit.copy(registers.limit, limit);
         emit.copy(registers.error, error);
         emit.copy(registers.count, word(0));
-        let (map, context) = (self.machine.value(1), self.machine.value(3));
-        self.machine.emit.copy(registers.map, map);
-        self.machine.emit.copy(registers.context, context);
-        self.state.regs[1..6].fill(Known::NoStack);
+        let (map, context) = (self.ir.value(1), self.ir.value(3));
+        self.ir.emit.copy(registers.map, map);
+        self.ir.emit.copy(registers.context, context);
+        self.state.regs[1..6].fill(AbstractValue::NotStack);
         let test = at.with(Phase::LoopTest);
         if let Operand::Const { .. } = possible {
             return Ok(Next::To(test));
         }
-        let possible = self.machine.emit.or(possible, wrong_flags);
+        let possible = self.ir.emit.or(possible, wrong_flags);
         Ok(Next::Only(possible, test))
     }
 
@@ -98,12 +100,12 @@ impl Lifter<'_> {
         /// The error as the instructions return it.
         const INLINE: u64 = -(E2BIG as i32) as u32 as u64;
         let known = self.state.regs[4];
-        let given = self.machine.value(1);
-        let flags = self.machine.value(4);
-        let emit = &mut self.machine.emit;
+        let given = self.ir.value(1);
+        let flags = self.ir.value(4);
+        let emit = &mut self.ir.emit;
         let inline = match known {
-            Known::Const(0) => Operand::constant(1, 1),
-            Known::Const(_) => Operand::constant(1, 0),
+            AbstractValue::Const(0) => Operand::constant(1, 1),
+            AbstractValue::Const(_) => Operand::constant(1, 0),
             // The verifier may know more of them.
             _ => {
                 let none = emit.eq(flags, word(0));
@@ -120,15 +122,15 @@ impl Lifter<'_> {
     }
 
     /// How many elements there are, and whether there can be so many.
-    fn elements(&mut self, map: &MapUse, calm: Reg) -> Result<(Operand, Operand), Cause> {
+    fn elements(&mut self, map: &MapOperand, calm: Reg) -> Result<(Operand, Operand), Cause> {
         let possible = Operand::constant(1, 1);
         match (map.class, map.fixed_size()) {
-            (Class::Array, Some(size)) => Ok((word(size.into()), possible)),
-            (Class::Array, None) => {
+            (MapClass::Array, Some(size)) => Ok((word(size.into()), possible)),
+            (MapClass::Array, None) => {
                 let size = self.size(map);
-                Ok((self.machine.emit.zero_extend(size, 64), possible))
+                Ok((self.ir.emit.zero_extend(size, 64), possible))
             }
-            (Class::Hash, _) => {
+            (MapClass::Hash, _) => {
                 self.note_access(map, Access::Walk);
                 Ok(self.begin_walk(map, calm))
             }
@@ -141,17 +143,21 @@ impl Lifter<'_> {
     }
 
     /// The later blocks of the loop.
-    pub(in crate::lift) fn loop_step(&mut self, at: Place, number: i32) -> Result<Next, Cause> {
-        let Registers { count, limit, error, context, map, calm } = self.loop_registers(at);
+    pub(in crate::lift) fn loop_step(
+        &mut self,
+        at: ProgramPoint,
+        number: i32,
+    ) -> Result<Next, Cause> {
+        let LoopRegisters { count, limit, error, context, map, calm } = self.loop_registers(at);
         match at.phase {
             Phase::LoopTest => {
-                let mut more = self.machine.emit.ult(count, limit);
+                let mut more = self.ir.emit.ult(count, limit);
                 if let Some(used) = self.walked(at, number)?
                     && let Some(disturbed) = self.disturbed(&used, calm)
                 {
                     let most = used.most_elements().unwrap_or(u32::MAX);
                     let what = format!("another element of {}", used.layout.name);
-                    let emit = &mut self.machine.emit;
+                    let emit = &mut self.ir.emit;
                     let coin = emit.coin(&what, &["no", "yes"]);
                     let room = emit.ult(count, word(most.into()));
                     let any = emit.and(coin, room);
@@ -169,7 +175,7 @@ impl Lifter<'_> {
                 let element = self.element(&used, key);
                 let mut possible = self.walk_to(&used, element);
                 if let Some(disturbed) = self.disturbed(&used, calm) {
-                    possible = self.machine.emit.or(possible, disturbed);
+                    possible = self.ir.emit.or(possible, disturbed);
                 }
                 Ok(match possible {
                     Operand::Const { .. } => Next::To(enter),
@@ -178,58 +184,58 @@ impl Lifter<'_> {
             }
             Phase::LoopEnter => {
                 let call = at.with(Phase::Start);
-                let Known::Function(callback) = self.state.argument(call, 2) else {
+                let AbstractValue::Function(callback) = self.state.argument(call, 2) else {
                     let what = "which function the helper calls back differs between paths";
                     return Err(Cause::new(what, VERIFIER));
                 };
-                let emit = &mut self.machine.emit;
+                let emit = &mut self.ir.emit;
                 let round = emit.capture(count.into());
                 let next = emit.add(round, word(1));
                 emit.copy(count, next);
                 let context = (context.into(), self.state.argument(call, 3));
                 if number == LOOP {
-                    self.pass(1, round, Known::NoStack);
+                    self.pass(1, round, AbstractValue::NotStack);
                     self.pass(2, context.0, context.1);
                 } else {
                     self.pass(1, map.into(), self.state.argument(call, 1));
                     self.element_arguments(round, context)?;
                 }
-                let place = self.enter_function(at, callback, at.with(Phase::LoopNext))?;
-                Ok(Next::To(place))
+                let point = self.enter_function(at, callback, at.with(Phase::LoopNext))?;
+                Ok(Next::To(point))
             }
             Phase::LoopNext => {
-                let r0 = self.machine.value(0);
-                let more = self.machine.emit.eq(r0, word(0));
+                let r0 = self.ir.value(0);
+                let more = self.ir.emit.eq(r0, word(0));
                 Ok(Next::Either(more, at.with(Phase::LoopTest), at.with(Phase::LoopDone)))
             }
             _ => {
-                let emit = &mut self.machine.emit;
+                let emit = &mut self.ir.emit;
                 let fine = emit.eq(error, word(0));
                 let result = emit.select(fine, count, error);
-                self.result(result, Known::NoStack);
+                self.result(result, AbstractValue::NotStack);
                 Ok(Next::To(at.behind()))
             }
         }
     }
 
     /// The map whose elements come and go that a loop goes through, if it does.
-    fn walked(&mut self, at: Place, number: i32) -> Result<Option<MapUse>, Cause> {
+    fn walked(&mut self, at: ProgramPoint, number: i32) -> Result<Option<MapOperand>, Cause> {
         if number != FOR_EACH_MAP_ELEM {
             return Ok(None);
         }
         let map = self.loop_registers(at).map;
         let known = self.state.argument(at.with(Phase::Start), 1);
         self.pass(1, map.into(), known);
-        Ok(Some(self.map_in(1)?).filter(|used| used.class == Class::Hash))
+        Ok(Some(self.map_in(1)?).filter(|used| used.class == MapClass::Hash))
     }
 
     /// Where the key is that a callback gets.
-    fn key_of_round(&mut self, used: &MapUse) -> Operand {
+    fn key_of_round(&mut self, used: &MapOperand) -> Operand {
         // Each of calls inside of each other has a key of its own.
         let depth = self.frames.get(self.at.frame).depth;
         let name = format!("{}.key.{depth}", used.layout.name);
-        let scratch = self.machine.region(&name, RegionKind::Stack);
-        self.machine.base(scratch)
+        let scratch = self.ir.region(&name, RegionKind::Stack);
+        self.ir.base(scratch)
     }
 
     /// Whether a call is on behalf of a callback that goes through the elements of this map. An
@@ -238,15 +244,15 @@ impl Lifter<'_> {
     /// Deletions leave elements where they are.
     pub(in crate::lift) fn goes_through(&self, map: MapId) -> bool {
         let mut around = self.frames.get(self.at.frame).ret;
-        while let Some(place) = around {
-            let frame = self.frames.get(place.frame);
-            let insn = self.code.program(frame.unit).insns.get(place.slot);
+        while let Some(point) = around {
+            let frame = self.frames.get(point.frame);
+            let insn = self.code.program(frame.unit).insns.get(point.slot);
             let through = insn == Some(&Insn::Call(Call::Helper(FOR_EACH_MAP_ELEM)));
-            let call = place.with(Phase::Start);
-            if place.phase == Phase::LoopNext && through {
+            let call = point.with(Phase::Start);
+            if point.phase == Phase::LoopNext && through {
                 let same = match self.state.argument(call, 1) {
-                    Known::Map(number) => MapId::of_object(number) == map,
-                    Known::Inner(outer) => MapId::out_of(outer) == map,
+                    AbstractValue::Map(number) => MapId::of_object(number) == map,
+                    AbstractValue::InnerMap(outer) => MapId::out_of(outer) == map,
                     _ => true,
                 };
                 if same {
@@ -259,9 +265,9 @@ impl Lifter<'_> {
     }
 
     /// Passes an argument to a callback.
-    fn pass(&mut self, number: u8, value: Operand, known: Known) {
-        let reg = self.machine.reg(number);
-        self.machine.emit.copy(reg, value);
+    fn pass(&mut self, number: u8, value: Operand, known: AbstractValue) {
+        let reg = self.ir.reg(number);
+        self.ir.emit.copy(reg, value);
         self.state.regs[usize::from(number)] = known;
     }
 
@@ -269,19 +275,19 @@ impl Lifter<'_> {
     fn element_arguments(
         &mut self,
         round: Operand,
-        context: (Operand, Known),
+        context: (Operand, AbstractValue),
     ) -> Result<(), Cause> {
         let used = self.map_in(1)?;
         let key = self.key_of_round(&used);
-        if used.class == Class::Array {
-            let index = self.machine.emit.extract(round, 0, 32);
-            self.machine.emit.store(key, index);
+        if used.class == MapClass::Array {
+            let index = self.ir.emit.extract(round, 0, 32);
+            self.ir.emit.store(key, index);
         }
         let element = self.element(&used, key);
-        let place = self.place(&used, element);
-        let value = self.value_address(&used, place);
-        self.pass(2, key, Known::NoStack);
-        self.pass(3, value, Known::PerhapsValue);
+        let slot = self.value_slot(&used, element);
+        let value = self.value_address(&used, slot);
+        self.pass(2, key, AbstractValue::NotStack);
+        self.pass(3, value, AbstractValue::MaybeMapValue);
         self.pass(4, context.0, context.1);
         Ok(())
     }

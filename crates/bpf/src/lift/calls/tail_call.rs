@@ -5,20 +5,19 @@ use slowpath_ir::{Emit, Operand};
 
 use crate::lift::content::{EntryValue, MapEntry};
 use crate::lift::error::{Cause, VERIFIER};
-use crate::lift::frame::{Frame, Phase, Place};
+use crate::lift::frame::{Frame, Phase, ProgramPoint};
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::{Lifter, Next};
-use crate::lift::state::value::Known;
-
+use crate::lift::state::value::AbstractValue;
 use crate::maps::{MapKind, SlotRef};
 
 /// `MAX_TAIL_CALL_CNT`.
 const MAX_TAIL_CALLS: u64 = 33;
 
 impl Lifter<'_> {
-    pub(in crate::lift) fn tail_call_start(&mut self, at: Place) -> Result<Next, Cause> {
+    pub(in crate::lift) fn tail_call_start(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         self.call_cost(at, None);
-        let Known::Map(map) = self.state.regs[2] else {
+        let AbstractValue::Map(map) = self.state.regs[2] else {
             let what = "which program array the call uses differs between paths";
             return Err(Cause::new(what, "call the helper in each branch"));
         };
@@ -34,8 +33,8 @@ impl Lifter<'_> {
             );
             let program = format!("program in the slot of {}", def.name);
             self.assume(sentence);
-            self.state.regs[1..6].fill(Known::NoStack);
-            let taken = self.machine.emit.coin(&program, &["no", "yes: the path ends"]);
+            self.state.regs[1..6].fill(AbstractValue::NotStack);
+            let taken = self.ir.emit.coin(&program, &["no", "yes: the path ends"]);
             return Ok(Next::ExitOr(taken, at.behind()));
         }
         if !self.options.contents.contains_key(&def.name) {
@@ -46,8 +45,9 @@ impl Lifter<'_> {
             self.assume(sentence);
         }
         self.state.keep_arguments(at);
-        let count = self.machine.start_zero("tail calls", 64);
-        let left = self.machine.emit.ult(count, word(MAX_TAIL_CALLS));
+        let count = self.ir.start_zero("tail calls", 64);
+        // The kernel counts all tail calls of a run, whichever program array they use.
+        let left = self.ir.emit.ult(count, word(MAX_TAIL_CALLS));
         Ok(Next::Either(left, at.with(Phase::Slot(0)), at.behind()))
     }
 
@@ -81,41 +81,41 @@ impl Lifter<'_> {
     }
 
     /// The blocks that choose among the slots and enter one.
-    pub(in crate::lift) fn tail_call_step(&mut self, at: Place) -> Result<Next, Cause> {
+    pub(in crate::lift) fn tail_call_step(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         let call = at.with(Phase::Start);
-        let Known::Map(map) = self.state.argument(call, 2) else {
+        let AbstractValue::Map(map) = self.state.argument(call, 2) else {
             return Err(Cause::new("the program array is lost", VERIFIER));
         };
         let slots = self.slots(map)?;
         match at.phase {
             Phase::Slot(number) => {
                 let Some(&(slot, _)) = slots.get(number as usize) else {
-                    self.state.regs[1..6].fill(Known::NoStack);
+                    self.state.regs[1..6].fill(AbstractValue::NotStack);
                     return Ok(Next::To(at.behind()));
                 };
                 let (enter, next) =
                     (at.with(Phase::Enter(number)), at.with(Phase::Slot(number + 1)));
-                if let Known::Const(index) = self.state.argument(call, 3) {
+                if let AbstractValue::Const(index) = self.state.argument(call, 3) {
                     let chosen = if index as u32 == slot { enter } else { next };
                     return Ok(Next::To(chosen));
                 }
-                let index = self.machine.value(3);
-                let index = self.machine.emit.extract(index, 0, 32);
-                let same = self.machine.emit.eq(index, Operand::constant(32, slot.into()));
+                let index = self.ir.value(3);
+                let index = self.ir.emit.extract(index, 0, 32);
+                let same = self.ir.emit.eq(index, Operand::constant(32, slot.into()));
                 Ok(Next::Either(same, enter, next))
             }
             Phase::Enter(number) => {
                 let program = slots.get(number as usize).map(|&(_, program)| program);
                 let program = program.ok_or_else(|| Cause::new("a slot is lost", VERIFIER))?;
-                let count = self.machine.start_zero("tail calls", 64);
-                let next = self.machine.emit.add(count, word(1));
-                self.machine.emit.copy(count, next);
+                let count = self.ir.start_zero("tail calls", 64);
+                let next = self.ir.emit.add(count, word(1));
+                self.ir.emit.copy(count, next);
                 let unit = self.code.unit_of(self.object, program, self.options)?;
                 let Frame { depth, ret, .. } = *self.frames.get(at.frame);
                 let frame = self.frames.id(Frame { unit, function: 0, depth, ret });
                 self.restart(depth);
-                self.find_stale(unit, 0, depth);
-                Ok(Next::To(Place { frame, slot: 0, phase: Phase::Start }))
+                self.draw_uninit(unit, 0, depth);
+                Ok(Next::To(ProgramPoint { frame, slot: 0, phase: Phase::Start }))
             }
             _ => Err(Cause::new("a tail call is no loop", VERIFIER)),
         }
@@ -124,7 +124,7 @@ impl Lifter<'_> {
     /// The state at the start of a program that replaces the function of a frame.
     fn restart(&mut self, depth: u8) {
         self.state = self.state.restarted(depth);
-        let (context, r1) = (self.machine.base(self.machine.context), self.machine.reg(1));
-        self.machine.emit.copy(r1, context);
+        let (context, r1) = (self.ir.base(self.ir.context), self.ir.reg(1));
+        self.ir.emit.copy(r1, context);
     }
 }

@@ -4,7 +4,7 @@
 use crate::insn::helper::{self, helper_name};
 use crate::lift::code;
 use crate::lift::error::{Cause, VERIFIER};
-use crate::lift::frame::{Phase, Place};
+use crate::lift::frame::{Phase, ProgramPoint};
 use crate::lift::helpers::assumed::assume_hint;
 use crate::lift::helpers::environment;
 use crate::lift::helpers::table::Lift;
@@ -12,7 +12,7 @@ use crate::lift::helpers::table::find;
 use crate::lift::insns::memory::map_handle;
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::{Lifter, Next};
-use crate::lift::state::value::{INNER, Known};
+use crate::lift::state::value::{AbstractValue, INNER};
 
 /// The register that holds the map that a helper works on, if it works on one.
 fn map_register(number: i32) -> usize {
@@ -22,8 +22,8 @@ fn map_register(number: i32) -> usize {
 
 impl Lifter<'_> {
     /// Lifts the call of a helper.
-    pub(in crate::lift) fn helper(&mut self, at: Place, number: i32) -> Result<Next, Cause> {
-        if let Known::Maps(maps) = self.state.regs[map_register(number)] {
+    pub(in crate::lift) fn helper(&mut self, at: ProgramPoint, number: i32) -> Result<Next, Cause> {
+        if let AbstractValue::OneOfMaps(maps) = self.state.regs[map_register(number)] {
             return Ok(Next::To(at.with(Phase::WhichMap(maps.trailing_zeros()))));
         }
         self.helper_on(at.with(Phase::Start), number)
@@ -32,12 +32,12 @@ impl Lifter<'_> {
     /// A call whose map differs between paths goes on in a block for each of them.
     pub(in crate::lift) fn which_map(
         &mut self,
-        at: Place,
+        at: ProgramPoint,
         number: i32,
         map: u32,
     ) -> Result<Next, Cause> {
         let register = map_register(number);
-        let Known::Maps(maps) = self.state.regs[register] else {
+        let AbstractValue::OneOfMaps(maps) = self.state.regs[register] else {
             return Err(Cause::new("the maps of a call are lost", VERIFIER));
         };
         let later = maps >> map >> 1;
@@ -49,8 +49,8 @@ impl Lifter<'_> {
             let what = "the map that the call uses comes out of different maps of maps";
             return Err(Cause::new(what, "call the helper in each branch"));
         }
-        let handle = self.machine.value(register as u8);
-        let same = self.machine.emit.eq(handle, word(map_handle(map)));
+        let handle = self.ir.value(register as u8);
+        let same = self.ir.emit.eq(handle, word(map_handle(map)));
         let next = map + 1 + later.trailing_zeros();
         Ok(Next::Either(same, this, at.with(Phase::WhichMap(next))))
     }
@@ -58,15 +58,15 @@ impl Lifter<'_> {
     /// The call, on one of its maps.
     pub(in crate::lift) fn on_map(
         &mut self,
-        at: Place,
+        at: ProgramPoint,
         number: i32,
         map: u32,
     ) -> Result<Next, Cause> {
-        self.state.regs[map_register(number)] = Known::of_bit(map);
+        self.state.regs[map_register(number)] = AbstractValue::of_bit(map);
         self.helper_on(at.with(Phase::Start), number)
     }
 
-    fn helper_on(&mut self, at: Place, number: i32) -> Result<Next, Cause> {
+    fn helper_on(&mut self, at: ProgramPoint, number: i32) -> Result<Next, Cause> {
         self.note_arguments();
         self.note_stack_arguments(number);
         let name = code::name(number);
@@ -92,7 +92,7 @@ impl Lifter<'_> {
         match lift {
             Lift::Plain(lift) => {
                 lift(self, at)?;
-                self.state.regs[1..6].fill(Known::NoStack);
+                self.state.regs[1..6].fill(AbstractValue::NotStack);
                 Ok(Next::On)
             }
             Lift::Loop => self.loop_start(at, number),

@@ -3,11 +3,11 @@
 use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
 
 use crate::lift::error::Cause;
-use crate::lift::frame::Place;
+use crate::lift::frame::ProgramPoint;
 use crate::lift::helpers::outcome::RETURNED;
 use crate::lift::ir::emit::{Emitter, word};
 use crate::lift::lifter::Lifter;
-use crate::lift::state::value::Known;
+use crate::lift::state::value::AbstractValue;
 
 /// Bytes of a sum.
 #[derive(Clone, Copy)]
@@ -39,18 +39,19 @@ impl Size {
 ///
 /// Sums of 32-bit words with end-around carry are what `csum_partial` computes on every
 /// architecture: in 64 or 32 bits, a sum that is not zero is represented the same.
-pub(super) fn diff(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn diff(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let (Some(from_size), Some(to_size)) = (size(lifter, 1, 2), size(lifter, 3, 4)) else {
-        lifter.machine.emit.computed = true;
-        let sum = lifter.machine.emit.draw(RETURNED, Reading::Number, 64, 0xffff);
-        lifter.result(sum, Known::NoStack);
+        lifter.ir.emit.computed = true;
+        let sum = lifter.ir.emit.draw(RETURNED, Reading::Number, 64, 0xffff);
+        lifter.result(sum, AbstractValue::NotStack);
         return Ok(());
     };
-    let (from, to) = (lifter.machine.value(1), lifter.machine.value(3));
-    let r5 = lifter.machine.value(5);
-    let emit = &mut lifter.machine.emit;
+    let (from, to) = (lifter.ir.value(1), lifter.ir.value(3));
+    let r5 = lifter.ir.value(5);
+    let emit = &mut lifter.ir.emit;
     let seed = emit.extract(r5, 0, 32);
+    // Which of the three sums the kernel makes depends on which sizes are zero.
     let sum = match (from_size.any(), to_size.any()) {
         (Some(false), _) => partial(emit, to, to_size, seed),
         (Some(true), Some(false)) => removed(emit, from, from_size, seed),
@@ -70,7 +71,7 @@ pub(super) fn diff(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     let sum = emit.add(low, high);
     let folded = fold(emit, sum, 16);
     let result = emit.zero_extend(folded, 64);
-    lifter.result(result, Known::NoStack);
+    lifter.result(result, AbstractValue::NotStack);
     Ok(())
 }
 
@@ -83,8 +84,8 @@ fn size(lifter: &mut Lifter<'_>, address: u8, register: u8) -> Option<Size> {
         return Some(Size::Constant(bytes));
     }
     let most = lifter.room_at(address).filter(|&most| most <= SMALL)?;
-    let bytes = lifter.machine.value(register);
-    let emit = &mut lifter.machine.emit;
+    let bytes = lifter.ir.value(register);
+    let emit = &mut lifter.ir.emit;
     let low = emit.extract(bytes, 0, 32);
     Some(Size::UpTo(emit.zero_extend(low, 64), most))
 }
@@ -157,6 +158,7 @@ fn inside(
 
 /// Adds what is above the low `bits` to them until nothing is.
 fn fold(emit: &mut Emitter, mut sum: Operand, bits: u8) -> Operand {
+    // Twice: sums of a few thousand words carry less than 2^16 the first time, one the second.
     let mask = word((1 << bits) - 1);
     for _ in 0..2 {
         let high = emit.binary(BinaryOp::Lshr, sum, word(bits.into()));

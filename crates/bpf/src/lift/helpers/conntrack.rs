@@ -4,12 +4,12 @@
 use slowpath_ir::{Emit, Operand, Reading};
 
 use super::socket;
+use crate::errno::{EBUSY, EINVAL, ENOMEM, EPERM, ETIME};
 use crate::lift::error::Cause;
-use crate::lift::frame::Place;
-use crate::lift::helpers::outcome::{EBUSY, EINVAL, ENOMEM, EPERM, ETIME};
+use crate::lift::frame::ProgramPoint;
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
-use crate::lift::state::value::Known;
+use crate::lift::state::value::AbstractValue;
 
 /// More than `struct nf_conn` has bytes.
 const CONNECTION: u32 = 512;
@@ -20,66 +20,70 @@ const CT_DIRECTION: u64 = 9;
 const FLOW_ERROR: u64 = 0;
 
 /// `bpf_ct_insert_entry(connection)`: null, or the connection, which has changed.
-pub(super) fn insert(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn insert(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     socket::object(lifter, at)
 }
 
 /// `bpf_ct_set_status(connection, status)`, `bpf_ct_change_status(connection, status)`.
-pub(super) fn status(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn status(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     changed(lifter, at, &[0, -EBUSY])
 }
 
 /// `bpf_ct_change_timeout(connection, timeout)`.
-pub(super) fn change_timeout(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn change_timeout(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     changed(lifter, at, &[0, -EPERM, -ETIME])
 }
 
 /// `bpf_ct_set_timeout(connection, timeout)`.
-pub(super) fn set_timeout(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn set_timeout(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     changed(lifter, at, &[0])
 }
 
 /// `bpf_ct_set_nat_info(connection, address, port, manipulation)`.
-pub(super) fn nat(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn nat(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     changed(lifter, at, &[0, -EINVAL, -ENOMEM])
 }
 
 /// A call that changes a connection: its fields may be anything afterwards.
-fn changed(lifter: &mut Lifter<'_>, at: Place, results: &'static [i64]) -> Result<(), Cause> {
+fn changed(
+    lifter: &mut Lifter<'_>,
+    at: ProgramPoint,
+    results: &'static [i64],
+) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    let connection = lifter.machine.value(1);
+    let connection = lifter.ir.value(1);
     lifter.havoc(connection, CONNECTION, "the connection");
     let result = lifter.one_of(results);
-    lifter.result(result, Known::NoStack);
+    lifter.result(result, AbstractValue::NotStack);
     Ok(())
 }
 
 /// `bpf_xdp_ct_alloc(ctx, tuple, tuple_size, opts, opts_size)`.
-pub(super) fn allocate(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn allocate(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let found = handed_out(lifter, at);
     failure(lifter, found, (4, 5), CT_ERROR)
 }
 
 /// `bpf_xdp_ct_lookup(ctx, tuple, tuple_size, opts, opts_size)`: tells the direction as well.
-pub(super) fn look_up(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn look_up(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let found = handed_out(lifter, at);
     failure(lifter, found, (4, 5), CT_ERROR)?;
     if lifter.constant_size(5)? > CT_DIRECTION as u32 {
-        let options = lifter.machine.value(4);
-        let place = lifter.machine.emit.add(options, word(CT_DIRECTION));
+        let options = lifter.ir.value(4);
+        let place = lifter.ir.emit.add(options, word(CT_DIRECTION));
         lifter.number_if(found, place, (1, 1), "opts->dir");
     }
     Ok(())
 }
 
 /// `bpf_xdp_flow_lookup(ctx, tuple, opts, opts_size)`.
-pub(super) fn flow(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn flow(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let found = handed_out(lifter, at);
     failure(lifter, found, (3, 4), FLOW_ERROR)
 }
 
 /// Returns an object or null; says whether it is one.
-fn handed_out(lifter: &mut Lifter<'_>, at: Place) -> Operand {
+fn handed_out(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Operand {
     lifter.call_cost(at, None);
     socket::hand_out(lifter, None)
 }
@@ -97,8 +101,8 @@ fn failure(
     let bytes = lifter.constant_size(size)?;
     let known = lifter.state.regs[usize::from(options)];
     if u64::from(bytes) >= field + 4 {
-        let options = lifter.machine.value(options);
-        let emit = &mut lifter.machine.emit;
+        let options = lifter.ir.value(options);
+        let emit = &mut lifter.ir.emit;
         let number = emit.draw_between("opts->error", Reading::Error, 32, (1, MAX_ERRNO));
         let error = emit.sub(Operand::constant(32, 0), number);
         let place = emit.add(options, word(field));

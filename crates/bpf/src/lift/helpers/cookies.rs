@@ -2,45 +2,43 @@
 
 use slowpath_ir::{BinaryOp, Emit, Reading};
 
+use crate::errno::{EACCES, EINVAL, ENOENT, ENOTSUPP, EOPNOTSUPP, EPROTONOSUPPORT};
 use crate::lift::error::Cause;
-use crate::lift::frame::Place;
-use crate::lift::helpers::outcome::{
-    EACCES, EINVAL, ENOENT, ENOTSUPP, EOPNOTSUPP, EPROTONOSUPPORT,
-};
+use crate::lift::frame::ProgramPoint;
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
-use crate::lift::state::value::Known;
+use crate::lift::state::value::AbstractValue;
 
 /// `bpf_tcp_check_syncookie(sk, iph, iph_len, th, th_len)`: a kernel may be without cookies.
-pub(super) fn check(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn check(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let result = lifter.one_of(&[0, -ENOENT, -EINVAL, -EPROTONOSUPPORT, -EOPNOTSUPP, -ENOTSUPP]);
-    lifter.result(result, Known::NoStack);
+    lifter.result(result, AbstractValue::NotStack);
     Ok(())
 }
 
 /// `bpf_tcp_raw_check_syncookie_ipv4(iph, th)` and its relative for IPv6.
-pub(super) fn check_raw(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn check_raw(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let result = lifter.one_of(&[0, -EACCES, -EPROTONOSUPPORT, -EOPNOTSUPP]);
-    lifter.result(result, Known::NoStack);
+    lifter.result(result, AbstractValue::NotStack);
     Ok(())
 }
 
 /// `bpf_tcp_gen_syncookie(sk, iph, iph_len, th, th_len)`, `bpf_tcp_raw_gen_syncookie_ipv4(iph, th,
 /// th_len)` and its relative for IPv6: 32 bits of cookie, and above them 16 of a segment size, which
 /// is not zero; or an error.
-pub(super) fn make(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn make(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// A segment size of 1, and the greatest.
     const SIZES: (u64, u64) = (1, u16::MAX as u64);
     lifter.call_cost(at, None);
-    let emit = &mut lifter.machine.emit;
+    let emit = &mut lifter.ir.emit;
     let cookie = emit.draw("cookie", Reading::Number, 64, u32::MAX.into());
     let size = emit.draw_between("segment size", Reading::Number, 64, SIZES);
     let size = emit.binary(BinaryOp::Shl, size, word(32));
     let both = emit.or(size, cookie);
     let errors = &[0, -EINVAL, -ENOENT, -EPROTONOSUPPORT, -EOPNOTSUPP, -ENOTSUPP];
     let result = lifter.number_or_error(both, errors);
-    lifter.result(result, Known::NoStack);
+    lifter.result(result, AbstractValue::NotStack);
     Ok(())
 }

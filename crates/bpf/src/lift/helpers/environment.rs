@@ -3,98 +3,98 @@
 use slowpath_ir::{Emit, InputKind, Op, Reading};
 
 use crate::lift::error::Cause;
-use crate::lift::frame::Place;
+use crate::lift::frame::ProgramPoint;
 use crate::lift::helpers::outcome::RETURNED;
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::maps::operand::MAX_CPUS;
-use crate::lift::state::value::Known;
+use crate::lift::state::value::AbstractValue;
 
 /// Largest error number.
 const MAX_ERRNO: u64 = 4095;
 
 /// `bpf_ktime_get_ns()` and its relatives: later than, or the same as, the last time asked.
-pub(super) fn clock(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn clock(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// Nanoseconds since boot: more than a century.
     const START_MAX: u64 = (1 << 62) - 1;
     /// Nanoseconds between two calls of a run: more than a second.
     const STEP_MAX: u64 = u32::MAX as u64;
     let name = lifter.call_cost(at, None);
-    let (now, start) = lifter.machine.start_unknown(&name, 64, START_MAX);
-    let step = lifter.machine.emit.draw(RETURNED, Reading::Time(start), 64, STEP_MAX);
-    let later = lifter.machine.emit.add(now, step);
-    lifter.machine.emit.copy(now, later);
-    lifter.result(now.into(), Known::NoStack);
+    let (now, start) = lifter.ir.start_unknown(&name, 64, START_MAX);
+    let step = lifter.ir.emit.draw(RETURNED, Reading::Time(start), 64, STEP_MAX);
+    let later = lifter.ir.emit.add(now, step);
+    lifter.ir.emit.copy(now, later);
+    lifter.result(now.into(), AbstractValue::NotStack);
     Ok(())
 }
 
 /// `bpf_jiffies64()`: not before the number returned last.
-pub(super) fn jiffies(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn jiffies(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// A thousand a second, for more than a century.
     const START_MAX: u64 = (1 << 42) - 1;
     const STEP_MAX: u64 = u32::MAX as u64;
     let name = lifter.call_cost(at, None);
-    let (now, _) = lifter.machine.start_unknown(&name, 64, START_MAX);
+    let (now, _) = lifter.ir.start_unknown(&name, 64, START_MAX);
     let result = "jiffies since it was called before";
-    let step = lifter.machine.emit.draw(result, Reading::Number, 64, STEP_MAX);
-    let later = lifter.machine.emit.add(now, step);
-    lifter.machine.emit.copy(now, later);
-    lifter.result(now.into(), Known::NoStack);
+    let step = lifter.ir.emit.draw(result, Reading::Number, 64, STEP_MAX);
+    let later = lifter.ir.emit.add(now, step);
+    lifter.ir.emit.copy(now, later);
+    lifter.result(now.into(), AbstractValue::NotStack);
     Ok(())
 }
 
 /// `bpf_get_prandom_u32()`.
-pub(super) fn random(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn random(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    let value = lifter.machine.emit.draw(RETURNED, Reading::Number, 64, u32::MAX.into());
-    lifter.result(value, Known::NoStack);
+    let value = lifter.ir.emit.draw(RETURNED, Reading::Number, 64, u32::MAX.into());
+    lifter.result(value, AbstractValue::NotStack);
     Ok(())
 }
 
 /// A number that is the same throughout a run.
-fn constant(lifter: &mut Lifter<'_>, at: Place, max: u64) -> Result<(), Cause> {
+fn constant(lifter: &mut Lifter<'_>, at: ProgramPoint, max: u64) -> Result<(), Cause> {
     let name = lifter.call_cost(at, None);
-    let input = lifter.machine.input(&name, 64, 0, max, InputKind::Unknown);
-    let dst = lifter.machine.extra(&name, 64);
-    lifter.machine.emit.push(Op::Input { dst, input });
-    lifter.result(dst.into(), Known::NoStack);
+    let input = lifter.ir.input(&name, 64, 0, max, InputKind::Unknown);
+    let dst = lifter.ir.extra(&name, 64);
+    lifter.ir.emit.push(Op::Input { dst, input });
+    lifter.result(dst.into(), AbstractValue::NotStack);
     Ok(())
 }
 
 /// `bpf_get_smp_processor_id()`, below the largest `CONFIG_NR_CPUS`.
-pub(super) fn processor(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn processor(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     constant(lifter, at, u64::from(MAX_CPUS) - 1)
 }
 
 /// `bpf_get_numa_node_id()`, below the largest `MAX_NUMNODES`.
-pub(super) fn numa_node(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn numa_node(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     constant(lifter, at, 1023)
 }
 
 /// A helper that returns 0 or an error and changes nothing that the program sees.
-pub(super) fn zero_or_error(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn zero_or_error(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     may_fail(lifter);
     Ok(())
 }
 
 fn may_fail(lifter: &mut Lifter<'_>) {
-    let error = lifter.machine.emit.draw(RETURNED, Reading::Error, 64, MAX_ERRNO);
-    let result = lifter.machine.emit.sub(word(0), error);
-    lifter.result(result, Known::NoStack);
+    let error = lifter.ir.emit.draw(RETURNED, Reading::Error, 64, MAX_ERRNO);
+    let result = lifter.ir.emit.sub(word(0), error);
+    lifter.result(result, AbstractValue::NotStack);
 }
 
 /// A helper that returns anything and changes nothing that the program sees.
-pub(super) fn any(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn any(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    let value = lifter.machine.emit.draw(RETURNED, Reading::Signed, 64, u64::MAX);
-    lifter.result(value, Known::NoStack);
+    let value = lifter.ir.emit.draw(RETURNED, Reading::Signed, 64, u64::MAX);
+    lifter.result(value, AbstractValue::NotStack);
     Ok(())
 }
 
 /// A helper without result that changes nothing that the program sees.
-pub(super) fn nothing(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn nothing(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    lifter.result(word(0), Known::NoStack);
+    lifter.result(word(0), AbstractValue::NotStack);
     Ok(())
 }

@@ -2,21 +2,21 @@
 
 use super::{conntrack, environment};
 use crate::lift::error::Cause;
-use crate::lift::frame::Place;
+use crate::lift::frame::ProgramPoint;
 use crate::lift::helpers::assumed::assume_hint;
 use crate::lift::lifter::{Lifter, Next};
-use crate::lift::state::value::Known;
+use crate::lift::state::value::AbstractValue;
 
 /// A kernel function.
 pub(in crate::lift) struct Kfunc {
     pub name: &'static str,
-    lift: fn(&mut Lifter<'_>, Place) -> Result<(), Cause>,
+    lift: fn(&mut Lifter<'_>, ProgramPoint) -> Result<(), Cause>,
     pub note: &'static str,
 }
 
 const fn kfunc(
     name: &'static str,
-    lift: fn(&mut Lifter<'_>, Place) -> Result<(), Cause>,
+    lift: fn(&mut Lifter<'_>, ProgramPoint) -> Result<(), Cause>,
     note: &'static str,
 ) -> Kfunc {
     Kfunc { name, lift, note }
@@ -48,7 +48,7 @@ fn find(name: &str) -> Option<&'static Kfunc> {
 
 impl Lifter<'_> {
     /// Lifts the call of a kernel function.
-    pub(in crate::lift) fn kfunc(&mut self, at: Place) -> Result<Next, Cause> {
+    pub(in crate::lift) fn kfunc(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         let name = self.code.called(self.unit(at), at.slot);
         self.note_arguments();
         // No helper has this number: as much as there is may be read.
@@ -64,34 +64,33 @@ impl Lifter<'_> {
                 return Err(Cause::new(what, assume_hint(&name)));
             }
         }
-        self.state.regs[1..6].fill(Known::NoStack);
+        self.state.regs[1..6].fill(AbstractValue::NotStack);
         Ok(Next::On)
     }
 
     /// Some bytes behind an argument become anything.
     fn written(&mut self, register: u8, bytes: u32, what: &str) {
-        let (address, known) =
-            (self.machine.value(register), self.state.regs[usize::from(register)]);
+        let (address, known) = (self.ir.value(register), self.state.regs[usize::from(register)]);
         self.havoc(address, bytes, what);
         self.state.clobber(known);
     }
 }
 
 /// `bpf_xdp_metadata_rx_timestamp(ctx, timestamp)`.
-fn receive_time(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+fn receive_time(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.written(2, 8, "timestamp");
     environment::zero_or_error(lifter, at)
 }
 
 /// `bpf_xdp_metadata_rx_hash(ctx, hash, type)`.
-fn receive_hash(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+fn receive_hash(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.written(2, 4, "hash");
     lifter.written(3, 4, "type");
     environment::zero_or_error(lifter, at)
 }
 
 /// `bpf_xdp_metadata_rx_vlan_tag(ctx, protocol, tag)`.
-fn receive_vlan(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+fn receive_vlan(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.written(2, 2, "protocol");
     lifter.written(3, 2, "tag");
     environment::zero_or_error(lifter, at)

@@ -3,34 +3,28 @@
 
 use slowpath_ir::{Emit, Operand};
 
+use crate::errno::{E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM};
 use crate::lift::error::Cause;
-use crate::lift::frame::Place;
+use crate::lift::frame::ProgramPoint;
 use crate::lift::helpers::outcome::{XDP_ABORTED, XDP_REDIRECT};
 use crate::lift::ir::emit::{errno, word};
 use crate::lift::layout::memory::Keying;
 use crate::lift::lifter::Lifter;
-use crate::lift::maps::class::Class;
+use crate::lift::maps::class::MapClass;
 use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::locks::{Lock, lock_of};
-use crate::lift::maps::operand::{MapUse, NO_PREALLOC};
+use crate::lift::maps::operand::{MapOperand, NO_PREALLOC};
 use crate::lift::maps::storage::Update;
-use crate::lift::maps::tracking::Access;
-use crate::lift::state::value::Known;
-
+use crate::lift::maps::uses::Access;
+use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
-
-const ENOENT: i64 = 2;
-const E2BIG: i64 = 7;
-const ENOMEM: i64 = 12;
-const EEXIST: i64 = 17;
-const EINVAL: i64 = 22;
 
 /// Flags of updates: only if absent, only if present.
 const BPF_NOEXIST: u64 = 1;
 const BPF_EXIST: u64 = 2;
 
 /// Values that are copied have to be small: every 8 bytes of them are an operation.
-pub(super) fn copied(map: &MapUse) -> Result<(), Cause> {
+pub(super) fn copied(map: &MapOperand) -> Result<(), Cause> {
     const LARGEST: u32 = 1 << 16;
     let size = map.def.value_size;
     if size <= LARGEST {
@@ -40,31 +34,40 @@ pub(super) fn copied(map: &MapUse) -> Result<(), Cause> {
     Err(Cause::new(what, "up to 65536 can be copied"))
 }
 
-pub(super) fn cannot(map: &MapUse, what: &str) -> Cause {
+pub(super) fn cannot(map: &MapOperand, what: &str) -> Cause {
     let hint = "docs/support.md lists what is supported";
     Cause::new(format!("{what} map {} of type {}", map.def.name, map.def.kind), hint)
 }
 
 /// `bpf_map_lookup_elem(map, key)`: the address of the value, or null.
-pub(super) fn lookup(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let map = lifter.map_in(1)?;
     lifter.call_cost(at, Some(map.def.kind));
-    let key = lifter.machine.value(2);
+    let key = lifter.ir.value(2);
     let known = match (map.class, lifter.state.regs[1]) {
-        (Class::Maps, Known::Map(outer)) => Known::Inner(outer),
+        (MapClass::Maps, AbstractValue::Map(outer)) => AbstractValue::InnerMap(outer),
         (
-            Class::Array | Class::Hash | Class::Trie | Class::Places | Class::PlacesByKey,
-            Known::Map(map),
-        ) => Known::MapValue { map, offset: Some(0), old: false },
-        (Class::Array | Class::Hash | Class::Trie | Class::Places | Class::PlacesByKey, _) => {
-            Known::PerhapsValue
-        }
+            MapClass::Array
+            | MapClass::Hash
+            | MapClass::Trie
+            | MapClass::RedirectTargets
+            | MapClass::RedirectTargetsByKey,
+            AbstractValue::Map(map),
+        ) => AbstractValue::MapValue { map, offset: Some(0), old: false },
+        (
+            MapClass::Array
+            | MapClass::Hash
+            | MapClass::Trie
+            | MapClass::RedirectTargets
+            | MapClass::RedirectTargetsByKey,
+            _,
+        ) => AbstractValue::MaybeMapValue,
         _ => return Err(cannot(&map, "nothing can be looked up in")),
     };
     lifter.note_access(&map, Access::LookUp);
     let in_trie = match map.class {
-        Class::Trie if map.layout.lengths.is_some() => lifter.find_prefix(&map, key),
-        Class::Trie => {
+        MapClass::Trie if map.layout.lengths.is_some() => lifter.find_prefix(&map, key),
+        MapClass::Trie => {
             lifter.look_up_alone(&map);
             lifter.find_in_trie(&map, key)
         }
@@ -75,29 +78,29 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
         None => {
             let element = lifter.element(&map, key);
             let mut exists = lifter.exists(&map, element);
-            if map.class == Class::Trie {
+            if map.class == MapClass::Trie {
                 let fine = lifter.prefix_fits(&map, key);
-                exists = lifter.machine.emit.and(exists, fine);
+                exists = lifter.ir.emit.and(exists, fine);
             }
-            (lifter.place(&map, element), exists)
+            (lifter.value_slot(&map, element), exists)
         }
     };
     let address = lifter.value_address(&map, number);
-    let value = lifter.machine.emit.select(exists, address, word(0));
+    let value = lifter.ir.emit.select(exists, address, word(0));
     lifter.result(value, known);
     Ok(())
 }
 
 /// `bpf_map_update_elem(map, key, value, flags)`: 0 or a negative error.
-pub(super) fn update(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let map = lifter.map_in(1)?;
     lifter.call_cost(at, Some(map.def.kind));
-    if !matches!(map.class, Class::Array | Class::Hash) {
+    if !matches!(map.class, MapClass::Array | MapClass::Hash) {
         return Err(cannot(&map, "no program can update"));
     }
     copied(&map)?;
-    if map.class == Class::Hash && lifter.goes_through(map.id) {
-        let always = map.per_cpu() && lifter.state.regs[4] == Known::Const(BPF_EXIST);
+    if map.class == MapClass::Hash && lifter.goes_through(map.id) {
+        let always = map.per_cpu() && lifter.state.regs[4] == AbstractValue::Const(BPF_EXIST);
         if !always {
             let what = format!(
                 "a callback of bpf_for_each_map_elem updates the map {} that it goes through: how \
@@ -108,10 +111,10 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
         }
     }
     lifter.note_access(&map, Access::Insert);
-    let key = lifter.machine.value(2);
+    let key = lifter.ir.value(2);
     let element = lifter.element(&map, key);
     match map.class {
-        Class::Array => update_array(lifter, &map, element),
+        MapClass::Array => update_array(lifter, &map, element),
         _ => update_hash(lifter, &map, element),
     }
     Ok(())
@@ -132,14 +135,15 @@ struct Flags {
 }
 
 impl Flags {
-    fn of(lifter: &mut Lifter<'_>, map: &MapUse) -> Self {
+    fn of(lifter: &mut Lifter<'_>, map: &MapOperand) -> Self {
         const LOCK: u64 = 4;
-        let flags = lifter.machine.value(4);
+        let flags = lifter.ir.value(4);
         let lockable =
             matches!(map.def.kind, MapKind::ARRAY | MapKind::PERCPU_ARRAY | MapKind::HASH);
-        let absent = matches!(lifter.state.regs[4], Known::Const(flags) if flags & LOCK == 0);
+        let absent =
+            matches!(lifter.state.regs[4], AbstractValue::Const(flags) if flags & LOCK == 0);
         let lock = lock_of(lifter.object, &map.def);
-        let emit = &mut lifter.machine.emit;
+        let emit = &mut lifter.ir.emit;
         let no = Operand::constant(1, 0);
         let (others, locked, no_lock) = if absent || !lockable {
             (flags, no, no)
@@ -168,11 +172,11 @@ impl Flags {
 }
 
 /// `array_map_update_elem`, `bpf_percpu_array_update` (`arraymap.c`).
-fn update_array(lifter: &mut Lifter<'_>, map: &MapUse, element: ElementRef) {
+fn update_array(lifter: &mut Lifter<'_>, map: &MapOperand, element: ElementRef) {
     let flags = Flags::of(lifter, map);
-    let value = lifter.machine.value(3);
+    let value = lifter.ir.value(3);
     let exists = lifter.exists(map, element);
-    let emit = &mut lifter.machine.emit;
+    let emit = &mut lifter.ir.emit;
     let error = emit.select(flags.no_lock, errno(EINVAL), word(0));
     let error = emit.select(flags.new, errno(EEXIST), error);
     let error = emit.select(exists, error, errno(E2BIG));
@@ -180,19 +184,19 @@ fn update_array(lifter: &mut Lifter<'_>, map: &MapUse, element: ElementRef) {
     let done = emit.eq(error, word(0));
     let address = lifter.value_address(map, element.number);
     lifter.copy_if(done, address, value, map.def.value_size);
-    lifter.result(error, Known::NoStack);
+    lifter.result(error, AbstractValue::NotStack);
 }
 
 /// `htab_map_update_elem` and its relatives for LRU and per-CPU maps (`hashtab.c`).
-fn update_hash(lifter: &mut Lifter<'_>, map: &MapUse, element: ElementRef) {
-    let (known_flags, value) = (lifter.state.regs[4], lifter.machine.value(3));
+fn update_hash(lifter: &mut Lifter<'_>, map: &MapOperand, element: ElementRef) {
+    let (known_flags, value) = (lifter.state.regs[4], lifter.ir.value(3));
     let flags = Flags::of(lifter, map);
     // LRU maps make room before anything is looked for; per-CPU values that must exist need none.
     // That no CPU has any left is possible while others insert.
     let mut starved = Operand::constant(1, 0);
     if map.evicts() {
         let room = format!("room in {}", map.def.name);
-        let emit = &mut lifter.machine.emit;
+        let emit = &mut lifter.ir.emit;
         let mut idle = flags.wrong;
         if map.per_cpu() {
             idle = emit.or(idle, flags.exist);
@@ -206,7 +210,7 @@ fn update_hash(lifter: &mut Lifter<'_>, map: &MapUse, element: ElementRef) {
     }
     let exists = lifter.exists(map, element);
     let full = if map.evicts() { starved } else { lifter.full(map) };
-    let emit = &mut lifter.machine.emit;
+    let emit = &mut lifter.ir.emit;
     let mut no_room = word(0);
     let mut replaced = word(0);
     if map.def.flags & NO_PREALLOC != 0 {
@@ -233,44 +237,44 @@ fn update_hash(lifter: &mut Lifter<'_>, map: &MapUse, element: ElementRef) {
     lifter.disturb(map, element, done);
     // LRU maps write the value of a new element before they look at the flags of existence; what
     // made room for it is gone and overwritten, whether the update succeeds or not. That shows
-    // only where places are followed.
+    // only where slots are tracked.
     let early = map.evicts() && !map.per_cpu() && map.layout.moved.is_some();
-    let emit = &mut lifter.machine.emit;
+    let emit = &mut lifter.ir.emit;
     let fails = emit.or(wrong, full);
     let written = if early { emit.not(fails) } else { done };
     let update = Update { exists, done, in_place: flags.locked, written };
-    let place = lifter.place_for(map, element, update);
+    let slot = lifter.slot_for_update(map, element, update);
     lifter.set_exists(map, element, done, true);
     if map.evicts() {
         lifter.keep(map, element, done);
     }
-    let address = lifter.value_address(map, place);
+    let address = lifter.value_address(map, slot);
     lifter.copy_if(written, address, value, map.def.value_size);
-    lifter.result(error, Known::NoStack);
+    lifter.result(error, AbstractValue::NotStack);
     lifter.outdate(map, known_flags);
 }
 
 /// `bpf_map_delete_elem(map, key)`: 0 or a negative error.
-pub(super) fn delete(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn delete(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let map = lifter.map_in(1)?;
     lifter.call_cost(at, Some(map.def.kind));
     match map.class {
-        Class::Array => {
-            lifter.result(errno(EINVAL), Known::NoStack);
+        MapClass::Array => {
+            lifter.result(errno(EINVAL), AbstractValue::NotStack);
             Ok(())
         }
-        Class::Hash => {
+        MapClass::Hash => {
             lifter.note_access(&map, Access::Delete);
-            let key = lifter.machine.value(2);
+            let key = lifter.ir.value(2);
             let element = lifter.element(&map, key);
             let exists = lifter.exists(&map, element);
             lifter.set_exists(&map, element, exists, false);
             lifter.count(&map, Operand::constant(1, 0), exists);
             lifter.disturb(&map, element, exists);
-            lifter.free_place(&map, element, exists);
+            lifter.release_slot(&map, element, exists);
             lifter.state.replace_elements(map.id);
-            let result = lifter.machine.emit.select(exists, word(0), errno(ENOENT));
-            lifter.result(result, Known::NoStack);
+            let result = lifter.ir.emit.select(exists, word(0), errno(ENOENT));
+            lifter.result(result, AbstractValue::NotStack);
             Ok(())
         }
         _ => Err(cannot(&map, "no program can delete from")),
@@ -279,19 +283,19 @@ pub(super) fn delete(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
 
 /// `bpf_redirect_map(map, key, flags)`: `XDP_REDIRECT`, or the action in the flags if there is
 /// nothing at the key (`__bpf_xdp_redirect_map` of `include/linux/filter.h`).
-pub(super) fn redirect(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn redirect(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     const ACTIONS: u64 = 3;
     const BROADCAST: u64 = 8;
     const EXCLUDE_INGRESS: u64 = 16;
     let map = lifter.map_in(1)?;
     lifter.call_cost(at, Some(map.def.kind));
-    if !matches!(map.class, Class::Places | Class::PlacesByKey) {
+    if !matches!(map.class, MapClass::RedirectTargets | MapClass::RedirectTargetsByKey) {
         return Err(cannot(&map, "packets cannot be redirected with"));
     }
     let many = matches!(map.def.kind, MapKind::DEVMAP | MapKind::DEVMAP_HASH);
     let allowed = if many { ACTIONS | BROADCAST | EXCLUDE_INGRESS } else { ACTIONS };
-    let (key, flags) = (lifter.machine.value(2), lifter.machine.value(3));
-    let index = lifter.machine.emit.extract(key, 0, 32);
+    let (key, flags) = (lifter.ir.value(2), lifter.ir.value(3));
+    let index = lifter.ir.emit.extract(key, 0, 32);
     let element = match map.layout.keying {
         Keying::Interned => {
             return Err(cannot(&map, "the key of a redirection has 4 bytes, not so"));
@@ -300,7 +304,7 @@ pub(super) fn redirect(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> 
     };
     lifter.note_access(&map, Access::LookUp);
     let exists = lifter.exists(&map, element);
-    let emit = &mut lifter.machine.emit;
+    let emit = &mut lifter.ir.emit;
     let broadcast = emit.and(flags, word(BROADCAST));
     let single = emit.eq(broadcast, word(0));
     let broadcast = emit.not(single);
@@ -310,6 +314,6 @@ pub(super) fn redirect(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> 
     let strange = emit.and(flags, word(!allowed));
     let fine = emit.eq(strange, word(0));
     let result = emit.select(fine, action, word(XDP_ABORTED));
-    lifter.result(result, Known::NoStack);
+    lifter.result(result, AbstractValue::NotStack);
     Ok(())
 }

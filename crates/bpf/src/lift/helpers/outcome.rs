@@ -7,24 +7,6 @@ use crate::lift::ir::emit::word;
 use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
 
-// Numbers of errors (`uapi/asm-generic/errno-base.h`, `errno.h`).
-pub(in crate::lift) const EPERM: i64 = 1;
-pub(in crate::lift) const ENOENT: i64 = 2;
-pub(in crate::lift) const E2BIG: i64 = 7;
-pub(in crate::lift) const ENOMEM: i64 = 12;
-pub(in crate::lift) const EACCES: i64 = 13;
-pub(in crate::lift) const EFAULT: i64 = 14;
-pub(in crate::lift) const EBUSY: i64 = 16;
-pub(in crate::lift) const ENODEV: i64 = 19;
-pub(in crate::lift) const EINVAL: i64 = 22;
-pub(in crate::lift) const ENOSPC: i64 = 28;
-pub(in crate::lift) const ERANGE: i64 = 34;
-pub(in crate::lift) const ETIME: i64 = 62;
-pub(in crate::lift) const EPROTONOSUPPORT: i64 = 93;
-pub(in crate::lift) const EOPNOTSUPP: i64 = 95;
-pub(in crate::lift) const EAFNOSUPPORT: i64 = 97;
-pub(in crate::lift) const ENOTSUPP: i64 = 524;
-
 /// `enum xdp_action` of the kernel's `uapi/linux/bpf.h`.
 pub(in crate::lift) const XDP_ABORTED: u64 = 0;
 
@@ -39,7 +21,7 @@ const ERROR: &str = "return value, if it is an error";
 impl Lifter<'_> {
     /// One of some values, which reports call the result of this name.
     fn any_of(&mut self, result: &str, values: &'static [i64]) -> Operand {
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let last = values.len() as u64 - 1;
         let index = emit.draw(result, Reading::OneOf(values), 64, last);
         let first = word(values[0] as u64);
@@ -66,8 +48,8 @@ impl Lifter<'_> {
         errors: &'static [i64],
     ) -> Operand {
         let error = self.error_of(errors);
-        let fine = self.machine.emit.eq(error, word(0));
-        self.machine.emit.select(fine, number, error)
+        let fine = self.ir.emit.eq(error, word(0));
+        self.ir.emit.select(fine, number, error)
     }
 
     /// Bytes behind an argument become anything if the condition holds; reports call them so.
@@ -85,7 +67,7 @@ impl Lifter<'_> {
                 _ => format!("bytes {offset} to {last} of {what}"),
             };
             let max = u64::MAX >> (64 - 8 * u32::from(size));
-            let emit = &mut self.machine.emit;
+            let emit = &mut self.ir.emit;
             let any = emit.draw(&part, Reading::Bytes, 8 * size, max);
             let destination = emit.add(address, word(offset));
             emit.store_if(cond, destination, any);
@@ -101,7 +83,7 @@ impl Lifter<'_> {
         (bytes, max): (u8, u64),
         what: &str,
     ) {
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let any = emit.draw(what, Reading::Number, 8 * bytes, max);
         emit.store_if(cond, address, any);
     }

@@ -4,16 +4,14 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
 
+use crate::errno::{E2BIG, EBUSY, EFAULT, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM, ERANGE};
 use crate::lift::error::{Cause, VERIFIER};
-use crate::lift::frame::Place;
-use crate::lift::helpers::outcome::{
-    E2BIG, EBUSY, EFAULT, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM, ERANGE, NUMBER,
-};
+use crate::lift::frame::ProgramPoint;
+use crate::lift::helpers::outcome::NUMBER;
 use crate::lift::ir::emit::{errno, word};
 use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
-use crate::lift::state::value::Known;
-
+use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
 
 /// Greatest length of a text.
@@ -22,7 +20,7 @@ const INT_MAX: u64 = i32::MAX as u64;
 /// `bpf_perf_event_output(ctx, map, flags, data, size)` (`bpf_xdp_event_output`): errors for flags,
 /// for more of the packet than there is, and for an index beyond the map; else it depends on whether
 /// user space listens, and has room.
-pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// `BPF_F_INDEX_MASK`, which as an index is `BPF_F_CURRENT_CPU`.
     const INDEX: u64 = 0xffff_ffff;
     /// `BPF_F_CTXLEN_MASK`.
@@ -35,8 +33,8 @@ pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
     lifter.call_cost(at, None);
     let open = lifter.one_of(&[0, -ENOENT, -E2BIG, -EBUSY, -EINVAL, -ENOSPC, -EOPNOTSUPP]);
     let packet = lifter.packet_length();
-    let flags = lifter.machine.value(3);
-    let emit = &mut lifter.machine.emit;
+    let flags = lifter.ir.value(3);
+    let emit = &mut lifter.ir.emit;
     let others = emit.and(flags, word(!(INDEX | LENGTH)));
     let known_flags = emit.eq(others, word(0));
     let bytes = emit.and(flags, word(LENGTH));
@@ -52,61 +50,61 @@ pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
     }
     let result = emit.select(too_many, errno(EFAULT), result);
     let result = emit.select(known_flags, result, errno(EINVAL));
-    lifter.result(result, Known::NoStack);
+    lifter.result(result, AbstractValue::NotStack);
     Ok(())
 }
 
 /// `bpf_trace_printk(fmt, size, ...)`, `bpf_trace_vprintk(fmt, size, data, len)`: the length of the
 /// text, or an error for a format that does not fit its arguments or for lack of buffers.
-pub(super) fn printed(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn printed(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     // It follows from the arguments.
-    lifter.machine.emit.computed = true;
-    let length = lifter.machine.emit.draw(NUMBER, Reading::Number, 64, INT_MAX);
-    lifter.machine.emit.computed = false;
+    lifter.ir.emit.computed = true;
+    let length = lifter.ir.emit.draw(NUMBER, Reading::Number, 64, INT_MAX);
+    lifter.ir.emit.computed = false;
     let result = lifter.number_or_error(length, &[0, -EINVAL, -EBUSY, -ENOSPC]);
-    lifter.result(result, Known::NoStack);
+    lifter.result(result, AbstractValue::NotStack);
     Ok(())
 }
 
 /// `bpf_snprintf(str, size, fmt, data, len)`: the text is anything; the result is its length, with
 /// the zero at its end and what there was no room for, or an error, and then nothing is written.
-pub(super) fn snprintf(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn snprintf(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let buffer = match lifter.state.regs[2] {
-        Known::Const(0) => None,
+        AbstractValue::Const(0) => None,
         _ => Some(lifter.constant_size(2)?),
     };
     let error = lifter.error_of(&[0, -EINVAL, -EBUSY, -ENOSPC]);
-    let fine = lifter.machine.emit.eq(error, word(0));
+    let fine = lifter.ir.emit.eq(error, word(0));
     // The text follows from the arguments.
-    lifter.machine.emit.computed = true;
-    let length = lifter.machine.emit.draw_between(NUMBER, Reading::Number, 64, (1, INT_MAX));
+    lifter.ir.emit.computed = true;
+    let length = lifter.ir.emit.draw_between(NUMBER, Reading::Number, 64, (1, INT_MAX));
     if let Some(bytes) = buffer {
-        let (buffer, known) = (lifter.machine.value(1), lifter.state.regs[1]);
+        let (buffer, known) = (lifter.ir.value(1), lifter.state.regs[1]);
         lifter.havoc_if(fine, buffer, bytes, "str");
         lifter.state.clobber(known);
     }
-    lifter.machine.emit.computed = false;
-    let result = lifter.machine.emit.select(fine, length, error);
-    lifter.result(result, Known::NoStack);
+    lifter.ir.emit.computed = false;
+    let result = lifter.ir.emit.select(fine, length, error);
+    lifter.result(result, AbstractValue::NotStack);
     Ok(())
 }
 
 /// `bpf_probe_read_kernel(dst, size, address)`: what is read is anything; where it cannot be read,
 /// zeros.
-pub(super) fn probe_read(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn probe_read(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let bytes = lifter.constant_size(2)?;
-    let (buffer, known) = (lifter.machine.value(1), lifter.state.regs[1]);
+    let (buffer, known) = (lifter.ir.value(1), lifter.state.regs[1]);
     let result = lifter.one_of(&[0, -EFAULT, -ERANGE, -EPERM]);
-    let fine = lifter.machine.emit.eq(result, word(0));
+    let fine = lifter.ir.emit.eq(result, word(0));
     for (offset, size) in chunks(bytes) {
-        let address = lifter.machine.emit.add(buffer, word(offset));
-        lifter.machine.emit.store(address, Operand::constant(8 * size, 0));
+        let address = lifter.ir.emit.add(buffer, word(offset));
+        lifter.ir.emit.store(address, Operand::constant(8 * size, 0));
     }
     lifter.havoc_if(fine, buffer, bytes, "dst");
     lifter.state.clobber(known);
-    lifter.result(result, Known::NoStack);
+    lifter.result(result, AbstractValue::NotStack);
     Ok(())
 }

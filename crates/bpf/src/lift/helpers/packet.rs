@@ -1,17 +1,17 @@
 //! Helpers that move the ends of the packet and copy its bytes (`net/core/filter.c`).
 //!
-//! How much room there is around the packet is an option, see [`crate::lift::Room`].
+//! How much room there is around the packet is an option, see [`crate::lift::PacketRoom`].
 
 use slowpath_ir::{BinaryOp, Emit, InputKind, Operand};
 
+use crate::errno::{EACCES, EFAULT, EINVAL};
 use crate::lift::error::Cause;
-use crate::lift::frame::Place;
-use crate::lift::helpers::outcome::{EACCES, EFAULT, EINVAL};
+use crate::lift::frame::ProgramPoint;
 use crate::lift::ir::emit::{errno, word};
 use crate::lift::ir::start::METADATA;
 use crate::lift::ir::start::{DATA, DATA_END, DATA_META};
 use crate::lift::lifter::Lifter;
-use crate::lift::state::value::Known;
+use crate::lift::state::value::AbstractValue;
 
 /// Bytes of an Ethernet header: no packet gets shorter.
 const ETH_HLEN: u64 = 14;
@@ -32,30 +32,30 @@ struct Distance {
 impl Lifter<'_> {
     /// A packet address from the context.
     fn context_pointer(&mut self, field: u64) -> Operand {
-        let base = self.machine.base(self.machine.context);
-        let address = self.machine.emit.add(base, word(field));
-        let low = self.machine.emit.load(address, 4);
-        self.machine.emit.zero_extend(low, 64)
+        let base = self.ir.base(self.ir.context);
+        let address = self.ir.emit.add(base, word(field));
+        let low = self.ir.emit.load(address, 4);
+        self.ir.emit.zero_extend(low, 64)
     }
 
     /// How many bytes the packet has, 64 bits.
     pub(super) fn packet_length(&mut self) -> Operand {
         let data = self.context_pointer(DATA);
         let end = self.context_pointer(DATA_END);
-        self.machine.emit.sub(end, data)
+        self.ir.emit.sub(end, data)
     }
 
     /// Writes a packet address to the context.
     fn set_context_pointer(&mut self, field: u64, pointer: Operand) {
-        let base = self.machine.base(self.machine.context);
-        let address = self.machine.emit.add(base, word(field));
-        let low = self.machine.emit.extract(pointer, 0, 32);
-        self.machine.emit.store(address, low);
+        let base = self.ir.base(self.ir.context);
+        let address = self.ir.emit.add(base, word(field));
+        let low = self.ir.emit.extract(pointer, 0, 32);
+        self.ir.emit.store(address, low);
     }
 
     /// The signed 32-bit distance in `r2`.
     fn distance(&mut self) -> Distance {
-        if let Known::Const(value) = self.state.regs[2] {
+        if let AbstractValue::Const(value) = self.state.regs[2] {
             let value = i64::from(value as u32 as i32);
             let near = NEAR as i64;
             let small = (-near..near).contains(&value);
@@ -65,8 +65,8 @@ impl Lifter<'_> {
                 small: Operand::constant(1, small.into()),
             };
         }
-        let r2 = self.machine.value(2);
-        let emit = &mut self.machine.emit;
+        let r2 = self.ir.value(2);
+        let emit = &mut self.ir.emit;
         let given = emit.extract(r2, 0, 32);
         // Few bits less a constant, so that the engine sees that the sum with an address cannot
         // leave the packet's surroundings.
@@ -79,7 +79,7 @@ impl Lifter<'_> {
 
     /// How many bytes a distance appends, none if the call fails; `None` if it never appends any.
     fn growth(&mut self, distance: Operand, ok: Operand) -> Option<Operand> {
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         if let Operand::Const { value, .. } = distance {
             return ((value as i64) > 0).then(|| emit.select(ok, distance, word(0)));
         }
@@ -100,8 +100,8 @@ impl Lifter<'_> {
         }
         let most = self.frame().saturating_sub(self.options.max_packet.into());
         let name = "head room of the packet";
-        let input = self.machine.input(name, 64, 0, most, InputKind::Unknown);
-        self.machine.emit.unknown_input(input, 64)
+        let input = self.ir.input(name, 64, 0, most, InputKind::Unknown);
+        self.ir.emit.unknown_input(input, 64)
     }
 
     /// Bytes that head room, packet and tail room have together.
@@ -111,49 +111,50 @@ impl Lifter<'_> {
     }
 
     fn at_most(&mut self, a: Operand, b: Operand) -> Operand {
-        let above = self.machine.emit.ult(b, a);
-        self.machine.emit.not(above)
+        let above = self.ir.emit.ult(b, a);
+        self.ir.emit.not(above)
     }
 
     fn error_unless(&mut self, ok: Operand, number: i64) {
-        let result = self.machine.emit.select(ok, word(0), errno(number));
-        self.result(result, Known::NoStack);
+        let result = self.ir.emit.select(ok, word(0), errno(number));
+        self.result(result, AbstractValue::NotStack);
     }
 }
 
-/// `bpf_xdp_adjust_head(ctx, delta)`.
-pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+/// `bpf_xdp_adjust_head(ctx, delta)` (`bpf_xdp_adjust_head` of `net/core/filter.c`): metadata moves
+/// along; the packet keeps an Ethernet header.
+pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let Distance { value, small } = lifter.distance();
     let data = lifter.context_pointer(DATA);
     let end = lifter.context_pointer(DATA_END);
-    let packet = lifter.machine.base(lifter.machine.packet);
-    let moved = lifter.machine.emit.add(data, value);
+    let packet = lifter.ir.base(lifter.ir.packet);
+    let moved = lifter.ir.emit.add(data, value);
     let room = lifter.options.room;
     let before = lifter.room_before();
-    let mut first = lifter.machine.emit.sub(packet, before);
+    let mut first = lifter.ir.emit.sub(packet, before);
     let meta = lifter.context_pointer(DATA_META);
-    let length = lifter.machine.emit.sub(data, meta);
+    let length = lifter.ir.emit.sub(data, meta);
     if lifter.uses_metadata() {
-        first = lifter.machine.emit.add(first, length);
+        first = lifter.ir.emit.add(first, length);
     }
     let inside = lifter.at_most(first, moved);
-    let last = lifter.machine.emit.sub(end, word(ETH_HLEN));
+    let last = lifter.ir.emit.sub(end, word(ETH_HLEN));
     let rest = lifter.at_most(moved, last);
-    let ok = lifter.machine.emit.and(inside, rest);
-    let mut ok = lifter.machine.emit.and(ok, small);
+    let ok = lifter.ir.emit.and(inside, rest);
+    let mut ok = lifter.ir.emit.and(ok, small);
     if let Some(cut) = room.cut {
-        let farthest = lifter.machine.emit.add(packet, word(cut));
+        let farthest = lifter.ir.emit.add(packet, word(cut));
         let near = lifter.at_most(moved, farthest);
-        ok = lifter.machine.emit.and(ok, near);
+        ok = lifter.ir.emit.and(ok, near);
     }
     // A choice of two addresses, each of which is seen to be one.
-    let meta_moved = lifter.machine.emit.add(meta, value);
-    let meta_moved = lifter.machine.emit.select(ok, meta_moved, meta);
+    let meta_moved = lifter.ir.emit.add(meta, value);
+    let meta_moved = lifter.ir.emit.select(ok, meta_moved, meta);
     if lifter.uses_metadata() {
         move_metadata(lifter, meta, length, meta_moved);
     }
-    let data = lifter.machine.emit.select(ok, moved, data);
+    let data = lifter.ir.emit.select(ok, moved, data);
     let meta = meta_moved;
     lifter.set_context_pointer(DATA, data);
     lifter.set_context_pointer(DATA_META, meta);
@@ -164,7 +165,7 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Caus
 
 /// Moves `length` bytes of metadata, which come in words of 4 bytes.
 fn move_metadata(lifter: &mut Lifter<'_>, meta: Operand, length: Operand, to: Operand) {
-    let emit = &mut lifter.machine.emit;
+    let emit = &mut lifter.ir.emit;
     let offsets = || (0..METADATA).step_by(4);
     // All of it is read before any is written: the places overlap.
     let words: Vec<Operand> = offsets()
@@ -181,77 +182,80 @@ fn move_metadata(lifter: &mut Lifter<'_>, meta: Operand, length: Operand, to: Op
 }
 
 /// `bpf_xdp_adjust_tail(ctx, delta)`. Bytes that the packet grows by are zero.
-pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let Distance { value, small } = lifter.distance();
     let data = lifter.context_pointer(DATA);
     let end = lifter.context_pointer(DATA_END);
-    let packet = lifter.machine.base(lifter.machine.packet);
-    let moved = lifter.machine.emit.add(end, value);
+    let packet = lifter.ir.base(lifter.ir.packet);
+    let moved = lifter.ir.emit.add(end, value);
     let room = match lifter.options.room.tail {
         Some(tail) => {
             let behind = match lifter.room_before() {
                 Operand::Const { .. } => word(tail),
                 before => {
                     let frame = word(lifter.frame());
-                    lifter.machine.emit.sub(frame, before)
+                    lifter.ir.emit.sub(frame, before)
                 }
             };
-            let last = lifter.machine.emit.add(packet, behind);
+            let last = lifter.ir.emit.add(packet, behind);
             lifter.at_most(moved, last)
         }
-        None => lifter.machine.emit.ult(moved, end),
+        None => lifter.ir.emit.ult(moved, end),
     };
-    let least = lifter.machine.emit.add(data, word(ETH_HLEN));
+    let least = lifter.ir.emit.add(data, word(ETH_HLEN));
     let rest = lifter.at_most(least, moved);
-    let ok = lifter.machine.emit.and(room, rest);
-    let ok = lifter.machine.emit.and(ok, small);
+    let ok = lifter.ir.emit.and(room, rest);
+    let ok = lifter.ir.emit.and(ok, small);
     if lifter.options.room.tail.is_some()
         && let Some(bytes) = lifter.growth(value, ok)
     {
-        lifter.machine.emit.clear(end, bytes);
+        lifter.ir.emit.clear(end, bytes);
     }
-    let end = lifter.machine.emit.select(ok, moved, end);
+    let end = lifter.ir.emit.select(ok, moved, end);
     lifter.set_context_pointer(DATA_END, end);
     lifter.state.forget_packet();
     lifter.error_unless(ok, EINVAL);
     Ok(())
 }
 
-/// `bpf_xdp_adjust_meta(ctx, delta)`.
-pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+/// `bpf_xdp_adjust_meta(ctx, delta)` (`net/core/filter.c`): metadata has whole words, and at most
+/// [`METADATA`] bytes (`xdp_metalen_invalid` of `include/net/xdp.h`).
+pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let Distance { value, small } = lifter.distance();
     let data = lifter.context_pointer(DATA);
     let meta = lifter.context_pointer(DATA_META);
-    let packet = lifter.machine.base(lifter.machine.packet);
-    let moved = lifter.machine.emit.add(meta, value);
+    let packet = lifter.ir.base(lifter.ir.packet);
+    let moved = lifter.ir.emit.add(meta, value);
     let before = lifter.room_before();
-    let first = lifter.machine.emit.sub(packet, before);
+    let first = lifter.ir.emit.sub(packet, before);
     let room = lifter.at_most(first, moved);
     let before = lifter.at_most(moved, data);
-    let inside = lifter.machine.emit.and(room, before);
-    let inside = lifter.machine.emit.and(inside, small);
-    let length = lifter.machine.emit.sub(data, moved);
+    // `-EINVAL` where the new start is outside of the room, `-EACCES` where the size is wrong: the
+    // kernel looks at the room first.
+    let inside = lifter.ir.emit.and(room, before);
+    let inside = lifter.ir.emit.and(inside, small);
+    let length = lifter.ir.emit.sub(data, moved);
     let short = lifter.at_most(length, word(METADATA));
-    let odd = lifter.machine.emit.and(length, word(3));
-    let aligned = lifter.machine.emit.eq(odd, word(0));
-    let valid = lifter.machine.emit.and(short, aligned);
-    let ok = lifter.machine.emit.and(inside, valid);
-    let meta = lifter.machine.emit.select(ok, moved, meta);
+    let odd = lifter.ir.emit.and(length, word(3));
+    let aligned = lifter.ir.emit.eq(odd, word(0));
+    let valid = lifter.ir.emit.and(short, aligned);
+    let ok = lifter.ir.emit.and(inside, valid);
+    let meta = lifter.ir.emit.select(ok, moved, meta);
     lifter.set_context_pointer(DATA_META, meta);
-    let error = lifter.machine.emit.select(inside, errno(EACCES), errno(EINVAL));
-    let result = lifter.machine.emit.select(ok, word(0), error);
+    let error = lifter.ir.emit.select(inside, errno(EACCES), errno(EINVAL));
+    let result = lifter.ir.emit.select(ok, word(0), error);
     lifter.state.forget_packet();
-    lifter.result(result, Known::NoStack);
+    lifter.result(result, AbstractValue::NotStack);
     Ok(())
 }
 
 /// `bpf_xdp_get_buff_len(ctx)`: of packets in one piece.
-pub(super) fn length(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn length(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let length = lifter.packet_length();
-    lifter.result(length, Known::NoStack);
+    lifter.result(length, AbstractValue::NotStack);
     Ok(())
 }
 
@@ -259,8 +263,8 @@ pub(super) fn length(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
 fn span(lifter: &mut Lifter<'_>, bytes: Operand) -> (Operand, Operand) {
     let data = lifter.context_pointer(DATA);
     let end = lifter.context_pointer(DATA_END);
-    let r2 = lifter.machine.value(2);
-    let emit = &mut lifter.machine.emit;
+    let r2 = lifter.ir.value(2);
+    let emit = &mut lifter.ir.emit;
     let offset = emit.extract(r2, 0, 32);
     let offset = emit.zero_extend(offset, 64);
     let address = emit.binary(BinaryOp::Add, data, offset);
@@ -268,7 +272,8 @@ fn span(lifter: &mut Lifter<'_>, bytes: Operand) -> (Operand, Operand) {
     let behind = emit.binary(BinaryOp::Add, offset, bytes);
     let inside = lifter.at_most(behind, length);
     let near = lifter.at_most(offset, word(OFFSET_MAX));
-    let emit = &mut lifter.machine.emit;
+    let emit = &mut lifter.ir.emit;
+    // `bpf_xdp_pointer` looks at the offset before anything else.
     let error = emit.select(inside, word(0), errno(EINVAL));
     (address, emit.select(near, error, errno(EFAULT)))
 }
@@ -281,23 +286,23 @@ fn transfer(
 ) -> Result<(), Cause> {
     /// Bytes that are looked at one by one.
     const SINGLE: u32 = 256;
-    let buffer = lifter.machine.value(3);
+    let buffer = lifter.ir.value(3);
     let error = match lifter.constant_size(4) {
         Ok(bytes) => {
             let (address, error) = span(lifter, word(bytes.into()));
-            let ok = lifter.machine.emit.eq(error, word(0));
+            let ok = lifter.ir.emit.eq(error, word(0));
             let (from, to) = direction(address, buffer);
             lifter.copy_if(ok, to, from, bytes);
             error
         }
         Err(cause) => {
             let most = lifter.room_at(3).filter(|&most| most <= SINGLE).ok_or(cause)?;
-            let bytes = lifter.machine.value(4);
+            let bytes = lifter.ir.value(4);
             let (address, error) = span(lifter, bytes);
-            let ok = lifter.machine.emit.eq(error, word(0));
+            let ok = lifter.ir.emit.eq(error, word(0));
             let (from, to) = direction(address, buffer);
             for offset in 0..u64::from(most) {
-                let emit = &mut lifter.machine.emit;
+                let emit = &mut lifter.ir.emit;
                 let inside = emit.ult(word(offset), bytes);
                 let inside = emit.and(ok, inside);
                 let source = emit.add(from, word(offset));
@@ -308,12 +313,12 @@ fn transfer(
             error
         }
     };
-    lifter.result(error, Known::NoStack);
+    lifter.result(error, AbstractValue::NotStack);
     Ok(())
 }
 
 /// `bpf_xdp_load_bytes(ctx, offset, buf, len)`.
-pub(super) fn load_bytes(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn load_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     let known = lifter.state.regs[3];
     transfer(lifter, |packet, buffer| (packet, buffer))?;
@@ -322,7 +327,7 @@ pub(super) fn load_bytes(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause
 }
 
 /// `bpf_xdp_store_bytes(ctx, offset, buf, len)`.
-pub(super) fn store_bytes(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn store_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     transfer(lifter, |packet, buffer| (buffer, packet))
 }

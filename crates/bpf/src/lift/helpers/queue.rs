@@ -1,25 +1,22 @@
 //! Queues and stacks (`kernel/bpf/queue_stack_maps.c`).
 //!
 //! Elements are numbered as they come: those that are there at the start from 0 on, oldest first.
-//! The numbers of the oldest and of the next one to come are followed.
+//! The numbers of the oldest and of the next one to come are tracked.
 
 use slowpath_ir::{Emit, Operand, Reg};
 
+use crate::errno::{E2BIG, EINVAL, ENOENT};
 use crate::lift::error::Cause;
-use crate::lift::frame::Place;
+use crate::lift::frame::ProgramPoint;
 use crate::lift::helpers::map::{cannot, copied};
 use crate::lift::ir::emit::{errno, word};
 use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
-use crate::lift::maps::class::Class;
-use crate::lift::maps::operand::MapUse;
-use crate::lift::state::value::Known;
-
+use crate::lift::maps::class::MapClass;
+use crate::lift::maps::operand::MapOperand;
+use crate::lift::state::value::AbstractValue;
 use crate::maps::MapKind;
 
-const ENOENT: i64 = 2;
-const E2BIG: i64 = 7;
-const EINVAL: i64 = 22;
 /// Flag of a push: the oldest element makes room.
 const BPF_EXIST: u64 = 2;
 
@@ -32,19 +29,19 @@ struct Ends {
 }
 
 impl Lifter<'_> {
-    fn ends(&mut self, map: &MapUse) -> Ends {
+    fn ends(&mut self, map: &MapOperand) -> Ends {
         let name = &map.layout.name;
         Ends {
-            oldest: self.machine.start_zero(&format!("{name}.oldest"), 64),
-            next: self.machine.extra(&format!("{name}.next"), 64),
+            oldest: self.ir.start_zero(&format!("{name}.oldest"), 64),
+            next: self.ir.extra(&format!("{name}.next"), 64),
         }
     }
 
-    /// The map of a call on a queue; maps out of maps of maps are not followed.
-    fn queue(&mut self, at: Place, what: &str) -> Result<MapUse, Cause> {
+    /// The map of a call on a queue; maps out of maps of maps are not tracked.
+    fn queue(&mut self, at: ProgramPoint, what: &str) -> Result<MapOperand, Cause> {
         let map = self.map_in(1)?;
         self.call_cost(at, Some(map.def.kind));
-        if map.class != Class::Queue || map.layout.inner || map.layout.room.is_none() {
+        if map.class != MapClass::Queue || map.layout.inner || map.layout.room.is_none() {
             return Err(cannot(&map, what));
         }
         copied(&map)?;
@@ -54,11 +51,11 @@ impl Lifter<'_> {
 
 /// `bpf_map_push_elem(map, value, flags)`: 0, or an error when there is no room, unless the oldest
 /// element makes room (`BPF_EXIST`).
-pub(super) fn push(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn push(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     let map = lifter.queue(at, "nothing can be pushed to")?;
-    let (value, flags) = (lifter.machine.value(2), lifter.machine.value(3));
+    let (value, flags) = (lifter.ir.value(2), lifter.ir.value(3));
     let Ends { oldest, next } = lifter.ends(&map);
-    let emit = &mut lifter.machine.emit;
+    let emit = &mut lifter.ir.emit;
     let count = emit.sub(next, oldest);
     let room = emit.ult(count, word(map.def.max_entries.into()));
     let full = emit.not(room);
@@ -75,36 +72,36 @@ pub(super) fn push(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
     let behind = emit.add(next, come);
     let address = lifter.value_address(&map, next.into());
     lifter.copy_if(done, address, value, map.def.value_size);
-    lifter.machine.emit.copy(oldest, first);
-    lifter.machine.emit.copy(next, behind);
-    lifter.result(error, Known::NoStack);
+    lifter.ir.emit.copy(oldest, first);
+    lifter.ir.emit.copy(next, behind);
+    lifter.result(error, AbstractValue::NotStack);
     Ok(())
 }
 
 /// `bpf_map_pop_elem(map, value)`: the oldest element of a queue, the newest of a stack; without
 /// one an error, and the value is cleared.
-pub(super) fn pop(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn pop(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     take(lifter, at, true)
 }
 
 /// `bpf_map_peek_elem(map, value)`: the same, and the element stays.
-pub(super) fn peek(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn peek(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     take(lifter, at, false)
 }
 
-fn take(lifter: &mut Lifter<'_>, at: Place, pops: bool) -> Result<(), Cause> {
+fn take(lifter: &mut Lifter<'_>, at: ProgramPoint, pops: bool) -> Result<(), Cause> {
     let map = lifter.queue(at, "nothing can be popped from")?;
-    let (value, known) = (lifter.machine.value(2), lifter.state.regs[2]);
+    let (value, known) = (lifter.ir.value(2), lifter.state.regs[2]);
     let Ends { oldest, next } = lifter.ends(&map);
     let stack = map.def.kind == MapKind::STACK;
-    let emit = &mut lifter.machine.emit;
+    let emit = &mut lifter.ir.emit;
     let empty = emit.eq(oldest, next);
     let there = emit.not(empty);
     let newest = emit.sub(next, word(1));
     let number: Operand = if stack { newest } else { oldest.into() };
     let source = lifter.value_address(&map, number);
     for (offset, size) in chunks(map.def.value_size) {
-        let emit = &mut lifter.machine.emit;
+        let emit = &mut lifter.ir.emit;
         let from = emit.add(source, word(offset));
         let piece = emit.load(from, size);
         let piece = emit.select(there, piece, Operand::constant(8 * size, 0));
@@ -112,7 +109,7 @@ fn take(lifter: &mut Lifter<'_>, at: Place, pops: bool) -> Result<(), Cause> {
         emit.store(to, piece);
     }
     lifter.state.clobber(known);
-    let emit = &mut lifter.machine.emit;
+    let emit = &mut lifter.ir.emit;
     if pops && stack {
         let rest = emit.select(there, newest, next);
         emit.copy(next, rest);
@@ -122,6 +119,6 @@ fn take(lifter: &mut Lifter<'_>, at: Place, pops: bool) -> Result<(), Cause> {
         emit.copy(oldest, rest);
     }
     let result = emit.select(there, word(0), errno(ENOENT));
-    lifter.result(result, Known::NoStack);
+    lifter.result(result, AbstractValue::NotStack);
     Ok(())
 }

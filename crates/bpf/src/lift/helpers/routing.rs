@@ -3,26 +3,25 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand, Reading};
 
+use crate::errno::{EAFNOSUPPORT, EINVAL, ENODEV};
 use crate::lift::error::Cause;
-use crate::lift::frame::Place;
-use crate::lift::helpers::outcome::{
-    EAFNOSUPPORT, EINVAL, ENODEV, NUMBER, XDP_ABORTED, XDP_REDIRECT,
-};
+use crate::lift::frame::ProgramPoint;
+use crate::lift::helpers::outcome::{NUMBER, XDP_ABORTED, XDP_REDIRECT};
 use crate::lift::ir::emit::{errno, word};
 use crate::lift::lifter::Lifter;
-use crate::lift::state::value::Known;
+use crate::lift::state::value::AbstractValue;
 
 /// Greatest number of a device, and greatest MTU.
 const INT_MAX: u64 = i32::MAX as u64;
 
 /// `bpf_redirect(ifindex, flags)`: no flag is known to XDP.
-pub(super) fn redirect(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn redirect(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
-    let flags = lifter.machine.value(2);
-    let emit = &mut lifter.machine.emit;
+    let flags = lifter.ir.value(2);
+    let emit = &mut lifter.ir.emit;
     let none = emit.eq(flags, word(0));
     let action = emit.select(none, word(XDP_REDIRECT), word(XDP_ABORTED));
-    lifter.result(action, Known::NoStack);
+    lifter.result(action, AbstractValue::NotStack);
     Ok(())
 }
 
@@ -30,18 +29,18 @@ pub(super) fn redirect(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> 
 /// packet, or `*mtu_len` if it is not zero, with the MTU of a device, and writes the MTU. The MTU
 /// and the length of the device's link layer header are anything; a device may not exist, but for
 /// the one that the packet comes from, which is number zero.
-pub(super) fn check_mtu(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn check_mtu(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// `hard_header_len` of `struct net_device` has 16 bits.
     const HEADER_MAX: u64 = u16::MAX as u64;
     /// `BPF_MTU_CHK_RET_FRAG_NEEDED`.
     const FRAG_NEEDED: u64 = 1;
     lifter.call_cost(at, None);
     let packet = lifter.packet_length();
-    let (index, place) = (lifter.machine.value(2), lifter.machine.value(3));
-    let (difference, flags) = (lifter.machine.value(4), lifter.machine.value(5));
+    let (index, place) = (lifter.ir.value(2), lifter.ir.value(3));
+    let (difference, flags) = (lifter.ir.value(4), lifter.ir.value(5));
     let known = lifter.state.regs[3];
     let missing = lifter.error_of(&[0, -ENODEV]);
-    let emit = &mut lifter.machine.emit;
+    let emit = &mut lifter.ir.emit;
     let index = emit.extract(index, 0, 32);
     let own = emit.eq(index, Operand::constant(32, 0));
     let missing = emit.select(own, word(0), missing);
@@ -63,7 +62,7 @@ pub(super) fn check_mtu(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause>
     let result = emit.select(fine, code, error);
     emit.store_if(fine, place, mtu);
     lifter.state.clobber(known);
-    lifter.result(result, Known::NoStack);
+    lifter.result(result, AbstractValue::NotStack);
     Ok(())
 }
 
@@ -104,13 +103,13 @@ const NO_SRC_ADDR: u64 = 9;
 /// `bpf_fib_lookup(ctx, params, plen, flags)` (`bpf_xdp_fib_lookup`): one of
 /// `BPF_FIB_LKUP_RET_*` or an error. Whether there is a route is not the program's to know; what the
 /// call writes depends on how far it gets.
-pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// `BPF_FIB_LOOKUP_MASK`.
     const FLAGS: u64 = 0x3f;
     lifter.call_cost(at, None);
-    let (params, known) = (lifter.machine.value(2), lifter.state.regs[2]);
-    let (length, flags) = (lifter.machine.value(3), lifter.machine.value(4));
-    let emit = &mut lifter.machine.emit;
+    let (params, known) = (lifter.ir.value(2), lifter.state.regs[2]);
+    let (length, flags) = (lifter.ir.value(3), lifter.ir.value(4));
+    let emit = &mut lifter.ir.emit;
     let length = emit.extract(length, 0, 32);
     let short = emit.binary(BinaryOp::Slt, length, Operand::constant(32, fib::SIZE));
     let flags = emit.extract(flags, 0, 32);
@@ -126,7 +125,7 @@ pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause
     let missing = lifter.error_of(&[0, -ENODEV]);
     let missing6 = lifter.error_of(&[0, -ENODEV, -EAFNOSUPPORT]);
     let last = CODES.len() as u64 - 1;
-    let emit = &mut lifter.machine.emit;
+    let emit = &mut lifter.ir.emit;
     let code = emit.draw(NUMBER, Reading::Names(&CODES), 64, last);
     let error = emit.select(v6, missing6, errno(EAFNOSUPPORT));
     let error = emit.select(v4, missing, error);
@@ -134,12 +133,12 @@ pub(super) fn fib_lookup(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause
     let fine = emit.eq(error, word(0));
     let result = emit.select(fine, code, error);
     // There is nothing to write to in a smaller structure.
-    let shorter = matches!(lifter.state.regs[3], Known::Const(size) if size < fib::SIZE);
+    let shorter = matches!(lifter.state.regs[3], AbstractValue::Const(size) if size < fib::SIZE);
     if !shorter {
         write_route(lifter, params, (fine, code), (v4, flags));
         lifter.state.clobber(known);
     }
-    lifter.result(result, Known::NoStack);
+    lifter.result(result, AbstractValue::NotStack);
     Ok(())
 }
 
@@ -154,7 +153,7 @@ fn write_route(
     const SKIP_NEIGH: u8 = 2;
     const TBID: u8 = 3;
     const SRC: u8 = 4;
-    let emit = &mut lifter.machine.emit;
+    let emit = &mut lifter.ir.emit;
     let mut is = |number| {
         let same = emit.eq(code, word(number));
         emit.and(fine, same)
@@ -166,7 +165,7 @@ fn write_route(
     let told = emit.or(success, too_long);
     let mut flag = |bit| emit.extract(flags, bit, 1);
     let (skip_neighbour, table, source) = (flag(SKIP_NEIGH), flag(TBID), flag(SRC));
-    let place = |lifter: &mut Lifter<'_>, field| lifter.machine.emit.add(params, word(field));
+    let place = |lifter: &mut Lifter<'_>, field| lifter.ir.emit.add(params, word(field));
 
     let at = place(lifter, fib::MTU_RESULT);
     lifter.number_if(told, at, (2, u16::MAX.into()), "params->mtu_result");
@@ -175,14 +174,14 @@ fn write_route(
     let at = place(lifter, fib::RT_METRIC);
     lifter.havoc_if(found, at, 4, "params->rt_metric");
     // The gateway: of an IPv4 route, it may be one of IPv6.
-    let gateway6 = lifter.machine.emit.coin("family of the gateway", &["the route's", "IPv6"]);
-    let emit = &mut lifter.machine.emit;
+    let gateway6 = lifter.ir.emit.coin("family of the gateway", &["the route's", "IPv6"]);
+    let emit = &mut lifter.ir.emit;
     let change = emit.and(v4, gateway6);
     let change = emit.and(found, change);
     let at = place(lifter, fib::FAMILY);
-    lifter.machine.emit.store_if(change, at, Operand::constant(8, AF_INET6));
+    lifter.ir.emit.store_if(change, at, Operand::constant(8, AF_INET6));
     let long = {
-        let emit = &mut lifter.machine.emit;
+        let emit = &mut lifter.ir.emit;
         let v4_only = emit.not(change);
         let short = emit.and(v4, v4_only);
         let long = emit.not(short);
@@ -192,7 +191,7 @@ fn write_route(
     lifter.havoc_if(found, at, 4, "params->ipv4_dst");
     let at = place(lifter, fib::DST + 4);
     lifter.havoc_if(long, at, 12, "params->ipv6_dst");
-    let emit = &mut lifter.machine.emit;
+    let emit = &mut lifter.ir.emit;
     let sourced = emit.and(found, source);
     let v6 = emit.not(v4);
     let sourced6 = emit.and(sourced, v6);
@@ -202,13 +201,13 @@ fn write_route(
     lifter.havoc_if(sourced6, at, 12, "params->ipv6_src");
     // The number of the table is taken out before the look-up; no VLAN is told at its end.
     let at = place(lifter, fib::VLAN);
-    let looked = lifter.machine.emit.coin("whether a table was asked", &["no", "yes"]);
-    let emit = &mut lifter.machine.emit;
+    let looked = lifter.ir.emit.coin("whether a table was asked", &["no", "yes"]);
+    let emit = &mut lifter.ir.emit;
     let taken = emit.and(fine, table);
     let taken = emit.and(taken, looked);
     let cleared = emit.or(success, taken);
     emit.store_if(cleared, at, Operand::constant(32, 0));
-    let emit = &mut lifter.machine.emit;
+    let emit = &mut lifter.ir.emit;
     let neighbour = emit.not(skip_neighbour);
     let neighbour = emit.and(success, neighbour);
     let at = place(lifter, fib::MACS);

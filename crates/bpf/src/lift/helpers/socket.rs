@@ -3,17 +3,17 @@
 use slowpath_ir::{BinaryOp, Emit, Operand, RegionKind};
 
 use crate::lift::error::Cause;
-use crate::lift::frame::Place;
+use crate::lift::frame::ProgramPoint;
 use crate::lift::helpers::outcome::RETURNED;
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
-use crate::lift::state::value::Known;
+use crate::lift::state::value::AbstractValue;
 
 /// Distance between objects: more than any has bytes.
 const OBJECT_BITS: u64 = 16;
 
 /// A helper that returns null or an object with any content, which the program does not write.
-pub(super) fn object(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn object(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
     hand_out(lifter, None);
     Ok(())
@@ -22,13 +22,13 @@ pub(super) fn object(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
 /// `bpf_sk_lookup_tcp(ctx, tuple, size, netns, flags)` and its relatives (`bpf_sk_lookup` of
 /// `net/core/filter.c`, Linux 6.18): null for flags, for a tuple of neither IPv4 nor IPv6, and for
 /// what is no number of a name space; else null, or a socket with any content.
-pub(super) fn look_up(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn look_up(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     /// Sizes of `struct bpf_sock_tuple` for the two.
     const TUPLES: [u64; 2] = [12, 36];
     lifter.call_cost(at, None);
-    let (size, space) = (lifter.machine.value(3), lifter.machine.value(4));
-    let flags = lifter.machine.value(5);
-    let emit = &mut lifter.machine.emit;
+    let (size, space) = (lifter.ir.value(3), lifter.ir.value(4));
+    let flags = lifter.ir.value(5);
+    let emit = &mut lifter.ir.emit;
     let size = emit.extract(size, 0, 32);
     let [v4, v6] = TUPLES.map(|bytes| emit.eq(size, Operand::constant(32, bytes)));
     let family = emit.or(v4, v6);
@@ -46,10 +46,10 @@ pub(super) fn look_up(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
 /// Returns an object that no call has returned before, or null: always null where it is not
 /// possible. Says whether it is an object.
 pub(super) fn hand_out(lifter: &mut Lifter<'_>, possible: Option<Operand>) -> Operand {
-    let region = lifter.machine.region("kernel objects", RegionKind::Context);
-    let base = lifter.machine.base(region);
-    let count = lifter.machine.start_zero("kernel objects handed out", 16);
-    let emit = &mut lifter.machine.emit;
+    let region = lifter.ir.region("kernel objects", RegionKind::Context);
+    let base = lifter.ir.base(region);
+    let count = lifter.ir.start_zero("kernel objects handed out", 16);
+    let emit = &mut lifter.ir.emit;
     let number = emit.zero_extend(count, 64);
     let offset = emit.binary(BinaryOp::Shl, number, word(OBJECT_BITS));
     let address = emit.add(base, offset);
@@ -59,14 +59,14 @@ pub(super) fn hand_out(lifter: &mut Lifter<'_>, possible: Option<Operand>) -> Op
         None => found,
     };
     let value = emit.select(found, address, word(0));
-    lifter.result(value, Known::NoStack);
-    let next = lifter.machine.emit.add(count, Operand::constant(16, 1));
-    lifter.machine.emit.copy(count, next);
+    lifter.result(value, AbstractValue::NotStack);
+    let next = lifter.ir.emit.add(count, Operand::constant(16, 1));
+    lifter.ir.emit.copy(count, next);
     found
 }
 
 /// `bpf_sk_fullsock(sk)`, `bpf_tcp_sock(sk)`: null, or what is behind the same address. Fields of
 /// the two lie apart, and nothing is written there.
-pub(super) fn same(lifter: &mut Lifter<'_>, at: Place) -> Result<(), Cause> {
+pub(super) fn same(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     object(lifter, at)
 }

@@ -1,17 +1,16 @@
 //! The helpers: one table. What a helper does is a function that lifts its call.
 
 use super::{checksum, cookies, environment, map, output, packet, queue, ring, routing, socket};
-use crate::lift::error::Cause;
-use crate::lift::frame::Place;
-use crate::lift::lifter::Lifter;
-
 use crate::insn::helper::{self};
+use crate::lift::error::Cause;
+use crate::lift::frame::ProgramPoint;
+use crate::lift::lifter::Lifter;
 
 /// How a call of a helper is lifted.
 #[derive(Clone, Copy)]
 pub(in crate::lift) enum Lift {
     /// By a function that sets `r0` and whatever else the helper changes.
-    Plain(fn(&mut Lifter<'_>, Place) -> Result<(), Cause>),
+    Plain(fn(&mut Lifter<'_>, ProgramPoint) -> Result<(), Cause>),
     /// As a loop around a callback.
     Loop,
     /// As a jump to another program.
@@ -29,7 +28,7 @@ pub(in crate::lift) struct Helper {
 
 const fn plain(
     name: &str,
-    lift: fn(&mut Lifter<'_>, Place) -> Result<(), Cause>,
+    lift: fn(&mut Lifter<'_>, ProgramPoint) -> Result<(), Cause>,
     note: &'static str,
 ) -> Helper {
     Helper { number: helper::number(name), lift: Lift::Plain(lift), note }

@@ -3,13 +3,12 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
+use crate::insn::{AluOp, Insn, Register, Size, Source, SwapKind, Width};
 use crate::lift::error::{Cause, VERIFIER};
 use crate::lift::ir::emit::Emitter;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::origin::Origin;
-use crate::lift::state::value::Known;
-
-use crate::insn::{AluOp, Insn, Register, Size, Source, SwapKind, Width};
+use crate::lift::state::value::AbstractValue;
 
 impl Lifter<'_> {
     /// Lifts an instruction that always goes on to the next one; `None` if it is no arithmetic.
@@ -22,24 +21,22 @@ impl Lifter<'_> {
             Insn::Neg { width, dst } => {
                 let value = self.low(dst, width.bits());
                 let zero = Operand::constant(width.bits(), 0);
-                let value = self.machine.emit.sub(zero, value);
-                self.set_extended(dst, value, Known::NoStack)
+                let value = self.ir.emit.sub(zero, value);
+                self.set_extended(dst, value, AbstractValue::NotStack)
             }
             Insn::MoveSigned { width, from, dst, src } => {
                 let value = self.low(src, from.bits());
-                let value = self.machine.emit.sign_extend(value, width.bits());
-                self.set_extended(dst, value, Known::NoStack)
+                let value = self.ir.emit.sign_extend(value, width.bits());
+                self.set_extended(dst, value, AbstractValue::NotStack)
             }
             Insn::Swap { kind, size, dst } => {
                 let value = self.low(dst, size.bits());
                 let value = match kind {
                     // Programs are for little-endian machines: nothing to swap.
                     SwapKind::Le => value,
-                    SwapKind::Be | SwapKind::Always => {
-                        swap_bytes(&mut self.machine.emit, value, size)
-                    }
+                    SwapKind::Be | SwapKind::Always => swap_bytes(&mut self.ir.emit, value, size),
                 };
-                self.set_extended(dst, value, Known::NoStack)
+                self.set_extended(dst, value, AbstractValue::NotStack)
             }
             _ => return None,
         })
@@ -55,7 +52,7 @@ impl Lifter<'_> {
         let bits = width.bits();
         let known = self.alu_known(width, op, dst, src);
         let b = self.source(src, bits);
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         if op == AluOp::Mov {
             self.set_extended(dst, b, known)?;
             return Ok("alu");
@@ -74,7 +71,7 @@ impl Lifter<'_> {
             _ => b,
         };
         let a = self.low(dst, bits);
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let (op, divides, class) = match op {
             AluOp::Add => (BinaryOp::Add, false, "alu"),
             AluOp::Sub => (BinaryOp::Sub, false, "alu"),
@@ -102,42 +99,48 @@ impl Lifter<'_> {
     }
 
     /// What is known about the result of an operation.
-    fn alu_known(&self, width: Width, op: AluOp, dst: Register, src: Source) -> Known {
+    fn alu_known(&self, width: Width, op: AluOp, dst: Register, src: Source) -> AbstractValue {
         let a = self.known(dst);
         let b = match src {
             Source::Reg(reg) => self.known(reg),
-            Source::Imm(value) => Known::Const(i64::from(value) as u64),
+            Source::Imm(value) => AbstractValue::Const(i64::from(value) as u64),
         };
         let constant = || match (a, b) {
-            (Known::Const(a), Known::Const(b)) => fold(width, op, a, b),
-            (_, Known::Const(b)) if op == AluOp::Mov => fold(width, op, 0, b),
+            (AbstractValue::Const(a), AbstractValue::Const(b)) => fold(width, op, a, b),
+            (_, AbstractValue::Const(b)) if op == AluOp::Mov => fold(width, op, 0, b),
             _ => None,
         };
         if width == Width::W32 {
-            return constant().map_or(Known::NoStack, Known::Const);
+            return constant().map_or(AbstractValue::NotStack, AbstractValue::Const);
         }
         let sum = Origin::Sum(self.at.frame, self.at.slot);
         match (op, a, b) {
             (AluOp::Mov, _, _) => b,
-            (AluOp::Add, _, Known::Const(distance)) => a.plus(distance as i64),
-            (AluOp::Add, Known::Const(distance), _) => b.plus(distance as i64),
-            (AluOp::Sub, _, Known::Const(distance)) => a.plus((distance as i64).wrapping_neg()),
-            (AluOp::Add, Known::Nothing, _) | (AluOp::Add, _, Known::Nothing) => Known::Nothing,
+            (AluOp::Add, _, AbstractValue::Const(distance)) => a.plus(distance as i64),
+            (AluOp::Add, AbstractValue::Const(distance), _) => b.plus(distance as i64),
+            (AluOp::Sub, _, AbstractValue::Const(distance)) => {
+                a.plus((distance as i64).wrapping_neg())
+            }
+            (AluOp::Add, AbstractValue::Unknown, _) | (AluOp::Add, _, AbstractValue::Unknown) => {
+                AbstractValue::Unknown
+            }
             (AluOp::Add, _, _) if b.is_pointer() => b.moved(sum),
-            (AluOp::Sub, Known::Nothing, _) => Known::Nothing,
-            (AluOp::Add | AluOp::Sub, Known::PerhapsValue, _)
-            | (AluOp::Add, _, Known::PerhapsValue) => Known::PerhapsValue,
+            (AluOp::Sub, AbstractValue::Unknown, _) => AbstractValue::Unknown,
+            (AluOp::Add | AluOp::Sub, AbstractValue::MaybeMapValue, _)
+            | (AluOp::Add, _, AbstractValue::MaybeMapValue) => AbstractValue::MaybeMapValue,
             // A distance, not a pointer.
-            (AluOp::Sub, Known::Packet { .. }, _) if b.is_pointer() => Known::NoStack,
+            (AluOp::Sub, AbstractValue::Packet { .. }, _) if b.is_pointer() => {
+                AbstractValue::NotStack
+            }
             (AluOp::Add | AluOp::Sub, _, _) if a.is_pointer() => a.moved(sum),
-            _ => constant().map_or(Known::NoStack, Known::Const),
+            _ => constant().map_or(AbstractValue::NotStack, AbstractValue::Const),
         }
     }
 
     /// The low bits of a register.
     pub(in crate::lift) fn low(&mut self, reg: Register, bits: u8) -> Operand {
-        let value = self.machine.value(reg.number());
-        self.machine.emit.extract(value, 0, bits)
+        let value = self.ir.value(reg.number());
+        self.ir.emit.extract(value, 0, bits)
     }
 
     /// An operand: the low bits of a register, or a sign-extended immediate.
@@ -153,15 +156,15 @@ impl Lifter<'_> {
         &mut self,
         dst: Register,
         value: Operand,
-        known: Known,
+        known: AbstractValue,
     ) -> Result<&'static str, Cause> {
-        let value = self.machine.emit.zero_extend(value, 64);
+        let value = self.ir.emit.zero_extend(value, 64);
         self.set(dst, value, known)?;
         Ok("alu")
     }
 
     /// What is known about a register.
-    pub(in crate::lift) fn known(&self, reg: Register) -> Known {
+    pub(in crate::lift) fn known(&self, reg: Register) -> AbstractValue {
         self.state.regs[usize::from(reg.number())]
     }
 
@@ -170,7 +173,7 @@ impl Lifter<'_> {
         &mut self,
         dst: Register,
         value: Operand,
-        known: Known,
+        known: AbstractValue,
     ) -> Result<(), Cause> {
         if dst == Register::FRAME {
             return Err(Cause::new("a write to the frame pointer r10", VERIFIER));
@@ -178,11 +181,11 @@ impl Lifter<'_> {
         self.state.regs[usize::from(dst.number())] = known;
         // A constant needs no data flow to be recognised as one.
         let value = match known {
-            Known::Const(constant) => Operand::constant(64, constant),
+            AbstractValue::Const(constant) => Operand::constant(64, constant),
             _ => value,
         };
-        let reg = self.machine.reg(dst.number());
-        self.machine.emit.copy(reg, value);
+        let reg = self.ir.reg(dst.number());
+        self.ir.emit.copy(reg, value);
         Ok(())
     }
 }

@@ -2,10 +2,9 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
-use crate::lift::lifter::Lifter;
-use crate::lift::state::value::Known;
-
 use crate::insn::{Condition, Register, Source, Width};
+use crate::lift::lifter::Lifter;
+use crate::lift::state::value::AbstractValue;
 
 impl Lifter<'_> {
     /// The condition as a single bit.
@@ -18,7 +17,7 @@ impl Lifter<'_> {
     ) -> Operand {
         let a = self.low(dst, width.bits());
         let b = self.source(src, width.bits());
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let (op, swapped, negated) = match cond {
             Condition::Eq => (BinaryOp::Eq, false, false),
             Condition::Ne => (BinaryOp::Eq, false, true),
@@ -51,17 +50,20 @@ impl Lifter<'_> {
     ) -> Option<bool> {
         let b = match src {
             Source::Reg(reg) => self.known(reg),
-            Source::Imm(value) => Known::Const(i64::from(value) as u64),
+            Source::Imm(value) => AbstractValue::Const(i64::from(value) as u64),
         };
         let a = self.known(dst);
         // No frame, map or context lies at address zero.
-        if let (Condition::Eq | Condition::Ne, Known::Const(0), Width::W64) = (cond, b, width)
-            && let Known::Frame { .. } | Known::Map(_) | Known::Data { .. } | Known::Context { .. } =
-                a
+        if let (Condition::Eq | Condition::Ne, AbstractValue::Const(0), Width::W64) =
+            (cond, b, width)
+            && let AbstractValue::Frame { .. }
+            | AbstractValue::Map(_)
+            | AbstractValue::Data { .. }
+            | AbstractValue::Context { .. } = a
         {
             return Some(cond == Condition::Ne);
         }
-        let (Known::Const(a), Known::Const(b)) = (a, b) else { return None };
+        let (AbstractValue::Const(a), AbstractValue::Const(b)) = (a, b) else { return None };
         let (a, b, x, y) = match width {
             Width::W64 => (a, b, a as i64, b as i64),
             Width::W32 => {

@@ -2,15 +2,14 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
+use crate::insn::{AtomicOp, Imm64, Insn, Register, Width};
 use crate::lift::error::{Cause, VERIFIER};
-use crate::lift::frame::{Place, STACK_BYTES};
+use crate::lift::frame::{ProgramPoint, STACK_BYTES};
 use crate::lift::ir::emit::word;
 use crate::lift::ir::start;
 use crate::lift::lifter::Lifter;
 use crate::lift::state::origin::Origin;
-use crate::lift::state::value::Known;
-
-use crate::insn::{AtomicOp, Imm64, Insn, Register, Width};
+use crate::lift::state::value::AbstractValue;
 
 /// Offsets of the packet's ends in the context, in bytes.
 const DATA: i64 = start::DATA as i64;
@@ -18,7 +17,7 @@ const DATA_END: i64 = start::DATA_END as i64;
 
 impl Lifter<'_> {
     /// Lifts an instruction that is no jump, call or exit.
-    pub(in crate::lift) fn plain(&mut self, at: Place, insn: Insn) -> Result<(), Cause> {
+    pub(in crate::lift) fn plain(&mut self, at: ProgramPoint, insn: Insn) -> Result<(), Cause> {
         if let Some(done) = self.arithmetic(insn) {
             let class = done?;
             self.cost(at, class);
@@ -29,19 +28,20 @@ impl Lifter<'_> {
                 let (address, known) = self.address(base, offset, size.bytes())?;
                 self.note_read(known, size.bytes().into());
                 let result = self.loaded(known, size.bytes(), signed);
-                let value = self.machine.emit.load(address, size.bytes());
-                let emit = &mut self.machine.emit;
+                let value = self.ir.emit.load(address, size.bytes());
+                let emit = &mut self.ir.emit;
                 let value =
                     if signed { emit.sign_extend(value, 64) } else { emit.zero_extend(value, 64) };
                 self.set(dst, value, result)?;
                 "load"
             }
+            // Orders accesses of several CPUs; a run is seen alone.
             Insn::LoadAcquire { size, dst, base, offset } => {
                 let (address, known) = self.address(base, offset, size.bytes())?;
                 self.note_read(known, size.bytes().into());
                 let result = self.loaded(known, size.bytes(), false);
-                let value = self.machine.emit.load(address, size.bytes());
-                let value = self.machine.emit.zero_extend(value, 64);
+                let value = self.ir.emit.load(address, size.bytes());
+                let value = self.ir.emit.zero_extend(value, 64);
                 self.set(dst, value, result)?;
                 "atomic"
             }
@@ -49,18 +49,20 @@ impl Lifter<'_> {
                 let value = self.source(src, size.bits());
                 let known = match src {
                     crate::insn::Source::Reg(reg) => self.known(reg),
-                    crate::insn::Source::Imm(value) => Known::Const(i64::from(value) as u64),
+                    crate::insn::Source::Imm(value) => {
+                        AbstractValue::Const(i64::from(value) as u64)
+                    }
                 };
                 let (address, place) = self.address(base, offset, size.bytes())?;
-                self.machine.emit.store(address, value);
+                self.ir.emit.store(address, value);
                 self.state.store(place, size.bytes(), known);
                 "store"
             }
             Insn::StoreRelease { size, base, offset, src } => {
                 let value = self.low(src, size.bits());
                 let (address, place) = self.address(base, offset, size.bytes())?;
-                self.machine.emit.store(address, value);
-                self.state.store(place, size.bytes(), Known::Nothing);
+                self.ir.emit.store(address, value);
+                self.state.store(place, size.bytes(), AbstractValue::Unknown);
                 "atomic"
             }
             Insn::Atomic { op, width, base, offset, src } => {
@@ -90,13 +92,15 @@ impl Lifter<'_> {
         base: Register,
         offset: i16,
         bytes: u8,
-    ) -> Result<(Operand, Known), Cause> {
+    ) -> Result<(Operand, AbstractValue), Cause> {
         let known = self.known(base).plus(offset.into());
-        let constant = |known| matches!(known, Known::Frame { offset: Some(_), .. });
+        // The verifier has seen that accesses at other than constant offsets are in the frame
+        // (`check_stack_access_within_bounds`); of constant ones the object alone tells.
+        let constant = |known| matches!(known, AbstractValue::Frame { offset: Some(_), .. });
         if constant(self.known(base)) && !constant(known) {
             return Err(Cause::new("an address far outside of the stack frame", VERIFIER));
         }
-        if let Known::Frame { offset: Some(start), .. } = known
+        if let AbstractValue::Frame { offset: Some(start), .. } = known
             && (start < -(STACK_BYTES as i64) || start > -i64::from(bytes))
         {
             let what = format!(
@@ -105,23 +109,27 @@ impl Lifter<'_> {
             return Err(Cause::new(what, VERIFIER));
         }
         self.note_pointer(known);
-        let base = self.machine.value(base.number());
-        let address = self.machine.emit.add(base, word(i64::from(offset) as u64));
+        let base = self.ir.value(base.number());
+        let address = self.ir.emit.add(base, word(i64::from(offset) as u64));
         Ok((address, known))
     }
 
     /// What a load yields: spilled registers and read-only data are known.
-    fn loaded(&self, address: Known, bytes: u8, signed: bool) -> Known {
+    fn loaded(&self, address: AbstractValue, bytes: u8, signed: bool) -> AbstractValue {
+        // In `struct xdp_md` both are 32 bits wide; the kernel makes them loads of pointers
+        // (`xdp_convert_ctx_access` of `net/core/filter.c`).
         match address {
-            Known::Context { offset: DATA } if bytes == 4 => {
-                return Known::Packet { origin: Origin::First, offset: 0 };
+            AbstractValue::Context { offset: DATA } if bytes == 4 => {
+                return AbstractValue::Packet { origin: Origin::First, offset: 0 };
             }
-            Known::Context { offset: DATA_END } if bytes == 4 => return Known::PacketEnd,
+            AbstractValue::Context { offset: DATA_END } if bytes == 4 => {
+                return AbstractValue::PacketEnd;
+            }
             _ => {}
         }
-        let Known::Data { map, offset } = address else {
+        let AbstractValue::Data { map, offset } = address else {
             return match self.state.load(address, bytes) {
-                Known::Const(value) if signed && bytes < 8 => Known::Const(value),
+                AbstractValue::Const(value) if signed && bytes < 8 => AbstractValue::Const(value),
                 known => known,
             };
         };
@@ -136,29 +144,29 @@ impl Lifter<'_> {
             let unused = 64 - 8 * u32::from(bytes);
             Some(if signed { ((value << unused) as i64 >> unused) as u64 } else { value })
         };
-        constant().map_or(Known::NoStack, Known::Const)
+        constant().map_or(AbstractValue::NotStack, AbstractValue::Const)
     }
 
     fn immediate(
         &mut self,
-        at: Place,
+        at: ProgramPoint,
         insn: Insn,
         value: Imm64,
-    ) -> Result<(Operand, Known), Cause> {
+    ) -> Result<(Operand, AbstractValue), Cause> {
         let loader = "objects are read as compilers write them, before a loader fills in numbers";
         match value {
-            Imm64::Value(value) => Ok((word(value), Known::Const(value))),
-            Imm64::Map(map) => Ok((word(map_handle(map)), Known::Map(map))),
+            Imm64::Value(value) => Ok((word(value), AbstractValue::Const(value))),
+            Imm64::Map(map) => Ok((word(map_handle(map)), AbstractValue::Map(map))),
             Imm64::MapValue { map, offset } => {
                 let base = self.map_data(map)?;
-                let address = self.machine.emit.add(base, word(offset.into()));
-                Ok((address, Known::Data { map, offset: offset.into() }))
+                let address = self.ir.emit.add(base, word(offset.into()));
+                Ok((address, AbstractValue::Data { map, offset: offset.into() }))
             }
             Imm64::Function { .. } => {
                 let slot = insn.function_target(at.slot);
                 let slot =
                     slot.ok_or_else(|| Cause::new("a function before the program", VERIFIER))?;
-                Ok((word(slot as u64), Known::Function(slot)))
+                Ok((word(slot as u64), AbstractValue::Function(slot)))
             }
             Imm64::MapFd(_) | Imm64::MapFdValue { .. } => {
                 Err(Cause::new("a map by file descriptor", loader))
@@ -182,9 +190,9 @@ impl Lifter<'_> {
         let (address, place) = self.address(base, offset, bits / 8)?;
         self.note_read(place, u64::from(bits / 8));
         let operand = self.low(src, bits);
-        let old = self.machine.emit.load(address, bits / 8);
+        let old = self.ir.emit.load(address, bits / 8);
         let expected = self.low(Register::R0, bits);
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let (new, into) = match op {
             AtomicOp::Add { fetch } => {
                 (emit.binary(BinaryOp::Add, old, operand), fetch.then_some(src))
@@ -205,10 +213,11 @@ impl Lifter<'_> {
             }
         };
         emit.store(address, new);
-        self.state.store(place, bits / 8, Known::Nothing);
+        // A pointer that was spilled there is none any more.
+        self.state.store(place, bits / 8, AbstractValue::Unknown);
         if let Some(reg) = into {
-            let old = self.machine.emit.zero_extend(old, 64);
-            self.set(reg, old, Known::NoStack)?;
+            let old = self.ir.emit.zero_extend(old, 64);
+            self.set(reg, old, AbstractValue::NotStack)?;
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ pub(in crate::lift) enum StartValue {
 
 /// Registers, regions and inputs.
 #[derive(Debug)]
-pub(in crate::lift) struct Machine {
+pub(in crate::lift) struct IrBuilder {
     pub emit: Emitter,
     /// `r0` to `r5`.
     scratch: [Reg; 6],
@@ -52,11 +52,11 @@ pub(in crate::lift) struct Machine {
     pub result: RegionId,
 }
 
-impl Machine {
+impl IrBuilder {
     pub fn new() -> Self {
         let mut emit = Emitter::default();
         let scratch = std::array::from_fn(|n| emit.named(format!("r{n}"), 64));
-        let mut machine = Machine {
+        let mut ir = IrBuilder {
             emit,
             scratch,
             frames: Vec::new(),
@@ -71,16 +71,17 @@ impl Machine {
             context: RegionId(1),
             result: RegionId(2),
         };
-        machine.packet = machine.region("packet", RegionKind::Packet);
-        machine.context = machine.region("context", RegionKind::Context);
-        machine.result = machine.region("result", RegionKind::Context);
-        machine.enter(0);
-        machine
+        ir.packet = ir.region("packet", RegionKind::Packet);
+        ir.context = ir.region("context", RegionKind::Context);
+        ir.result = ir.region("result", RegionKind::Context);
+        ir.enter(0);
+        ir
     }
 
     /// Instructions from here on belong to a frame of this depth.
     pub fn enter(&mut self, depth: u8) {
         self.depth = depth.into();
+        // Frames of the same depth share registers and memory: one of them runs at a time.
         while self.frames.len() <= self.depth {
             let depth = self.frames.len();
             let suffix = if depth == 0 { String::new() } else { format!(".{depth}") };

@@ -2,7 +2,7 @@
 
 use slowpath_ir::{BinaryOp, Emit, InputId, InputKind, Op, Operand, OriginOp, Reg};
 
-use crate::lift::ir::builder::{Machine, StartValue};
+use crate::lift::ir::builder::{IrBuilder, StartValue};
 use crate::lift::ir::emit::word;
 
 /// Offsets of the fields of `struct xdp_md` (`uapi/linux/bpf.h`), in bytes.
@@ -15,7 +15,7 @@ const EGRESS_IFINDEX: u64 = 20;
 /// Longest metadata, in bytes (`xdp_metalen_invalid`).
 pub(in crate::lift) const METADATA: u64 = 252;
 
-impl Machine {
+impl IrBuilder {
     /// Says what a register holds at the start of a run.
     pub fn start(&mut self, name: &str, width: u8, value: StartValue) -> Reg {
         let reg = self.extra(name, width);

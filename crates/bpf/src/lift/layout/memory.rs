@@ -69,9 +69,9 @@ pub struct MapLayout {
     /// bits of the longest entry that is a prefix of it, zero if there is none. Elements are the
     /// entries then.
     pub lengths: Option<RegionId>,
-    /// How many more elements there is room for at the start, where that is followed.
+    /// How many more elements there is room for at the start, where that is tracked.
     pub room: Option<MapRoom>,
-    /// How full it is at the start, for maps out of a map of maps, where that is followed.
+    /// How full it is at the start, for maps out of a map of maps, where that is tracked.
     pub fill: Option<MapFill>,
     /// How many elements arrays out of an array of maps have, where they differ: four bytes a map,
     /// as in [`MapFill`], the exclusive-or of that and `max_entries` of the object.

@@ -1,11 +1,11 @@
-//! Numbers that are followed of a map: in a register, or, of each of the maps out of a map of maps,
+//! Numbers that are tracked of a map: in a register, or, of each of the maps out of a map of maps,
 //! in memory.
 
 use slowpath_ir::{BinaryOp, Emit, Operand, Reg, RegionId, RegionKind};
 
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
-use crate::lift::maps::operand::MapUse;
+use crate::lift::maps::operand::MapOperand;
 
 /// Where a number of 64 bits is.
 #[derive(Clone, Copy, Debug)]
@@ -19,14 +19,14 @@ pub(in crate::lift) enum Cell {
 impl Lifter<'_> {
     /// The memory of a map that is zero at the start: `what` is its use.
     pub(in crate::lift) fn zeroed(&mut self, map: &str, what: &str) -> RegionId {
-        let region = self.machine.region(&format!("{map}.{what}"), RegionKind::Map);
-        self.machine.regions[region.index()].content = Some(Vec::new());
+        let region = self.ir.region(&format!("{map}.{what}"), RegionKind::Map);
+        self.ir.regions[region.index()].content = Some(Vec::new());
         region
     }
 
     /// The number that stands for a map out of a map of maps.
     pub(in crate::lift) fn map_number(&mut self, which: Operand) -> Operand {
-        self.machine.emit.interned(Some(which), &[])
+        self.ir.emit.interned(Some(which), &[])
     }
 
     /// The address of the item of a number in a region of items of a power of two of bytes.
@@ -36,17 +36,17 @@ impl Lifter<'_> {
         number: Operand,
         bits: u64,
     ) -> Operand {
-        let base = self.machine.base(region);
-        let emit = &mut self.machine.emit;
+        let base = self.ir.base(region);
+        let emit = &mut self.ir.emit;
         let wide = emit.zero_extend(number, 64);
         let offset = emit.binary(BinaryOp::Shl, wide, word(bits));
         emit.add(base, offset)
     }
 
-    /// The address of the 8-byte word of an element or place in memory that is zero at the start.
+    /// The address of the 8-byte word of an element or slot in memory that is zero at the start.
     pub(in crate::lift) fn word_of(
         &mut self,
-        map: &MapUse,
+        map: &MapOperand,
         what: &str,
         number: Operand,
     ) -> Operand {
@@ -54,12 +54,12 @@ impl Lifter<'_> {
         self.item(region, number, 3)
     }
 
-    /// What is followed of a map under this name, zero at the start.
-    pub(in crate::lift) fn cell(&mut self, map: &MapUse, what: &str) -> Cell {
+    /// What is tracked of a map under this name, zero at the start.
+    pub(in crate::lift) fn cell(&mut self, map: &MapOperand, what: &str) -> Cell {
         match map.which {
             None => {
                 let name = format!("{}.{what}", map.layout.name);
-                Cell::Register(self.machine.start_zero(&name, 64))
+                Cell::Register(self.ir.start_zero(&name, 64))
             }
             Some(which) => {
                 let number = self.map_number(which);
@@ -71,21 +71,21 @@ impl Lifter<'_> {
     pub(in crate::lift) fn read(&mut self, cell: Cell) -> Operand {
         match cell {
             Cell::Register(reg) => reg.into(),
-            Cell::Word(address) => self.machine.emit.load(address, 8),
+            Cell::Word(address) => self.ir.emit.load(address, 8),
         }
     }
 
     pub(in crate::lift) fn write(&mut self, cell: Cell, value: Operand) {
         match cell {
-            Cell::Register(reg) => self.machine.emit.copy(reg, value),
-            Cell::Word(address) => self.machine.emit.store(address, value),
+            Cell::Register(reg) => self.ir.emit.copy(reg, value),
+            Cell::Word(address) => self.ir.emit.store(address, value),
         }
     }
 
     /// Writes if the condition holds.
     pub(in crate::lift) fn write_if(&mut self, cond: Operand, cell: Cell, value: Operand) {
         let old = self.read(cell);
-        let value = self.machine.emit.select(cond, value, old);
+        let value = self.ir.emit.select(cond, value, old);
         self.write(cell, value);
     }
 }

@@ -1,22 +1,21 @@
 //! Types of maps: one table. What programs can do with a type is its class.
 
 use crate::lift::error::Cause;
-
 use crate::maps::{MapDef, MapKind};
 
 /// What a map is to programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::lift) enum Class {
+pub(in crate::lift) enum MapClass {
     /// All elements exist.
     Array,
     /// Elements come and go.
     Hash,
     /// Elements that stand for ranges of keys.
     Trie,
-    /// Elements are places to send packets to, by index.
-    Places,
-    /// Elements are places to send packets to, by key.
-    PlacesByKey,
+    /// Elements are devices, CPUs or sockets to send packets to, by index.
+    RedirectTargets,
+    /// The same by key.
+    RedirectTargetsByKey,
     /// Elements are maps.
     Maps,
     /// Elements are programs.
@@ -30,11 +29,11 @@ pub(in crate::lift) enum Class {
 /// A map type and what programs can do with it.
 pub(in crate::lift) struct MapSupport {
     pub kind: MapKind,
-    pub class: Class,
+    pub class: MapClass,
     pub note: &'static str,
 }
 
-const fn support(kind: MapKind, class: Class, note: &'static str) -> MapSupport {
+const fn support(kind: MapKind, class: MapClass, note: &'static str) -> MapSupport {
     MapSupport { kind, class, note }
 }
 
@@ -42,28 +41,40 @@ const fn support(kind: MapKind, class: Class, note: &'static str) -> MapSupport 
 pub(in crate::lift) const MAP_KINDS: &[MapSupport] = &[
     support(
         MapKind::HASH,
-        Class::Hash,
+        MapClass::Hash,
         "an insertion fails exactly when the map is full; elements that are replaced or deleted are followed",
     ),
-    support(MapKind::ARRAY, Class::Array, "look-ups below max_entries never fail"),
-    support(MapKind::PROG_ARRAY, Class::Programs, "slots that are known are followed"),
-    support(MapKind::PERF_EVENT_ARRAY, Class::Stream, "output may fail"),
-    support(MapKind::PERCPU_HASH, Class::Hash, "the value of the CPU that runs the program"),
-    support(MapKind::PERCPU_ARRAY, Class::Array, "the value of the CPU that runs the program"),
-    support(MapKind::LRU_HASH, Class::Hash, "an insertion may evict any other element"),
-    support(MapKind::LRU_PERCPU_HASH, Class::Hash, "as lru_hash and percpu_hash"),
-    support(MapKind::LPM_TRIE, Class::Trie, "look-ups only, which agree with each other"),
-    support(MapKind::ARRAY_OF_MAPS, Class::Maps, "two slots may hold the same map"),
-    support(MapKind::HASH_OF_MAPS, Class::Maps, "two keys may hold the same map"),
-    support(MapKind::DEVMAP, Class::Places, "redirection to an empty slot fails"),
-    support(MapKind::DEVMAP_HASH, Class::PlacesByKey, "redirection to an absent key fails"),
-    support(MapKind::CPUMAP, Class::Places, "redirection to an empty slot fails"),
-    support(MapKind::XSKMAP, Class::Places, "redirection to an empty slot fails"),
-    support(MapKind::QUEUE, Class::Queue, "first in, first out; full and empty exactly when it is"),
-    support(MapKind::STACK, Class::Queue, "last in, first out; full and empty exactly when it is"),
+    support(MapKind::ARRAY, MapClass::Array, "look-ups below max_entries never fail"),
+    support(MapKind::PROG_ARRAY, MapClass::Programs, "slots that are known are followed"),
+    support(MapKind::PERF_EVENT_ARRAY, MapClass::Stream, "output may fail"),
+    support(MapKind::PERCPU_HASH, MapClass::Hash, "the value of the CPU that runs the program"),
+    support(MapKind::PERCPU_ARRAY, MapClass::Array, "the value of the CPU that runs the program"),
+    support(MapKind::LRU_HASH, MapClass::Hash, "an insertion may evict any other element"),
+    support(MapKind::LRU_PERCPU_HASH, MapClass::Hash, "as lru_hash and percpu_hash"),
+    support(MapKind::LPM_TRIE, MapClass::Trie, "look-ups only, which agree with each other"),
+    support(MapKind::ARRAY_OF_MAPS, MapClass::Maps, "two slots may hold the same map"),
+    support(MapKind::HASH_OF_MAPS, MapClass::Maps, "two keys may hold the same map"),
+    support(MapKind::DEVMAP, MapClass::RedirectTargets, "redirection to an empty slot fails"),
+    support(
+        MapKind::DEVMAP_HASH,
+        MapClass::RedirectTargetsByKey,
+        "redirection to an absent key fails",
+    ),
+    support(MapKind::CPUMAP, MapClass::RedirectTargets, "redirection to an empty slot fails"),
+    support(MapKind::XSKMAP, MapClass::RedirectTargets, "redirection to an empty slot fails"),
+    support(
+        MapKind::QUEUE,
+        MapClass::Queue,
+        "first in, first out; full and empty exactly when it is",
+    ),
+    support(
+        MapKind::STACK,
+        MapClass::Queue,
+        "last in, first out; full and empty exactly when it is",
+    ),
     support(
         MapKind::RINGBUF,
-        Class::Stream,
+        MapClass::Stream,
         "reservation and output may fail, and always for more than the ring has",
     ),
 ];
@@ -83,15 +94,21 @@ fn largest_value(map: &MapSupport) -> Option<u32> {
         (MapKind::PERCPU_ARRAY | MapKind::PERCPU_HASH | MapKind::LRU_PERCPU_HASH, _) => {
             Some(PER_CPU)
         }
-        (_, Class::Array) => Some(i32::MAX as u32),
-        (_, Class::Hash | Class::Trie | Class::Queue) => Some(ALLOCATED),
-        (_, Class::Places | Class::PlacesByKey | Class::Maps | Class::Programs) => Some(8),
-        (_, Class::Stream) => None,
+        (_, MapClass::Array) => Some(i32::MAX as u32),
+        (_, MapClass::Hash | MapClass::Trie | MapClass::Queue) => Some(ALLOCATED),
+        (
+            _,
+            MapClass::RedirectTargets
+            | MapClass::RedirectTargetsByKey
+            | MapClass::Maps
+            | MapClass::Programs,
+        ) => Some(8),
+        (_, MapClass::Stream) => None,
     }
 }
 
 /// The class of a map whose type is supported, and whose keys and values the kernel would take.
-pub(in crate::lift) fn class_of(def: &MapDef) -> Result<Class, Cause> {
+pub(in crate::lift) fn class_of(def: &MapDef) -> Result<MapClass, Cause> {
     let known = MAP_KINDS.iter().find(|known| known.kind == def.kind);
     let known = known.ok_or_else(|| {
         let hint = "docs/support.md lists the types of maps that are";
@@ -111,9 +128,9 @@ pub(in crate::lift) fn class_of(def: &MapDef) -> Result<Class, Cause> {
 }
 
 /// The distance between elements as a power of two.
-pub(in crate::lift) fn element_bits(def: &MapDef, class: Class) -> u8 {
+pub(in crate::lift) fn element_bits(def: &MapDef, class: MapClass) -> u8 {
     let bytes = match class {
-        Class::Maps | Class::Programs => 8,
+        MapClass::Maps | MapClass::Programs => 8,
         _ => u64::from(def.value_size.max(8)),
     };
     bytes.next_power_of_two().trailing_zeros() as u8

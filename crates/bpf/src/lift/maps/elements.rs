@@ -5,8 +5,8 @@ use slowpath_ir::{BinaryOp, Emit, InputKind, Operand, RegionId, RegionKind};
 use crate::lift::ir::emit::word;
 use crate::lift::layout::memory::{Keying, chunks};
 use crate::lift::lifter::Lifter;
-use crate::lift::maps::class::Class;
-use crate::lift::maps::operand::MapUse;
+use crate::lift::maps::class::MapClass;
+use crate::lift::maps::operand::MapOperand;
 
 /// An element of a map.
 #[derive(Clone, Copy, Debug)]
@@ -24,25 +24,26 @@ fn index_bits(max_entries: u32) -> u8 {
 
 impl Lifter<'_> {
     /// The element for the key at an address.
-    pub(in crate::lift) fn element(&mut self, map: &MapUse, key: Operand) -> ElementRef {
+    pub(in crate::lift) fn element(&mut self, map: &MapOperand, key: Operand) -> ElementRef {
         let indexed = map.layout.keying == Keying::Index
-            || (map.which.is_some() && matches!(map.class, Class::Array | Class::Places));
+            || (map.which.is_some()
+                && matches!(map.class, MapClass::Array | MapClass::RedirectTargets));
         if indexed {
-            let index = self.machine.emit.load(key, 4);
+            let index = self.ir.emit.load(key, 4);
             return self.element_at(map, index);
         }
         let words = self.words(key, map.def.key_size);
         let number = match (map.layout.keying, &words[..]) {
-            (Keying::Number, [word]) => self.machine.emit.extract(*word, 0, 32),
-            _ => self.machine.emit.interned(map.which, &words),
+            (Keying::Number, [word]) => self.ir.emit.extract(*word, 0, 32),
+            _ => self.ir.emit.interned(map.which, &words),
         };
         ElementRef { in_range: None, number }
     }
 
     /// The element with an index of 32 bits, for maps with indices as keys.
-    pub(in crate::lift) fn element_at(&mut self, map: &MapUse, index: Operand) -> ElementRef {
+    pub(in crate::lift) fn element_at(&mut self, map: &MapOperand, index: Operand) -> ElementRef {
         let size = self.size(map);
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let in_range = emit.ult(index, size);
         // In range, the bits above are zero.
         let bits = map.fixed_size().map_or(32, index_bits);
@@ -56,8 +57,8 @@ impl Lifter<'_> {
         let number = match map.which {
             None => number,
             Some(which) => {
-                let word = self.machine.emit.zero_extend(number, 64);
-                self.machine.emit.interned(Some(which), &[word])
+                let word = self.ir.emit.zero_extend(number, 64);
+                self.ir.emit.interned(Some(which), &[word])
             }
         };
         ElementRef { in_range: Some(in_range), number }
@@ -68,12 +69,12 @@ impl Lifter<'_> {
         if self.options.contents.contains_key(name) {
             return self.zeroed(name, "size");
         }
-        self.machine.region(&format!("{name}.size"), RegionKind::Map)
+        self.ir.region(&format!("{name}.size"), RegionKind::Map)
     }
 
     /// How many elements a map can hold, 32 bits: what its loader chooses, if the object does not
     /// say it.
-    pub(in crate::lift) fn size(&mut self, map: &MapUse) -> Operand {
+    pub(in crate::lift) fn size(&mut self, map: &MapOperand) -> Operand {
         const MAX_ENTRIES: u64 = u32::MAX as u64;
         if let Some(size) = map.fixed_size() {
             return Operand::constant(32, size.into());
@@ -81,7 +82,7 @@ impl Lifter<'_> {
         if let (Some(which), Some(sizes)) = (map.which, map.layout.sizes) {
             let number = self.map_number(which);
             let at = self.item(sizes, number, 2);
-            let emit = &mut self.machine.emit;
+            let emit = &mut self.ir.emit;
             let noted = emit.load(at, 4);
             let size = emit.binary(
                 BinaryOp::Xor,
@@ -96,14 +97,14 @@ impl Lifter<'_> {
             return Operand::constant(32, MAX_ENTRIES);
         }
         let name = format!("max_entries of {}", map.def.name);
-        let size = self.machine.input(&name, 32, 1, MAX_ENTRIES, InputKind::Unknown);
-        self.machine.emit.unknown_input(size, 32)
+        let size = self.ir.input(&name, 32, 1, MAX_ENTRIES, InputKind::Unknown);
+        self.ir.emit.unknown_input(size, 32)
     }
 
     /// The element whose key is a number of at most 4 bytes, or an index.
     pub(in crate::lift) fn element_of_number(
         &mut self,
-        map: &MapUse,
+        map: &MapOperand,
         number: Operand,
     ) -> ElementRef {
         match map.layout.keying {
@@ -116,17 +117,17 @@ impl Lifter<'_> {
     fn words(&mut self, address: Operand, bytes: u32) -> Vec<Operand> {
         let mut words = Vec::new();
         for (offset, size) in chunks(bytes) {
-            let at = self.machine.emit.add(address, word(offset));
-            let part = self.machine.emit.load(at, size);
-            words.push(self.machine.emit.zero_extend(part, 64));
+            let at = self.ir.emit.add(address, word(offset));
+            let part = self.ir.emit.load(at, size);
+            words.push(self.ir.emit.zero_extend(part, 64));
         }
         words
     }
 
     /// The address of an element's value.
-    pub(in crate::lift) fn value_address(&mut self, map: &MapUse, number: Operand) -> Operand {
-        let base = self.machine.base(map.layout.values);
-        let emit = &mut self.machine.emit;
+    pub(in crate::lift) fn value_address(&mut self, map: &MapOperand, number: Operand) -> Operand {
+        let base = self.ir.base(map.layout.values);
+        let emit = &mut self.ir.emit;
         if let Operand::Const { value, .. } = number {
             return emit.add(base, word(value << map.layout.element_bits));
         }

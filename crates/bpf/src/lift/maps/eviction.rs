@@ -14,36 +14,36 @@ use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
 use crate::lift::maps::cells::Cell;
 use crate::lift::maps::elements::ElementRef;
-use crate::lift::maps::operand::MapUse;
+use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
     /// How many updates have looked for room.
-    fn updates(&mut self, map: &MapUse) -> Cell {
+    fn updates(&mut self, map: &MapOperand) -> Cell {
         self.cell(map, "updates")
     }
 
     /// Whether an element can have been evicted.
-    pub(in crate::lift) fn has_evicted(&mut self, map: &MapUse) -> Option<Operand> {
+    pub(in crate::lift) fn has_evicted(&mut self, map: &MapOperand) -> Option<Operand> {
         if !map.evicts() || !self.state.replaced.contains(&map.id) {
             return None;
         }
         let updates = self.updates(map);
         let updates = self.read(updates);
-        let none = self.machine.emit.eq(updates, word(0));
-        Some(self.machine.emit.not(none))
+        let none = self.ir.emit.eq(updates, word(0));
+        Some(self.ir.emit.not(none))
     }
 
     /// How many more elements from before the last of them can still be there, where that is
-    /// followed.
-    fn survivors(&mut self, map: &MapUse) -> Option<Cell> {
-        map.follow.seen.then(|| self.cell(map, "survivors"))
+    /// tracked.
+    fn survivors(&mut self, map: &MapOperand) -> Option<Cell> {
+        map.tracking.seen.then(|| self.cell(map, "survivors"))
     }
 
     /// The map takes a free element, if the condition holds: others may go.
-    pub(in crate::lift) fn evict(&mut self, map: &MapUse, cond: Operand) {
+    pub(in crate::lift) fn evict(&mut self, map: &MapOperand, cond: Operand) {
         let updates = self.updates(map);
         let before = self.read(updates);
-        let more = self.machine.emit.add(before, word(1));
+        let more = self.ir.emit.add(before, word(1));
         self.write_if(cond, updates, more);
         if let Some(survivors) = self.survivors(map) {
             let most = u64::from(map.def.max_entries).saturating_sub(1);
@@ -53,21 +53,21 @@ impl Lifter<'_> {
     }
 
     /// The element is there now, if the condition holds: it stays until the next update.
-    pub(in crate::lift) fn keep(&mut self, map: &MapUse, element: ElementRef, cond: Operand) {
+    pub(in crate::lift) fn keep(&mut self, map: &MapOperand, element: ElementRef, cond: Operand) {
         let updates = self.updates(map);
         let now = self.read(updates);
         let found = self.word_of(map, "found", element.number);
-        self.machine.emit.store_if(cond, found, now);
+        self.ir.emit.store_if(cond, found, now);
     }
 
     /// Whether an element that existed still does: it may have been evicted since.
     pub(in crate::lift) fn survives(
         &mut self,
-        map: &MapUse,
+        map: &MapOperand,
         element: ElementRef,
         exists: Operand,
     ) -> Operand {
-        let exists = self.keeps_place(map, element, exists);
+        let exists = self.keeps_slot(map, element, exists);
         let (true, Some(present)) = (map.evicts(), map.layout.present) else { return exists };
         if !self.state.replaced.contains(&map.id) {
             return exists;
@@ -75,7 +75,7 @@ impl Lifter<'_> {
         let updates = self.updates(map);
         let now = self.read(updates);
         let found = self.word_of(map, "found", element.number);
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let last = emit.load(found, 8);
         let known = emit.eq(last, now);
         let open = emit.not(known);
@@ -83,7 +83,7 @@ impl Lifter<'_> {
         let mut goes = emit.coin(&what, &["no", "yes"]);
         if let Some(survivors) = self.survivors(map) {
             let left = self.read(survivors);
-            let emit = &mut self.machine.emit;
+            let emit = &mut self.ir.emit;
             let none = emit.eq(left, word(0));
             goes = emit.or(goes, none);
             let stays = emit.not(goes);
@@ -92,17 +92,17 @@ impl Lifter<'_> {
             let less = emit.sub(left, word(1));
             self.write_if(counts, survivors, less);
         }
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let goes = emit.and(goes, open);
         emit.store(found, now);
         let gone = emit.and(exists, goes);
-        let base = self.machine.base(present);
-        let emit = &mut self.machine.emit;
+        let base = self.ir.base(present);
+        let emit = &mut self.ir.emit;
         let offset = emit.zero_extend(element.number, 64);
         let address = emit.add(base, offset);
         emit.store_if(gone, address, Operand::constant(8, 0));
         self.dies(map, gone);
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let stays = emit.not(goes);
         emit.and(exists, stays)
     }

@@ -5,17 +5,17 @@ use slowpath_ir::{BinaryOp, Emit, Operand};
 
 use crate::lift::lifter::Lifter;
 use crate::lift::maps::elements::ElementRef;
-use crate::lift::maps::operand::MapUse;
+use crate::lift::maps::operand::MapOperand;
 
 impl Lifter<'_> {
     /// Whether an element exists.
-    pub(in crate::lift) fn exists(&mut self, map: &MapUse, element: ElementRef) -> Operand {
-        let emit = &mut self.machine.emit;
+    pub(in crate::lift) fn exists(&mut self, map: &MapOperand, element: ElementRef) -> Operand {
+        let emit = &mut self.ir.emit;
         let Some(present) = map.layout.present else {
             return element.in_range.unwrap_or(Operand::constant(1, 1));
         };
         let offset = emit.zero_extend(element.number, 64);
-        let base = self.machine.regions[present.index()].base;
+        let base = self.ir.regions[present.index()].base;
         let address = emit.binary(BinaryOp::Add, base, offset);
         let byte = emit.load(address, 1);
         let absent = emit.eq(byte, Operand::constant(8, 0));
@@ -32,16 +32,16 @@ impl Lifter<'_> {
     /// Makes an element exist, or not, if the condition holds.
     pub(in crate::lift) fn set_exists(
         &mut self,
-        map: &MapUse,
+        map: &MapOperand,
         element: ElementRef,
         cond: Operand,
         exists: bool,
     ) {
         let Some(present) = map.layout.present else { return };
-        let offset = self.machine.emit.zero_extend(element.number, 64);
-        let base = self.machine.base(present);
-        let address = self.machine.emit.add(base, offset);
+        let offset = self.ir.emit.zero_extend(element.number, 64);
+        let base = self.ir.base(present);
+        let address = self.ir.emit.add(base, offset);
         let value = Operand::constant(8, exists.into());
-        self.machine.emit.store_if(cond, address, value);
+        self.ir.emit.store_if(cond, address, value);
     }
 }

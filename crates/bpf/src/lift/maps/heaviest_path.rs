@@ -16,7 +16,9 @@ pub(in crate::lift) fn most_on_a_path(blocks: &[Block], weights: &BTreeMap<Block
             Target::Exit(_) | Target::Never => None,
         })
     };
-    // Strongly connected components, those that others lead to last (Tarjan).
+    // Strongly connected components (Tarjan), without recursion, because programs have up to 200,000
+    // blocks. A component is complete only after all that it leads to, so that the heaviest path
+    // behind it is known by then.
     let unseen = usize::MAX;
     let (mut order, mut low) = (vec![unseen; blocks.len()], vec![0; blocks.len()]);
     let mut component = vec![unseen; blocks.len()];
@@ -35,6 +37,7 @@ pub(in crate::lift) fn most_on_a_path(blocks: &[Block], weights: &BTreeMap<Block
                 stack.push(block);
                 work.push((block, successors(block).collect()));
             }
+            // The block that is visited, and which of its successors are left.
             let Some((block, next)) = work.last_mut() else { break };
             let block = *block;
             if let Some(to) = next.pop() {
@@ -49,6 +52,7 @@ pub(in crate::lift) fn most_on_a_path(blocks: &[Block], weights: &BTreeMap<Block
             if let Some((before, _)) = work.last() {
                 low[*before] = low[*before].min(low[block]);
             }
+            // Some block of its component was met earlier, and will complete it.
             if low[block] != order[block] {
                 continue;
             }

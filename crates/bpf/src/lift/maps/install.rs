@@ -7,21 +7,20 @@ use slowpath_ir::{BinaryOp, Emit, Operand};
 
 use crate::lift::content::{EntryValue, InnerContent, MAX_CONTENT_BYTES, MapContent, MapEntry};
 use crate::lift::error::LiftError;
-use crate::lift::ir::builder::Machine;
+use crate::lift::ir::builder::IrBuilder;
 use crate::lift::ir::emit::{Emitter, word};
 use crate::lift::layout::memory::{Keying, MapLayout, chunks};
-
 use crate::maps::{MapDef, MapKind};
 
 /// Puts known contents into the regions of the maps in use: arrays as initial content, elements of
 /// others by operations of the prologue.
 pub(in crate::lift) fn install(
-    machine: &mut Machine,
+    ir: &mut IrBuilder,
     maps: &[MapDef],
     layouts: &BTreeMap<String, MapLayout>,
     contents: &BTreeMap<String, MapContent>,
 ) -> Result<(), LiftError> {
-    let names = Names::of(maps, contents);
+    let names = MapNumbers::of(maps, contents);
     for (name, content) in contents {
         let Some(layout) = layouts.get(name) else { continue };
         let outer = name.strip_suffix(".inner").filter(|_| layout.inner);
@@ -31,16 +30,16 @@ pub(in crate::lift) fn install(
             check(def, entry)?;
         }
         match layout.kind {
-            MapKind::LPM_TRIE => in_order(machine, layout, content)?,
+            MapKind::LPM_TRIE => in_order(ir, layout, content)?,
             _ if layout.inner => {
                 let outer = outer.and_then(|outer| layouts.get(outer));
-                elements(machine, layout, content, &names, outer);
+                elements(ir, layout, content, &names, outer);
                 if let Some(outer) = outer {
-                    sizes(machine, (def, layout), content, &names, outer);
+                    sizes(ir, (def, layout), content, &names, outer);
                 }
             }
-            MapKind::ARRAY | MapKind::PERCPU_ARRAY => array(machine, def, layout, content)?,
-            MapKind::QUEUE => in_order(machine, layout, content)?,
+            MapKind::ARRAY | MapKind::PERCPU_ARRAY => array(ir, def, layout, content)?,
+            MapKind::QUEUE => in_order(ir, layout, content)?,
             MapKind::STACK => {
                 // The oldest comes out last, and is number 0.
                 let mut entries = content.entries.clone();
@@ -52,9 +51,9 @@ pub(in crate::lift) fn install(
                     return Err(too_large(layout));
                 }
                 entries.splice(0..0, std::iter::repeat_n(other, others));
-                in_order(machine, layout, &MapContent { entries, ..MapContent::default() })?;
+                in_order(ir, layout, &MapContent { entries, ..MapContent::default() })?;
             }
-            _ => elements(machine, layout, content, &names, None),
+            _ => elements(ir, layout, content, &names, None),
         }
     }
     Ok(())
@@ -81,17 +80,17 @@ fn check(def: &MapDef, entry: &MapEntry) -> Result<(), LiftError> {
 }
 
 fn array(
-    machine: &mut Machine,
+    ir: &mut IrBuilder,
     def: &MapDef,
     layout: &MapLayout,
     content: &MapContent,
 ) -> Result<(), LiftError> {
     let bytes = array_bytes(def, layout, content)?;
-    machine.regions[layout.values.index()].content = Some(bytes);
+    ir.regions[layout.values.index()].content = Some(bytes);
     Ok(())
 }
 
-/// The memory of an array with this content, from its first element on; zeros follow.
+/// The memory of an array with this content, from its first element on; zeros tracking.
 ///
 /// # Errors
 /// [`LiftError`] when keys or values do not fit the map.
@@ -137,11 +136,7 @@ fn too_large(layout: &MapLayout) -> LiftError {
 }
 
 /// The values of entries, in their order: of a trie, whose look-ups say which, or a queue.
-fn in_order(
-    machine: &mut Machine,
-    layout: &MapLayout,
-    content: &MapContent,
-) -> Result<(), LiftError> {
+fn in_order(ir: &mut IrBuilder, layout: &MapLayout, content: &MapContent) -> Result<(), LiftError> {
     let mut bytes = Vec::new();
     for (place, entry) in (0u64..).zip(&content.entries) {
         let Some(value) = entry.value.bytes() else { continue };
@@ -152,7 +147,7 @@ fn in_order(
         bytes.resize(start as usize, 0);
         bytes.extend(value);
     }
-    machine.regions[layout.values.index()].content = Some(bytes);
+    ir.regions[layout.values.index()].content = Some(bytes);
     Ok(())
 }
 
@@ -164,12 +159,12 @@ fn index_of(key: &[u8]) -> u32 {
 }
 
 /// The numbers of maps that maps of maps hold: those of the object come first.
-pub(in crate::lift) struct Names<'a> {
+pub(in crate::lift) struct MapNumbers<'a> {
     maps: &'a [MapDef],
     others: BTreeSet<&'a str>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> MapNumbers<'a> {
     pub(in crate::lift) fn of(
         maps: &'a [MapDef],
         contents: &'a BTreeMap<String, MapContent>,
@@ -182,7 +177,7 @@ impl<'a> Names<'a> {
         let sized = contents.values().flat_map(|content| content.inner.keys());
         let named = named.chain(sized.map(String::as_str));
         let others = named.filter(|&name| maps.iter().all(|map| map.name != name)).collect();
-        Names { maps, others }
+        MapNumbers { maps, others }
     }
 
     /// Equal names are the same map.
@@ -196,35 +191,35 @@ impl<'a> Names<'a> {
 
 /// `outer` is the map of maps whose maps this one stands for, if it does.
 fn elements(
-    machine: &mut Machine,
+    ir: &mut IrBuilder,
     layout: &MapLayout,
     content: &MapContent,
-    names: &Names<'_>,
+    names: &MapNumbers<'_>,
     outer: Option<&MapLayout>,
 ) {
     if let Some(present) = layout.present {
-        machine.regions[present.index()].content = Some(Vec::new());
+        ir.regions[present.index()].content = Some(Vec::new());
     }
-    machine.regions[layout.values.index()].content = Some(Vec::new());
+    ir.regions[layout.values.index()].content = Some(Vec::new());
     for entry in &content.entries {
         let which = match (&entry.value, outer) {
             (EntryValue::Inner { map, .. }, Some(outer)) => {
                 let place = names.number(map) << outer.element_bits;
-                let base = machine.base(outer.values);
-                Some(machine.emit.add(base, word(place)))
+                let base = ir.base(outer.values);
+                Some(ir.emit.add(base, word(place)))
             }
             _ => None,
         };
-        let number = number(&mut machine.emit, layout, which, &entry.key);
-        let number = machine.emit.zero_extend(number, 64);
+        let number = number(&mut ir.emit, layout, which, &entry.key);
+        let number = ir.emit.zero_extend(number, 64);
         if let Some(present) = layout.present {
-            let present = machine.base(present);
-            let byte = machine.emit.binary(BinaryOp::Add, present, number);
-            machine.emit.store(byte, Operand::constant(8, 1));
+            let present = ir.base(present);
+            let byte = ir.emit.binary(BinaryOp::Add, present, number);
+            ir.emit.store(byte, Operand::constant(8, 1));
         }
-        let values = machine.base(layout.values);
+        let values = ir.base(layout.values);
         if let Some(value) = entry.value.bytes() {
-            let emit = &mut machine.emit;
+            let emit = &mut ir.emit;
             let start = emit.binary(BinaryOp::Shl, number, word(layout.element_bits.into()));
             let start = emit.add(values, start);
             for (offset, size) in chunks(value.len() as u32) {
@@ -240,8 +235,8 @@ fn elements(
             }
         }
         if let (EntryValue::Map(name), Some(identity)) = (&entry.value, layout.identity) {
-            let base = machine.base(identity);
-            let emit = &mut machine.emit;
+            let base = ir.base(identity);
+            let emit = &mut ir.emit;
             let offset = emit.binary(BinaryOp::Shl, number, word(2));
             let address = emit.add(base, offset);
             emit.store(address, Operand::constant(32, names.number(name)));
@@ -251,10 +246,10 @@ fn elements(
 
 /// How full the maps out of a map of maps are, and how many elements they can have.
 fn sizes(
-    machine: &mut Machine,
+    ir: &mut IrBuilder,
     (def, layout): (&MapDef, &MapLayout),
     content: &MapContent,
-    names: &Names<'_>,
+    names: &MapNumbers<'_>,
     outer: &MapLayout,
 ) {
     let mut listed: BTreeMap<&str, u64> = BTreeMap::new();
@@ -274,10 +269,10 @@ fn sizes(
             [(layout.fill.map(|fill| fill.used), used), (layout.sizes, most ^ def.max_entries)];
         for (region, note) in notes {
             let Some(region) = region else { continue };
-            let (base, place) = (machine.base(outer.values), names.number(name));
-            let which = machine.emit.add(base, word(place << outer.element_bits));
-            let base = machine.base(region);
-            let emit = &mut machine.emit;
+            let (base, place) = (ir.base(outer.values), names.number(name));
+            let which = ir.emit.add(base, word(place << outer.element_bits));
+            let base = ir.base(region);
+            let emit = &mut ir.emit;
             let number = emit.binary(BinaryOp::Intern, which, word(0));
             let number = emit.zero_extend(number, 64);
             let offset = emit.binary(BinaryOp::Shl, number, word(2));

@@ -3,25 +3,24 @@
 use slowpath_ir::Operand;
 
 use crate::lift::layout::memory::MapLayout;
-use crate::lift::maps::class::Class;
-use crate::lift::maps::follow::Follow;
+use crate::lift::maps::class::MapClass;
+use crate::lift::maps::tracking::Tracking;
 use crate::lift::state::value::MapId;
-
 use crate::maps::{MapDef, MapKind};
 
 /// A map that an instruction uses.
 #[derive(Clone, Debug)]
-pub(in crate::lift) struct MapUse {
+pub(in crate::lift) struct MapOperand {
     pub def: MapDef,
-    pub class: Class,
+    pub class: MapClass,
     pub layout: MapLayout,
     /// For a map out of a map of maps: which one.
     pub which: Option<Operand>,
     pub id: MapId,
-    pub follow: Follow,
+    pub tracking: Tracking,
 }
 
-impl MapUse {
+impl MapOperand {
     /// How many elements it can hold, if the object says that: of maps in maps of maps, arrays alone
     /// have to be as large as the object says (`array_map_meta_equal`, `bpf_map_meta_equal`).
     pub fn fixed_size(&self) -> Option<u32> {
@@ -50,7 +49,7 @@ pub(in crate::lift) const INNER_MAP: u32 = 1 << 12;
 /// Largest `CONFIG_NR_CPUS`.
 pub(in crate::lift) const MAX_CPUS: u32 = 8192;
 
-impl MapUse {
+impl MapOperand {
     /// Whether elements make room for others.
     pub fn evicts(&self) -> bool {
         matches!(self.def.kind, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH)

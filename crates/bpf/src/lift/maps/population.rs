@@ -4,7 +4,7 @@
 //! replacing, and every CPU takes the free ones of the others; without preallocation they are
 //! counted).
 //!
-//! Followed only where it can matter, see [`super::tracking`].
+//! Tracked only where it can matter, see [`super::tracking`].
 
 use slowpath_ir::{Emit, InputKind, Operand, Reg, RegionKind};
 
@@ -14,9 +14,8 @@ use crate::lift::layout::memory::{ABSENT, MapFill, MapRoom, PRESENT};
 use crate::lift::lifter::Lifter;
 use crate::lift::maps::cells::Cell;
 use crate::lift::maps::elements::ElementRef;
-use crate::lift::maps::follow::Follow;
-use crate::lift::maps::operand::MapUse;
-
+use crate::lift::maps::operand::MapOperand;
+use crate::lift::maps::tracking::Tracking;
 use crate::maps::MapDef;
 
 /// What the memory of [`MapFill`] is called.
@@ -24,34 +23,34 @@ const USED: &str = "used";
 
 impl Lifter<'_> {
     /// How many of the elements that a run has met are there.
-    pub(in crate::lift) fn alive(&mut self, map: &MapUse) -> Option<Cell> {
-        map.follow.walked.then(|| self.cell(map, "alive"))
+    pub(in crate::lift) fn alive(&mut self, map: &MapOperand) -> Option<Cell> {
+        map.tracking.walked.then(|| self.cell(map, "alive"))
     }
 
     /// One of them goes, if the condition holds.
-    pub(in crate::lift) fn dies(&mut self, map: &MapUse, goes: Operand) {
+    pub(in crate::lift) fn dies(&mut self, map: &MapOperand, goes: Operand) {
         let Some(alive) = self.alive(map) else { return };
         let before = self.read(alive);
-        let goes = self.machine.emit.zero_extend(goes, 64);
-        let left = self.machine.emit.sub(before, goes);
+        let goes = self.ir.emit.zero_extend(goes, 64);
+        let left = self.ir.emit.sub(before, goes);
         self.write(alive, left);
     }
 
     /// One comes, if the condition holds, or is met that was there.
-    pub(in crate::lift) fn lives(&mut self, map: &MapUse, comes: Operand) {
+    pub(in crate::lift) fn lives(&mut self, map: &MapOperand, comes: Operand) {
         let Some(alive) = self.alive(map) else { return };
         let before = self.read(alive);
-        let comes = self.machine.emit.zero_extend(comes, 64);
-        let more = self.machine.emit.add(before, comes);
+        let comes = self.ir.emit.zero_extend(comes, 64);
+        let more = self.ir.emit.add(before, comes);
         self.write(alive, more);
     }
 
-    /// Sets up what is followed of how full a map is.
+    /// Sets up what is tracked of how full a map is.
     pub(in crate::lift) fn start_room(
         &mut self,
         def: &MapDef,
         name: &str,
-        follow: &Follow,
+        tracking: &Tracking,
     ) -> Option<MapRoom> {
         let entries = u64::from(def.max_entries);
         let (room, others) = (format!("{name}.room"), format!("{name}.others"));
@@ -61,18 +60,18 @@ impl Lifter<'_> {
             (entries.saturating_sub(listed + content.others), listed)
         });
         if let Some((free, listed)) = given {
-            self.machine.start(&room, 64, StartValue::Constant(free));
-            self.machine.start(&others, 64, StartValue::Constant(listed));
+            self.ir.start(&room, 64, StartValue::Constant(free));
+            self.ir.start(&others, 64, StartValue::Constant(listed));
             return None;
         }
-        let Some(most) = follow.room else {
-            self.machine.start(&others, 64, StartValue::Constant(entries));
+        let Some(most) = tracking.room else {
+            self.ir.start(&others, 64, StartValue::Constant(entries));
             return None;
         };
         let what = format!("free elements of {name}");
-        let free = self.machine.input(&what, 64, 0, most.into(), InputKind::Unknown);
-        self.machine.start(&room, 64, StartValue::Unknown(free));
-        self.machine.start(&others, 64, StartValue::Rest { of: entries, without: free });
+        let free = self.ir.input(&what, 64, 0, most.into(), InputKind::Unknown);
+        self.ir.start(&room, 64, StartValue::Unknown(free));
+        self.ir.start(&others, 64, StartValue::Rest { of: entries, without: free });
         Some(MapRoom { free, max_entries: def.max_entries })
     }
 
@@ -84,40 +83,42 @@ impl Lifter<'_> {
         }
         let next = format!("{name}.next");
         let what = format!("free elements of {name}");
-        let free = self.machine.input(&what, 64, 0, entries, InputKind::Unknown);
+        let free = self.ir.input(&what, 64, 0, entries, InputKind::Unknown);
         let start = match self.options.contents.get(name) {
             Some(given) => StartValue::Constant(given.entries.len() as u64 + given.others),
             None => StartValue::Rest { of: entries, without: free },
         };
-        self.machine.start(&next, 64, start);
+        self.ir.start(&next, 64, start);
         Some(MapRoom { free, max_entries: def.max_entries })
     }
 
-    /// Sets up what is followed of how full the maps in a map of maps are.
+    /// Sets up what is tracked of how full the maps in a map of maps are.
     pub(in crate::lift) fn start_fill(
         &mut self,
         def: &MapDef,
         name: &str,
-        follow: &Follow,
+        tracking: &Tracking,
     ) -> Option<MapFill> {
-        let most = follow.room?;
+        let most = tracking.room?;
         let used = if self.options.contents.contains_key(name) {
             self.zeroed(name, USED)
         } else {
-            self.machine.region(&format!("{name}.{USED}"), RegionKind::Map)
+            self.ir.region(&format!("{name}.{USED}"), RegionKind::Map)
         };
         let least = def.max_entries.checked_sub(most);
         Some(MapFill { used, max_entries: def.max_entries, least })
     }
 
     /// How many elements a map out of a map of maps has, 32 bits, and where that is noted.
-    fn used(&mut self, map: &MapUse) -> Option<(MapFill, Operand, Operand)> {
+    fn used(&mut self, map: &MapOperand) -> Option<(MapFill, Operand, Operand)> {
         let (fill, which) = (map.layout.fill?, map.which?);
         let number = self.map_number(which);
         let at = self.item(fill.used, number, 2);
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let used = emit.load(at, 4);
         let Some(least) = fill.least else { return Some((fill, at, used)) };
+        // Unknown memory holds any number: those that no map of this size can have count as the
+        // nearest that it can.
         let (least, most) = (Operand::constant(32, least.into()), fill.most());
         let fewer = emit.ult(used, least);
         let used = emit.select(fewer, least, used);
@@ -125,41 +126,42 @@ impl Lifter<'_> {
         Some((fill, at, emit.select(more, most, used)))
     }
 
-    /// How many more elements there is room for, where that is followed.
-    fn room(&mut self, map: &MapUse) -> Option<Reg> {
-        map.follow.room.filter(|_| map.which.is_none())?;
-        Some(self.machine.extra(&format!("{}.room", map.layout.name), 64))
+    /// How many more elements there is room for, where that is tracked.
+    fn room(&mut self, map: &MapOperand) -> Option<Reg> {
+        map.tracking.room.filter(|_| map.which.is_none())?;
+        Some(self.ir.extra(&format!("{}.room", map.layout.name), 64))
     }
 
     /// Whether a map that lacks an element is full.
-    pub(in crate::lift) fn full(&mut self, map: &MapUse) -> Operand {
+    pub(in crate::lift) fn full(&mut self, map: &MapOperand) -> Operand {
+        // With as many places as there are keys, there is always one for a key that is absent.
         let keys = 1u64.checked_shl(8 * map.def.key_size);
         if keys.is_some_and(|keys| map.def.max_entries != 0 && keys <= map.def.max_entries.into()) {
             return Operand::constant(1, 0);
         }
         if let Some((fill, _, used)) = self.used(map) {
-            return self.machine.emit.eq(used, fill.most());
+            return self.ir.emit.eq(used, fill.most());
         }
         match self.room(map) {
-            Some(room) => self.machine.emit.eq(room, word(0)),
+            Some(room) => self.ir.emit.eq(room, word(0)),
             None => {
                 let room = format!("room in {}", map.def.name);
-                self.machine.emit.coin(&room, &["yes", "no: -E2BIG"])
+                self.ir.emit.coin(&room, &["yes", "no: -E2BIG"])
             }
         }
     }
 
     /// How many more elements there can be than those that the run has met.
-    pub(in crate::lift) fn others(&mut self, map: &MapUse) -> Reg {
-        self.machine.extra(&format!("{}.others", map.layout.name), 64)
+    pub(in crate::lift) fn others(&mut self, map: &MapOperand) -> Reg {
+        self.ir.extra(&format!("{}.others", map.layout.name), 64)
     }
 
     /// An element comes under one condition, or goes under the other.
-    pub(in crate::lift) fn count(&mut self, map: &MapUse, comes: Operand, goes: Operand) {
+    pub(in crate::lift) fn count(&mut self, map: &MapOperand, comes: Operand, goes: Operand) {
         self.lives(map, comes);
         self.dies(map, goes);
         if let Some((_, at, used)) = self.used(map) {
-            let emit = &mut self.machine.emit;
+            let emit = &mut self.ir.emit;
             let (comes, goes) = (emit.zero_extend(comes, 32), emit.zero_extend(goes, 32));
             let more = emit.add(used, comes);
             let left = emit.sub(more, goes);
@@ -167,7 +169,7 @@ impl Lifter<'_> {
             return;
         }
         let Some(room) = self.room(map) else { return };
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let (comes, goes) = (emit.zero_extend(comes, 64), emit.zero_extend(goes, 64));
         let more = emit.add(room, goes);
         let left = emit.sub(more, comes);
@@ -178,7 +180,7 @@ impl Lifter<'_> {
     /// many can as the map holds.
     pub(in crate::lift) fn meet(
         &mut self,
-        map: &MapUse,
+        map: &MapOperand,
         element: ElementRef,
         exists: Operand,
     ) -> Operand {
@@ -186,11 +188,12 @@ impl Lifter<'_> {
             return exists;
         };
         let others = self.others(map);
-        let (seen, present) = (self.machine.base(seen), self.machine.base(present));
-        let emit = &mut self.machine.emit;
+        let (seen, present) = (self.ir.base(seen), self.ir.base(present));
+        let emit = &mut self.ir.emit;
         let offset = emit.zero_extend(element.number, 64);
         let (seen, present) = (emit.add(seen, offset), emit.add(present, offset));
         let before = emit.load(seen, 1);
+        // Later meetings find in `present` what was written at the first, or by the run since.
         let first = emit.eq(before, Operand::constant(8, 0));
         let none = emit.eq(others, word(0));
         let possible = emit.not(none);

@@ -14,7 +14,7 @@ use crate::lift::ir::emit::word;
 use crate::lift::layout::memory::PRESENT;
 use crate::lift::lifter::Lifter;
 use crate::lift::maps::compared::{Compared, LAST, LENGTH_BYTES};
-use crate::lift::maps::operand::MapUse;
+use crate::lift::maps::operand::MapOperand;
 
 /// A key that is looked up.
 #[derive(Clone)]
@@ -40,15 +40,15 @@ impl Lifter<'_> {
     /// The place of the entry that the key at an address finds, 32 bits, and whether it finds one.
     pub(in crate::lift) fn find_prefix(
         &mut self,
-        map: &MapUse,
+        map: &MapOperand,
         key: Operand,
     ) -> Option<(Operand, Operand)> {
         let (seen, lengths) = (map.layout.seen?, map.layout.lengths?);
         let bytes = map.def.key_size - LENGTH_BYTES;
         let query = self.query(map, key, bytes);
         let number = self.element(map, key).number;
-        let base = self.machine.base(lengths);
-        let emit = &mut self.machine.emit;
+        let base = self.ir.base(lengths);
+        let emit = &mut self.ir.emit;
         let number = emit.zero_extend(number, 64);
         let offset = emit.binary(BinaryOp::Shl, number, word(1));
         let at = emit.add(base, offset);
@@ -59,22 +59,23 @@ impl Lifter<'_> {
         let longer = emit.ult(query.length, bits);
         let strange = emit.ult(word(8 * u64::from(bytes)), query.length);
         let mut entry = emit.select(longer, word(0), entry);
-        let before: Vec<u32> = match map.follow.prefixes.as_ref()? {
+        let before: Vec<u32> = match map.tracking.prefixes.as_ref()? {
             Compared::Sites(sites) => sites.iter().copied().collect(),
             Compared::Last(slots) => (0..*slots as u32).collect(),
             Compared::None => return None,
         };
         entry = self.agree_with_all(map, &before, &query, entry);
-        if map.follow.seen {
+        if map.tracking.seen {
+            // That it is none has to agree with what the others found, too.
             entry = self.if_there_is_room(map, &query, entry);
             entry = self.agree_with_all(map, &before, &query, entry);
         }
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let fine = emit.not(strange);
         let none = emit.eq(entry, word(0));
         let some = emit.not(none);
         let found = emit.and(fine, some);
-        if let Some(Compared::Last(_)) = map.follow.prefixes {
+        if let Some(Compared::Last(_)) = map.tracking.prefixes {
             self.move_on(map, &before, &query, fine);
             self.keep_found(map, 0, &query, entry, fine);
         } else {
@@ -82,22 +83,22 @@ impl Lifter<'_> {
         }
         let place = self.entry_number(&query, entry, bytes);
         let (note, first) = self.entry_note(seen, place);
-        if map.follow.seen {
+        if map.tracking.seen {
             let others = self.others(map);
-            let emit = &mut self.machine.emit;
+            let emit = &mut self.ir.emit;
             let more = emit.and(first, found);
             let more = emit.zero_extend(more, 64);
             let left = emit.sub(others, more);
             emit.copy(others, left);
         }
-        self.machine.emit.store_if(found, note, Operand::constant(8, PRESENT));
+        self.ir.emit.store_if(found, note, Operand::constant(8, PRESENT));
         Some((place, found))
     }
 
     /// What a look-up finds, given what all earlier ones found.
     fn agree_with_all(
         &mut self,
-        map: &MapUse,
+        map: &MapOperand,
         before: &[u32],
         query: &Query,
         mut entry: Operand,
@@ -110,12 +111,12 @@ impl Lifter<'_> {
     }
 
     /// An entry, or none if there are as many others already.
-    fn if_there_is_room(&mut self, map: &MapUse, query: &Query, entry: Operand) -> Operand {
+    fn if_there_is_room(&mut self, map: &MapOperand, query: &Query, entry: Operand) -> Operand {
         let Some(seen) = map.layout.seen else { return entry };
         let place = self.entry_number(query, entry, map.def.key_size - LENGTH_BYTES);
         let (_, first) = self.entry_note(seen, place);
         let others = self.others(map);
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let none = emit.eq(others, word(0));
         let too_many = emit.and(first, none);
         emit.select(too_many, word(0), entry)
@@ -123,8 +124,8 @@ impl Lifter<'_> {
 
     /// Where a run notes that it found an entry, and whether it has not done so before.
     fn entry_note(&mut self, seen: RegionId, place: Operand) -> (Operand, Operand) {
-        let base = self.machine.base(seen);
-        let emit = &mut self.machine.emit;
+        let base = self.ir.base(seen);
+        let emit = &mut self.ir.emit;
         let wide = emit.zero_extend(place, 64);
         let note = emit.add(base, wide);
         let before = emit.load(note, 1);
@@ -133,10 +134,11 @@ impl Lifter<'_> {
     }
 
     /// The key at an address.
-    fn query(&mut self, map: &MapUse, key: Operand, bytes: u32) -> Query {
-        let emit = &mut self.machine.emit;
+    fn query(&mut self, map: &MapOperand, key: Operand, bytes: u32) -> Query {
+        let emit = &mut self.ir.emit;
         let length = emit.load(key, LENGTH_BYTES as u8);
         let length = emit.zero_extend(length, 64);
+        // The first byte is the highest, so that a prefix is the high bits of words.
         let mut words: Vec<Operand> = Vec::new();
         for offset in 0..bytes {
             let at = emit.add(key, word(u64::from(LENGTH_BYTES + offset)));
@@ -151,24 +153,25 @@ impl Lifter<'_> {
         Query { which: map.which, length, words }
     }
 
-    fn site_register(&mut self, map: &MapUse, site: u32, what: &str, width: u8) -> Reg {
-        self.machine.start_zero(&format!("{}.{what}.{site}", map.layout.name), width)
+    fn site_register(&mut self, map: &MapOperand, site: u32, what: &str, width: u8) -> Reg {
+        self.ir.start_zero(&format!("{}.{what}.{site}", map.layout.name), width)
     }
 
     /// Makes the first slot free: what was found before the others is forgotten.
-    fn move_on(&mut self, map: &MapUse, slots: &[u32], like: &Query, fine: Operand) {
+    fn move_on(&mut self, map: &MapOperand, slots: &[u32], like: &Query, fine: Operand) {
         let Some(&last) = slots.last() else { return };
-        let lost = self.machine.start_zero(&format!("{}.lost", map.layout.name), 1);
+        let lost = self.ir.start_zero(&format!("{}.lost", map.layout.name), 1);
         let sentence = format!(
             "look-ups in {} agree with those that are more than {LAST} before",
             map.layout.name
         );
-        let relies = self.machine.emit.and(lost, fine);
+        let relies = self.ir.emit.and(lost, fine);
         self.rely(relies, sentence);
         let made = self.site_register(map, last, "made", 1);
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let now = emit.or(lost, made);
         emit.copy(lost, now);
+        // From the last on, so that none is overwritten before it is moved.
         for &slot in slots.iter().skip(1).rev() {
             let Found { query, entry, made } = self.found_at(map, slot - 1, like);
             self.keep_found(map, slot, &query, entry, made);
@@ -176,24 +179,24 @@ impl Lifter<'_> {
     }
 
     /// A look-up that is not compared with others.
-    pub(in crate::lift) fn look_up_alone(&mut self, map: &MapUse) {
-        if map.follow.prefixes.is_none() {
+    pub(in crate::lift) fn look_up_alone(&mut self, map: &MapOperand) {
+        if map.tracking.prefixes.is_none() {
             return;
         }
-        let before = self.machine.start_zero(&format!("{}.asked", map.layout.name), 1);
+        let before = self.ir.start_zero(&format!("{}.asked", map.layout.name), 1);
         let sentence = format!("look-ups in {} agree with each other", map.layout.name);
         self.rely(before.into(), sentence);
-        self.machine.emit.copy(before, Operand::constant(1, 1));
+        self.ir.emit.copy(before, Operand::constant(1, 1));
     }
 
     /// What the look-up of an instruction, or in a slot, found last.
-    fn found_at(&mut self, map: &MapUse, site: u32, like: &Query) -> Found {
+    fn found_at(&mut self, map: &MapOperand, site: u32, like: &Query) -> Found {
         let length = self.site_register(map, site, "length", 64).into();
         let entry = self.site_register(map, site, "entry", 64).into();
         let made = self.site_register(map, site, "made", 1).into();
         let mut words = Vec::with_capacity(like.words.len());
         for (number, &word) in like.words.iter().enumerate() {
-            let width = self.machine.emit.width(word);
+            let width = self.ir.emit.width(word);
             words.push(self.site_register(map, site, &format!("word{number}"), width).into());
         }
         let of = |lifter: &mut Self| lifter.site_register(map, site, "which", 64).into();
@@ -203,7 +206,7 @@ impl Lifter<'_> {
 
     fn keep_found(
         &mut self,
-        map: &MapUse,
+        map: &MapOperand,
         site: u32,
         query: &Query,
         entry: Operand,
@@ -211,17 +214,17 @@ impl Lifter<'_> {
     ) {
         if let Some(which) = query.which {
             let kept = self.site_register(map, site, "which", 64);
-            self.machine.emit.copy(kept, which);
+            self.ir.emit.copy(kept, which);
         }
         let length = self.site_register(map, site, "length", 64);
         let found = self.site_register(map, site, "entry", 64);
         let made = self.site_register(map, site, "made", 1);
         for (number, &value) in query.words.iter().enumerate() {
-            let width = self.machine.emit.width(value);
+            let width = self.ir.emit.width(value);
             let kept = self.site_register(map, site, &format!("word{number}"), width);
-            self.machine.emit.copy(kept, value);
+            self.ir.emit.copy(kept, value);
         }
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         emit.copy(length, query.length);
         emit.copy(found, entry);
         emit.copy(made, fine);
@@ -231,11 +234,11 @@ impl Lifter<'_> {
     fn agree(&mut self, query: &Query, entry: Operand, before: &Found) -> Operand {
         let mut differences = Vec::with_capacity(query.words.len());
         for (&a, &b) in query.words.iter().zip(&before.query.words) {
-            differences.push(self.machine.emit.binary(BinaryOp::Xor, a, b));
+            differences.push(self.ir.emit.binary(BinaryOp::Xor, a, b));
         }
         let this = self.covers(entry, &differences, before.query.length);
         let other = self.covers(before.entry, &differences, query.length);
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let both = emit.and(this, other);
         let mut both = emit.and(both, before.made);
         if let (Some(this), Some(other)) = (query.which, before.query.which) {
@@ -248,26 +251,27 @@ impl Lifter<'_> {
     /// Whether an entry that is found for one key is a prefix of the other too, which has this
     /// length; none is one of all.
     fn covers(&mut self, entry: Operand, differences: &[Operand], length: Operand) -> Operand {
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let none = emit.eq(entry, word(0));
         let bits = emit.sub(entry, word(1));
         let longer = emit.ult(length, bits);
         let mut covers = emit.not(longer);
         for (number, &difference) in (0u64..).zip(differences) {
             let shift = self.behind(bits, number, difference);
-            let emit = &mut self.machine.emit;
+            let emit = &mut self.ir.emit;
             let first = emit.binary(BinaryOp::Lshr, difference, shift);
             let zero = Operand::constant(emit.width(difference), 0);
             let same = emit.eq(first, zero);
             covers = emit.and(covers, same);
         }
-        self.machine.emit.or(none, covers)
+        self.ir.emit.or(none, covers)
     }
 
     /// How many bits of a word are behind a prefix: at most all, as wide as the word.
     fn behind(&mut self, bits: Operand, number: u64, of: Operand) -> Operand {
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let width = u64::from(emit.width(of));
+        // `bits` is -1 for none; what comes of that is not used.
         let end = word(64 * number + width);
         let inside = emit.ult(bits, end);
         let rest = emit.sub(end, bits);
@@ -279,7 +283,7 @@ impl Lifter<'_> {
 
     /// The number of an entry: that of its key, whose bits behind the prefix are zero.
     fn entry_number(&mut self, query: &Query, entry: Operand, bytes: u32) -> Operand {
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let bits = emit.sub(entry, word(1));
         let mut key: Vec<Operand> = Vec::new();
         for byte in 0..LENGTH_BYTES as u8 {
@@ -287,7 +291,7 @@ impl Lifter<'_> {
         }
         for (number, &value) in (0u64..).zip(&query.words) {
             let shift = self.behind(bits, number, value);
-            let emit = &mut self.machine.emit;
+            let emit = &mut self.ir.emit;
             let high = emit.binary(BinaryOp::Lshr, value, shift);
             let prefix = emit.binary(BinaryOp::Shl, high, shift);
             let count = emit.width(value) / 8;
@@ -298,13 +302,13 @@ impl Lifter<'_> {
         debug_assert_eq!(key.len(), (LENGTH_BYTES + bytes) as usize);
         let mut words = Vec::new();
         for piece in key.chunks(8) {
-            let emit = &mut self.machine.emit;
+            let emit = &mut self.ir.emit;
             let mut value = piece[0];
             for &high in &piece[1..] {
                 value = emit.binary(BinaryOp::Concat, high, value);
             }
             words.push(emit.zero_extend(value, 64));
         }
-        self.machine.emit.interned(query.which, &words)
+        self.ir.emit.interned(query.which, &words)
     }
 }

@@ -8,28 +8,27 @@ use slowpath_ir::{Operand, RegionKind};
 use crate::lift::error::Cause;
 use crate::lift::layout::memory::{Keying, MapLayout};
 use crate::lift::lifter::Lifter;
-use crate::lift::maps::class::{Class, class_of, element_bits};
+use crate::lift::maps::class::{MapClass, class_of, element_bits};
 use crate::lift::maps::compared::Compared;
-use crate::lift::maps::operand::{INNER_MAP, MapUse};
-use crate::lift::state::value::{Known, MapId};
-
+use crate::lift::maps::operand::{INNER_MAP, MapOperand};
+use crate::lift::state::value::{AbstractValue, MapId};
 use crate::maps::{MapDef, MapKind};
 
 impl Lifter<'_> {
     /// The map in an argument register of a call.
-    pub(in crate::lift) fn map_in(&mut self, register: u8) -> Result<MapUse, Cause> {
-        let value = self.machine.value(register);
+    pub(in crate::lift) fn map_in(&mut self, register: u8) -> Result<MapOperand, Cause> {
+        let value = self.ir.value(register);
         match self.state.regs[usize::from(register)] {
-            Known::Map(map) => {
+            AbstractValue::Map(map) => {
                 let def = self.map_def(map)?.clone();
                 let class = class_of(&def)?;
                 let name = def.name.clone();
                 let layout = self.layout_of(&name, &def, class, false);
-                let follow = self.follow(&name);
+                let tracking = self.tracking(&name);
                 let id = MapId::of_object(map);
-                Ok(MapUse { def, class, layout, which: None, id, follow })
+                Ok(MapOperand { def, class, layout, which: None, id, tracking })
             }
-            Known::Inner(outer) => {
+            AbstractValue::InnerMap(outer) => {
                 let outer_def = self.map_def(outer)?;
                 let Some(def) = outer_def.inner.as_deref().cloned() else {
                     let what =
@@ -40,9 +39,9 @@ impl Lifter<'_> {
                 let name = format!("{}.inner", outer_def.name);
                 let class = class_of(&def)?;
                 let layout = self.layout_of(&name, &def, class, true);
-                let follow = self.follow(&name);
+                let tracking = self.tracking(&name);
                 let id = MapId::out_of(outer);
-                Ok(MapUse { def, class, layout, which: Some(value), id, follow })
+                Ok(MapOperand { def, class, layout, which: Some(value), id, tracking })
             }
             _ => {
                 let what = format!("which map the call uses (r{register}) differs between paths");
@@ -60,37 +59,38 @@ impl Lifter<'_> {
         if def.read_only
             && let Some(initial) = &def.initial
         {
-            self.machine.regions[layout.values.index()].content = Some(initial.clone());
+            self.ir.regions[layout.values.index()].content = Some(initial.clone());
         }
-        Ok(self.machine.base(layout.values))
+        Ok(self.ir.base(layout.values))
     }
 
-    fn layout_of(&mut self, name: &str, def: &MapDef, class: Class, inner: bool) -> MapLayout {
+    fn layout_of(&mut self, name: &str, def: &MapDef, class: MapClass, inner: bool) -> MapLayout {
         let keying = match (class, def.key_size) {
             (_, _) if inner => Keying::Interned,
-            (Class::Array | Class::Places, _) => Keying::Index,
-            (Class::Maps, _) if def.kind == MapKind::ARRAY_OF_MAPS => Keying::Index,
+            (MapClass::Array | MapClass::RedirectTargets, _) => Keying::Index,
+            (MapClass::Maps, _) if def.kind == MapKind::ARRAY_OF_MAPS => Keying::Index,
             (_, 0..=4) => Keying::Number,
             _ => Keying::Interned,
         };
-        let follow = self.follow(name);
-        let compared = matches!(&follow.prefixes, Some(Compared::Sites(_) | Compared::Last(_)));
-        let values = self.machine.region(name, RegionKind::Map);
-        let present = (!compared && !matches!(class, Class::Array | Class::Queue | Class::Stream))
-            .then(|| self.machine.region(&format!("{name}.present"), RegionKind::Map));
-        let identity = (!compared && matches!(class, Class::Trie | Class::Maps))
-            .then(|| self.machine.region(&format!("{name}.identity"), RegionKind::Map));
-        let moved = follow.places.then(|| self.zeroed(name, "moved"));
-        let seen = (follow.seen || compared).then(|| self.zeroed(name, "seen"));
-        let lengths =
-            compared.then(|| self.machine.region(&format!("{name}.lengths"), RegionKind::Map));
-        let fill = if inner { self.start_fill(def, name, &follow) } else { None };
+        let tracking = self.tracking(name);
+        // Look-ups that are compared with each other need only the lengths of entries.
+        let compared = matches!(&tracking.prefixes, Some(Compared::Sites(_) | Compared::Last(_)));
+        let values = self.ir.region(name, RegionKind::Map);
+        let present = (!compared
+            && !matches!(class, MapClass::Array | MapClass::Queue | MapClass::Stream))
+        .then(|| self.ir.region(&format!("{name}.present"), RegionKind::Map));
+        let identity = (!compared && matches!(class, MapClass::Trie | MapClass::Maps))
+            .then(|| self.ir.region(&format!("{name}.identity"), RegionKind::Map));
+        let moved = tracking.slots.then(|| self.zeroed(name, "moved"));
+        let seen = (tracking.seen || compared).then(|| self.zeroed(name, "seen"));
+        let lengths = compared.then(|| self.ir.region(&format!("{name}.lengths"), RegionKind::Map));
+        let fill = if inner { self.start_fill(def, name, &tracking) } else { None };
         let differ = def.max_entries == 0 || def.flags & INNER_MAP != 0;
-        let sizes = (inner && class == Class::Array && differ).then(|| self.start_sizes(name));
-        let room = if class == Class::Queue {
+        let sizes = (inner && class == MapClass::Array && differ).then(|| self.start_sizes(name));
+        let room = if class == MapClass::Queue {
             self.start_queue(def, name)
-        } else if follow.seen || (follow.room.is_some() && !inner) {
-            self.start_room(def, name, &follow)
+        } else if tracking.seen || (tracking.room.is_some() && !inner) {
+            self.start_room(def, name, &tracking)
         } else {
             None
         };

@@ -1,156 +1,28 @@
-//! What of each map has to be followed: found by lifting the program once without following any of
-//! it.
-//!
-//! Most programs look something up, insert it when it is missing and are done: which element takes
-//! the place of which, and how many there are, makes no difference to them. Where it can make one,
-//! the program is lifted again with what [`Follow`] says.
+//! What is tracked of a map beyond which elements there are. All of it costs operations at every
+//! call, and conditions in every query, so that only what can make a difference is ([`super::uses`]).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use slowpath_ir::{Block, BlockId, InsnIdx};
+use crate::lift::maps::compared::Compared;
 
-use crate::lift::content::MapContent;
-use crate::lift::maps::class::Class;
-use crate::lift::maps::compared::{Compared, compared};
-use crate::lift::maps::follow::{Follow, Plan};
-use crate::lift::maps::heaviest_path::most_on_a_path;
-use crate::lift::maps::operand::MapUse;
-use crate::lift::state::value::MapId;
-
-use crate::maps::MapKind;
-
-/// What a call does to a map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::lift) enum Access {
-    LookUp,
-    Insert,
-    Delete,
-    /// Goes through all elements.
-    Walk,
+/// What is tracked of a map.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::lift) struct Tracking {
+    /// Where elements are: pointers from before an update or delete are used.
+    pub slots: bool,
+    /// Whether slots that were free in the meantime are used again.
+    pub reuse: bool,
+    /// How many more elements there is room for: at most so many at the start.
+    pub room: Option<u32>,
+    /// Which keys a run has met: it may meet more than the map has elements.
+    pub seen: bool,
+    /// How many of those that it has met are there: it goes through all elements.
+    pub walked: bool,
+    /// Whether elements come or go while it does.
+    pub disturbed: bool,
+    /// The look-ups in a trie that limit each other.
+    pub prefixes: Option<Compared>,
 }
 
-/// How a program uses a map.
-#[derive(Clone, Debug)]
-struct Use {
-    kind: MapKind,
-    class: Class,
-    /// `max_entries`, if it is known and the same for all that this stands for.
-    entries: Option<u32>,
-    /// The same of the maps in a map of maps, as the object says it: each can differ.
-    inner: Option<u32>,
-    key_size: u32,
-    sites: BTreeSet<(BlockId, InsnIdx, Access)>,
-}
-
-/// How a program uses its maps, as far as it is lifted.
-#[derive(Clone, Debug, Default)]
-pub(in crate::lift) struct Uses {
-    maps: BTreeMap<String, Use>,
-    names: BTreeMap<MapId, String>,
-    /// Maps whose values are accessed through pointers that may be old.
-    old: BTreeSet<MapId>,
-}
-
-impl Uses {
-    /// Notes what a call at an instruction of a block does to a map.
-    pub fn note(&mut self, map: &MapUse, (block, insn): (BlockId, InsnIdx), access: Access) {
-        let name = &map.layout.name;
-        let new = || Use {
-            kind: map.def.kind,
-            class: map.class,
-            entries: Some(map.def.max_entries)
-                .filter(|&n| n > 0 && !map.layout.inner && !map.per_cpu_lists()),
-            inner: map.layout.inner.then_some(map.def.max_entries),
-            key_size: map.def.key_size,
-            sites: BTreeSet::new(),
-        };
-        let used = self.maps.entry(name.clone()).or_insert_with(new);
-        used.sites.insert((block, insn, access));
-        self.names.entry(map.id).or_insert_with(|| name.clone());
-    }
-
-    /// Notes that values of maps are accessed through pointers that may be old.
-    pub fn note_old(&mut self, maps: impl IntoIterator<Item = MapId>) {
-        self.old.extend(maps);
-    }
-
-    /// What has to be followed, once these are all blocks; `contents` are of maps whose content is
-    /// known.
-    pub fn plan(&self, contents: &BTreeMap<String, MapContent>, blocks: &[Block]) -> Plan {
-        let mut plan = Plan::new();
-        let old: BTreeSet<&String> = self.old.iter().filter_map(|id| self.names.get(id)).collect();
-        for (name, used) in &self.maps {
-            let given = contents.get(name);
-            let follow = follow(used, old.contains(name), given, blocks);
-            if follow != Follow::default() {
-                plan.insert(name.clone(), follow);
-            }
-        }
-        plan
-    }
-}
-
-/// What has to be followed of a map, of which old pointers may be used, and whose content may be
-/// given.
-fn follow(used: &Use, old: bool, given: Option<&MapContent>, blocks: &[Block]) -> Follow {
-    // Elements whose keys are not known.
-    let more = given.is_some_and(|given| given.others > 0);
-    let given = given.is_some();
-    let has = |access| used.sites.iter().any(|&(.., of)| of == access);
-    let keyed = match used.class {
-        Class::Hash | Class::PlacesByKey => true,
-        Class::Maps => used.kind == MapKind::HASH_OF_MAPS,
-        _ => false,
-    };
-    let most = |wanted: &dyn Fn(Access) -> bool| {
-        let mut weights: BTreeMap<BlockId, u64> = BTreeMap::new();
-        for &(block, _, _) in used.sites.iter().filter(|&&(.., access)| wanted(access)) {
-            *weights.entry(block).or_default() += 1;
-        }
-        most_on_a_path(blocks, &weights)
-    };
-    let times = |site| {
-        let here = used.sites.iter().filter(|(_, insn, _)| insn.0 == site);
-        most_on_a_path(blocks, &here.map(|&(block, ..)| (block, 1)).collect())
-    };
-    let mut follow = Follow::default();
-    if !keyed {
-        if used.kind == MapKind::LPM_TRIE && !given {
-            let sites: BTreeSet<u32> = used.sites.iter().map(|(_, insn, _)| insn.0).collect();
-            let twice = sites.iter().any(|&site| times(site) > 1);
-            let calls = most(&|_| true);
-            follow.prefixes = compared(used.key_size, sites, (calls, twice));
-            let compared = !matches!(follow.prefixes, None | Some(Compared::None));
-            follow.seen = compared && used.entries.is_some_and(|entries| calls > entries.into());
-        }
-        return follow;
-    }
-    let inserts = used.class == Class::Hash && has(Access::Insert);
-    if inserts {
-        follow.places = old;
-        follow.reuse = has(Access::Delete);
-    }
-    let calls = most(&|_| true);
-    let lru = matches!(used.kind, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH);
-    let changes = most(&|access| matches!(access, Access::Insert | Access::Delete));
-    let counted = inserts && !lru;
-    let Some(entries) = used.entries else {
-        // Any number of free elements, but so few that all that a run meets can be there beside
-        // them, if that does not mean that there are too few.
-        if counted && (given || changes > 1) {
-            let spare = used.inner.filter(|_| !given).map(u64::from);
-            let spare = spare.filter(|&entries| calls.saturating_mul(2) <= entries);
-            follow.room = Some(spare.map_or(u32::MAX, |entries| (entries - calls) as u32));
-        }
-        return follow;
-    };
-    follow.walked = has(Access::Walk) && !more;
-    follow.disturbed = follow.walked && (has(Access::Insert) || has(Access::Delete));
-    follow.seen = follow.walked || (calls > 1 && calls.saturating_mul(2) > entries.into());
-    if counted && (given || follow.seen || changes > 1) {
-        // So few that all elements that a run meets can be there beside them.
-        let spare = if follow.seen { 0 } else { calls as u32 };
-        follow.room = Some(entries - spare);
-    }
-    follow
-}
+/// What is tracked, by name of the map.
+pub(in crate::lift) type TrackingPlan = BTreeMap<String, Tracking>;

@@ -6,8 +6,8 @@ use slowpath_ir::{BinaryOp, Emit, Operand};
 use crate::lift::content::{EntryValue, MapContent, MapEntry};
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::Lifter;
-use crate::lift::maps::install::Names;
-use crate::lift::maps::operand::MapUse;
+use crate::lift::maps::install::MapNumbers;
+use crate::lift::maps::operand::MapOperand;
 
 /// Bytes of the prefix length in front of a key.
 const PREFIX_BYTES: usize = 4;
@@ -31,7 +31,7 @@ impl Lifter<'_> {
     /// `None` if the trie's content is not known.
     pub(in crate::lift) fn find_in_trie(
         &mut self,
-        map: &MapUse,
+        map: &MapOperand,
         key: Operand,
     ) -> Option<(Operand, Operand)> {
         let options = self.options;
@@ -39,10 +39,10 @@ impl Lifter<'_> {
         // Of several tries, the address of this one, and those of all.
         let outer = self.layouts.get(map.layout.name.trim_end_matches(".inner"));
         let outer = map.which.zip(outer);
-        let inner = outer
-            .map(|(which, outer)| (which, self.machine.base(outer.values), outer.element_bits));
-        let names = Names::of(&self.object.maps, &options.contents);
-        let emit = &mut self.machine.emit;
+        let inner =
+            outer.map(|(which, outer)| (which, self.ir.base(outer.values), outer.element_bits));
+        let names = MapNumbers::of(&self.object.maps, &options.contents);
+        let emit = &mut self.ir.emit;
         let wanted = emit.load(key, PREFIX_BYTES as u8);
         let mut found = Operand::constant(1, 0);
         let mut place = Operand::constant(32, 0);
@@ -75,13 +75,13 @@ impl Lifter<'_> {
             found = emit.or(found, matches);
         }
         let fine = self.prefix_fits(map, key);
-        Some((place, self.machine.emit.and(found, fine)))
+        Some((place, self.ir.emit.and(found, fine)))
     }
 
     /// Whether the key at an address is no longer than it has bits: with any other, nothing is found.
-    pub(in crate::lift) fn prefix_fits(&mut self, map: &MapUse, key: Operand) -> Operand {
+    pub(in crate::lift) fn prefix_fits(&mut self, map: &MapOperand, key: Operand) -> Operand {
         let bits = 8 * (map.def.key_size as usize).saturating_sub(PREFIX_BYTES);
-        let emit = &mut self.machine.emit;
+        let emit = &mut self.ir.emit;
         let wanted = emit.load(key, PREFIX_BYTES as u8);
         let strange = emit.ult(Operand::constant(32, bits as u64), wanted);
         emit.not(strange)

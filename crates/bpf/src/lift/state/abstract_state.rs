@@ -4,18 +4,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::lift::frame::{FrameId, Place};
+use crate::lift::frame::{FrameId, ProgramPoint};
 use crate::lift::state::frame_bytes::FrameBytes;
 use crate::lift::state::origin::{Holder, Origin};
-use crate::lift::state::value::{Known, MapId};
+use crate::lift::state::value::{AbstractValue, MapId};
 
-/// A place where ways meet: a frame and a slot.
+/// A point where paths meet: a frame and a slot.
 type Meeting = (FrameId, usize);
 
 /// What holds for both of two tables.
 fn join_tables<K: Ord + Copy>(
-    table: &mut BTreeMap<K, Known>,
-    other: &BTreeMap<K, Known>,
+    table: &mut BTreeMap<K, AbstractValue>,
+    other: &BTreeMap<K, AbstractValue>,
     origin: impl Fn(K) -> Origin,
 ) {
     table.retain(|&key, known| match other.get(&key) {
@@ -27,17 +27,17 @@ fn join_tables<K: Ord + Copy>(
     });
 }
 
-/// What is known at a place of the program.
+/// What is known at a point of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::lift) struct State {
+pub(in crate::lift) struct AbstractState {
     /// `r0` to `r10` of the current frame.
-    pub regs: [Known; 11],
+    pub regs: [AbstractValue; 11],
     /// `r6` to `r9` of the frames around it, outermost first.
-    pub saved: Vec<[Known; 4]>,
+    pub saved: Vec<[AbstractValue; 4]>,
     /// Spilled registers, by frame and offset from the frame pointer.
-    spilled: BTreeMap<(u8, i64), Known>,
+    spilled: BTreeMap<(u8, i64), AbstractValue>,
     /// Arguments of calls that take several blocks, by the call and the register's number.
-    pub arguments: BTreeMap<(Place, usize), Known>,
+    pub arguments: BTreeMap<(ProgramPoint, usize), AbstractValue>,
     /// Maps of which elements may have been replaced, deleted or evicted: pointers to their values
     /// from before may be old.
     pub replaced: BTreeSet<MapId>,
@@ -45,13 +45,13 @@ pub(in crate::lift) struct State {
     written: Vec<FrameBytes>,
 }
 
-impl State {
+impl AbstractState {
     /// At the start of a program: the context in `r1`.
     pub fn start() -> Self {
-        let mut regs = [Known::Nothing; 11];
-        regs[1] = Known::Context { offset: 0 };
-        regs[10] = Known::Frame { depth: 0, offset: Some(0) };
-        State {
+        let mut regs = [AbstractValue::Unknown; 11];
+        regs[1] = AbstractValue::Context { offset: 0 };
+        regs[10] = AbstractValue::Frame { depth: 0, offset: Some(0) };
+        AbstractState {
             regs,
             saved: Vec::new(),
             spilled: BTreeMap::new(),
@@ -68,9 +68,9 @@ impl State {
 
     /// The function of the innermost frame is replaced by a program: everything is to be known of
     /// the others as before.
-    pub fn restarted(&mut self, depth: u8) -> State {
-        let mut state = State::start();
-        state.regs[10] = Known::Frame { depth, offset: Some(0) };
+    pub fn restarted(&mut self, depth: u8) -> AbstractState {
+        let mut state = AbstractState::start();
+        state.regs[10] = AbstractValue::Frame { depth, offset: Some(0) };
         state.saved = std::mem::take(&mut self.saved);
         state.replaced = std::mem::take(&mut self.replaced);
         state.written = std::mem::take(&mut self.written);
@@ -84,13 +84,14 @@ impl State {
         self.written.push(FrameBytes::default());
     }
 
-    /// Adds what holds on another way to the same place, `here`; says whether that changed anything.
-    pub fn join(&mut self, other: &State, here: Meeting) -> bool {
+    /// Adds what holds on another path to the same point, `here`; says whether that changed anything.
+    pub fn join(&mut self, other: &AbstractState, here: Meeting) -> bool {
         let before = self.clone();
         let joined = |holder| Origin::Joined(here, holder);
         for (number, (known, other)) in self.regs.iter_mut().zip(other.regs).enumerate() {
             *known = known.join(other, joined(Holder::Register(number)));
         }
+        // Both are in the same frame: as many frames are around them.
         for (depth, (saved, others)) in self.saved.iter_mut().zip(&other.saved).enumerate() {
             for (number, (known, other)) in saved.iter_mut().zip(others).enumerate() {
                 *known = known.join(*other, joined(Holder::Saved(depth, number)));
@@ -102,6 +103,7 @@ impl State {
         join_tables(&mut self.arguments, &other.arguments, |(call, number)| {
             joined(Holder::Argument(call.slot, number))
         });
+        // Replaced on one path is replaced perhaps; written has to be on all.
         self.replaced.extend(&other.replaced);
         for (written, others) in self.written.iter_mut().zip(&other.written) {
             *written = written.and(*others);
@@ -110,7 +112,7 @@ impl State {
     }
 
     /// Whether the same is known of everything but the current frame's registers.
-    pub fn agrees_beyond_registers(&self, other: &State) -> bool {
+    pub fn agrees_beyond_registers(&self, other: &AbstractState) -> bool {
         (&self.saved, &self.spilled, &self.arguments)
             == (&other.saved, &other.spilled, &other.arguments)
     }
@@ -119,14 +121,14 @@ impl State {
     /// kernel's verifier).
     pub fn forget_packet(&mut self) {
         for known in self.all_mut() {
-            if let Known::Packet { .. } | Known::PacketEnd = known {
-                *known = Known::NoStack;
+            if let AbstractValue::Packet { .. } | AbstractValue::PacketEnd = known {
+                *known = AbstractValue::NotStack;
             }
         }
     }
 
     /// Everything that is known of a value, wherever that is.
-    fn all_mut(&mut self) -> impl Iterator<Item = &mut Known> {
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut AbstractValue> {
         let saved = self.saved.iter_mut().flatten();
         let tables = self.spilled.values_mut().chain(self.arguments.values_mut());
         self.regs.iter_mut().chain(saved).chain(tables)
@@ -136,7 +138,7 @@ impl State {
     pub fn replace_elements(&mut self, of: MapId) {
         self.replaced.insert(of);
         for known in self.all_mut() {
-            if let Known::MapValue { map, old, .. } = known
+            if let AbstractValue::MapValue { map, old, .. } = known
                 && MapId::of_object(*map) == of
             {
                 *old = true;
@@ -145,23 +147,23 @@ impl State {
     }
 
     /// Keeps what is known about `r1` to `r5` for the later blocks of a call.
-    pub fn keep_arguments(&mut self, call: Place) {
+    pub fn keep_arguments(&mut self, call: ProgramPoint) {
         for number in 1..6 {
             self.arguments.insert((call, number), self.regs[number]);
         }
     }
 
     /// What was known about an argument when the call began.
-    pub fn argument(&self, call: Place, number: usize) -> Known {
-        self.arguments.get(&(call, number)).copied().unwrap_or(Known::Nothing)
+    pub fn argument(&self, call: ProgramPoint, number: usize) -> AbstractValue {
+        self.arguments.get(&(call, number)).copied().unwrap_or(AbstractValue::Unknown)
     }
 
     /// Enters a function: its frame has nothing in `r6` to `r9`.
     pub fn call(&mut self, depth: u8) {
         self.saved.push([self.regs[6], self.regs[7], self.regs[8], self.regs[9]]);
-        self.regs[6..10].fill(Known::Nothing);
-        self.regs[0] = Known::Nothing;
-        self.regs[10] = Known::Frame { depth, offset: Some(0) };
+        self.regs[6..10].fill(AbstractValue::Unknown);
+        self.regs[0] = AbstractValue::Unknown;
+        self.regs[10] = AbstractValue::Frame { depth, offset: Some(0) };
         self.spilled.retain(|&(of, _), _| of < depth);
         self.begin_frame(depth);
     }
@@ -171,16 +173,16 @@ impl State {
         if let Some(saved) = self.saved.pop() {
             self.regs[6..10].copy_from_slice(&saved);
         }
-        self.regs[1..6].fill(Known::NoStack);
-        self.regs[10] = Known::Frame { depth, offset: Some(0) };
+        self.regs[1..6].fill(AbstractValue::NotStack);
+        self.regs[10] = AbstractValue::Frame { depth, offset: Some(0) };
         self.spilled.retain(|&(of, _), _| of <= depth);
         self.written.truncate(usize::from(depth) + 1);
     }
 
     /// What a store of `bytes` bytes at `address` leaves known.
-    pub fn store(&mut self, address: Known, bytes: u8, value: Known) {
+    pub fn store(&mut self, address: AbstractValue, bytes: u8, value: AbstractValue) {
         match address {
-            Known::Frame { depth, offset: Some(offset) } => {
+            AbstractValue::Frame { depth, offset: Some(offset) } => {
                 self.forget(depth, offset, i64::from(bytes));
                 if let Some(written) = self.written.get_mut(usize::from(depth)) {
                     *written = written.or(FrameBytes::at(offset, bytes.into()));
@@ -199,22 +201,24 @@ impl State {
     }
 
     /// What is known after something behind `address` was written.
-    pub fn clobber(&mut self, address: Known) {
+    pub fn clobber(&mut self, address: AbstractValue) {
         match address {
-            Known::Frame { depth, .. } => self.spilled.retain(|&(of, _), _| of != depth),
-            Known::Nothing => self.spilled.clear(),
+            AbstractValue::Frame { depth, .. } => self.spilled.retain(|&(of, _), _| of != depth),
+            AbstractValue::Unknown => self.spilled.clear(),
             _ => {}
         }
     }
 
     /// What a load of `bytes` bytes at `address` yields.
-    pub fn load(&self, address: Known, bytes: u8) -> Known {
+    pub fn load(&self, address: AbstractValue, bytes: u8) -> AbstractValue {
         match address {
-            Known::Frame { depth, offset: Some(offset) } if bytes == 8 => {
-                self.spilled.get(&(depth, offset)).copied().unwrap_or(Known::Nothing)
+            AbstractValue::Frame { depth, offset: Some(offset) } if bytes == 8 => {
+                self.spilled.get(&(depth, offset)).copied().unwrap_or(AbstractValue::Unknown)
             }
-            Known::Frame { .. } | Known::Nothing if bytes == 8 => Known::Nothing,
-            _ => Known::NoStack,
+            AbstractValue::Frame { .. } | AbstractValue::Unknown if bytes == 8 => {
+                AbstractValue::Unknown
+            }
+            _ => AbstractValue::NotStack,
         }
     }
 }

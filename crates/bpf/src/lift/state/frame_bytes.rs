@@ -43,8 +43,8 @@ impl FrameBytes {
     }
 }
 
-/// Bytes that functions may read before they write them, by unit and first slot.
-pub(in crate::lift) type Stale = BTreeMap<(UnitId, usize), FrameBytes>;
+/// Bytes that functions may read before they write them (uninitialised reads), by unit and first slot.
+pub(in crate::lift) type UninitReads = BTreeMap<(UnitId, usize), FrameBytes>;
 
 pub fn all() -> FrameBytes {
     FrameBytes([u64::MAX; STACK_BYTES as usize / 64])

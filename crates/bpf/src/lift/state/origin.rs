@@ -3,7 +3,7 @@
 
 use crate::lift::frame::FrameId;
 
-/// What holds a value where two ways meet.
+/// What holds a value where two paths meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::lift) enum Holder {
     /// A register, `r0` to `r10`.
@@ -23,6 +23,6 @@ pub(in crate::lift) enum Origin {
     First,
     /// The sum made at this slot of this frame.
     Sum(FrameId, usize),
-    /// One of several, where ways meet at this slot of this frame.
+    /// One of several, where paths meet at this slot of this frame.
     Joined((FrameId, usize), Holder),
 }

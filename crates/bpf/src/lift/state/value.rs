@@ -1,4 +1,4 @@
-//! What is known about values while lifting: constants, which map, which stack slot, which kind of
+//! Abstract values: what is known about values while lifting: constants, which map, which stack slot, which kind of
 //! pointer.
 //!
 //! Just enough to know the map and the constant sizes at every call, to follow function pointers,
@@ -28,25 +28,25 @@ impl MapId {
     }
 }
 
-/// The first bit of [`Known::Maps`] for maps out of maps.
+/// The first bit of [`AbstractValue::OneOfMaps`] for maps out of maps.
 pub(in crate::lift) const INNER: u32 = 64;
 
 /// A value of a register or spilled register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::lift) enum Known {
-    /// Nothing.
-    Nothing,
+pub(in crate::lift) enum AbstractValue {
+    /// Anything: nothing is known of it.
+    Unknown,
     /// No pointer into a stack frame.
-    NoStack,
+    NotStack,
     /// This number.
     Const(u64),
     /// A map of the object.
     Map(u32),
     /// One of several maps, or null: the low 64 bits stand for maps of the object, the high ones
     /// for maps out of these.
-    Maps(u128),
+    OneOfMaps(u128),
     /// A map out of this map of maps, or null.
-    Inner(u32),
+    InnerMap(u32),
     /// A function: its first slot.
     Function(usize),
     /// An address in a frame's stack, relative to the frame pointer.
@@ -87,108 +87,129 @@ pub(in crate::lift) enum Known {
         old: bool,
     },
     /// No pointer into a stack frame, but maybe one into an element of a map that is not known.
-    PerhapsValue,
+    MaybeMapValue,
 }
 
-impl Known {
+impl AbstractValue {
     /// What holds for both. `origin` names a pointer into the packet that is one of several.
-    pub fn join(self, other: Known, origin: Origin) -> Known {
-        let stack = |known| matches!(known, Known::Nothing | Known::Frame { .. });
+    pub fn join(self, other: AbstractValue, origin: Origin) -> AbstractValue {
+        let stack = |known| matches!(known, AbstractValue::Unknown | AbstractValue::Frame { .. });
         match (self, other) {
             _ if self == other => self,
-            (Known::Frame { depth, .. }, Known::Frame { depth: same, .. }) if depth == same => {
-                Known::Frame { depth, offset: None }
+            (AbstractValue::Frame { depth, .. }, AbstractValue::Frame { depth: same, .. })
+                if depth == same =>
+            {
+                AbstractValue::Frame { depth, offset: None }
             }
-            (Known::Packet { .. }, Known::Packet { .. }) => Known::Packet { origin, offset: 0 },
+            (AbstractValue::Packet { .. }, AbstractValue::Packet { .. }) => {
+                AbstractValue::Packet { origin, offset: 0 }
+            }
             (
-                Known::MapValue { map, offset, old },
-                Known::MapValue { map: same, offset: other, old: older },
-            ) if map == same => Known::MapValue {
+                AbstractValue::MapValue { map, offset, old },
+                AbstractValue::MapValue { map: same, offset: other, old: older },
+            ) if map == same => AbstractValue::MapValue {
                 map,
                 offset: offset.filter(|_| offset == other),
                 old: old | older,
             },
             // Null beside an element: accesses are behind a check.
-            (value @ Known::MapValue { .. }, Known::Const(0))
-            | (Known::Const(0), value @ Known::MapValue { .. }) => value,
+            (value @ AbstractValue::MapValue { .. }, AbstractValue::Const(0))
+            | (AbstractValue::Const(0), value @ AbstractValue::MapValue { .. }) => value,
             // No call takes null for a map: the verifier has seen that it is none.
             _ if let (Some(maps), Some(others)) = (self.maps(), other.maps()) => {
-                Known::Maps(maps | others)
+                AbstractValue::OneOfMaps(maps | others)
             }
             // What comes out of a map of maps may be null by itself.
-            (Known::Inner(map), Known::Const(0)) | (Known::Const(0), Known::Inner(map)) => {
-                Known::Inner(map)
+            (AbstractValue::InnerMap(map), AbstractValue::Const(0))
+            | (AbstractValue::Const(0), AbstractValue::InnerMap(map)) => {
+                AbstractValue::InnerMap(map)
             }
-            (maps, Known::Const(0)) | (Known::Const(0), maps) if let Some(maps) = maps.maps() => {
-                Known::Maps(maps)
+            (maps, AbstractValue::Const(0)) | (AbstractValue::Const(0), maps)
+                if let Some(maps) = maps.maps() =>
+            {
+                AbstractValue::OneOfMaps(maps)
             }
-            _ if stack(self) || stack(other) => Known::Nothing,
-            _ if self.may_be_value() || other.may_be_value() => Known::PerhapsValue,
-            _ => Known::NoStack,
+            _ if stack(self) || stack(other) => AbstractValue::Unknown,
+            _ if self.may_be_value() || other.may_be_value() => AbstractValue::MaybeMapValue,
+            _ => AbstractValue::NotStack,
         }
     }
 
     /// Whether it may be a pointer into an element of a map.
     fn may_be_value(self) -> bool {
-        matches!(self, Known::Nothing | Known::PerhapsValue | Known::MapValue { .. })
+        matches!(
+            self,
+            AbstractValue::Unknown | AbstractValue::MaybeMapValue | AbstractValue::MapValue { .. }
+        )
     }
 
-    /// The maps that it can be, a bit for each, as in [`Known::Maps`].
+    /// The maps that it can be, a bit for each, as in [`AbstractValue::OneOfMaps`].
     pub fn maps(self) -> Option<u128> {
         match self {
-            Known::Map(map) if map < INNER => Some(1 << map),
-            Known::Inner(map) if map < INNER => Some(1 << (INNER + map)),
-            Known::Maps(maps) => Some(maps),
+            AbstractValue::Map(map) if map < INNER => Some(1 << map),
+            AbstractValue::InnerMap(map) if map < INNER => Some(1 << (INNER + map)),
+            AbstractValue::OneOfMaps(maps) => Some(maps),
             _ => None,
         }
     }
 
-    /// The map that a bit of [`Known::Maps`] stands for.
-    pub fn of_bit(bit: u32) -> Known {
-        if bit < INNER { Known::Map(bit) } else { Known::Inner(bit - INNER) }
+    /// The map that a bit of [`AbstractValue::OneOfMaps`] stands for.
+    pub fn of_bit(bit: u32) -> AbstractValue {
+        if bit < INNER { AbstractValue::Map(bit) } else { AbstractValue::InnerMap(bit - INNER) }
     }
 
     /// The value plus a constant.
-    pub fn plus(self, distance: i64) -> Known {
+    pub fn plus(self, distance: i64) -> AbstractValue {
         match self {
-            Known::Const(value) => Known::Const(value.wrapping_add(distance as u64)),
-            Known::Frame { depth, offset } => {
-                Known::Frame { depth, offset: offset.and_then(|o| o.checked_add(distance)) }
+            AbstractValue::Const(value) => {
+                AbstractValue::Const(value.wrapping_add(distance as u64))
             }
-            Known::Data { map, offset } => match offset.checked_add(distance) {
-                Some(offset) => Known::Data { map, offset },
-                None => Known::NoStack,
-            },
-            Known::Context { offset } => match offset.checked_add(distance) {
-                Some(offset) => Known::Context { offset },
-                None => Known::NoStack,
-            },
-            Known::Packet { origin, offset } => match offset.checked_add(distance) {
-                Some(offset) => Known::Packet { origin, offset },
-                None => Known::NoStack,
-            },
-            Known::MapValue { map, offset, old } => {
-                Known::MapValue { map, offset: offset.and_then(|o| o.checked_add(distance)), old }
+            AbstractValue::Frame { depth, offset } => {
+                AbstractValue::Frame { depth, offset: offset.and_then(|o| o.checked_add(distance)) }
             }
+            AbstractValue::Data { map, offset } => match offset.checked_add(distance) {
+                Some(offset) => AbstractValue::Data { map, offset },
+                None => AbstractValue::NotStack,
+            },
+            AbstractValue::Context { offset } => match offset.checked_add(distance) {
+                Some(offset) => AbstractValue::Context { offset },
+                None => AbstractValue::NotStack,
+            },
+            AbstractValue::Packet { origin, offset } => match offset.checked_add(distance) {
+                Some(offset) => AbstractValue::Packet { origin, offset },
+                None => AbstractValue::NotStack,
+            },
+            AbstractValue::MapValue { map, offset, old } => AbstractValue::MapValue {
+                map,
+                offset: offset.and_then(|o| o.checked_add(distance)),
+                old,
+            },
             _ if distance == 0 => self,
-            Known::Nothing | Known::PerhapsValue => self,
-            _ => Known::NoStack,
+            AbstractValue::Unknown | AbstractValue::MaybeMapValue => self,
+            _ => AbstractValue::NotStack,
         }
     }
 
     /// Whether it is an address that keeps its kind when something is added.
     pub fn is_pointer(self) -> bool {
-        matches!(self, Known::Frame { .. } | Known::Packet { .. } | Known::MapValue { .. })
+        matches!(
+            self,
+            AbstractValue::Frame { .. }
+                | AbstractValue::Packet { .. }
+                | AbstractValue::MapValue { .. }
+        )
     }
 
     /// What remains of a pointer after adding something unknown. `origin` names the sum.
-    pub fn moved(self, origin: Origin) -> Known {
+    pub fn moved(self, origin: Origin) -> AbstractValue {
         match self {
-            Known::Frame { depth, .. } => Known::Frame { depth, offset: None },
-            Known::Packet { .. } => Known::Packet { origin, offset: 0 },
-            Known::MapValue { map, old, .. } => Known::MapValue { map, offset: None, old },
-            Known::Nothing | Known::PerhapsValue => self,
-            _ => Known::NoStack,
+            AbstractValue::Frame { depth, .. } => AbstractValue::Frame { depth, offset: None },
+            AbstractValue::Packet { .. } => AbstractValue::Packet { origin, offset: 0 },
+            AbstractValue::MapValue { map, old, .. } => {
+                AbstractValue::MapValue { map, offset: None, old }
+            }
+            AbstractValue::Unknown | AbstractValue::MaybeMapValue => self,
+            _ => AbstractValue::NotStack,
         }
     }
 }

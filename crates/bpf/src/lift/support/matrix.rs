@@ -2,12 +2,11 @@
 
 use std::fmt::Write;
 
+use crate::insn::helper_name;
 use crate::lift::helpers::kfuncs::KFUNCS;
 use crate::lift::helpers::table::{HELPERS, Lift};
 use crate::lift::maps::class::MAP_KINDS;
 use crate::lift::support::guarantees::GUARANTEES;
-
-use crate::insn::helper_name;
 
 /// The tables of helpers, kernel functions and map types in Markdown, from the tables that the lifter
 /// uses, and what calls guarantee about maps.

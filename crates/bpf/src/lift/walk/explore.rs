@@ -1,7 +1,7 @@
-//! What is known of registers along single ways through a program, as the kernel's verifier follows
-//! them: where ways meet with different constants, each is followed on.
+//! What is known of registers along single paths through a program, as the kernel's verifier follows
+//! them: where paths meet with different constants, each is followed on.
 //!
-//! Where there are too many ways, what is known on them is joined, as it is for lifting.
+//! Where there are too many paths, what is known on them is joined, as it is for lifting.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -11,20 +11,19 @@ use slowpath_stop::Ticker;
 
 use crate::lift::block::Exits;
 use crate::lift::error::LiftError;
-use crate::lift::frame::{Phase, Place};
+use crate::lift::frame::{Phase, ProgramPoint};
 use crate::lift::lifter::{Findings, Lifter};
 use crate::lift::options::LiftOptions;
 use crate::lift::registers::{Before, Registers};
-use crate::lift::state::abstract_state::State;
-use crate::lift::state::value::Known;
-
+use crate::lift::state::abstract_state::AbstractState;
+use crate::lift::state::value::AbstractValue;
 use crate::{BpfProgram, Object};
 
-/// How many ways to one block are told apart.
-const WAYS: usize = 64;
-/// Ways followed between two looks at whether to give up.
+/// How many paths to one block are told apart.
+const PATHS: usize = 64;
+/// Blocks lifted between two looks at whether to give up.
 const TURNS: u32 = 16;
-/// After so many blocks, no more ways are told apart.
+/// After so many blocks, no more paths are told apart.
 const BLOCKS: usize = 20_000;
 
 /// What is known of registers before each instruction.
@@ -41,21 +40,21 @@ pub(in crate::lift) fn explore(
         program.insns.iter().enumerate().filter_map(|(at, insn)| insn.jump_target(at)).collect();
     let start = lifter.entry();
     let mut before = Before::new();
-    let mut seen: HashMap<Place, Vec<Rc<State>>> = HashMap::new();
-    let mut pending = vec![(start, Rc::new(State::start()), 0)];
+    let mut seen: HashMap<ProgramPoint, Vec<Rc<AbstractState>>> = HashMap::new();
+    let mut pending = vec![(start, Rc::new(AbstractState::start()), 0)];
     let (mut stretches, mut blocks) = (0, 0);
     let mut ticker = Ticker::new(TURNS);
-    while let Some((place, state, stretch)) = pending.pop() {
+    while let Some((point, state, stretch)) = pending.pop() {
         ticker.tick(&options.stop).map_err(LiftError::stop)?;
-        let known = seen.entry(place).or_default();
+        let known = seen.entry(point).or_default();
         if known.iter().any(|known| covers(known, &state)) {
             continue;
         }
-        let few = known.len() < WAYS && blocks < BLOCKS;
+        let few = known.len() < PATHS && blocks < BLOCKS;
         let state = match known.last() {
             Some(last) if !few => {
-                let mut joined = State::clone(last);
-                if !joined.join(&state, (place.frame, place.slot)) {
+                let mut joined = AbstractState::clone(last);
+                if !joined.join(&state, (point.frame, point.slot)) {
                     continue;
                 }
                 Rc::new(joined)
@@ -65,20 +64,21 @@ pub(in crate::lift) fn explore(
         known.push(Rc::clone(&state));
         blocks += 1;
         // A new stretch begins where something jumps to, and behind calls.
-        let inside = !targets.contains(&place.slot) && place.phase == Phase::Start;
+        let inside = !targets.contains(&point.slot) && point.phase == Phase::Start;
         if !inside || stretch == 0 {
             stretches += 1;
         }
         let on = if inside && stretch > 0 { stretch } else { stretches };
         // No block is kept, so that they need no numbers.
-        let lifted = lifter.lift_block(BlockId(0), place, State::clone(&state), |at, regs| {
-            before.insert((at.frame, on, at.slot), *regs);
-        })?;
+        let lifted =
+            lifter.lift_block(BlockId(0), point, AbstractState::clone(&state), |at, regs| {
+                before.insert((at.frame, on, at.slot), *regs);
+            })?;
         let state = Rc::new(lifted.state);
         match lifted.exits {
             Exits::End => {}
             Exits::To(to) | Exits::EndOr(_, to) | Exits::Only(_, to) => {
-                let stretch = if to.frame == place.frame { on } else { 0 };
+                let stretch = if to.frame == point.frame { on } else { 0 };
                 pending.push((to, state, stretch));
             }
             // What is not jumped to is followed first, as the verifier does.
@@ -92,13 +92,13 @@ pub(in crate::lift) fn explore(
 }
 
 /// Whether everything that holds in `known` holds in `state`.
-fn covers(known: &State, state: &State) -> bool {
-    let covered = |(known, new): (&Known, &Known)| {
+fn covers(known: &AbstractState, state: &AbstractState) -> bool {
+    let covered = |(known, new): (&AbstractValue, &AbstractValue)| {
         known == new
             || match known {
-                Known::Nothing => true,
-                Known::NoStack | Known::PerhapsValue => {
-                    !matches!(new, Known::Nothing | Known::Frame { .. })
+                AbstractValue::Unknown => true,
+                AbstractValue::NotStack | AbstractValue::MaybeMapValue => {
+                    !matches!(new, AbstractValue::Unknown | AbstractValue::Frame { .. })
                 }
                 _ => false,
             }

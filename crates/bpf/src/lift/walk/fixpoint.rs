@@ -9,10 +9,10 @@ use slowpath_ir::{Block, BlockId, Edge, Target, Terminator};
 
 use crate::lift::block::{Exits, LiftedBlock};
 use crate::lift::error::{Cause, LiftError, VERIFIER};
-use crate::lift::frame::Place;
+use crate::lift::frame::ProgramPoint;
 use crate::lift::lifter::Lifter;
-use crate::lift::state::abstract_state::State;
-use crate::lift::walk::incoming::Arrivals;
+use crate::lift::state::abstract_state::AbstractState;
+use crate::lift::walk::incoming::IncomingStates;
 use crate::lift::walk::reach::unreachable;
 
 /// Blocks after which a program is refused rather than inlined further.
@@ -33,11 +33,11 @@ pub(in crate::lift) struct Blocks {
 pub(in crate::lift) fn blocks(lifter: &mut Lifter<'_>) -> Result<Blocks, LiftError> {
     let mut walk = Fixpoint::default();
     let start = lifter.entry();
-    walk.reach(lifter, start, None, &Rc::new(State::start()))?;
-    while let Some((id, place)) = walk.pending.pop_first() {
-        let state = walk.states[&place].clone();
-        let lifted = lifter.lift_block(id, place, state, |_, _| {})?;
-        let block = walk.block(lifter, place, lifted)?;
+    walk.reach(lifter, start, None, &Rc::new(AbstractState::start()))?;
+    while let Some((id, point)) = walk.pending.pop_first() {
+        let state = walk.states[&point].clone();
+        let lifted = lifter.lift_block(id, point, state, |_, _| {})?;
+        let block = walk.block(lifter, point, lifted)?;
         walk.blocks[id.index()] = Some(block);
     }
     for program in lifter.code.programs() {
@@ -53,43 +53,43 @@ pub(in crate::lift) fn blocks(lifter: &mut Lifter<'_>) -> Result<Blocks, LiftErr
 #[derive(Default)]
 struct Fixpoint {
     /// Numbers of blocks, in the order in which they are reached.
-    ids: HashMap<Place, BlockId>,
+    ids: HashMap<ProgramPoint, BlockId>,
     /// What is known where they begin.
-    states: HashMap<Place, State>,
-    arrivals: HashMap<Place, Arrivals>,
+    states: HashMap<ProgramPoint, AbstractState>,
+    incoming: HashMap<ProgramPoint, IncomingStates>,
     /// Blocks to lift, again if need be. The one reached first is lifted first: what leads to a
     /// block is mostly numbered below it, so that less is lifted in vain.
-    pending: BTreeSet<(BlockId, Place)>,
+    pending: BTreeSet<(BlockId, ProgramPoint)>,
     blocks: Vec<Option<Block>>,
     depths: Vec<u8>,
 }
 
 impl Fixpoint {
-    /// The block at a place that is reached in a state, from the end of the block at `from`.
+    /// The block at a point that is reached in a state, from the end of the block at `from`.
     fn reach(
         &mut self,
         lifter: &Lifter<'_>,
-        place: Place,
-        from: Option<Place>,
-        state: &Rc<State>,
+        point: ProgramPoint,
+        from: Option<ProgramPoint>,
+        state: &Rc<AbstractState>,
     ) -> Result<BlockId, LiftError> {
         let next = BlockId::from(self.ids.len());
-        let id = *self.ids.entry(place).or_insert(next);
-        let arrivals = self.arrivals.entry(place).or_default();
-        if self.states.contains_key(&place) {
-            if arrivals.add(from, state) {
-                let joined = arrivals.joined((place.frame, place.slot), self.states.get(&place));
-                if self.states.get(&place) != Some(&joined) {
-                    self.states.insert(place, joined);
-                    self.pending.insert((id, place));
+        let id = *self.ids.entry(point).or_insert(next);
+        let incoming = self.incoming.entry(point).or_default();
+        if self.states.contains_key(&point) {
+            if incoming.add(from, state) {
+                let joined = incoming.joined((point.frame, point.slot), self.states.get(&point));
+                if self.states.get(&point) != Some(&joined) {
+                    self.states.insert(point, joined);
+                    self.pending.insert((id, point));
                 }
             }
         } else {
-            arrivals.add(from, state);
-            self.states.insert(place, State::clone(state));
+            incoming.add(from, state);
+            self.states.insert(point, AbstractState::clone(state));
             self.blocks.push(None);
-            self.depths.push(lifter.frames.get(place.frame).depth);
-            self.pending.insert((id, place));
+            self.depths.push(lifter.frames.get(point.frame).depth);
+            self.pending.insert((id, point));
         }
         if self.blocks.len() > MAX_BLOCKS {
             let what = format!("the program has more than {MAX_BLOCKS} blocks after inlining");
@@ -103,14 +103,14 @@ impl Fixpoint {
     fn block(
         &mut self,
         lifter: &Lifter<'_>,
-        place: Place,
+        point: ProgramPoint,
         lifted: LiftedBlock,
     ) -> Result<Block, LiftError> {
         let LiftedBlock { first, insns, ops, costs, exits, state } = lifted;
         let state = Rc::new(state);
         let edge = |target| Edge { target, costs: Vec::new() };
         let mut to = |next| {
-            let block = self.reach(lifter, next, Some(place), &state)?;
+            let block = self.reach(lifter, next, Some(point), &state)?;
             Ok(edge(Target::Block(block)))
         };
         let terminator = match exits {

@@ -1,4 +1,4 @@
-//! The ways on which a block is reached, with what is known on each.
+//! The edges into a block, with what is known at the end of each.
 //!
 //! What is known at the end of a block can change when the block is lifted again. What was known
 //! before is then forgotten, so that a pointer that turns out to be another one is not taken for one
@@ -6,38 +6,38 @@
 
 use std::rc::Rc;
 
-use crate::lift::frame::{FrameId, Place};
-use crate::lift::state::abstract_state::State;
+use crate::lift::frame::{FrameId, ProgramPoint};
+use crate::lift::state::abstract_state::AbstractState;
 
 /// Changes after which nothing is forgotten any more, so that the walk ends.
 const PATIENCE: u32 = 16;
 
-/// The ways to one block.
+/// The states at the edges into one block.
 #[derive(Debug, Default)]
-pub(in crate::lift) struct Arrivals {
-    /// By the block they come from; the start of the program comes from none.
-    ways: Vec<(Option<Place>, Rc<State>)>,
+pub(in crate::lift) struct IncomingStates {
+    /// By the block that the edge comes from; the start of the program comes from none.
+    edges: Vec<(Option<ProgramPoint>, Rc<AbstractState>)>,
     changes: u32,
 }
 
-impl Arrivals {
-    /// Notes what is known on a way; says whether that is new.
-    pub fn add(&mut self, from: Option<Place>, state: &Rc<State>) -> bool {
-        match self.ways.iter_mut().find(|(known, _)| *known == from) {
+impl IncomingStates {
+    /// Notes what is known at an edge; says whether that is new.
+    pub fn add(&mut self, from: Option<ProgramPoint>, state: &Rc<AbstractState>) -> bool {
+        match self.edges.iter_mut().find(|(known, _)| *known == from) {
             Some((_, known)) if known == state => return false,
             Some((_, known)) => *known = Rc::clone(state),
-            None => self.ways.push((from, Rc::clone(state))),
+            None => self.edges.push((from, Rc::clone(state))),
         }
         self.changes += 1;
         true
     }
 
-    /// What is known on all ways to this place. `before` is what was known when they were joined
+    /// What is known on all edges to this point. `before` is what was known when they were joined
     /// last.
-    pub fn joined(&self, here: (FrameId, usize), before: Option<&State>) -> State {
+    pub fn joined(&self, here: (FrameId, usize), before: Option<&AbstractState>) -> AbstractState {
         let before = before.filter(|_| self.changes > PATIENCE);
-        let mut states = before.into_iter().chain(self.ways.iter().map(|(_, state)| &**state));
-        let mut joined = states.next().cloned().unwrap_or_else(State::start);
+        let mut states = before.into_iter().chain(self.edges.iter().map(|(_, state)| &**state));
+        let mut joined = states.next().cloned().unwrap_or_else(AbstractState::start);
         for state in states {
             joined.join(state, here);
         }

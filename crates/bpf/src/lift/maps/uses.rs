@@ -1,0 +1,156 @@
+//! What of each map has to be tracked: found by lifting the program once without tracking any of
+//! it.
+//!
+//! Most programs look something up, insert it when it is missing and are done: which element takes
+//! the place of which, and how many there are, makes no difference to them. Where it can make one,
+//! the program is lifted again with what [`Tracking`] says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use slowpath_ir::{Block, BlockId, InsnIdx};
+
+use crate::lift::content::MapContent;
+use crate::lift::maps::class::MapClass;
+use crate::lift::maps::compared::{Compared, compared};
+use crate::lift::maps::heaviest_path::most_on_a_path;
+use crate::lift::maps::operand::MapOperand;
+use crate::lift::maps::tracking::{Tracking, TrackingPlan};
+use crate::lift::state::value::MapId;
+use crate::maps::MapKind;
+
+/// What a call does to a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::lift) enum Access {
+    LookUp,
+    Insert,
+    Delete,
+    /// Goes through all elements.
+    Walk,
+}
+
+/// How a program uses a map.
+#[derive(Clone, Debug)]
+struct MapUsage {
+    kind: MapKind,
+    class: MapClass,
+    /// `max_entries`, if it is known and the same for all that this stands for.
+    entries: Option<u32>,
+    /// The same of the maps in a map of maps, as the object says it: each can differ.
+    inner: Option<u32>,
+    key_size: u32,
+    sites: BTreeSet<(BlockId, InsnIdx, Access)>,
+}
+
+/// How a program uses its maps, as far as it is lifted.
+#[derive(Clone, Debug, Default)]
+pub(in crate::lift) struct MapUses {
+    maps: BTreeMap<String, MapUsage>,
+    names: BTreeMap<MapId, String>,
+    /// Maps whose values are accessed through pointers that may be old.
+    old: BTreeSet<MapId>,
+}
+
+impl MapUses {
+    /// Notes what a call at an instruction of a block does to a map.
+    pub fn note(&mut self, map: &MapOperand, (block, insn): (BlockId, InsnIdx), access: Access) {
+        let name = &map.layout.name;
+        let new = || MapUsage {
+            kind: map.def.kind,
+            class: map.class,
+            entries: Some(map.def.max_entries)
+                .filter(|&n| n > 0 && !map.layout.inner && !map.per_cpu_lists()),
+            inner: map.layout.inner.then_some(map.def.max_entries),
+            key_size: map.def.key_size,
+            sites: BTreeSet::new(),
+        };
+        let used = self.maps.entry(name.clone()).or_insert_with(new);
+        used.sites.insert((block, insn, access));
+        self.names.entry(map.id).or_insert_with(|| name.clone());
+    }
+
+    /// Notes that values of maps are accessed through pointers that may be old.
+    pub fn note_old(&mut self, maps: impl IntoIterator<Item = MapId>) {
+        self.old.extend(maps);
+    }
+
+    /// What has to be tracked, once these are all blocks; `contents` are of maps whose content is
+    /// known.
+    pub fn plan(&self, contents: &BTreeMap<String, MapContent>, blocks: &[Block]) -> TrackingPlan {
+        let mut plan = TrackingPlan::new();
+        let old: BTreeSet<&String> = self.old.iter().filter_map(|id| self.names.get(id)).collect();
+        for (name, used) in &self.maps {
+            let given = contents.get(name);
+            let tracking = tracking(used, old.contains(name), given, blocks);
+            if tracking != Tracking::default() {
+                plan.insert(name.clone(), tracking);
+            }
+        }
+        plan
+    }
+}
+
+/// What has to be tracked of a map, of which old pointers may be used, and whose content may be
+/// given.
+fn tracking(used: &MapUsage, old: bool, given: Option<&MapContent>, blocks: &[Block]) -> Tracking {
+    // Elements whose keys are not known: a walk may come to any of them.
+    let more = given.is_some_and(|given| given.others > 0);
+    let given = given.is_some();
+    let has = |access| used.sites.iter().any(|&(.., of)| of == access);
+    let keyed = match used.class {
+        MapClass::Hash | MapClass::RedirectTargetsByKey => true,
+        MapClass::Maps => used.kind == MapKind::HASH_OF_MAPS,
+        _ => false,
+    };
+    let most = |wanted: &dyn Fn(Access) -> bool| {
+        let mut weights: BTreeMap<BlockId, u64> = BTreeMap::new();
+        for &(block, _, _) in used.sites.iter().filter(|&&(.., access)| wanted(access)) {
+            *weights.entry(block).or_default() += 1;
+        }
+        most_on_a_path(blocks, &weights)
+    };
+    let times = |site| {
+        let here = used.sites.iter().filter(|(_, insn, _)| insn.0 == site);
+        most_on_a_path(blocks, &here.map(|&(block, ..)| (block, 1)).collect())
+    };
+    let mut tracking = Tracking::default();
+    if !keyed {
+        if used.kind == MapKind::LPM_TRIE && !given {
+            let sites: BTreeSet<u32> = used.sites.iter().map(|(_, insn, _)| insn.0).collect();
+            let twice = sites.iter().any(|&site| times(site) > 1);
+            let calls = most(&|_| true);
+            tracking.prefixes = compared(used.key_size, sites, (calls, twice));
+            let compared = !matches!(tracking.prefixes, None | Some(Compared::None));
+            tracking.seen = compared && used.entries.is_some_and(|entries| calls > entries.into());
+        }
+        return tracking;
+    }
+    let inserts = used.class == MapClass::Hash && has(Access::Insert);
+    // Without insertions nothing takes the memory of another element: deleted values stay readable.
+    if inserts {
+        tracking.slots = old;
+        tracking.reuse = has(Access::Delete);
+    }
+    let calls = most(&|_| true);
+    let lru = matches!(used.kind, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH);
+    let changes = most(&|access| matches!(access, Access::Insert | Access::Delete));
+    let counted = inserts && !lru;
+    let Some(entries) = used.entries else {
+        // Any number of free elements, but so few that all that a run meets can be there beside
+        // them, if that does not mean that there are too few.
+        if counted && (given || changes > 1) {
+            let spare = used.inner.filter(|_| !given).map(u64::from);
+            let spare = spare.filter(|&entries| calls.saturating_mul(2) <= entries);
+            tracking.room = Some(spare.map_or(u32::MAX, |entries| (entries - calls) as u32));
+        }
+        return tracking;
+    };
+    tracking.walked = has(Access::Walk) && !more;
+    tracking.disturbed = tracking.walked && (has(Access::Insert) || has(Access::Delete));
+    tracking.seen = tracking.walked || (calls > 1 && calls.saturating_mul(2) > entries.into());
+    if counted && (given || tracking.seen || changes > 1) {
+        // So few that all elements that a run meets can be there beside them.
+        let spare = if tracking.seen { 0 } else { calls as u32 };
+        tracking.room = Some(entries - spare);
+    }
+    tracking
+}
