@@ -37,8 +37,7 @@ CODE: Detail = {
             "source": {"file": "./a.c", "line": 30, "text": "    drop();"},
         },
     ],
-    "stopped": None,
-    "usage": False,
+    "failure": None,
     "unmatched": [],
 }
 

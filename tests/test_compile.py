@@ -257,12 +257,11 @@ def test_verification_that_is_interrupted() -> None:
     stop.set()
     text = _core.verify_program(
         TRANSCODER,
-        Path(ROOT / TRANSCODER).read_bytes(),
+        _core.Object(Path(ROOT / TRANSCODER).read_bytes()),
         0,
         None,
+        {"mtu": 1500},
         stop,
-        mtu=1500,
-        map_abi=None,
     )
     verification = json.loads(text)
     assert verification["undecided"] == ["interrupted"]

@@ -283,7 +283,7 @@ def test_an_interrupt_ends_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
         analysed.append(files[len(analysed)])
         os.kill(os.getpid(), signal.SIGINT)
         stopped = make_result(guarantee=make_bound(exact=False, stopped="interrupted"), paths=[])
-        return engine.Outcome(stopped, json.dumps(stopped), NO_DETAIL, True)
+        return engine.Outcome(stopped, json.dumps(stopped), NO_DETAIL)
 
     heed_interrupts()
     monkeypatch.setattr(Analyst, "analyse", interrupted)

@@ -9,25 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from slowpath import engine
+import slowpath
+from slowpath import _core, engine
 from slowpath.analysis.progress import describe
-from slowpath.engine import Options, Progress, analyse
-from support import heed_interrupts
+from slowpath.engine import Options, Outcome, Progress, Run, Subject, messages
+from slowpath.work.stopping import heeding_signals
+from support import ROOT, heed_interrupts
 
-OPTIONS = Options(
-    target="agilio-cx-2x40",
-    target_is_text=False,
-    metric="bitrate",
-    cores=None,
-    unroll=[],
-    paths=1,
-    mtu=1500,
-    deadline_seconds=None,
-    memory_bytes=None,
-    assume=None,
-    maps=None,
-    map_abi=None,
-)
+FEATURES = "crates/bpf/tests/data/features.bpf.o"
 
 
 class Bound(SimpleNamespace):
@@ -42,18 +31,11 @@ class SoFar(SimpleNamespace):
     """Stands for `_core.SoFar`."""
 
 
-class File:
-    """Stands for `_core.File`."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-
-
 class Result(SimpleNamespace):
     """Stands for `_core.Result`."""
 
 
-DETAIL = {"paths": [], "code": [], "stopped": "deadline", "usage": False}
+DETAIL: dict[str, object] = {"paths": [], "code": [], "failure": None}
 RESULT = Result(json='{"file": "x", "error": null}', detail=json.dumps(DETAIL))
 Install = Callable[[Callable[["FakeAnalysis"], Iterator[object]]], None]
 
@@ -92,12 +74,26 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Install:
             Path=Path,
             Result=Result,
             SoFar=SoFar,
-            File=File,
-            Analysis=lambda file, *_program, **_options: FakeAnalysis(script, file),
+            Target=engine.Target,
+            Analysis=lambda file, *_: FakeAnalysis(script, file),
         )
         monkeypatch.setattr(engine, "_core", core)
 
     return replace
+
+
+def analyse(file: str, on_progress: Callable[[Progress], None] = lambda _: None) -> Outcome | None:
+    """The outcome of the script; None if it ends without one."""
+    run = Run()
+    subject = Subject(file, engine.Object(b""), 0, None)
+    with heeding_signals() as stopping:
+        for message in messages(subject, engine.builtin_target("ebpf"), Options(), stopping):
+            done = run.take(message)
+            if done is not None:
+                return engine.outcome(*done)
+            if message[0] in {"bound", "path"}:
+                on_progress(run.news)
+    return None
 
 
 def test_events_become_progress_and_a_result(install: Install) -> None:
@@ -108,12 +104,12 @@ def test_events_become_progress_and_a_result(install: Install) -> None:
 
     install(script)
     news: list[Progress] = []
-    outcome = analyse("x", b"", OPTIONS, news.append)
+    outcome = analyse("x", news.append)
     assert news == [Progress(1.0, 3.0, 4, 5, 0), Progress(1.0, 3.0, 4, 5, 1)]
+    assert outcome is not None
     assert outcome.result["file"] == "x"
     assert outcome.text == RESULT.json
     assert outcome.detail == DETAIL
-    assert not outcome.interrupted
 
 
 def test_bounds_of_further_paths_are_no_progress_of_the_guarantee(install: Install) -> None:
@@ -125,7 +121,7 @@ def test_bounds_of_further_paths_are_no_progress_of_the_guarantee(install: Insta
 
     install(script)
     news: list[Progress] = []
-    analyse("x", b"", OPTIONS, news.append)
+    analyse("x", news.append)
     assert news[-1] == Progress(1.0, 4.0, 6, 7, 1)
     assert describe(news[0], "bitrate").startswith("at least 1.00 bit/s, 4 paths tried")
     assert describe(news[-1], "bitrate").startswith("1.00 bit/s, 1 path found")
@@ -141,7 +137,7 @@ def test_an_interrupt_asks_for_what_there_is(install: Install) -> None:
 
     install(script)
     before = signal.getsignal(signal.SIGINT)
-    assert analyse("x", b"", OPTIONS).interrupted
+    assert analyse("x") is not None
     assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -153,22 +149,21 @@ def test_a_second_interrupt_ends_it(install: Install) -> None:
 
     install(script)
     with pytest.raises(KeyboardInterrupt):
-        analyse("x", b"", OPTIONS)
+        analyse("x")
 
 
 def test_other_threads_can_analyse(install: Install) -> None:
     install(lambda _analysis: iter([RESULT]))
-    outcomes: list[engine.Outcome] = []
-    thread = threading.Thread(target=lambda: outcomes.append(analyse("x", b"", OPTIONS)))
+    outcomes: list[Outcome | None] = []
+    thread = threading.Thread(target=lambda: outcomes.append(analyse("x")))
     thread.start()
     thread.join()
     assert len(outcomes) == 1
 
 
-def test_an_engine_without_result_is_a_defect(install: Install) -> None:
+def test_an_engine_can_end_without_a_result(install: Install) -> None:
     install(lambda _analysis: iter([]))
-    with pytest.raises(engine.EngineError):
-        analyse("x", b"", OPTIONS)
+    assert analyse("x") is None
 
 
 def test_odd_file_names_reach_the_engine(install: Install) -> None:
@@ -179,5 +174,53 @@ def test_odd_file_names_reach_the_engine(install: Install) -> None:
         yield RESULT
 
     install(script)
-    analyse(os.fsdecode(b"\xff.asm"), b"", OPTIONS)
+    analyse(os.fsdecode(b"\xff.asm"))
     assert seen == ["\\udcff.asm"]
+
+
+def test_a_file_and_a_target_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is analysed comes from handles, and only these two read anything."""
+    read = list[str]()
+
+    def counting(name: str) -> Callable[..., object]:
+        make = getattr(_core, name)
+
+        def made(*given: object) -> object:
+            read.append(name)
+            return make(*given)
+
+        return made
+
+    counted = {name: counting(name) for name in ("Object", "Target")}
+    core = SimpleNamespace(**{name: getattr(_core, name) for name in dir(_core)} | counted)
+    monkeypatch.setattr(engine, "_core", core)
+    results = slowpath.bound(ROOT / FEATURES, prog_name="*", target="ebpf", deadline=20)
+    assert len(results) > 3
+    assert read == ["Target", "Object"]
+
+
+def test_options_are_those_of_the_engine() -> None:
+    """Every field is known there, and what there is not is refused."""
+    program = (Subject("x", engine.Object(b""), 0, None), engine.builtin_target("ebpf"))
+    given = Options()._asdict()
+    _core.Analysis(*program[0], program[1], given)
+    with pytest.raises(TypeError, match="unknown field `speed`"):
+        _core.Analysis(*program[0], program[1], given | {"speed": 1})
+    with pytest.raises(TypeError, match="invalid type"):
+        _core.Analysis(*program[0], program[1], given | {"mtu": "long"})
+
+
+def test_errors_have_fields() -> None:
+    data = (ROOT / FEATURES).read_bytes()
+    with pytest.raises(_core.Error) as caught:
+        _core.Object(data[:100])
+    assert (caught.value.kind, caught.value.what) == ("input", str(caught.value))
+    with pytest.raises(_core.Error) as refused:
+        _core.compile_program("x", _core.Object(data), 99, None, {}, _core.Stop(None, None))
+    assert refused.value.kind == "input"
+    stop = _core.Stop(None, None)
+    stop.set()
+    good = _core.Object((ROOT / "examples/count_min.8.bpf.o").read_bytes())
+    with pytest.raises(_core.Error) as stopped:
+        _core.compile_program("x", good, 0, None, {}, stop)
+    assert (stopped.value.kind, stopped.value.stopped) == ("stopped", "interrupted")

@@ -8,7 +8,7 @@ import pytest
 from slowpath import engine
 from slowpath.analysis.analyses import Work
 from slowpath.analysis.options import Typed, choose_metric, make_work, parse_paths, parse_unroll
-from slowpath.analysis.plan import OptionError, Target
+from slowpath.analysis.plan import OptionError
 from slowpath.cli.inputs import InputError
 from slowpath.schema.rates import Rate
 
@@ -31,9 +31,6 @@ def work(typed: Typed) -> Work:
 
 def test_defaults() -> None:
     assert work(PLAIN).options == engine.Options(
-        target="",
-        target_is_text=False,
-        metric="",
         cores=None,
         unroll=[],
         paths=1,
@@ -125,7 +122,8 @@ def test_files_that_options_name(tmp_path: Path) -> None:
     text = tmp_path / "mine.toml"
     text.write_text("schema = 1\n")
     made = work(PLAIN._replace(target=str(text), assume=str(text), maps=str(text)))
-    assert made.wishes.target == Target(str(text), "schema = 1\n", is_text=True)
+    assert made.wishes.target.name == str(text)
+    assert made.wishes.target.problems()
     assert made.options.assume == made.options.maps == "schema = 1\n"
     assert set(made.option_files) == {"--target", "--assume", "--maps"}
     with pytest.raises(InputError, match="no such file"):

@@ -30,8 +30,7 @@ DETAIL: Detail = {
         }
     ],
     "code": [],
-    "stopped": None,
-    "usage": False,
+    "failure": None,
     "unmatched": [],
 }
 FAILED = failed_result("bad.asm", "agilio-cx-2x40", "bitrate", "bad.asm:3: no such thing")

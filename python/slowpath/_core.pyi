@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import final
 
+from slowpath.schema.results import Refusal
+
 @final
 class Bound:
     """The bound got tighter."""
@@ -39,17 +41,43 @@ class Result:
     @property
     def detail(self) -> str: ...
 
+class Error(Exception):
+    """Why the engine cannot do what it is asked for: the fields of `schema.results.Failure`."""
+
+    kind: str
+    what: str
+    option: str | None
+    line: int | None
+    section: str | None
+    instruction: int | None
+    stopped: str | None
+    refusals: list[Refusal]
+
 @final
-class Kernel:
+class Btf:
     """Types (BTF) of the kernel that programs are for."""
 
-    def __new__(cls, data: bytes) -> Kernel: ...
+    def __new__(cls, data: bytes) -> Btf: ...
 
 @final
-class File:
-    """The content of a file, read as far as all its programs have in common."""
+class Object:
+    """The content of a file with programs, read once."""
 
-    def __new__(cls, data: bytes) -> File: ...
+    def __new__(cls, data: bytes) -> Object: ...
+    def programs(self) -> list[Program] | None: ...
+
+@final
+class Target:
+    """A device that programs are analysed for, read once."""
+
+    def __new__(cls, name: str, text: str | None = None) -> Target: ...
+    @property
+    def name(self) -> str: ...
+    def problems(self) -> list[str]: ...
+    @property
+    def counters(self) -> list[str] | None: ...
+    @property
+    def compiles(self) -> bool: ...
 
 @final
 class Program:
@@ -73,24 +101,11 @@ class Analysis:
     def __new__(
         cls,
         file: str,
-        data: File,
+        content: Object,
         program: int,
-        kernel: Kernel | None,
-        *,
-        target: str,
-        target_is_text: bool,
-        metric: str | None,
-        cores: int | None,
-        unroll: list[str],
-        paths: int | None,
-        mtu: int,
-        deadline_seconds: float | None,
-        memory_bytes: int | None,
-        assume: str | None,
-        maps: str | None,
-        map_abi: str | None,
-        path_details: int,
-        code: bool,
+        btf: Btf | None,
+        target: Target,
+        options: dict[str, object],
     ) -> Analysis: ...
     def stop(self) -> None: ...
     @property
@@ -112,15 +127,11 @@ class Stop:
 def version() -> str: ...
 def target_names() -> list[str]: ...
 def target_text(name: str) -> str | None: ...
-def check_target(text: str) -> list[str]: ...
-def target_counters(target: str, is_text: bool) -> list[str] | None: ...
-def target_compiles(target: str, is_text: bool) -> bool: ...
-def programs(data: bytes) -> list[Program] | None: ...
 def show(
     file: str,
-    data: bytes,
+    content: Object,
     programs: list[int],
-    kernel: Kernel | None,
+    btf: Btf | None,
     stop: Stop,
     *,
     listing: bool,
@@ -128,20 +139,17 @@ def show(
 ) -> str: ...
 def compile_program(
     file: str,
-    data: bytes,
+    content: Object,
     program: int,
-    kernel: Kernel | None,
+    btf: Btf | None,
+    options: dict[str, object],
     stop: Stop,
-    *,
-    map_abi: str | None,
 ) -> str: ...
 def verify_program(
     file: str,
-    data: bytes,
+    content: Object,
     program: int,
-    kernel: Kernel | None,
+    btf: Btf | None,
+    options: dict[str, object],
     stop: Stop,
-    *,
-    mtu: int,
-    map_abi: str | None,
 ) -> str: ...

@@ -4,38 +4,34 @@ It knows no command line and prints nothing.
 """
 
 import json
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from slowpath import _core
 from slowpath.cli.inputs import InputError, StoppedError
-from slowpath.schema.results import Detail, Refusal, Result, refusal_text
-from slowpath.work.stopping import Stopping, heeding_signals
-
-
-class EngineError(Exception):
-    """The engine ended without a result: a defect of slowpath, not of the program."""
-
+from slowpath.schema.results import Detail, Result, refusal_text
+from slowpath.work.stopping import Stopping
 
 Message = tuple[Any, ...]
 """What an analysis reports: a word, and what belongs to it. See `Run.take`."""
 
 
 class Options(NamedTuple):
-    """What an analysis is asked for."""
+    """What an analysis is asked for, but for the target: fields of the engine's options.
 
-    target: str  # name of a built-in target, or a description when `target_is_text`
-    target_is_text: bool
-    metric: str
-    cores: int | None  # None: as many as the target has
-    unroll: list[str]  # `160`, or `10@LOCATION`
-    paths: int | None  # None: all
-    mtu: int  # bytes, Ethernet header included, frame check sequence not
-    deadline_seconds: float | None
-    memory_bytes: int | None  # of the process; None: a share of what is free, or no limit
-    assume: str | None  # TOML text
-    maps: str | None  # TOML or JSON text
-    map_abi: str | None  # how compiled programs reach maps; None: the default
+    They cross the border as one value; nothing between here and there names them again.
+    """
+
+    metric: str | None = None  # None: the target's first
+    cores: int | None = None  # None: as many as the target has
+    unroll: list[str] = []  # noqa: RUF012 - `160`, or `10@LOCATION`; nobody changes it
+    paths: int | None = 1  # None: all
+    mtu: int = 1500  # bytes, Ethernet header included, frame check sequence not
+    deadline_seconds: float | None = None
+    memory_bytes: int | None = None  # of the process; None: a share of what is free, or no limit
+    assume: str | None = None  # TOML text
+    maps: str | None = None  # TOML or JSON text
+    map_abi: str | None = None  # how compiled programs reach maps; None: the default
     path_details: int = 0  # of so many paths, what only human reports show
     code: bool = False  # all instructions of the program, in the detail
 
@@ -56,46 +52,33 @@ class Outcome(NamedTuple):
     result: Result
     text: str  # the result, as the JSON that the engine wrote
     detail: Detail
-    interrupted: bool
 
 
-class Content(Protocol):
-    """What is in a file, from `load_content`."""
-
-
-class Kernel(Protocol):
-    """Types of the kernel that programs are for, from `load_kernel`."""
-
-
-class Depth(NamedTuple):
-    """How much to say about an object."""
-
-    listing: bool
-    deadline_seconds: float  # for the loops of one program
-    memory_bytes: int | None  # of the process
-
-
-class Choice(NamedTuple):
-    """Which program of an object, and the kernel that it is for."""
-
-    program: int
-    kernel: Kernel | None
-
-
-class Choices(NamedTuple):
-    """Which programs of an object, and the kernel that they are for."""
-
-    programs: list[int]
-    kernel: Kernel | None
+Object = _core.Object
+"""A file with programs, read once; from `read_object`."""
+Target = _core.Target
+"""A device, read once; from `builtin_target` and `described_target`."""
+Btf = _core.Btf
+"""Types of the kernel that programs are for; from `read_btf`."""
 
 
 class Subject(NamedTuple):
-    """A program."""
+    """A program to work on."""
 
     file: str  # names it in messages
-    data: bytes  # what is in the file
-    choice: Choice
-    content: Content | None = None  # the same, read already
+    object: Object
+    program: int  # its number in the object
+    btf: Btf | None
+
+
+class View(NamedTuple):
+    """What is to be said of an object."""
+
+    programs: list[int]  # their numbers
+    btf: Btf | None
+    listing: bool
+    deadline_seconds: float  # for the loops of one program
+    memory_bytes: int | None  # of the process
 
 
 class ProgramInfo(NamedTuple):
@@ -123,87 +106,66 @@ def target_text(name: str) -> str | None:
     return _core.target_text(name)
 
 
-def target_counters(target: str, *, is_text: bool) -> list[str] | None:
-    """The metrics of a target that counts events; None for other targets and for what is none."""
-    return _core.target_counters(target, is_text)
+def builtin_target(name: str) -> Target:
+    """The built-in target of a name."""
+    return _core.Target(name)
 
 
-def target_compiles(target: str, *, is_text: bool) -> bool:
-    """Whether programs of objects are compiled for a target; False for what is none."""
-    return _core.target_compiles(target, is_text)
+def described_target(name: str, text: str) -> Target:
+    """The target that a text describes. One that is not valid is an error of each analysis."""
+    return _core.Target(_as_text(name), text)
 
 
-def check_target(text: str) -> list[str]:
-    """What is wrong with a target description; empty when nothing is."""
-    return _core.check_target(text)
-
-
-def load_content(data: bytes) -> "Content":
-    """The content of a file, read as far as its programs have it in common."""
-    return _core.File(data)
-
-
-def load_kernel(file: str, data: bytes) -> Kernel:
-    """The types (BTF) of a kernel; `file` names them.
-
-    Raises:
-        InputError: when they cannot be read.
-    """
-    try:
-        return _core.Kernel(data)
-    except ValueError as problem:
-        raise InputError(file, str(problem).removeprefix("--btf: ")) from None
-
-
-def programs(file: str, data: bytes) -> list[ProgramInfo] | None:
-    """The programs of the BPF object in `data`; None when it is no object.
+def read_object(file: str, data: bytes) -> Object:
+    """The content of a file with programs; `file` names it.
 
     Raises:
         InputError: when it is an object that cannot be read.
     """
     try:
-        found = _core.programs(data)
-    except ValueError as problem:
-        raise InputError(file, str(problem)) from None
-    if found is None:
-        return None
-    return [ProgramInfo(p.index, p.section, p.name, p.kind, p.needs_kernel) for p in found]
+        return _core.Object(data)
+    except _core.Error as problem:
+        raise _input_error(file, problem) from None
 
 
-def show(file: str, data: bytes, choices: Choices, depth: Depth, stopping: Stopping) -> str:
-    """What the chosen programs of the BPF object in `data` contain, as JSON; `file` names it.
+def read_btf(file: str, data: bytes) -> Btf:
+    """The types of a kernel; `file` names them.
 
     Raises:
-        InputError: when the object cannot be read.
+        InputError: when they cannot be read.
     """
-    stop = _core.Stop(None, depth.memory_bytes)
+    try:
+        return _core.Btf(data)
+    except _core.Error as problem:
+        raise _input_error(file, problem) from None
+
+
+def programs(found: Object) -> list[ProgramInfo] | None:
+    """The programs of a BPF object; None for a listing, which is one."""
+    listed = found.programs()
+    if listed is None:
+        return None
+    return [ProgramInfo(p.index, p.section, p.name, p.kind, p.needs_kernel) for p in listed]
+
+
+def show(file: str, found: Object, view: View, stopping: Stopping) -> str:
+    """What programs of a BPF object contain, as JSON; `file` names it.
+
+    Raises:
+        InputError: when it is no BPF object.
+    """
+    programs, btf, listing, seconds, memory = view
+    stop = _core.Stop(None, memory)
+    asked = (_as_text(file), found, programs, btf, stop)
     try:
         with stopping.calling(stop.set):
-            return _core.show(
-                _as_text(file),
-                data,
-                choices.programs,
-                _as_core(choices.kernel),
-                stop,
-                listing=depth.listing,
-                deadline_seconds=depth.deadline_seconds,
-            )
-    except ValueError as problem:
-        raise InputError(file, str(problem)) from None
-
-
-class Compilation(NamedTuple):
-    """What a compilation is asked for."""
-
-    map_abi: str | None
-    deadline_seconds: float | None
-    memory_bytes: int | None
-    verify: bool
-    mtu: int  # of the verification: longest packet in bytes, Ethernet header included
+            return _core.show(*asked, listing=listing, deadline_seconds=seconds)
+    except _core.Error as problem:
+        raise _input_error(file, problem) from None
 
 
 def compile_messages(
-    subject: Subject, wanted: Compilation, stopping: Stopping
+    subject: Subject, options: Options, stopping: Stopping, *, verify: bool
 ) -> Iterator[Message]:
     """Compiles a program of a BPF object for the card.
 
@@ -215,27 +177,22 @@ def compile_messages(
         InputError: when the object cannot be read, the card cannot run the program, or it has to
             stop before it was compiled.
     """
-    file, data, choice, _ = subject
-    stop = _core.Stop(wanted.deadline_seconds, wanted.memory_bytes)
-    program = (_as_text(file), data, choice.program, _as_core(choice.kernel), stop)
-    abi = wanted.map_abi
+    stop = _core.Stop(options.deadline_seconds, options.memory_bytes)
+    asked = (_as_text(subject.file), *subject[1:], options._asdict(), stop)
     try:
         with stopping.calling(stop.set):
-            yield ("compiled", _core.compile_program(*program, map_abi=abi))
-            if wanted.verify:
-                text = _core.verify_program(*program, mtu=wanted.mtu, map_abi=abi)
-                yield ("verified", text)
-    except ValueError as problem:
-        if stop.reason is not None:
-            raise StoppedError(file, problem.args[0]) from None
-        raise _refused(file, problem) from None
+            yield ("compiled", _core.compile_program(*asked))
+            if verify:
+                yield ("verified", _core.verify_program(*asked))
+    except _core.Error as problem:
+        raise _input_error(subject.file, problem) from None
 
 
-def _refused(file: str, problem: ValueError) -> InputError:
-    """The error of a program that is not compiled: the first reason, and all others."""
-    reason, *rest = problem.args
-    refusals: list[Refusal] = json.loads(rest[0]) if rest else []
-    return InputError(file, reason, [refusal_text(refusal) for refusal in refusals[1:]])
+def _input_error(file: str, problem: _core.Error) -> InputError:
+    """The error of a file: the first reason, and all others."""
+    if problem.kind == "stopped":
+        return StoppedError(file, str(problem))
+    return InputError(file, str(problem), [refusal_text(each) for each in problem.refusals[1:]])
 
 
 class Run:
@@ -262,29 +219,12 @@ class Run:
         return None
 
 
-def messages(subject: Subject, options: Options, stopping: Stopping) -> Iterator[Message]:
+def messages(
+    subject: Subject, target: Target, options: Options, stopping: Stopping
+) -> Iterator[Message]:
     """Analyses a program, and says how far it is; the last message is the result."""
-    file, data, choice, content = subject
-    analysis = _core.Analysis(
-        _as_text(file),
-        content if isinstance(content, _core.File) else _core.File(data),
-        choice.program,
-        _as_core(choice.kernel),
-        target=options.target,
-        target_is_text=options.target_is_text,
-        metric=options.metric,
-        cores=options.cores,
-        unroll=options.unroll,
-        paths=options.paths,
-        mtu=options.mtu,
-        deadline_seconds=options.deadline_seconds,
-        memory_bytes=options.memory_bytes,
-        assume=options.assume,
-        maps=options.maps,
-        map_abi=options.map_abi,
-        path_details=options.path_details,
-        code=options.code,
-    )
+    asked = (_as_text(subject.file), *subject[1:], target, options._asdict())
+    analysis = _core.Analysis(*asked)
     stage = ""
     with stopping.calling(analysis.stop):
         for event in analysis:
@@ -305,41 +245,9 @@ def messages(subject: Subject, options: Options, stopping: Stopping) -> Iterator
                     return
 
 
-def analyse(
-    file: str,
-    data: bytes,
-    options: Options,
-    on_progress: Callable[[Progress], None] = lambda _: None,
-    choice: Choice = Choice(0, None),  # noqa: B008 - immutable
-) -> Outcome:
-    """Analyses a program in `data`, in this process; `file` names it in messages.
-
-    An interrupt (Ctrl-C) ends the analysis with the bound reached so far; a second one raises
-    `KeyboardInterrupt`.
-
-    Raises:
-        EngineError: when the engine fails without a result.
-    """
-    run = Run()
-    with heeding_signals() as stopping:
-        for message in messages(Subject(file, data, choice), options, stopping):
-            done = run.take(message)
-            if done is not None:
-                return outcome(*done, interrupted=stopping.asked)
-            if message[0] in {"bound", "path"}:
-                on_progress(run.news)
-    raise EngineError("the engine ended without a result")
-
-
-def outcome(text: str, detail: str, *, interrupted: bool) -> Outcome:
+def outcome(text: str, detail: str) -> Outcome:
     """The outcome that a result in JSON, and its detail, are."""
-    return Outcome(json.loads(text), text, json.loads(detail), interrupted)
-
-
-def _as_core(kernel: Kernel | None) -> _core.Kernel | None:
-    if kernel is None or isinstance(kernel, _core.Kernel):
-        return kernel
-    raise TypeError("types of a kernel come from load_kernel")
+    return Outcome(json.loads(text), text, json.loads(detail))
 
 
 def _as_text(file: str) -> str:

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
-use slowpath::{Analysis, Event, Options, Request, Step};
+use slowpath::{Analysis, Event, ObjectFile, Options, Request, Step};
 use slowpath_bpf::MapKind;
 use slowpath_kernel::witness::install;
 use slowpath_kernel::{Kernel, Loaded};
@@ -40,7 +40,11 @@ fn analyse(program: usize) -> Value {
         ..Options::default()
     };
     let data = std::fs::read(file()).expect("the object is there");
-    let request = Request { data, program, options, ..Request::default() };
+    let request = Request {
+        program,
+        options,
+        ..Request::of("", ObjectFile::read(&data).expect("an object"))
+    };
     let analysis = Analysis::start(request);
     loop {
         match analysis.next(Duration::from_secs(60)) {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use slowpath::{Analysis, Event, Options, Request, Step};
+use slowpath::{Analysis, Event, ObjectFile, Options, Request, Step};
 use slowpath_bpf::{Object, ProgramKind};
 use slowpath_kernel::Kernel;
 use slowpath_kernel::witness::{answers, bytes, context, install};
@@ -22,9 +22,10 @@ const PATHS: u64 = 12;
 
 /// The result of an analysis, as JSON.
 fn analyse(file: &Path, program: usize) -> Value {
+    let name = file.display().to_string();
+    let data = std::fs::read(file).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let object = ObjectFile::read(&data).unwrap_or_else(|e| panic!("{name}: {e}"));
     let request = Request {
-        file: file.display().to_string(),
-        data: std::fs::read(file).unwrap_or_else(|e| panic!("{}: {e}", file.display())),
         program,
         options: Options {
             target: "ebpf".into(),
@@ -33,7 +34,7 @@ fn analyse(file: &Path, program: usize) -> Value {
             deadline_seconds: Some(60.0),
             ..Options::default()
         },
-        ..Request::default()
+        ..Request::of(name, object)
     };
     let analysis = Analysis::start(request);
     loop {

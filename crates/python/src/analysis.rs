@@ -1,8 +1,11 @@
 //! A running analysis as a Python iterator of events.
 
 use crate::events;
-use crate::objects::{File, Kernel};
+use crate::objects::{Btf, Object};
+use crate::target::Target;
+use crate::values;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use slowpath::{Options, Request, Step};
 use std::time::Duration;
 
@@ -20,53 +23,23 @@ pub struct Analysis {
 
 #[pymethods]
 impl Analysis {
-    /// Starts the analysis of program number `program` of `data` in a thread of its own.
+    /// Starts the analysis of program number `program` of `object` in a thread of its own.
+    ///
+    /// `options` has fields of `slowpath::Options`, and no others; those that it does not have are
+    /// the default.
     #[new]
-    #[pyo3(signature = (
-        file, data, program, kernel, *, target, target_is_text, metric, cores, unroll, paths, mtu,
-        deadline_seconds, memory_bytes, assume, maps, map_abi, path_details, code
-    ))]
-    #[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python constructor")]
     fn new(
         file: String,
-        data: &File,
+        object: &Object,
         program: usize,
-        kernel: Option<&Kernel>,
-        target: String,
-        target_is_text: bool,
-        metric: Option<String>,
-        cores: Option<u32>,
-        unroll: Vec<String>,
-        paths: Option<u64>,
-        mtu: u16,
-        deadline_seconds: Option<f64>,
-        memory_bytes: Option<u64>,
-        assume: Option<String>,
-        maps: Option<String>,
-        map_abi: Option<String>,
-        path_details: u64,
-        code: bool,
-    ) -> Self {
-        let options = Options {
-            target,
-            target_is_text,
-            metric,
-            cores,
-            unroll,
-            paths,
-            mtu,
-            deadline_seconds,
-            memory_bytes,
-            assume,
-            maps,
-            map_abi,
-            path_details,
-            code,
-        };
-        let kernel = kernel.map(Kernel::shared);
-        let (data, object) = data.parts();
-        let request = Request { file, data, object, program, kernel, options };
-        Analysis { inner: slowpath::Analysis::start(request) }
+        btf: Option<&Btf>,
+        target: &Target,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let options = Options { target: target.shared(), ..values::from_table(options)? };
+        let (object, kernel) = (object.shared(), btf.map(Btf::shared));
+        let request = Request { file, object, program, kernel, options };
+        Ok(Analysis { inner: slowpath::Analysis::start(request) })
     }
 
     /// Asks the analysis to stop with what it has; iterate on for its result.

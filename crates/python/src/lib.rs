@@ -6,8 +6,11 @@
 
 mod analysis;
 mod compile;
+mod errors;
 mod events;
 mod objects;
+mod target;
+mod values;
 mod worker;
 
 use pyo3::prelude::*;
@@ -30,24 +33,6 @@ fn target_text(name: &str) -> Option<&'static str> {
     slowpath::target_text(name)
 }
 
-/// The metrics of a target that counts; `None` for other targets and for what is none.
-#[pyfunction]
-fn target_counters(target: &str, is_text: bool) -> Option<Vec<String>> {
-    slowpath::target_counters(target, is_text)
-}
-
-/// Whether programs of BPF objects are compiled for a target.
-#[pyfunction]
-fn target_compiles(target: &str, is_text: bool) -> bool {
-    slowpath::target_compiles(target, is_text)
-}
-
-/// What is wrong with a target description; empty when nothing is.
-#[pyfunction]
-fn check_target(text: &str) -> Vec<String> {
-    slowpath::check_target(text)
-}
-
 #[pymodule]
 mod _core {
     #[pymodule_export]
@@ -55,13 +40,15 @@ mod _core {
     #[pymodule_export]
     use super::compile::{compile_program, verify_program};
     #[pymodule_export]
+    use super::errors::Error;
+    #[pymodule_export]
     use super::events::{Bound, Path, Result, SoFar};
     #[pymodule_export]
-    use super::objects::{File, Kernel, Program, programs, show};
+    use super::objects::{Btf, Object, Program, show};
+    #[pymodule_export]
+    use super::target::Target;
     #[pymodule_export]
     use super::worker::Stop;
     #[pymodule_export]
-    use super::{
-        check_target, target_compiles, target_counters, target_names, target_text, version,
-    };
+    use super::{target_names, target_text, version};
 }

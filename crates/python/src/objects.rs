@@ -1,54 +1,63 @@
-//! BPF objects: their programs, what they contain, and the types of the kernel they are for.
+//! Files with programs, what they contain, and the types of the kernel they are for.
 
-use crate::worker::{self, Stop, as_value_error};
+use crate::errors;
+use crate::worker::{self, Stop};
 use pyo3::prelude::*;
-use slowpath::ShowRequest;
+use slowpath::{ObjectFile, ShowRequest};
 use std::sync::Arc;
 
-/// Types (BTF) of the kernel that programs are for. Raises `ValueError` when they cannot be read.
+/// Types (BTF) of the kernel that programs are for. Raises `Error` when they cannot be read.
 #[pyclass(frozen, module = "slowpath._core")]
-pub struct Kernel {
+pub struct Btf {
     inner: Arc<slowpath::Kernel>,
 }
 
-impl Kernel {
+impl Btf {
     pub fn shared(&self) -> Arc<slowpath::Kernel> {
         Arc::clone(&self.inner)
     }
 }
 
 #[pymethods]
-impl Kernel {
+impl Btf {
     #[new]
     fn new(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        let kernel = py.detach(|| slowpath::Kernel::parse(data)).map_err(as_value_error)?;
-        Ok(Kernel { inner: Arc::new(kernel) })
+        let read = py.detach(|| slowpath::Kernel::parse(data));
+        let inner = read.map(Arc::new).map_err(|error| errors::exception(py, &error))?;
+        Ok(Btf { inner })
     }
 }
 
-/// The content of a file, read as far as all its programs have in common.
+/// The content of a file with programs, read once: a BPF object, or an NFP listing. Raises `Error`
+/// when it cannot be read.
 #[pyclass(frozen, module = "slowpath._core")]
-pub struct File {
-    data: Vec<u8>,
-    object: Option<Arc<slowpath::Object>>,
+pub struct Object {
+    inner: ObjectFile,
 }
 
-impl File {
-    /// For a request: the object, or else the bytes.
-    pub fn parts(&self) -> (Vec<u8>, Option<Arc<slowpath::Object>>) {
-        match &self.object {
-            Some(object) => (Vec::new(), Some(Arc::clone(object))),
-            None => (self.data.clone(), None),
-        }
+impl Object {
+    pub fn shared(&self) -> ObjectFile {
+        self.inner.clone()
     }
 }
 
 #[pymethods]
-impl File {
+impl Object {
     #[new]
-    fn new(py: Python<'_>, data: &[u8]) -> Self {
-        let object = py.detach(|| slowpath::read_object(data)).map(Arc::new);
-        File { data: data.to_vec(), object }
+    fn new(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let read = py.detach(|| ObjectFile::read(data));
+        let inner = read.map_err(|error| errors::exception(py, &error))?;
+        Ok(Object { inner })
+    }
+
+    /// The programs of a BPF object; `None` for a listing.
+    fn programs(&self, py: Python<'_>) -> Option<Vec<Program>> {
+        let programs = py.detach(|| self.inner.programs())?;
+        let converted = |program: slowpath::ProgramInfo| {
+            let slowpath::ProgramInfo { index, section, name, kind, needs_kernel } = program;
+            Program { index, section, name, kind, needs_kernel }
+        };
+        Some(programs.into_iter().map(converted).collect())
     }
 }
 
@@ -67,35 +76,22 @@ pub struct Program {
     pub needs_kernel: bool,
 }
 
-/// The programs of the BPF object in `data`; `None` when it is no object. Raises `ValueError` when
-/// it cannot be read.
+/// What programs of a BPF object contain, as JSON text. Raises `Error` when it is none.
 #[pyfunction]
-pub fn programs(py: Python<'_>, data: &[u8]) -> PyResult<Option<Vec<Program>>> {
-    let found = py.detach(|| slowpath::programs(data)).map_err(as_value_error)?;
-    let converted = |program: slowpath::ProgramInfo| {
-        let slowpath::ProgramInfo { index, section, name, kind, needs_kernel } = program;
-        Program { index, section, name, kind, needs_kernel }
-    };
-    Ok(found.map(|list| list.into_iter().map(converted).collect()))
-}
-
-/// What programs of a BPF object contain, as JSON text. Raises `ValueError` when the object cannot
-/// be read.
-#[pyfunction]
-#[pyo3(signature = (file, data, programs, kernel, stop, *, listing, deadline_seconds))]
+#[pyo3(signature = (file, object, programs, btf, stop, *, listing, deadline_seconds))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python function")]
 pub fn show(
     py: Python<'_>,
     file: String,
-    data: Vec<u8>,
+    object: &Object,
     programs: Vec<usize>,
-    kernel: Option<&Kernel>,
+    btf: Option<&Btf>,
     stop: &Stop,
     listing: bool,
     deadline_seconds: f64,
 ) -> PyResult<String> {
-    let kernel = kernel.map(Kernel::shared);
-    let request = ShowRequest { file, data, programs, kernel, listing, deadline_seconds };
+    let (object, kernel) = (object.shared(), btf.map(Btf::shared));
+    let request = ShowRequest { file, object, programs, kernel, listing, deadline_seconds };
     let shown = worker::run(py, stop, move |stop| slowpath::show(&request, stop))?;
-    shown.map_err(as_value_error)
+    shown.map_err(|error| errors::exception(py, &error))
 }

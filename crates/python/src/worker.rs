@@ -1,7 +1,7 @@
 //! Work of the engine that Python waits for: on a thread of its own, with the interpreter lock
 //! released, and stopped by signals.
 
-use pyo3::exceptions::PyValueError;
+use crate::errors;
 use pyo3::prelude::*;
 use std::sync::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -77,19 +77,8 @@ pub fn run<T: Send + 'static>(
             Ok(done) => return Ok(done),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(PyValueError::new_err("internal error: the engine failed"));
+                return Err(errors::defect(py, &"the engine failed"));
             }
         }
-    }
-}
-
-/// What the user can mend is a `ValueError`: a text and, where there are several reasons, all of them
-/// as JSON.
-pub fn as_value_error(error: slowpath::Error) -> PyErr {
-    match serde_json::to_string(error.refusals()) {
-        Ok(refusals) if !error.refusals().is_empty() => {
-            PyValueError::new_err((error.to_string(), refusals))
-        }
-        _ => PyValueError::new_err(error.to_string()),
     }
 }

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 pub(crate) fn helpers(text: &str) -> Result<BTreeMap<String, String>, Error> {
     let fail = |at: usize, what: String| {
         let before = text.as_bytes().iter().take(at).filter(|&&byte| byte == b'\n').count();
-        Error::Input(format!("--assume:{}: {what}", before + 1))
+        Error::OptionFile { option: "--assume", line: Some(before + 1), what }
     };
     let document = DeTable::parse(text)
         .map_err(|error| fail(error.span().map_or(0, |span| span.start), first_line(&error)))?;

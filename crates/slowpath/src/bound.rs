@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::events::{Control, Event, Report};
+use crate::failure::Failure;
 use crate::frontend::{self, Lifted};
 use crate::loops;
 use crate::options::Request;
@@ -28,7 +29,7 @@ fn nothing(request: &Request) -> ProgramResult {
         section: named.section,
         program: named.name,
         kind: named.kind,
-        target: request.options.target.clone(),
+        target: request.options.target.name().to_owned(),
         metric: request.options.metric.clone().unwrap_or_default(),
         cores: Some(request.options.cores.unwrap_or(0)),
         guarantee: None,
@@ -69,10 +70,7 @@ pub(crate) fn run(request: &Request, control: &Control) {
     let analysed = AssertUnwindSafe(|| job.analyse(&mut result, &mut detail));
     let done = catch_unwind(analysed).unwrap_or_else(|panic| Err(Error::panicked(&*panic)));
     if let Err(error) = done {
-        if let Error::Stopped { reason, .. } = error {
-            detail.stopped = Some(reason.to_string());
-        }
-        detail.usage = error.is_usage();
+        detail.failure = Some(Failure::of(&error));
         result.refusals = error.refusals().to_vec();
         result.error = Some(error.to_string());
         (result.guarantee, result.naive, result.profile) = (None, None, None);
@@ -152,12 +150,14 @@ struct Job<'a> {
 impl Job<'_> {
     fn analyse(&self, result: &mut ProgramResult, detail: &mut Detail) -> Result<(), Error> {
         let options = &self.request.options;
-        let mut target = self.target()?;
+        let mut target = options.target.description()?;
         result.target = target.name.clone();
         let (metric, name) = options.metric(&target)?;
         result.metric = name;
         let assumed = match &options.assume {
-            Some(text) => target.apply_assumptions(text, "--assume")?,
+            Some(text) => target
+                .apply_assumptions(text, "--assume")
+                .map_err(|error| Error::in_file_of("--assume", error))?,
             None => Vec::new(),
         };
         if let Some(cores) = options.cores {
@@ -330,18 +330,6 @@ impl Job<'_> {
             candidates: search.statistics().candidates,
             nogoods: search.nogoods() as u64,
         });
-    }
-
-    fn target(&self) -> Result<Target, Error> {
-        let options = &self.request.options;
-        if options.target_is_text {
-            return Ok(Target::parse(&options.target, "--target")?);
-        }
-        let known = Target::builtin(&options.target);
-        let names = Target::builtin_names().join(", ");
-        let unknown =
-            || Error::Option(format!("unknown target {}: known are {names}", options.target));
-        Ok(known.ok_or_else(unknown)??)
     }
 
     /// Least and greatest packet length in bytes.

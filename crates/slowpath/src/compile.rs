@@ -66,8 +66,8 @@ struct ShownBpf {
 /// When the object cannot be read, or the card cannot run the program; and the reason to stop.
 pub fn compile(request: &Request, stop: &Stop) -> Result<String, Error> {
     stop.enter(stages::READING);
-    let object = request.object()?;
-    let Compilation { linked, compiled, abi } = Compilation::of(request, &object, stop)?;
+    let object = request.object.bpf()?;
+    let Compilation { linked, compiled, abi } = Compilation::of(request, object, stop)?;
     let instruction = |(insn, origin): (&slowpath_nfp::Insn, &Option<usize>)| {
         let word = slowpath_nfp::word::encode(insn);
         let word = word.map_err(|error| Error::Input(format!("{insn}: {error}")))?;
@@ -78,7 +78,7 @@ pub fn compile(request: &Request, stop: &Stop) -> Result<String, Error> {
     let bpf = (0..linked.insns.len()).filter(|&slot| linked.insns[slot] != Insn::SecondSlot);
     let bpf = bpf.map(|slot| ShownBpf {
         slot,
-        text: linked.disassemble(&object, slot),
+        text: linked.disassemble(object, slot),
         source: ShownLine::of(&linked, slot),
     });
     let shown = Shown {

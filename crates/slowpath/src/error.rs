@@ -1,6 +1,8 @@
 //! Why a program has no guarantee.
 
 use crate::refusal::Refusal;
+use slowpath_bpf::ObjectError;
+use slowpath_bpf::lift::LiftError;
 use slowpath_exec::concrete::ConcreteError;
 use slowpath_search::SearchError;
 use slowpath_smt::SolverError;
@@ -15,6 +17,18 @@ pub enum Error {
     /// The file is none that a front end reads.
     #[error("{0}")]
     Input(String),
+    /// The object, or one program of it, cannot be read.
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    /// A program of an object has no meaning that can be analysed.
+    #[error(transparent)]
+    Lift(LiftError),
+    /// The listing cannot be read.
+    #[error(transparent)]
+    Listing(#[from] slowpath_nfp::ParseError),
+    /// A listing has no meaning that can be analysed.
+    #[error(transparent)]
+    ListingLift(#[from] slowpath_nfp::LiftError),
     /// The device cannot run the program.
     #[error("{text}")]
     Refused {
@@ -49,6 +63,16 @@ pub enum Error {
     /// An option that is wrong for this program.
     #[error("{0}")]
     Option(String),
+    /// The file that an option names cannot be used.
+    #[error("{option}{}: {what}", line_text(*.line))]
+    OptionFile {
+        /// The option.
+        option: &'static str,
+        /// The line in the file, if it is that of one.
+        line: Option<usize>,
+        /// What is wrong.
+        what: String,
+    },
     /// Stopped before there was a first bound.
     #[error("{reason} while {stage}: there is no bound yet")]
     Stopped {
@@ -74,6 +98,14 @@ impl Error {
         }
     }
 
+    /// What is wrong with a description or assumptions in the file that an option names.
+    pub(crate) fn in_file_of(option: &'static str, error: TargetError) -> Self {
+        match error.place() {
+            Some((line, what)) => Error::OptionFile { option, line: Some(line), what },
+            None => error.into(),
+        }
+    }
+
     /// It was time to stop, in what `stop` says is being done.
     pub(crate) fn stopped(reason: Reason, stop: &Stop) -> Self {
         Error::Stopped { reason, stage: stop.stage() }
@@ -88,17 +120,16 @@ impl Error {
     }
 }
 
-impl Error {
-    /// Whether the options are wrong, whatever the program.
-    pub(crate) fn is_usage(&self) -> bool {
-        matches!(
-            self,
-            Error::Option(_)
-                | Error::Target {
-                    error: TargetError::Cores { .. } | TargetError::NoCores { .. },
-                    ..
-                }
-        )
+fn line_text(line: Option<usize>) -> String {
+    line.map_or_else(String::new, |line| format!(":{line}"))
+}
+
+impl From<LiftError> for Error {
+    fn from(error: LiftError) -> Self {
+        match error.is_about_content {
+            true => Error::OptionFile { option: "--maps", line: None, what: error.to_string() },
+            false => Error::Lift(error),
+        }
     }
 }
 

@@ -1,23 +1,22 @@
 //! What to analyse and how.
 
-use crate::Error;
-use crate::frontend::{self, Kernel};
-use slowpath_bpf::Object;
+use crate::frontend::Kernel;
+use crate::object::ObjectFile;
+use crate::{Error, Target};
+use serde::Deserialize;
 use slowpath_search::Metric;
 use slowpath_stop::Limits;
-use slowpath_target::{Target, TargetKind};
+use slowpath_target::TargetKind;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// One program to analyse.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Request {
     /// The file as the user named it.
     pub file: String,
-    /// Its content; may be empty where `object` has it.
-    pub data: Vec<u8>,
-    /// The object in the file, if it has been read already: one can have many programs.
-    pub object: Option<Arc<Object>>,
+    /// What is in it: one file can have many programs.
+    pub object: ObjectFile,
     /// Which program of an object, by its number there; listings have one.
     pub program: usize,
     /// The kernel that the program is for, if it is known.
@@ -27,30 +26,20 @@ pub struct Request {
 }
 
 impl Request {
-    /// Whether this is about a BPF object, and not a listing.
-    pub(crate) fn is_object(&self) -> bool {
-        self.object.is_some() || frontend::is_object(&self.data)
-    }
-
-    /// The object that this is about.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub(crate) fn object(&self) -> Result<Arc<Object>, Error> {
-        match &self.object {
-            Some(object) => Ok(Arc::clone(object)),
-            None => frontend::parse_object(&self.data).map(Arc::new),
-        }
+    /// The first program of a file, with default options.
+    pub fn of(file: impl Into<String>, object: ObjectFile) -> Self {
+        Request { file: file.into(), object, program: 0, kernel: None, options: Options::default() }
     }
 }
 
-/// Options of an analysis, as the command line has them.
-#[derive(Clone, Debug, Default)]
+/// Options of an analysis, as the command line has them. They cross layers as one value: whoever
+/// does not use an option does not name it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// The name of a built-in target, or the text of a target description.
-    pub target: String,
-    /// Whether `target` is a description.
-    pub target_is_text: bool,
+    /// The device; it has been read, other options are plain data.
+    #[serde(skip)]
+    pub target: Target,
     /// `bitrate` (the default) or `packetrate`; on targets that count, one of their components, by
     /// default the first.
     pub metric: Option<String>,
@@ -90,7 +79,10 @@ impl Options {
     }
 
     /// What is searched for on this target, and its name.
-    pub(crate) fn metric(&self, target: &Target) -> Result<(Metric, String), Error> {
+    pub(crate) fn metric(
+        &self,
+        target: &slowpath_target::Target,
+    ) -> Result<(Metric, String), Error> {
         let metrics = match target.kind {
             TargetKind::Rates => vec!["bitrate".to_owned(), "packetrate".to_owned()],
             TargetKind::Counts => target.metrics().unwrap_or_default(),

@@ -9,6 +9,7 @@ mod calls;
 mod loops;
 
 use crate::frontend::{Compilation, Kernel, Lifted, lift_object};
+use crate::object::ObjectFile;
 use crate::options::Request;
 use crate::refusal::Refusal;
 use crate::source_line::ShownLine;
@@ -140,12 +141,12 @@ struct ShownMap {
 }
 
 /// What is to be shown, and how much work it may take.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ShowRequest {
     /// The file as the user named it.
     pub file: String,
-    /// Its content.
-    pub data: Vec<u8>,
+    /// What is in it.
+    pub object: ObjectFile,
     /// Numbers of the programs.
     pub programs: Vec<usize>,
     /// The kernel that they are for; without it, what depends on its types is unresolved.
@@ -156,6 +157,21 @@ pub struct ShowRequest {
     pub deadline_seconds: f64,
 }
 
+impl ShowRequest {
+    /// All of an object but its instructions, without a kernel, and without time for its loops.
+    pub fn of(file: impl Into<String>, object: ObjectFile) -> Self {
+        let number = object.programs().map_or(0, |programs| programs.len());
+        ShowRequest {
+            file: file.into(),
+            object,
+            programs: (0..number).collect(),
+            kernel: None,
+            listing: false,
+            deadline_seconds: 0.0,
+        }
+    }
+}
+
 /// Shows a BPF object as JSON.
 ///
 /// A program that cannot be linked or analysed says so in its entry and leaves the others alone.
@@ -164,12 +180,12 @@ pub struct ShowRequest {
 /// # Errors
 /// When the object cannot be read.
 pub fn show(request: &ShowRequest, stop: &Stop) -> Result<String, Error> {
-    let object = Object::parse(&request.data).map_err(|error| Error::Input(error.to_string()))?;
+    let object = request.object.bpf()?;
     let chosen = request.programs.iter().filter(|&&index| index < object.programs.len());
     let shown = ShownObject {
         file: request.file.clone(),
         license: object.license.clone(),
-        programs: chosen.map(|&index| program(&object, index, request, stop)).collect(),
+        programs: chosen.map(|&index| program(object, index, request, stop)).collect(),
         maps: object.maps.iter().map(map).collect(),
         error: None,
     };
@@ -190,8 +206,7 @@ fn lifted(
 fn default_request(request: &ShowRequest, program: usize) -> Request {
     Request {
         file: request.file.clone(),
-        data: Vec::new(),
-        object: None,
+        object: request.object.clone(),
         program,
         kernel: request.kernel.clone(),
         options: Options::default(),

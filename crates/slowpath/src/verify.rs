@@ -77,11 +77,11 @@ pub struct Verification {
 /// # Errors
 /// When the object cannot be read, or the card cannot run the program.
 pub fn verify(request: &Request, stop: &Stop) -> Result<Verification, Error> {
-    let object = request.object()?;
-    match Compilation::of(request, &object, stop) {
+    let object = request.object.bpf()?;
+    match Compilation::of(request, object, stop) {
         Ok(compilation) => {
             let listing = &compilation.compiled.listing;
-            Validation::new(request, stop).run(&object, &compilation, listing)
+            Validation::new(request, stop).run(object, &compilation, listing)
         }
         Err(Error::Stopped { .. }) => {
             let undecided = Queries::new(stop).over().map(str::to_owned).into_iter().collect();
@@ -100,11 +100,10 @@ pub fn verify_listing(
     listing: &[u8],
     stop: &Stop,
 ) -> Result<Verification, Error> {
-    let object = request.object()?;
-    let compilation = Compilation::of(request, &object, stop)?;
-    let listing =
-        slowpath_nfp::parse_bytes(listing).map_err(|error| Error::Input(error.to_string()))?;
-    Validation::new(request, stop).run(&object, &compilation, &listing)
+    let object = request.object.bpf()?;
+    let compilation = Compilation::of(request, object, stop)?;
+    let listing = slowpath_nfp::parse_bytes(listing)?;
+    Validation::new(request, stop).run(object, &compilation, &listing)
 }
 
 struct Validation<'a> {

@@ -5,17 +5,13 @@ mod common;
 
 use common::{analyse, options};
 use serde_json::Value;
-use slowpath::{Options, Request};
+use slowpath::{ObjectFile, Options, Request};
 use std::path::Path;
 
 /// The listing of the first program of an object, or why there is none.
 fn listing(data: &[u8], options: &Options) -> Result<String, String> {
-    let request = Request {
-        file: "example.bpf.o".into(),
-        data: data.to_vec(),
-        options: options.clone(),
-        ..Request::default()
-    };
+    let object = ObjectFile::read(data).expect("an object");
+    let request = Request { options: options.clone(), ..Request::of("example.bpf.o", object) };
     let text =
         slowpath::compile(&request, &slowpath::Stop::never()).map_err(|error| error.to_string())?;
     let shown: Value = serde_json::from_str(&text).expect("JSON");

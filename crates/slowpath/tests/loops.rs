@@ -1,7 +1,7 @@
 //! Loops of BPF programs whose bounds follow from the program: `objects/loops.bpf.c` says which.
 
 use serde_json::Value;
-use slowpath::{ShowRequest, Stop, show};
+use slowpath::{ObjectFile, ShowRequest, Stop, show};
 use std::path::PathBuf;
 
 /// Rounds of the loops of each program, in the order of their first instructions.
@@ -20,13 +20,9 @@ const ROUNDS: [(&str, &[u64]); 8] = [
 #[test]
 fn bounds_are_the_numbers_of_rounds() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects/loops.bpf.o");
-    let request = ShowRequest {
-        file: "loops.bpf.o".into(),
-        data: std::fs::read(path).expect("the object is there"),
-        programs: (0..ROUNDS.len()).collect(),
-        deadline_seconds: 300.0,
-        ..ShowRequest::default()
-    };
+    let data = std::fs::read(path).expect("the object is there");
+    let object = ObjectFile::read(&data).expect("an object");
+    let request = ShowRequest { deadline_seconds: 300.0, ..ShowRequest::of("loops.bpf.o", object) };
     let shown = show(&request, &Stop::never()).expect("it is an object");
     let shown: Value = serde_json::from_str(&shown).expect("it is JSON");
     let programs = shown["programs"].as_array().expect("a list");

@@ -10,7 +10,7 @@ mod random;
 
 use fuzz::Fuzzer;
 use serde_json::Value;
-use slowpath::{Options, Request};
+use slowpath::{ObjectFile, Options, Request};
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::{LiftOptions, Lifted, lift};
 use std::path::PathBuf;
@@ -41,8 +41,8 @@ fn guaranteed(name: &str, data: &[u8], metric: &str) -> (u64, Value) {
         mtu: 1500,
         ..Options::default()
     };
-    let (file, data) = (name.to_owned(), data.to_vec());
-    let (result, _) = common::run(Request { file, data, options, ..Request::default() });
+    let object = ObjectFile::read(data).expect("an object");
+    let (result, _) = common::run(Request { options, ..Request::of(name, object) });
     assert_eq!(result["error"], Value::Null, "{name}");
     let count = &result["guarantee"]["counts"][metric.replace('-', " ")];
     (count.as_u64().expect("a count"), result["paths"][0]["witness"].clone())

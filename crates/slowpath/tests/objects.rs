@@ -4,7 +4,7 @@ mod common;
 
 use common::{analyse, options, run};
 use serde_json::Value;
-use slowpath::{Options, Request};
+use slowpath::{ObjectFile, Options, Request, Target};
 use std::path::PathBuf;
 
 fn object(name: &str) -> Vec<u8> {
@@ -14,7 +14,8 @@ fn object(name: &str) -> Vec<u8> {
 
 fn count(name: &str, options: Options) -> (Value, Vec<f64>) {
     let options = Options { target: "ebpf".into(), ..options };
-    run(Request { file: name.into(), data: object(name), options, ..Request::default() })
+    let read = ObjectFile::read(&object(name)).expect("an object");
+    run(Request { options, ..Request::of(name, read) })
 }
 
 #[test]
@@ -70,11 +71,11 @@ fn a_deadline_in_the_past_ends_at_once() {
 
 #[test]
 fn what_counters_a_target_has() {
-    let names = slowpath::target_counters("ebpf", false).expect("it counts");
+    let names = Target::builtin("ebpf").counters().expect("it counts");
     assert_eq!(names, ["instructions", "memory-accesses"]);
-    assert_eq!(slowpath::target_counters("agilio-cx-2x40", false), None);
-    assert_eq!(slowpath::target_counters("unheard-of", false), None);
-    assert_eq!(slowpath::target_counters("nonsense", true), None);
+    assert_eq!(Target::builtin("agilio-cx-2x40").counters(), None);
+    assert_eq!(Target::builtin("unheard-of").counters(), None);
+    assert_eq!(Target::parse("mine.toml", "nonsense".into()).counters(), None);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What `show` says of the example objects, and of what is no object.
 
 use serde_json::Value;
-use slowpath::{Kernel, ShowRequest, Stop};
+use slowpath::{Failure, Kernel, Kind, ObjectFile, ShowRequest, Stop};
 use std::path::PathBuf;
 
 fn folder(name: &str) -> PathBuf {
@@ -10,14 +10,8 @@ fn folder(name: &str) -> PathBuf {
 
 fn show(path: &str) -> Value {
     let data = std::fs::read(folder(path)).expect("the object exists");
-    let programs = slowpath::programs(&data).expect("an object").expect("an object");
-    let request = ShowRequest {
-        file: path.into(),
-        data,
-        programs: programs.iter().map(|program| program.index).collect(),
-        listing: true,
-        ..ShowRequest::default()
-    };
+    let object = ObjectFile::read(&data).expect("an object");
+    let request = ShowRequest { listing: true, ..ShowRequest::of(path, object) };
     let text = slowpath::show(&request, &Stop::never()).expect("the object can be shown");
     serde_json::from_str(&text).expect("JSON")
 }
@@ -80,18 +74,15 @@ fn what_needs_the_kernel_says_so() {
 #[test]
 fn broken_input_is_an_error_of_one_line() {
     let data = std::fs::read(folder("examples/flow_monitor.bpf.o")).expect("the object exists");
-    let message = |data: &[u8]| {
-        let request = ShowRequest { data: data.to_vec(), ..ShowRequest::default() };
-        let error = slowpath::show(&request, &Stop::never()).expect_err("broken").to_string();
-        assert!(!error.contains('\n'), "{error}");
-        error
-    };
-    assert!(message(b"hello").contains("not an ELF file"));
-    assert_eq!(
-        slowpath::programs(&data[..data.len() / 2]).expect_err("broken").to_string(),
-        message(&data[..data.len() / 2])
-    );
-    assert!(slowpath::programs(b"hello").expect("no object").is_none());
-    let error = Kernel::parse(b"nonsense").expect_err("broken").to_string();
-    assert!(error.starts_with("--btf: "), "{error}");
+    let listing = ObjectFile::read(b"hello").expect("what is no object may be a listing");
+    assert!(listing.programs().is_none());
+    let request = ShowRequest::of("hello", listing);
+    let no_object = slowpath::show(&request, &Stop::never()).expect_err("no object");
+    assert!(no_object.to_string().contains("not an ELF file"));
+    let half = ObjectFile::read(&data[..data.len() / 2]).expect_err("broken");
+    let kernel = Kernel::parse(b"nonsense").expect_err("broken");
+    for error in [no_object, half, kernel] {
+        assert!(!error.to_string().contains('\n'), "{error}");
+        assert_eq!(Failure::of(&error).kind, Kind::Input);
+    }
 }

@@ -1,7 +1,7 @@
 //! Analyses that are stopped, wherever that is: what there is by then is a result, and a bound that
 //! holds.
 
-use slowpath::{Analysis, Event, Limits, Options, Request, Step, Stop};
+use slowpath::{Analysis, Event, Limits, ObjectFile, Options, Request, Step, Stop};
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ fn result(name: &str, target: &str, looks: u64) -> serde_json::Value {
     let data = std::fs::read(folder.join(name)).expect("the example exists");
     let options =
         Options { target: target.into(), mtu: 1500, paths: Some(1), ..Options::default() };
-    let request = Request { file: name.into(), data, options, ..Request::default() };
+    let object = ObjectFile::read(&data).expect("a program");
+    let request = Request { options, ..Request::of(name, object) };
     let stop = Stop::new(Limits { looks: Some(looks), ..Limits::default() });
     let analysis = Analysis::start_until(request, stop);
     loop {

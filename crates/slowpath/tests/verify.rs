@@ -2,16 +2,16 @@
 //! programs do, and changed listings are found out.
 
 use serde_json::Value;
-use slowpath::{Limits, Options, Request, Stop, Verification, verify, verify_listing};
+use slowpath::{Limits, ObjectFile, Options, Request, Stop, Verification, verify, verify_listing};
 use slowpath_generate::{Features, from_seed};
 use slowpath_nfp::{BranchCondition, Insn, Listing};
 use std::path::Path;
 use std::time::Duration;
 
-fn request(data: Vec<u8>) -> Request {
+fn request(data: &[u8]) -> Request {
     let target = "agilio-cx-2x40".into();
     let options = Options { target, mtu: 1500, ..Options::default() };
-    Request { file: "test.bpf.o".into(), data, options, ..Request::default() }
+    Request { options, ..Request::of("test.bpf.o", ObjectFile::read(data).expect("an object")) }
 }
 
 fn example(name: &str) -> Vec<u8> {
@@ -37,7 +37,7 @@ fn listing(request: &Request) -> Listing {
 #[test]
 fn the_count_min_sketch_is_proved() {
     for name in ["count_min.1.bpf.o", "count_min.4.bpf.o", "count_min.8.bpf.o"] {
-        let found = verify(&request(example(name)), &never()).expect("runs on the card");
+        let found = verify(&request(&example(name)), &never()).expect("runs on the card");
         assert!(found.proved, "{name}: {found:?}");
         assert_eq!((found.paths_proved, found.paths_total), (7, Some(7)), "{name}");
         assert_eq!(found.assumptions, Vec::<String>::new(), "{name}");
@@ -51,7 +51,7 @@ const LOOKS: u64 = 40_000;
 fn many_paths_are_proved_as_far_as_there_is_time() {
     for name in ["alaw2ulaw.bpf.o", "alaw2ulaw_opt.bpf.o"] {
         let stop = Stop::new(Limits { looks: Some(LOOKS), ..Limits::default() });
-        let found = verify(&request(example(name)), &stop).expect("runs on the card");
+        let found = verify(&request(&example(name)), &stop).expect("runs on the card");
         assert!(!found.proved && found.counterexample.is_none(), "{name}: {found:?}");
         assert!(found.paths_proved > 0, "{name}: {found:?}");
         assert_eq!(found.paths_total, None, "{name}");
@@ -61,7 +61,7 @@ fn many_paths_are_proved_as_far_as_there_is_time() {
 
 #[test]
 fn nothing_is_proved_without_time() {
-    let request = request(example("count_min.1.bpf.o"));
+    let request = request(&example("count_min.1.bpf.o"));
     let found = verify(&request, &within(0.0)).expect("reads");
     assert!(!found.proved && found.counterexample.is_none());
     assert_eq!(found.undecided, ["the deadline is over"]);
@@ -78,7 +78,7 @@ fn proved(seeds: std::ops::Range<u64>, features: &Features) -> (usize, usize) {
     let (mut proved, mut all) = (0, 0);
     for seed in seeds {
         let program = from_seed(seed, features, 10);
-        let Ok(found) = verify(&request(program.object()), &within(4.0)) else { continue };
+        let Ok(found) = verify(&request(&program.object()), &within(4.0)) else { continue };
         let decided = found.proved || found.counterexample.is_some();
         assert!(decided || !found.undecided.is_empty(), "{seed}: {found:?}");
         // What the firmware makes of a result is behind what is proved.
@@ -131,7 +131,7 @@ fn mutants(listing: &Listing) -> Vec<(usize, Listing)> {
 fn changed_listings_are_found_out() {
     let objects = [example("count_min.1.bpf.o"), from_seed(10, &features(), 10).object()];
     for data in objects {
-        let request = request(data);
+        let request = request(&data);
         let original = listing(&request);
         let (mut all, mut found_out) = (0, 0);
         for (at, mutant) in mutants(&original) {
@@ -153,7 +153,7 @@ fn changed_listings_are_found_out() {
 
 #[test]
 fn a_counterexample_says_what_both_programs_do() {
-    let request = request(example("count_min.1.bpf.o"));
+    let request = request(&example("count_min.1.bpf.o"));
     let original = listing(&request);
     let results: Vec<(usize, Listing)> = mutants(&original);
     let shown = results.iter().find_map(|(_, mutant)| {

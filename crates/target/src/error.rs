@@ -49,6 +49,18 @@ pub enum TargetError {
     },
 }
 
+impl TargetError {
+    /// The line in a file, and what is wrong there; `None` where no file is malformed.
+    pub fn place(&self) -> Option<(usize, String)> {
+        match self {
+            TargetError::Malformed { line, what, further, .. } => {
+                Some((*line, format!("{what}{}", more(*further))))
+            }
+            _ => None,
+        }
+    }
+}
+
 fn more(further: usize) -> String {
     match further {
         0 => String::new(),

@@ -10,7 +10,7 @@ from slowpath import engine
 from slowpath.analysis.plan import Plan, Task, Wishes
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.terminal import error, note
-from slowpath.schema.results import Detail, Result, refusal_text
+from slowpath.schema.results import Detail, Failure, Result, refusal_text
 
 
 class Work(NamedTuple):
@@ -42,11 +42,11 @@ def note_remarks(plan: Plan) -> None:
 
 def judge(analysed: Analysed) -> ExitCode:
     """What the exit code says of an analysis by itself."""
-    if analysed.detail["usage"]:
-        return ExitCode.USAGE
-    if analysed.result["error"] is None:
+    failure = analysed.detail["failure"]
+    if failure is None:
         return ExitCode.FINE
-    return ExitCode.INPUT if analysed.detail["stopped"] is None else ExitCode.UNDECIDED
+    codes = {"option": ExitCode.USAGE, "stopped": ExitCode.UNDECIDED}
+    return codes.get(failure["kind"], ExitCode.INPUT)
 
 
 class Unmatched:
@@ -80,9 +80,10 @@ class Complaints:
 
     def add(self, analysed: Analysed) -> None:
         """Says it once, where several programs fail for the same reason: a file of an option."""
-        if analysed.result["error"] is None:
+        failure = analysed.detail["failure"]
+        if failure is None:
             return
-        complaint = self._blamed(analysed.task, analysed.result["error"])
+        complaint = self._blamed(analysed.task, failure)
         if complaint in self._said:
             return
         self._said.add(complaint)
@@ -91,11 +92,12 @@ class Complaints:
         for refusal in (analysed.result["refusals"] or [])[1:]:
             note(f"note: {analysed.task.file}: {name}also {refusal_text(refusal)}")
 
-    def _blamed(self, task: Task, message: str) -> tuple[str, str]:
-        """The file to blame and the message; the engine knows files of options by the option."""
-        for option, name in self._work.option_files.items():
-            if message.startswith(f"{option}:"):
-                return name, name + message.removeprefix(option)
+    def _blamed(self, task: Task, failure: Failure) -> tuple[str, str]:
+        """The file to blame and the message."""
+        if failure["option"] is not None:
+            name = self._work.option_files[failure["option"]]
+            line = "" if failure["line"] is None else f":{failure['line']}"
+            return name, f"{name}{line}: {failure['what']}"
         if task.program is None:
-            return task.file, message
-        return task.file, f"{task.program.name}: {message}"
+            return task.file, failure["what"]
+        return task.file, f"{task.program.name}: {failure['what']}"

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from slowpath import engine
-from slowpath.analysis.kernels import Kernels
+from slowpath.analysis.kernel_btf import KernelBtf
 from slowpath.analysis.plan import Task
 from slowpath.analysis.progress import Watch, Watching
 from slowpath.cli.inputs import InputError
 from slowpath.cli.printable import json_line
-from slowpath.schema.results import NO_DETAIL, Result, failed_result
+from slowpath.schema.results import NO_DETAIL, NO_FAILURE, Failure, Result, failed_result
 from slowpath.work.jobs import Doer, Job, Message, Send
 from slowpath.work.stopping import Stopping
 from slowpath.work.supervision import Ending, await_job
@@ -41,20 +41,19 @@ class Analyst:
         self,
         options: engine.Options,
         tasks: Sequence[Task],
-        kernels: Kernels,
+        btf: KernelBtf,
         audience: Audience,
     ) -> None:
         """Nothing is started yet. Target and metric in the options are those of each program."""
         self.options = options
         self._tasks = tasks
-        self._kernels = kernels
+        self._btf = btf
         self._stopping = audience.stopping
         self._watching = audience.watching
-        self._last: tuple[bytes, engine.Content] | None = None
         self._meanwhile: Callable[[], None] | None = audience.meanwhile
         self._most: tuple[int | None] | None = None  # found out where it is needed
         jobs = [self._job(task) for task in tasks]
-        alone = len(tasks) == 1 and len(tasks[0].data) <= _SMALL
+        alone = len(tasks) == 1 and tasks[0].size <= _SMALL
         self._worker: Doer
         if alone:
             from slowpath.work.companion import Companion
@@ -79,12 +78,6 @@ class Analyst:
             self._most = (self.options.memory_bytes or default_limit(),)
         return self._most[0]
 
-    def _content(self, data: bytes) -> engine.Content:
-        """What is in a file, read once for all its programs."""
-        if self._last is None or self._last[0] is not data:
-            self._last = (data, engine.load_content(data))
-        return self._last[1]
-
     def analyse(self, number: int, seconds: float | None) -> engine.Outcome:
         """Analyses a program within so much time.
 
@@ -92,12 +85,12 @@ class Analyst:
             InputError: when the types of the kernel cannot be read.
         """
         task = self._tasks[number]
-        run, done = engine.Run(), list[tuple[str, str] | BaseException]()
+        run, done = engine.Run(), list[tuple[str, str] | InputError | str]()
         watch = self._watching(task.label, task.metric, seconds)
 
         def take(message: Message) -> bool:
             if message[0] == "failed":
-                done.append(engine.EngineError(message[1]))
+                done.append(message[1])
             elif message[0] == "input":
                 done.append(InputError(*message[1:]))
             else:
@@ -119,9 +112,9 @@ class Analyst:
             case [InputError() as problem]:
                 raise problem
             case [(text, detail)]:
-                return engine.outcome(text, detail, interrupted=self._stopping.asked)
+                return engine.outcome(text, detail)
             case _:
-                return failure(task, f"internal error: {done[0]}; please report it")
+                return defect(task, f"internal error: {done[0]}; please report it")
 
     def _job(self, task: Task) -> Job:
         """The analysis of a program, for the worker."""
@@ -132,29 +125,26 @@ class Analyst:
                     send(message)
             except InputError as problem:
                 send(("input", problem.file, problem.reason, list(problem.more)))
-            except engine.EngineError as defect:
-                send(("failed", str(defect)))
 
         return job
 
     def _messages(
         self, task: Task, seconds: float | None, stopping: Stopping
     ) -> Iterator[engine.Message]:
-        choice = engine.Choice(0, None)
+        if task.object is None:
+            raise InputError(task.file, task.error or "cannot be read")
+        number, btf = 0, None
         if task.program is not None:
-            kernel = self._kernels.for_program(needed=task.program.needs_kernel)
-            choice = engine.Choice(task.program.number, kernel)
-        target = task.target
+            number = task.program.number
+            btf = self._btf.for_program(needed=task.program.needs_kernel)
         options = self.options._replace(
-            target=target.text,
-            target_is_text=target.is_text,
             metric=task.metric,
             deadline_seconds=seconds,
             memory_bytes=self._memory(),
         )
-        subject = engine.Subject(task.file, task.data, choice, self._content(task.data))
+        subject = engine.Subject(task.file, task.object, number, btf)
         last = 0.0
-        for message in engine.messages(subject, options, stopping):
+        for message in engine.messages(subject, task.target, options, stopping):
             now = time.monotonic()
             if message[0] == "bound" and now - last < _QUIET:
                 continue  # they can come by the thousand, and the last one counts
@@ -169,25 +159,37 @@ def _cut(task: Task, run: engine.Run, ending: Ending) -> engine.Outcome:
     """The result of an analysis that did not end by itself: what it reported last."""
     doing = run.stage or "reading the program"
     if ending.defect:
-        return failure(task, f"internal error while {doing}: {ending.reason}; please report it")
+        return defect(task, f"internal error while {doing}: {ending.reason}; please report it")
     named = ending.reason if ending.reason in {"deadline", "interrupted"} else None
     why = f"{ending.reason} while {doing}"
     if run.so_far is None:
-        return failure(task, f"{why}: there is no bound yet", ending.reason)
+        return stopped(task, f"{why}: there is no bound yet", ending.reason)
     result: Result = json.loads(run.so_far)
     if result["guarantee"] is not None:
         result["guarantee"]["stopped"] = named or why
     news = run.news
     result["stats"] |= {"candidates": news.candidates, "nogoods": news.nogoods}
-    return engine.Outcome(result, json_line(result), NO_DETAIL, interrupted=False)
+    return engine.Outcome(result, json_line(result), NO_DETAIL)
 
 
-def failure(task: Task, message: str, stopped: str | None = None) -> engine.Outcome:
-    """The outcome of a program that has no bound; `stopped` says why, if it was stopped."""
-    result = failed_result(task.file, task.target.name, task.metric, message)
+def unreadable(task: Task, reason: str) -> engine.Outcome:
+    """The outcome of a file without a program."""
+    return _failed(task, NO_FAILURE | {"what": reason})
+
+
+def stopped(task: Task, message: str, reason: str) -> engine.Outcome:
+    """The outcome of a program that was stopped before it had a bound."""
+    return _failed(task, NO_FAILURE | {"kind": "stopped", "what": message, "stopped": reason})
+
+
+def defect(task: Task, message: str) -> engine.Outcome:
+    """The outcome of a program whose analysis failed."""
+    return _failed(task, NO_FAILURE | {"kind": "defect", "what": message})
+
+
+def _failed(task: Task, failure: Failure) -> engine.Outcome:
+    result = failed_result(task.file, task.target.name, task.metric, failure["what"])
     if task.program is not None:
         program = task.program
         result |= {"section": program.section, "program": program.name, "kind": program.kind}
-    return engine.Outcome(
-        result, json_line(result), NO_DETAIL | {"stopped": stopped}, interrupted=False
-    )
+    return engine.Outcome(result, json_line(result), NO_DETAIL | {"failure": failure})

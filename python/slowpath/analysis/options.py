@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from slowpath import engine
 from slowpath.analysis.analyses import Work
-from slowpath.analysis.plan import DEFAULT_TARGET, OptionError, Target, Wishes
+from slowpath.analysis.plan import DEFAULT_TARGET, OptionError, Wishes
 from slowpath.analysis.selection import Selection
 from slowpath.analysis.sources import Clang, is_c
 from slowpath.cli.inputs import read_text
@@ -103,7 +103,7 @@ def _words(metric: str) -> str:
     return {"bitrate": "bit rate", "packetrate": "packet rate"}.get(metric, metric_words(metric))
 
 
-def check_metric(metric: str | None, target: Target) -> str | None:
+def check_metric(metric: str | None, target: engine.Target) -> str | None:
     """A metric that there is on a target, or a rate, None or not.
 
     Raises:
@@ -111,11 +111,11 @@ def check_metric(metric: str | None, target: Target) -> str | None:
     """
     if metric is None:
         return None
-    counters = engine.target_counters(target.text, is_text=target.is_text)
+    counters = target.counters
     if metric in (*METRICS, *(counters or [])):
         return metric
     named = engine.target_names()
-    others = [n for n in named if metric in (engine.target_counters(n, is_text=False) or [])]
+    others = [n for n in named if metric in (engine.builtin_target(n).counters or [])]
     hint = f"; --target {others[0]} has it" if others else ""
     raise ValueError(
         f"{metric!r} is no metric of target {target.name}; it has {', '.join(counters or METRICS)}"
@@ -123,7 +123,7 @@ def check_metric(metric: str | None, target: Target) -> str | None:
     )
 
 
-def check_required(requirement: Requirement | None, target: Target) -> None:
+def check_required(requirement: Requirement | None, target: engine.Target) -> None:
     """A rate is required on targets that have rates, a count on those that count it.
 
     Raises:
@@ -131,7 +131,7 @@ def check_required(requirement: Requirement | None, target: Target) -> None:
     """
     if requirement is None:
         return
-    counters = engine.target_counters(target.text, is_text=target.is_text)
+    counters = target.counters
     if isinstance(requirement, Rate):
         if counters is not None:
             example = f"'<=4000 {counters[0]}'"
@@ -147,7 +147,7 @@ def check_required(requirement: Requirement | None, target: Target) -> None:
         raise ValueError(f"{what}, not {metric_words(requirement.metric)}")
 
 
-def choose_target(name: str | None) -> Target:
+def choose_target(name: str | None) -> engine.Target:
     """A built-in target by its name, or the description in a file; None is the default target.
 
     Raises:
@@ -157,9 +157,9 @@ def choose_target(name: str | None) -> Target:
     name = DEFAULT_TARGET if name is None else name
     names = engine.target_names()
     if name in names:
-        return Target(name, name, is_text=False)
+        return engine.builtin_target(name)
     if name.endswith(".toml") or "/" in name:
-        return Target(name, read_text(name), is_text=True)
+        return engine.described_target(name, read_text(name))
     raise ValueError(
         f"{name!r} is not a target; known are {', '.join(names)}, or name a file that ends in .toml"
     )
@@ -205,9 +205,6 @@ def make_work(files: Sequence[str], typed: Typed) -> Work:
     total = read_option("--total-deadline", check_deadline, typed.total_deadline)
     until = None if total is None else time.monotonic() + total
     options = engine.Options(
-        target="",
-        target_is_text=False,
-        metric="",
         cores=typed.cores,
         unroll=[] if typed.unroll is None else read_option("--unroll", parse_unroll, typed.unroll),
         paths=read_option("--paths", parse_paths, typed.paths),
@@ -232,9 +229,9 @@ def make_work(files: Sequence[str], typed: Typed) -> Work:
     )
 
 
-def _option_files(typed: Typed, target: Target) -> dict[str, str]:
+def _option_files(typed: Typed, target: engine.Target) -> dict[str, str]:
     files = {
-        "--target": target.name if target.is_text else None,
+        "--target": target.name,
         "--assume": typed.assume,
         "--maps": typed.maps,
     }

@@ -29,21 +29,14 @@ class OptionError(Exception):
         self.reason = reason
 
 
-class Target(NamedTuple):
-    """A target as the engine takes it."""
-
-    name: str  # as the user named it
-    text: str  # name of a built-in one, or a description
-    is_text: bool
-
-
 class Task(NamedTuple):
     """One program to analyse, or a file without any."""
 
     file: str
-    data: bytes
+    object: engine.Object | None  # None: not readable
+    size: int  # of the file, in bytes
     program: engine.ProgramInfo | None  # None: a listing, or not readable
-    target: Target
+    target: engine.Target
     metric: str
     error: str | None  # why there is nothing to analyse
     stopped: bool = False  # whether that is for want of time
@@ -58,7 +51,7 @@ class Wishes(NamedTuple):
     """What options say about the choice of targets and metrics."""
 
     selection: Selection
-    target: Target
+    target: engine.Target
     metric: str | None
     cores: int | None
     clang: Clang = Clang()
@@ -94,15 +87,16 @@ def _tasks(
     """The programs of one file; those that were not chosen are added to `known`."""
     try:
         data = load_program(file, wishes.clang)
-        programs = engine.programs(file, data)
+        found = engine.read_object(file, data)
     except InputError as problem:
         stopped = isinstance(problem, StoppedError)
         yield _failed(file, wishes, problem.reason)._replace(stopped=stopped)
         return
+    programs = engine.programs(found)
     if programs is None:
         name, _ = os.path.splitext(os.path.basename(file))
         if wishes.selection.matches("", name):
-            yield _task(file, data, None, wishes)
+            yield _task(file, found, len(data), None, wishes)
         else:
             known.append(f"{name} (no section)")
         return
@@ -118,19 +112,25 @@ def _tasks(
         remark = remark_on(program)
         if remark is not None:
             remarks.append((file, remark))
-        yield _task(file, data, program, wishes)
+        yield _task(file, found, len(data), program, wishes)
 
 
-def _task(file: str, data: bytes, program: engine.ProgramInfo | None, wishes: Wishes) -> Task:
+def _task(
+    file: str,
+    found: engine.Object,
+    size: int,
+    program: engine.ProgramInfo | None,
+    wishes: Wishes,
+) -> Task:
     target = wishes.target
-    counters = engine.target_counters(target.text, is_text=target.is_text)
+    counters = target.counters
     if counters is not None:
         _check_count(target, counters, wishes)
     metrics = METRICS if counters is None else counters
-    return Task(file, data, program, target, wishes.metric or metrics[0], None)
+    return Task(file, found, size, program, target, wishes.metric or metrics[0], None)
 
 
-def _check_count(target: Target, counters: list[str], wishes: Wishes) -> None:
+def _check_count(target: engine.Target, counters: list[str], wishes: Wishes) -> None:
     """Refuses what has no meaning on a target that counts.
 
     Raises:
@@ -146,6 +146,6 @@ def _check_count(target: Target, counters: list[str], wishes: Wishes) -> None:
 def _failed(file: str, wishes: Wishes, reason: str) -> Task:
     """A file without a program."""
     target = wishes.target
-    counters = engine.target_counters(target.text, is_text=target.is_text)
+    counters = target.counters
     metrics = METRICS if counters is None else counters
-    return Task(file, b"", None, target, wishes.metric or metrics[0], reason)
+    return Task(file, None, 0, None, target, wishes.metric or metrics[0], reason)

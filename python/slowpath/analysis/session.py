@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from slowpath import engine
 from slowpath.analysis.analyses import Analysed, Work
-from slowpath.analysis.analyst import Analyst, Audience, failure
-from slowpath.analysis.kernels import Kernels
+from slowpath.analysis.analyst import Analyst, Audience, stopped, unreadable
+from slowpath.analysis.kernel_btf import KernelBtf
 from slowpath.analysis.plan import Task, make_plan
 from slowpath.cli.printable import json_line
 from slowpath.work.stopping import Stopping
@@ -26,7 +26,7 @@ class Session:
             InputError: when the types of a kernel cannot be read.
         """
         self.work = work
-        self._kernels = Kernels(work.btf)
+        self._btf = KernelBtf(work.btf)
         self.plan = make_plan(work.files, work.wishes)
 
     def analyse(
@@ -41,7 +41,7 @@ class Session:
         """
         tasks, until = self.plan.tasks, self.work.until
         options = options or self.work.options
-        with Analyst(options, tasks, self._kernels, audience) as analyst:
+        with Analyst(options, tasks, self._btf, audience) as analyst:
             for number, task in enumerate(tasks):
                 left = None if until is None else until - time.monotonic()
                 outcome = _outcome(analyst, number, task, left, audience.stopping)
@@ -53,11 +53,11 @@ def _outcome(
 ) -> engine.Outcome:
     """What becomes of a program when so much time is left for all."""
     if stopping.asked:
-        return failure(task, "interrupted before it was analysed", "interrupted")
+        return stopped(task, "interrupted before it was analysed", "interrupted")
     if task.error is not None:
-        return failure(task, task.error, _TOTAL if task.stopped else None)
+        return stopped(task, task.error, _TOTAL) if task.stopped else unreadable(task, task.error)
     if left is not None and left <= 0:
-        return failure(task, f"{_TOTAL} before it was analysed", _TOTAL)
+        return stopped(task, f"{_TOTAL} before it was analysed", _TOTAL)
     seconds = analyst.options.deadline_seconds
     if left is None or (seconds is not None and seconds <= left):
         return analyst.analyse(number, seconds)
@@ -71,7 +71,9 @@ def _renamed(outcome: engine.Outcome, old: str, new: str) -> engine.Outcome:
     if guarantee is not None and guarantee["stopped"] == old:
         guarantee["stopped"] = new
         return outcome._replace(text=json_line(result))
-    if detail["stopped"] == old:
+    failure = detail["failure"]
+    if failure is not None and failure["stopped"] == old:
         result["error"] = (result["error"] or "").replace(old, new, 1)
-        return outcome._replace(text=json_line(result), detail=detail | {"stopped": new})
+        detail = detail | {"failure": failure | {"stopped": new}}
+        return outcome._replace(text=json_line(result), detail=detail)
     return outcome

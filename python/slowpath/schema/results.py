@@ -252,23 +252,43 @@ class PathDetail(TypedDict):
     stretches: list[Stretch]  # the path as source lines
 
 
+class Failure(TypedDict):
+    """What is known of an error; None where something is not."""
+
+    kind: Literal["input", "refused", "option", "option-file", "stopped", "defect"]
+    what: str  # what is wrong, without the place where that is `option` and `line`
+    option: str | None  # the one that names a file which cannot be used, such as `--maps`
+    line: int | None  # in that file, or in a listing
+    section: str | None
+    instruction: int | None
+    stopped: str | None  # why there is no bound: `deadline`, `interrupted`, `memory limit`, ...
+
+
 class Detail(TypedDict):
     """What only the human report says about a program."""
 
     paths: list[PathDetail]
     code: list["Instruction"]  # of the whole program
-    stopped: str | None  # why there is no bound at all, when that is for lack of time
-    usage: bool  # whether the error is one of the options, whatever the program
+    failure: Failure | None  # what is known of the error of the result
     unmatched: list[str]  # limits of --unroll about lines that the program has no code of
 
 
+NO_FAILURE: Failure = {
+    "kind": "input",
+    "what": "",
+    "option": None,
+    "line": None,
+    "section": None,
+    "instruction": None,
+    "stopped": None,
+}
+"""Nothing is known of an error but that the program, or its file, is to blame."""
 DESCRIBED_PATHS = 100
 """So many paths are described to people; more of them are a number and a range."""
 NO_DETAIL: Detail = {
     "paths": [],
     "code": [],
-    "stopped": None,
-    "usage": False,
+    "failure": None,
     "unmatched": [],
 }
 """Nothing is to be said about a program but its result."""

@@ -14,6 +14,9 @@ pub struct LiftError {
     place: String,
     /// Slot of the instruction in the linked program.
     pub insn: Option<usize>,
+    /// Whether what is known of the content of maps does not fit them, and nothing is wrong with the
+    /// program.
+    pub is_about_content: bool,
     /// Why lifting was given up before it was done, if it was.
     pub stopped: Option<Reason>,
     what: String,
@@ -32,16 +35,22 @@ impl LiftError {
         LiftError {
             place: String::new(),
             insn: None,
+            is_about_content: false,
             stopped: None,
             what: what.into(),
             hint: hint.into(),
         }
     }
 
+    /// An error of what is known of the content of maps.
+    pub(super) fn content(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        LiftError { is_about_content: true, ..LiftError::program(what, hint) }
+    }
+
     /// An error at a slot of a program.
     pub(super) fn at(program: &BpfProgram, slot: usize, cause: Cause) -> Self {
         let place = format!("{}: ", program.place_text(slot));
-        LiftError { place, insn: Some(slot), stopped: None, what: cause.what, hint: cause.hint }
+        LiftError { place, insn: Some(slot), ..LiftError::program(cause.what, cause.hint) }
     }
 }
 

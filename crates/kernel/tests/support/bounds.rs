@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use slowpath::{Analysis, Event, Options, Request, Step};
+use slowpath::{Analysis, Event, ObjectFile, Options, Request, Step};
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
 use slowpath_kernel::witness::{bytes, context, install, open};
@@ -18,9 +18,8 @@ const DEADLINE: f64 = 10.0;
 
 /// The result of an analysis, as JSON.
 fn analyse(data: Vec<u8>) -> Value {
+    let Ok(object) = ObjectFile::read(&data) else { return Value::Null };
     let request = Request {
-        file: "generated.o".to_owned(),
-        data,
         options: Options {
             target: "ebpf".into(),
             paths: Some(PATHS),
@@ -28,7 +27,7 @@ fn analyse(data: Vec<u8>) -> Value {
             deadline_seconds: Some(DEADLINE),
             ..Options::default()
         },
-        ..Request::default()
+        ..Request::of("generated.o", object)
     };
     let analysis = Analysis::start(request);
     loop {

@@ -15,13 +15,13 @@ use slowpath_bpf::lift::{EntryValue, InnerContent, MapContent, MapEntry};
 use slowpath_bpf::{MapDef, MapKind, Object};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reads the content of maps of `object`; messages begin with `--maps`.
+/// Reads the content of maps of `object`.
 pub(crate) fn read(text: &str, object: &Object) -> Result<BTreeMap<String, MapContent>, Error> {
-    let fail = |what: String| Error::Input(format!("--maps{what}"));
-    let document = parse(text).map_err(fail)?;
+    let fail = |line, what| Error::OptionFile { option: "--maps", line, what };
+    let document = parse(text).map_err(|(line, what)| fail(line, what))?;
     let mut contents = BTreeMap::new();
     for (name, entries) in &document {
-        let fail = |what: String| fail(format!(": map {name}: {what}"));
+        let fail = |what: String| fail(None, format!("map {name}: {what}"));
         if let Some(inner) = inner_map(object, name) {
             contents.insert(name.clone(), content(entries, inner, object, true).map_err(fail)?);
             continue;
@@ -42,22 +42,22 @@ fn inner_map<'a>(object: &'a Object, name: &str) -> Option<&'a MapDef> {
     object.maps.iter().find(|map| map.name == outer)?.inner.as_deref()
 }
 
-/// The file as a table of maps. The error begins with `:LINE: ` where that is known.
-fn parse(text: &str) -> Result<Map<String, Value>, String> {
+/// The file as a table of maps; or the line, where that is known, and what is wrong.
+fn parse(text: &str) -> Result<Map<String, Value>, (Option<usize>, String)> {
     let value: Value = if text.trim_start().starts_with('{') {
-        serde_json::from_str(text).map_err(|e| format!(":{}: not JSON: {e}", e.line()))?
+        serde_json::from_str(text).map_err(|e| (Some(e.line()), format!("not JSON: {e}")))?
     } else {
         let line =
             |at: usize| 1 + text.as_bytes().iter().take(at).filter(|&&byte| byte == b'\n').count();
         toml::from_str(text).map_err(|error: toml::de::Error| {
             let at = line(error.span().map_or(0, |span| span.start));
             let message = error.message().lines().next().unwrap_or_default();
-            format!(":{at}: neither TOML nor JSON: {message}")
+            (Some(at), format!("neither TOML nor JSON: {message}"))
         })?
     };
     match value {
         Value::Object(maps) => Ok(maps),
-        _ => Err(": must be a table with maps by name".into()),
+        _ => Err((None, "must be a table with maps by name".into())),
     }
 }
 

@@ -15,16 +15,15 @@ use slowpath_stop::Stop;
 
 /// Compiles and lifts the program that a request is about.
 pub(super) fn lift(request: &Request, packets: (u16, u16), stop: &Stop) -> Result<Lifted, Error> {
-    let object = request.object()?;
-    let Compilation { linked, compiled, abi } = Compilation::of(request, &object, stop)?;
+    let object = request.object.bpf()?;
+    let Compilation { linked, compiled, abi } = Compilation::of(request, object, stop)?;
     stop.enter(stages::LIFTING);
     let options = slowpath_nfp::LiftOptions {
         min_packet: packets.0,
         max_packet: packets.1,
         ..Default::default()
     };
-    let mut program = slowpath_nfp::lift(&compiled.listing, &linked.name, &options)
-        .map_err(|error| Error::Input(error.to_string()))?;
+    let mut program = slowpath_nfp::lift(&compiled.listing, &linked.name, &options)?;
     let line = |slot: &Option<usize>| linked.lines.get((*slot)?).cloned().flatten();
     let lines: Vec<Option<LineInfo>> = compiled.origins.iter().map(line).collect();
     for (insn, line) in program.insns.iter_mut().zip(&lines) {
@@ -32,9 +31,9 @@ pub(super) fn lift(request: &Request, packets: (u16, u16), stop: &Stop) -> Resul
             .as_ref()
             .map(|line| SourceLocation { file: line.file.to_string(), line: line.line });
     }
-    let layout = layout(&object, &linked, &program, abi);
+    let layout = layout(object, &linked, &program, abi);
     if let Some(text) = &request.options.maps {
-        content(text, &object, &layout, &mut program)?;
+        content(text, object, &layout, &mut program)?;
     }
     let functions = functions(&linked, &compiled.origins);
     // The listing is what the card runs all the same.
@@ -104,8 +103,7 @@ fn content(
     for map in &layout.maps {
         let Some(content) = contents.get(&map.name) else { continue };
         let Some(def) = object.maps.iter().find(|def| def.name == map.name) else { continue };
-        let bytes = slowpath_bpf::lift::array_content(def, map, content)
-            .map_err(|error| Error::Input(error.to_string()))?;
+        let bytes = slowpath_bpf::lift::array_content(def, map, content)?;
         program.regions[map.values.index()].content = Some(bytes);
     }
     Ok(())

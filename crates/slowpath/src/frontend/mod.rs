@@ -9,8 +9,8 @@ mod object;
 
 pub(crate) use compilation::Compilation;
 pub(crate) use lifted::Lifted;
-pub use object::{Kernel, ProgramInfo, programs, read_object};
-pub(crate) use object::{is_object, lift as lift_object, parse as parse_object};
+pub use object::Kernel;
+pub(crate) use object::lift as lift_object;
 
 use crate::Error;
 use crate::options::Request;
@@ -28,9 +28,7 @@ pub(crate) struct Named {
 
 /// The name of the program that a request is about, as far as that can be told without analysis.
 pub(crate) fn name(request: &Request) -> Named {
-    if request.is_object()
-        && let Ok(entry) = object::entry(request)
-    {
+    if let Ok(entry) = object::entry(request) {
         let kind = Some(entry.kind.to_string());
         return Named { name: entry.name, section: Some(entry.section), kind };
     }
@@ -45,9 +43,9 @@ pub(crate) fn lift(
     packets: (u16, u16),
     stop: &Stop,
 ) -> Result<Lifted, Error> {
-    match (request.is_object(), target.instruction_set) {
+    match (request.object.is_bpf(), target.instruction_set) {
         (true, InstructionSet::Bpf) => {
-            return object::lift(request, &*request.object()?, packets, stop);
+            return object::lift(request, request.object.bpf()?, packets, stop);
         }
         (true, InstructionSet::Nfp) => return compiled::lift(request, packets, stop),
         (false, InstructionSet::Nfp) => {}
@@ -66,7 +64,7 @@ pub(crate) fn lift(
         ));
     }
     stop.enter(stages::LIFTING);
-    listing::lift(&file_stem(&request.file), &request.data, packets)
+    listing::lift(&file_stem(&request.file), request.object.listing(), packets)
 }
 
 /// A file's name without folder and extension.

@@ -8,21 +8,6 @@ use slowpath_bpf::{BpfProgram, Btf, Object, ProgramEntry, ProgramKind};
 use slowpath_stop::Stop;
 use std::sync::Arc;
 
-/// A program of an object, for choosing.
-#[derive(Clone, Debug)]
-pub struct ProgramInfo {
-    /// Its number in the object.
-    pub index: usize,
-    /// Section of its entry function.
-    pub section: String,
-    /// Name of its entry function.
-    pub name: String,
-    /// `xdp`, `sched_cls`, ...; `unknown` when nothing tells.
-    pub kind: String,
-    /// Whether it depends on the types of the kernel that it runs on.
-    pub needs_kernel: bool,
-}
-
 /// Types (BTF) of the kernel that programs are for.
 #[derive(Clone, Debug)]
 pub struct Kernel(Arc<Btf>);
@@ -31,10 +16,9 @@ impl Kernel {
     /// Reads them, as `/sys/kernel/btf/vmlinux` has them.
     ///
     /// # Errors
-    /// What is wrong with them, behind `--btf: `.
+    /// What is wrong with them.
     pub fn parse(data: &[u8]) -> Result<Kernel, Error> {
-        let types = Btf::parse(data).map_err(|error| Error::Input(format!("--btf: {error}")))?;
-        Ok(Kernel(Arc::new(types)))
+        Ok(Kernel(Arc::new(Btf::parse(data)?)))
     }
 
     pub(crate) fn btf(&self) -> &Btf {
@@ -42,38 +26,9 @@ impl Kernel {
     }
 }
 
-/// Whether this is the content of a BPF object.
-pub(crate) fn is_object(data: &[u8]) -> bool {
-    data.starts_with(b"\x7fELF")
-}
-
-/// The programs of the object in `data`; `None` when it is no object.
-///
-/// # Errors
-/// When the object cannot be read.
-pub fn programs(data: &[u8]) -> Result<Option<Vec<ProgramInfo>>, Error> {
-    if !is_object(data) {
-        return Ok(None);
-    }
-    let object = parse(data)?;
-    let info = |(index, entry): (usize, &ProgramEntry)| ProgramInfo {
-        index,
-        section: entry.section.clone(),
-        name: entry.name.clone(),
-        kind: entry.kind.to_string(),
-        needs_kernel: object.link(index, None).is_ok_and(|program| !program.unresolved.is_empty()),
-    };
-    Ok(Some(object.programs.iter().enumerate().map(info).collect()))
-}
-
-/// The object in `data`, for [`Request::object`]; `None` when it is none, or cannot be read.
-pub fn read_object(data: &[u8]) -> Option<Object> {
-    is_object(data).then(|| parse(data).ok())?
-}
-
 /// The program that a request is about.
 pub(super) fn entry(request: &Request) -> Result<ProgramEntry, Error> {
-    let entry = request.object()?.programs.get(request.program).cloned();
+    let entry = request.object.bpf()?.programs.get(request.program).cloned();
     entry.ok_or_else(|| missing(request.program))
 }
 
@@ -85,7 +40,7 @@ pub(crate) fn link(request: &Request, object: &Object) -> Result<BpfProgram, Err
         return Err(Error::Input(what));
     }
     let kernel = request.kernel.as_deref().map(Kernel::btf);
-    object.link(request.program, kernel).map_err(|error| Error::Input(error.to_string()))
+    Ok(object.link(request.program, kernel)?)
 }
 
 /// Lifts the program of `object` that a request is about.
@@ -100,7 +55,7 @@ pub(crate) fn lift(
     let options = LiftOptions { stop: stop.clone(), ..options(request, object, packets)? };
     let lifted = lift::lift(object, &linked, &options).map_err(|error| match error.stopped {
         Some(reason) => Error::stopped(reason, stop),
-        None => Error::Input(error.to_string()),
+        None => Error::from(error),
     })?;
     Ok(Lifted {
         program: lifted.program,
@@ -135,10 +90,6 @@ fn options(request: &Request, object: &Object, packets: (u16, u16)) -> Result<Li
         kernel_types: request.kernel.as_deref().map(|kernel| Arc::clone(&kernel.0)),
         ..LiftOptions::default()
     })
-}
-
-pub(crate) fn parse(data: &[u8]) -> Result<Object, Error> {
-    Object::parse(data).map_err(|error| Error::Input(error.to_string()))
 }
 
 fn missing(program: usize) -> Error {

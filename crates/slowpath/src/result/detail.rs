@@ -1,5 +1,6 @@
 //! What only reports for people show of an analysis: no part of the documents of `docs/json.md`.
 
+use crate::failure::Failure;
 use serde::Serialize;
 
 /// What the human report shows besides the result.
@@ -8,10 +9,8 @@ pub(crate) struct Detail {
     pub paths: Vec<PathDetail>,
     /// The program's instructions.
     pub code: Vec<CodeInsn>,
-    /// Why there is no bound at all, when that is for lack of time and not an error in the input.
-    pub stopped: Option<String>,
-    /// Whether the error is one of the options, whatever the program.
-    pub usage: bool,
+    /// What is known of the error, if there is one.
+    pub failure: Option<Failure>,
     /// Limits of `--unroll` that the program has no code for, as they were given.
     pub unmatched: Vec<String>,
 }

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use serde_json::Value;
-use slowpath::{Analysis, Event, Options, Request, Step};
+use slowpath::{Analysis, Event, ObjectFile, Options, Request, Step};
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,14 +25,14 @@ pub fn object(file: &str) -> Vec<u8> {
 
 /// The result of a program of such an object.
 pub fn of_object(file: &str, program: usize, options: Options) -> Value {
-    let (file, data) = (file.to_owned(), object(file));
-    run(Request { file, data, program, options, ..Request::default() }).0
+    let read = ObjectFile::read(&object(file)).expect("an object");
+    run(Request { program, options, ..Request::of(file, read) }).0
 }
 
 /// The result of analysing a listing, and the bounds on the way.
 pub fn analyse(data: &[u8], options: Options) -> (Value, Vec<f64>) {
-    let (file, data) = ("folder/test.asm".into(), data.to_vec());
-    run(Request { file, data, options, ..Request::default() })
+    let read = ObjectFile::read(data).expect("a program");
+    run(Request { options, ..Request::of("folder/test.asm", read) })
 }
 
 /// The result of a request, and the bounds on the way.

@@ -55,6 +55,9 @@ def make_job(file: str, typed: Typed) -> Job:
         output=None if output is None else Path(output),
         form=typed.form,
         source=typed.source,
-        wanted=engine.Compilation(typed.map_abi, deadline, memory, typed.verify, typed.mtu),
+        options=engine.Options(
+            mtu=typed.mtu, deadline_seconds=deadline, memory_bytes=memory, map_abi=typed.map_abi
+        ),
+        verify=typed.verify,
         cflags=typed.cflags,
     )

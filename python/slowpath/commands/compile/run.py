@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from slowpath import engine
-from slowpath.analysis.kernels import Kernels
-from slowpath.analysis.plan import OptionError, Target
+from slowpath.analysis.kernel_btf import KernelBtf
+from slowpath.analysis.plan import OptionError
 from slowpath.analysis.selection import (
     Selection,
     choose,
@@ -35,12 +35,13 @@ class Job(NamedTuple):
 
     file: str
     selection: Selection
-    target: Target
+    target: engine.Target
     btf: str | None
     output: Path | None
     form: Literal["listing", "json"]
     source: bool
-    wanted: engine.Compilation
+    options: engine.Options
+    verify: bool
     cflags: tuple[str, ...] = ()
 
 
@@ -53,21 +54,21 @@ def compile_object(job: Job) -> ExitCode:
             cannot be written.
     """
     _check_target(job.target)
-    kernels = Kernels(job.btf)
-    data = load_program(
-        job.file,
-        Clang(job.cflags, job.wanted.deadline_seconds, memory_bytes=job.wanted.memory_bytes),
-    )
-    program = _one_program(job, data)
-    choice = engine.Choice(program.number, kernels.for_program(needed=program.needs_kernel))
+    btf = KernelBtf(job.btf)
+    options = job.options
+    clang = Clang(job.cflags, options.deadline_seconds, memory_bytes=options.memory_bytes)
+    found = engine.read_object(job.file, load_program(job.file, clang))
+    program = _one_program(job, found)
+    types = btf.for_program(needed=program.needs_kernel)
+    subject = engine.Subject(job.file, found, program.number, types)
     results = _Results(job)
     with heeding_signals() as stopping:
-        stopped = _work(job, data, choice, stopping, results.take)
+        stopped = _work(job, subject, stopping, results.take)
     if results.compiled is None:
         error(job.file, stopped or "it could not be compiled")
         return ExitCode.UNDECIDED
     compiled, verification = results.compiled, results.verification
-    if job.wanted.verify and verification is None:
+    if job.verify and verification is None:
         verification = undecided(stopped or "nothing is known")
     if job.form == "json":
         _deliver(job, [_document(job, compiled, verification)])
@@ -106,8 +107,7 @@ def _compiled(text: str) -> Compiled:
 
 def _work(
     job: Job,
-    data: bytes,
-    choice: engine.Choice,
+    subject: engine.Subject,
     stopping: Stopping,
     take: Callable[[Message], None],
 ) -> str | None:
@@ -118,38 +118,36 @@ def _work(
     """
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-        subject = engine.Subject(job.file, data, choice)
-        return engine.compile_messages(subject, job.wanted, stopping)
+        return engine.compile_messages(subject, job.options, stopping, verify=job.verify)
 
-    with Errand(work, job.wanted.memory_bytes) as errand:
-        return errand.run(job.wanted.deadline_seconds, stopping, take)
+    with Errand(work, job.options.memory_bytes) as errand:
+        return errand.run(job.options.deadline_seconds, stopping, take)
 
 
-def _check_target(target: Target) -> None:
+def _check_target(target: engine.Target) -> None:
     """Refuses targets that nothing is compiled for.
 
     Raises:
         OptionError: for another device than the card.
         InputError: when the description is not valid.
     """
-    if target.is_text:
-        for problem in engine.check_target(target.text):
-            raise InputError(target.name, problem)
-    if engine.target_compiles(target.text, is_text=target.is_text):
+    for problem in target.problems():
+        raise InputError(target.name, problem)
+    if target.compiles:
         return
-    able = [n for n in engine.target_names() if engine.target_compiles(n, is_text=False)]
+    able = [n for n in engine.target_names() if engine.builtin_target(n).compiles]
     reason = f"target {target.name} takes BPF instructions as they are: there is nothing to compile"
     raise OptionError("--target", f"{reason}; programs are compiled for {', '.join(able)}")
 
 
-def _one_program(job: Job, data: bytes) -> engine.ProgramInfo:
+def _one_program(job: Job, found: engine.Object) -> engine.ProgramInfo:
     """The program that is meant.
 
     Raises:
         OptionError: when that is none or several.
         InputError: when the file is no object, or has no program.
     """
-    programs = engine.programs(job.file, data)
+    programs = engine.programs(found)
     if programs is None:
         raise InputError(job.file, "not an ELF file; pass a file of clang -target bpf -c")
     chosen, others = choose(programs, job.selection)

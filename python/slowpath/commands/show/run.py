@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from slowpath import engine
-from slowpath.analysis.kernels import Kernels
+from slowpath.analysis.kernel_btf import KernelBtf
 from slowpath.analysis.plan import OptionError
 from slowpath.analysis.selection import Selection, list_programs
 from slowpath.analysis.sources import Clang, load_program
@@ -35,7 +35,7 @@ class _Chosen(NamedTuple):
     """The programs of one file, or why there are none."""
 
     file: str
-    data: bytes
+    object: engine.Object | None
     programs: list[engine.ProgramInfo]
     error: str | None
 
@@ -47,20 +47,20 @@ def show_objects(files: Sequence[str], wanted: Wanted, btf: str | None) -> ExitC
         InputError: when the kernel's type information in the file `btf` cannot be read.
         OptionError: when no object has a program that is asked for.
     """
-    kernels = Kernels(btf)
+    types = KernelBtf(btf)
     chosen = _choose(files, wanted.selection, Clang(wanted.cflags, memory_bytes=wanted.memory))
     with heeding_signals() as stopping:
-        return _show(chosen, wanted, kernels, stopping)
+        return _show(chosen, wanted, types, stopping)
 
 
 def _show(
-    chosen: Sequence[_Chosen], wanted: Wanted, kernels: Kernels, stopping: Stopping
+    chosen: Sequence[_Chosen], wanted: Wanted, btf: KernelBtf, stopping: Stopping
 ) -> ExitCode:
     codes = list[ExitCode]()
     if wanted.form == "json":
         out(f'{{"slowpath": {json_line(engine.version())}, "objects": [')
     for index, choice in enumerate(chosen):
-        shown = _shown(choice, wanted, kernels, stopping)
+        shown = _shown(choice, wanted, btf, stopping)
         if wanted.form == "json":
             out(("," if index else "") + json_line(shown))
         elif shown["error"] is None:
@@ -78,17 +78,18 @@ def _choose(files: Sequence[str], selection: Selection, clang: Clang) -> list[_C
     for file in files:
         try:
             data = load_program(file, clang)
-            programs = engine.programs(file, data)
+            found = engine.read_object(file, data)
         except InputError as problem:
-            chosen.append(_Chosen(file, b"", [], problem.reason))
+            chosen.append(_Chosen(file, None, [], problem.reason))
             continue
+        programs = engine.programs(found)
         if programs is None:
             reason = "not an ELF file; pass a file of clang -target bpf -c"
-            chosen.append(_Chosen(file, b"", [], reason))
+            chosen.append(_Chosen(file, None, [], reason))
             continue
         meant = [p for p in programs if selection.matches(p.section, p.name)]
         if meant:
-            chosen.append(_Chosen(file, data, meant, None))
+            chosen.append(_Chosen(file, found, meant, None))
         else:
             known.append(list_programs(programs))
             note(f"note: {file}: no program matches {selection}")
@@ -99,19 +100,19 @@ def _choose(files: Sequence[str], selection: Selection, clang: Clang) -> list[_C
     return chosen
 
 
-def _shown(choice: _Chosen, wanted: Wanted, kernels: Kernels, stopping: Stopping) -> BpfObject:
-    if choice.error is not None:
-        return failed_object(choice.file, choice.error)
+def _shown(choice: _Chosen, wanted: Wanted, btf: KernelBtf, stopping: Stopping) -> BpfObject:
+    found = choice.object
+    if found is None:
+        return failed_object(choice.file, choice.error or "cannot be read")
     if stopping.asked:
         return failed_object(choice.file, "interrupted before it was looked at")
     needed = any(program.needs_kernel for program in choice.programs)
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
         numbers = [program.number for program in choice.programs]
-        depth = engine.Depth(wanted.listing, wanted.deadline, wanted.memory)
-        kernel = kernels.for_program(needed=needed)
-        choices = engine.Choices(numbers, kernel)
-        yield ("shown", engine.show(choice.file, choice.data, choices, depth, stopping))
+        types = btf.for_program(needed=needed)
+        view = engine.View(numbers, types, wanted.listing, wanted.deadline, wanted.memory)
+        yield ("shown", engine.show(choice.file, found, view, stopping))
 
     shown = list[BpfObject]()
     try:

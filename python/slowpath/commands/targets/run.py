@@ -39,7 +39,7 @@ def check_targets(files: Sequence[str]) -> ExitCode:
     codes = []
     for file in files:
         try:
-            problems = engine.check_target(read_text(file))
+            problems = engine.described_target(file, read_text(file)).problems()
         except InputError as problem:
             problems = [problem.reason]
         for problem_text in problems:

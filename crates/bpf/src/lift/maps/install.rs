@@ -62,19 +62,15 @@ pub(in crate::lift) fn install(
 fn check(def: &MapDef, entry: &MapEntry) -> Result<(), LiftError> {
     let name = &def.name;
     if entry.key.len() != def.key_size as usize {
-        let what = format!(
-            "--maps: map {name}: a key has {} bytes, not {}",
-            entry.key.len(),
-            def.key_size
-        );
-        return Err(LiftError::program(what, "keys have the size that the object says"));
+        let what = format!("map {name}: a key has {} bytes, not {}", entry.key.len(), def.key_size);
+        return Err(LiftError::content(what, "keys have the size that the object says"));
     }
     if let Some(value) = entry.value.bytes()
         && value.len() > def.value_size as usize
     {
         let (given, size) = (value.len(), def.value_size);
-        let what = format!("--maps: map {name}: a value has {given} bytes, more than {size}");
-        return Err(LiftError::program(what, "values have the size that the object says"));
+        let what = format!("map {name}: a value has {given} bytes, more than {size}");
+        return Err(LiftError::content(what, "values have the size that the object says"));
     }
     Ok(())
 }
@@ -117,9 +113,9 @@ fn array_bytes(
         let start = index << layout.element_bits;
         let beyond = def.max_entries != 0 && index >= u64::from(def.max_entries);
         if beyond || start.saturating_add(value.len() as u64) > MAX_CONTENT_BYTES {
-            let what = format!("--maps: map {}: index {index} is out of range", def.name);
+            let what = format!("map {}: index {index} is out of range", def.name);
             let hint = "indices are below `max_entries`, and the known part below 64 MiB";
-            return Err(LiftError::program(what, hint));
+            return Err(LiftError::content(what, hint));
         }
         let start = start as usize;
         if bytes.len() < start + value.len() {
@@ -131,8 +127,8 @@ fn array_bytes(
 }
 
 fn too_large(layout: &MapLayout) -> LiftError {
-    let what = format!("--maps: map {}: too many large values", layout.name);
-    LiftError::program(what, "up to 64 MiB of a map are kept")
+    let what = format!("map {}: too many large values", layout.name);
+    LiftError::content(what, "up to 64 MiB of a map are kept")
 }
 
 /// The values of entries, in their order: of a trie, whose look-ups say which, or a queue.

@@ -6,8 +6,8 @@ from slowpath.cli.inputs import InputError, read_program
 _RUNNING = "/sys/kernel/btf/vmlinux"
 
 
-class Kernels:
-    """The kernel to resolve programs against; the running one is read when it is first needed."""
+class KernelBtf:
+    """The types to resolve programs against; the running kernel's are read when first needed."""
 
     def __init__(self, file: str | None) -> None:
         """Reads the types in `file`, if one is given.
@@ -16,15 +16,15 @@ class Kernels:
             InputError: when they cannot be read.
         """
         self._given = file is not None
-        self._kernel = None if file is None else engine.load_kernel(file, read_program(file))
+        self._btf = None if file is None else engine.read_btf(file, read_program(file))
         self._tried = self._given
 
-    def for_program(self, *, needed: bool) -> engine.Kernel | None:
-        """The kernel for a program; None where there is none, or none is needed."""
+    def for_program(self, *, needed: bool) -> engine.Btf | None:
+        """The types for a program; None where there are none, or none are needed."""
         if not self._tried and needed:
             self._tried = True
             try:
-                self._kernel = engine.load_kernel(_RUNNING, read_program(_RUNNING))
+                self._btf = engine.read_btf(_RUNNING, read_program(_RUNNING))
             except InputError:
-                self._kernel = None  # a kernel without BTF, or of another kind
-        return self._kernel if needed or self._given else None
+                self._btf = None  # a kernel without BTF, or of another kind
+        return self._btf if needed or self._given else None

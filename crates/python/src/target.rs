@@ -1,0 +1,52 @@
+//! Devices that programs are analysed for.
+
+use pyo3::prelude::*;
+
+/// A target, read once. One that is not valid is an error of each program that is analysed for it.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct Target {
+    inner: slowpath::Target,
+}
+
+impl Target {
+    pub fn shared(&self) -> slowpath::Target {
+        self.inner.clone()
+    }
+}
+
+#[pymethods]
+impl Target {
+    /// The built-in target of a name, or the one that `text` describes.
+    #[new]
+    #[pyo3(signature = (name, text = None))]
+    fn new(name: &str, text: Option<String>) -> Self {
+        let inner = match text {
+            None => slowpath::Target::builtin(name),
+            Some(text) => slowpath::Target::parse(name, text),
+        };
+        Target { inner }
+    }
+
+    /// What its user calls it.
+    #[getter]
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    /// Everything that is wrong with its description, also what keeps nobody from using it.
+    fn problems(&self) -> Vec<String> {
+        self.inner.problems()
+    }
+
+    /// The metrics of a target that counts; `None` for other targets and for what is none.
+    #[getter]
+    fn counters(&self) -> Option<Vec<String>> {
+        self.inner.counters()
+    }
+
+    /// Whether programs of BPF objects are compiled for it.
+    #[getter]
+    fn compiles(&self) -> bool {
+        self.inner.compiles()
+    }
+}

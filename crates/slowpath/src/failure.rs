@@ -1,0 +1,108 @@
+//! What an error knows, as data: what callers act on, and what they show apart from its text.
+
+use crate::Error;
+use serde::Serialize;
+use slowpath_bpf::ObjectError;
+use slowpath_search::SearchError;
+use slowpath_target::TargetError;
+
+/// Who has to do something about an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The program, or the file that it is in.
+    Input,
+    /// The device cannot run the program.
+    Refused,
+    /// The value of an option makes no sense, whatever the program.
+    Option,
+    /// The file that an option names cannot be used.
+    OptionFile,
+    /// Nobody: the work was stopped.
+    Stopped,
+    /// The developers.
+    Defect,
+}
+
+/// An error as data. What it does not know is null.
+#[derive(Clone, Debug, Serialize)]
+pub struct Failure {
+    /// Whose error it is.
+    pub kind: Kind,
+    /// What is wrong, without the place where it names one of these: `option` and `line`.
+    pub what: String,
+    /// The option that names the file which cannot be used, such as `--maps`.
+    pub option: Option<&'static str>,
+    /// The line in that file, or in a listing.
+    pub line: Option<u64>,
+    /// The section of an object.
+    pub section: Option<String>,
+    /// The instruction, as reports count.
+    pub instruction: Option<u64>,
+    /// Why the work was stopped: `deadline`, `interrupted`, `memory limit`.
+    pub stopped: Option<String>,
+}
+
+impl Failure {
+    /// What an error knows.
+    pub fn of(error: &Error) -> Failure {
+        let plain = Failure {
+            kind: Kind::Input,
+            what: error.to_string(),
+            option: None,
+            line: None,
+            section: None,
+            instruction: None,
+            stopped: None,
+        };
+        match error {
+            Error::Input(_) | Error::Solver(_) => plain,
+            Error::Object(ObjectError::Instruction { section, insn, .. }) => {
+                let (section, instruction) = (Some(section.clone()), Some(*insn as u64));
+                Failure { section, instruction, ..plain }
+            }
+            Error::Object(ObjectError::Section { section, .. }) => {
+                Failure { section: Some(section.clone()), ..plain }
+            }
+            Error::Object(_) => plain,
+            Error::Lift(error) => {
+                Failure { instruction: error.insn.map(|insn| insn as u64), ..plain }
+            }
+            Error::Listing(error) => Failure { line: Some(error.line.into()), ..plain },
+            Error::ListingLift(slowpath_nfp::LiftError::Instruction { insn, line, .. }) => {
+                let (line, instruction) = (Some((*line).into()), Some((*insn).into()));
+                Failure { line, instruction, ..plain }
+            }
+            Error::ListingLift(_) => plain,
+            Error::Refused { refusals, .. } => {
+                let first = refusals.first().and_then(|refusal| refusal.instruction);
+                let instruction = first.map(|insn| insn as u64);
+                Failure { kind: Kind::Refused, instruction, ..plain }
+            }
+            Error::Target { error, .. } => match error {
+                TargetError::Cores { .. } | TargetError::NoCores { .. } => {
+                    Failure { kind: Kind::Option, ..plain }
+                }
+                TargetError::Malformed { .. } | TargetError::Unpriced { .. } => plain,
+            },
+            Error::Search { error: SearchError::Internal(_), .. } => {
+                Failure { kind: Kind::Defect, ..plain }
+            }
+            Error::Search { error, .. } => {
+                Failure { instruction: error.location().map(u64::from), ..plain }
+            }
+            Error::Option(_) => Failure { kind: Kind::Option, ..plain },
+            Error::OptionFile { option, line, what } => Failure {
+                kind: Kind::OptionFile,
+                what: what.clone(),
+                option: Some(option),
+                line: line.map(|line| line as u64),
+                ..plain
+            },
+            Error::Stopped { reason, .. } => {
+                Failure { kind: Kind::Stopped, stopped: Some(reason.to_string()), ..plain }
+            }
+            Error::Panic(_) | Error::Replay(_) => Failure { kind: Kind::Defect, ..plain },
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! A file with programs, read once for any number of analyses.
+
+use crate::Error;
+use slowpath_bpf::{Object, ObjectError, ProgramEntry};
+use std::sync::Arc;
+
+/// What is in a file: a BPF object with its programs, or an NFP listing, which is one. Clones share
+/// it.
+#[derive(Clone, Debug)]
+pub struct ObjectFile(Content);
+
+#[derive(Clone, Debug)]
+enum Content {
+    Bpf(Arc<Object>),
+    /// And why it is no object.
+    Listing(Arc<[u8]>, ObjectError),
+}
+
+/// A program of an object, for choosing.
+#[derive(Clone, Debug)]
+pub struct ProgramInfo {
+    /// Its number in the object.
+    pub index: usize,
+    /// Section of its entry function.
+    pub section: String,
+    /// Name of its entry function.
+    pub name: String,
+    /// `xdp`, `sched_cls`, ...; `unknown` when nothing tells.
+    pub kind: String,
+    /// Whether it depends on the types of the kernel that it runs on.
+    pub needs_kernel: bool,
+}
+
+impl ObjectFile {
+    /// Reads a file by its content: what is no ELF file is taken for a listing, which is parsed when
+    /// it is lifted.
+    ///
+    /// # Errors
+    /// When it is a BPF object that cannot be read.
+    pub fn read(data: &[u8]) -> Result<ObjectFile, Error> {
+        match Object::parse(data) {
+            Ok(object) => Ok(ObjectFile(Content::Bpf(Arc::new(object)))),
+            Err(error) if data.starts_with(b"\x7fELF") => Err(error.into()),
+            Err(error) => Ok(ObjectFile(Content::Listing(data.into(), error))),
+        }
+    }
+
+    /// The programs of a BPF object; `None` for a listing.
+    pub fn programs(&self) -> Option<Vec<ProgramInfo>> {
+        let Content::Bpf(object) = &self.0 else { return None };
+        let info = |(index, entry): (usize, &ProgramEntry)| ProgramInfo {
+            index,
+            section: entry.section.clone(),
+            name: entry.name.clone(),
+            kind: entry.kind.to_string(),
+            needs_kernel: object
+                .link(index, None)
+                .is_ok_and(|program| !program.unresolved.is_empty()),
+        };
+        Some(object.programs.iter().enumerate().map(info).collect())
+    }
+
+    /// Whether it is a BPF object, and not a listing.
+    pub(crate) fn is_bpf(&self) -> bool {
+        matches!(self.0, Content::Bpf(_))
+    }
+
+    /// The BPF object.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub(crate) fn bpf(&self) -> Result<&Object, ObjectError> {
+        match &self.0 {
+            Content::Bpf(object) => Ok(object),
+            Content::Listing(_, error) => Err(error.clone()),
+        }
+    }
+
+    /// The text of the listing; empty for a BPF object.
+    pub(crate) fn listing(&self) -> &[u8] {
+        match &self.0 {
+            Content::Bpf(_) => &[],
+            Content::Listing(text, _) => text,
+        }
+    }
+}
