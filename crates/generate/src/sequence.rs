@@ -7,6 +7,7 @@
 
 mod abilities;
 mod emit;
+mod layout;
 mod object;
 mod statement;
 mod strategy;
@@ -15,38 +16,13 @@ use std::fmt;
 
 use proptest::strategy::{BoxedStrategy, Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::Insn;
 
 pub use abilities::Abilities;
 use emit::{Emitted, emit};
+pub use layout::ARGUMENT_BYTES;
 use statement::Calls;
 pub use statement::Shape;
-
-/// Bytes of the packet that arguments are taken from, behind the Ethernet header.
-const ARGUMENTS: u8 = 32;
-/// Where they start.
-const FIRST: u8 = 14;
-/// Most results of calls and reads.
-const RESULTS: usize = 14;
-
-/// Bytes of a packet that the arguments are in; the first quarter of them is used most.
-pub const ARGUMENT_BYTES: std::ops::Range<usize> =
-    FIRST as usize..FIRST as usize + ARGUMENTS as usize;
-
-/// Bytes of keys of this type.
-fn key_size(kind: MapKind, wide: bool) -> u32 {
-    match kind {
-        MapKind::QUEUE | MapKind::STACK => 0,
-        MapKind::LPM_TRIE => 8,
-        MapKind::HASH | MapKind::PERCPU_HASH | MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH
-            if wide =>
-        {
-            8
-        }
-        _ => 4,
-    }
-}
 
 /// A program that makes a sequence of calls.
 #[derive(Clone)]

@@ -1,6 +1,7 @@
 //! Random statements, with constants and shapes that are likely to be special cases.
 
 mod statements;
+mod values;
 
 use proptest::collection::vec;
 use proptest::prelude::{BoxedStrategy, Strategy, any};
@@ -8,41 +9,12 @@ use proptest::sample::select;
 use proptest::strategy::{Just, Union};
 
 use crate::Features;
-use crate::statement::{Code, Function, MapShape, Operand, Pick, Program, Stmt};
+use crate::statement::{Function, MapShape, Pick, Program};
 use statements::{Statements, statement};
+use values::code;
 
 /// How deep statements nest.
 const NESTING: u32 = 3;
-/// Immediates at which something changes: sizes of fields, signs, the middle of the word.
-const IMMEDIATES: [i32; 26] = [
-    0,
-    1,
-    2,
-    3,
-    4,
-    7,
-    8,
-    0x10,
-    0x1f,
-    0x20,
-    0x7f,
-    0x80,
-    0xff,
-    0x100,
-    0x7fff,
-    0x8000,
-    0xffff,
-    0x1_0000,
-    0xff_ffff,
-    0xff_0000,
-    i32::MAX,
-    i32::MIN,
-    -1,
-    -2,
-    -0x100,
-    -0x1_0000,
-];
-
 /// Programs of about so many statements on the outermost level, at most twice as many.
 pub(crate) fn program(features: &Features, size: usize) -> BoxedStrategy<Program> {
     let mut nested = Just(Vec::new()).boxed();
@@ -89,48 +61,4 @@ fn map() -> impl Strategy<Value = MapShape> {
         log_entries,
         added,
     })
-}
-
-/// An immediate.
-fn immediate() -> BoxedStrategy<i32> {
-    let near = (select(&IMMEDIATES[..]), -1..=1i32).prop_map(|(value, by)| value.wrapping_add(by));
-    Union::new_weighted(vec![
-        (5, select(&IMMEDIATES[..]).boxed()),
-        (2, near.boxed()),
-        (2, (0..64i32).boxed()),
-        (1, any::<i32>().boxed()),
-    ])
-    .boxed()
-}
-
-/// A 64-bit immediate: two halves of immediates.
-fn wide_immediate() -> BoxedStrategy<u64> {
-    (immediate(), immediate())
-        .prop_map(|(high, low)| u64::from(high as u32) << 32 | u64::from(low as u32))
-        .boxed()
-}
-
-/// A right operand.
-fn operand() -> BoxedStrategy<Operand> {
-    Union::new_weighted(vec![
-        (1, immediate().prop_map(Operand::Constant).boxed()),
-        (1, any::<Pick>().prop_map(Operand::Register).boxed()),
-    ])
-    .boxed()
-}
-
-/// What a program returns.
-fn code() -> BoxedStrategy<Code> {
-    Union::new_weighted(vec![
-        (4, (0..=4).prop_map(Code::Constant).boxed()),
-        (3, any::<Pick>().prop_map(Code::Masked).boxed()),
-        (3, any::<Pick>().prop_map(Code::Scalar).boxed()),
-    ])
-    .boxed()
-}
-
-/// One of the statements that are enabled, by weight; arithmetic always is.
-fn one_of(list: Vec<(bool, u32, BoxedStrategy<Stmt>)>) -> BoxedStrategy<Stmt> {
-    let enabled = list.into_iter().filter(|(enabled, ..)| *enabled);
-    Union::new_weighted(enabled.map(|(_, weight, of)| (weight, of)).collect()).boxed()
 }

@@ -16,6 +16,7 @@ mod index;
 mod liveness;
 mod op;
 mod program;
+mod temporaries;
 mod validate;
 
 pub use build::{BlockBuilder, Emit};
@@ -30,4 +31,5 @@ pub use program::{
     Block, CostEvent, Edge, Input, InputKind, Instruction, Program, RegInfo, Region, RegionKind,
     SourceLocation, Target, Terminator,
 };
+pub use temporaries::Temporaries;
 pub use validate::ValidateError;

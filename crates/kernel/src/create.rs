@@ -65,7 +65,7 @@ pub fn map(def: &MapDef, cpus: Cpus, btf: Option<BorrowedFd>) -> Result<Map, Loa
 }
 
 /// Creates a map as the inner maps of this one are defined, or of another size.
-pub fn inner(outer: &MapDef, cpus: Cpus, max_entries: Option<u32>) -> Result<Map, LoadError> {
+fn inner(outer: &MapDef, cpus: Cpus, max_entries: Option<u32>) -> Result<Map, LoadError> {
     match &outer.inner {
         // Maps of maps of maps: no kernel has them, and it says so.
         Some(inner) if !inner.kind.holds_maps() => {
@@ -78,6 +78,19 @@ pub fn inner(outer: &MapDef, cpus: Cpus, max_entries: Option<u32>) -> Result<Map
             cause: io::ErrorKind::InvalidInput.into(),
             hint: "a map of maps needs the definition of its inner maps",
         }),
+    }
+}
+
+impl Map {
+    /// A new map that fits into this map of maps; [`Map::set_map`] puts it there.
+    pub fn create_inner(&self) -> Result<Map, LoadError> {
+        inner(self.definition(), self.cpus(), None)
+    }
+
+    /// The same of another size: maps of maps take hash maps of any (`bpf_map_meta_equal` of
+    /// `kernel/bpf/map_in_map.c`).
+    pub fn create_inner_for(&self, max_entries: u32) -> Result<Map, LoadError> {
+        inner(self.definition(), self.cpus(), Some(max_entries))
     }
 }
 

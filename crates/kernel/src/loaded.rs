@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use crate::error::RunError;
+use crate::error::{MapError, RunError};
 use crate::sys::{RawRun, test_run};
 use crate::{Context, Map, context};
 
@@ -90,6 +90,13 @@ impl Loaded {
             };
             RunError::Kernel { len, cause, hint }
         })
+    }
+}
+
+impl Map {
+    /// Puts a program into a slot of a program array.
+    pub fn set_program(&self, slot: u32, program: &Loaded) -> Result<(), MapError> {
+        self.set_fd(slot, program.fd())
     }
 }
 

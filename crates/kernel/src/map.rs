@@ -7,9 +7,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use slowpath_bpf::MapDef;
 
-use crate::error::{LoadError, MapError};
+use crate::error::MapError;
 use crate::sys::{Cpus, RawMap, is_per_cpu};
-use crate::{Loaded, create};
 
 /// A map in the kernel.
 #[derive(Debug)]
@@ -26,6 +25,10 @@ impl Map {
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.raw.fd()
+    }
+
+    pub(crate) fn cpus(&self) -> Cpus {
+        self.cpus
     }
 
     pub(crate) fn freeze(&self) -> io::Result<()> {
@@ -107,28 +110,12 @@ impl Map {
         }
     }
 
-    /// A new map that fits into this map of maps; [`Map::set_map`] puts it there.
-    pub fn create_inner(&self) -> Result<Map, LoadError> {
-        create::inner(&self.def, self.cpus, None)
-    }
-
-    /// The same of another size: maps of maps take hash maps of any (`bpf_map_meta_equal` of
-    /// `kernel/bpf/map_in_map.c`).
-    pub fn create_inner_for(&self, max_entries: u32) -> Result<Map, LoadError> {
-        create::inner(&self.def, self.cpus, Some(max_entries))
-    }
-
     /// Puts a map into a map of maps.
     pub fn set_map(&self, key: &[u8], map: &Map) -> Result<(), MapError> {
         if !self.def.kind.holds_maps() {
             return Err(MapError::NoInner { map: self.def.name.clone() });
         }
         self.update(key, &map.fd().as_raw_fd().to_ne_bytes())
-    }
-
-    /// Puts a program into a slot of a program array.
-    pub fn set_program(&self, slot: u32, program: &Loaded) -> Result<(), MapError> {
-        self.set_fd(slot, program.fd())
     }
 
     pub(crate) fn set_fd(&self, slot: u32, fd: BorrowedFd) -> Result<(), MapError> {

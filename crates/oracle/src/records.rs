@@ -4,7 +4,10 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-use crate::{FOLDER, Oracle};
+use crate::Oracle;
+
+/// The environment variable with the folder for what tests report; without it they only print it.
+pub const FOLDER: &str = "SLOWPATH_ORACLES";
 
 /// What one test reports about one oracle.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,9 @@
 //! Which oracles have to be there.
 
-use crate::{NAMES, Oracle, REQUIRE};
+use crate::names::{NAMES, Oracle};
+
+/// The environment variable with the oracles that have to be there.
+pub const REQUIRE: &str = "SLOWPATH_REQUIRE";
 
 /// The oracles that have to be there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::names::NAMES;
 use crate::records::{Record, read};
-use crate::{NAMES, Oracle, REQUIRE, Required};
+use crate::{Oracle, REQUIRE, Required};
 
 /// What was reported about one oracle.
 #[derive(Default)]

@@ -1,4 +1,5 @@
-use super::{NAMES, Oracle, Required, summary};
+use super::names::NAMES;
+use super::{Oracle, Required, summary};
 use std::path::{Path, PathBuf};
 
 /// A folder with these reports, for one test.

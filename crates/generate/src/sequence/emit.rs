@@ -10,8 +10,8 @@ mod memory;
 use slowpath_bpf::insn::helper::MAP_LOOKUP_ELEM;
 use slowpath_bpf::insn::{AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width};
 
+use super::layout::{ARGUMENTS, FIRST, RESULTS};
 use super::statement::{Action, Calls, Number, Shape, Step, Test};
-use super::{ARGUMENTS, FIRST, RESULTS};
 use crate::sequence::Abilities;
 use crate::statement::Pick;
 

@@ -9,8 +9,8 @@ use object::{
 use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::{Imm64, Insn, encode};
 
+use super::layout::{RESULTS, key_size};
 use super::statement::Shape;
-use super::{RESULTS, key_size};
 
 /// `R_BPF_64_64`.
 const MAP_ADDRESS: u32 = 1;

@@ -8,8 +8,8 @@ use proptest::strategy::{Just, Union};
 use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::{Condition, Size};
 
-use super::ARGUMENTS;
 use super::abilities::Abilities;
+use super::layout::ARGUMENTS;
 use super::statement::{Action, Calls, End, InnerCall, Number, Shape, Step, Test, Value};
 use crate::statement::Pick;
 

@@ -6,7 +6,7 @@ use proptest::sample::select;
 use proptest::strategy::Union;
 use slowpath_bpf::insn::{AluOp, Condition, Size, SwapKind, Width};
 
-use super::{code, immediate, one_of, operand, wide_immediate};
+use super::values::{code, immediate, one_of, operand, wide_immediate};
 use crate::Features;
 use crate::statement::{
     Addend, Amount, Comparison, Delta, Divisor, Element, Follow, Pick, Stmt, Straddle, Test,

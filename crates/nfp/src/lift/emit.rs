@@ -1,11 +1,11 @@
-//! Appending micro-operations: temporaries that are reused from block to block, and known bits.
-//!
-//! Like `slowpath_ir::BlockBuilder`, which always takes new temporaries: long listings would make
-//! hundreds of thousands, and every liveness set that much larger.
+//! Appending micro-operations, with the known bits of their results: of lengths and shift amounts the
+//! meaning of later instructions depends.
 
 use std::collections::BTreeMap;
 
-use slowpath_ir::{Draws, Emit, InsnIdx, Op, Operand as Value, OriginOp, Reg, RegInfo};
+use slowpath_ir::{
+    Draws, Emit, InsnIdx, Op, Operand as Value, OriginOp, Reg, RegInfo, Temporaries,
+};
 
 use super::known::{self, Known};
 
@@ -18,8 +18,7 @@ pub(super) struct Emitter {
     pub draws: Draws,
     ops: Vec<OriginOp>,
     insn: InsnIdx,
-    /// Temporaries by width, and how many the current block uses.
-    temporaries: BTreeMap<u8, (Vec<Reg>, usize)>,
+    temporaries: Temporaries,
     known: BTreeMap<Reg, Known>,
 }
 
@@ -30,7 +29,7 @@ impl Emitter {
             draws: Draws::default(),
             ops: Vec::new(),
             insn: InsnIdx(0),
-            temporaries: BTreeMap::new(),
+            temporaries: Temporaries::default(),
             known: BTreeMap::new(),
         }
     }
@@ -38,7 +37,7 @@ impl Emitter {
     /// Forgets what holds in the current block only.
     pub fn begin_block(&mut self) {
         self.known.clear();
-        self.temporaries.values_mut().for_each(|(_, used)| *used = 0);
+        self.temporaries.begin_block();
     }
 
     /// Operations are on behalf of this instruction from now on.
@@ -89,14 +88,7 @@ impl Emit for Emitter {
     }
 
     fn temp(&mut self, width: u8) -> Reg {
-        let (pool, used) = self.temporaries.entry(width).or_default();
-        *used += 1;
-        if *used > pool.len() {
-            let reg = Reg::from(self.regs.len());
-            self.regs.push(RegInfo { name: format!("t{}.{width}", pool.len()), width });
-            pool.push(reg);
-        }
-        pool[*used - 1]
+        self.temporaries.take(&mut self.regs, width)
     }
 
     fn reg_width(&self, reg: Reg) -> u8 {

@@ -1,10 +1,9 @@
 //! Appending micro-operations. Temporaries are reused from block to block: inlining makes many
 //! blocks, and every new register would make each liveness set larger.
 
-use std::collections::BTreeMap;
-
 use slowpath_ir::{
     BinaryOp, Draw, Draws, Emit, InputId, InsnIdx, Op, Operand, OriginOp, Reading, Reg, RegInfo,
+    Temporaries,
 };
 
 /// Collects the operations of the current block.
@@ -20,8 +19,7 @@ pub(in crate::lift) struct Emitter {
     call: String,
     /// Whether what is drawn follows from the program's memory, but is not computed; see [`Draw`].
     pub computed: bool,
-    /// Temporaries by width, and how many the current block uses.
-    temporaries: BTreeMap<u8, (Vec<Reg>, usize)>,
+    temporaries: Temporaries,
 }
 
 /// A constant of 64 bits.
@@ -38,7 +36,7 @@ impl Emitter {
     /// Makes the temporaries of earlier blocks available again.
     pub fn begin_block(&mut self) {
         self.ops.clear();
-        self.temporaries.values_mut().for_each(|(_, used)| *used = 0);
+        self.temporaries.begin_block();
     }
 
     /// Operations are on behalf of this instruction from now on.
@@ -155,14 +153,7 @@ impl Emit for Emitter {
     }
 
     fn temp(&mut self, width: u8) -> Reg {
-        let (pool, used) = self.temporaries.entry(width).or_default();
-        *used += 1;
-        if *used > pool.len() {
-            let reg = Reg::from(self.regs.len());
-            self.regs.push(RegInfo { name: format!("t{}.{width}", pool.len()), width });
-            pool.push(reg);
-        }
-        pool[*used - 1]
+        self.temporaries.take(&mut self.regs, width)
     }
 
     fn reg_width(&self, reg: Reg) -> u8 {

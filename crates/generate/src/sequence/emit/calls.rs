@@ -8,7 +8,7 @@ use slowpath_bpf::insn::helper::{
 use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source};
 
 use super::{AT_BUFFER, AT_KEY, AT_VALUE, Emitter, Kept, pick, pointer_at, reg};
-use crate::sequence::key_size;
+use crate::sequence::layout::key_size;
 use crate::sequence::statement::{InnerCall, Number, Shape, Value};
 use crate::statement::Pick;
 
