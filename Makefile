@@ -5,6 +5,7 @@
 #   make lint    formatters and linters, changing nothing
 #   make fmt     format everything
 #   make deny    licences and sources of dependencies (builds cargo-deny where it is missing)
+#   make wheel   build the package that users install, in target/wheels
 #   make bench   how long our examples take, and how that grows (see bench/)
 #   make performance   renew the figures of docs/performance.md
 #   make published   predictions against published measurements
@@ -33,8 +34,10 @@ export DEBIAN_FRONTEND := noninteractive
 
 SOURCES := $(shell find crates targets -type f \( -name '*.rs' -o -name '*.toml' \)) \
 	Cargo.toml Cargo.lock pyproject.toml
+MODULES := $(shell find python -type f \( -name '*.py' -o -name '*.pyi' -o -name '*.json' \)) README.md
+WHEELS := target/wheels
 
-.PHONY: demo test lint lint-rust lint-python test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles deny clean
+.PHONY: demo wheel test lint lint-rust lint-python test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles deny clean
 
 demo: setup
 	$(BIN)/slowpath bound examples/count_min.8.bpf.o
@@ -110,7 +113,14 @@ $(DONE)/requirements: requirements-dev.lock | $(BIN)/python
 	touch $@
 
 $(DONE)/extension: $(SOURCES) $(DONE)/requirements | system
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	MATURIN_STRIP=false PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+wheel: $(DONE)/wheel
+
+$(DONE)/wheel: $(SOURCES) $(MODULES) $(DONE)/requirements | system
+	@rm -rf $(WHEELS)
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --quiet --release --locked --out $(WHEELS)
 	touch $@
 
 # --- checks --------------------------------------------------------------------------------------
@@ -130,7 +140,8 @@ lint-python: setup
 test-rust: | oracle
 	cargo test --workspace --exclude slowpath-python --locked --quiet $(CARGO_TEST_FLAGS)
 
-test-python: setup
+test-python: export SLOWPATH_WHEELS := $(CURDIR)/$(WHEELS)
+test-python: setup wheel
 	$(BIN)/pytest $(PYTEST_FLAGS)
 
 # Advisories are looked at where cargo-deny has their database; it is in no registry.

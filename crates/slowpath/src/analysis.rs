@@ -3,9 +3,10 @@
 use crate::bound;
 use crate::events::{Control, Event};
 use crate::options::Request;
+use crate::panics;
 use slowpath_stop::Stop;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, Once};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -27,22 +28,6 @@ pub struct Analysis {
     control: Control,
 }
 
-/// The name of worker threads.
-const WORKER: &str = "slowpath";
-
-/// Keeps panics of workers off standard error: they become errors in the result.
-fn silence_panics() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if thread::current().name() != Some(WORKER) {
-                before(info);
-            }
-        }));
-    });
-}
-
 /// Stack of the worker: long chains of merged states are followed recursively.
 const STACK_BYTES: usize = 512 << 20;
 
@@ -55,12 +40,12 @@ impl Analysis {
 
     /// The same, until `stop` says so and whatever the limits in the options.
     pub fn start_until(request: Request, stop: Stop) -> Analysis {
-        silence_panics();
+        panics::silence();
         let (sender, receiver) = channel();
         let control = Control { stop, events: sender };
         let (worker, request) = (control.clone(), Arc::new(request));
         let task = Arc::clone(&request);
-        let builder = thread::Builder::new().name(WORKER.into()).stack_size(STACK_BYTES);
+        let builder = thread::Builder::new().name(panics::WORKER.into()).stack_size(STACK_BYTES);
         if let Err(error) = builder.spawn(move || bound::run(&task, &worker)) {
             control.send(Event::Result(Box::new(bound::not_started(&request, &error))));
         }

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::frontend::{self, Lifted};
 use crate::loops;
 use crate::options::Request;
+use crate::panics;
 use crate::report::{self, Measure};
 use crate::result::{Bound, Detail, ProgramResult, Stats, Unknown};
 use crate::so_far::SoFar;
@@ -68,7 +69,8 @@ pub(crate) fn run(request: &Request, control: &Control) {
     control.stop.enter(stages::READING);
     let job = Job { request, control, started };
     let analysed = AssertUnwindSafe(|| job.analyse(&mut result, &mut detail));
-    let done = catch_unwind(analysed).unwrap_or_else(|panic| Err(Error::panicked(&*panic)));
+    let done =
+        catch_unwind(analysed).unwrap_or_else(|panic| Err(Error::Panic(panics::describe(&*panic))));
     if let Err(error) = done {
         detail.failure = Some(Failure::of(&error));
         result.refusals = error.refusals().to_vec();

@@ -8,7 +8,6 @@ use slowpath_search::SearchError;
 use slowpath_smt::SolverError;
 use slowpath_stop::{Reason, Stop};
 use slowpath_target::TargetError;
-use std::any::Any;
 use thiserror::Error;
 
 /// An error, in one line for the user.
@@ -109,14 +108,6 @@ impl Error {
     /// It was time to stop, in what `stop` says is being done.
     pub(crate) fn stopped(reason: Reason, stop: &Stop) -> Self {
         Error::Stopped { reason, stage: stop.stage() }
-    }
-
-    /// What a panic said.
-    pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Self {
-        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-        let text = text.unwrap_or_else(|| "no description".to_owned());
-        Error::Panic(text.lines().next().unwrap_or_default().to_owned())
     }
 }
 

@@ -16,6 +16,7 @@ mod frontend;
 mod loops;
 mod object;
 mod options;
+mod panics;
 mod refusal;
 mod report;
 mod result;

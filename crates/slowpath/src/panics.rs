@@ -1,0 +1,59 @@
+//! Panics of workers: kept off standard error, and remembered with their place, which is known
+//! without debug information. They become errors in the result.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::sync::Once;
+use std::thread;
+
+/// The name of worker threads.
+pub(crate) const WORKER: &str = "slowpath";
+
+thread_local! {
+    /// Where this thread panicked last: file, line and column.
+    static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Keeps panics of workers off standard error.
+pub(crate) fn silence() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if thread::current().name() == Some(WORKER) {
+                PLACE.set(info.location().map(ToString::to_string));
+            } else {
+                before(info);
+            }
+        }));
+    });
+}
+
+/// What a panic that was caught on this thread says, in one line, and where it was.
+pub(crate) fn describe(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    let line = text.and_then(|text| text.lines().next()).unwrap_or("no description");
+    match PLACE.take() {
+        Some(place) => format!("{line} ({place})"),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::catch_unwind;
+
+    #[test]
+    fn a_panic_is_described_with_its_place() {
+        silence();
+        let worker = thread::Builder::new().name(WORKER.into());
+        let caught = worker.spawn(|| {
+            let panic = catch_unwind(|| panic!("no {}\nand more", "way")).err();
+            panic.map(|panic| describe(&*panic))
+        });
+        let text = caught.ok().and_then(|thread| thread.join().ok()).flatten().unwrap_or_default();
+        assert!(text.starts_with("no way (crates/slowpath/src/panics.rs:"), "{text}");
+    }
+}

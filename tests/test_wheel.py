@@ -1,0 +1,123 @@
+"""The package as users install it: what is in it, and whether it works where nothing else is."""
+
+import email
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from support import ROOT
+
+LARGEST = 10 << 20
+"""Bytes of the installed package; with debug information it has three times as many."""
+OBJECT = "count_min.8.bpf.o"
+
+
+@pytest.fixture(scope="module")
+def wheel() -> Path:
+    folder = os.environ.get("SLOWPATH_WHEELS")
+    if folder is None:
+        pytest.skip("SLOWPATH_WHEELS names no folder; `make test` builds the wheel")
+    (found,) = Path(folder).glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The programs of an environment that has nothing but the package."""
+    folder = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin/python"), "install"]
+    options = ["--quiet", "--no-index", "--no-cache-dir", "--disable-pip-version-check"]
+    subprocess.run([*pip, *options, str(wheel)], check=True)
+    yield folder / "bin"
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    """A folder with an object and nothing else."""
+    shutil.copy(ROOT / "examples" / OBJECT, tmp_path)
+    return tmp_path
+
+
+def run(programs: Path, folder: Path, *command: str) -> str:
+    """What a program of the environment writes, where no other program is found."""
+    done = subprocess.run(
+        [programs / command[0], *command[1:]],
+        cwd=folder,
+        env={"PATH": str(programs), "HOME": str(folder), "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_it_has_what_belongs_to_it(wheel: Path) -> None:
+    sources = {
+        path.relative_to(ROOT / "python").as_posix()
+        for path in (ROOT / "python").rglob("*")
+        if path.suffix in {".py", ".pyi", ".typed", ".json"}
+    }
+    with ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+        about = {name.partition(".dist-info/")[2] for name in archive.namelist()} - {""}
+        size = sum(entry.file_size for entry in archive.infolist())
+    assert names == sources | {"slowpath/_core.abi3.so"}
+    licences = {"licenses/LICENSE-APACHE", "licenses/LICENSE-MIT"}
+    assert about == {"METADATA", "RECORD", "WHEEL", "entry_points.txt"} | licences
+    assert size < LARGEST
+
+
+def test_its_engine_has_no_debug_information_and_no_place_of_the_build(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        engine = archive.read("slowpath/_core.abi3.so")
+        assert str(ROOT).encode() not in engine
+    assert not re.search(rb"\0\.(debug_line|debug_info|symtab)\0", engine)
+
+
+def test_it_says_which_python_it_needs(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        about = email.message_from_bytes(archive.read(name))
+    # The engine uses the stable interface of the oldest Python that is allowed.
+    manifest = (ROOT / "crates/python/Cargo.toml").read_text()
+    major, minor = re.findall(r'"abi3-py(3)(\d+)"', manifest)[0]
+    assert about["Requires-Python"] == f">={major}.{minor}"
+    assert f"-cp{major}{minor}-abi3-" in wheel.name
+    needed = about.get_all("Requires-Dist") or []
+    assert all("; extra == " in requirement for requirement in needed)
+
+
+def test_its_commands_work_without_anything_else(installed: Path, empty: Path) -> None:
+    assert "guaranteed" in run(installed, empty, "slowpath", "bound", OBJECT)
+    assert "ebpf" in run(installed, empty, "slowpath", "targets", "list")
+    assert '"$defs"' in run(installed, empty, "slowpath", "schema", "bound")
+    assert "count_min" in run(installed, empty, "slowpath", "show", OBJECT)
+    result = run(installed, empty, "slowpath", "bound", OBJECT, "--format", "json")
+    (empty / "saved.json").write_text(result)
+    assert "same" in run(installed, empty, "slowpath", "diff", "saved.json", OBJECT)
+
+
+def test_python_programs_work_without_anything_else(installed: Path, empty: Path) -> None:
+    program = (
+        "import slowpath, sys\n"
+        f"print(slowpath.bound({OBJECT!r})[0].verdict)\n"
+        "print(slowpath.__file__.startswith(sys.prefix))\n"
+    )
+    assert run(installed, empty, "python", "-c", program).split() == ["exact", "True"]
+
+
+def test_the_page_about_python_is_right(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    page = ROOT / "docs/python.md"
+    assert run(installed, tmp_path, "python", "-m", "doctest", "-o", "ELLIPSIS", str(page)) == ""
