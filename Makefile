@@ -130,6 +130,7 @@ lint: lint-rust lint-python
 lint-rust: | oracle linters
 	@cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked --quiet
 
 lint-python: setup
 	$(BIN)/ruff check --quiet

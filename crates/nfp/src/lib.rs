@@ -1,7 +1,7 @@
 //! Netronome flow processor (NFP) programs: listings as the BFD disassembler prints them, and
 //! their meaning as [`slowpath_ir::Program`].
 //!
-//! [`parse`] and [`parse_bytes`] read a listing, [`Listing`] prints it back, [`lift`] turns it into
+//! [`parse()`] and [`parse_bytes`] read a listing, [`Listing`] prints it back, [`lift()`] turns it into
 //! blocks of micro-operations, [`word`] encodes and decodes instruction words. This crate knows
 //! the instruction set and the start state that the BPF offload driver gives a program; it knows
 //! no prices (only names of cost classes), no solver and no search.

@@ -2,7 +2,7 @@
 //! that the device does not have.
 //!
 //! Functions are inlined: their blocks exist once for each way of calls that leads to them
-//! ([`calls::Context`]), so that no path returns to a caller it has not come from.
+//! ([`calls::ContextId`]), so that no path returns to a caller it has not come from.
 
 pub(super) mod calls;
 mod leaders;

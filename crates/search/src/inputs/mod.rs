@@ -2,7 +2,7 @@
 //!
 //! Some programs resist conflicts: rounds of a loop that mix two bytes of the packet depend on
 //! each other in ways that no small set of arcs explains. Where everything that branches depend on
-//! ([`slice`]) has few values that make a difference ([`classes`]), all of them can be tried: the
+//! ([`mod@slice`]) has few values that make a difference ([`classes`]), all of them can be tried: the
 //! program runs, as code that computes conditions only ([`code`]), with the first value of each
 //! input that it looks at, then with the next ones, last input first. Inputs that a path does not
 //! look at are not varied on it. So every path that some packet takes is found, each with its

@@ -1,4 +1,4 @@
-//! Tells a [`Trace`](crate::Trace) what the solver does, where the feature `proof` is on; else
+//! Tells a `Trace` what the solver does, where the feature `proof` is on; else
 //! nothing, at no cost.
 
 use super::Answer;
