@@ -10,25 +10,20 @@
 mod assume;
 mod fact;
 mod interval;
+mod overlay;
 
-pub use fact::Reasons;
+pub use fact::{Contradiction, Reasons};
 
-use archery::RcK;
-use assume::Overlay;
-use fact::Fact;
-use rpds::HashTrieMap;
-use rustc_hash::{FxHashMap as HashMap, FxHasher};
+use fact::{Fact, FactMap};
+use overlay::Overlay;
 use slowpath_smt::{Domain, TermId, TermPool};
 
-use std::hash::BuildHasherDefault;
 use std::rc::Rc;
-
-type Map = HashTrieMap<TermId, Fact, RcK, BuildHasherDefault<FxHasher>>;
 
 /// Facts about terms, all of which hold together.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    map: Map,
+    map: FactMap,
     history: Option<Rc<Change>>,
 }
 
@@ -37,7 +32,7 @@ pub struct Facts {
 struct Change {
     term: TermId,
     /// All facts with this one.
-    after: Map,
+    after: FactMap,
     depth: u32,
     before: Option<Rc<Change>>,
     /// One further back, to get to a given depth in a logarithmic number of steps (Myers, "An
@@ -61,13 +56,6 @@ impl Drop for Change {
             }
         }
     }
-}
-
-/// Conditions that cannot hold together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Contradiction {
-    /// The tags of the conditions.
-    pub reasons: Reasons,
 }
 
 impl Facts {
@@ -120,7 +108,7 @@ impl Facts {
     /// The truth of a 1-bit term, if the facts decide it.
     pub fn decide(&self, pool: &TermPool, condition: TermId) -> Option<bool> {
         let possible = |value| {
-            let mut overlay = Overlay { base: self, changed: HashMap::default() };
+            let mut overlay = Overlay::new(&self.map);
             overlay.assume(pool, condition, value, &Reasons::new()).is_ok()
         };
         match (possible(true), possible(false)) {
@@ -142,7 +130,7 @@ impl Facts {
         tag: Option<u32>,
     ) -> Result<(), Contradiction> {
         let why: Reasons = tag.into_iter().collect();
-        let mut overlay = Overlay { base: self, changed: HashMap::default() };
+        let mut overlay = Overlay::new(&self.map);
         overlay.assume(pool, condition, value, &why)?;
         for (term, fact) in overlay.changed {
             self.insert(term, fact);

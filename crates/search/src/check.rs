@@ -6,9 +6,9 @@
 
 use crate::SearchError;
 use crate::dag::Head;
+use crate::found_path::FoundPath;
 use crate::nogood::{ANY_LENGTH, Nogood};
 use crate::options::SearchOptions;
-use crate::search::FoundPath;
 use crate::unroll::Unrolled;
 use slowpath_exec::{ArcId, ExecError, Executor, Facts, NodeId, Resolver};
 use slowpath_ir::RelianceId;

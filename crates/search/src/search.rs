@@ -14,24 +14,26 @@
 
 mod branching;
 mod close;
+mod turns;
 
 use crate::SearchError;
 use crate::check::{PathChecker, Verdict};
 use crate::costs::{CostGraph, Scratch};
 use crate::enumerate::{Enumeration, Progress};
 use crate::fold::Folded;
+use crate::found_path::FoundPath;
 use crate::nogood::{ANY_LENGTH, Nogood, Nogoods};
 use crate::options::SearchOptions;
 use crate::relax::{Ascent, RelaxationScratch};
 use crate::subproblem::{ArcStatus, Subproblem};
 use crate::unroll::Unrolled;
-use close::Turns;
 use slowpath_exec::ArcId;
 use slowpath_ir::RelianceId;
-use slowpath_smt::{Model, Solver, TermId};
+use slowpath_smt::Solver;
 use slowpath_target::{CostModel, CostVector, Slowness, Target};
 use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
 use std::ops::Range;
+use turns::Turns;
 
 /// What is to be bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,21 +54,6 @@ impl Metric {
             Metric::Component(component) => component..component + 1,
         }
     }
-}
-
-/// A path that some packet takes.
-#[derive(Debug)]
-pub struct FoundPath {
-    /// Its arcs.
-    pub path: Vec<ArcId>,
-    /// Its cost, overhead included.
-    pub cost: CostVector,
-    /// The length of the shortest packet that takes it, in bytes.
-    pub length: u32,
-    /// A packet and environment that take it.
-    pub model: Model,
-    /// Its branch conditions over inputs.
-    pub conditions: Vec<TermId>,
 }
 
 /// A bound: nothing that is left to search is slower.

@@ -1,20 +1,11 @@
 //! Arrays of bytes: unconstrained ones, and tables whose content is known.
 
 use crate::domain::Domain;
-use crate::pool::TermPool;
+use crate::pool::{Array, TermPool};
 use crate::term::{ArrayId, Node, TermId};
 
 /// Longest table whose bytes are all looked at for the domain of one that is read.
 const MAX_JOINED: u64 = 4096;
-
-/// An array as stored.
-#[derive(Clone, Debug)]
-pub(crate) struct Array {
-    name: String,
-    index_width: u8,
-    /// The first bytes of a table; those behind them are zero.
-    content: Option<Vec<u8>>,
-}
 
 impl TermPool {
     /// A new unconstrained array of bytes, different from all before whatever its name.

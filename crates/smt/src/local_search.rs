@@ -7,6 +7,7 @@
 //! model.
 
 mod descent;
+mod input;
 mod network;
 #[cfg(test)]
 mod tests;
@@ -14,36 +15,13 @@ mod tests;
 use crate::domain::Domain;
 use crate::model::Model;
 use crate::pool::TermPool;
-use crate::term::{ArrayId, Node, TermId, VarId};
+use crate::term::TermId;
 use descent::Descent;
 use network::Network;
 use std::collections::BTreeSet;
 
 /// Rounds that are worth it however few conditions are violated.
 const FEW_ROUNDS: usize = 16;
-
-/// Something that a model assigns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Input {
-    Variable(VarId),
-    Byte(ArrayId, u64),
-}
-
-impl Input {
-    fn is_assigned(self, model: &Model) -> bool {
-        match self {
-            Input::Variable(var) => model.var(var).is_some(),
-            Input::Byte(array, index) => model.byte(array, index).is_some(),
-        }
-    }
-
-    fn assign(self, model: &mut Model, value: u64) {
-        match self {
-            Input::Variable(var) => model.set_var(var, value),
-            Input::Byte(array, index) => model.set_byte(array, index, value as u8),
-        }
-    }
-}
 
 /// A model of all `conditions` (1-bit terms), each input of which it assigns, that differs little from `start`. `domain` says which
 /// values an unknown or a byte of an array may have, or more of them; what `start` does not assign,
@@ -93,15 +71,4 @@ pub fn nearby_model(
         }
     }
     None
-}
-
-/// The input that a term is, given the value of its index.
-fn input_of(pool: &TermPool, term: TermId, index: impl FnOnce(TermId) -> u64) -> Option<Input> {
-    match *pool.node(term) {
-        Node::Var(var) => Some(Input::Variable(var)),
-        Node::Select { array, index: at } if pool.array_content(array).is_none() => {
-            Some(Input::Byte(array, index(at)))
-        }
-        _ => None,
-    }
 }

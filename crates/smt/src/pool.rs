@@ -6,7 +6,6 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use slowpath_stop::Stop;
 
-use crate::array::Array;
 use crate::domain::{Domain, mask, transfer};
 use crate::semantics::{self, Operands};
 use crate::term::{Node, TermId, VarId};
@@ -23,6 +22,15 @@ struct Entry {
 struct Unknown {
     name: String,
     domain: Domain,
+}
+
+/// An array as stored.
+#[derive(Clone, Debug)]
+pub(crate) struct Array {
+    pub(crate) name: String,
+    pub(crate) index_width: u8,
+    /// The first bytes of a table; those behind them are zero.
+    pub(crate) content: Option<Vec<u8>>,
 }
 
 /// All terms of one analysis. Constructors simplify; ids are stable; nothing is ever removed.

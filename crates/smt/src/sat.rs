@@ -13,34 +13,27 @@
 //! and when to restart.
 
 mod analyse;
+mod answer;
 mod arena;
 mod hook;
 mod literal;
 mod order;
+mod pace;
 mod propagate;
 mod reduce;
 mod search;
 #[cfg(test)]
 mod tests;
+mod watch;
 
+pub(crate) use answer::Answer;
 pub(crate) use hook::Hook;
 pub(crate) use literal::Lit;
 
 use arena::{Arena, ClauseId};
 use order::Order;
-use propagate::Watch;
-use search::Pace;
-
-/// The answer to a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// There is an assignment of the variables that matter; see [`Sat::value`].
-    Satisfiable,
-    /// The assumptions contradict each other; see [`Sat::failed`].
-    Contradiction,
-    /// Stopped, or out of steps.
-    Stopped,
-}
+use pace::Pace;
+use watch::Watch;
 
 /// A variable's state besides its value.
 #[derive(Clone, Copy, Debug)]

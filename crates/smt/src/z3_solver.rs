@@ -17,9 +17,6 @@ use crate::solver::{Outcome, Solver, SolverStatistics};
 use crate::term::TermId;
 use engine::Engine;
 
-const BACKEND: &str = "Z3";
-const LOGIC: &str = "QF_BV";
-
 /// Decides conditions with the Z3 library.
 #[derive(Debug)]
 pub struct Z3Solver {

@@ -1,6 +1,6 @@
 //! The numbers of pairs during one concrete run.
 
-use super::Environment;
+use super::environment::Environment;
 use std::collections::{HashMap, HashSet};
 
 /// The numbers of pairs.

@@ -1,37 +1,14 @@
 //! Adding a condition to facts: what it says about terms and their parts.
 
-use super::fact::{BitsFact, Fact, Limit, Reasons, union};
+use super::fact::{BitsFact, Contradiction, Fact, Limit, Reasons, union};
 use super::interval::overflows;
-use super::{Contradiction, Facts};
-use rustc_hash::FxHashMap as HashMap;
+use super::overlay::Overlay;
 use slowpath_smt::{Node, TermId, TermPool};
 
 /// Structural depth to which a fact about a term is passed down to its parts.
 const DEPTH: u32 = 6;
 
-/// Facts with some of them replaced.
-pub(super) struct Overlay<'a> {
-    pub base: &'a Facts,
-    pub changed: HashMap<TermId, Fact>,
-}
-
 impl Overlay<'_> {
-    pub fn fact(&self, pool: &TermPool, term: TermId) -> Fact {
-        if let Some(fact) = self.changed.get(&term).or_else(|| self.base.get(term)) {
-            return fact.clone();
-        }
-        let domain = pool.domain(term);
-        Fact {
-            lo: domain.lo(),
-            lo_why: Reasons::new(),
-            hi: domain.hi(),
-            hi_why: Reasons::new(),
-            zeros: domain.zeros(),
-            ones: domain.ones(),
-            bits: Vec::new(),
-        }
-    }
-
     pub fn assume(
         &mut self,
         pool: &TermPool,

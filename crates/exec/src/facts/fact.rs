@@ -1,5 +1,11 @@
 //! What is known about one term, and why.
 
+use archery::RcK;
+use rpds::HashTrieMap;
+use rustc_hash::FxHasher;
+use slowpath_smt::TermId;
+use std::hash::BuildHasherDefault;
+
 /// The conditions behind a fact, by the tags their owner gave them; ascending, no duplicates.
 pub type Reasons = Vec<u32>;
 
@@ -9,6 +15,16 @@ pub(super) fn union(a: &[u32], b: &[u32]) -> Reasons {
     all.sort_unstable();
     all.dedup();
     all
+}
+
+/// Facts by term, persistent: a copy shares what it has in common.
+pub(super) type FactMap = HashTrieMap<TermId, Fact, RcK, BuildHasherDefault<FxHasher>>;
+
+/// Conditions that cannot hold together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contradiction {
+    /// The tags of the conditions.
+    pub reasons: Reasons,
 }
 
 /// What is known about one term.

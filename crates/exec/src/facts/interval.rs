@@ -1,7 +1,7 @@
 //! What facts about its parts say about a term: intervals of sums and concatenations.
 
-use super::assume::Overlay;
 use super::fact::{Reasons, union};
+use super::overlay::Overlay;
 use slowpath_smt::{Node, TermId, TermPool};
 
 /// Operators looked at for one term.

@@ -9,19 +9,18 @@
 
 mod plan;
 mod sample;
+mod tools;
 
 use std::ops::Range;
 
 use super::engine::Engine;
-use super::inputs::Inputs;
-use super::session::Session;
 use crate::error::SolverError;
 use crate::eval::Evaluator;
 use crate::model::Model;
 use crate::pool::{FastMap, TermPool};
 use crate::term::TermId;
 use plan::Plan;
-use slowpath_stop::Stop;
+pub(super) use tools::Tools;
 
 /// Models of what is not opaque, to start from.
 pub(super) const ROUNDS: u64 = 6;
@@ -34,13 +33,6 @@ const CHECKS: usize = 2;
 #[derive(Debug, Default)]
 pub(super) struct Concretiser {
     hints: FastMap<TermId, u64>,
-}
-
-/// What concretisation needs to know of its surroundings.
-pub(super) struct Tools<'a, E> {
-    pub(super) session: &'a mut Session<E>,
-    pub(super) inputs: &'a mut Inputs,
-    pub(super) stop: &'a Stop,
 }
 
 impl Concretiser {

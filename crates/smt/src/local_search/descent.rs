@@ -1,7 +1,7 @@
 //! From a condition that a model violates down to the inputs that can mend it.
 
+use super::input::{Input, input_of};
 use super::network::Network;
-use super::{Input, input_of};
 use crate::domain::{Domain, mask, sign_extend};
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};

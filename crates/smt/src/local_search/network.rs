@@ -1,6 +1,6 @@
 //! The values of all terms of some conditions, kept up to date when inputs change.
 
-use super::{Input, input_of};
+use super::input::{Input, input_of};
 use crate::eval::node_value;
 use crate::model::Model;
 use crate::pool::{NodeHasher, TermPool};

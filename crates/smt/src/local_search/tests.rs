@@ -1,5 +1,6 @@
 use super::descent::quotient;
 use super::*;
+use crate::term::VarId;
 
 fn found(pool: &TermPool, conditions: &[TermId]) -> Model {
     let anything = |term: TermId| pool.domain(term);

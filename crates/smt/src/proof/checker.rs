@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::Event;
+use super::event::Event;
 use super::propagation::{ClauseNumber, Propagation};
 
 /// A step that does not follow.

@@ -1,7 +1,7 @@
 //! Tells a `Trace` what the solver does, where the feature `proof` is on; else
 //! nothing, at no cost.
 
-use super::Answer;
+use super::answer::Answer;
 use super::literal::Lit;
 
 /// Who is told.

@@ -3,27 +3,7 @@
 use super::Sat;
 use super::arena::ClauseId;
 use super::literal::Lit;
-
-/// A clause to look at when one of its watched literals becomes false.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Watch {
-    clause: ClauseId,
-    /// Another literal: the clause need not be looked at while it is true. In a binary clause
-    /// it is the only other one.
-    blocker: Lit,
-    binary: bool,
-}
-
-impl Watch {
-    pub(super) fn clause(self) -> ClauseId {
-        self.clause
-    }
-
-    /// The clause has another place now.
-    pub(super) fn relocate(&mut self, clause: ClauseId) {
-        self.clause = clause;
-    }
-}
+use super::watch::Watch;
 
 impl Sat {
     /// Watches the first two literals of a clause.

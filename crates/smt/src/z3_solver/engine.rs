@@ -9,7 +9,6 @@ use ::z3::{Model, Params, SatResult, Solver as Z3};
 
 use super::translate::Translator;
 use super::watch;
-use super::{BACKEND, LOGIC};
 use crate::domain::mask;
 use crate::error::SolverError;
 use crate::layered::engine::{self, Effort, Lemma, Verdict};
@@ -17,6 +16,9 @@ use crate::layered::view::View;
 use crate::pool::TermPool;
 use crate::term::TermId;
 use slowpath_stop::Stop;
+
+const BACKEND: &str = "Z3";
+const LOGIC: &str = "QF_BV";
 
 /// Steps of Z3 (hundreds of nanoseconds each) for questions that may be given up.
 const QUICK: u32 = 200_000;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::Tools;
 use super::sample::{hold, random};
+use super::tools::Tools;
 use crate::error::SolverError;
 use crate::eval::Evaluator;
 use crate::layered::engine::Engine;

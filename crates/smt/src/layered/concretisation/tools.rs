@@ -1,0 +1,12 @@
+//! What concretisation works with.
+
+use crate::layered::inputs::Inputs;
+use crate::layered::session::Session;
+use slowpath_stop::Stop;
+
+/// What concretisation needs to know of its surroundings.
+pub(in crate::layered) struct Tools<'a, E> {
+    pub(in crate::layered) session: &'a mut Session<E>,
+    pub(in crate::layered) inputs: &'a mut Inputs,
+    pub(in crate::layered) stop: &'a Stop,
+}

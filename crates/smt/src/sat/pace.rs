@@ -1,0 +1,63 @@
+//! When to restart and when to forget: by how good the clauses are that are learnt, measured by the
+//! decisions that they depend on (the dynamic restarts of Audemard and Simon's Glucose).
+
+/// Fewest conflicts between two restarts.
+const SHORTEST_RUN: u64 = 30;
+/// A restart is due when clauses are so much worse lately than they were on the whole.
+const WORSE: f64 = 1.2;
+/// Conflicts before the first reduction, and by how many more before each later one.
+const FIRST_REDUCTION: u64 = 3000;
+const LATER_REDUCTION: u64 = 600;
+
+/// When to restart and when to forget.
+#[derive(Debug)]
+pub(super) struct Pace {
+    /// Means of the levels of learnt clauses, lately and on the whole.
+    lately: f64,
+    overall: f64,
+    conflicts: u64,
+    pub(super) since_restart: u64,
+    next_reduction: u64,
+    reductions: u64,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Pace {
+            lately: 0.0,
+            overall: 0.0,
+            conflicts: 0,
+            since_restart: 0,
+            next_reduction: FIRST_REDUCTION,
+            reductions: 0,
+        }
+    }
+}
+
+impl Pace {
+    pub(super) fn learnt(&mut self, levels: u32) {
+        let levels = f64::from(levels);
+        self.lately += (levels - self.lately) / 32.0;
+        self.overall += (levels - self.overall) / 4096.0_f64.min(1.0 + self.conflicts as f64);
+        self.conflicts += 1;
+        self.since_restart += 1;
+    }
+
+    pub(super) fn restart_is_due(&mut self) -> bool {
+        let due = self.since_restart >= SHORTEST_RUN && self.lately > WORSE * self.overall;
+        if due {
+            self.since_restart = 0;
+        }
+        due
+    }
+
+    pub(super) fn reduction_is_due(&mut self) -> bool {
+        let due = self.conflicts >= self.next_reduction;
+        if due {
+            self.reductions += 1;
+            self.next_reduction =
+                self.conflicts + FIRST_REDUCTION + LATER_REDUCTION * self.reductions;
+        }
+        due
+    }
+}
