@@ -1,4 +1,4 @@
-//! What execution cannot do.
+//! Why a program cannot be executed symbolically, and at which instruction, where one is to blame.
 
 use slowpath_stop::Reason;
 use thiserror::Error;

@@ -1,4 +1,5 @@
-//! Micro-operations.
+//! Micro-operations: what instructions consist of. Each writes one register at most, and none of
+//! them jumps.
 
 use crate::{DrawId, InputId, InsnIdx, Reg, RelianceId};
 

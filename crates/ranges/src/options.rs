@@ -1,4 +1,5 @@
-//! What an analysis follows.
+//! What an analysis follows: as much as it can, or only what somebody else (the kernel's verifier)
+//! knows as well.
 
 use slowpath_ir::{BlockId, Program, Reg};
 

@@ -1,4 +1,4 @@
-//! What the search cannot do.
+//! Why a program cannot be searched: loops without a bound, size, and what lower layers cannot do.
 
 use slowpath_exec::ExecError;
 use slowpath_ir::FlowError;

@@ -1,4 +1,5 @@
-//! An interval of values of the same sign.
+//! An interval of values of the same sign: as unsigned and as signed numbers these have the same
+//! order, so that one pair of bounds serves both.
 
 /// The values from `lo` to `hi`, never none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

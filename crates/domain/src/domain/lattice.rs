@@ -1,4 +1,5 @@
-//! Union, intersection and widening.
+//! The lattice operations of abstract interpretation (Cousot and Cousot, POPL 1977): join, meet,
+//! and widening with thresholds.
 
 use super::half::Half;
 use super::{Domain, mask};

@@ -1,4 +1,5 @@
-//! And, or, exclusive or, complement.
+//! And, or, exclusive or, complement: bit by bit, and bounds by the least and greatest disjunction
+//! of two intervals (Warren, "Hacker's Delight", section 4-3).
 
 use super::{Signed, both, by_signs};
 use crate::{Domain, mask};

@@ -1,4 +1,5 @@
-//! Extension, extraction and concatenation.
+//! Extension, extraction and concatenation: bits move as they are, bounds as numbers of one sign at
+//! a time.
 
 use super::{both, by_sign};
 use crate::{Domain, mask, sign_extend};

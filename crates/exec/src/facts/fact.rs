@@ -1,4 +1,5 @@
-//! What is known about one term, and why.
+//! What is known about one term: an interval and bits, each with the conditions that it follows
+//! from, so that a contradiction can name them.
 
 use archery::RcK;
 use rpds::HashTrieMap;

@@ -1,4 +1,4 @@
-//! What a question is answered with.
+//! What came of a question.
 
 /// The answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

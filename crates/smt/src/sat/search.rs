@@ -1,4 +1,5 @@
-//! Deciding, learning, restarting.
+//! The loop of conflict-driven clause learning: propagate, learn from a conflict, restart or forget
+//! when it is time, else decide. A question's assumptions are its first decisions.
 
 use super::Sat;
 use super::answer::Answer;

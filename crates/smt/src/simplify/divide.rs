@@ -1,4 +1,5 @@
-//! Quotients and remainders.
+//! Quotients and remainders: by powers of two they are slices, without leading zeros of the
+//! dividend they are narrower, and of two numbers that are not negative signed ones are unsigned.
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};

@@ -1,4 +1,5 @@
-//! Choices.
+//! Choices (`ite`): single bits become Boolean operators, a nested choice on the same condition is
+//! decided, and constant bits that both branches share are pulled out.
 
 use crate::pool::TermPool;
 use crate::term::{Node, TermId};

@@ -1,4 +1,4 @@
-//! What concretisation works with.
+//! What concretisation needs of the solver around it: a session that answers, inputs, when to stop.
 
 use crate::layered::inputs::Inputs;
 use crate::layered::session::Session;
