@@ -8,6 +8,7 @@
 //! `bpf_core_read.h`.
 
 mod compat;
+mod kind;
 mod patch;
 mod spec;
 #[cfg(test)]
@@ -17,58 +18,9 @@ mod value;
 use crate::Btf;
 use crate::btf::CoreRecord;
 use crate::insn::Insn;
+use kind::RelocationKind;
 use spec::Spec;
 use value::Value;
-
-/// What a relocation asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RelocationKind {
-    FieldByteOffset,
-    FieldByteSize,
-    FieldExists,
-    FieldSigned,
-    FieldShiftLeft,
-    FieldShiftRight,
-    TypeIdLocal,
-    TypeIdTarget,
-    TypeExists,
-    TypeSize,
-    EnumvalExists,
-    EnumvalValue,
-    TypeMatches,
-}
-
-impl RelocationKind {
-    fn new(number: u32) -> Option<Self> {
-        use RelocationKind::*;
-        const KINDS: [RelocationKind; 13] = [
-            FieldByteOffset,
-            FieldByteSize,
-            FieldExists,
-            FieldSigned,
-            FieldShiftLeft,
-            FieldShiftRight,
-            TypeIdLocal,
-            TypeIdTarget,
-            TypeExists,
-            TypeSize,
-            EnumvalExists,
-            EnumvalValue,
-            TypeMatches,
-        ];
-        KINDS.get(number as usize).copied()
-    }
-
-    fn of_type(self) -> bool {
-        use RelocationKind::*;
-        matches!(self, TypeIdLocal | TypeIdTarget | TypeExists | TypeSize | TypeMatches)
-    }
-
-    fn of_enum(self) -> bool {
-        use RelocationKind::*;
-        matches!(self, EnumvalExists | EnumvalValue)
-    }
-}
 
 /// Applies a relocation to the instruction at slot `at`. The error says in words what has no
 /// counterpart.

@@ -55,22 +55,7 @@ impl Counted {
 
 /// The counter's map.
 pub(crate) fn counter() -> MapDef {
-    MapDef {
-        name: NAME.to_owned(),
-        kind: MapKind::ARRAY,
-        key_size: 4,
-        value_size: 8,
-        max_entries: 1,
-        flags: 0,
-        extra: 0,
-        pinning: 0,
-        key_type: None,
-        value_type: None,
-        initial: None,
-        read_only: false,
-        inner: None,
-        slots: Vec::new(),
-    }
+    MapDef { kind: MapKind::ARRAY, key_size: 4, value_size: 8, max_entries: 1, ..MapDef::new(NAME) }
 }
 
 /// The program with additions to the counter, which is the map with this number, and with answers in

@@ -1,6 +1,7 @@
 //! What an instruction accesses: a type, and a path through its members.
 
-use super::{RelocationKind, compat};
+use super::compat;
+use super::kind::RelocationKind;
 use crate::Btf;
 use crate::btf::{Kind, RawMember, TypeId, essential_name};
 

@@ -1,6 +1,6 @@
 //! The number that a relocation asks for, in the object's types or in the kernel's.
 
-use super::RelocationKind;
+use super::kind::RelocationKind;
 use super::spec::Spec;
 use crate::Btf;
 use crate::btf::{Kind, TypeId};

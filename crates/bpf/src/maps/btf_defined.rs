@@ -4,7 +4,9 @@
 //! `T`, `__ulong` an enumeration, `__array(values, T)` an array of pointers to `T`. Source: libbpf's
 //! `bpf_helpers.h` and its documentation of these macros.
 
-use super::{MapDef, MapKind, PlacedMap};
+use super::def::MapDef;
+use super::kind::MapKind;
+use super::table::PlacedMap;
 use crate::btf::{Kind, RawMember, TypeId};
 use crate::elf::Elf;
 use crate::{Btf, ObjectError};

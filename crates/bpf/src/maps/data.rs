@@ -1,6 +1,8 @@
 //! Global data: a section of variables becomes a map of one element, as libbpf does it.
 
-use super::{MAPPABLE, MapDef, MapKind, PlacedMap, READ_ONLY};
+use super::def::{MAPPABLE, MapDef, READ_ONLY};
+use super::kind::MapKind;
+use super::table::PlacedMap;
 use crate::ObjectError;
 use crate::elf::Section;
 

@@ -5,19 +5,12 @@
 //! flags. What follows is understood for iproute2 (id, pinning, inner id, inner index) and, for maps
 //! of maps, for the kernel samples (index of the inner map).
 
-use super::{MapDef, MapKind, PlacedMap};
+use super::def::MapDef;
+use super::kind::MapKind;
+use super::table::{Numbers, PlacedMap};
 use crate::ObjectError;
 use crate::elf::{Elf, SymbolKind};
 use crate::error::DAMAGED;
-
-/// How a numbered map refers to others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Numbers {
-    /// iproute2: own number, number of the inner map (0 for none).
-    Id { id: u32, inner: u32 },
-    /// Kernel samples: position of the inner map among the maps of such sections.
-    Index { inner: u32 },
-}
 
 /// Size of iproute2's `struct bpf_elf_map`.
 const IPROUTE2: u64 = 36;

@@ -1,8 +1,8 @@
 //! Slots that objects fill in themselves: initialisers of program arrays and of maps of maps
 //! (relocations in `.maps`), and iproute2's sections named `MAP/SLOT`.
 
-use super::legacy::Numbers;
-use super::{MapTable, SlotRef};
+use super::def::SlotRef;
+use super::table::{MapTable, Numbers};
 use crate::ObjectError;
 use crate::elf::Elf;
 

@@ -7,14 +7,16 @@
 use std::collections::HashMap;
 
 use super::check;
+use super::entry::ProgramEntry;
 use super::functions::Function;
+use super::parsed::Object;
 use super::program::{BpfProgram, Subprogram, Unresolved};
 use super::references::Reference;
 use crate::core_relo;
 use crate::error::DAMAGED;
 use crate::insn::{Call, Imm64, Insn, POISON};
 use crate::line_info::Lines;
-use crate::{Btf, Object, ObjectError};
+use crate::{Btf, ObjectError};
 
 /// Larger programs are refused; the kernel takes a million instructions.
 const LIMIT: usize = 1 << 20;
@@ -25,7 +27,22 @@ const RUNNING: (&str, &str) = (
     "pass the compiler's output, not code taken from a kernel",
 );
 
-pub(super) struct Linker<'a> {
+impl Object {
+    /// Builds the program with this number in [`Object::programs`]. `kernel` are the types of the
+    /// kernel that it is to run on; without them, what depends on them is left unresolved.
+    pub fn link(&self, program: usize, kernel: Option<&Btf>) -> Result<BpfProgram, ObjectError> {
+        let available = self.programs.len();
+        let entry = self
+            .programs
+            .get(program)
+            .ok_or(ObjectError::NoProgram { number: program, available })?;
+        let code = Linker::new(self, kernel).link(entry.function)?;
+        Ok(code.into_program(self, entry))
+    }
+}
+
+/// A program under construction.
+struct Linker<'a> {
     object: &'a Object,
     kernel: Option<&'a Btf>,
     insns: Vec<Insn>,
@@ -263,7 +280,7 @@ pub(super) struct LinkedCode {
 }
 
 impl LinkedCode {
-    pub fn into_program(self, object: &Object, entry: &super::ProgramEntry) -> BpfProgram {
+    pub fn into_program(self, object: &Object, entry: &ProgramEntry) -> BpfProgram {
         let subprogram = |(index, first): (usize, usize)| {
             let function = &object.functions[index];
             Subprogram {

@@ -3,21 +3,9 @@
 use std::fmt;
 
 use super::ProgramKind;
-use crate::Object;
+use super::parsed::Object;
 use crate::insn::{Insn, Names};
 use crate::line_info::LineInfo;
-
-/// A program that an object contains, before it is linked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProgramEntry {
-    /// Name of its entry function.
-    pub name: String,
-    /// Name of its section.
-    pub section: String,
-    /// Its type.
-    pub kind: ProgramKind,
-    pub(crate) function: usize,
-}
 
 /// A program with everything resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Objects of `tests/data`: programs, calls, maps, data, lines.
 
 use super::*;
+use crate::ObjectError;
 use crate::insn::{Call, Imm64, Insn};
 use crate::{MapKind, SlotRef};
 
