@@ -18,10 +18,10 @@ pub struct Environment {
     pub memory: ByteMap,
     /// Every other byte of these.
     pub fill: u8,
-    /// What [`Op::Unknown`] yields, in order of execution over the whole run; behind the end, the
+    /// What [`Op::Unknown`](slowpath_ir::Op::Unknown) yields, in order of execution over the whole run; behind the end, the
     /// least value that the operation can yield.
     pub unknowns: Vec<u64>,
-    /// Numbers of pairs ([`BinaryOp::Intern`]), different for different pairs. A pair that is not
+    /// Numbers of pairs ([`BinaryOp::Intern`](slowpath_ir::BinaryOp::Intern)), different for different pairs. A pair that is not
     /// here gets a number that no other pair has.
     pub interned: HashMap<(u64, u64), u32>,
 }
