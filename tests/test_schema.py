@@ -12,13 +12,16 @@ from document_schemas import DOCUMENTS, SCALARS, document_schema
 from schema_tables import MARKS, fill_in, tables_needed
 from slowpath.schema.compiled import Compiled, Verification
 from slowpath.schema.json_schema import schema, schema_names, schema_text
-from slowpath.schema.objects import BpfObject
-from slowpath.schema.results import Result
+from slowpath.schema.objects import BpfObject, Instruction
+from slowpath.schema.results import Detail, Result
 from slowpath.schema.shapes import ShapeError, check_shape
 from support import GOLDEN, ROOT, check_golden, save_results, slowpath
 
 WRAPPING = {"slowpath", "target", "verification"}
 """Keys that `compile` adds to what it compiled."""
+
+LATER: dict[str, object] = {"Instruction": Instruction}
+"""Types that modules name without importing them."""
 
 Shape = Any
 """A type in terms that schemas and Python have in common; equal if and only if the types are."""
@@ -65,7 +68,7 @@ def shape_of_schema(part: dict[str, Any], definitions: dict[str, Any]) -> Shape:
 def shape_of_type(kind: Any) -> Shape:
     origin, arguments = get_origin(kind), get_args(kind)
     if is_typeddict(kind):
-        hints, required = get_type_hints(kind), kind.__required_keys__
+        hints, required = get_type_hints(kind, localns=LATER), kind.__required_keys__
         keys = {key: [shape_of_type(one), key in required] for key, one in hints.items()}
         return {"is": "object", "keys": keys}
     if origin in (Union, UnionType):
@@ -91,6 +94,11 @@ def shape_of_type(kind: Any) -> Shape:
 def test_types_of_python_are_those_of_the_engine(name: str, definition: str, kind: type) -> None:
     definitions = schema(name)["$defs"]
     assert shape_of_type(kind) == shape_of_schema(definitions[definition], definitions)
+
+
+def test_what_only_reports_show_has_the_type_of_the_engine() -> None:
+    document = json.loads((GOLDEN / "schema/detail.json").read_text())
+    assert shape_of_type(Detail) == shape_of_schema(document, document["$defs"])
 
 
 def test_what_is_compiled_has_the_type_of_the_engine() -> None:

@@ -9,6 +9,7 @@ use slowpath_target::TargetError;
 /// Who has to do something about an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Kind {
     /// The program, or the file that it is in.
     Input,
@@ -26,6 +27,7 @@ pub enum Kind {
 
 /// An error as data. What it does not know is null.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Failure {
     /// Whose error it is.
     pub kind: Kind,

@@ -1,10 +1,12 @@
-//! What only reports for people show of an analysis: no part of the documents of `docs/json.md`.
+//! What only reports for people show of an analysis: no part of the documents of `docs/json.md`. Python
+//! has the same types; `schema.rs` says what they are.
 
 use crate::failure::Failure;
 use serde::Serialize;
 
 /// What the human report shows besides the result.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Detail {
     pub paths: Vec<PathDetail>,
     /// The program's instructions.
@@ -17,6 +19,7 @@ pub(crate) struct Detail {
 
 /// A path for the human report.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct PathDetail {
     /// First and last instruction of each stretch without a taken branch.
     pub ranges: Vec<(u32, u32)>,
@@ -30,6 +33,7 @@ pub(crate) struct PathDetail {
 
 /// An instruction of the program, on the path or not.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CodeInsn {
     pub instruction: u32,
     pub text: String,
@@ -38,6 +42,7 @@ pub(crate) struct CodeInsn {
 
 /// A source line.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct CodeLine {
     pub file: String,
     pub line: u32,
@@ -47,6 +52,7 @@ pub(crate) struct CodeLine {
 
 /// Instructions of one source line that are executed one after the other.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Stretch {
     /// Index into the lines of the path; absent when the line is not known.
     pub line: Option<usize>,
