@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from slowpath import bound
 from slowpath.analysis.requirement import refusal, relied_on
 from slowpath.report.path import exactness
 from slowpath.report.reporters import choose_reporter
 from slowpath.report.table import CompactTable
 from slowpath.schema.results import NO_DETAIL, Result
-from support import make_bound, make_result, slowpath
+from support import ROOT, make_bound, make_result, slowpath
 
 TRANSCODER = "examples/alaw2ulaw.bpf.o"
 PRICE = "writes to DRAM cost 5 engine cycles"
@@ -144,6 +145,13 @@ def test_requirements_are_not_met_by_cutting_loops() -> None:
     assert refused.returncode == 1
     assert "runs at most 10 times" in refused.stderr
     assert "--accept-assumptions" in refused.stderr
+    options = {"unroll": f"10@{place()}", "require": "10Gbit/s"}
+    (called,) = bound(ROOT / TRANSCODER, **options)  # type: ignore[arg-type]
+    assert called.met is False
+    assert called.reason is not None
+    assert called.reason in refused.stderr
+    (called,) = bound(ROOT / TRANSCODER, accept_assumptions=True, **options)  # type: ignore[arg-type]
+    assert called.met
     accepted = slowpath(*arguments, "--accept-assumptions")
     assert accepted.returncode == 0
     assert "--require is met if the loop at " in accepted.stderr

@@ -14,7 +14,7 @@ import pytest
 
 from slowpath import engine
 from slowpath.analysis.analyst import Analyst
-from slowpath.analysis.options import Typed
+from slowpath.analysis.options import WrittenOptions
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.commands.diff.output import CSV_COLUMNS
 from slowpath.commands.diff.sides import Sides, load_sides
@@ -288,7 +288,7 @@ def test_an_interrupt_ends_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     heed_interrupts()
     monkeypatch.setattr(Analyst, "analyse", interrupted)
     files = [str(ROOT / file) for file in (PLAIN, OPTIMISED)]
-    old, new = load_sides(Sides(files[0], files[1], Typed(target="ebpf")))
+    old, new = load_sides(Sides(files[0], files[1], WrittenOptions(target="ebpf")))
     assert analysed == files[:1]
     assert [result["error"] for result in old.results] == [None]
     assert [result["error"] for result in new.results] == ["interrupted before it was analysed"]

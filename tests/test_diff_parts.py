@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from slowpath.cli.inputs import InputError
+from slowpath.cli.errors import InputError
 from slowpath.cli.printable import one_line
 from slowpath.commands.diff.columns import change_of, make_row
 from slowpath.commands.diff.filters import parse_comparison

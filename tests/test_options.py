@@ -6,18 +6,23 @@ from pathlib import Path
 import pytest
 
 from slowpath import engine
-from slowpath.analysis.analyses import Work
-from slowpath.analysis.options import Typed, choose_metric, make_work, parse_paths, parse_unroll
-from slowpath.analysis.plan import OptionError
-from slowpath.cli.inputs import InputError
+from slowpath.analysis.options import (
+    WrittenOptions,
+    choose_metric,
+    parse_paths,
+    parse_unroll,
+    read_request,
+)
+from slowpath.analysis.plan import Request
+from slowpath.cli.errors import InputError, OptionError
+from slowpath.commands.bound.command import BOUND
 from slowpath.schema.rates import Rate
 
-PLAIN = Typed(
+PLAIN = WrittenOptions(
     target=None,
     metric=None,
     cores=None,
     unroll=None,
-    paths="1",
     mtu=1500,
     deadline=None,
     require=None,
@@ -25,12 +30,12 @@ PLAIN = Typed(
 )
 
 
-def work(typed: Typed) -> Work:
-    return make_work(["a.asm"], typed)
+def request(written: WrittenOptions) -> Request:
+    return read_request(["a.asm"], written)
 
 
 def test_defaults() -> None:
-    assert work(PLAIN).options == engine.Options(
+    assert request(PLAIN).options == engine.Options(
         cores=None,
         unroll=[],
         paths=1,
@@ -44,11 +49,11 @@ def test_defaults() -> None:
 
 
 def test_deadlines() -> None:
-    assert work(PLAIN._replace(deadline=0.0)).options.deadline_seconds is None
-    assert work(PLAIN._replace(deadline=5.0)).options.deadline_seconds == 5.0
-    assert work(PLAIN._replace(memory="2G")).options.memory_bytes == 2 << 30
+    assert request(PLAIN._replace(deadline=0.0)).options.deadline_seconds is None
+    assert request(PLAIN._replace(deadline=5.0)).options.deadline_seconds == 5.0
+    assert request(PLAIN._replace(memory="2G")).options.memory_bytes == 2 << 30
     before = time.monotonic()
-    until = work(PLAIN._replace(total_deadline=9.0)).until
+    until = request(PLAIN._replace(total_deadline=9.0)).until
     assert until is not None
     assert before + 9.0 <= until <= time.monotonic() + 9.0
 
@@ -97,7 +102,7 @@ def test_metric(asked: str | None, requirement: Rate | None, metric: str | None)
 
 
 @pytest.mark.parametrize(
-    ("typed", "option"),
+    ("written", "option"),
     [
         (PLAIN._replace(metric="bitrate", require="1pps"), "--require"),
         (PLAIN._replace(target="ebpf", metric="instructions", require="1pps"), "--require"),
@@ -112,26 +117,37 @@ def test_metric(asked: str | None, requirement: Rate | None, metric: str | None)
         (PLAIN._replace(target="unheard-of"), "--target"),
     ],
 )
-def test_the_wrong_option_is_named(typed: Typed, option: str) -> None:
+def test_the_wrong_option_is_named(written: WrittenOptions, option: str) -> None:
     with pytest.raises(OptionError) as caught:
-        work(typed)
+        request(written)
     assert caught.value.option == option
 
 
 def test_files_that_options_name(tmp_path: Path) -> None:
     text = tmp_path / "mine.toml"
     text.write_text("schema = 1\n")
-    made = work(PLAIN._replace(target=str(text), assume=str(text), maps=str(text)))
-    assert made.wishes.target.name == str(text)
-    assert made.wishes.target.problems()
+    made = request(PLAIN._replace(target=str(text), assume=str(text), maps=str(text)))
+    assert made.target.name == str(text)
+    assert made.target.problems()
     assert made.options.assume == made.options.maps == "schema = 1\n"
     assert set(made.option_files) == {"--target", "--assume", "--maps"}
     with pytest.raises(InputError, match="no such file"):
-        work(PLAIN._replace(assume=str(tmp_path / "missing.toml")))
+        request(PLAIN._replace(assume=str(tmp_path / "missing.toml")))
 
 
 def test_reproduction_states_the_defaults() -> None:
-    words = work(PLAIN._replace(require="40Gbit/s", cores=5)).reproduce
+    words = request(PLAIN._replace(require="40Gbit/s", cores=5)).reproduce
     assert words == [
         *("--cores", "5", "--mtu", "1500", "--require", "40Gbit/s"),
     ]
+
+
+def test_every_option_is_carried() -> None:
+    """Options of analyses are fields of those as written, and reach the engine by their names."""
+    names = {name for entry in BOUND.options for name in entry.names if name.startswith("--")}
+    own = {"--format", "--pcap", "--verbose"}
+    selection = {"--section", "--prog-name"}
+    fields = {f"--{field.replace('_', '-')}" for field in WrittenOptions._fields}
+    assert names - own - selection == fields - {"--selection"}
+    asked = request(PLAIN._replace(map_abi="call", cores=3, mtu=900)).options
+    assert (asked.map_abi, asked.cores, asked.mtu) == ("call", 3, 900)

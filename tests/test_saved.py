@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowpath.cli.inputs import InputError
+from slowpath.cli.errors import InputError
 from slowpath.commands.diff.columns import make_row
 from slowpath.commands.diff.filters import parse_comparison
 from slowpath.commands.diff.gates import Gate, failures

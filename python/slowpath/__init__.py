@@ -7,11 +7,11 @@ which is in `slowpath.app`, starts quickly.
 
 TYPE_CHECKING = False  # as type checkers know it; the module `typing` is long to import
 if TYPE_CHECKING:
-    from slowpath.analysis.plan import OptionError as OptionError
     from slowpath.api.bound import bound as bound
     from slowpath.api.results import Program as Program
     from slowpath.api.results import Results as Results
-    from slowpath.cli.inputs import InputError as InputError
+    from slowpath.cli.errors import InputError as InputError
+    from slowpath.cli.errors import OptionError as OptionError
 
     __version__: str
 
@@ -19,8 +19,8 @@ _PLACES = {
     "bound": "slowpath.api.bound",
     "Program": "slowpath.api.results",
     "Results": "slowpath.api.results",
-    "InputError": "slowpath.cli.inputs",
-    "OptionError": "slowpath.analysis.plan",
+    "InputError": "slowpath.cli.errors",
+    "OptionError": "slowpath.cli.errors",
 }
 """Where the public names are."""
 __all__ = ["InputError", "OptionError", "Program", "Results", "bound"]

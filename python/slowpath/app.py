@@ -67,8 +67,7 @@ def _no_command(path: str, group: Group, words: Sequence[str]) -> int:
 def _run(path: str, command: Command, words: Sequence[str]) -> int:
     parser = command_parser(path, command)
     given = read(parser, words)
-    from slowpath.analysis.plan import OptionError
-    from slowpath.cli.inputs import InputError
+    from slowpath.cli.errors import InputError, OptionError
 
     try:
         return command.run(given)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from slowpath import _core
-from slowpath.cli.inputs import InputError, StoppedError
+from slowpath.cli.errors import InputError, StoppedError
 from slowpath.schema.results import Detail, Result, refusal_text
 from slowpath.work.stopping import Stopping
 

@@ -3,26 +3,13 @@
 It knows what a result is and who is to blame for a failure; the commands know what to do with it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
-from slowpath import engine
-from slowpath.analysis.plan import Plan, Task, Wishes
+from slowpath.analysis.plan import Plan, Request, Task
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.terminal import error, note
 from slowpath.schema.results import Detail, Failure, Result, refusal_text
-
-
-class Work(NamedTuple):
-    """What is to be analysed, and how."""
-
-    files: Sequence[str]
-    wishes: Wishes
-    options: engine.Options  # but for target and metric, which every program has its own
-    btf: str | None
-    until: float | None  # when all of it has to be done, by the monotonic clock
-    reproduce: list[str]  # options that repeat this work, target and metric left out
-    option_files: Mapping[str, str]  # options that name a file, such as --assume, and its name
 
 
 class Analysed(NamedTuple):
@@ -72,9 +59,9 @@ class Unmatched:
 class Complaints:
     """Says on standard error why programs could not be analysed."""
 
-    def __init__(self, work: Work, say: Callable[[str, str], None] = error) -> None:
+    def __init__(self, request: Request, say: Callable[[str, str], None] = error) -> None:
         """Has `say` say it: of which file, and what."""
-        self._work = work
+        self._request = request
         self._say = say
         self._said = set[tuple[str, str]]()
 
@@ -95,7 +82,7 @@ class Complaints:
     def _blamed(self, task: Task, failure: Failure) -> tuple[str, str]:
         """The file to blame and the message."""
         if failure["option"] is not None:
-            name = self._work.option_files[failure["option"]]
+            name = self._request.option_files[failure["option"]]
             line = "" if failure["line"] is None else f":{failure['line']}"
             return name, f"{name}{line}: {failure['what']}"
         if task.program is None:

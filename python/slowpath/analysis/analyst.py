@@ -13,7 +13,7 @@ from slowpath import engine
 from slowpath.analysis.kernel_btf import KernelBtf
 from slowpath.analysis.plan import Task
 from slowpath.analysis.progress import Watch, Watching
-from slowpath.cli.inputs import InputError
+from slowpath.cli.errors import InputError
 from slowpath.cli.printable import json_line
 from slowpath.schema.results import NO_DETAIL, NO_FAILURE, Failure, Result, failed_result
 from slowpath.work.jobs import Doer, Job, Message, Send
@@ -39,14 +39,16 @@ class Analyst:
 
     def __init__(
         self,
-        options: engine.Options,
         tasks: Sequence[Task],
+        target: engine.Target,
+        options: engine.Options,
         btf: KernelBtf,
         audience: Audience,
     ) -> None:
-        """Nothing is started yet. Target and metric in the options are those of each program."""
+        """Nothing is started yet. The metric is that of each program."""
         self.options = options
         self._tasks = tasks
+        self._target = target
         self._btf = btf
         self._stopping = audience.stopping
         self._watching = audience.watching
@@ -144,7 +146,7 @@ class Analyst:
         )
         subject = engine.Subject(task.file, task.object, number, btf)
         last = 0.0
-        for message in engine.messages(subject, task.target, options, stopping):
+        for message in engine.messages(subject, self._target, options, stopping):
             now = time.monotonic()
             if message[0] == "bound" and now - last < _QUIET:
                 continue  # they can come by the thousand, and the last one counts
@@ -188,7 +190,7 @@ def defect(task: Task, message: str) -> engine.Outcome:
 
 
 def _failed(task: Task, failure: Failure) -> engine.Outcome:
-    result = failed_result(task.file, task.target.name, task.metric, failure["what"])
+    result = failed_result(task.file, task.target, task.metric, failure["what"])
     if task.program is not None:
         program = task.program
         result |= {"section": program.section, "program": program.name, "kind": program.kind}

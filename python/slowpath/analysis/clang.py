@@ -19,7 +19,8 @@ from pathlib import Path
 from types import FrameType
 
 from slowpath.analysis.sources import Clang
-from slowpath.cli.inputs import InputError, StoppedError, read_program
+from slowpath.cli.errors import InputError, StoppedError
+from slowpath.cli.inputs import read_program
 from slowpath.work.memory import default_limit
 
 _SECONDS = 60.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from slowpath.cli.command import Option, argument, option, within
 
 if TYPE_CHECKING:
-    from slowpath.analysis.options import Typed
+    from slowpath.analysis.options import WrittenOptions
     from slowpath.analysis.selection import Selection
 
 PROGRAMS = "Which programs"
@@ -184,27 +184,16 @@ def cflags(given: Namespace, files: Sequence[str]) -> tuple[str, ...]:
     return read_option("--cflags", lambda text: parse_cflags(text, files), given.cflags)
 
 
-def analysis(given: Namespace, files: Sequence[str]) -> "Typed":
-    """The options in `ANALYSIS`, as typed; `files` are those that are to be analysed.
+def written_options(given: Namespace, files: Sequence[str]) -> "WrittenOptions":
+    """The options of a command that are about analyses; `files` are those to be analysed.
+
+    Each goes by its name, whichever the command has.
 
     Raises:
         OptionError: when flags for clang make no sense.
     """
-    from slowpath.analysis.options import Typed
+    from slowpath.analysis.options import WrittenOptions
 
-    return Typed(
-        selection=selection(given),
-        cflags=cflags(given, files),
-        target=given.target,
-        metric=given.metric,
-        cores=given.cores,
-        mtu=given.mtu,
-        unroll=given.unroll,
-        deadline=given.deadline,
-        total_deadline=given.total_deadline,
-        memory=given.memory,
-        assume=given.assume,
-        maps=given.maps,
-        map_abi=given.map_abi,
-        btf=given.btf,
-    )
+    typed = {name: value for name, value in vars(given).items() if name in WrittenOptions._fields}
+    typed |= {"selection": selection(given), "cflags": cflags(given, files)}
+    return WrittenOptions(**typed)

@@ -1,7 +1,8 @@
 """Types (BTF) of the kernel that programs are for: a given file, or the running kernel's."""
 
 from slowpath import engine
-from slowpath.cli.inputs import InputError, read_program
+from slowpath.cli.errors import InputError
+from slowpath.cli.inputs import read_program
 
 _RUNNING = "/sys/kernel/btf/vmlinux"
 

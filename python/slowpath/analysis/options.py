@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from slowpath import engine
-from slowpath.analysis.analyses import Work
-from slowpath.analysis.plan import DEFAULT_TARGET, OptionError, Wishes
+from slowpath.analysis.plan import DEFAULT_TARGET, Request
 from slowpath.analysis.selection import Selection
 from slowpath.analysis.sources import Clang, is_c
+from slowpath.cli.errors import OptionError
 from slowpath.cli.inputs import read_text
 from slowpath.schema.rates import METRICS, Rate, Requirement
 from slowpath.schema.results import metric_words
@@ -23,26 +23,29 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
-class Typed(NamedTuple):
-    """The options of an analysis as the user typed them."""
+class WrittenOptions(NamedTuple):
+    """The options of an analysis as people write them, on a command line or in a call.
 
+    A field has the name of the option. In this order they repeat an analysis (`repeat`).
+    """
+
+    selection: Selection = Selection()
     target: str | None = None
     metric: str | None = None
     cores: int | None = None
-    unroll: str | None = None
-    paths: str = "1"
+    unroll: int | str | None = None
+    paths: int | str = 1
     mtu: int = DEFAULT_MTU
-    deadline: float | None = None
-    total_deadline: float | None = None
-    memory: str | None = None
-    require: str | None = None
-    accept: bool = False
+    deadline: float | None = None  # seconds for each program; None: the default, 0: none
+    total_deadline: float | None = None  # seconds
+    memory: int | str | None = None
     assume: str | None = None
     maps: str | None = None
     map_abi: str | None = None
     btf: str | None = None
     cflags: tuple[str, ...] = ()
-    selection: Selection = Selection()
+    require: str | None = None
+    accept_assumptions: bool = False
 
 
 def parse_unroll(text: str) -> list[str]:
@@ -165,77 +168,73 @@ def choose_target(name: str | None) -> engine.Target:
     )
 
 
-def read_requirement(typed: Typed) -> Requirement | None:
-    """What `--require` asks for.
-
-    Raises:
-        OptionError: when it makes no sense.
-    """
-    if typed.require is None:
-        return None
-    from slowpath.analysis.requirement import parse_requirement
-
-    return read_option("--require", parse_requirement, typed.require)
-
-
-def read_accept(typed: Typed) -> bool:
-    """What `--accept-assumptions` says; it means something with `--require` only.
-
-    Raises:
-        OptionError: when there is none.
-    """
-    if typed.accept and typed.require is None:
-        reason = "there is no --require that could rely on assumptions"
-        raise OptionError("--accept-assumptions", reason)
-    return typed.accept
-
-
-def make_work(files: Sequence[str], typed: Typed) -> Work:
-    """The analyses that the options describe.
+def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
+    """What the options ask for.
 
     Raises:
         OptionError: when an option makes no sense.
         InputError: when a file that an option names cannot be read.
     """
-    requirement = read_requirement(typed)
-    target = read_option("--target", choose_target, typed.target)
-    asked = read_option("--metric", lambda name: check_metric(name, target), typed.metric)
+    requirement = _read_requirement(written)
+    target = read_option("--target", choose_target, written.target)
+    asked = read_option("--metric", lambda name: check_metric(name, target), written.metric)
     metric = read_option("--require", lambda name: choose_metric(name, requirement), asked)
     read_option("--require", lambda required: check_required(required, target), requirement)
-    total = read_option("--total-deadline", check_deadline, typed.total_deadline)
+    total = read_option("--total-deadline", check_deadline, written.total_deadline)
     until = None if total is None else time.monotonic() + total
-    options = engine.Options(
-        cores=typed.cores,
-        unroll=[] if typed.unroll is None else read_option("--unroll", parse_unroll, typed.unroll),
-        paths=read_option("--paths", parse_paths, typed.paths),
-        mtu=typed.mtu,
-        deadline_seconds=read_option("--deadline", parse_deadline, typed.deadline),
-        memory_bytes=None
-        if typed.memory is None
-        else read_option("--memory", parse_memory, typed.memory),
-        assume=None if typed.assume is None else read_text(typed.assume),
-        maps=None if typed.maps is None else read_text(typed.maps),
-        map_abi=typed.map_abi,
-    )
-    clang = Clang(typed.cflags, options.deadline_seconds, until, options.memory_bytes)
-    return Work(
+    options = read_options(written)._replace(metric=metric)
+    named = {"--target": target.name, "--assume": written.assume, "--maps": written.maps}
+    return Request(
         files=files,
-        wishes=Wishes(typed.selection, target, metric, typed.cores, clang),
+        selection=written.selection,
+        clang=Clang(written.cflags, options.deadline_seconds, until, options.memory_bytes),
+        target=target,
         options=options,
-        btf=typed.btf,
+        btf=written.btf,
         until=until,
-        reproduce=repeat(typed),
-        option_files=_option_files(typed, target),
+        requirement=requirement,
+        accept_assumptions=written.accept_assumptions,
+        reproduce=repeat(written),
+        option_files={option: name for option, name in named.items() if name is not None},
     )
 
 
-def _option_files(typed: Typed, target: engine.Target) -> dict[str, str]:
-    files = {
-        "--target": target.name,
-        "--assume": typed.assume,
-        "--maps": typed.maps,
+def read_options(written: WrittenOptions) -> engine.Options:
+    """The options of the engine: those that are texts or names of files, read; others as they are.
+
+    Raises:
+        OptionError: when an option makes no sense.
+        InputError: when a file that an option names cannot be read.
+    """
+    unroll, memory = written.unroll, written.memory
+    read = {
+        "unroll": [] if unroll is None else read_option("--unroll", parse_unroll, str(unroll)),
+        "paths": read_option("--paths", parse_paths, str(written.paths)),
+        "deadline_seconds": read_option("--deadline", parse_deadline, written.deadline),
+        "memory_bytes": None
+        if memory is None
+        else read_option("--memory", parse_memory, str(memory)),
+        "assume": None if written.assume is None else read_text(written.assume),
+        "maps": None if written.maps is None else read_text(written.maps),
     }
-    return {option: name for option, name in files.items() if name is not None}
+    plain = {name: v for name, v in written._asdict().items() if name in engine.Options._fields}
+    return engine.Options(**(plain | read))
+
+
+def _read_requirement(written: WrittenOptions) -> Requirement | None:
+    """What `--require` asks for; `--accept-assumptions` means something with it only.
+
+    Raises:
+        OptionError: when that makes no sense.
+    """
+    if written.require is None:
+        if written.accept_assumptions:
+            reason = "there is no --require that could rely on assumptions"
+            raise OptionError("--accept-assumptions", reason)
+        return None
+    from slowpath.analysis.requirement import parse_requirement
+
+    return read_option("--require", parse_requirement, written.require)
 
 
 def read_option(option: str, read: Callable[[V], T], value: V) -> T:
@@ -272,7 +271,7 @@ def parse_memory(size: str) -> int:
     return parse_size(size)
 
 
-def memory_or_share(size: str | None) -> int | None:
+def memory_or_share(size: int | str | None) -> int | None:
     """The memory for work in bytes: a share of what is free where none is given.
 
     Raises:
@@ -280,7 +279,7 @@ def memory_or_share(size: str | None) -> int | None:
     """
     from slowpath.work.memory import default_limit
 
-    return default_limit() if size is None else read_option("--memory", parse_memory, size)
+    return default_limit() if size is None else read_option("--memory", parse_memory, str(size))
 
 
 def check_deadline(seconds: float | None) -> float | None:
@@ -307,10 +306,8 @@ def parse_cflags(text: str, files: Sequence[str]) -> tuple[str, ...]:
     return tuple(shlex.split(text))
 
 
-def join_flags(flags: Sequence[str]) -> str | None:
-    """The value of the option that `parse_cflags` reads; None for no flags."""
-    if not flags:
-        return None
+def join_flags(flags: Sequence[str]) -> str:
+    """The value of the option that `parse_cflags` reads."""
     import shlex
 
     return shlex.join(flags)
@@ -327,22 +324,27 @@ def check_not_a_program(output: str, files: Sequence[str]) -> None:
             raise ValueError(f"{output!r} is a program and would be overwritten")
 
 
-def repeat(typed: Typed) -> list[str]:
-    """Options that repeat an analysis, whatever the defaults are by then."""
-    values = {
-        "--cores": typed.cores,
-        "--unroll": typed.unroll,
-        "--paths": None if typed.paths == "1" else typed.paths,
-        "--mtu": typed.mtu,
-        "--deadline": None if typed.deadline is None else f"{typed.deadline:g}",
-        "--memory": typed.memory,
-        "--assume": typed.assume,
-        "--maps": typed.maps,
-        "--map-abi": typed.map_abi,
-        "--btf": typed.btf,
-        "--cflags": join_flags(typed.cflags),
-        "--require": typed.require,
-    }
-    given = ((name, str(value)) for name, value in values.items() if value is not None)
-    words = [*typed.selection.words(), *(word for pair in given for word in pair)]
-    return [*words, "--accept-assumptions"] if typed.accept else words
+def repeat(written: WrittenOptions) -> list[str]:
+    """Options that repeat an analysis, whatever the defaults are by then.
+
+    Target and metric are those of a program, and time for all programs is not for one.
+    """
+    words = written.selection.words()
+    fields = zip(written._fields, written, WrittenOptions(), strict=True)
+    for name, value, default in fields:
+        if name in {"selection", "target", "metric", "total_deadline"}:
+            continue
+        if str(value) != str(default) or name == "mtu":
+            words += _repeated(f"--{name.replace('_', '-')}", value)
+    return words
+
+
+def _repeated(option: str, value: object) -> list[str]:
+    match value:
+        case True:
+            return [option]
+        case float():
+            return [option, f"{value:g}"]
+        case tuple():
+            return [option, join_flags(value)]
+    return [option, str(value)]

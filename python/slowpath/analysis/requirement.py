@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from typing import NamedTuple
 
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.printable import one_line
@@ -63,11 +64,24 @@ def decide(result: Result, required: Requirement) -> Decision:
     return Decision.FAILED if is_found(guarantee) or witnessed else Decision.UNDECIDED
 
 
-def decide_with_cuts(result: Result, required: Requirement, *, accept: bool) -> Decision:
-    """The same; a guarantee under limits that cut loops short meets nothing, unless accepted."""
+class Judgement(NamedTuple):
+    """What becomes of a requirement, and why."""
+
+    decision: Decision
+    reason: str
+    relied_on: list[str]  # what a requirement that is met depends on, one sentence each
+
+
+def hold_against(result: Result, required: Requirement, *, accept: bool) -> Judgement:
+    """Holds a result against a requirement.
+
+    A guarantee under limits that cut loops short meets nothing, unless that is accepted.
+    """
     decision = decide(result, required)
-    is_cut = bool(result["cuts"]) and not accept
-    return Decision.FAILED if decision is Decision.MET and is_cut else decision
+    if decision is Decision.MET and result["cuts"] and not accept:
+        return Judgement(Decision.FAILED, refusal(result), [])
+    relied = relied_on(result) if decision is Decision.MET else []
+    return Judgement(decision, explain(result, required, decision), relied)
 
 
 def _meets(found: Bound | PathResult, required: Requirement) -> bool:

@@ -1,13 +1,13 @@
-"""Planned work: the programs of the files, analysed one after the other for whoever asks."""
+"""A request on its way: planned, then analysed program by program, for whoever asks."""
 
 import time
 from collections.abc import Iterator
 
 from slowpath import engine
-from slowpath.analysis.analyses import Analysed, Work
+from slowpath.analysis.analyses import Analysed
 from slowpath.analysis.analyst import Analyst, Audience, stopped, unreadable
 from slowpath.analysis.kernel_btf import KernelBtf
-from slowpath.analysis.plan import Task, make_plan
+from slowpath.analysis.plan import Request, Task, make_plan
 from slowpath.cli.printable import json_line
 from slowpath.work.stopping import Stopping
 
@@ -18,30 +18,30 @@ _TOTAL = "total deadline"
 class Session:
     """What the files have been found to have, and its analyses."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, request: Request) -> None:
         """Reads the files and chooses programs; C is compiled.
 
         Raises:
             OptionError: when an option makes no sense for what the files are.
             InputError: when the types of a kernel cannot be read.
         """
-        self.work = work
-        self._btf = KernelBtf(work.btf)
-        self.plan = make_plan(work.files, work.wishes)
+        self._btf = KernelBtf(request.btf)
+        self._request = request
+        self.plan = make_plan(request)
 
     def analyse(
         self, audience: Audience, options: engine.Options | None = None
     ) -> Iterator[Analysed]:
         """Analyses every program; a failure does not stop the rest, being asked to stop does.
 
-        `options` are instead of those of the work, but for target and metric.
+        `options` are instead of those of the request, but for the metric.
 
         Raises:
             InputError: when the types of the running kernel cannot be read.
         """
-        tasks, until = self.plan.tasks, self.work.until
-        options = options or self.work.options
-        with Analyst(options, tasks, self._btf, audience) as analyst:
+        tasks, target, until = self.plan.tasks, self._request.target, self._request.until
+        options = options or self._request.options
+        with Analyst(tasks, target, options, self._btf, audience) as analyst:
             for number, task in enumerate(tasks):
                 left = None if until is None else until - time.monotonic()
                 outcome = _outcome(analyst, number, task, left, audience.stopping)

@@ -7,7 +7,8 @@ nothing, so that nobody has to guess why it is no listing.
 import re
 from typing import NamedTuple
 
-from slowpath.cli.inputs import InputError, read_program
+from slowpath.cli.errors import InputError
+from slowpath.cli.inputs import read_program
 
 _HEAD = 1 << 16
 """So many bytes tell what a file is."""

@@ -8,10 +8,8 @@ from slowpath.analysis.analyst import Audience
 from slowpath.analysis.options import (
     DEFAULT_DEADLINE,
     DEFAULT_MTU,
-    Typed,
-    make_work,
-    read_accept,
-    read_requirement,
+    WrittenOptions,
+    read_request,
 )
 from slowpath.analysis.progress import Watcher
 from slowpath.analysis.selection import Selection
@@ -81,33 +79,31 @@ def bound(  # noqa: PLR0913 - one for each option of the command
         KeyboardInterrupt: on a second Ctrl-C; after the first one, results have what is known by
             then.
     """
-    typed = Typed(
+    written = WrittenOptions(
         selection=Selection(_words(section), _words(prog_name)),
         cflags=_words(cflags),
         target=target,
         metric=metric,
         cores=cores,
         require=require,
-        accept=accept_assumptions,
-        unroll=None if unroll is None else str(unroll),
-        paths=str(paths),
+        accept_assumptions=accept_assumptions,
+        unroll=unroll,
+        paths=paths,
         mtu=mtu,
         deadline=0 if deadline is None else deadline,
         total_deadline=total_deadline,
-        memory=None if memory is None else str(memory),
+        memory=memory,
         assume=_path(assume),
         maps=_path(maps),
         map_abi=map_abi,
         btf=_path(btf),
     )
-    work = make_work([os.fspath(file) for file in files], typed)
-    requirement, accept = read_requirement(typed), read_accept(typed)
-    session = Session(work)
-    options = work.options._replace(path_details=DESCRIBED_PATHS)
+    request = read_request([os.fspath(file) for file in files], written)
+    session = Session(request)
+    options = request.options._replace(path_details=DESCRIBED_PATHS)
     with heeding_signals() as stopping:
         audience = Audience(stopping, lambda label, *_: _Told(label, progress))
-        analyses = session.analyse(audience, options)
-        return Results([Program(each, requirement, accept=accept) for each in analyses])
+        return Results([Program(each, request) for each in session.analyse(audience, options)])
 
 
 class _Told(Watcher):

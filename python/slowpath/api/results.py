@@ -6,26 +6,23 @@ from collections.abc import Iterator, Sequence
 from typing import overload
 
 from slowpath.analysis.analyses import Analysed
-from slowpath.analysis.requirement import Decision, decide_with_cuts, explain
+from slowpath.analysis.plan import Request
+from slowpath.analysis.requirement import Decision, Judgement, hold_against
 from slowpath.api.html import page_part
 from slowpath.engine import version
 from slowpath.packet.pcap import write_pcap
 from slowpath.packet.witness import wire_bytes
 from slowpath.report.reporters import choose_reporter
-from slowpath.schema.rates import Requirement
 from slowpath.schema.results import Bound, PathResult, Result, Verdict
 
 
 class Program:
     """A program and what is known of it. `str()` is the report of the command."""
 
-    def __init__(
-        self, analysed: Analysed, requirement: Requirement | None = None, *, accept: bool = False
-    ) -> None:
+    def __init__(self, analysed: Analysed, request: Request) -> None:
         """As `bound` makes it."""
         self._detail = analysed.detail
-        self._requirement = requirement
-        self._accept = accept
+        self._request = request
         self.result: Result = analysed.result
         """Everything, as `docs/json.md` describes it."""
         self.label = analysed.task.label
@@ -94,18 +91,20 @@ class Program:
     @property
     def met(self) -> bool | None:
         """Whether what was required holds; None when that is not decided, or nothing was."""
-        if self._requirement is None:
+        judgement = self._judgement()
+        if judgement is None or judgement.decision is Decision.UNDECIDED:
             return None
-        decision = decide_with_cuts(self.result, self._requirement, accept=self._accept)
-        return None if decision is Decision.UNDECIDED else decision is Decision.MET
+        return judgement.decision is Decision.MET
 
     @property
     def reason(self) -> str | None:
         """Why `met` is what it is, in words."""
-        if self._requirement is None:
-            return None
-        decision = decide_with_cuts(self.result, self._requirement, accept=self._accept)
-        return explain(self.result, self._requirement, decision)
+        judgement = self._judgement()
+        return None if judgement is None else judgement.reason
+
+    def _judgement(self) -> Judgement | None:
+        required, accept = self._request.requirement, self._request.accept_assumptions
+        return None if required is None else hold_against(self.result, required, accept=accept)
 
     def __str__(self) -> str:
         if self.error is not None:

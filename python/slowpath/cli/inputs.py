@@ -1,26 +1,12 @@
 """Reads the files that a user names; says in one line why one cannot be read."""
 
-from collections.abc import Sequence
+from slowpath.cli.errors import InputError
 
 _LARGEST_MEBIBYTES = 256
 """No program comes near; it keeps endless files (`/dev/zero`) from filling the memory."""
 
 NO_SUCH_FILE = "no such file"
 """Why a file that is not there cannot be read."""
-
-
-class InputError(Exception):
-    """A file that cannot be used: which, and why in one line; further reasons, one line each."""
-
-    def __init__(self, file: str, reason: str, more: Sequence[str] = ()) -> None:
-        super().__init__(f"{file}: {reason}")
-        self.file = file
-        self.reason = reason
-        self.more = more
-
-
-class StoppedError(InputError):
-    """Work that had to stop before there was anything to show for it."""
 
 
 def read_program(file: str) -> bytes:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
+from slowpath.report.instruction_ranges import format_ranges
 from slowpath.report.lines import source_lines
 from slowpath.report.path import (
     all_paths,
@@ -18,7 +19,6 @@ from slowpath.report.path import (
     style_of,
     witness_lines,
 )
-from slowpath.report.ranges import format_ranges
 from slowpath.report.table import exact_cell, failed_row, label_width, notes_of
 from slowpath.schema.results import (
     Bound,

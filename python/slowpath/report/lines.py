@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
-from slowpath.report.ranges import Repeat, fold_repeats
+from slowpath.report.instruction_ranges import Repeat, fold_repeats
 from slowpath.schema.results import PathDetail, PathLine, PathResult, Stretch
 
 _LONGEST_LOOP = 512

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
+from slowpath.report.instruction_ranges import format_ranges
 from slowpath.report.lines import source_lines
 from slowpath.report.path import (
     LABEL,
@@ -20,7 +21,6 @@ from slowpath.report.path import (
     style_of,
     witness_lines,
 )
-from slowpath.report.ranges import format_ranges
 from slowpath.schema.rates import Metric, format_improvement, format_packetrate, format_rate
 from slowpath.schema.results import (
     Bound,

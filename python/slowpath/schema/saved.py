@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from slowpath.cli.inputs import InputError
+from slowpath.cli.errors import InputError
 from slowpath.schema.json_schema import schema
 from slowpath.schema.results import Result, Verdict
 from slowpath.schema.shapes import ShapeError, check_shape

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from types import TracebackType
 
-from slowpath.cli.inputs import InputError, StoppedError
+from slowpath.cli.errors import InputError, StoppedError
 from slowpath.work.jobs import Message, Send
 from slowpath.work.stopping import Stopping
 from slowpath.work.supervision import await_job

@@ -6,18 +6,18 @@ from slowpath.analysis.flags import (
     ANALYSIS,
     FILES,
     OUTPUT,
-    analysis,
     form_option,
+    written_options,
 )
 from slowpath.cli.command import Command, option
 
 
 def _annotate(given: Namespace) -> int:
-    from slowpath.analysis.options import make_work
-    from slowpath.commands.annotate.run import Wanted, annotate
+    from slowpath.analysis.options import read_request
+    from slowpath.commands.annotate.run import Output, annotate
 
-    work = make_work(given.file, analysis(given, given.file))
-    return annotate(work, Wanted(given.format, given.instructions))
+    request = read_request(given.file, written_options(given, given.file))
+    return annotate(request, Output(given.format, given.instructions))
 
 
 ANNOTATE = Command(

@@ -8,11 +8,11 @@ from slowpath.analysis.analyses import (
     Analysed,
     Complaints,
     Unmatched,
-    Work,
     judge,
     note_remarks,
 )
 from slowpath.analysis.analyst import Audience
+from slowpath.analysis.plan import Request
 from slowpath.analysis.session import Session
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.printable import json_line
@@ -23,52 +23,52 @@ from slowpath.commands.annotate.sources import Source, find_source
 from slowpath.work.stopping import heeding_signals
 
 
-class Wanted(NamedTuple):
+class Output(NamedTuple):
     """How programs are to be shown."""
 
     form: Literal["table", "json"]
     instructions: bool  # below each source line
 
 
-def annotate(work: Work, wanted: Wanted) -> ExitCode:
+def annotate(request: Request, output: Output) -> ExitCode:
     """Annotates every program; a failure does not stop the rest.
 
     Raises:
         OptionError: when an option makes no sense for what the files are.
         InputError: when a kernel's types cannot be read.
     """
-    session = Session(work)
+    session = Session(request)
     note_remarks(session.plan)
     with heeding_signals() as stopping:
-        analyses = session.analyse(Audience(stopping), work.options._replace(code=True))
-        return _annotate(wanted, analyses, Complaints(work))
+        analyses = session.analyse(Audience(stopping), request.options._replace(code=True))
+        return _annotate(output, analyses, Complaints(request))
 
 
-def _annotate(wanted: Wanted, analyses: Iterator[Analysed], complaints: Complaints) -> ExitCode:
+def _annotate(output: Output, analyses: Iterator[Analysed], complaints: Complaints) -> ExitCode:
     codes, unmatched = list[ExitCode](), Unmatched()
-    if wanted.form == "json":
+    if output.form == "json":
         out(f'{{"slowpath": {json_line(engine.version())}, "annotations": [')
     for number, analysed in enumerate(analyses):
         annotated = annotation(analysed.result, analysed.detail)
-        if wanted.form == "json":
+        if output.form == "json":
             out(("," if number else "") + json_line(annotated))
         elif annotated["error"] is None:
             if ExitCode.FINE in codes:
                 out("")
-            _report(analysed, annotated, wanted)
+            _report(analysed, annotated, output)
         complaints.add(analysed)
         unmatched.add(analysed)
         codes.append(judge(analysed))
-    if wanted.form == "json":
+    if output.form == "json":
         out("]}")
     return worst([*codes, unmatched.complain()])
 
 
-def _report(analysed: Analysed, annotated: Annotation, wanted: Wanted) -> None:
+def _report(analysed: Analysed, annotated: Annotation, output: Output) -> None:
     out_lines(headline(analysed.result))
     out("")
     sources = _sources(annotated)
-    out_lines(annotation_report(annotated, sources, instructions=wanted.instructions))
+    out_lines(annotation_report(annotated, sources, instructions=output.instructions))
 
 
 def _sources(annotated: Annotation) -> dict[str, Source]:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from slowpath.cli.inputs import InputError, read_text
+from slowpath.cli.errors import InputError
+from slowpath.cli.inputs import read_text
 
 
 class Source(NamedTuple):

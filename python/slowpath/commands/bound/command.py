@@ -8,21 +8,18 @@ from slowpath.analysis.flags import (
     GUARANTEE,
     OUTPUT,
     SEARCH,
-    analysis,
     form_option,
+    written_options,
 )
 from slowpath.cli.command import Command, option
 
 
 def _bound(given: Namespace) -> int:
-    from slowpath.commands.bound.options import make_job
-    from slowpath.commands.bound.run import run
+    from slowpath.analysis.options import read_request
+    from slowpath.commands.bound.run import Output, run
 
-    typed = analysis(given, given.file)._replace(
-        paths=given.paths, require=given.require, accept=given.accept_assumptions
-    )
-    job = make_job(given.file, typed, given.format, given.pcap, verbose=given.verbose)
-    return run(job)
+    request = read_request(given.file, written_options(given, given.file))
+    return run(request, Output(given.format, given.pcap, given.verbose))
 
 
 BOUND = Command(

@@ -10,9 +10,8 @@ from slowpath.analysis.flags import (
     OUTPUT,
     PROG_NAME,
     SECTION,
-    cflags,
     form_option,
-    selection,
+    written_options,
 )
 from slowpath.cli.command import Command, argument, option
 
@@ -21,24 +20,12 @@ _PROOF = "Verification"
 
 
 def _compile(given: Namespace) -> int:
-    from slowpath.commands.compile.options import Typed, make_job
+    from slowpath.commands.compile.options import Output, make_job
     from slowpath.commands.compile.run import compile_object
 
-    typed = Typed(
-        selection=selection(given),
-        target=given.target,
-        map_abi=given.map_abi,
-        btf=given.btf,
-        output=given.output,
-        form=given.format,
-        source=given.source,
-        verify=given.verify,
-        mtu=given.mtu,
-        deadline=given.deadline,
-        memory=given.memory,
-        cflags=cflags(given, [given.file]),
-    )
-    return compile_object(make_job(given.file, typed))
+    written = written_options(given, [given.file])
+    output = Output(given.output, given.format, given.source, given.verify)
+    return compile_object(make_job(given.file, written, output))
 
 
 COMPILE = Command(

@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple
 
 from slowpath import engine
 from slowpath.analysis.kernel_btf import KernelBtf
-from slowpath.analysis.plan import OptionError
 from slowpath.analysis.selection import (
     Selection,
     choose,
@@ -18,8 +17,9 @@ from slowpath.analysis.selection import (
     remark_on,
 )
 from slowpath.analysis.sources import Clang, load_program
+from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import InputError, write_error
+from slowpath.cli.inputs import write_error
 from slowpath.cli.printable import aligned_line, json_line
 from slowpath.cli.terminal import error, note, out_lines
 from slowpath.commands.compile.report import interleaved

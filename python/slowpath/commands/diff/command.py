@@ -2,19 +2,21 @@
 
 from argparse import Namespace
 
-from slowpath.analysis.flags import ANALYSIS, OUTPUT, analysis, form_option
+from slowpath.analysis.flags import ANALYSIS, OUTPUT, form_option, written_options
 from slowpath.cli.command import Command, argument, option, within
 
 
 def _diff(given: Namespace) -> int:
     from slowpath.commands.diff.gates import Allowed
-    from slowpath.commands.diff.run import Wanted, diff
+    from slowpath.commands.diff.run import DiffOptions, diff
     from slowpath.commands.diff.sides import Sides
 
     allowed = Allowed(given.allow_new, given.allow_gone)
-    wanted = Wanted.of_words(given.format, given.filter, given.sort, given.fail_on, given.lines)
-    sides = Sides(given.old, given.new, analysis(given, [given.old, given.new]))
-    return diff(sides, wanted._replace(allowed=allowed))
+    options = DiffOptions.of_words(
+        given.format, given.filter, given.sort, given.fail_on, given.lines
+    )
+    sides = Sides(given.old, given.new, written_options(given, [given.old, given.new]))
+    return diff(sides, options._replace(allowed=allowed))
 
 
 DIFF = Command(

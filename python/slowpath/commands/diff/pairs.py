@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
-from slowpath.cli.inputs import InputError
+from slowpath.cli.errors import InputError
 from slowpath.schema.results import Result, program_label
 
 

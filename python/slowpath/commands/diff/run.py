@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 from slowpath.analysis.options import repeat
-from slowpath.analysis.plan import OptionError
 from slowpath.analysis.requirement import reproduce
 from slowpath.analysis.selection import Selection
+from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.terminal import error, note, out_lines
 from slowpath.commands.diff.columns import Row, change_of, make_row
@@ -33,7 +33,7 @@ _FORMATS = {"table": table, "json": json_lines, "csv": csv_lines, "markdown": ma
 T = TypeVar("T")
 
 
-class Wanted(NamedTuple):
+class DiffOptions(NamedTuple):
     """What is to be shown of a comparison, and what must not be."""
 
     form: Format
@@ -46,7 +46,7 @@ class Wanted(NamedTuple):
     @staticmethod
     def of_words(
         form: Format, keep: Sequence[str], sort: str | None, fail_on: Sequence[str], lines: int
-    ) -> "Wanted":
+    ) -> "DiffOptions":
         """What the options say.
 
         Raises:
@@ -55,7 +55,7 @@ class Wanted(NamedTuple):
         filters = [_read("--filter", parse_filter, text) for text in keep]
         orders = [] if sort is None else _read("--sort", parse_sort, sort)
         gates = [Gate(text, _read("--fail-on", parse_comparison, text)) for text in fail_on]
-        return Wanted(form, filters, orders, gates, lines)
+        return DiffOptions(form, filters, orders, gates, lines)
 
 
 def _read(option: str, read: Callable[[str], T], text: str) -> T:
@@ -65,7 +65,7 @@ def _read(option: str, read: Callable[[str], T], text: str) -> T:
         raise OptionError(option, str(problem)) from None
 
 
-def diff(sides: Sides, wanted: Wanted) -> ExitCode:
+def diff(sides: Sides, options: DiffOptions) -> ExitCode:
     """Compares two files and writes what is different.
 
     Raises:
@@ -74,17 +74,17 @@ def diff(sides: Sides, wanted: Wanted) -> ExitCode:
     """
     old, new = load_sides(sides)
     rows = [make_row(pair) for pair in match_programs(old.results, new.results)]
-    _check_columns(wanted, rows)
-    allowed = wanted.allowed._replace(unread=old.unread)
-    stopped = failures(rows, wanted.gates, allowed)
+    _check_columns(options, rows)
+    allowed = options.allowed._replace(unread=old.unread)
+    stopped = failures(rows, options.gates, allowed)
     flags = allowed.words()
     commands = [_reproduce(sides, old, new, failure, flags) for failure in stopped]
-    shown = sort_rows(keep_rows(rows, wanted.filters), wanted.orders)
+    shown = sort_rows(keep_rows(rows, options.filters), options.orders)
     changes = [changed_lines(row.pair) for row in shown]
     report = Report(
-        old.file, new.file, shown, changes, stopped, commands, wanted.lines, _compared(rows)
+        old.file, new.file, shown, changes, stopped, commands, options.lines, _compared(rows)
     )
-    out_lines(_FORMATS[wanted.form](report))
+    out_lines(_FORMATS[options.form](report))
     for failure, command in zip(stopped, commands, strict=True):
         error(failure.row.pair.label, failure.reason)
         note(f"reproduce: {command}")
@@ -99,16 +99,16 @@ def _compared(rows: Sequence[Row]) -> bool:
     return any(change_of(row) not in {"new", "gone", "unknown"} for row in rows)
 
 
-def _check_columns(wanted: Wanted, rows: Sequence[Row]) -> None:
+def _check_columns(options: DiffOptions, rows: Sequence[Row]) -> None:
     """Every column that an option names has to exist.
 
     Raises:
         OptionError: naming the option.
     """
-    conditions = [one.condition for one in wanted.filters]
+    conditions = [one.condition for one in options.filters]
     named = [("--filter", c.column) for c in conditions if isinstance(c, Comparison)]
-    named += [("--sort", order.column) for order in wanted.orders]
-    named += [("--fail-on", gate.condition.column) for gate in wanted.gates]
+    named += [("--sort", order.column) for order in options.orders]
+    named += [("--fail-on", gate.condition.column) for gate in options.gates]
     for option, column in named:
         try:
             check_column(column, rows)
@@ -119,12 +119,13 @@ def _check_columns(wanted: Wanted, rows: Sequence[Row]) -> None:
 def _reproduce(sides: Sides, old: Side, new: Side, failure: Failure, flags: Sequence[str]) -> str:
     """The shell command that shows one failure again."""
     pair, options = failure.row.pair, list[str]()
-    typed = sides.typed._replace(selection=_only(pair, sides.typed.selection))
+    written = sides.written
+    written = written._replace(selection=_only(pair, written.selection))
     if old.saved and new.saved:
-        options += typed.selection.words()
+        options += written.selection.words()
     else:
-        target = pair.measured["target"] if typed.target is None else typed.target
-        options += ["--target", target, "--metric", pair.measured["metric"], *repeat(typed)]
+        target = pair.measured["target"] if written.target is None else written.target
+        options += ["--target", target, "--metric", pair.measured["metric"], *repeat(written)]
     return reproduce(
         "diff", [old.file, new.file], [*options, "--fail-on", failure.gate.text, *flags]
     )

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from slowpath.analysis.analyses import Complaints, Unmatched, Work, judge, note_remarks
+from slowpath.analysis.analyses import Complaints, Unmatched, judge, note_remarks
 from slowpath.analysis.analyst import Audience
-from slowpath.analysis.options import Typed, make_work
-from slowpath.analysis.plan import OptionError
+from slowpath.analysis.options import WrittenOptions, read_request
+from slowpath.analysis.plan import Request
 from slowpath.analysis.session import Session
+from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import NO_SUCH_FILE, InputError, read_program
+from slowpath.cli.inputs import NO_SUCH_FILE, read_program
 from slowpath.cli.terminal import error, note
 from slowpath.schema.results import Result, program_label
 from slowpath.schema.saved import looks_saved, read_saved
@@ -21,7 +22,7 @@ class Sides(NamedTuple):
 
     old: str
     new: str
-    typed: Typed
+    written: WrittenOptions
 
 
 class Side(NamedTuple):
@@ -40,7 +41,7 @@ class _Opened(NamedTuple):
 
     file: str
     results: list[Result] | None  # saved ones
-    work: Work
+    request: Request
     session: Session | None  # of programs that are to be analysed
     problem: OptionError | None  # why no program of it is meant
 
@@ -55,8 +56,8 @@ def load_sides(sides: Sides) -> tuple[Side, Side]:
     files = (sides.old, sides.new)
     contents = [_read(file) for file in files]
     if all(map(looks_saved, contents)):
-        _refuse_options(sides.typed)
-    opened = [_open(*side, sides.typed) for side in zip(files, contents, strict=True)]
+        _refuse_options(sides.written)
+    opened = [_open(*side, sides.written) for side in zip(files, contents, strict=True)]
     problems = [side.problem for side in opened if side.problem is not None]
     if len(problems) == len(opened):
         raise problems[0]
@@ -83,29 +84,29 @@ def _read(file: str) -> bytes:
     return data
 
 
-def _open(file: str, data: bytes, typed: Typed) -> _Opened:
-    work = make_work([file], typed)
+def _open(file: str, data: bytes, written: WrittenOptions) -> _Opened:
+    request = read_request([file], written)
     if looks_saved(data):
         chosen = [
             result
             for result in read_saved(file, data)
-            if typed.selection.matches(result["section"] or "", result["program"])
+            if written.selection.matches(result["section"] or "", result["program"])
         ]
-        option = "--section" if typed.selection.sections else "--prog-name"
+        option = "--section" if written.selection.sections else "--prog-name"
         problem = None
-        if typed.selection and not chosen:
-            problem = OptionError(option, f"no program matches {typed.selection}")
-        return _Opened(file, chosen, work, None, problem)
+        if written.selection and not chosen:
+            problem = OptionError(option, f"no program matches {written.selection}")
+        return _Opened(file, chosen, request, None, problem)
     try:
-        session = Session(work)
+        session = Session(request)
     except OptionError as problem:
         if problem.option not in {"--section", "--prog-name"}:
             raise
-        return _Opened(file, None, work, None, problem)
+        return _Opened(file, None, request, None, problem)
     for task in session.plan.tasks:
         if task.error is not None:
             raise InputError(task.file, task.error)
-    return _Opened(file, None, work, session, None)
+    return _Opened(file, None, request, session, None)
 
 
 Say = Callable[[str, str], None]
@@ -126,7 +127,7 @@ def _load(opened: _Opened, say: Say, unmatched: Unmatched, stopping: Stopping) -
     if opened.session is None:
         return side
     note_remarks(opened.session.plan)
-    complaints = Complaints(opened.work, say)
+    complaints = Complaints(opened.request, say)
     for analysed in opened.session.analyse(Audience(stopping)):
         complaints.add(analysed)
         unmatched.add(analysed)
@@ -141,13 +142,15 @@ def _remark(file: str, message: str) -> None:
     note(f"note: {file}: {message}")
 
 
-def _refuse_options(typed: Typed) -> None:
+def _refuse_options(written: WrittenOptions) -> None:
     """Options of analyses mean nothing where nothing is analysed.
 
     Raises:
         OptionError: naming the first one.
     """
-    for name, (value, default) in zip(typed._fields, zip(typed, Typed(), strict=True), strict=True):
+    for name, (value, default) in zip(
+        written._fields, zip(written, WrittenOptions(), strict=True), strict=True
+    ):
         if name != "selection" and value != default:
             raise OptionError(
                 f"--{name.replace('_', '-')}",

@@ -1,6 +1,6 @@
 """The command `slowpath schema`."""
 
-from slowpath.analysis.plan import OptionError
+from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.terminal import out_lines
 from slowpath.schema.json_schema import schema_names, schema_text

@@ -18,11 +18,13 @@ from slowpath.cli.command import Command, argument, option, within
 
 def _show(given: Namespace) -> int:
     from slowpath.analysis.options import memory_or_share
-    from slowpath.commands.show.run import Wanted, show_objects
+    from slowpath.commands.show.run import ShowOptions, show_objects
 
     flags, memory = cflags(given, given.file), memory_or_share(given.memory)
-    wanted = Wanted(selection(given), given.format, given.listing, given.deadline, memory, flags)
-    return show_objects(given.file, wanted, given.btf)
+    options = ShowOptions(
+        selection(given), given.format, given.listing, given.deadline, memory, flags
+    )
+    return show_objects(given.file, options, given.btf)
 
 
 SHOW = Command(

@@ -6,11 +6,10 @@ from typing import Literal, NamedTuple
 
 from slowpath import engine
 from slowpath.analysis.kernel_btf import KernelBtf
-from slowpath.analysis.plan import OptionError
 from slowpath.analysis.selection import Selection, list_programs
 from slowpath.analysis.sources import Clang, load_program
+from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode, worst
-from slowpath.cli.inputs import InputError
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, note, out, out_lines
 from slowpath.commands.show.report import object_report
@@ -20,7 +19,7 @@ from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping, heeding_signals
 
 
-class Wanted(NamedTuple):
+class ShowOptions(NamedTuple):
     """What is to be shown of each object."""
 
     selection: Selection
@@ -40,7 +39,7 @@ class _Chosen(NamedTuple):
     error: str | None
 
 
-def show_objects(files: Sequence[str], wanted: Wanted, btf: str | None) -> ExitCode:
+def show_objects(files: Sequence[str], options: ShowOptions, btf: str | None) -> ExitCode:
     """Shows every object; a failure does not stop the rest.
 
     Raises:
@@ -48,27 +47,27 @@ def show_objects(files: Sequence[str], wanted: Wanted, btf: str | None) -> ExitC
         OptionError: when no object has a program that is asked for.
     """
     types = KernelBtf(btf)
-    chosen = _choose(files, wanted.selection, Clang(wanted.cflags, memory_bytes=wanted.memory))
+    chosen = _choose(files, options.selection, Clang(options.cflags, memory_bytes=options.memory))
     with heeding_signals() as stopping:
-        return _show(chosen, wanted, types, stopping)
+        return _show(chosen, options, types, stopping)
 
 
 def _show(
-    chosen: Sequence[_Chosen], wanted: Wanted, btf: KernelBtf, stopping: Stopping
+    chosen: Sequence[_Chosen], options: ShowOptions, btf: KernelBtf, stopping: Stopping
 ) -> ExitCode:
     codes = list[ExitCode]()
-    if wanted.form == "json":
+    if options.form == "json":
         out(f'{{"slowpath": {json_line(engine.version())}, "objects": [')
     for index, choice in enumerate(chosen):
-        shown = _shown(choice, wanted, btf, stopping)
-        if wanted.form == "json":
+        shown = _shown(choice, options, btf, stopping)
+        if options.form == "json":
             out(("," if index else "") + json_line(shown))
         elif shown["error"] is None:
             if ExitCode.FINE in codes:
                 out("")
-            out_lines(object_report(shown, listing=wanted.listing))
+            out_lines(object_report(shown, listing=options.listing))
         codes.append(_judge(choice.file, shown))
-    if wanted.form == "json":
+    if options.form == "json":
         out("]}")
     return worst(codes)
 
@@ -100,7 +99,7 @@ def _choose(files: Sequence[str], selection: Selection, clang: Clang) -> list[_C
     return chosen
 
 
-def _shown(choice: _Chosen, wanted: Wanted, btf: KernelBtf, stopping: Stopping) -> BpfObject:
+def _shown(choice: _Chosen, options: ShowOptions, btf: KernelBtf, stopping: Stopping) -> BpfObject:
     found = choice.object
     if found is None:
         return failed_object(choice.file, choice.error or "cannot be read")
@@ -111,12 +110,12 @@ def _shown(choice: _Chosen, wanted: Wanted, btf: KernelBtf, stopping: Stopping) 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
         numbers = [program.number for program in choice.programs]
         types = btf.for_program(needed=needed)
-        view = engine.View(numbers, types, wanted.listing, wanted.deadline, wanted.memory)
+        view = engine.View(numbers, types, options.listing, options.deadline, options.memory)
         yield ("shown", engine.show(choice.file, found, view, stopping))
 
     shown = list[BpfObject]()
     try:
-        with Errand(work, wanted.memory) as errand:
+        with Errand(work, options.memory) as errand:
             stopped = errand.run(None, stopping, lambda message: shown.append(_read(message)))
     except InputError as problem:
         return failed_object(choice.file, problem.reason)

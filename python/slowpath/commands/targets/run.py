@@ -4,9 +4,9 @@ import tomllib
 from collections.abc import Sequence
 
 from slowpath import engine
-from slowpath.analysis.plan import OptionError
+from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode, worst
-from slowpath.cli.inputs import InputError, read_text
+from slowpath.cli.inputs import read_text
 from slowpath.cli.terminal import error, out, out_lines
 
 

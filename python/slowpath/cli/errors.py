@@ -1,0 +1,26 @@
+"""What is wrong with a command line, or with a call from Python: an option, or a file."""
+
+from collections.abc import Sequence
+
+
+class OptionError(Exception):
+    """A value of an option that makes no sense."""
+
+    def __init__(self, option: str, reason: str) -> None:
+        super().__init__(f"{option}: {reason}")
+        self.option = option
+        self.reason = reason
+
+
+class InputError(Exception):
+    """A file that cannot be used: which, and why in one line; further reasons, one line each."""
+
+    def __init__(self, file: str, reason: str, more: Sequence[str] = ()) -> None:
+        super().__init__(f"{file}: {reason}")
+        self.file = file
+        self.reason = reason
+        self.more = more
+
+
+class StoppedError(InputError):
+    """Work that had to stop before there was anything to show for it."""
