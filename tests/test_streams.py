@@ -95,6 +95,7 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
         "annotate": [LISTING],
         "diff": [LISTING, LISTING],
         "compile": [OBJECT],
+        "schema": ["bound"],
         "show": [OBJECT],
         "targets list": [],
         "targets show": ["ebpf"],
