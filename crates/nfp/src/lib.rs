@@ -10,6 +10,7 @@
 //! for listings and costs; the public kernel driver (`nfp_asm.h`, `bpf/jit.c`) for what the
 //! compiler emits and expects of each instruction.
 
+mod abi;
 mod codegen;
 mod csr;
 pub mod firmware;

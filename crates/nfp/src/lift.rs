@@ -9,19 +9,19 @@
 //! reads it.
 
 mod alu;
-mod block;
+mod blocks;
 mod control;
+mod core_state;
 mod cost;
 mod dispatch;
 mod emit;
 mod error;
 mod field;
-mod firmware;
+mod firmware_call;
 mod flow;
 mod in_flight;
 mod known;
 mod local;
-mod machine;
 mod memory;
 mod multiply;
 mod options;
@@ -38,8 +38,8 @@ use slowpath_ir::{
 
 use crate::Listing;
 use crate::firmware::MAX_PACKET;
-use block::Lifter;
-use machine::Machine;
+use blocks::Lifter;
+use core_state::CoreState;
 
 /// Gives a listing its meaning. Instructions that cannot be reached from `.0` have none.
 ///
@@ -51,14 +51,14 @@ pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Prog
         let LiftOptions { min_packet: min, max_packet: max, .. } = *options;
         return Err(LiftError::PacketLengths { min, max });
     }
-    let plans = flow::plan(listing)?;
-    let mut lifter = Lifter::new(listing, &plans);
+    let basic_blocks = flow::basic_blocks(listing)?;
+    let mut lifter = Lifter::new(listing, &basic_blocks);
     let mut blocks = lifter.blocks()?;
-    let Lifter { mut machine, classes, assumptions, .. } = lifter;
-    let result = options.keeps_result.then(|| result::keep(&mut machine, &mut blocks));
-    let start = start::Start::new(&mut machine, options);
+    let Lifter { mut core, classes, assumptions, .. } = lifter;
+    let result = options.keeps_result.then(|| result::keep(&mut core, &mut blocks));
+    let start = start::Start::new(&mut core, options);
     let mut inputs = start.inputs;
-    inputs.extend(machine.undefined.iter().map(|undefined| Input {
+    inputs.extend(core.undefined.iter().map(|undefined| Input {
         name: undefined.what.into(),
         width: undefined.width,
         min: 0,
@@ -71,9 +71,9 @@ pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Prog
             .insns()
             .map(|insn| Instruction { text: insn.to_string(), source: None })
             .collect(),
-        regs: std::mem::take(&mut machine.emit.regs),
+        regs: std::mem::take(&mut core.emit.regs),
         inputs,
-        draws: std::mem::take(&mut machine.emit.draws).into_table(),
+        draws: std::mem::take(&mut core.emit.draws).into_table(),
         regions: start.regions,
         cost_classes: classes.into_names(),
         prologue: Vec::new(),
@@ -84,9 +84,9 @@ pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Prog
         reliances: Vec::new(),
     };
     eliminate_dead_operations(&mut program);
-    refuse_undefined(listing, &program, &machine)?;
+    refuse_undefined(listing, &program, &core)?;
     program.inputs.truncate(start::FIXED_INPUTS);
-    start::prologue(&mut program, machine, &start.bases);
+    start::prologue(&mut program, core, &start.bases);
     if let Some(base) = result {
         result::add_region(&mut program, base);
     }
@@ -98,12 +98,12 @@ pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Prog
 fn refuse_undefined(
     listing: &Listing,
     program: &Program,
-    machine: &Machine,
+    core: &CoreState,
 ) -> Result<(), LiftError> {
     for origin in program.blocks.iter().flat_map(|block| &block.ops) {
         if let Op::Input { input: InputId(id), .. } = origin.op {
             let index = (id as usize).saturating_sub(start::FIXED_INPUTS);
-            let what = machine.undefined[index].what;
+            let what = core.undefined[index].what;
             let cause = LiftCause::Undefined { what };
             return Err(LiftError::at(listing, origin.insn.index(), cause));
         }

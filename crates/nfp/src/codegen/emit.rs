@@ -30,7 +30,7 @@ use super::refusal::{Cause, Refusal, Refusals};
 use crate::Insn;
 use crate::firmware::MapAbi;
 use crate::firmware::xdp_md::{DATA_END, RX_QUEUE_INDEX};
-use assembler::{Assembler, Goal};
+use assembler::{Assembler, Label};
 use pair::pair;
 use stack::{Access, Direction};
 
@@ -50,6 +50,7 @@ pub(super) fn emit(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Result<Code, 
     frame::start(&mut emission.asm);
     let mut refused = Vec::new();
     for slot in 0..program.insns.len() {
+        // Instructions that are skipped start where the next one does, so that jumps to them get there.
         emission.starts.push(emission.asm.here());
         emission.asm.origin = Some(slot);
         if let Err(cause) = emission.insn(slot) {
@@ -61,6 +62,7 @@ pub(super) fn emit(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Result<Code, 
     }
     emission.asm.origin = None;
     frame::end(&mut emission.asm);
+    // The main function saves nothing: nobody needs its caller's registers.
     let saves = program.functions.iter().skip(1).any(|function| function.saves_registers);
     let subroutines = saves.then(|| {
         let push = frame::push_registers(&mut emission.asm);
@@ -121,7 +123,7 @@ impl Emission<'_> {
             }
             BpfInsn::Jump { .. } => {
                 let target = insn.target.unwrap_or(slot);
-                asm.branch(crate::BranchCondition::Always, Goal::Slot(target), 0);
+                asm.branch(crate::BranchCondition::Always, Label::Slot(target), 0);
             }
             BpfInsn::Branch { width, cond, dst, src, .. } => {
                 let target = insn.target.unwrap_or(slot);
@@ -222,6 +224,8 @@ impl Emission<'_> {
         let RegisterValue::Stack { caller, offset: from } = self.program.value(slot, base) else {
             return Ok(());
         };
+        // Where the place is not one constant, the driver goes through the pointer; the constant still
+        // says how bytes lie in words, which is the same at all places.
         let varies = caller || !matches!(from, Offset::Constant(_));
         let from = constant_offset(from).unwrap_or(0);
         let access = Access {
@@ -238,11 +242,11 @@ impl Emission<'_> {
     fn fix(&mut self, subroutines: Option<(usize, usize)>) {
         let (push, pop) = subroutines.unwrap_or_default();
         for fixup in &self.asm.fixups {
-            let number = match fixup.goal {
-                Goal::Number(number) => number,
-                Goal::Slot(slot) => self.starts.get(slot).copied().unwrap_or(0),
-                Goal::Push => push,
-                Goal::Pop => pop,
+            let number = match fixup.label {
+                Label::Insn(number) => number,
+                Label::Slot(slot) => self.starts.get(slot).copied().unwrap_or(0),
+                Label::SaveRegisters => push,
+                Label::RestoreRegisters => pop,
             };
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             match &mut self.asm.insns[fixup.at] {

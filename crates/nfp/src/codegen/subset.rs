@@ -27,6 +27,7 @@ pub(super) fn refused(program: &AnnotatedProgram<'_>, abi: MapAbi) -> Vec<Refusa
     let causes =
         live.filter_map(|slot| Some((slot, instruction(program, slot, abi, &mut uses).err()?)));
     let mut causes: Vec<(usize, Cause)> = causes.collect();
+    // Behind a call that is refused nothing is known of its result: what follows from that is noise.
     if causes.iter().any(|(slot, _)| matches!(program.insns[*slot].insn, Insn::Call(_))) {
         causes.retain(|(_, cause)| !cause.may_follow);
     }

@@ -5,10 +5,10 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
-use super::machine::{ArchReg, LowHalf, Machine};
+use super::core_state::{ArchReg, CoreState, LowHalf};
 use crate::{AluOp, Operand};
 
-impl Machine {
+impl CoreState {
     /// `alu[dst, a, op, b]`
     pub(super) fn alu(&mut self, dst: Operand, a: Operand, op: AluOp, b: Operand, both: bool) {
         let first = self.source(a);

@@ -1,11 +1,11 @@
 //! Reading control registers: the value comes by the `immed` behind the read.
 
+use super::core_state::{ArchReg, CoreState};
 use super::error::LiftCause;
-use super::machine::{ArchReg, Machine};
 use crate::Insn;
 use crate::csr::{PSEUDO_RANDOM, name};
 
-impl Machine {
+impl CoreState {
     /// `local_csr_rd[register]`
     pub(super) fn local_csr_rd(&mut self, csr: u16) -> Result<(), LiftCause> {
         if csr != PSEUDO_RANDOM {

@@ -2,11 +2,11 @@
 
 use slowpath_ir::{Emit, Operand as Value, Reg};
 
+use super::core_state::{ArchReg, CoreState};
 use super::error::LiftCause;
-use super::machine::{ArchReg, Machine};
 use crate::{BranchCondition, Insn, Operand};
 
-impl Machine {
+impl CoreState {
     /// Appends the meaning of an instruction that is no branch.
     pub(super) fn insn(&mut self, insn: &Insn) -> Result<(), LiftCause> {
         if self.take_csr_value(insn)? {

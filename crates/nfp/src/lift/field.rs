@@ -2,10 +2,10 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
-use super::machine::Machine;
+use super::core_state::CoreState;
 use crate::{Operand, Shift, ShiftAmount, ShiftKind};
 
-impl Machine {
+impl CoreState {
     /// `immed[dst, value]` after the rotation of the constant.
     pub(super) fn immed(&mut self, dst: Operand, value: u32, both: bool) {
         self.deliver(dst, Value::constant(32, value.into()), both);

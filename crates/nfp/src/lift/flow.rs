@@ -14,7 +14,7 @@ use std::ops::Range;
 use crate::{BranchCondition, Insn, Listing, Operand};
 
 use super::error::{LiftCause, LiftError};
-pub(super) use calls::Firmware;
+pub(super) use calls::FirmwareCall;
 use calls::{ContextId, Contexts};
 use leaders::leaders;
 pub(super) use local::local_user_behind;
@@ -23,13 +23,13 @@ pub(super) use local::local_user_behind;
 const MAX_BLOCKS: usize = 50_000;
 
 /// A block: its first instruction, in the context of the calls that lead to it.
-pub(super) type Place = (ContextId, usize);
+pub(super) type BlockKey = (ContextId, usize);
 
 /// Where a branch leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Goal {
+pub(super) enum BranchTarget {
     /// To a block.
-    Block(Place),
+    Block(BlockKey),
     /// Out of the program.
     Exit(u32),
 }
@@ -43,13 +43,13 @@ pub(super) enum Decision {
     Codes(BranchCondition),
     /// When a bit of an operand has a value.
     Bit(Operand, u8, bool),
-    /// Always, to the address in a register, which must be the number of the goal.
+    /// Always, to the address in a register, which must be the number of the target.
     Return(Operand, usize),
 }
 
 /// The branch that ends a block.
 #[derive(Clone, Debug)]
-pub(super) struct BranchPlan {
+pub(super) struct BlockBranch {
     /// Its number.
     pub number: usize,
     /// When it is taken.
@@ -57,78 +57,81 @@ pub(super) struct BranchPlan {
     /// Its delay slots.
     pub slots: Range<usize>,
     /// Where it leads, after the firmware's function if it calls one.
-    pub goal: Goal,
+    pub target: BranchTarget,
     /// The function of the firmware that it calls.
-    pub firmware: Option<Firmware>,
+    pub firmware: Option<FirmwareCall>,
 }
 
 /// A basic block that can be reached.
 #[derive(Clone, Debug)]
-pub(super) struct BlockPlan {
+pub(super) struct BasicBlock {
     /// Its instructions before the branch. Blocks of a branch alone have an empty range that
     /// starts at the branch.
     pub body: Range<usize>,
     /// The branch at its end.
-    pub branch: Option<BranchPlan>,
+    pub branch: Option<BlockBranch>,
     /// Where control goes when the branch is not taken.
-    pub next: Place,
+    pub next: BlockKey,
 }
 
-impl BlockPlan {
+impl BasicBlock {
     /// Where control goes when the branch is not taken, if that can be.
-    fn falls_to(&self) -> Option<Place> {
-        let falls =
-            |branch: &BranchPlan| matches!(branch.decision, Decision::Codes(_) | Decision::Bit(..));
+    fn falls_to(&self) -> Option<BlockKey> {
+        let falls = |branch: &BlockBranch| {
+            matches!(branch.decision, Decision::Codes(_) | Decision::Bit(..))
+        };
         self.branch.as_ref().is_none_or(falls).then_some(self.next)
     }
 
     /// Where control goes when the branch is taken, if that is in the program.
-    fn taken_to(&self) -> Option<Place> {
-        match self.branch.as_ref()?.goal {
-            Goal::Block(place) => Some(place),
-            Goal::Exit(_) => None,
+    fn taken_to(&self) -> Option<BlockKey> {
+        match self.branch.as_ref()?.target {
+            BranchTarget::Block(place) => Some(place),
+            BranchTarget::Exit(_) => None,
         }
     }
 }
 
 /// Divides a listing into blocks, those without a call around them first, in ascending order; the
 /// first starts at `.0`.
-pub(super) fn plan(listing: &Listing) -> Result<Vec<(Place, BlockPlan)>, LiftError> {
+pub(super) fn basic_blocks(listing: &Listing) -> Result<Vec<(BlockKey, BasicBlock)>, LiftError> {
     if listing.is_empty() {
         return Err(LiftError::Empty);
     }
     let calls = calls::has_returns(listing);
     let leaders = leaders(listing, calls)?;
     let mut contexts = Contexts::new(calls);
-    let mut plans: BTreeMap<Place, BlockPlan> = BTreeMap::new();
+    let mut blocks: BTreeMap<BlockKey, BasicBlock> = BTreeMap::new();
+    // Only what is reached: listings end in padding that means nothing.
     let mut work = vec![(ContextId::MAIN, 0)];
     while let Some(place) = work.pop() {
-        if plans.contains_key(&place) {
+        if blocks.contains_key(&place) {
             continue;
         }
         let (context, first) = place;
         let end = block_end(listing, |number| leaders.contains(&number), first);
-        let plan = match end.filter(|&end| listing.numbered()[end].insn.is_branch()) {
+        let block = match end.filter(|&end| listing.numbered()[end].insn.is_branch()) {
             Some(number) => {
                 let branch = branch_at(listing, &mut contexts, context, number)?;
+                // Delay slots run whichever way it goes: control is behind them afterwards.
                 let next = (context, branch.slots.end);
-                BlockPlan { body: first..number, branch: Some(branch), next }
+                BasicBlock { body: first..number, branch: Some(branch), next }
             }
             None => {
                 let after = end.map_or(listing.len(), |end| end + 1);
-                BlockPlan { body: first..after, branch: None, next: (context, after) }
+                BasicBlock { body: first..after, branch: None, next: (context, after) }
             }
         };
-        if plan.falls_to().is_some_and(|(_, next)| next >= listing.len()) {
+        if block.falls_to().is_some_and(|(_, next)| next >= listing.len()) {
             return Err(LiftError::at(listing, listing.len() - 1, LiftCause::FallsOffEnd));
         }
-        if plans.len() >= MAX_BLOCKS {
+        if blocks.len() >= MAX_BLOCKS {
             return Err(LiftError::at(listing, first, LiftCause::TooManyCopies));
         }
-        work.extend(plan.taken_to().into_iter().chain(plan.falls_to()));
-        plans.insert(place, plan);
+        work.extend(block.taken_to().into_iter().chain(block.falls_to()));
+        blocks.insert(place, block);
     }
-    Ok(plans.into_iter().collect())
+    Ok(blocks.into_iter().collect())
 }
 
 /// The last instruction of the block that starts at `first`: a branch, or the one before a leader.
@@ -144,21 +147,22 @@ fn branch_at(
     contexts: &mut Contexts,
     context: ContextId,
     number: usize,
-) -> Result<BranchPlan, LiftError> {
+) -> Result<BlockBranch, LiftError> {
     let fail = |cause| LiftError::at(listing, number, cause);
     let insn = listing.numbered()[number].insn;
     let slots = number + 1..number + 1 + usize::from(insn.delay_slots());
     let to = |target: u32, context| match target as usize {
-        target if target < listing.len() => Goal::Block((context, target)),
-        _ => Goal::Exit(target),
+        target if target < listing.len() => BranchTarget::Block((context, target)),
+        _ => BranchTarget::Exit(target),
     };
     let mut firmware = None;
-    let (decision, goal) = match insn {
+    let (decision, target) = match insn {
         Insn::Branch { condition: BranchCondition::Always, target, .. } => {
-            firmware = Firmware::at(target);
+            // What the firmware does is one operation of the block that calls it, not blocks of its own.
+            firmware = FirmwareCall::at(target);
             if firmware.is_some() {
                 let back = calls::firmware_returns_to(listing, number).map_err(fail)?;
-                (Decision::Always, Goal::Block((context, back)))
+                (Decision::Always, BranchTarget::Block((context, back)))
             } else {
                 let callee = contexts.called(listing, context, slots.clone()).map_err(fail)?;
                 (Decision::Always, to(target, callee))
@@ -174,10 +178,10 @@ fn branch_at(
                 let last = listing.len() as u32 - 1;
                 return Err(fail(LiftCause::TargetBeyondEnd { target: back as u32, last }));
             }
-            (Decision::Return(src, back), Goal::Block((caller, back)))
+            (Decision::Return(src, back), BranchTarget::Block((caller, back)))
         }
         // The caller has found a branch here.
-        _ => (Decision::Always, Goal::Block((context, slots.end))),
+        _ => (Decision::Always, BranchTarget::Block((context, slots.end))),
     };
-    Ok(BranchPlan { number, decision, slots, goal, firmware })
+    Ok(BlockBranch { number, decision, slots, target, firmware })
 }

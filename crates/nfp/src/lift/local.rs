@@ -6,8 +6,8 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
+use super::core_state::{ArchReg, CoreState};
 use super::in_flight::PendingBase;
-use super::machine::{ArchReg, Machine};
 use crate::{LocalAccess, Operand};
 
 /// Instructions behind a write that still see the old base.
@@ -15,7 +15,7 @@ const DELAY: usize = 3;
 /// Bytes of a word.
 const WORD: u64 = 4;
 
-impl Machine {
+impl CoreState {
     /// `local_csr_wr[ActLMAddrN, src]`
     pub(super) fn local_csr_wr(&mut self, index: u8, src: Operand) {
         let value = self.source(src);

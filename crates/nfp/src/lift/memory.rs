@@ -5,9 +5,10 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
+use super::core_state::{ArchReg, CoreState};
 use super::error::LiftCause;
 use super::in_flight::{Deferred, Issued};
-use super::machine::{ArchReg, Machine};
+use crate::abi::XFERS;
 use crate::insn::ADD_NARROW_COUNTS;
 use crate::{Address, MemCommand, Operand};
 
@@ -15,14 +16,12 @@ use crate::{Address, MemCommand, Operand};
 const WORD: u8 = 4;
 /// The count of an addition of 64 bits; that of 32 bits is 1.
 const ADD_WIDE_COUNT: u8 = ADD_NARROW_COUNTS + 1;
-/// Transfer registers of one file.
-const XFERS: u8 = 32;
 /// Where the length is in the previous ALU result that `indirect_ref` refers to, and its width.
 const LENGTH_FIELD: (u8, u8) = (8, 5);
 /// The bit of it that makes an atomic addition 64 bits wide.
 const WIDE_ADD_BIT: u8 = LENGTH_FIELD.0 + 2;
 
-impl Machine {
+impl CoreState {
     /// `mem[…]`; no `count` stands for `indirect_ref`, `waits` for `ctx_swap`. With delay slots, it
     /// is done behind them: they may still write the transfer registers that it takes.
     pub(super) fn mem(
@@ -64,6 +63,7 @@ impl Machine {
         let number = self.number;
         let mut issued = Issued { command, xfer, start, count, waits, number };
         if defer > 0 {
+            // Delay slots may write the registers of the address, which is taken now.
             issued.start.0 = self.emit.capture(start.0);
             self.deferred = Some(Deferred { issued, left: defer + 1 });
             return Ok(());
@@ -79,6 +79,7 @@ impl Machine {
         if deferred.left > 0 {
             return;
         }
+        // On behalf of the command, not of its last delay slot.
         let issued = deferred.issued;
         self.deferred = None;
         self.emit.begin_insn(issued.number);

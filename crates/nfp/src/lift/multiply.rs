@@ -5,12 +5,12 @@
 
 use slowpath_ir::{BinaryOp, Emit};
 
+use super::core_state::{ArchReg, CoreState};
 use super::error::LiftCause;
 use super::in_flight::Multiplication;
-use super::machine::{ArchReg, Machine};
 use crate::{MulStep, Operand};
 
-impl Machine {
+impl CoreState {
     /// `mul_step[a, b], step`
     pub(super) fn mul_step(
         &mut self,

@@ -8,14 +8,14 @@ use slowpath_ir::{
     Region, RegionId, RegionKind, Target, Terminator,
 };
 
-use super::machine::{ArchReg, Machine};
+use super::core_state::{ArchReg, CoreState};
 use crate::Bank;
 
 /// Stores the result at the end of every block that leaves the program; returns the register for the
 /// address of its region.
-pub(super) fn keep(machine: &mut Machine, blocks: &mut [Block]) -> Reg {
-    let base = machine.emit.named("address of result".into(), 32);
-    let value = Value::Reg(machine.reg(ArchReg::Gpr(Bank::B, 0)));
+pub(super) fn keep(core: &mut CoreState, blocks: &mut [Block]) -> Reg {
+    let base = core.emit.named("address of result".into(), 32);
+    let value = Value::Reg(core.reg(ArchReg::Gpr(Bank::B, 0)));
     for block in blocks {
         let leaves = |edge: &slowpath_ir::Edge| matches!(edge.target, Target::Exit(_));
         if matches!(&block.terminator, Terminator::Jump(edge) if leaves(edge)) {

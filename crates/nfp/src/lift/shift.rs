@@ -2,10 +2,10 @@
 
 use slowpath_ir::{BinaryOp, Emit, Operand as Value};
 
-use super::machine::{ArchReg, Machine};
+use super::core_state::{ArchReg, CoreState};
 use crate::{AluOp, Operand, Shift, ShiftAmount, ShiftKind};
 
-impl Machine {
+impl CoreState {
     /// `alu_shf[dst, a, op, b, shift]`: shifts `b`, then applies the operator.
     pub(super) fn alu_shf(
         &mut self,

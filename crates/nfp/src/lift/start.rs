@@ -10,10 +10,11 @@ use slowpath_ir::{
     OriginOp, Program, Reg, RegInfo, Region, RegionId, RegionKind,
 };
 
+use super::core_state::{ArchReg, CoreState};
 use super::known::mask;
-use super::machine::{ArchReg, Machine};
 use super::options::LiftOptions;
-use crate::Bank;
+use crate::Operand;
+use crate::abi::{self, FRAME_BASE, PACKET_BASE};
 use crate::firmware::{PACKET_ADDRESS, PACKET_LENGTH_BITS as LENGTH_BITS};
 
 /// The input that is the packet's length.
@@ -38,10 +39,10 @@ pub(super) struct Start {
 }
 
 impl Start {
-    pub fn new(machine: &mut Machine, options: &LiftOptions) -> Self {
+    pub fn new(core: &mut CoreState, options: &LiftOptions) -> Self {
         let bases = ["packet", "stack", "context", "dram"]
-            .map(|name| machine.emit.named(format!("address of {name}"), 32));
-        let dram_base = machine.emit.named("address of dram, 40 bits".into(), 40);
+            .map(|name| core.emit.named(format!("address of {name}"), 32));
+        let dram_base = core.emit.named("address of dram, 40 bits".into(), 40);
         let region =
             |name: &str, kind, base| Region { name: name.into(), kind, base, content: None };
         let address = |name: &str, region: usize, min, max| Input {
@@ -82,7 +83,7 @@ fn unknown(name: &str, width: u8) -> Input {
 }
 
 /// Gives a program its prologue: regions and everything that a block reads before it is written.
-pub(super) fn prologue(program: &mut Program, machine: Machine, bases: &[Reg; 4]) {
+pub(super) fn prologue(program: &mut Program, core: CoreState, bases: &[Reg; 4]) {
     let live: Vec<Reg> = Liveness::of(program).live_in(BlockId(0)).collect();
     let mut start = Prologue { program };
     for (region, &base) in bases.iter().enumerate() {
@@ -92,15 +93,20 @@ pub(super) fn prologue(program: &mut Program, machine: Machine, bases: &[Reg; 4]
     let zeros = Value::constant(8, 0);
     start.binary(BinaryOp::Concat, dram, Value::Reg(bases[DRAM]), zeros);
     start.context(bases[CONTEXT], bases[PACKET]);
-    for (&arch, &reg) in machine.regs.iter().filter(|(_, reg)| live.contains(reg)) {
+    for (&arch, &reg) in core.regs.iter().filter(|(_, reg)| live.contains(reg)) {
         match arch {
-            ArchReg::LocalBase(0) | ArchReg::Gpr(Bank::A, 22) => start.copy(reg, bases[STACK]),
-            ArchReg::LocalBase(1) => start.copy(reg, bases[CONTEXT]),
-            ArchReg::Gpr(Bank::B, 23) => start.copy(reg, bases[DRAM]),
+            ArchReg::LocalBase(FRAME_BASE) => start.copy(reg, bases[STACK]),
+            ArchReg::LocalBase(PACKET_BASE) => start.copy(reg, bases[CONTEXT]),
+            ArchReg::Gpr(bank, number) if Operand::Gpr(bank, number) == abi::STACK => {
+                start.copy(reg, bases[STACK]);
+            }
+            ArchReg::Gpr(bank, number) if Operand::Gpr(bank, number) == abi::ARRAY => {
+                start.copy(reg, bases[DRAM]);
+            }
             // Has to agree with N and V.
             ArchReg::Less => {
                 let [negative, overflow] = [ArchReg::Negative, ArchReg::Overflow].map(|flag| {
-                    let known = machine.regs.get(&flag).copied().filter(|reg| live.contains(reg));
+                    let known = core.regs.get(&flag).copied().filter(|reg| live.contains(reg));
                     Value::Reg(known.unwrap_or_else(|| start.any(flag)))
                 });
                 start.binary(BinaryOp::Xor, reg, negative, overflow);

@@ -1,10 +1,9 @@
 //! Emission of NFP instructions: the registers that the driver's ABI fixes, constants, moves, and
 //! branches whose targets are known later.
 //!
-//! Register use (`enum static_regs` of the driver's `bpf/main.h`): BPF register n is the pair
-//! (2n, 2n + 1) of both banks, low word first; 20 and 21 are scratch; `gprA_22` is the stack,
-//! `gprB_22` the packet's length, `gprB_23` the array map of the paper's firmware.
+//! Which registers these are: `abi.rs` of this crate.
 
+use crate::abi;
 use crate::{
     Address, AluOp, Bank, BranchCondition, Insn, LocalAccess, MemCommand, MulStep, Operand, Shift,
     ShiftAmount, ShiftKind,
@@ -45,27 +44,29 @@ pub(super) const LOCAL_INCREMENT: Operand =
     Operand::Local { index: 3, access: LocalAccess::Increment };
 
 /// Scratch registers.
-pub(super) const IMM_A: Operand = Operand::Gpr(Bank::A, 21);
-pub(super) const IMM_B: Operand = Operand::Gpr(Bank::B, 21);
-pub(super) const IMM_BOTH: Dst = Dst::Both(21);
+pub(super) const IMM_A: Operand = Operand::Gpr(Bank::A, abi::SCRATCH[1]);
+pub(super) const IMM_B: Operand = Operand::Gpr(Bank::B, abi::SCRATCH[1]);
+pub(super) const IMM_BOTH: Dst = Dst::Both(abi::SCRATCH[1]);
 /// Scratch registers for addresses.
-pub(super) const ADDRESS_A: Operand = Operand::Gpr(Bank::A, 20);
-pub(super) const ADDRESS_B: Operand = Operand::Gpr(Bank::B, 20);
+pub(super) const ADDRESS_A: Operand = Operand::Gpr(Bank::A, abi::SCRATCH[0]);
+pub(super) const ADDRESS_B: Operand = Operand::Gpr(Bank::B, abi::SCRATCH[0]);
 /// Where a function finds the address to return to.
-pub(super) const RETURN: Operand = IMM_A;
+pub(super) const RETURN: Operand = abi::RETURN_ADDRESS;
 /// First byte of the stack.
-pub(super) const STACK: Operand = Operand::Gpr(Bank::A, 22);
+pub(super) const STACK: Operand = abi::STACK;
 /// The packet's length in bytes.
-pub(super) const LENGTH: Operand = Operand::Gpr(Bank::B, 22);
+pub(super) const LENGTH: Operand = abi::PACKET_LENGTH;
 /// Address of the array map in units of 256 bytes (the paper's firmware).
-pub(super) const MAP: Operand = Operand::Gpr(Bank::B, 23);
+pub(super) const MAP: Operand = abi::ARRAY;
 /// What the firmware knows of the packet: its length in word 0, its address in word 2.
-pub(super) const VECTOR_LENGTH: Operand = Operand::Local { index: 1, access: LocalAccess::Word(0) };
+pub(super) const VECTOR_LENGTH: Operand =
+    Operand::Local { index: abi::PACKET_BASE, access: LocalAccess::Word(0) };
 pub(super) const VECTOR_POINTER: Operand =
-    Operand::Local { index: 1, access: LocalAccess::Word(2) };
+    Operand::Local { index: abi::PACKET_BASE, access: LocalAccess::Word(2) };
 pub(super) const VECTOR_QUEUE_SET: Operand =
-    Operand::Local { index: 1, access: LocalAccess::Word(4) };
-pub(super) const VECTOR_QUEUE: Operand = Operand::Local { index: 1, access: LocalAccess::Word(6) };
+    Operand::Local { index: abi::PACKET_BASE, access: LocalAccess::Word(4) };
+pub(super) const VECTOR_QUEUE: Operand =
+    Operand::Local { index: abi::PACKET_BASE, access: LocalAccess::Word(6) };
 
 /// A destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,15 +101,15 @@ impl From<Operand> for Dst {
 
 /// Where a branch leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Goal {
+pub(super) enum Label {
     /// To this instruction of the listing.
-    Number(usize),
+    Insn(usize),
     /// To what a slot of the BPF program becomes.
     Slot(usize),
     /// To the subroutine that saves `r6` to `r9`.
-    Push,
+    SaveRegisters,
     /// To the subroutine that restores them and returns.
-    Pop,
+    RestoreRegisters,
 }
 
 /// Which numbers of the listing a constant or branch is to be replaced by.
@@ -116,7 +117,7 @@ pub(super) enum Goal {
 pub(super) struct Fixup {
     /// The instruction to change.
     pub at: usize,
-    pub goal: Goal,
+    pub label: Label,
 }
 
 /// The listing so far.
@@ -289,8 +290,8 @@ impl Assembler {
         self.push(Insn::LocalCsrWr { index, src });
     }
 
-    pub fn branch(&mut self, condition: BranchCondition, goal: Goal, defer: u8) {
-        self.fixups.push(Fixup { at: self.here(), goal });
+    pub fn branch(&mut self, condition: BranchCondition, label: Label, defer: u8) {
+        self.fixups.push(Fixup { at: self.here(), label });
         self.push(Insn::Branch { condition, target: 0, defer });
     }
 
@@ -299,14 +300,14 @@ impl Assembler {
         self.push(Insn::Branch { condition, target, defer });
     }
 
-    pub fn branch_if_bit(&mut self, src: Operand, bit: u8, goal: Goal) {
-        self.fixups.push(Fixup { at: self.here(), goal });
+    pub fn branch_if_bit(&mut self, src: Operand, bit: u8, label: Label) {
+        self.fixups.push(Fixup { at: self.here(), label });
         self.push(Insn::BranchBit { src, bit, set: true, target: 0, defer: 0 });
     }
 
     /// Loads the number of an instruction.
-    pub fn address_of(&mut self, dst: Operand, goal: Goal) {
-        self.fixups.push(Fixup { at: self.here(), goal });
+    pub fn address_of(&mut self, dst: Operand, label: Label) {
+        self.fixups.push(Fixup { at: self.here(), label });
         self.push(Insn::Immed { dst, value: 0, shift: 0, both: false });
     }
 }

@@ -2,7 +2,7 @@
 //! frame pointer moves, the return address goes through a register to the callee's frame, and a
 //! subroutine saves `r6` to `r9` if the callee changes them.
 
-use super::assembler::{Assembler, Goal, IMM_B, RETURN, STACK, local};
+use super::assembler::{Assembler, IMM_B, Label, RETURN, STACK, local};
 use crate::codegen::analysis::frames::Function;
 use crate::firmware::FRAME_ALIGN;
 use crate::{AluOp, BranchCondition, Insn};
@@ -10,16 +10,16 @@ use crate::{AluOp, BranchCondition, Insn};
 /// A call from a frame of `depth` bytes.
 pub(super) fn call(asm: &mut Assembler, depth: u32, callee: Function) {
     let depth = depth.next_multiple_of(FRAME_ALIGN);
-    let to = Goal::Slot(callee.first);
+    let to = Label::Slot(callee.first);
     move_frame(asm, depth, AluOp::Add);
     if callee.saves_registers {
-        asm.branch(BranchCondition::Always, Goal::Push, 2);
+        asm.branch(BranchCondition::Always, Label::SaveRegisters, 2);
         asm.address_of(IMM_B, to);
     } else {
         asm.branch(BranchCondition::Always, to, 1);
     }
     let behind = asm.here() + 1;
-    asm.address_of(RETURN, Goal::Number(behind));
+    asm.address_of(RETURN, Label::Insn(behind));
     if move_frame(asm, depth, AluOp::Sub) {
         asm.nops(3);
     }
@@ -44,7 +44,7 @@ pub(super) fn enter(asm: &mut Assembler) {
 /// The end of a function.
 pub(super) fn leave(asm: &mut Assembler, function: Function) {
     if function.saves_registers {
-        asm.branch(BranchCondition::Always, Goal::Pop, 1);
+        asm.branch(BranchCondition::Always, Label::RestoreRegisters, 1);
         asm.mov(RETURN, local(0, 0));
     } else {
         asm.mov(RETURN, local(0, 0));

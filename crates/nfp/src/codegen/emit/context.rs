@@ -3,7 +3,7 @@
 use slowpath_bpf::insn::Register;
 
 use super::assembler::{
-    Assembler, Dst, Goal, LENGTH, VECTOR_POINTER, VECTOR_QUEUE, VECTOR_QUEUE_SET, a, b, imm,
+    Assembler, Dst, LENGTH, Label, VECTOR_POINTER, VECTOR_QUEUE, VECTOR_QUEUE_SET, a, b, imm,
 };
 use super::pair::pair;
 use crate::{AluOp, BranchCondition, ShiftAmount, ShiftKind};
@@ -31,7 +31,7 @@ pub(super) fn select_queue(asm: &mut Assembler, src: Register) {
     let number = pair(src);
     let behind = asm.here() + 5;
     asm.alu(Dst::None, a(number), AluOp::AndNot, imm(QUEUES));
-    asm.branch(BranchCondition::Equal, Goal::Number(behind), 2);
+    asm.branch(BranchCondition::Equal, Label::Insn(behind), 2);
     let bit = ShiftAmount::Bits(SELECTED);
     asm.shift(VECTOR_QUEUE_SET, VECTOR_QUEUE_SET, AluOp::Or, imm(1), ShiftKind::Left, bit);
     asm.field(VECTOR_QUEUE, 0b0001, b(number), None);

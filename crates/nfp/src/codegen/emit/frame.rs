@@ -3,7 +3,7 @@
 //! `nfp_pop_callee_registers` of the driver).
 
 use super::assembler::{
-    Assembler, Dst, Goal, IMM_B, LENGTH, RETURN, VECTOR_LENGTH, a, b, imm, local,
+    Assembler, Dst, IMM_B, LENGTH, Label, RETURN, VECTOR_LENGTH, a, b, imm, local,
 };
 use crate::firmware::{MAX_PACKET, MAX_RESULT};
 use crate::{AluOp, BranchCondition, FIRST_EXIT, Insn, Operand, Shift, ShiftAmount, ShiftKind};
@@ -36,7 +36,7 @@ pub(super) fn end(asm: &mut Assembler) {
     asm.field(a(0), 0b1100, imm(ABORTED), upper_half);
 
     asm.alu(Dst::None, imm(MAX_RESULT), AluOp::Sub, b(0));
-    asm.branch(BranchCondition::CarryClear, Goal::Number(aborted), 0);
+    asm.branch(BranchCondition::CarryClear, Label::Insn(aborted), 0);
     asm.constant(b(2), RESULTS);
     let eight_times = ShiftAmount::Bits(3);
     asm.shift(a(1), Operand::None, AluOp::B, b(0), ShiftKind::Left, eight_times);

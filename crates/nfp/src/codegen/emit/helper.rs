@@ -8,7 +8,7 @@ use slowpath_bpf::insn::helper::{
 use slowpath_bpf::lift::{Offset, RegisterValue};
 
 use super::assembler::{
-    Assembler, Dst, Goal, IMM_A, IMM_B, LENGTH, MAP, STACK, VECTOR_LENGTH, VECTOR_POINTER, a, b,
+    Assembler, Dst, IMM_A, IMM_B, LENGTH, Label, MAP, STACK, VECTOR_LENGTH, VECTOR_POINTER, a, b,
     imm, local,
 };
 use crate::codegen::access::constant_offset;
@@ -63,7 +63,7 @@ fn adjust_head(asm: &mut Assembler) {
     use BranchCondition::{CarryClear, Minus};
     let invalid = asm.here() + 14;
     let behind = invalid + 2;
-    let fail = |asm: &mut Assembler, condition| asm.branch(condition, Goal::Number(invalid), 0);
+    let fail = |asm: &mut Assembler, condition| asm.branch(condition, Label::Insn(invalid), 0);
     // The place in the buffer is the low half of the address.
     asm.alu(IMM_A, a(DISTANCE), AluOp::Add16, VECTOR_POINTER);
     asm.alu(Dst::None, IMM_A, AluOp::Sub, imm(HEAD_FIRST));
@@ -75,7 +75,7 @@ fn adjust_head(asm: &mut Assembler) {
     fail(asm, Minus);
     result(asm, 0, 0);
     asm.field(VECTOR_POINTER, 0b0011, IMM_A, None);
-    asm.branch(BranchCondition::Always, Goal::Number(behind), 2);
+    asm.branch(BranchCondition::Always, Label::Insn(behind), 2);
     asm.alu(LENGTH, LENGTH, AluOp::Sub, a(DISTANCE));
     asm.alu(VECTOR_LENGTH, VECTOR_LENGTH, AluOp::Sub, a(DISTANCE));
     result(asm, EINVAL, u32::MAX);
@@ -86,12 +86,12 @@ fn adjust_tail(asm: &mut Assembler) {
     let behind = invalid + 2;
     // A distance of zero is not allowed: without a carry the packet would grow.
     asm.alu(IMM_A, LENGTH, AluOp::Add, a(DISTANCE));
-    asm.branch(BranchCondition::CarryClear, Goal::Number(invalid), 0);
+    asm.branch(BranchCondition::CarryClear, Label::Insn(invalid), 0);
     asm.alu(Dst::None, IMM_A, AluOp::Sub, imm(ETHERNET_HEADER));
-    asm.branch(BranchCondition::Minus, Goal::Number(invalid), 0);
+    asm.branch(BranchCondition::Minus, Label::Insn(invalid), 0);
     asm.alu(LENGTH, LENGTH, AluOp::Add, a(DISTANCE));
     asm.alu(VECTOR_LENGTH, VECTOR_LENGTH, AluOp::Add, a(DISTANCE));
-    asm.branch(BranchCondition::Always, Goal::Number(behind), 2);
+    asm.branch(BranchCondition::Always, Label::Insn(behind), 2);
     result(asm, 0, 0);
     result(asm, EINVAL, u32::MAX);
 }
@@ -172,7 +172,7 @@ fn call_map(
     branch_to_firmware(asm, number);
     asm.mov(a(0), a(2));
     let behind = asm.here() + 1;
-    asm.address_of(b(0), Goal::Number(behind));
+    asm.address_of(b(0), Label::Insn(behind));
     if elsewhere {
         restore_local_base(asm);
     }
@@ -190,5 +190,5 @@ fn call_perf_output(asm: &mut Assembler, data: RegisterValue) {
     branch_to_firmware(asm, PERF_EVENT_OUTPUT);
     asm.mov(a(1), kind);
     let behind = asm.here() + 1;
-    asm.address_of(b(0), Goal::Number(behind));
+    asm.address_of(b(0), Label::Insn(behind));
 }

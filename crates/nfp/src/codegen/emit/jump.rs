@@ -3,7 +3,7 @@
 
 use slowpath_bpf::insn::{Condition, Register, Source, Width};
 
-use super::assembler::{Assembler, Dst, Goal, IMM_A, IMM_B, a, b};
+use super::assembler::{Assembler, Dst, IMM_A, IMM_B, Label, a, b};
 use super::pair::pair;
 use crate::codegen::annotated::AnnotatedInsn;
 use crate::{AluOp, BranchCondition, Operand};
@@ -15,32 +15,32 @@ pub(super) fn branch(
     (width, condition, dst, src): (Width, Condition, Register, Source),
     target: usize,
 ) {
-    let goal = Goal::Slot(target);
+    let label = Label::Slot(target);
     let left = pair(dst);
     match (condition, src) {
-        (Condition::Eq, Source::Imm(value)) => equal_constant(asm, width, left, value, goal),
-        (Condition::Ne, Source::Imm(value)) => differs_constant(asm, width, left, value, goal),
-        (Condition::Set, Source::Imm(value)) => set_constant(asm, width, left, value, goal),
-        (Condition::Eq, Source::Reg(src)) => equal(asm, width, left, pair(src), goal),
+        (Condition::Eq, Source::Imm(value)) => equal_constant(asm, width, left, value, label),
+        (Condition::Ne, Source::Imm(value)) => differs_constant(asm, width, left, value, label),
+        (Condition::Set, Source::Imm(value)) => set_constant(asm, width, left, value, label),
+        (Condition::Eq, Source::Reg(src)) => equal(asm, width, left, pair(src), label),
         (Condition::Ne, Source::Reg(src)) => {
-            any_word(asm, width, left, AluOp::Xor, pair(src), goal);
+            any_word(asm, width, left, AluOp::Xor, pair(src), label);
         }
         (Condition::Set, Source::Reg(src)) => {
-            any_word(asm, width, left, AluOp::And, pair(src), goal);
+            any_word(asm, width, left, AluOp::And, pair(src), label);
         }
         (_, Source::Imm(value)) => {
-            compare_constant(asm, insn, width, condition, left, value, goal);
+            compare_constant(asm, insn, width, condition, left, value, label);
         }
-        (_, Source::Reg(src)) => compare(asm, width, condition, left, pair(src), goal),
+        (_, Source::Reg(src)) => compare(asm, width, condition, left, pair(src), label),
     }
 }
 
-fn equal_constant(asm: &mut Assembler, width: Width, left: u8, value: i32, goal: Goal) {
+fn equal_constant(asm: &mut Assembler, width: Width, left: u8, value: i32, label: Label) {
     let low = value as u32;
     if width == Width::W32 {
         let value = asm.operand(low, IMM_B);
         asm.alu(Dst::None, a(left), AluOp::Xor, value);
-        asm.branch(BranchCondition::Equal, goal, 0);
+        asm.branch(BranchCondition::Equal, label, 0);
         return;
     }
     let high = (i64::from(value) >> 32) as u32;
@@ -56,16 +56,16 @@ fn equal_constant(asm: &mut Assembler, width: Width, left: u8, value: i32, goal:
         high_difference = IMM_B;
     }
     asm.alu(Dst::None, low_difference, AluOp::Or, high_difference);
-    asm.branch(BranchCondition::Equal, goal, 0);
+    asm.branch(BranchCondition::Equal, label, 0);
 }
 
-fn differs_constant(asm: &mut Assembler, width: Width, left: u8, value: i32, goal: Goal) {
+fn differs_constant(asm: &mut Assembler, width: Width, left: u8, value: i32, label: Label) {
     if value == 0 {
         match width {
             Width::W32 => asm.mov(Dst::None, b(left)),
             Width::W64 => asm.alu(Dst::None, a(left), AluOp::Or, b(left + 1)),
         }
-        asm.branch(BranchCondition::NotEqual, goal, 0);
+        asm.branch(BranchCondition::NotEqual, label, 0);
         return;
     }
     let words = [(left, value as u32), (left + 1, (i64::from(value) >> 32) as u32)];
@@ -73,35 +73,35 @@ fn differs_constant(asm: &mut Assembler, width: Width, left: u8, value: i32, goa
     for (number, word) in words.into_iter().take(count) {
         let word = asm.operand(word, IMM_B);
         asm.alu(Dst::None, a(number), AluOp::Xor, word);
-        asm.branch(BranchCondition::NotEqual, goal, 0);
+        asm.branch(BranchCondition::NotEqual, label, 0);
     }
 }
 
-fn set_constant(asm: &mut Assembler, width: Width, left: u8, value: i32, goal: Goal) {
+fn set_constant(asm: &mut Assembler, width: Width, left: u8, value: i32, label: Label) {
     let mask = asm.operand(value as u32, IMM_B);
     asm.alu(IMM_B, a(left), AluOp::And, mask);
     // The upper word of the mask is all zeros or all ones.
     if width == Width::W64 && value < 0 {
         asm.alu(Dst::None, a(left + 1), AluOp::Or, IMM_B);
     }
-    asm.branch(BranchCondition::NotEqual, goal, 0);
+    asm.branch(BranchCondition::NotEqual, label, 0);
 }
 
-fn equal(asm: &mut Assembler, width: Width, left: u8, right: u8, goal: Goal) {
+fn equal(asm: &mut Assembler, width: Width, left: u8, right: u8, label: Label) {
     asm.alu(IMM_A, a(left), AluOp::Xor, b(right));
     if width == Width::W64 {
         asm.alu(IMM_B, a(left + 1), AluOp::Xor, b(right + 1));
         asm.alu(Dst::None, IMM_A, AluOp::Or, IMM_B);
     }
-    asm.branch(BranchCondition::Equal, goal, 0);
+    asm.branch(BranchCondition::Equal, label, 0);
 }
 
 /// Taken if the operation on one of the words is not zero.
-fn any_word(asm: &mut Assembler, width: Width, left: u8, op: AluOp, right: u8, goal: Goal) {
+fn any_word(asm: &mut Assembler, width: Width, left: u8, op: AluOp, right: u8, label: Label) {
     let words = if width == Width::W32 { 1 } else { 2 };
     for word in 0..words {
         asm.alu(Dst::None, a(left + word), op, b(right + word));
-        asm.branch(BranchCondition::NotEqual, goal, 0);
+        asm.branch(BranchCondition::NotEqual, label, 0);
     }
 }
 
@@ -127,7 +127,7 @@ fn compare(
     condition: Condition,
     left: u8,
     right: u8,
-    goal: Goal,
+    label: Label,
 ) {
     let (branch, swapped) = ordered(condition);
     let (left, right) = if swapped { (right, left) } else { (left, right) };
@@ -135,7 +135,7 @@ fn compare(
     if width == Width::W64 {
         asm.alu(Dst::None, a(left + 1), AluOp::SubCarry, b(right + 1));
     }
-    asm.branch(branch, goal, 0);
+    asm.branch(branch, label, 0);
 }
 
 fn compare_constant(
@@ -145,7 +145,7 @@ fn compare_constant(
     condition: Condition,
     left: u8,
     value: i32,
-    goal: Goal,
+    label: Label,
 ) {
     let (branch, swapped) = ordered(condition);
     let (first, second) =
@@ -159,5 +159,5 @@ fn compare_constant(
     if width == Width::W64 {
         word(left + 1, second, (i64::from(value) >> 32) as u32);
     }
-    asm.branch(branch, goal, 0);
+    asm.branch(branch, label, 0);
 }

@@ -158,7 +158,7 @@ pub(super) fn add(
     offset: i16,
     src: Register,
 ) {
-    use super::assembler::{ADDRESS_B, Goal};
+    use super::assembler::{ADDRESS_B, Label};
     use crate::{BranchCondition, Insn};
     const HALF: u64 = 0xffff;
     /// Bits 3 to 5 of the previous ALU result: the data is in the upper half.
@@ -193,7 +193,7 @@ pub(super) fn add(
         asm.alu(Dst::None, IMM_A, AluOp::Sub, b(src));
         asm.alu(Dst::None, imm(0), AluOp::SubCarry, b(src + 1));
         let defer = address_insns as u8;
-        asm.branch(BranchCondition::CarryClear, Goal::Number(full), defer);
+        asm.branch(BranchCondition::CarryClear, Label::Insn(full), defer);
     }
     let address = with_offset(asm);
     if maybe {
@@ -210,7 +210,7 @@ pub(super) fn add(
             defer: 0,
         });
         if over {
-            asm.branch(BranchCondition::Always, Goal::Number(behind), 0);
+            asm.branch(BranchCondition::Always, Label::Insn(behind), 0);
         }
     }
     if over {

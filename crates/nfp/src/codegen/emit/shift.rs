@@ -3,7 +3,7 @@
 
 use slowpath_bpf::insn::{AluOp as BpfOp, Register, Source, Width};
 
-use super::assembler::{Assembler, Dst, Goal, IMM_A, IMM_BOTH, a, b, imm};
+use super::assembler::{Assembler, Dst, IMM_A, IMM_BOTH, Label, a, b, imm};
 use super::pair::{pair, zero_extend};
 use crate::codegen::annotated::AnnotatedInsn;
 use crate::{AluOp, BranchCondition, ShiftAmount, ShiftKind};
@@ -189,9 +189,9 @@ fn either(asm: &mut Assembler, op: BpfOp, low: u8, src: u8) {
     let first = if op == BpfOp::Lsh { 3 } else { 2 };
     let from_32 = asm.here() + 1 + first + 3;
     let behind = from_32 + 3;
-    asm.branch_if_bit(a(src), WORD_BIT, Goal::Number(from_32));
+    asm.branch_if_bit(a(src), WORD_BIT, Label::Insn(from_32));
     first_below(asm, op, low, src);
-    asm.branch(BranchCondition::Always, Goal::Number(behind), 2);
+    asm.branch(BranchCondition::Always, Label::Insn(behind), 2);
     second_below(asm, op, low, src);
     above(asm, op, low, src);
 }

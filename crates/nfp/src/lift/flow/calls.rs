@@ -16,36 +16,31 @@ use std::ops::Range;
 
 use slowpath_bpf::insn::helper;
 
+use crate::abi::{FIRMWARE_RETURN, ONWARD_ADDRESS, RETURN_ADDRESS};
 use crate::lift::error::LiftCause;
 use crate::listing::FIRST_EXIT;
-use crate::{Bank, Insn, Listing, Operand};
+use crate::{Insn, Listing, Operand};
 
-/// Where callers put the number to return to.
-const RETURN: Operand = Operand::Gpr(Bank::A, 21);
-/// Where they put the number of a function that is called by way of another piece of code.
-const ONWARD: Operand = Operand::Gpr(Bank::B, 21);
-/// Where callers of the firmware put the number to return to.
-const FIRMWARE_RETURN: Operand = Operand::Gpr(Bank::B, 0);
 /// Most chains of calls.
 const MAX_CONTEXTS: usize = 2_000;
 
 /// A function of the firmware that programs call. Its number is that of the BPF helper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::lift) enum Firmware {
+pub(in crate::lift) enum FirmwareCall {
     MapLookup,
     MapUpdate,
     MapDelete,
     PerfOutput,
 }
 
-impl Firmware {
+impl FirmwareCall {
     /// The function that a branch to this number calls.
     pub fn at(target: u32) -> Option<Self> {
         Some(match i32::try_from(target.checked_sub(FIRST_EXIT)?).ok()? {
-            helper::MAP_LOOKUP_ELEM => Firmware::MapLookup,
-            helper::MAP_UPDATE_ELEM => Firmware::MapUpdate,
-            helper::MAP_DELETE_ELEM => Firmware::MapDelete,
-            helper::PERF_EVENT_OUTPUT => Firmware::PerfOutput,
+            helper::MAP_LOOKUP_ELEM => FirmwareCall::MapLookup,
+            helper::MAP_UPDATE_ELEM => FirmwareCall::MapUpdate,
+            helper::MAP_DELETE_ELEM => FirmwareCall::MapDelete,
+            helper::PERF_EVENT_OUTPUT => FirmwareCall::PerfOutput,
             _ => return None,
         })
     }
@@ -53,20 +48,20 @@ impl Firmware {
     /// Its name in messages.
     pub fn name(self) -> &'static str {
         match self {
-            Firmware::MapLookup => "map_lookup",
-            Firmware::MapUpdate => "map_update",
-            Firmware::MapDelete => "map_delete",
-            Firmware::PerfOutput => "perf_output",
+            FirmwareCall::MapLookup => "map_lookup",
+            FirmwareCall::MapUpdate => "map_update",
+            FirmwareCall::MapDelete => "map_delete",
+            FirmwareCall::PerfOutput => "perf_output",
         }
     }
 
     /// The cost class of a call.
     pub fn cost_class(self) -> &'static str {
         match self {
-            Firmware::MapLookup => "helper.map_lookup",
-            Firmware::MapUpdate => "helper.map_update",
-            Firmware::MapDelete => "helper.map_delete",
-            Firmware::PerfOutput => "helper.perf_output",
+            FirmwareCall::MapLookup => "helper.map_lookup",
+            FirmwareCall::MapUpdate => "helper.map_update",
+            FirmwareCall::MapDelete => "helper.map_delete",
+            FirmwareCall::PerfOutput => "helper.perf_output",
         }
     }
 }
@@ -90,8 +85,8 @@ pub(super) fn has_returns(listing: &Listing) -> bool {
 
 /// The numbers of instructions that a caller puts into registers in its delay slots.
 pub(super) fn links(listing: &Listing, slots: Range<usize>) -> impl Iterator<Item = u32> {
-    let back = loaded(listing, slots.clone(), RETURN);
-    let onward = back.and_then(|_| loaded(listing, slots, ONWARD));
+    let back = loaded(listing, slots.clone(), RETURN_ADDRESS);
+    let onward = back.and_then(|_| loaded(listing, slots, ONWARD_ADDRESS));
     back.into_iter().chain(onward)
 }
 
@@ -120,7 +115,7 @@ impl ContextId {
 
 /// What a chain of calls leaves to be done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Context {
+struct CallContext {
     /// Where to return to, the innermost call last.
     back: Vec<u32>,
     /// The function to go to by way of the code that is being executed.
@@ -132,18 +127,18 @@ struct Context {
 pub(super) struct Contexts {
     /// Whether there are calls at all.
     calls: bool,
-    all: Vec<Context>,
-    ids: BTreeMap<Context, ContextId>,
+    all: Vec<CallContext>,
+    ids: BTreeMap<CallContext, ContextId>,
 }
 
 impl Contexts {
     /// No calls yet; `calls` says whether there will be any.
     pub fn new(calls: bool) -> Self {
-        let main = Context::default();
+        let main = CallContext::default();
         Contexts { calls, all: vec![main.clone()], ids: BTreeMap::from([(main, ContextId::MAIN)]) }
     }
 
-    fn id(&mut self, context: Context) -> Result<ContextId, LiftCause> {
+    fn id(&mut self, context: CallContext) -> Result<ContextId, LiftCause> {
         if let Some(&id) = self.ids.get(&context) {
             return Ok(id);
         }
@@ -186,8 +181,8 @@ impl Contexts {
     ) -> Result<(ContextId, usize), LiftCause> {
         let mut context = self.all[from.0].clone();
         let to = match src {
-            ONWARD => context.onward.take(),
-            RETURN if context.onward.is_none() => context.back.pop(),
+            ONWARD_ADDRESS => context.onward.take(),
+            RETURN_ADDRESS if context.onward.is_none() => context.back.pop(),
             _ => None,
         };
         let to = to.ok_or(LiftCause::ReturnWithoutCall)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::calls::{Firmware, firmware_returns_to, links};
+use super::calls::{FirmwareCall, firmware_returns_to, links};
 use crate::lift::error::{LiftCause, LiftError};
 use crate::listing::FIRST_EXIT;
 use crate::{BranchCondition, Insn, Listing};
@@ -43,7 +43,7 @@ fn targets(
     if target > last && target < FIRST_EXIT {
         return fail(LiftCause::TargetBeyondEnd { target, last });
     }
-    if let Some(firmware) = Firmware::at(target) {
+    if let Some(firmware) = FirmwareCall::at(target) {
         if !always {
             return fail(LiftCause::ConditionalCall { name: firmware.name() });
         }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::BlockPlan;
+use super::BasicBlock;
 use crate::lift::in_flight::PendingBase;
 use crate::{Insn, Listing};
 
@@ -14,13 +14,13 @@ use crate::{Insn, Listing};
 /// on its way at the end of the block, on whatever way.
 pub(in crate::lift) fn local_user_behind(
     listing: &Listing,
-    plan: &BlockPlan,
+    block: &BasicBlock,
     pending: PendingBase,
 ) -> Option<usize> {
     let PendingBase { index, left, number, .. } = pending;
-    let in_slots = plan.branch.as_ref().is_some_and(|branch| number > branch.number);
-    let falls = plan.falls_to();
-    let taken = plan.taken_to().filter(|_| in_slots);
+    let in_slots = block.branch.as_ref().is_some_and(|branch| number > branch.number);
+    let falls = block.falls_to();
+    let taken = block.taken_to().filter(|_| in_slots);
     let ways = falls.into_iter().chain(taken);
     ways.map(|(_, next)| next).find_map(|next| local_user(listing, next, left, index))
 }

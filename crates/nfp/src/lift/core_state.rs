@@ -82,7 +82,7 @@ pub(super) enum LowHalf {
 
 /// A core, as far as lifting has to know it.
 #[derive(Debug)]
-pub(super) struct Machine {
+pub(super) struct CoreState {
     /// Where operations go.
     pub emit: Emitter,
     /// The registers that occur.
@@ -105,9 +105,9 @@ pub(super) struct Machine {
     pub deferred: Option<Deferred>,
 }
 
-impl Machine {
+impl CoreState {
     pub fn new(fixed_inputs: usize) -> Self {
-        Machine {
+        CoreState {
             emit: Emitter::new(),
             regs: BTreeMap::new(),
             undefined: Vec::new(),

@@ -6,28 +6,28 @@
 
 use slowpath_ir::{Draw, Emit, Operand as Value, Reading};
 
-use super::flow::Firmware;
-use super::machine::{ArchReg, Machine};
+use super::core_state::{ArchReg, CoreState};
+use super::flow::FirmwareCall;
 use crate::Bank;
+use crate::abi::{self, SCRATCH, XFERS};
 
 /// The words of R0.
 const RESULT: [u8; 2] = [0, 1];
-/// The words of R1 to R5, and the compiler's scratch registers.
-const SCRATCH: [u8; 12] = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 20, 21];
-const XFERS: u8 = 32;
+/// The words of R1 to R5.
+const ARGUMENTS: [u8; 10] = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 
-impl Machine {
+impl CoreState {
     /// What is left behind a call of the firmware.
-    pub(super) fn call_firmware(&mut self, called: Firmware) {
+    pub(super) fn call_firmware(&mut self, called: FirmwareCall) {
         let result = match called {
-            Firmware::MapLookup => self.element_or_null(called.name()),
+            FirmwareCall::MapLookup => self.element_or_null(called.name()),
             _ => ["low word", "high word"].map(|word| self.any_word(called.name(), word)),
         };
         for (number, word) in RESULT.into_iter().zip(result) {
             self.set(ArchReg::Gpr(Bank::A, number), word);
             self.set(ArchReg::Gpr(Bank::B, number), word);
         }
-        for number in SCRATCH {
+        for number in ARGUMENTS.into_iter().chain(SCRATCH) {
             for bank in [Bank::A, Bank::B] {
                 self.undefine(
                     ArchReg::Gpr(bank, number),
@@ -59,7 +59,7 @@ impl Machine {
         let found = self.emit.extract(coin, 0, 1);
         let null = Value::constant(32, 0);
         let offset = self.any_word(call, "offset of the element");
-        let base = self.get(ArchReg::Gpr(Bank::B, 23));
+        let base = self.source(abi::ARRAY);
         [offset, base].map(|word| self.emit.select(found, word, null))
     }
 

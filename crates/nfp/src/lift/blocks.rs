@@ -1,96 +1,96 @@
-//! From a planned block to a block of the program: its instructions, its branch, its costs.
+//! From a basic block of the listing to a block of the program: its instructions, its branch, its costs.
 
 use slowpath_ir::{
     BinaryOp, Block, BlockId, CostEvent, Edge, Emit, InsnIdx, Operand as Value, Reg, Target,
     Terminator,
 };
 
+use super::core_state::CoreState;
 use super::cost::{self, CostClasses};
 use super::error::LiftError;
-use super::flow::{self, BlockPlan, BranchPlan, Decision, Goal, Place};
-use super::machine::Machine;
+use super::flow::{self, BasicBlock, BlockBranch, BlockKey, BranchTarget, Decision};
 use super::start;
 use crate::Listing;
 use crate::listing::FIRST_EXIT;
 
-/// Turns planned blocks into blocks of the program.
+/// Turns basic blocks of a listing into blocks of the program.
 pub(super) struct Lifter<'a> {
     listing: &'a Listing,
-    pub machine: Machine,
+    pub core: CoreState,
     pub classes: CostClasses,
     /// What has been taken for granted, a sentence each.
     pub assumptions: Vec<String>,
-    plans: &'a [(Place, BlockPlan)],
-    /// Blocks behind the planned ones: where returns to other places than expected lead.
+    basic_blocks: &'a [(BlockKey, BasicBlock)],
+    /// Blocks behind those of the listing: where returns to other places than expected lead.
     elsewhere: Vec<Block>,
 }
 
 impl<'a> Lifter<'a> {
-    pub fn new(listing: &'a Listing, plans: &'a [(Place, BlockPlan)]) -> Self {
+    pub fn new(listing: &'a Listing, basic_blocks: &'a [(BlockKey, BasicBlock)]) -> Self {
         Lifter {
             listing,
-            machine: Machine::new(start::FIXED_INPUTS),
+            core: CoreState::new(start::FIXED_INPUTS),
             classes: CostClasses::default(),
             assumptions: Vec::new(),
-            plans,
+            basic_blocks,
             elsewhere: Vec::new(),
         }
     }
 
-    /// All blocks, in the order of the plans.
+    /// All blocks, in the order of the basic_blocks.
     pub fn blocks(&mut self) -> Result<Vec<Block>, LiftError> {
-        let mut blocks = Vec::with_capacity(self.plans.len());
-        for (_, plan) in self.plans {
-            blocks.push(self.block(plan)?);
+        let mut blocks = Vec::with_capacity(self.basic_blocks.len());
+        for (_, basic) in self.basic_blocks {
+            blocks.push(self.block(basic)?);
         }
         blocks.append(&mut self.elsewhere);
         Ok(blocks)
     }
 
-    fn block(&mut self, plan: &BlockPlan) -> Result<Block, LiftError> {
-        self.machine.begin_block();
+    fn block(&mut self, basic: &BasicBlock) -> Result<Block, LiftError> {
+        self.core.begin_block();
         let mut insns = Vec::new();
         let mut costs = Vec::new();
-        for number in plan.body.clone() {
+        for number in basic.body.clone() {
             insns.push(InsnIdx::from(number));
             costs.push(self.insn(number)?);
         }
-        let terminator = match &plan.branch {
+        let terminator = match &basic.branch {
             None => {
-                let target = self.target(Goal::Block(plan.next));
+                let target = self.target(BranchTarget::Block(basic.next));
                 Terminator::Jump(Edge { target, costs: vec![] })
             }
-            Some(branch) => self.branch(plan, branch, &mut insns)?,
+            Some(branch) => self.branch(basic, branch, &mut insns)?,
         };
-        let last = insns.last().map_or(plan.body.start, |insn| insn.index());
-        self.machine.check_block_end().map_err(|cause| LiftError::at(self.listing, last, cause))?;
-        self.settle_local_bases(plan)?;
-        let first = InsnIdx::from(plan.body.start);
-        Ok(Block { first, insns, ops: self.machine.emit.take_ops(), costs, terminator })
+        let last = insns.last().map_or(basic.body.start, |insn| insn.index());
+        self.core.check_block_end().map_err(|cause| LiftError::at(self.listing, last, cause))?;
+        self.settle_local_bases(basic)?;
+        let first = InsnIdx::from(basic.body.start);
+        Ok(Block { first, insns, ops: self.core.emit.take_ops(), costs, terminator })
     }
 
     /// Lifts the branch at the end of a block and its delay slots, which run in either direction.
     fn branch(
         &mut self,
-        plan: &BlockPlan,
-        branch: &BranchPlan,
+        basic: &BasicBlock,
+        branch: &BlockBranch,
         insns: &mut Vec<InsnIdx>,
     ) -> Result<Terminator, LiftError> {
         let insn = InsnIdx::from(branch.number);
         insns.push(insn);
-        self.machine.begin_insn(branch.number);
+        self.core.begin_insn(branch.number);
         let refused = |cause| LiftError::at(self.listing, branch.number, cause);
-        self.machine.check_block_end().map_err(refused)?;
+        self.core.check_block_end().map_err(refused)?;
         // Delay slots may write what decides: the branch has seen the old values.
         let decided: Option<Reg> = match branch.decision {
             Decision::Always => None,
-            Decision::Codes(condition) => self.machine.condition(condition),
-            Decision::Bit(src, bit, set) => Some(self.machine.bit_condition(src, bit, set)),
+            Decision::Codes(condition) => self.core.condition(condition),
+            Decision::Bit(src, bit, set) => Some(self.core.bit_condition(src, bit, set)),
             Decision::Return(src, back) => {
-                let address = self.machine.source(src);
+                let address = self.core.source(src);
                 let expected = Value::constant(32, back as u64);
-                let arrives = self.machine.emit.binary(BinaryOp::Eq, address, expected);
-                Some(self.machine.captured(arrives))
+                let arrives = self.core.emit.binary(BinaryOp::Eq, address, expected);
+                Some(self.core.captured(arrives))
             }
         };
         let mut slots = Vec::new();
@@ -104,8 +104,8 @@ impl<'a> Lifter<'a> {
             _ => (cost::BRANCH, branch.firmware.map(|called| class(called.cost_class()))),
         };
         if let Some(called) = branch.firmware {
-            self.machine.begin_insn(branch.number);
-            self.machine.call_firmware(called);
+            self.core.begin_insn(branch.number);
+            self.core.call_firmware(called);
             self.assumptions.push(format!(
                 "the firmware's {} (.{}) returns any value and changes no memory that the program \
                  reads otherwise",
@@ -119,69 +119,69 @@ impl<'a> Lifter<'a> {
             Edge { target, costs: std::iter::once(event).chain(slots).chain(work).collect() }
         };
         Ok(match (decided, branch.decision) {
-            (None, _) => Terminator::Jump(edge(taken, target_of(self.plans, branch.goal))),
+            (None, _) => Terminator::Jump(edge(taken, target_of(self.basic_blocks, branch.target))),
             (Some(cond), Decision::Return(_, back)) => {
-                let taken = edge(taken, target_of(self.plans, branch.goal));
-                let number = self.plans.len() + self.elsewhere.len();
+                let taken = edge(taken, target_of(self.basic_blocks, branch.target));
+                let number = self.basic_blocks.len() + self.elsewhere.len();
                 let fallthrough = edge(cost::BRANCH, Target::Block(BlockId::from(number)));
-                self.elsewhere.push(elsewhere(&mut self.machine, insn, back));
+                self.elsewhere.push(elsewhere(&mut self.core, insn, back));
                 Terminator::Branch { cond, taken, fallthrough }
             }
             (Some(cond), _) => {
-                let taken = edge(taken, target_of(self.plans, branch.goal));
-                let next = target_of(self.plans, Goal::Block(plan.next));
+                let taken = edge(taken, target_of(self.basic_blocks, branch.target));
+                let next = target_of(self.basic_blocks, BranchTarget::Block(basic.next));
                 let fallthrough = edge(cost::BRANCH_NOT_TAKEN, next);
                 Terminator::Branch { cond, taken, fallthrough }
             }
         })
     }
 
-    fn target(&self, goal: Goal) -> Target {
-        target_of(self.plans, goal)
+    fn target(&self, target: BranchTarget) -> Target {
+        target_of(self.basic_blocks, target)
     }
 
     /// Lifts an instruction that is no branch.
     fn insn(&mut self, number: usize) -> Result<CostEvent, LiftError> {
         let insn = self.listing.numbered()[number].insn;
-        self.machine.begin_insn(number);
-        let result = self.machine.insn(&insn);
+        self.core.begin_insn(number);
+        let result = self.core.insn(&insn);
         result.map_err(|cause| LiftError::at(self.listing, number, cause))?;
-        self.machine.end_insn(&insn);
+        self.core.end_insn(&insn);
         let class = self.classes.id(cost::class_of(&insn));
         Ok(CostEvent { insn: InsnIdx::from(number), class })
     }
 
     /// Lets writes of local-memory bases that are still on their way take effect, which is right
     /// if no instruction uses them before they would.
-    fn settle_local_bases(&mut self, plan: &BlockPlan) -> Result<(), LiftError> {
-        for pending in self.machine.take_pending() {
-            let user = flow::local_user_behind(self.listing, plan, pending);
+    fn settle_local_bases(&mut self, basic: &BasicBlock) -> Result<(), LiftError> {
+        for pending in self.core.take_pending() {
+            let user = flow::local_user_behind(self.listing, basic, pending);
             if let Some(user) = user {
                 let cause =
                     super::LiftCause::LocalBaseOnItsWay { index: pending.index, user: user as u32 };
                 return Err(LiftError::at(self.listing, pending.number, cause));
             }
-            self.machine.set_local_base(pending.index, pending.value);
+            self.core.set_local_base(pending.index, pending.value);
         }
         Ok(())
     }
 }
 
-fn target_of(plans: &[(Place, BlockPlan)], goal: Goal) -> Target {
-    match goal {
-        Goal::Exit(number) => Target::Exit(number),
+fn target_of(basic_blocks: &[(BlockKey, BasicBlock)], target: BranchTarget) -> Target {
+    match target {
+        BranchTarget::Exit(number) => Target::Exit(number),
         // Every instruction that a block leads to starts a block.
-        Goal::Block(place) => {
-            Target::Block(BlockId::from(plans.partition_point(|&(known, _)| known < place)))
+        BranchTarget::Block(place) => {
+            Target::Block(BlockId::from(basic_blocks.partition_point(|&(known, _)| known < place)))
         }
     }
 }
 
 /// A block without meaning: it decides by a register that nothing writes, so that a program for
 /// which it cannot be excluded is refused, whatever other paths cost.
-fn elsewhere(machine: &mut Machine, insn: InsnIdx, back: usize) -> Block {
+fn elsewhere(core: &mut CoreState, insn: InsnIdx, back: usize) -> Block {
     let name = format!("for return addresses other than .{back}");
-    let cond = machine.emit.named(name, 1);
+    let cond = core.emit.named(name, 1);
     let exit = || Edge { target: Target::Exit(FIRST_EXIT), costs: Vec::new() };
     let terminator = Terminator::Branch { cond, taken: exit(), fallthrough: exit() };
     Block { first: insn, insns: Vec::new(), ops: Vec::new(), costs: Vec::new(), terminator }
