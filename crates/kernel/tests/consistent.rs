@@ -10,7 +10,7 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
-use slowpath::{Analysis, Event, ObjectFile, Options, Request, Step};
+use slowpath::{Analysis, Event, ObjectFile, Options, Poll, Request};
 use slowpath_bpf::MapKind;
 use slowpath_kernel::witness::install;
 use slowpath_kernel::{Kernel, Loaded};
@@ -48,11 +48,11 @@ fn analyse(program: usize) -> Value {
     let analysis = Analysis::start(request);
     loop {
         match analysis.next(Duration::from_secs(60)) {
-            Step::Event(Event::Result(report)) => {
+            Poll::Event(Event::Result(report)) => {
                 return serde_json::from_str(&report.json).expect("the result is JSON");
             }
-            Step::Event(_) => {}
-            Step::Pending | Step::Finished => panic!("the analysis ended without a result"),
+            Poll::Event(_) => {}
+            Poll::Pending | Poll::Finished => panic!("the analysis ended without a result"),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use slowpath::{Analysis, Event, ObjectFile, Options, Request, Step};
+use slowpath::{Analysis, Event, ObjectFile, Options, Poll, Request};
 use slowpath_bpf::{Object, ProgramKind};
 use slowpath_kernel::Kernel;
 use slowpath_kernel::witness::{answers, bytes, context, install};
@@ -39,11 +39,11 @@ fn analyse(file: &Path, program: usize) -> Value {
     let analysis = Analysis::start(request);
     loop {
         match analysis.next(Duration::from_secs(1)) {
-            Step::Event(Event::Result(report)) => {
+            Poll::Event(Event::Result(report)) => {
                 return serde_json::from_str(&report.json).unwrap_or_else(|e| panic!("{e}"));
             }
-            Step::Event(_) | Step::Pending => {}
-            Step::Finished => panic!("{}: no result", file.display()),
+            Poll::Event(_) | Poll::Pending => {}
+            Poll::Finished => panic!("{}: no result", file.display()),
         }
     }
 }

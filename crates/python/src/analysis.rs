@@ -6,7 +6,7 @@ use crate::target::Target;
 use crate::values;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use slowpath::{Options, Request, Step};
+use slowpath::{Options, Poll, Request};
 use std::time::Duration;
 
 /// How long to wait for the engine before looking for a pending signal.
@@ -60,9 +60,9 @@ impl Analysis {
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         py.check_signals()?;
         match py.detach(|| self.inner.next(SLICE)) {
-            Step::Pending => Ok(Some(py.None())),
-            Step::Event(event) => events::to_python(py, event).map(Some),
-            Step::Finished => Ok(None),
+            Poll::Pending => Ok(Some(py.None())),
+            Poll::Event(event) => events::to_python(py, event).map(Some),
+            Poll::Finished => Ok(None),
         }
     }
 }

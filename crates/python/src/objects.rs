@@ -9,11 +9,11 @@ use std::sync::Arc;
 /// Types (BTF) of the kernel that programs are for. Raises `Error` when they cannot be read.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Btf {
-    inner: Arc<slowpath::Kernel>,
+    inner: Arc<slowpath::KernelTypes>,
 }
 
 impl Btf {
-    pub fn shared(&self) -> Arc<slowpath::Kernel> {
+    pub fn shared(&self) -> Arc<slowpath::KernelTypes> {
         Arc::clone(&self.inner)
     }
 }
@@ -22,7 +22,7 @@ impl Btf {
 impl Btf {
     #[new]
     fn new(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        let read = py.detach(|| slowpath::Kernel::parse(data));
+        let read = py.detach(|| slowpath::KernelTypes::parse(data));
         let inner = read.map(Arc::new).map_err(|error| errors::exception(py, &error))?;
         Ok(Btf { inner })
     }

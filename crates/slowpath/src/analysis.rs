@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// The answer to a poll.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum Poll {
     /// Nothing happened within the time allowed.
     Pending,
     /// Something happened.
@@ -56,12 +56,12 @@ impl Analysis {
     }
 
     /// Waits for the next event, at most `timeout`.
-    pub fn next(&self, timeout: Duration) -> Step {
-        let Ok(events) = self.events.lock() else { return Step::Finished };
+    pub fn next(&self, timeout: Duration) -> Poll {
+        let Ok(events) = self.events.lock() else { return Poll::Finished };
         match events.recv_timeout(timeout) {
-            Ok(event) => Step::Event(event),
-            Err(RecvTimeoutError::Timeout) => Step::Pending,
-            Err(RecvTimeoutError::Disconnected) => Step::Finished,
+            Ok(event) => Poll::Event(event),
+            Err(RecvTimeoutError::Timeout) => Poll::Pending,
+            Err(RecvTimeoutError::Disconnected) => Poll::Finished,
         }
     }
 

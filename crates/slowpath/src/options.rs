@@ -1,6 +1,6 @@
 //! What to analyse and how.
 
-use crate::frontend::Kernel;
+use crate::kernel_types::KernelTypes;
 use crate::object::ObjectFile;
 use crate::{Error, Target};
 use serde::Deserialize;
@@ -20,7 +20,7 @@ pub struct Request {
     /// Which program of an object, by its number there; listings have one.
     pub program: usize,
     /// The kernel that the program is for, if it is known.
-    pub kernel: Option<Arc<Kernel>>,
+    pub kernel: Option<Arc<KernelTypes>>,
     /// How.
     pub options: Options,
 }

@@ -8,7 +8,8 @@
 mod calls;
 mod loops;
 
-use crate::frontend::{Compilation, Kernel, Lifted, lift_object};
+use crate::frontend::{Compilation, Lifted, lift_object};
+use crate::kernel_types::KernelTypes;
 use crate::object::ObjectFile;
 use crate::options::Request;
 use crate::refusal::Refusal;
@@ -150,7 +151,7 @@ pub struct ShowRequest {
     /// Numbers of the programs.
     pub programs: Vec<usize>,
     /// The kernel that they are for; without it, what depends on its types is unresolved.
-    pub kernel: Option<Arc<Kernel>>,
+    pub kernel: Option<Arc<KernelTypes>>,
     /// Whether to list instructions.
     pub listing: bool,
     /// Seconds for finding the loop bounds of one program.
@@ -234,7 +235,7 @@ const PACKETS: (u16, u16) = (14, 1500);
 
 fn program(object: &Object, index: usize, request: &ShowRequest, stop: &Stop) -> ShownProgram {
     let entry = &object.programs[index];
-    let kernel = request.kernel.as_deref().map(Kernel::btf);
+    let kernel = request.kernel.as_deref().map(KernelTypes::btf);
     let shown = ShownProgram {
         section: entry.section.clone(),
         name: entry.name.clone(),

@@ -1,7 +1,7 @@
 //! What `show` says of the example objects, and of what is no object.
 
 use serde_json::Value;
-use slowpath::{Failure, Kernel, Kind, ObjectFile, ShowRequest, Stop};
+use slowpath::{Failure, KernelTypes, Kind, ObjectFile, ShowRequest, Stop};
 use std::path::PathBuf;
 
 fn folder(name: &str) -> PathBuf {
@@ -80,7 +80,7 @@ fn broken_input_is_an_error_of_one_line() {
     let no_object = slowpath::show(&request, &Stop::never()).expect_err("no object");
     assert!(no_object.to_string().contains("not an ELF file"));
     let half = ObjectFile::read(&data[..data.len() / 2]).expect_err("broken");
-    let kernel = Kernel::parse(b"nonsense").expect_err("broken");
+    let kernel = KernelTypes::parse(b"nonsense").expect_err("broken");
     for error in [no_object, half, kernel] {
         assert!(!error.to_string().contains('\n'), "{error}");
         assert_eq!(Failure::of(&error).kind, Kind::Input);

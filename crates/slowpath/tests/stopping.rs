@@ -1,7 +1,7 @@
 //! Analyses that are stopped, wherever that is: what there is by then is a result, and a bound that
 //! holds.
 
-use slowpath::{Analysis, Event, Limits, ObjectFile, Options, Request, Step, Stop};
+use slowpath::{Analysis, Event, Limits, ObjectFile, Options, Poll, Request, Stop};
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,14 +17,14 @@ fn result(name: &str, target: &str, looks: u64) -> serde_json::Value {
     let analysis = Analysis::start_until(request, stop);
     loop {
         match analysis.next(Duration::from_secs(60)) {
-            Step::Event(Event::Result(report)) => {
+            Poll::Event(Event::Result(report)) => {
                 return serde_json::from_str(&report.json).expect("the result is JSON");
             }
-            Step::Event(Event::SoFar(text)) => {
+            Poll::Event(Event::SoFar(text)) => {
                 let so_far: serde_json::Value = serde_json::from_str(&text).expect("JSON");
                 assert!(so_far["guarantee"].is_object(), "{name}: {text}");
             }
-            Step::Event(_) => {}
+            Poll::Event(_) => {}
             other => panic!("{name}, {looks} looks: {other:?}"),
         }
     }

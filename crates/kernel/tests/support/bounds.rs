@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use slowpath::{Analysis, Event, ObjectFile, Options, Request, Step};
+use slowpath::{Analysis, Event, ObjectFile, Options, Poll, Request};
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
 use slowpath_kernel::witness::{bytes, context, install, open};
@@ -32,11 +32,11 @@ fn analyse(data: Vec<u8>) -> Value {
     let analysis = Analysis::start(request);
     loop {
         match analysis.next(Duration::from_secs(1)) {
-            Step::Event(Event::Result(report)) => {
+            Poll::Event(Event::Result(report)) => {
                 return serde_json::from_str(&report.json).unwrap_or_default();
             }
-            Step::Event(_) | Step::Pending => {}
-            Step::Finished => return Value::Null,
+            Poll::Event(_) | Poll::Pending => {}
+            Poll::Finished => return Value::Null,
         }
     }
 }

@@ -9,7 +9,6 @@ mod object;
 
 pub(crate) use compilation::Compilation;
 pub(crate) use lifted::Lifted;
-pub use object::Kernel;
 pub(crate) use object::lift as lift_object;
 
 use crate::Error;

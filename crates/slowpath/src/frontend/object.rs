@@ -1,30 +1,12 @@
 //! BPF objects: which programs there are, and lifting one of them.
 
 use super::lifted::{Functions, Lifted, Origins};
+use crate::kernel_types::KernelTypes;
 use crate::options::Request;
 use crate::{Error, assume, contents, stages};
 use slowpath_bpf::lift::{self, LiftOptions};
-use slowpath_bpf::{BpfProgram, Btf, Object, ProgramEntry, ProgramKind};
+use slowpath_bpf::{BpfProgram, Object, ProgramEntry, ProgramKind};
 use slowpath_stop::Stop;
-use std::sync::Arc;
-
-/// Types (BTF) of the kernel that programs are for.
-#[derive(Clone, Debug)]
-pub struct Kernel(Arc<Btf>);
-
-impl Kernel {
-    /// Reads them, as `/sys/kernel/btf/vmlinux` has them.
-    ///
-    /// # Errors
-    /// What is wrong with them.
-    pub fn parse(data: &[u8]) -> Result<Kernel, Error> {
-        Ok(Kernel(Arc::new(Btf::parse(data)?)))
-    }
-
-    pub(crate) fn btf(&self) -> &Btf {
-        &self.0
-    }
-}
 
 /// The program that a request is about.
 pub(super) fn entry(request: &Request) -> Result<ProgramEntry, Error> {
@@ -39,7 +21,7 @@ pub(crate) fn link(request: &Request, object: &Object) -> Result<BpfProgram, Err
         let what = format!("a program of type {kind}; only XDP programs are analysed");
         return Err(Error::Input(what));
     }
-    let kernel = request.kernel.as_deref().map(Kernel::btf);
+    let kernel = request.kernel.as_deref().map(KernelTypes::btf);
     Ok(object.link(request.program, kernel)?)
 }
 
@@ -87,7 +69,7 @@ fn options(request: &Request, object: &Object, packets: (u16, u16)) -> Result<Li
         max_packet: packets.1,
         contents,
         assumed_helpers,
-        kernel_types: request.kernel.as_deref().map(|kernel| Arc::clone(&kernel.0)),
+        kernel_types: request.kernel.as_deref().map(|kernel| kernel.shared()),
         ..LiftOptions::default()
     })
 }

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use serde_json::Value;
-use slowpath::{Analysis, Event, ObjectFile, Options, Request, Step};
+use slowpath::{Analysis, Event, ObjectFile, Options, Poll, Request};
 use std::path::Path;
 use std::time::Duration;
 
@@ -41,11 +41,11 @@ pub fn run(request: Request) -> (Value, Vec<f64>) {
     let mut bounds = Vec::new();
     loop {
         match analysis.next(Duration::from_secs(60)) {
-            Step::Pending => panic!("the analysis takes more than a minute"),
-            Step::Finished => panic!("the analysis ended without a result"),
-            Step::Event(Event::Bound { value, .. }) => bounds.push(value),
-            Step::Event(Event::Path { .. } | Event::SoFar(_)) => {}
-            Step::Event(Event::Result(report)) => {
+            Poll::Pending => panic!("the analysis takes more than a minute"),
+            Poll::Finished => panic!("the analysis ended without a result"),
+            Poll::Event(Event::Bound { value, .. }) => bounds.push(value),
+            Poll::Event(Event::Path { .. } | Event::SoFar(_)) => {}
+            Poll::Event(Event::Result(report)) => {
                 let result = serde_json::from_str(&report.json).expect("the result is JSON");
                 let _: Value = serde_json::from_str(&report.detail).expect("the detail is JSON");
                 return (result, bounds);
