@@ -195,7 +195,7 @@ impl Executor {
         for (base, region) in self.bases.iter_mut().zip(&self.program.regions) {
             *base = base.or(self.regs[region.base.index()]);
         }
-        // What did not point into a known region may do now.
+        // What did not point into a known region before may point into this one.
         self.located.clear();
         self.unlocated.clear();
     }
@@ -393,7 +393,8 @@ impl Executor {
             insn: self.insn,
             register: self.program.regs[reg.index()].name.clone(),
         })?;
-        // The facts hold on every way here, and what is computed with it is behind here.
+        // Sound although facts hold on the ways here only: what is computed with the constant is used
+        // nowhere else.
         Ok(match facts.constant(term) {
             Some(value) => self.pool.constant(self.pool.width(term), value),
             None => term,

@@ -141,7 +141,8 @@ impl<'a> Fixpoint<'a> {
         let mut any = false;
         for block in self.graph.order.clone() {
             stop.check()?;
-            // The state of a head was widened: even with unchanged edges it can be what they say.
+            // The state of a head was widened: computed anew it can be smaller, even if no edge into it
+            // has changed.
             let fresh = self.graph.heads[block];
             if !fresh && !self.graph.incoming[block].iter().any(|&(from, _)| changed[from]) {
                 continue;
