@@ -5,7 +5,7 @@
 //! there, and [`Exits`] say which points it leads to. The same block may be lifted again with less
 //! known; only what came of the last time counts.
 
-use slowpath_ir::{BlockId, CostEvent, InsnIdx, OriginOp, Reg};
+use slowpath_ir::{BlockId, InsnIdx, Reg};
 
 use crate::insn::{Call, Insn, POISON};
 use crate::lift::error::{Cause, LiftError, VERIFIER};
@@ -33,8 +33,6 @@ pub(super) struct LiftedBlock {
     /// The number of the instruction that it begins with, and of all that begin in it.
     pub first: InsnIdx,
     pub insns: Vec<InsnIdx>,
-    pub ops: Vec<OriginOp>,
-    pub costs: Vec<CostEvent>,
     pub exits: Exits,
     /// What is known where it ends.
     pub state: AbstractState,
@@ -43,6 +41,9 @@ pub(super) struct LiftedBlock {
 impl Lifter<'_> {
     /// Lifts the block at a point, from what is known there. `observe` is told what is known of `r0`
     /// to `r10` before each instruction of the program itself, not of those that tail calls lead to.
+    ///
+    /// Operations and costs stay here until the next block, for walks that want them
+    /// ([`Lifter::take_work`]).
     pub fn lift_block(
         &mut self,
         block: BlockId,
@@ -76,8 +77,6 @@ impl Lifter<'_> {
         Ok(LiftedBlock {
             first,
             insns,
-            ops: self.ir.emit.take_ops(),
-            costs: self.take_costs(),
             exits,
             state: std::mem::replace(&mut self.state, AbstractState::start()),
         })

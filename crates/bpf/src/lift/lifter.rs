@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use slowpath_ir::{Block, BlockId, Emit, InsnIdx, Op, Operand, RelianceId};
+use slowpath_ir::{Block, BlockId, CostEvent, Emit, InsnIdx, Op, Operand, OriginOp, RelianceId};
 use slowpath_stop::{Reason, Ticker};
 
 use crate::insn::Register;
@@ -205,9 +205,9 @@ impl<'a> Lifter<'a> {
         self.costs.add(insn, class);
     }
 
-    /// The costs since the block began.
-    pub fn take_costs(&mut self) -> Vec<slowpath_ir::CostEvent> {
-        self.costs.take_block()
+    /// The operations and costs of the block.
+    pub fn take_work(&mut self) -> (Vec<OriginOp>, Vec<CostEvent>) {
+        (self.ir.emit.take_ops(), self.costs.take_block())
     }
 
     /// Sets `r0`.

@@ -102,11 +102,12 @@ impl Fixpoint {
     /// The lifted block with its edges; notes what they lead to.
     fn block(
         &mut self,
-        lifter: &Lifter<'_>,
+        lifter: &mut Lifter<'_>,
         point: ProgramPoint,
         lifted: LiftedBlock,
     ) -> Result<Block, LiftError> {
-        let LiftedBlock { first, insns, ops, costs, exits, state } = lifted;
+        let LiftedBlock { first, insns, exits, state } = lifted;
+        let (ops, costs) = lifter.take_work();
         let state = Rc::new(state);
         let edge = |target| Edge { target, costs: Vec::new() };
         let mut to = |next| {
