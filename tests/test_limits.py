@@ -127,6 +127,7 @@ def test_a_total_deadline_leaves_programs_out(tmp_path: Path) -> None:
     first, second, third = (result["error"] for result in results(run))
     assert run.returncode == ExitCode.UNDECIDED
     assert first.startswith("total deadline while "), first
+    assert f": {first}\n" in run.stderr
     assert second == third == "total deadline before it was analysed"
 
 

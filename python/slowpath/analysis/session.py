@@ -73,7 +73,8 @@ def _renamed(outcome: engine.Outcome, old: str, new: str) -> engine.Outcome:
         return outcome._replace(text=json_line(result))
     failure = detail["failure"]
     if failure is not None and failure["stopped"] == old:
-        result["error"] = (result["error"] or "").replace(old, new, 1)
-        detail = detail | {"failure": failure | {"stopped": new}}
+        message = failure["what"].replace(old, new, 1)
+        result["error"] = message
+        detail = detail | {"failure": failure | {"stopped": new, "what": message}}
         return outcome._replace(text=json_line(result), detail=detail)
     return outcome
