@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 from support import ROOT
@@ -43,6 +44,28 @@ def test_documented_order_has_no_cycle() -> None:
         free = {name for name, uses in left.items() if not uses & left.keys()}
         assert free, f"cycle among {sorted(left)}"
         left = {name: uses for name, uses in left.items() if name not in free}
+
+
+def test_every_path_on_the_page_exists() -> None:
+    page, planned = (ROOT / "docs/ARCHITECTURE.md").read_text().split("## Rooms that are kept free")
+    assert planned
+    named = set(re.findall(r"`([\w.-]*/[\w./-]*|\w+\.(?:rs|py|toml|md|bpf\.c))`", page))
+    named |= {f"docs/{link}" for link in re.findall(r"\]\(([\w.-]+)[)#]", page)}
+    ends = {f"/{path.relative_to(ROOT).as_posix()}" for path in _files()}
+    ends |= {path.rpartition("/")[0] for path in ends}
+    missing = {name for name in named if not _is_an_end(f"/{name.rstrip('/')}", ends)}
+    assert not missing - {"targets/NAME.toml", "crates/NAME"}
+
+
+def _files() -> Iterator[Path]:
+    """Files of the repository, and its top folders."""
+    yield from ROOT.iterdir()
+    for folder in (".ci", "crates", "docs", "examples", "python", "targets", "tests"):
+        yield from (ROOT / folder).rglob("*")
+
+
+def _is_an_end(name: str, paths: set[str]) -> bool:
+    return any(path.endswith(name) for path in paths)
 
 
 PACKAGE = ROOT / "python/slowpath"
