@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import oracles
-from slowpath.analysis import clang
-from slowpath.analysis.sources import kind_of
+from slowpath.programs import clang
+from slowpath.programs.sources import kind_of
 from support import ROOT, heed_interrupts, slowpath
 
 OBJECT = ROOT / "examples/alaw2ulaw.bpf.o"

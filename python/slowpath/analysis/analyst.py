@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from slowpath import engine
-from slowpath.analysis.kernel_btf import KernelBtf
 from slowpath.analysis.plan import Task
 from slowpath.analysis.progress import Watch, Watching
 from slowpath.cli.errors import InputError
 from slowpath.cli.printable import json_line
+from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.schema.results import NO_DETAIL, NO_FAILURE, Failure, Result, failed_result
 from slowpath.work.jobs import Doer, Job, Message, Send
 from slowpath.work.stopping import Stopping

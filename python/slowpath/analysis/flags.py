@@ -8,7 +8,7 @@ from slowpath.cli.command import Option, argument, option, within
 
 if TYPE_CHECKING:
     from slowpath.analysis.options import WrittenOptions
-    from slowpath.analysis.selection import Selection
+    from slowpath.programs.selection import Selection
 
 PROGRAMS = "Which programs"
 GUARANTEE = "What to guarantee"
@@ -166,7 +166,7 @@ def form_option(forms: Sequence[str], promise: str) -> Option:
 
 def selection(given: Namespace) -> "Selection":
     """The programs that are meant."""
-    from slowpath.analysis.selection import Selection
+    from slowpath.programs.selection import Selection
 
     return Selection(tuple(given.section), tuple(given.prog_name))
 

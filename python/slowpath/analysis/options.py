@@ -7,10 +7,10 @@ from typing import NamedTuple, TypeVar
 
 from slowpath import engine
 from slowpath.analysis.plan import DEFAULT_TARGET, Request
-from slowpath.analysis.selection import Selection
-from slowpath.analysis.sources import Clang, is_c
 from slowpath.cli.errors import OptionError
 from slowpath.cli.inputs import read_text
+from slowpath.programs.selection import Selection
+from slowpath.programs.sources import Clang, is_c
 from slowpath.schema.rates import METRICS, Rate, Requirement
 from slowpath.schema.results import metric_words
 

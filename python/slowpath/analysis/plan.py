@@ -5,15 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from slowpath import engine
-from slowpath.analysis.selection import (
+from slowpath.cli.errors import InputError, OptionError, StoppedError
+from slowpath.programs.loading import load_program
+from slowpath.programs.selection import (
     Selection,
     choose,
     list_programs,
     nothing_to_choose,
     remark_on,
 )
-from slowpath.analysis.sources import Clang, load_program
-from slowpath.cli.errors import InputError, OptionError, StoppedError
+from slowpath.programs.sources import Clang
 from slowpath.schema.rates import METRICS, Requirement
 
 DEFAULT_TARGET = "agilio-cx-2x40"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from slowpath import engine
 from slowpath.analysis.analyses import Analysed
 from slowpath.analysis.analyst import Analyst, Audience, stopped, unreadable
-from slowpath.analysis.kernel_btf import KernelBtf
 from slowpath.analysis.plan import Request, Task, make_plan
 from slowpath.cli.printable import json_line
+from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.work.stopping import Stopping
 
 _TOTAL = "total deadline"

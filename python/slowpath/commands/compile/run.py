@@ -8,15 +8,6 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from slowpath import engine
-from slowpath.analysis.kernel_btf import KernelBtf
-from slowpath.analysis.selection import (
-    Selection,
-    choose,
-    list_programs,
-    nothing_to_choose,
-    remark_on,
-)
-from slowpath.analysis.sources import Clang, load_program
 from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import write_error
@@ -24,6 +15,16 @@ from slowpath.cli.printable import aligned_line, json_line
 from slowpath.cli.terminal import error, note, out_lines
 from slowpath.commands.compile.report import interleaved
 from slowpath.commands.compile.verdict import judge, undecided, verdict
+from slowpath.programs.kernel_btf import KernelBtf
+from slowpath.programs.loading import load_program
+from slowpath.programs.selection import (
+    Selection,
+    choose,
+    list_programs,
+    nothing_to_choose,
+    remark_on,
+)
+from slowpath.programs.sources import Clang
 from slowpath.schema.compiled import Compiled, Verification
 from slowpath.work.errand import Errand
 from slowpath.work.jobs import Message

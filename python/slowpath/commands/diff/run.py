@@ -5,7 +5,6 @@ from typing import Literal, NamedTuple, TypeVar
 
 from slowpath.analysis.options import repeat
 from slowpath.analysis.requirement import reproduce
-from slowpath.analysis.selection import Selection
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.terminal import error, note, out_lines
@@ -27,6 +26,7 @@ from slowpath.commands.diff.output import csv_lines, json_lines
 from slowpath.commands.diff.pairs import Pair, match_programs
 from slowpath.commands.diff.report import Report, markdown, table
 from slowpath.commands.diff.sides import Side, Sides, load_sides
+from slowpath.programs.selection import Selection
 
 Format = Literal["table", "json", "csv", "markdown"]
 _FORMATS = {"table": table, "json": json_lines, "csv": csv_lines, "markdown": markdown}

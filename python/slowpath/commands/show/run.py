@@ -5,14 +5,15 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from slowpath import engine
-from slowpath.analysis.kernel_btf import KernelBtf
-from slowpath.analysis.selection import Selection, list_programs
-from slowpath.analysis.sources import Clang, load_program
 from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, note, out, out_lines
 from slowpath.commands.show.report import object_report
+from slowpath.programs.kernel_btf import KernelBtf
+from slowpath.programs.loading import load_program
+from slowpath.programs.selection import Selection, list_programs
+from slowpath.programs.sources import Clang
 from slowpath.schema.objects import BpfObject, failed_object
 from slowpath.work.errand import Errand
 from slowpath.work.jobs import Message

@@ -18,9 +18,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from slowpath.analysis.sources import Clang
 from slowpath.cli.errors import InputError, StoppedError
 from slowpath.cli.inputs import read_program
+from slowpath.programs.sources import Clang
 from slowpath.work.memory import default_limit
 
 _SECONDS = 60.0

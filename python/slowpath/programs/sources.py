@@ -1,14 +1,11 @@
-"""Program files as users have them: objects and listings as they are, C by way of clang.
+"""What a program file is: an object or listing, C source, or what compilers read and write.
 
-What else a compiler reads or writes is recognised by its content, and by its name where that says
-nothing, so that nobody has to guess why it is no listing.
+It is recognised by its content, and by its name where that says nothing, so that nobody has to
+guess why it is no listing.
 """
 
 import re
 from typing import NamedTuple
-
-from slowpath.cli.errors import InputError
-from slowpath.cli.inputs import read_program
 
 _HEAD = 1 << 16
 """So many bytes tell what a file is."""
@@ -24,7 +21,7 @@ _TEXTS = {
     "s": rb"^[ \t]*\.(text|file|section|globl|global|type|size|p2align)\b",
 }
 """Lines that texts of a kind have, by extension."""
-_KINDS = {
+KINDS = {
     "bc": ("LLVM bitcode", ("-x", "ir")),
     "ll": ("LLVM's intermediate language", ("-x", "ir")),
     "s": ("assembler source", ("-x", "assembler")),
@@ -42,27 +39,6 @@ class Clang(NamedTuple):
     memory_bytes: int | None = None  # None: a share of what is free, or no limit
 
 
-def load_program(file: str, clang: Clang) -> bytes:
-    """The content of an object or listing; C source is compiled.
-
-    Raises:
-        InputError: when it cannot be read or compiled, or is to be compiled first.
-        StoppedError: when there is no time left to compile it.
-    """
-    data = read_program(file)
-    kind = kind_of(file, data)
-    if kind is None:
-        return data
-    from slowpath.analysis.clang import compile_c, shown_command
-
-    if kind == "c" and is_c(file):
-        return compile_c(file, clang)
-    what, language = _KINDS[kind]
-    settings = () if file.endswith(f".{kind}") else language
-    command = shown_command(file, Clang((*clang.flags, *settings)), search=kind == "c")
-    raise InputError(file, f"is {what}, no object; clang makes one of it: {command}")
-
-
 def kind_of(file: str, data: bytes) -> str | None:
     """What a file is, as an extension: `c`, `s`, `ll`, `bc`; None for all else."""
     if data.startswith(_ELF):
@@ -75,7 +51,7 @@ def kind_of(file: str, data: bytes) -> str | None:
     name = file.rpartition(".")[2].lower()
     if b"\0" in head or not head.strip():
         return None
-    if name in _KINDS and name != "bc":
+    if name in KINDS and name != "bc":
         return name
     found = (kind for kind, line in _TEXTS.items() if re.search(line, head, re.MULTILINE))
     return next(found, None)

@@ -1,0 +1,1 @@
+"""What program files are: read, compiled, chosen from, and the kernel's types they need."""
