@@ -9,15 +9,8 @@ from slowpath.cli.printable import one_line
 from slowpath.report.csv import COLUMNS
 from slowpath.report.reporters import Format, choose_reporter
 from slowpath.report.single import format_cycles, full_report
-from slowpath.schema.results import (
-    DESCRIBED_PATHS,
-    Detail,
-    Result,
-    Stretch,
-    failed_result,
-    is_capped,
-    own_rate,
-)
+from slowpath.schema.derived import is_capped, own_rate
+from slowpath.schema.results import DESCRIBED_PATHS, Detail, Result, Stretch, failed_result
 from support import GOLDEN, check_golden, make_bound, make_path, make_result
 
 DETAIL: Detail = {

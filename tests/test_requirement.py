@@ -12,8 +12,9 @@ from slowpath.analysis.requirement import (
     reproduce,
 )
 from slowpath.cli.exit_codes import ExitCode, worst
+from slowpath.schema.derived import metric_rate
 from slowpath.schema.rates import Most, Rate, Requirement
-from slowpath.schema.results import Result, metric_rate
+from slowpath.schema.results import Result
 from support import make_bound, make_path, make_result
 
 LOWER = make_bound(exact=False, stopped="deadline")

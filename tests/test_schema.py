@@ -11,10 +11,11 @@ from jsonschema import Draft202012Validator, ValidationError
 from document_schemas import DOCUMENTS, SCALARS, document_schema
 from schema_tables import MARKS, fill_in, tables_needed
 from slowpath.schema.compiled import Compiled, Verification
+from slowpath.schema.instructions import Instruction
 from slowpath.schema.json_schema import schema, schema_names, schema_text
-from slowpath.schema.objects import BpfObject, Instruction
 from slowpath.schema.results import Detail, Result
 from slowpath.schema.shapes import ShapeError, check_shape
+from slowpath.schema.shown import BpfObject
 from support import GOLDEN, ROOT, check_golden, save_results, slowpath
 
 WRAPPING = {"slowpath", "target", "verification"}

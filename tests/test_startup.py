@@ -162,7 +162,7 @@ def test_a_run_imports_nothing_of_other_commands() -> None:
     commands = {name for name in modules if name.startswith("commands.")}
     assert commands == {f"commands.bound{module}" for module in ("", ".command", ".run")}
     assert not modules & {
-        f"schema.{name}" for name in ("objects", "compiled", "json_schema", "saved")
+        f"schema.{name}" for name in ("shown", "compiled", "json_schema", "saved")
     }
 
 

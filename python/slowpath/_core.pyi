@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import final
 
-from slowpath.schema.results import Refusal
+from slowpath.schema.instructions import Refusal
 
 @final
 class Bound:

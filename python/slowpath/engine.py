@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from slowpath import _core
 from slowpath.cli.errors import InputError, StoppedError
-from slowpath.schema.results import Detail, Result, refusal_text
+from slowpath.schema.results import Detail, Result
+from slowpath.schema.wording import refusal_text
 from slowpath.work.stopping import Stopping
 
 Message = tuple[Any, ...]

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from slowpath.analysis.plan import Plan, Request, Task
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.terminal import error, note
-from slowpath.schema.results import Detail, Failure, Result, refusal_text
+from slowpath.schema.results import Detail, Failure, Result
+from slowpath.schema.wording import refusal_text
 
 
 class Analysed(NamedTuple):

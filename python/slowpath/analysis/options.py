@@ -12,7 +12,7 @@ from slowpath.cli.inputs import read_text
 from slowpath.programs.selection import Selection
 from slowpath.programs.sources import Clang, is_c
 from slowpath.schema.rates import METRICS, Rate, Requirement
-from slowpath.schema.results import metric_words
+from slowpath.schema.wording import metric_words
 
 DEFAULT_MTU = 1500
 DEFAULT_DEADLINE = 60.0

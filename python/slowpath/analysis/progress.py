@@ -13,7 +13,7 @@ from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import is_terminal, note, tell
 from slowpath.engine import Progress, Run
 from slowpath.schema.rates import as_metric, format_rate
-from slowpath.schema.results import metric_words
+from slowpath.schema.wording import metric_words
 
 _CLEAR = "\r\x1b[K"
 _LONG = 10.0

@@ -7,17 +7,10 @@ from typing import NamedTuple
 
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.printable import one_line
+from slowpath.schema.derived import counted, is_found, metric_rate
 from slowpath.schema.rates import Most, Rate, Requirement, format_apart, format_rate, parse_rate
-from slowpath.schema.results import (
-    Bound,
-    PathResult,
-    Result,
-    condition,
-    counted,
-    is_found,
-    metric_rate,
-    metric_words,
-)
+from slowpath.schema.results import Bound, PathResult, Result
+from slowpath.schema.wording import condition, metric_words
 
 _COUNT = r"<=\s*(?P<number>\d+)\s*(?P<metric>[a-z][a-z -]*)"
 _MOST_DIGITS = 18

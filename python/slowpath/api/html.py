@@ -5,8 +5,10 @@ from html import escape
 
 from slowpath.cli.printable import one_line
 from slowpath.packet.witness import hex_dump, witness_bytes
+from slowpath.schema.derived import is_count, metric_rate, rate_metric
 from slowpath.schema.rates import format_rate
-from slowpath.schema.results import Result, condition, is_count, metric_rate, rate_metric
+from slowpath.schema.results import Result
+from slowpath.schema.wording import condition
 
 
 def page_part(results: Sequence[Result]) -> str:

@@ -20,16 +20,9 @@ from slowpath.report.path import (
     witness_lines,
 )
 from slowpath.report.table import exact_cell, failed_row, label_width, notes_of
-from slowpath.schema.results import (
-    Bound,
-    Detail,
-    PathDetail,
-    PathResult,
-    Result,
-    counted,
-    is_found,
-    program_label,
-)
+from slowpath.schema.derived import counted, is_found
+from slowpath.schema.results import Bound, Detail, PathDetail, PathResult, Result
+from slowpath.schema.wording import program_label
 
 _PERCENT = 100
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
 from slowpath.packet.witness import hex_dump, memory_dump, witness_bytes
+from slowpath.schema.derived import is_found, verdict_of
 from slowpath.schema.results import (
     DESCRIBED_PATHS,
     Bound,
@@ -18,10 +19,8 @@ from slowpath.schema.results import (
     Stats,
     Surroundings,
     Unknown,
-    condition,
-    is_found,
-    verdict_of,
 )
+from slowpath.schema.wording import condition
 
 LABEL = 13
 """Width of the labels at the left."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Literal, Protocol, get_args
 from slowpath import engine
 from slowpath.cli.printable import json_ascii, json_line
 from slowpath.cli.terminal import Line
+from slowpath.schema.derived import is_count
 from slowpath.schema.rates import as_metric
-from slowpath.schema.results import DESCRIBED_PATHS, Detail, Result, is_count
+from slowpath.schema.results import DESCRIBED_PATHS, Detail, Result
 
 if TYPE_CHECKING:
     from slowpath.report.counts import CountTable

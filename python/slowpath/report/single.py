@@ -21,20 +21,10 @@ from slowpath.report.path import (
     style_of,
     witness_lines,
 )
+from slowpath.schema.derived import is_capped, is_found, metric_rate, own_rate, rate_metric
 from slowpath.schema.rates import Metric, format_improvement, format_packetrate, format_rate
-from slowpath.schema.results import (
-    Bound,
-    Detail,
-    PathDetail,
-    PathResult,
-    Result,
-    is_capped,
-    is_found,
-    metric_rate,
-    own_rate,
-    program_label,
-    rate_metric,
-)
+from slowpath.schema.results import Bound, Detail, PathDetail, PathResult, Result
+from slowpath.schema.wording import program_label
 
 
 def full_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Line]:

@@ -4,17 +4,10 @@ from collections.abc import Sequence
 
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
+from slowpath.schema.derived import is_capped, metric_rate, own_rate, rate_metric
 from slowpath.schema.rates import Metric, format_improvement, format_rate
-from slowpath.schema.results import (
-    Bound,
-    Result,
-    condition,
-    is_capped,
-    metric_rate,
-    own_rate,
-    program_label,
-    rate_metric,
-)
+from slowpath.schema.results import Bound, Result
+from slowpath.schema.wording import condition, program_label
 
 _WIDTHS = (11, 11, 5, 10, 11, 11, 8)
 

@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from slowpath.schema.objects import Line
+from slowpath.schema.instructions import Line
 
 
 class CardInstruction(TypedDict):
@@ -42,7 +42,7 @@ class ElementByte(TypedDict):
     byte: int
 
 
-class Left(TypedDict):
+class FinalState(TypedDict):
     """What a run leaves."""
 
     result: int
@@ -57,8 +57,8 @@ class Counterexample(TypedDict):
     packet: str
     array: list[ElementByte]  # all other bytes are 0
     drawn: list[int]  # random numbers, in order
-    bpf: Left
-    card: Left
+    bpf: FinalState
+    card: FinalState
 
 
 class Verification(TypedDict):

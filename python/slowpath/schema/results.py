@@ -4,14 +4,9 @@ That of `documents/bound.json` is the engine's own; a test holds these types aga
 versions did not write is None after `saved` has read it.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict, final
+from typing import Literal, NotRequired, TypedDict, final
 
-from slowpath.schema.rates import Metric, as_metric
-
-if TYPE_CHECKING:
-    from slowpath.schema.objects import Instruction
-
+from slowpath.schema.instructions import Instruction, Refusal
 
 Verdict = Literal["exact", "conditional", "bound"]
 """What is known of a guarantee: a packet comes up to it; so it does if the assumptions hold; it
@@ -182,24 +177,6 @@ class Profile(TypedDict):
     instructions: list[ProfileInstruction]
 
 
-class Refusal(TypedDict):
-    """Something that a device cannot run."""
-
-    instruction: int | None  # None: the program as a whole
-    place: str  # section, instruction and source line; empty for the program as a whole
-    reason: str
-    hint: str  # empty: nothing helps but another target
-    times: int  # instructions that are refused for this reason
-
-
-def refusal_text(refusal: Refusal) -> str:
-    """A refusal in words."""
-    more = refusal["times"] - 1
-    others = f" and {more} more instruction{'s'[: more > 1]}" if more else ""
-    place = f"{refusal['place']}{others}: " if refusal["place"] else ""
-    return place + "; ".join(filter(None, (refusal["reason"], refusal["hint"])))
-
-
 class Stats(TypedDict):
     """What the search did."""
 
@@ -268,7 +245,7 @@ class Detail(TypedDict):
     """What only the human report says about a program."""
 
     paths: list[PathDetail]
-    code: list["Instruction"]  # of the whole program
+    code: list[Instruction]  # of the whole program
     failure: Failure | None  # what is known of the error of the result
     unmatched: list[str]  # limits of --unroll about lines that the program has no code of
 
@@ -292,85 +269,6 @@ NO_DETAIL: Detail = {
     "unmatched": [],
 }
 """Nothing is to be said about a program but its result."""
-
-
-def is_found(bound: Bound) -> bool:
-    """Whether the slowest path is known, under conditions or not, and the bound is its own."""
-    return bound["verdict"] != "bound"
-
-
-def verdict_of(result: Result) -> Verdict | None:
-    """The verdict of a guarantee; None when there is none."""
-    return None if result["guarantee"] is None else result["guarantee"]["verdict"]
-
-
-def condition(sentence: str) -> str:
-    """An assumption as it follows the word `if`."""
-    return sentence.removesuffix(".")
-
-
-def metric_rate(bound: Bound | PathResult, metric: Metric) -> float:
-    """The rate of a bound or path that the metric is about; 0 where there are no rates."""
-    rate = bound["bitrate_bps"] if metric == "bitrate" else bound["packetrate_pps"]
-    return rate or 0.0
-
-
-def program_label(result: Result) -> str:
-    """The file, and the program where a file can have several."""
-    return result["file"] if result["section"] is None else f"{result['file']}:{result['program']}"
-
-
-def rate_metric(result: Result) -> Metric:
-    """The metric of a result with rates."""
-    return as_metric(result["metric"]) or "bitrate"
-
-
-def metric_words(metric: str) -> str:
-    """What a metric of a target that counts is called in texts."""
-    return metric.replace("-", " ")
-
-
-def is_count(result: Result) -> bool:
-    """Whether the result is of a target that counts and has no rates."""
-    return as_metric(result["metric"]) is None
-
-
-def cost_words(component: str, metric: str) -> str:
-    """What costs on a component are called in texts: `dram cycles`, or the name of a count."""
-    return component if as_metric(metric) is None else f"{component} cycles"
-
-
-def counted(counts: Mapping[str, float], metric: str) -> tuple[str, int]:
-    """The component that a metric is about, and its count."""
-    for name, count in counts.items():
-        if "-".join(name.split()) == metric:
-            return name, int(count)
-    return metric_words(metric), 0
-
-
-def own_rate(result: Result) -> float | None:
-    """The guarantee without the fixed limits of the device, None when no packet size is known.
-
-    What is left are the components that the program loads: those that its paths have a cost on.
-    """
-    guarantee, metric = result["guarantee"], rate_metric(result)
-    if guarantee is None or not is_found(guarantee) or not result["paths"]:
-        return None
-    slowest = result["paths"][0]
-    components = guarantee["components"] or {}
-    rates = (components.get(name) for name in slowest["cost"])
-    packets = min((rate for rate in rates if rate is not None), default=None)
-    if packets is None or metric == "packetrate":
-        return packets
-    return packets * 8 * slowest["min_packet_size"]
-
-
-def is_capped(result: Result) -> bool:
-    """Whether a fixed limit of the device and not the program sets the guarantee."""
-    guarantee = result["guarantee"]
-    if guarantee is None or not result["paths"]:
-        return False
-    return guarantee["bottleneck"] not in result["paths"][0]["cost"]
 
 
 def failed_result(file: str, target: str, metric: str, error: str) -> Result:

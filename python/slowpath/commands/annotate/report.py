@@ -21,7 +21,9 @@ from slowpath.report import single as report_single
 from slowpath.report.grid import grid
 from slowpath.report.path import assumption_lines, labelled
 from slowpath.report.single import format_cycles
-from slowpath.schema.results import Result, cost_words, is_count, is_found
+from slowpath.schema.derived import is_count, is_found
+from slowpath.schema.results import Result
+from slowpath.schema.wording import cost_words
 
 _HOT = 0.05
 _WARM = 0.005

@@ -7,7 +7,8 @@ not on the path, and lines that several functions have inlined are joined.
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
-from slowpath.schema.results import Detail, Profile, Result, Verdict, counted, is_count
+from slowpath.schema.derived import counted, is_count
+from slowpath.schema.results import Detail, Profile, Result, Verdict
 
 Costs = dict[str, float]
 

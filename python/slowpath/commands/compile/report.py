@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from slowpath.cli.printable import one_line
 from slowpath.schema.compiled import BpfInstruction, Compiled
-from slowpath.schema.objects import Line
+from slowpath.schema.instructions import Line
 
 _OWN = "; code around the program, which the driver adds"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.packet.witness import hex_dump
 from slowpath.report.path import count_of
-from slowpath.schema.compiled import Counterexample, ElementByte, Left, Verification
+from slowpath.schema.compiled import Counterexample, ElementByte, FinalState, Verification
 
 _RESULTS = {0: "XDP_ABORTED", 1: "XDP_DROP", 2: "XDP_PASS", 3: "XDP_TX", 4: "XDP_REDIRECT"}
 _INDENT = "  "
@@ -58,22 +58,22 @@ def _difference(example: Counterexample) -> Iterator[str]:
     if example["drawn"]:
         drawn = ", ".join(f"{number:#x}" for number in example["drawn"])
         yield f"{_INDENT}random numbers: {drawn}"
-    for name, left, other in (
+    for name, state, other in (
         ("kernel", example["bpf"], example["card"]),
         ("card", example["card"], example["bpf"]),
     ):
-        yield from _left(name, left, other)
+        yield from _final_state(name, state, other)
 
 
-def _left(name: str, left: Left, other: Left) -> Iterator[str]:
+def _final_state(name: str, state: FinalState, other: FinalState) -> Iterator[str]:
     """What a run leaves; packets and maps only where the runs differ in them."""
-    result = _RESULTS.get(left["result"], f"{left['result']:#x}")
-    moved = f", the packet's start moved by {left['start']} bytes" if left["start"] else ""
+    result = _RESULTS.get(state["result"], f"{state['result']:#x}")
+    moved = f", the packet's start moved by {state['start']} bytes" if state["start"] else ""
     yield f"the {name} returns {result}{moved}"
-    if left["packet"] != other["packet"]:
-        yield from _packet(left["packet"])
-    if left["array"] != other["array"]:
-        yield from _array("map content that changed", left["array"])
+    if state["packet"] != other["packet"]:
+        yield from _packet(state["packet"])
+    if state["array"] != other["array"]:
+        yield from _array("map content that changed", state["array"])
 
 
 def _packet(digits: str) -> Iterator[str]:

@@ -8,8 +8,9 @@ side that does not have the value; a percentage of nothing.
 from typing import Literal, NamedTuple
 
 from slowpath.commands.diff.pairs import Pair
+from slowpath.schema.derived import is_count, is_found
 from slowpath.schema.rates import as_metric
-from slowpath.schema.results import Result, is_count, is_found
+from slowpath.schema.results import Result
 
 Value = float | str | None
 Change = Literal["better", "worse", "same", "new", "gone", "unknown"]

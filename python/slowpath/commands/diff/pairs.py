@@ -6,7 +6,8 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from slowpath.cli.errors import InputError
-from slowpath.schema.results import Result, program_label
+from slowpath.schema.results import Result
+from slowpath.schema.wording import program_label
 
 
 class Pair(NamedTuple):

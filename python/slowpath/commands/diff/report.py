@@ -14,7 +14,8 @@ from slowpath.commands.diff.gates import Failure
 from slowpath.commands.diff.lines import Changes, LineChange, Place
 from slowpath.report.grid import grid
 from slowpath.report.single import format_cycles
-from slowpath.schema.results import cost_words, is_found, verdict_of
+from slowpath.schema.derived import is_found, verdict_of
+from slowpath.schema.wording import cost_words
 
 _SUFFIXES = ("_a", "_b", "_diff", "_pct")
 _STYLES = {"worse": "red", "better": "green", "unknown": "red"}

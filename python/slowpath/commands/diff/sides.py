@@ -12,8 +12,9 @@ from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import NO_SUCH_FILE, read_program
 from slowpath.cli.terminal import error, note
-from slowpath.schema.results import Result, program_label
+from slowpath.schema.results import Result
 from slowpath.schema.saved import looks_saved, read_saved
+from slowpath.schema.wording import program_label
 from slowpath.work.stopping import Stopping, heeding_signals
 
 

@@ -7,8 +7,8 @@ from slowpath.analysis.plan import DEFAULT_TARGET
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
 from slowpath.report.grid import grid
-from slowpath.schema.objects import BpfObject, Call, Loop, Map, Program
-from slowpath.schema.results import refusal_text
+from slowpath.schema.shown import BpfObject, Call, Loop, Map, Program
+from slowpath.schema.wording import refusal_text
 
 _PROGRAM_COLUMNS = (
     "section",

@@ -14,7 +14,7 @@ from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.programs.loading import load_program
 from slowpath.programs.selection import Selection, list_programs
 from slowpath.programs.sources import Clang
-from slowpath.schema.objects import BpfObject, failed_object
+from slowpath.schema.shown import BpfObject, failed_object
 from slowpath.work.errand import Errand
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping, heeding_signals

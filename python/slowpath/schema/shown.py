@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from slowpath.schema.results import Refusal
+from slowpath.schema.instructions import Instruction, Refusal
 
 Subprogram = TypedDict("Subprogram", {"name": str, "first": int, "global": bool})
 """A function that a program can call, by name and first instruction."""
@@ -38,22 +38,6 @@ class Loop(TypedDict):
     text: str  # empty: not in the object
     iterations: int | None
     reason: str | None  # why the number of iterations is not known
-
-
-class Line(TypedDict):
-    """A source line."""
-
-    file: str
-    line: int
-    text: str  # empty: not in the object
-
-
-class Instruction(TypedDict):
-    """An instruction of a listing."""
-
-    instruction: int
-    text: str
-    source: Line | None
 
 
 class Card(TypedDict):

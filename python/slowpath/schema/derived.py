@@ -1,0 +1,66 @@
+"""What follows from a result and does not stand in it: the rate that counts, what limits it."""
+
+from collections.abc import Mapping
+
+from slowpath.schema.rates import Metric, as_metric
+from slowpath.schema.results import Bound, PathResult, Result, Verdict
+from slowpath.schema.wording import metric_words
+
+
+def is_found(bound: Bound) -> bool:
+    """Whether the slowest path is known, under conditions or not, and the bound is its own."""
+    return bound["verdict"] != "bound"
+
+
+def verdict_of(result: Result) -> Verdict | None:
+    """The verdict of a guarantee; None when there is none."""
+    return None if result["guarantee"] is None else result["guarantee"]["verdict"]
+
+
+def is_count(result: Result) -> bool:
+    """Whether the result is of a target that counts and has no rates."""
+    return as_metric(result["metric"]) is None
+
+
+def rate_metric(result: Result) -> Metric:
+    """The metric of a result with rates."""
+    return as_metric(result["metric"]) or "bitrate"
+
+
+def metric_rate(bound: Bound | PathResult, metric: Metric) -> float:
+    """The rate of a bound or path that the metric is about; 0 where there are no rates."""
+    rate = bound["bitrate_bps"] if metric == "bitrate" else bound["packetrate_pps"]
+    return rate or 0.0
+
+
+def counted(counts: Mapping[str, float], metric: str) -> tuple[str, int]:
+    """The component that a metric is about, and its count."""
+    for name, count in counts.items():
+        if "-".join(name.split()) == metric:
+            return name, int(count)
+    return metric_words(metric), 0
+
+
+def own_rate(result: Result) -> float | None:
+    """The guarantee without the fixed limits of the device, None when no packet size is known.
+
+    What is left are the components that the program loads: those that its paths have a cost on.
+    """
+    guarantee, metric = result["guarantee"], rate_metric(result)
+    if guarantee is None or not is_found(guarantee) or not result["paths"]:
+        return None
+    slowest = result["paths"][0]
+    components = guarantee["components"] or {}
+    rates = (components.get(name) for name in slowest["cost"])
+    packets = min((rate for rate in rates if rate is not None), default=None)
+    if packets is None or metric == "packetrate":
+        return packets
+    return packets * 8 * slowest["min_packet_size"]
+
+
+def is_capped(result: Result) -> bool:
+    """Whether a fixed limit of the device and not the program sets the guarantee."""
+    guarantee = result["guarantee"]
+    if guarantee is None or not result["paths"]:
+        return False
+    return guarantee["bottleneck"] not in result["paths"][0]["cost"]
