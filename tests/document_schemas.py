@@ -19,7 +19,7 @@ from typing import (
     is_typeddict,
 )
 
-from slowpath.commands.annotate.rows import Annotation
+from slowpath.annotation.rows import Annotation
 from slowpath.commands.diff.output import ComparedProgram, StoppedProgram
 
 Schema = dict[str, Any]

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from slowpath.annotation.rows import Annotation, annotation
+from slowpath.annotation.source_text import find_source
 from slowpath.commands.annotate.report import annotation_report, headline
-from slowpath.commands.annotate.rows import Annotation, annotation, main_component
-from slowpath.commands.annotate.sources import find_source
+from slowpath.schema.derived import main_component
 from slowpath.schema.results import Detail
 from support import (
     ROOT,

@@ -64,3 +64,21 @@ def is_capped(result: Result) -> bool:
     if guarantee is None or not result["paths"]:
         return False
     return guarantee["bottleneck"] not in result["paths"][0]["cost"]
+
+
+def main_component(result: Result) -> str | None:
+    """The component that the guarantee hangs on: the slowest that the path loads, or what counts.
+
+    None when there is no guarantee.
+    """
+    guarantee, profile = result["guarantee"], result["profile"]
+    if guarantee is None or profile is None or not profile["cost"]:
+        return None
+    if is_count(result):
+        return counted(profile["cost"], result["metric"])[0]
+    rates = guarantee["components"] or {}
+    limited = {name: rates.get(name) for name in profile["cost"]}
+    slowest = min(
+        ((rate, name) for name, rate in limited.items() if rate is not None), default=None
+    )
+    return next(iter(profile["cost"])) if slowest is None else slowest[1]

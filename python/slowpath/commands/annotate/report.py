@@ -6,16 +6,16 @@ The costs of all rows, with the overhead and the code that has no source line, a
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from slowpath.cli.printable import one_line
-from slowpath.cli.terminal import Line
-from slowpath.commands.annotate.rows import (
+from slowpath.annotation.rows import (
     AnnotatedInstruction,
     AnnotatedLine,
     Annotation,
     Costs,
     share_of,
 )
-from slowpath.commands.annotate.sources import Source
+from slowpath.annotation.source_text import Source
+from slowpath.cli.printable import one_line
+from slowpath.cli.terminal import Line
 from slowpath.report import counts as report_counts
 from slowpath.report import single as report_single
 from slowpath.report.grid import grid

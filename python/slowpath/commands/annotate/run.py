@@ -14,12 +14,12 @@ from slowpath.analysis.analyses import (
 from slowpath.analysis.analyst import Audience
 from slowpath.analysis.plan import Request
 from slowpath.analysis.session import Session
+from slowpath.annotation.rows import Annotation, annotation
+from slowpath.annotation.source_text import find_sources
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import note, out, out_lines
 from slowpath.commands.annotate.report import annotation_report, headline
-from slowpath.commands.annotate.rows import Annotation, annotation
-from slowpath.commands.annotate.sources import Source, find_source
 from slowpath.work.stopping import heeding_signals
 
 
@@ -67,18 +67,8 @@ def _annotate(output: Output, analyses: Iterator[Analysed], complaints: Complain
 def _report(analysed: Analysed, annotated: Annotation, output: Output) -> None:
     out_lines(headline(analysed.result))
     out("")
-    sources = _sources(annotated)
+    sources = find_sources(annotated)
+    for source in sources.values():
+        if source.remark is not None:
+            note(f"note: {annotated['file']}: {source.remark}")
     out_lines(annotation_report(annotated, sources, instructions=output.instructions))
-
-
-def _sources(annotated: Annotation) -> dict[str, Source]:
-    """The source files of a program, as far as they are there and the same."""
-    known = dict[str, dict[int, str]]()
-    for line in annotated["lines"]:
-        known.setdefault(line["file"], {})[line["line"]] = line["text"]
-    sources = {}
-    for file, lines in known.items():
-        sources[file] = find_source(file, annotated["file"], lines)
-        if sources[file].remark is not None:
-            note(f"note: {annotated['file']}: {sources[file].remark}")
-    return sources

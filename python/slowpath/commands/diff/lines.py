@@ -12,8 +12,8 @@ from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from slowpath.commands.annotate.rows import main_component
 from slowpath.commands.diff.pairs import Pair
+from slowpath.schema.derived import main_component
 from slowpath.schema.results import Profile, Result
 
 

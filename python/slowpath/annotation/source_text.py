@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from slowpath.annotation.rows import Annotation
 from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import read_text
 
@@ -20,6 +21,14 @@ class Source(NamedTuple):
     def text(self, line: int) -> str | None:
         """The text of a line, counted from 1; None when it is not known."""
         return self.lines[line - 1] if 0 < line <= len(self.lines) else None
+
+
+def find_sources(annotated: Annotation) -> dict[str, Source]:
+    """By file as debug information names it, the sources of a program, used or not."""
+    known = dict[str, dict[int, str]]()
+    for line in annotated["lines"]:
+        known.setdefault(line["file"], {})[line["line"]] = line["text"]
+    return {file: find_source(file, annotated["file"], lines) for file, lines in known.items()}
 
 
 def find_source(file: str, program: str, known: Mapping[int, str]) -> Source:

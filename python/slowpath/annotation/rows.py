@@ -7,7 +7,7 @@ not on the path, and lines that several functions have inlined are joined.
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
-from slowpath.schema.derived import counted, is_count
+from slowpath.schema.derived import main_component
 from slowpath.schema.results import Detail, Profile, Result, Verdict
 
 Costs = dict[str, float]
@@ -96,24 +96,6 @@ class Annotation(TypedDict):
 
 Place = tuple[str, int]
 """File and line."""
-
-
-def main_component(result: Result) -> str | None:
-    """The component that the guarantee hangs on: the slowest that the path loads, or what counts.
-
-    None when there is no guarantee.
-    """
-    guarantee, profile = result["guarantee"], result["profile"]
-    if guarantee is None or profile is None or not profile["cost"]:
-        return None
-    if is_count(result):
-        return counted(profile["cost"], result["metric"])[0]
-    rates = guarantee["components"] or {}
-    limited = {name: rates.get(name) for name in profile["cost"]}
-    slowest = min(
-        ((rate, name) for name, rate in limited.items() if rate is not None), default=None
-    )
-    return next(iter(profile["cost"])) if slowest is None else slowest[1]
 
 
 def add_costs(parts: Iterable[Mapping[str, float]], like: Mapping[str, float]) -> Costs:

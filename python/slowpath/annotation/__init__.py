@@ -1,0 +1,1 @@
+"""Programs with what every line costs, and the text of these lines."""
