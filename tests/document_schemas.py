@@ -20,7 +20,7 @@ from typing import (
 )
 
 from slowpath.annotation.rows import Annotation
-from slowpath.commands.diff.output import ComparedProgram, StoppedProgram
+from slowpath.commands.diff.machine import ComparedProgram, StoppedProgram
 
 Schema = dict[str, Any]
 

@@ -16,7 +16,7 @@ from slowpath import engine
 from slowpath.analysis.analyst import Analyst
 from slowpath.analysis.options import WrittenOptions
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.commands.diff.output import CSV_COLUMNS
+from slowpath.commands.diff.machine import CSV_COLUMNS
 from slowpath.commands.diff.sides import Sides, load_sides
 from slowpath.schema.results import NO_DETAIL
 from support import ROOT, heed_interrupts, make_bound, make_result, save_results, slowpath

@@ -9,9 +9,9 @@ from markdown_it import MarkdownIt
 
 from slowpath.cli.errors import InputError
 from slowpath.cli.printable import one_line
+from slowpath.commands.diff.cells import also_changed, cell, format_percent, summary
 from slowpath.commands.diff.columns import change_of, make_row
 from slowpath.commands.diff.filters import parse_comparison
-from slowpath.commands.diff.format import also_changed, cell, format_percent, summary
 from slowpath.commands.diff.gates import Gate, failures
 from slowpath.commands.diff.lines import changed_lines
 from slowpath.commands.diff.pairs import Pair, match_programs

@@ -15,7 +15,7 @@ from slowpath.commands.diff.columns import make_row
 from slowpath.commands.diff.filters import parse_comparison
 from slowpath.commands.diff.gates import Gate, failures
 from slowpath.commands.diff.lines import changed_lines
-from slowpath.commands.diff.output import csv_lines, json_lines
+from slowpath.commands.diff.machine import csv_lines, json_lines
 from slowpath.commands.diff.pairs import match_programs
 from slowpath.commands.diff.report import Report, markdown, table
 from slowpath.schema.results import Result

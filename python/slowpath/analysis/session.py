@@ -4,8 +4,8 @@ import time
 from collections.abc import Iterator
 
 from slowpath import engine
-from slowpath.analysis.analyses import Analysed
 from slowpath.analysis.analyst import Analyst, Audience, stopped, unreadable
+from slowpath.analysis.outcomes import Analysed
 from slowpath.analysis.plan import Request, Task, make_plan
 from slowpath.cli.printable import json_line
 from slowpath.programs.kernel_btf import KernelBtf

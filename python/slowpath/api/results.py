@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import overload
 
-from slowpath.analysis.analyses import Analysed
+from slowpath.analysis.outcomes import Analysed
 from slowpath.analysis.plan import Request
 from slowpath.analysis.requirement import Decision, Judgement, hold_against
 from slowpath.api.html import page_part

@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from slowpath import engine
-from slowpath.analysis.analyses import (
+from slowpath.analysis.analyst import Audience
+from slowpath.analysis.outcomes import (
     Analysed,
     Complaints,
     Unmatched,
-    judge,
     note_remarks,
 )
-from slowpath.analysis.analyst import Audience
 from slowpath.analysis.plan import Request
 from slowpath.analysis.session import Session
 from slowpath.annotation.rows import Annotation, annotation
@@ -41,11 +40,12 @@ def annotate(request: Request, output: Output) -> ExitCode:
     note_remarks(session.plan)
     with heeding_signals() as stopping:
         analyses = session.analyse(Audience(stopping), request.options._replace(code=True))
-        return _annotate(output, analyses, Complaints(request))
+        return _annotate(output, analyses, request)
 
 
-def _annotate(output: Output, analyses: Iterator[Analysed], complaints: Complaints) -> ExitCode:
+def _annotate(output: Output, analyses: Iterator[Analysed], request: Request) -> ExitCode:
     codes, unmatched = list[ExitCode](), Unmatched()
+    complaints = Complaints(request, unmatched)
     if output.form == "json":
         out(f'{{"slowpath": {json_line(engine.version())}, "annotations": [')
     for number, analysed in enumerate(analyses):
@@ -56,9 +56,7 @@ def _annotate(output: Output, analyses: Iterator[Analysed], complaints: Complain
             if ExitCode.FINE in codes:
                 out("")
             _report(analysed, annotated, output)
-        complaints.add(analysed)
-        unmatched.add(analysed)
-        codes.append(judge(analysed))
+        codes.append(complaints.add(analysed))
     if output.form == "json":
         out("]}")
     return worst([*codes, unmatched.complain()])

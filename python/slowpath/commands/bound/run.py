@@ -6,9 +6,9 @@ All but the report is what `slowpath.bound(...)` does as well: `api/bound.py`.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from slowpath.analysis.analyses import Analysed, Complaints, Unmatched, judge, note_remarks
 from slowpath.analysis.analyst import Audience
 from slowpath.analysis.options import check_not_a_program, read_option
+from slowpath.analysis.outcomes import Analysed, Complaints, Unmatched, note_remarks
 from slowpath.analysis.plan import Request
 from slowpath.analysis.session import Session
 from slowpath.cli.exit_codes import ExitCode, worst
@@ -49,7 +49,8 @@ def _run(request: Request, session: Session, output: Output, stopping: Stopping)
     tasks = session.plan.tasks
     labels = [task.label for task in tasks]
     reporter = choose_reporter(output.form, labels, verbose=output.verbose)
-    complaints, unmatched = Complaints(request), Unmatched()
+    unmatched = Unmatched()
+    complaints = Complaints(request, unmatched)
     codes, packets = list[ExitCode](), list[bytes]()
     options = request.options._replace(path_details=reporter.described_paths)
     out_lines(reporter.start())
@@ -61,9 +62,8 @@ def _run(request: Request, session: Session, output: Output, stopping: Stopping)
         if output.pcap is not None:
             packets += _packets(analysed.result)
         out_lines(reporter.add(analysed.result, analysed.detail, analysed.text))
-        complaints.add(analysed)
-        codes.append(_judge(request, analysed))
-        unmatched.add(analysed)
+        code = complaints.add(analysed)
+        codes.append(_hold(request, analysed) if code is ExitCode.FINE else code)
     out_lines(reporter.finish())
     codes.append(unmatched.complain())
     if output.pcap is not None:
@@ -71,11 +71,10 @@ def _run(request: Request, session: Session, output: Output, stopping: Stopping)
     return worst(codes)
 
 
-def _judge(request: Request, analysed: Analysed) -> ExitCode:
-    """What the exit code says; why a requirement is not met goes to standard error."""
-    code = judge(analysed)
-    if code is not ExitCode.FINE or request.requirement is None:
-        return code
+def _hold(request: Request, analysed: Analysed) -> ExitCode:
+    """What the exit code says of `--require`; why it is not met goes to standard error."""
+    if request.requirement is None:
+        return ExitCode.FINE
     from slowpath.analysis.requirement import Decision, hold_against, reproduce
 
     task, accept = analysed.task, request.accept_assumptions

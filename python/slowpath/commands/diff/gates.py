@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from slowpath.commands.diff.cells import cell
 from slowpath.commands.diff.columns import Row
 from slowpath.commands.diff.filters import Comparison, full_name
-from slowpath.commands.diff.format import cell
 
 
 class Gate(NamedTuple):

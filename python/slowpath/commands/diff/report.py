@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
+from slowpath.commands.diff.cells import also_changed, cell, summary
 from slowpath.commands.diff.columns import Row, change_of
-from slowpath.commands.diff.format import also_changed, cell, summary
 from slowpath.commands.diff.gates import Failure
 from slowpath.commands.diff.lines import Changes, LineChange, Place
 from slowpath.report.grid import grid

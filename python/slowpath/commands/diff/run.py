@@ -22,7 +22,7 @@ from slowpath.commands.diff.filters import (
 )
 from slowpath.commands.diff.gates import Allowed, Failure, Gate, failures
 from slowpath.commands.diff.lines import changed_lines
-from slowpath.commands.diff.output import csv_lines, json_lines
+from slowpath.commands.diff.machine import csv_lines, json_lines
 from slowpath.commands.diff.pairs import Pair, match_programs
 from slowpath.commands.diff.report import Report, markdown, table
 from slowpath.commands.diff.sides import Side, Sides, load_sides

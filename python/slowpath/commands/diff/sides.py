@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from slowpath.analysis.analyses import Complaints, Unmatched, judge, note_remarks
 from slowpath.analysis.analyst import Audience
 from slowpath.analysis.options import WrittenOptions, read_request
+from slowpath.analysis.outcomes import Complaints, Unmatched, note_remarks
 from slowpath.analysis.plan import Request
 from slowpath.analysis.session import Session
 from slowpath.cli.errors import InputError, OptionError
@@ -128,12 +128,10 @@ def _load(opened: _Opened, say: Say, unmatched: Unmatched, stopping: Stopping) -
     if opened.session is None:
         return side
     note_remarks(opened.session.plan)
-    complaints = Complaints(opened.request, say)
+    complaints = Complaints(opened.request, unmatched, say)
     for analysed in opened.session.analyse(Audience(stopping)):
-        complaints.add(analysed)
-        unmatched.add(analysed)
+        side.codes.append(complaints.add(analysed))
         side.results.append(analysed.result)
-        side.codes.append(judge(analysed))
         if side.codes[-1] is ExitCode.UNDECIDED:
             side.undecided.append(analysed.result)
     return side

@@ -1,6 +1,6 @@
-"""Analyses programs one after the other, whatever is then done with the results.
+"""What has become of programs: what is known of each, who is to blame for a failure, who is told.
 
-It knows what a result is and who is to blame for a failure; the commands know what to do with it.
+Results themselves are the commands' to report.
 """
 
 from collections.abc import Callable
@@ -28,15 +28,6 @@ def note_remarks(plan: Plan) -> None:
         note(f"note: {file}: {remark}")
 
 
-def judge(analysed: Analysed) -> ExitCode:
-    """What the exit code says of an analysis by itself."""
-    failure = analysed.detail["failure"]
-    if failure is None:
-        return ExitCode.FINE
-    codes = {"option": ExitCode.USAGE, "stopped": ExitCode.UNDECIDED}
-    return codes.get(failure["kind"], ExitCode.INPUT)
-
-
 class Unmatched:
     """Says on standard error which limits of `--unroll` are about lines of no program."""
 
@@ -58,19 +49,31 @@ class Unmatched:
 
 
 class Complaints:
-    """Says on standard error why programs could not be analysed."""
+    """Says on standard error why programs could not be analysed, and what the exit code then is."""
 
-    def __init__(self, request: Request, say: Callable[[str, str], None] = error) -> None:
-        """Has `say` say it: of which file, and what."""
+    def __init__(
+        self, request: Request, unmatched: Unmatched, say: Callable[[str, str], None] = error
+    ) -> None:
+        """Has `say` say it: of which file, and what; `unmatched` is told of every program."""
         self._request = request
+        self._unmatched = unmatched
         self._say = say
         self._said = set[tuple[str, str]]()
 
-    def add(self, analysed: Analysed) -> None:
-        """Says it once, where several programs fail for the same reason: a file of an option."""
+    def add(self, analysed: Analysed) -> ExitCode:
+        """Says why a program failed; what the exit code says of the analysis by itself.
+
+        It is said once where several fail for the same reason: a file of an option.
+        """
+        self._unmatched.add(analysed)
         failure = analysed.detail["failure"]
         if failure is None:
-            return
+            return ExitCode.FINE
+        self._say_once(analysed, failure)
+        codes = {"option": ExitCode.USAGE, "stopped": ExitCode.UNDECIDED}
+        return codes.get(failure["kind"], ExitCode.INPUT)
+
+    def _say_once(self, analysed: Analysed, failure: Failure) -> None:
         complaint = self._blamed(analysed.task, failure)
         if complaint in self._said:
             return

@@ -9,6 +9,7 @@ from typing import TypedDict
 from slowpath import engine
 from slowpath.cli.printable import csv_line, json_line
 from slowpath.cli.terminal import Line
+from slowpath.commands.diff.cells import NOT_AVAILABLE
 from slowpath.commands.diff.columns import (
     NAMES,
     NUMBER_SUFFIXES,
@@ -20,7 +21,6 @@ from slowpath.commands.diff.columns import (
     Value,
     change_of,
 )
-from slowpath.commands.diff.format import NOT_AVAILABLE
 from slowpath.commands.diff.lines import Changes, LineChange
 from slowpath.commands.diff.report import Report
 from slowpath.schema.results import Result
