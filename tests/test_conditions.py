@@ -8,7 +8,7 @@ import pytest
 from slowpath import bound
 from slowpath.analysis.requirement import refusal, relied_on
 from slowpath.report.path import exactness
-from slowpath.report.reporters import choose_reporter
+from slowpath.report.reporters import text_reporter
 from slowpath.report.table import CompactTable
 from slowpath.schema.results import NO_DETAIL, Result
 from support import ROOT, make_bound, make_result, slowpath
@@ -54,7 +54,7 @@ def test_the_first_condition_is_beside_the_word() -> None:
 
 
 def test_full_report() -> None:
-    reporter = choose_reporter("table", ["sample.asm"], verbose=False)
+    reporter = text_reporter(["sample.asm"], verbose=False)
     detail = NO_DETAIL | {"paths": [{"ranges": [], "exit": 0, "listing": [], "stretches": []}]}
     lines = [line.text for line in reporter.add(conditional("a", "b"), detail, "")]
     assert "guaranteed   24.7 Gbit/s (exact if a, and 1 more assumption)" in lines

@@ -5,9 +5,10 @@ import json
 
 import pytest
 
+from slowpath.cli.command import load
 from slowpath.cli.printable import one_line
+from slowpath.commands.bound.command import FORMATS
 from slowpath.report.csv import COLUMNS
-from slowpath.report.reporters import Format, choose_reporter
 from slowpath.report.single import format_cycles, full_report
 from slowpath.schema.derived import is_capped, own_rate
 from slowpath.schema.results import DESCRIBED_PATHS, Detail, Result, Stretch, failed_result
@@ -71,8 +72,8 @@ def text_of(result: Result, detail: Detail = DETAIL, *, verbose: bool = False) -
     return "".join(f"{line.text}\n" for line in full_report(result, detail, verbose=verbose))
 
 
-def write(form: Format, results: list[Result]) -> str:
-    reporter = choose_reporter(form, [r["file"] for r in results], verbose=False)
+def write(form: str, results: list[Result]) -> str:
+    reporter = load(FORMATS[form])([r["file"] for r in results], verbose=False)
     lines = [*reporter.start()]
     for result in results:
         lines += reporter.add(result, DETAIL, json.dumps(result, ensure_ascii=False))

@@ -1,7 +1,7 @@
 """The options that several commands have, with their help texts."""
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from slowpath.cli.command import Option, argument, option, within
@@ -153,13 +153,14 @@ ANALYSIS = (
 """The options of all commands that analyse programs."""
 
 
-def form_option(forms: Sequence[str], promise: str) -> Option:
+def form_option(forms: Iterable[str], promise: str) -> Option:
     """The option that says how the output is written; the first form is the default."""
+    names = tuple(forms)
     return option(
         OUTPUT,
         "--format",
-        choices=forms,
-        default=forms[0],
+        choices=names,
+        default=names[0],
         help=f"Format of the output; {promise} (default: %(default)s).",
     )
 

@@ -12,7 +12,7 @@ from slowpath.api.html import page_part
 from slowpath.engine import version
 from slowpath.packet.pcap import write_pcap
 from slowpath.packet.witness import wire_bytes
-from slowpath.report.reporters import choose_reporter
+from slowpath.report.reporters import text_reporter
 from slowpath.schema.results import Bound, PathResult, Result, Verdict
 
 
@@ -109,7 +109,7 @@ class Program:
     def __str__(self) -> str:
         if self.error is not None:
             return f"{self.label}: {self.error}"
-        reporter = choose_reporter("table", [self.label], verbose=False)
+        reporter = text_reporter([self.label], verbose=False)
         lines = reporter.add(self.result, self._detail, "")
         return "\n".join(line.text for line in lines)
 
@@ -159,7 +159,7 @@ class Results(Sequence[Program]):
     def __str__(self) -> str:
         if len(self) == 1:
             return str(self[0])
-        reporter = choose_reporter("table", [program.label for program in self], verbose=False)
+        reporter = text_reporter([program.label for program in self], verbose=False)
         lines = list(reporter.start())
         for program in self:
             lines += reporter.add(program.result, program._detail, "")

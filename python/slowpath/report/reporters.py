@@ -3,8 +3,9 @@
 Texts are made by modules of their own, which are imported when their format is asked for.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Protocol
 
 from slowpath import engine
 from slowpath.cli.printable import json_ascii, json_line
@@ -17,97 +18,100 @@ if TYPE_CHECKING:
     from slowpath.report.counts import CountTable
     from slowpath.report.table import CompactTable
 
-Format = Literal["table", "json", "csv"]
-FORMATS: tuple[Format, ...] = get_args(Format)
 
-
-class Reporter(Protocol):
+class Reporter(ABC):
     """Turns results into lines of output."""
 
-    described_paths: int
+    described_paths = 0
     """So many paths of each program are described in more detail than results have."""
+
+    def __init__(self, labels: Sequence[str], *, verbose: bool) -> None:
+        """For programs that are called so, which results will come for."""
+        self._labels = labels
+        self._verbose = verbose
+
+    def prepare(self, metric: str) -> None:  # noqa: B027 - most need nothing
+        """Imports what a result with this metric will need.
+
+        There is time for that while the first program is analysed, in another process.
+        """
 
     def start(self) -> Iterable[Line]:
         """Lines before the first result."""
+        return ()
 
+    @abstractmethod
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:
         """Lines to write when a result arrives; `text` is the result as JSON."""
 
     def finish(self) -> Iterable[Line]:
         """Lines after the last result."""
+        return ()
 
 
-def choose_reporter(form: Format, labels: Sequence[str], *, verbose: bool) -> Reporter:
-    """The reporter for a format; a single program gets a full report instead of a row."""
-    if form == "json":
-        return _Json()
-    if form == "csv":
-        return _Csv()
-    return _Full(verbose=verbose) if len(labels) == 1 else _Table(labels)
+class MakeReporter(Protocol):
+    """A reporter's class, or what chooses one: as formats of `bound` are registered."""
+
+    def __call__(self, labels: Sequence[str], *, verbose: bool) -> Reporter:
+        """The reporter of programs that are called so."""
 
 
-def load(form: Format, metrics: Sequence[str]) -> None:
-    """Imports what the reporter of programs with these metrics will need.
-
-    There is time for that while the first of them is analysed, in another process.
-    """
-    if form != "table" or not metrics:
-        return
-    if as_metric(metrics[0]) is None:
-        import slowpath.report.counts
-    elif len(metrics) > 1:
-        import slowpath.report.table
-    else:
-        import slowpath.report.single  # noqa: F401 - used by the reporter
+def text_reporter(labels: Sequence[str], *, verbose: bool) -> Reporter:
+    """A single program gets a full report, several get a row each."""
+    made = FullReporter if len(labels) == 1 else TableReporter
+    return made(labels, verbose=verbose)
 
 
-class _Json:
+class JsonReporter(Reporter):
     """One document, a line for each result, written as results arrive."""
 
-    described_paths = 0
-
-    def __init__(self) -> None:
-        self._separator = ""
+    _separator = ""
 
     def start(self) -> Iterable[Line]:
+        """The head of the document."""
         return [Line(f'{{"slowpath": {json_line(engine.version())}, "results": [')]
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
+        """The result as it is."""
         line = Line(self._separator + json_ascii(text))
         self._separator = ","
         return [line]
 
     def finish(self) -> Iterable[Line]:
+        """The end of the document."""
         return [Line("]}")]
 
 
-class _Csv:
-    described_paths = 0
+class CsvReporter(Reporter):
+    """A header, and a row for each result."""
 
     def start(self) -> Iterable[Line]:
+        """The header."""
         from slowpath.report.csv import csv_header
 
         return [Line(csv_header())]
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
+        """The row."""
         from slowpath.report.csv import csv_row
 
         return [Line(csv_row(result))]
 
-    def finish(self) -> Iterable[Line]:
-        return ()
 
+class FullReporter(Reporter):
+    """Everything that is known, for people."""
 
-class _Full:
     described_paths = DESCRIBED_PATHS
 
-    def __init__(self, *, verbose: bool) -> None:
-        self._verbose = verbose
-
-    def start(self) -> Iterable[Line]:
-        return ()
+    def prepare(self, metric: str) -> None:
+        """Imports the report of rates or counts."""
+        if as_metric(metric) is None:
+            import slowpath.report.counts
+        else:
+            import slowpath.report.single  # noqa: F401 - used by `add`
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
+        """The report."""
         if is_count(result):
             from slowpath.report.counts import counts_report
 
@@ -116,25 +120,26 @@ class _Full:
 
         return full_report(result, detail, verbose=self._verbose)
 
-    def finish(self) -> Iterable[Line]:
-        return ()
 
-
-class _Table:
+class TableReporter(Reporter):
     """Rows with a header above those of the same kind: rates, or counts of the same component."""
 
-    described_paths = 0
-
-    def __init__(self, labels: Sequence[str]) -> None:
-        self._labels = labels
+    def __init__(self, labels: Sequence[str], *, verbose: bool) -> None:
+        """Nothing is written yet."""
+        super().__init__(labels, verbose=verbose)
         self._tables: dict[str, CompactTable | CountTable] = {}
         self._current = ""
         self._waiting: list[Line] = []  # failures before there is a header
 
-    def start(self) -> Iterable[Line]:
-        return ()
+    def prepare(self, metric: str) -> None:
+        """Imports the table of rates or counts."""
+        if as_metric(metric) is None:
+            import slowpath.report.counts
+        else:
+            import slowpath.report.table  # noqa: F401 - used by `add`
 
     def add(self, result: Result, detail: Detail, text: str) -> Iterable[Line]:  # noqa: ARG002
+        """The row, with a header above it where it is the first of its kind."""
         if result["guarantee"] is None:
             from slowpath.report.table import failed_row
 
@@ -166,6 +171,7 @@ class _Table:
         return CompactTable(self._labels)
 
     def finish(self) -> Iterable[Line]:
+        """Failures without a header above them, and notes on rows."""
         yield from self._waiting
         for table in self._tables.values():
             yield from table.notes()

@@ -11,7 +11,14 @@ from slowpath.analysis.flags import (
     form_option,
     written_options,
 )
-from slowpath.cli.command import Command, option
+from slowpath.cli.command import Command, load, option
+
+FORMATS = {
+    "table": "slowpath.report.reporters:text_reporter",
+    "json": "slowpath.report.reporters:JsonReporter",
+    "csv": "slowpath.report.reporters:CsvReporter",
+}
+"""The values of `--format`, and where each has a class (or function) that makes its `Reporter`."""
 
 
 def _bound(given: Namespace) -> int:
@@ -19,7 +26,7 @@ def _bound(given: Namespace) -> int:
     from slowpath.commands.bound.run import Output, run
 
     request = read_request(given.file, written_options(given, given.file))
-    return run(request, Output(given.format, given.pcap, given.verbose))
+    return run(request, Output(load(FORMATS[given.format]), given.pcap, given.verbose))
 
 
 BOUND = Command(
@@ -59,7 +66,7 @@ BOUND = Command(
             help="Report the K slowest satisfiable paths (default: %(default)s). The format table "
             "describes the first 100.",
         ),
-        form_option(("table", "json", "csv"), "json and csv are stable"),
+        form_option(FORMATS, "json and csv are stable"),
         option(
             OUTPUT,
             "--pcap",

@@ -14,7 +14,7 @@ from slowpath.analysis.session import Session
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.inputs import write_error
 from slowpath.cli.terminal import error, note, out_lines
-from slowpath.report.reporters import Format, choose_reporter, load
+from slowpath.report.reporters import MakeReporter
 from slowpath.schema.results import Result
 from slowpath.work.stopping import Stopping, heeding_signals
 
@@ -22,7 +22,7 @@ from slowpath.work.stopping import Stopping, heeding_signals
 class Output(NamedTuple):
     """How results are written, and where."""
 
-    form: Format
+    make_reporter: MakeReporter
     pcap: str | None  # a file for packets
     verbose: bool
 
@@ -48,7 +48,7 @@ def run(request: Request, output: Output) -> ExitCode:
 def _run(request: Request, session: Session, output: Output, stopping: Stopping) -> ExitCode:
     tasks = session.plan.tasks
     labels = [task.label for task in tasks]
-    reporter = choose_reporter(output.form, labels, verbose=output.verbose)
+    reporter = output.make_reporter(labels, verbose=output.verbose)
     unmatched = Unmatched()
     complaints = Complaints(request, unmatched)
     codes, packets = list[ExitCode](), list[bytes]()
@@ -56,7 +56,7 @@ def _run(request: Request, session: Session, output: Output, stopping: Stopping)
     out_lines(reporter.start())
 
     def meanwhile() -> None:
-        load(output.form, [task.metric for task in tasks[:2]])
+        reporter.prepare(tasks[0].metric)
 
     for analysed in session.analyse(Audience(stopping, meanwhile=meanwhile), options):
         if output.pcap is not None:

@@ -3,7 +3,15 @@
 from argparse import Namespace
 
 from slowpath.analysis.flags import ANALYSIS, OUTPUT, form_option, written_options
-from slowpath.cli.command import Command, argument, option, within
+from slowpath.cli.command import Command, argument, load, option, within
+
+FORMATS = {
+    "table": "slowpath.commands.diff.report:table",
+    "json": "slowpath.commands.diff.machine:json_lines",
+    "csv": "slowpath.commands.diff.machine:csv_lines",
+    "markdown": "slowpath.commands.diff.report:markdown",
+}
+"""The values of `--format`, and where each has a function that makes lines of a `Report`."""
 
 
 def _diff(given: Namespace) -> int:
@@ -13,7 +21,7 @@ def _diff(given: Namespace) -> int:
 
     allowed = Allowed(given.allow_new, given.allow_gone)
     options = DiffOptions.of_words(
-        given.format, given.filter, given.sort, given.fail_on, given.lines
+        load(FORMATS[given.format]), given.filter, given.sort, given.fail_on, given.lines
     )
     sides = Sides(given.old, given.new, written_options(given, [given.old, given.new]))
     return diff(sides, options._replace(allowed=allowed))
@@ -81,7 +89,7 @@ DIFF = Command(
             default=10,
             help="So many lines that got dearer, and cheaper, per program (default: %(default)s).",
         ),
-        form_option(("table", "json", "csv", "markdown"), "json and csv are stable"),
+        form_option(FORMATS, "json and csv are stable"),
     ),
     _diff,
 )

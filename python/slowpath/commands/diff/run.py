@@ -1,13 +1,13 @@
 """The command `slowpath diff`: what a change did to the guarantees of programs."""
 
-from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 from slowpath.analysis.options import repeat
 from slowpath.analysis.requirement import reproduce
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode, worst
-from slowpath.cli.terminal import error, note, out_lines
+from slowpath.cli.terminal import Line, error, note, out_lines
 from slowpath.commands.diff.columns import Row, change_of, make_row
 from slowpath.commands.diff.filters import (
     Comparison,
@@ -22,21 +22,20 @@ from slowpath.commands.diff.filters import (
 )
 from slowpath.commands.diff.gates import Allowed, Failure, Gate, failures
 from slowpath.commands.diff.lines import changed_lines
-from slowpath.commands.diff.machine import csv_lines, json_lines
 from slowpath.commands.diff.pairs import Pair, match_programs
-from slowpath.commands.diff.report import Report, markdown, table
+from slowpath.commands.diff.report import Report
 from slowpath.commands.diff.sides import Side, Sides, load_sides
 from slowpath.programs.selection import Selection
 
-Format = Literal["table", "json", "csv", "markdown"]
-_FORMATS = {"table": table, "json": json_lines, "csv": csv_lines, "markdown": markdown}
+Writer = Callable[[Report], Iterable[Line]]
+"""Makes the output of a comparison."""
 T = TypeVar("T")
 
 
 class DiffOptions(NamedTuple):
     """What is to be shown of a comparison, and what must not be."""
 
-    form: Format
+    write: Writer
     filters: Sequence[Filter]
     orders: Sequence[Order]
     gates: Sequence[Gate]
@@ -45,7 +44,7 @@ class DiffOptions(NamedTuple):
 
     @staticmethod
     def of_words(
-        form: Format, keep: Sequence[str], sort: str | None, fail_on: Sequence[str], lines: int
+        write: Writer, keep: Sequence[str], sort: str | None, fail_on: Sequence[str], lines: int
     ) -> "DiffOptions":
         """What the options say.
 
@@ -55,7 +54,7 @@ class DiffOptions(NamedTuple):
         filters = [_read("--filter", parse_filter, text) for text in keep]
         orders = [] if sort is None else _read("--sort", parse_sort, sort)
         gates = [Gate(text, _read("--fail-on", parse_comparison, text)) for text in fail_on]
-        return DiffOptions(form, filters, orders, gates, lines)
+        return DiffOptions(write, filters, orders, gates, lines)
 
 
 def _read(option: str, read: Callable[[str], T], text: str) -> T:
@@ -84,7 +83,7 @@ def diff(sides: Sides, options: DiffOptions) -> ExitCode:
     report = Report(
         old.file, new.file, shown, changes, stopped, commands, options.lines, _compared(rows)
     )
-    out_lines(_FORMATS[options.form](report))
+    out_lines(options.write(report))
     for failure, command in zip(stopped, commands, strict=True):
         error(failure.row.pair.label, failure.reason)
         note(f"reproduce: {command}")
