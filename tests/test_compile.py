@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slowpath import _core
+from slowpath import _core, engine
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.commands.compile.verdict import judge, verdict
 from slowpath.schema.compiled import Counterexample, Verification
@@ -256,11 +256,9 @@ def test_verification_that_is_interrupted() -> None:
     stop = _core.Stop(None, None)
     stop.set()
     text = _core.verify_program(
-        TRANSCODER,
-        _core.Object(Path(ROOT / TRANSCODER).read_bytes()),
-        0,
-        None,
-        {"mtu": 1500},
+        (TRANSCODER, _core.Object(Path(ROOT / TRANSCODER).read_bytes()), 0, None),
+        engine.builtin_target("agilio-cx-2x40"),
+        {},
         stop,
     )
     verification = json.loads(text)

@@ -215,12 +215,13 @@ def test_errors_have_fields() -> None:
     with pytest.raises(_core.Error) as caught:
         _core.Object(data[:100])
     assert (caught.value.kind, caught.value.what) == ("input", str(caught.value))
+    card = engine.builtin_target("agilio-cx-2x40")
     with pytest.raises(_core.Error) as refused:
-        _core.compile_program("x", _core.Object(data), 99, None, {}, _core.Stop(None, None))
+        _core.compile_program(("x", _core.Object(data), 99, None), card, {}, _core.Stop(None, None))
     assert refused.value.kind == "input"
     stop = _core.Stop(None, None)
     stop.set()
     good = _core.Object((ROOT / "examples/count_min.8.bpf.o").read_bytes())
     with pytest.raises(_core.Error) as stopped:
-        _core.compile_program("x", good, 0, None, {}, stop)
+        _core.compile_program(("x", good, 0, None), card, {}, stop)
     assert (stopped.value.kind, stopped.value.stopped) == ("stopped", "interrupted")

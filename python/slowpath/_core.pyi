@@ -77,6 +77,8 @@ class Target:
     @property
     def counters(self) -> list[str] | None: ...
     @property
+    def max_packet(self) -> int | None: ...
+    @property
     def compiles(self) -> bool: ...
 
 @final
@@ -138,18 +140,14 @@ def show(
     deadline_seconds: float,
 ) -> str: ...
 def compile_program(
-    file: str,
-    content: Object,
-    program: int,
-    btf: Btf | None,
+    subject: tuple[str, Object, int, Btf | None],
+    target: Target,
     options: dict[str, object],
     stop: Stop,
 ) -> str: ...
 def verify_program(
-    file: str,
-    content: Object,
-    program: int,
-    btf: Btf | None,
+    subject: tuple[str, Object, int, Btf | None],
+    target: Target,
     options: dict[str, object],
     stop: Stop,
 ) -> str: ...

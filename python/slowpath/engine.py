@@ -27,7 +27,7 @@ class Options(NamedTuple):
     cores: int | None = None  # None: as many as the target has
     unroll: list[str] = []  # noqa: RUF012 - `160`, or `10@LOCATION`; nobody changes it
     paths: int | None = 1  # None: all
-    mtu: int = 1500  # bytes, Ethernet header included, frame check sequence not
+    mtu: int | None = None  # bytes, without frame check sequence; None: the target's greatest
     deadline_seconds: float | None = None
     memory_bytes: int | None = None  # of the process; None: a share of what is free, or no limit
     assume: str | None = None  # TOML text
@@ -166,9 +166,9 @@ def show(file: str, found: Object, view: View, stopping: Stopping) -> str:
 
 
 def compile_messages(
-    subject: Subject, options: Options, stopping: Stopping, *, verify: bool
+    subject: Subject, target: Target, options: Options, stopping: Stopping, *, verify: bool
 ) -> Iterator[Message]:
-    """Compiles a program of a BPF object for the card.
+    """Compiles a program of a BPF object for the card, whose description the target is.
 
     The first message has what was compiled, the second one whether that does the same on the card,
     if it is to be verified: `docs/json.md`. An end of time, or being asked to stop, ends a
@@ -179,7 +179,8 @@ def compile_messages(
             stop before it was compiled.
     """
     stop = _core.Stop(options.deadline_seconds, options.memory_bytes)
-    asked = (_as_text(subject.file), *subject[1:], options._asdict(), stop)
+    subject = subject._replace(file=_as_text(subject.file))
+    asked = (subject, target, options._asdict(), stop)
     try:
         with stopping.calling(stop.set):
             yield ("compiled", _core.compile_program(*asked))

@@ -36,7 +36,6 @@ fn analyse(program: usize) -> Value {
         target: "ebpf".into(),
         metric: Some("memory-accesses".into()),
         paths: Some(1),
-        mtu: 1500,
         ..Options::default()
     };
     let data = std::fs::read(file()).expect("the object is there");

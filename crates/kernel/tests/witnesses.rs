@@ -30,7 +30,6 @@ fn analyse(file: &Path, program: usize) -> Value {
         options: Options {
             target: "ebpf".into(),
             paths: Some(PATHS),
-            mtu: 1500,
             deadline_seconds: Some(60.0),
             ..Options::default()
         },

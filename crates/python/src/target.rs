@@ -44,6 +44,12 @@ impl Target {
         self.inner.counters()
     }
 
+    /// Bytes of the longest packet unless an option says otherwise; `None` for what is no target.
+    #[getter]
+    fn max_packet(&self) -> Option<u32> {
+        self.inner.max_packet()
+    }
+
     /// Whether programs of BPF objects are compiled for it.
     #[getter]
     fn compiles(&self) -> bool {

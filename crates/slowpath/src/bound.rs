@@ -12,11 +12,10 @@ use crate::result::{Bound, Detail, ProgramResult, Stats, Unknown};
 use crate::so_far::SoFar;
 use crate::stages;
 use crate::witness::Witness;
-use slowpath_nfp::firmware::MAX_PACKET;
 use slowpath_search::{Event as Found, Search, SearchError, unroll};
 use slowpath_smt::{BitSolver, Solver};
 use slowpath_stop::Reason;
-use slowpath_target::{Assumption, CostModel, Slowness, Target, TargetError, TargetKind};
+use slowpath_target::{Assumption, CostModel, Slowness, TargetError, TargetKind};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -166,8 +165,8 @@ impl Job<'_> {
             target = target.with_cores(cores)?;
         }
         result.cores = (target.kind == TargetKind::Rates).then_some(target.cores);
-        let packets = self.packets(&target)?;
-        let lengths = (packets.0 as u16, packets.1 as u16);
+        let lengths = options.packets(&target)?;
+        let packets = (lengths.0.into(), lengths.1.into());
         let stop = &self.control.stop;
         let lifted = frontend::lift(self.request, &target, lengths, stop)?;
         let (limits, unmatched) = loops::limits(&options.unroll, &lifted)?;
@@ -332,18 +331,6 @@ impl Job<'_> {
             candidates: search.statistics().candidates,
             nogoods: search.nogoods() as u64,
         });
-    }
-
-    /// Least and greatest packet length in bytes.
-    fn packets(&self, target: &Target) -> Result<(u32, u32), Error> {
-        let mtu = u32::from(self.request.options.mtu);
-        if mtu < target.min_packet || mtu > MAX_PACKET.into() {
-            return Err(Error::Option(format!(
-                "--mtu {mtu}: packets on {} have {} to {MAX_PACKET} bytes",
-                target.name, target.min_packet
-            )));
-        }
-        Ok((target.min_packet, mtu))
     }
 
     /// Why to stop now, if at all, as results have it.

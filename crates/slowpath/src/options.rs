@@ -4,6 +4,7 @@ use crate::kernel_types::KernelTypes;
 use crate::object::ObjectFile;
 use crate::{Error, Target};
 use serde::Deserialize;
+use slowpath_nfp::firmware::MAX_PACKET;
 use slowpath_search::Metric;
 use slowpath_stop::Limits;
 use slowpath_target::TargetKind;
@@ -49,8 +50,9 @@ pub struct Options {
     pub unroll: Vec<String>,
     /// How many of the slowest satisfiable paths; all when absent.
     pub paths: Option<u64>,
-    /// The longest packet in bytes.
-    pub mtu: u16,
+    /// The longest packet in bytes, Ethernet header included, frame check sequence not; what the
+    /// target says when absent.
+    pub mtu: Option<u16>,
     /// Seconds after which the bound reached so far is the result.
     pub deadline_seconds: Option<f64>,
     /// Memory of the process, in bytes, above which the bound reached so far is the result.
@@ -76,6 +78,29 @@ impl Options {
             memory: self.memory_bytes,
             ..Limits::default()
         }
+    }
+
+    /// Least and greatest packet length on this target, in bytes.
+    ///
+    /// # Errors
+    /// When the greatest is below the least, or more than packets are known to have.
+    pub(crate) fn packets(&self, target: &slowpath_target::Target) -> Result<(u16, u16), Error> {
+        let (least, greatest) = (target.min_packet, self.mtu.map_or(target.max_packet, u32::from));
+        let both = (u16::try_from(least), u16::try_from(greatest));
+        if let (Ok(least), Ok(greatest)) = both
+            && least <= greatest
+            && greatest <= MAX_PACKET
+        {
+            return Ok((least, greatest));
+        }
+        let given = match self.mtu {
+            Some(mtu) => format!("--mtu {mtu}"),
+            None => format!("`max_size_bytes = {greatest}` without --mtu"),
+        };
+        Err(Error::Option(format!(
+            "{given}: packets on {} have {least} to {MAX_PACKET} bytes",
+            target.name
+        )))
     }
 
     /// What is searched for on this target, and its name.

@@ -200,17 +200,19 @@ fn lifted(
     object: &Object,
     stop: &Stop,
 ) -> Result<Lifted, Error> {
-    lift_object(&default_request(request, program), object, PACKETS, stop)
+    let request = default_request(request, program);
+    let packets = request.options.packets(&request.options.target.description()?)?;
+    lift_object(&request, object, packets, stop)
 }
 
-/// An analysis of a program with default options.
+/// An analysis of a program as it is, with default options.
 fn default_request(request: &ShowRequest, program: usize) -> Request {
     Request {
         file: request.file.clone(),
         object: request.object.clone(),
         program,
         kernel: request.kernel.clone(),
-        options: Options::default(),
+        options: Options { target: "ebpf".into(), ..Options::default() },
     }
 }
 
@@ -229,9 +231,6 @@ fn card(request: &ShowRequest, program: usize, object: &Object, stop: &Stop) -> 
         },
     }
 }
-
-/// Least and greatest packet length in bytes: those of target `ebpf`.
-const PACKETS: (u16, u16) = (14, 1500);
 
 fn program(object: &Object, index: usize, request: &ShowRequest, stop: &Stop) -> ShownProgram {
     let entry = &object.programs[index];

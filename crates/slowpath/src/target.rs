@@ -67,6 +67,12 @@ impl Target {
         self.valid()?.metrics()
     }
 
+    /// Bytes of the longest packet unless `Options::mtu` says otherwise. `None` for what is no valid
+    /// target.
+    pub fn max_packet(&self) -> Option<u32> {
+        Some(self.valid()?.max_packet)
+    }
+
     /// Whether programs of BPF objects are compiled for it; not for one that has their instructions,
     /// nor for what is no valid target.
     pub fn compiles(&self) -> bool {

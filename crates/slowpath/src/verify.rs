@@ -31,7 +31,6 @@ use preconditions::Preconditions;
 use product::Product;
 use queries::{Answer, Queries};
 use serde::Serialize;
-use slowpath_nfp::firmware::MIN_FRAME;
 use slowpath_nfp::{Listing, MapAbi};
 use slowpath_stop::Stop;
 use std::collections::BTreeSet;
@@ -133,8 +132,8 @@ impl<'a> Validation<'a> {
             self.gap("the program calls the firmware, whose code is not known here".into());
             return Ok(self.found);
         }
-        let mtu = self.request.options.mtu;
-        let packets = (MIN_FRAME, if mtu == 0 { 1500 } else { mtu });
+        let options = &self.request.options;
+        let packets = options.packets(&options.target.description()?)?;
         let mut product = Product::new(object, &compilation.linked, listing, packets, self.stop)?;
         let mut queries = Queries::new(self.stop);
         let mut preconditions =

@@ -50,7 +50,8 @@ fn one_packet_size_is_enough() {
         "br[.15000]",
     ]);
     for metric in ["bitrate", "packetrate"] {
-        let options = Options { mtu: 60, paths: None, metric: Some(metric.into()), ..options() };
+        let options =
+            Options { mtu: Some(60), paths: None, metric: Some(metric.into()), ..options() };
         let (result, _) = analyse(program.as_bytes(), options);
         assert_eq!(result["error"], Value::Null);
         assert_eq!(result["paths"].as_array().map(Vec::len), Some(1), "{result}");

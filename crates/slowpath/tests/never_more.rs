@@ -38,7 +38,6 @@ fn guaranteed(name: &str, data: &[u8], metric: &str) -> (u64, Value) {
         metric: Some(metric.into()),
         deadline_seconds: Some(2.0),
         paths: Some(1),
-        mtu: 1500,
         ..Options::default()
     };
     let object = ObjectFile::read(data).expect("an object");

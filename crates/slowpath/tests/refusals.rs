@@ -68,7 +68,7 @@ fn wrong_options_say_what_they_should_be() {
     assert!(with(&|o| o.unroll = vec!["3@.0".into()]).contains("no loop around .0"));
     assert!(with(&|o| o.target = "abacus".into()).contains("agilio-cx-2x40"));
     assert!(with(&|o| o.cores = Some(51)).contains("1 to 50 cores"));
-    assert!(with(&|o| o.mtu = 20).contains("60 to 16383"));
+    assert!(with(&|o| o.mtu = Some(20)).contains("60 to 16383"));
     assert!(with(&|o| o.metric = Some("speed".into())).contains("bitrate or packetrate"));
 }
 

@@ -9,8 +9,7 @@ use std::time::Duration;
 fn result(name: &str, target: &str, looks: u64) -> serde_json::Value {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let data = std::fs::read(folder.join(name)).expect("the example exists");
-    let options =
-        Options { target: target.into(), mtu: 1500, paths: Some(1), ..Options::default() };
+    let options = Options { target: target.into(), paths: Some(1), ..Options::default() };
     let object = ObjectFile::read(&data).expect("a program");
     let request = Request { options, ..Request::of(name, object) };
     let stop = Stop::new(Limits { looks: Some(looks), ..Limits::default() });

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 fn request(data: &[u8]) -> Request {
     let target = "agilio-cx-2x40".into();
-    let options = Options { target, mtu: 1500, ..Options::default() };
+    let options = Options { target, ..Options::default() };
     Request { options, ..Request::of("test.bpf.o", ObjectFile::read(data).expect("an object")) }
 }
 

@@ -81,9 +81,8 @@ MTU = option(
     "--mtu",
     metavar="BYTES",
     type=within(int, 60, 16383),
-    default=1500,
-    help="Longest packet, 60 to 16383 bytes, Ethernet header included, frame check sequence not "
-    "(default: %(default)s).",
+    help="Longest packet, 60 to 16383 bytes, Ethernet header included, frame check sequence not; "
+    "by default what the target says, 1500 for the built-in ones.",
 )
 DEADLINE = option(
     SEARCH,

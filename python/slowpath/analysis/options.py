@@ -14,7 +14,6 @@ from slowpath.programs.sources import Clang, is_c
 from slowpath.schema.rates import METRICS, Rate, Requirement
 from slowpath.schema.wording import metric_words
 
-DEFAULT_MTU = 1500
 DEFAULT_DEADLINE = 60.0
 """Seconds for each program."""
 
@@ -35,7 +34,7 @@ class WrittenOptions(NamedTuple):
     cores: int | None = None
     unroll: int | str | None = None
     paths: int | str = 1
-    mtu: int = DEFAULT_MTU
+    mtu: int | None = None  # bytes; None: the greatest of the target
     deadline: float | None = None  # seconds for each program; None: the default, 0: none
     total_deadline: float | None = None  # seconds
     memory: int | str | None = None
@@ -194,7 +193,7 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
         until=until,
         requirement=requirement,
         accept_assumptions=written.accept_assumptions,
-        reproduce=repeat(written),
+        reproduce=repeat(written, target),
         option_files={option: name for option, name in named.items() if name is not None},
     )
 
@@ -324,17 +323,19 @@ def check_not_a_program(output: str, files: Sequence[str]) -> None:
             raise ValueError(f"{output!r} is a program and would be overwritten")
 
 
-def repeat(written: WrittenOptions) -> list[str]:
-    """Options that repeat an analysis, whatever the defaults are by then.
+def repeat(written: WrittenOptions, target: engine.Target) -> list[str]:
+    """Options that repeat an analysis on a target, whatever its greatest packet is by then.
 
     Target and metric are those of a program, and time for all programs is not for one.
     """
+    if written.mtu is None:
+        written = written._replace(mtu=target.max_packet)
     words = written.selection.words()
     fields = zip(written._fields, written, WrittenOptions(), strict=True)
     for name, value, default in fields:
         if name in {"selection", "target", "metric", "total_deadline"}:
             continue
-        if str(value) != str(default) or name == "mtu":
+        if str(value) != str(default):
             words += _repeated(f"--{name.replace('_', '-')}", value)
     return words
 

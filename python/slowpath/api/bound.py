@@ -7,7 +7,6 @@ from typing import Literal
 from slowpath.analysis.analyst import Audience
 from slowpath.analysis.options import (
     DEFAULT_DEADLINE,
-    DEFAULT_MTU,
     WrittenOptions,
     read_request,
 )
@@ -36,7 +35,7 @@ def bound(  # noqa: PLR0913 - one for each option of the command
     accept_assumptions: bool = False,
     unroll: int | str | None = None,
     paths: int | Literal["all"] = 1,
-    mtu: int = DEFAULT_MTU,
+    mtu: int | None = None,
     deadline: float | None = DEFAULT_DEADLINE,
     total_deadline: float | None = None,
     memory: int | str | None = None,
@@ -60,7 +59,8 @@ def bound(  # noqa: PLR0913 - one for each option of the command
         accept_assumptions: lets `require` be met where limits of loops cut them short.
         unroll: the limit of loops whose limit is not known, or `N@FILE:LINE,...`.
         paths: how many of the slowest satisfiable paths.
-        mtu: bytes of the longest packet, Ethernet header included, frame check sequence not.
+        mtu: bytes of the longest packet, Ethernet header included, frame check sequence not; by
+            default what the target says.
         deadline: seconds for each program; None: no limit.
         total_deadline: seconds for all of them.
         memory: bytes for each analysis, or `500M`, `2G`; by default half of what is free.

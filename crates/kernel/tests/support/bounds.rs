@@ -23,7 +23,6 @@ fn analyse(data: Vec<u8>) -> Value {
         options: Options {
             target: "ebpf".into(),
             paths: Some(PATHS),
-            mtu: 1500,
             deadline_seconds: Some(DEADLINE),
             ..Options::default()
         },

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// The options that the command line has by default.
 pub fn options() -> Options {
-    Options { target: "agilio-cx-2x40".into(), paths: Some(1), mtu: 1500, ..Options::default() }
+    Options { target: "agilio-cx-2x40".into(), paths: Some(1), ..Options::default() }
 }
 
 /// Options that count the accesses of memory on the slowest path.

@@ -119,7 +119,9 @@ def _work(
     """
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-        return engine.compile_messages(subject, job.options, stopping, verify=job.verify)
+        return engine.compile_messages(
+            subject, job.target, job.options, stopping, verify=job.verify
+        )
 
     with Errand(work, job.options.memory_bytes) as errand:
         return errand.run(job.options.deadline_seconds, stopping, take)
