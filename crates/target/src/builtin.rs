@@ -20,12 +20,21 @@ impl Builtin {
     }
 }
 
-static BUILTIN: [Builtin; 2] = [
-    Builtin::new("agilio-cx-2x40", include_str!("../../../targets/agilio-cx-2x40.toml")),
-    Builtin::new("ebpf", include_str!("../../../targets/ebpf.toml")),
-];
+/// The names of the targets, which are those of their files.
+macro_rules! builtin {
+    ($($name:literal,)*) => {
+        static BUILTIN: [Builtin; NAMES.len()] = [$(
+            Builtin::new($name, include_str!(concat!("../../../targets/", $name, ".toml"))),
+        )*];
 
-const NAMES: &[&str] = &["agilio-cx-2x40", "ebpf"];
+        const NAMES: &[&str] = &[$($name,)*];
+    };
+}
+
+builtin! {
+    "agilio-cx-2x40",
+    "ebpf",
+}
 
 impl Target {
     /// The names of the built-in targets.
