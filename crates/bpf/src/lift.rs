@@ -38,6 +38,7 @@ pub use content::{EntryValue, InnerContent, MAX_CONTENT_BYTES, MapContent, MapEn
 pub use error::LiftError;
 pub use layout::elements::{Bytes, Element, Interned, PartialValue};
 pub use layout::memory::{Keying, Layout, MapFill, MapLayout, MapRoom};
+pub use maps::class::{EntryKeys, entry_keys};
 pub use maps::install::array_content;
 pub use options::{LiftOptions, PacketRoom};
 pub use registers::{Offset, RegisterValue, Registers};

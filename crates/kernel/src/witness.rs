@@ -12,6 +12,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 pub use answers::answers;
 use serde_json::Value;
+use slowpath_bpf::lift::{EntryKeys, entry_keys};
 use slowpath_bpf::{MapDef, MapKind};
 
 use crate::context::Context;
@@ -186,7 +187,7 @@ impl Installed {
     /// Installs the entries of one map.
     fn fill(&mut self, map: &Map, witness: &Value) -> Result<(), InstallError> {
         let definition = map.definition();
-        if matches!(definition.kind, MapKind::QUEUE | MapKind::STACK) {
+        if entry_keys(definition.kind) == EntryKeys::Order {
             for value in queued(witness, definition) {
                 map.update(&[], &value)?;
             }

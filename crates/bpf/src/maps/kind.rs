@@ -59,6 +59,11 @@ kinds! {
 }
 
 impl MapKind {
+    /// Whether elements make room for others.
+    pub fn evicts(self) -> bool {
+        matches!(self, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH)
+    }
+
     /// Whether its values are other maps.
     pub fn holds_maps(self) -> bool {
         matches!(self, MapKind::ARRAY_OF_MAPS | MapKind::HASH_OF_MAPS)

@@ -13,8 +13,10 @@ mod outcome;
 use std::collections::HashMap;
 
 use outcome::Outcome;
-use slowpath_bpf::lift::{Bytes, LiftOptions, Lifted, MapLayout, MapRoom, lift};
-use slowpath_bpf::{MapKind, Object, SlotRef};
+use slowpath_bpf::lift::{
+    Bytes, EntryKeys, LiftOptions, Lifted, MapLayout, MapRoom, entry_keys, lift,
+};
+use slowpath_bpf::{Object, SlotRef};
 use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{InputId, InputKind, RegionId};
 use slowpath_kernel::{Kernel, Loaded};
@@ -247,11 +249,11 @@ impl Twin {
 
 /// Whether elements make room for others.
 fn evicts(map: &MapLayout) -> bool {
-    matches!(map.kind, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH)
+    map.kind.evicts()
 }
 
 fn is_queue(map: &MapLayout) -> bool {
-    matches!(map.kind, MapKind::QUEUE | MapKind::STACK)
+    entry_keys(map.kind) == EntryKeys::Order
 }
 
 /// A value in a range that has no byte in common with a small one.

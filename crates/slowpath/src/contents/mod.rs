@@ -11,7 +11,7 @@ pub(crate) use bytes::WHOLE;
 
 use crate::Error;
 use serde_json::{Map, Value};
-use slowpath_bpf::lift::{EntryValue, InnerContent, MapContent, MapEntry};
+use slowpath_bpf::lift::{EntryKeys, EntryValue, InnerContent, MapContent, MapEntry, entry_keys};
 use slowpath_bpf::{MapDef, MapKind, Object};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,44 +61,13 @@ fn parse(text: &str) -> Result<Map<String, Value>, (Option<usize>, String)> {
     }
 }
 
-/// Maps whose entries a program can look up, and whose content can be stated.
-fn has_entries(kind: MapKind) -> bool {
-    !matches!(
-        kind,
-        MapKind::RINGBUF
-            | MapKind::USER_RINGBUF
-            | MapKind::PERF_EVENT_ARRAY
-            | MapKind::BLOOM_FILTER
-            | MapKind::ARENA
-            | MapKind::STACK_TRACE
-    )
-}
-
-/// Maps whose entries come out in their order, without keys.
-fn is_queue(kind: MapKind) -> bool {
-    matches!(kind, MapKind::QUEUE | MapKind::STACK)
-}
-
-fn is_array(kind: MapKind) -> bool {
-    matches!(
-        kind,
-        MapKind::ARRAY
-            | MapKind::PERCPU_ARRAY
-            | MapKind::PROG_ARRAY
-            | MapKind::ARRAY_OF_MAPS
-            | MapKind::DEVMAP
-            | MapKind::CPUMAP
-            | MapKind::XSKMAP
-    )
-}
-
 fn content(
     entries: &Value,
     map: &MapDef,
     object: &Object,
     inner: bool,
 ) -> Result<MapContent, String> {
-    if !has_entries(map.kind) {
+    if entry_keys(map.kind) == EntryKeys::None {
         return Err(format!("a {} has no entries with keys", map.kind));
     }
     let Some(list) = entries.as_array() else {
@@ -130,7 +99,7 @@ fn content(
             EntryValue::Inner { map, .. } => Some(map.clone()),
             _ => None,
         };
-        if !seen.insert((which, entry.key.clone())) && !is_queue(map.kind) {
+        if !seen.insert((which, entry.key.clone())) && entry_keys(map.kind) != EntryKeys::Order {
             return Err(fail("another entry has the same key".into()));
         }
         found.push(entry);
@@ -182,7 +151,7 @@ fn entry(value: &Value, map: &MapDef, object: &Object, inner: bool) -> Result<Ma
         kind if kind.holds_maps() => "map",
         _ => "value",
     };
-    let queue = is_queue(map.kind);
+    let queue = entry_keys(map.kind) == EntryKeys::Order;
     let known = |key: &str| (key == "key" && !queue) || key == holds || (inner && key == "map");
     if let Some(other) = table.keys().find(|key| !known(key.as_str())) {
         let of = match (inner, queue) {
@@ -227,7 +196,7 @@ fn check_index(key: &[u8], map: &MapDef) -> Result<(), String> {
         .rev()
         .try_fold(0u64, |value, &byte| (value < 1 << 56).then_some(value << 8 | u64::from(byte)));
     let in_range = index.is_some_and(|index| index < u64::from(map.max_entries));
-    if is_array(map.kind) && map.max_entries > 0 && !in_range {
+    if entry_keys(map.kind) == EntryKeys::Indices && map.max_entries > 0 && !in_range {
         return Err(format!("`key` is not below {}, the number of elements", map.max_entries));
     }
     Ok(())

@@ -7,7 +7,7 @@ use crate::result::{
 };
 use indexmap::IndexMap;
 use slowpath_bpf::MapKind;
-use slowpath_bpf::lift::{Element, Layout, MapLayout, PartialValue};
+use slowpath_bpf::lift::{Element, EntryKeys, Layout, MapLayout, PartialValue, entry_keys};
 use slowpath_exec::Executor;
 use slowpath_exec::concrete::ByteMap;
 use slowpath_ir::{InputId, RegionId, RegionKind};
@@ -108,7 +108,7 @@ fn with_notes(map: &MapLayout, memory: &Memory<'_>) -> Bytes {
 }
 
 fn is_queue(map: &MapLayout) -> bool {
-    matches!(map.kind, MapKind::QUEUE | MapKind::STACK)
+    entry_keys(map.kind) == EntryKeys::Order
 }
 
 /// The values of a queue or stack in the order in which they come out, up to the last one that

@@ -62,7 +62,9 @@ pub(super) fn lookup(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
             | MapClass::RedirectTargetsByKey,
             _,
         ) => AbstractValue::MaybeMapValue,
-        _ => return Err(cannot(&map, "nothing can be looked up in")),
+        (MapClass::Maps | MapClass::Programs | MapClass::Stream | MapClass::Queue, _) => {
+            return Err(cannot(&map, "nothing can be looked up in"));
+        }
     };
     lifter.note_access(&map, Access::LookUp);
     let in_trie = match map.class {
@@ -100,7 +102,8 @@ pub(super) fn update(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Ca
     }
     copied(&map)?;
     if map.class == MapClass::Hash && lifter.goes_through(map.id) {
-        let always = map.per_cpu() && lifter.state.regs[4] == AbstractValue::Const(BPF_EXIST);
+        let always =
+            map.overwrites_in_place() && lifter.state.regs[4] == AbstractValue::Const(BPF_EXIST);
         if !always {
             let what = format!(
                 "a callback of bpf_for_each_map_elem updates the map {} that it goes through: how \
@@ -198,7 +201,7 @@ fn update_hash(lifter: &mut Lifter<'_>, map: &MapOperand, element: ElementRef) {
         let room = format!("room in {}", map.def.name);
         let emit = &mut lifter.ir.emit;
         let mut idle = flags.wrong;
-        if map.per_cpu() {
+        if map.overwrites_in_place() {
             idle = emit.or(idle, flags.exist);
         }
         let looks = emit.not(idle);
@@ -238,7 +241,7 @@ fn update_hash(lifter: &mut Lifter<'_>, map: &MapOperand, element: ElementRef) {
     // LRU maps write the value of a new element before they look at the flags of existence; what
     // made room for it is gone and overwritten, whether the update succeeds or not. That shows
     // only where slots are tracked.
-    let early = map.evicts() && !map.per_cpu() && map.layout.moved.is_some();
+    let early = map.evicts() && !map.overwrites_in_place() && map.layout.moved.is_some();
     let emit = &mut lifter.ir.emit;
     let fails = emit.or(wrong, full);
     let written = if early { emit.not(fails) } else { done };

@@ -107,10 +107,46 @@ fn largest_value(map: &MapSupport) -> Option<u32> {
     }
 }
 
+fn known(kind: MapKind) -> Option<&'static MapSupport> {
+    MAP_KINDS.iter().find(|known| known.kind == kind)
+}
+
+/// What tells the entries of a map apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKeys {
+    /// Numbers below `max_entries`: an entry has its place, and none makes room for another.
+    Indices,
+    /// Keys.
+    Keys,
+    /// The order in which they come out.
+    Order,
+    /// There are no entries that a program could find again.
+    None,
+}
+
+/// What tells the entries of maps of a type apart, of types that are not supported too.
+pub fn entry_keys(kind: MapKind) -> EntryKeys {
+    match known(kind).map(|known| known.class) {
+        Some(MapClass::Maps) if kind == MapKind::HASH_OF_MAPS => EntryKeys::Keys,
+        Some(MapClass::Array | MapClass::RedirectTargets | MapClass::Programs | MapClass::Maps) => {
+            EntryKeys::Indices
+        }
+        Some(MapClass::Hash | MapClass::Trie | MapClass::RedirectTargetsByKey) => EntryKeys::Keys,
+        Some(MapClass::Queue) => EntryKeys::Order,
+        Some(MapClass::Stream) => EntryKeys::None,
+        None => match kind {
+            MapKind::USER_RINGBUF
+            | MapKind::BLOOM_FILTER
+            | MapKind::ARENA
+            | MapKind::STACK_TRACE => EntryKeys::None,
+            _ => EntryKeys::Keys,
+        },
+    }
+}
+
 /// The class of a map whose type is supported, and whose keys and values the kernel would take.
 pub(in crate::lift) fn class_of(def: &MapDef) -> Result<MapClass, Cause> {
-    let known = MAP_KINDS.iter().find(|known| known.kind == def.kind);
-    let known = known.ok_or_else(|| {
+    let known = known(def.kind).ok_or_else(|| {
         let hint = "docs/support.md lists the types of maps that are";
         Cause::new(format!("map {} of type {} is not supported", def.name, def.kind), hint)
     })?;
@@ -131,7 +167,13 @@ pub(in crate::lift) fn class_of(def: &MapDef) -> Result<MapClass, Cause> {
 pub(in crate::lift) fn element_bits(def: &MapDef, class: MapClass) -> u8 {
     let bytes = match class {
         MapClass::Maps | MapClass::Programs => 8,
-        _ => u64::from(def.value_size.max(8)),
+        MapClass::Array
+        | MapClass::Hash
+        | MapClass::Trie
+        | MapClass::RedirectTargets
+        | MapClass::RedirectTargetsByKey
+        | MapClass::Stream
+        | MapClass::Queue => u64::from(def.value_size.max(8)),
     };
     bytes.next_power_of_two().trailing_zeros() as u8
 }

@@ -4,6 +4,7 @@
 use slowpath_ir::{BinaryOp, Emit, Operand};
 
 use crate::lift::lifter::Lifter;
+use crate::lift::maps::class::{EntryKeys, entry_keys};
 use crate::lift::maps::elements::ElementRef;
 use crate::lift::maps::operand::MapOperand;
 
@@ -21,7 +22,11 @@ impl Lifter<'_> {
         let absent = emit.eq(byte, Operand::constant(8, 0));
         let exists = emit.not(absent);
         match element.in_range {
-            Some(in_range) => emit.and(in_range, exists),
+            Some(in_range) => {
+                // Otherwise it could make room for another, which is asked below.
+                debug_assert_eq!(entry_keys(map.def.kind), EntryKeys::Indices);
+                emit.and(in_range, exists)
+            }
             None => {
                 let exists = self.meet(map, element, exists);
                 self.survives(map, element, exists)

@@ -52,11 +52,13 @@ pub(in crate::lift) const MAX_CPUS: u32 = 8192;
 impl MapOperand {
     /// Whether elements make room for others.
     pub fn evicts(&self) -> bool {
-        matches!(self.def.kind, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH)
+        self.def.kind.evicts()
     }
 
-    /// Whether values are overwritten where they are.
-    pub fn per_cpu(&self) -> bool {
+    /// Whether an update of an element that exists leaves the value where it is
+    /// (`__htab_percpu_map_update_elem`): other maps whose elements come and go put another element
+    /// in its place. Of arrays nobody asks, they have no other elements.
+    pub fn overwrites_in_place(&self) -> bool {
         matches!(self.def.kind, MapKind::PERCPU_HASH | MapKind::LRU_PERCPU_HASH)
     }
 

@@ -76,9 +76,17 @@ impl Lifter<'_> {
         // Look-ups that are compared with each other need only the lengths of entries.
         let compared = matches!(&tracking.prefixes, Some(Compared::Sites(_) | Compared::Last(_)));
         let values = self.ir.region(name, RegionKind::Map);
-        let present = (!compared
-            && !matches!(class, MapClass::Array | MapClass::Queue | MapClass::Stream))
-        .then(|| self.ir.region(&format!("{name}.present"), RegionKind::Map));
+        let may_be_absent = match class {
+            MapClass::Array | MapClass::Queue | MapClass::Stream => false,
+            MapClass::Hash
+            | MapClass::Trie
+            | MapClass::RedirectTargets
+            | MapClass::RedirectTargetsByKey
+            | MapClass::Maps
+            | MapClass::Programs => true,
+        };
+        let present = (!compared && may_be_absent)
+            .then(|| self.ir.region(&format!("{name}.present"), RegionKind::Map));
         let identity = (!compared && matches!(class, MapClass::Trie | MapClass::Maps))
             .then(|| self.ir.region(&format!("{name}.identity"), RegionKind::Map));
         let moved = tracking.slots.then(|| self.zeroed(name, "moved"));

@@ -96,12 +96,12 @@ impl Lifter<'_> {
         let old = self.value_slot(map, element);
         let Update { exists, done, in_place, written } = update;
         let emit = &mut self.ir.emit;
-        let stays = if map.per_cpu() { exists } else { emit.and(exists, in_place) };
+        let stays = if map.overwrites_in_place() { exists } else { emit.and(exists, in_place) };
         let moves = emit.not(stays);
         let moves = emit.and(moves, done);
         let replaces = emit.and(moves, exists);
         let new = if map.evicts() {
-            let written = if map.per_cpu() { moves } else { written };
+            let written = if map.overwrites_in_place() { moves } else { written };
             self.any_slot(map, element, moves, written)
         } else if map.allocates() {
             let Taken { slot, left } = self.take_slot(map);
@@ -191,7 +191,7 @@ impl Lifter<'_> {
         let used = self.read(fresh);
         let next = self.ir.emit.add(used, word(1));
         let unused = self.unused_slot(map, next);
-        let again = map.tracking.reuse || (map.allocates() && !map.per_cpu());
+        let again = map.tracking.reuse || (map.allocates() && !map.overwrites_in_place());
         if !again {
             return Taken { slot: unused, left: vec![(fresh, next)] };
         }
@@ -270,7 +270,7 @@ impl Lifter<'_> {
     pub(in crate::lift) fn outdate(&mut self, map: &MapOperand, flags: AbstractValue) {
         /// `BPF_NOEXIST`: no element is replaced.
         const NOEXIST: AbstractValue = AbstractValue::Const(1);
-        if map.evicts() || (!map.per_cpu() && flags != NOEXIST) {
+        if map.evicts() || (!map.overwrites_in_place() && flags != NOEXIST) {
             self.state.replace_elements(map.id);
         }
     }

@@ -99,7 +99,12 @@ fn tracking(used: &MapUsage, old: bool, given: Option<&MapContent>, blocks: &[Bl
     let keyed = match used.class {
         MapClass::Hash | MapClass::RedirectTargetsByKey => true,
         MapClass::Maps => used.kind == MapKind::HASH_OF_MAPS,
-        _ => false,
+        MapClass::Array
+        | MapClass::Trie
+        | MapClass::RedirectTargets
+        | MapClass::Programs
+        | MapClass::Stream
+        | MapClass::Queue => false,
     };
     let most = |wanted: &dyn Fn(Access) -> bool| {
         let mut weights: BTreeMap<BlockId, u64> = BTreeMap::new();
@@ -131,9 +136,8 @@ fn tracking(used: &MapUsage, old: bool, given: Option<&MapContent>, blocks: &[Bl
         tracking.reuse = has(Access::Delete);
     }
     let calls = most(&|_| true);
-    let lru = matches!(used.kind, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH);
     let changes = most(&|access| matches!(access, Access::Insert | Access::Delete));
-    let counted = inserts && !lru;
+    let counted = inserts && !used.kind.evicts();
     let Some(entries) = used.entries else {
         // Any number of free elements, but so few that all that a run meets can be there beside
         // them, if that does not mean that there are too few.
