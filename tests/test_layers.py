@@ -6,6 +6,9 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from imports import circles, python_graph, rust_graph
 from support import ROOT
 
 
@@ -136,3 +139,59 @@ def test_only_one_module_imports_the_compiled_engine() -> None:
     )
     modules = PACKAGE.rglob("*.py")
     assert [m.name for m in modules if importing.search(m.read_text())] == ["engine.py"]
+
+
+def test_no_rust_file_uses_another_in_a_circle() -> None:
+    found = {path.name: circles(rust_graph(path)) for path in sorted(ROOT.glob("crates/*"))}
+    assert not {crate: files for crate, files in found.items() if files}
+
+
+def test_no_python_module_uses_another_in_a_circle() -> None:
+    """Imports for annotations, and inside functions, are uses like others."""
+    assert not circles(python_graph(PACKAGE))
+
+
+@pytest.mark.parametrize(
+    "uses",
+    [
+        "use super::b::B;",
+        "use crate::a::{self, b::{B as Other}};",
+        "use crate::B;",
+        "fn f() -> crate::a::b::B { todo!() }",
+        "use super::super::a::*;\nfn f() { B::new() }",
+    ],
+)
+def test_circles_of_rust_files_are_found(tmp_path: Path, uses: str) -> None:
+    """However a file names what another one defines, past `pub use` and in braces."""
+    source = tmp_path / "src"
+    (source / "a").mkdir(parents=True)
+    (source / "lib.rs").write_text("mod a;\npub use a::B;")
+    (source / "a.rs").write_text("mod b;\nmod c;\npub use b::B;")
+    (source / "a/b.rs").write_text("use super::c::C;\npub struct B(C);")
+    (source / "a/c.rs").write_text(f'{uses}\npub struct C; // "\n')
+    assert circles(rust_graph(tmp_path)) == [{"src/a/b.rs", "src/a/c.rs"}]
+    for same in (
+        "// use super::b::B;",
+        "#[cfg(test)]\nmod tests {\n    use super::super::b::B;\n}",
+    ):
+        (source / "a/c.rs").write_text(f"{same}\npub struct C;")
+        assert not circles(rust_graph(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "uses",
+    [
+        "from package.one import x",
+        "def f():\n    from package import one",
+        "if TYPE_CHECKING:\n    import package.one",
+        "from package.folder import y",
+    ],
+)
+def test_circles_of_python_modules_are_found(tmp_path: Path, uses: str) -> None:
+    package = tmp_path / "package"
+    (package / "folder").mkdir(parents=True)
+    (package / "one.py").write_text("from package.two import z")
+    (package / "folder/__init__.py").write_text("from package.one import x")
+    (package / "two.py").write_text(uses)
+    (found,) = circles(python_graph(package))
+    assert {"one.py", "two.py"} <= found
