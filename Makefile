@@ -27,6 +27,7 @@ RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 CARGO_TEST_FLAGS ?=
 PYTEST_FLAGS ?=
 BENCH_FLAGS ?=
+CARGO_DENY := 0.20.2
 
 # A toolchain of rustup that is not in the PATH yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
