@@ -154,6 +154,7 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [thing, section, listing, broken, folder / "missing"],
             [thing, "-n", HOSTILE],
         ],
+        "schema": [["bound"], [HOSTILE]],
         "targets list": [[]],
         "targets show": [["ebpf"], [HOSTILE]],
         "targets check": [[folder / "target.toml", folder / "missing", thing]],

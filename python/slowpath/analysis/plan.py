@@ -11,6 +11,7 @@ from slowpath.programs.selection import (
     Selection,
     choose,
     list_programs,
+    no_match,
     nothing_to_choose,
     remark_on,
 )
@@ -81,9 +82,7 @@ def make_plan(request: Request) -> Plan:
         _check_count(request)
     selection = request.selection
     if selection and not plan.tasks and known:
-        option = "--section" if selection.sections else "--prog-name"
-        reason = f"no program matches {selection}; there are {', '.join(known)}"
-        raise OptionError(option, reason)
+        raise no_match(selection, known)
     return plan
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from slowpath.cli.errors import OptionError
 from slowpath.engine import ProgramInfo
 
 UNKNOWN = "unknown"
@@ -21,6 +22,11 @@ class Selection(NamedTuple):
     def matches(self, section: str, name: str) -> bool:
         """Whether a program is meant: by one glob of each kind that is given."""
         return _any(self.sections, section) and _any(self.names, name)
+
+    @property
+    def option(self) -> str:
+        """The option to name where the selection is to blame."""
+        return "--section" if self.sections else "--prog-name"
 
     def words(self) -> list[str]:
         """The options that say the same."""
@@ -73,6 +79,12 @@ def nothing_to_choose(others: Sequence[ProgramInfo]) -> str:
     if any(program.kind == UNKNOWN for program in others):
         return f"{reason}; --section and --prog-name choose those of unknown type"
     return f"{reason}; programs of other types than XDP are not analysed"
+
+
+def no_match(selection: Selection, known: Sequence[str] = ()) -> OptionError:
+    """The error of a selection without a program, where there are others that are called so."""
+    there_are = f"; there are {', '.join(known)}" if known else ""
+    return OptionError(selection.option, f"no program matches {selection}{there_are}")
 
 
 def list_programs(programs: Sequence[ProgramInfo], *, kinds: bool = False) -> str:

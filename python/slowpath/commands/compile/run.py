@@ -21,6 +21,7 @@ from slowpath.programs.selection import (
     Selection,
     choose,
     list_programs,
+    no_match,
     nothing_to_choose,
     remark_on,
 )
@@ -159,13 +160,11 @@ def _one_program(job: Job, found: engine.Object) -> engine.ProgramInfo:
         if remark is not None:
             note(f"note: {job.file}: {remark}")
         return chosen[0]
-    option = "--section" if job.selection.sections else "--prog-name"
     if chosen:
         there_are = f"{job.file} has several programs: {list_programs(chosen)}"
-        raise OptionError(option, f"{there_are}; --prog-name NAME chooses one")
+        raise OptionError(job.selection.option, f"{there_are}; --prog-name NAME chooses one")
     if job.selection:
-        there_are = list_programs(programs)
-        raise OptionError(option, f"no program matches {job.selection}; there are {there_are}")
+        raise no_match(job.selection, [list_programs(programs)])
     raise InputError(job.file, nothing_to_choose(others))
 
 

@@ -12,6 +12,7 @@ from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import NO_SUCH_FILE, read_program
 from slowpath.cli.terminal import error, note
+from slowpath.programs.selection import no_match
 from slowpath.schema.results import Result
 from slowpath.schema.saved import looks_saved, read_saved
 from slowpath.schema.wording import program_label
@@ -93,10 +94,7 @@ def _open(file: str, data: bytes, written: WrittenOptions) -> _Opened:
             for result in read_saved(file, data)
             if written.selection.matches(result["section"] or "", result["program"])
         ]
-        option = "--section" if written.selection.sections else "--prog-name"
-        problem = None
-        if written.selection and not chosen:
-            problem = OptionError(option, f"no program matches {written.selection}")
+        problem = no_match(written.selection) if written.selection and not chosen else None
         return _Opened(file, chosen, request, None, problem)
     try:
         session = Session(request)

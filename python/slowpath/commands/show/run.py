@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from slowpath import engine
-from slowpath.cli.errors import InputError, OptionError
+from slowpath.cli.errors import InputError
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, note, out, out_lines
 from slowpath.commands.show.report import object_report
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.programs.loading import load_program
-from slowpath.programs.selection import Selection, list_programs
+from slowpath.programs.selection import Selection, list_programs, no_match
 from slowpath.programs.sources import Clang
 from slowpath.schema.shown import BpfObject, failed_object
 from slowpath.work.errand import Errand
@@ -94,9 +94,7 @@ def _choose(files: Sequence[str], selection: Selection, clang: Clang) -> list[_C
             known.append(list_programs(programs))
             note(f"note: {file}: no program matches {selection}")
     if known and not any(choice.programs for choice in chosen):
-        option = "--section" if selection.sections else "--prog-name"
-        there_are = f"there are {', '.join(known)}"
-        raise OptionError(option, f"no program matches {selection}; {there_are}")
+        raise no_match(selection, known)
     return chosen
 
 
