@@ -2,7 +2,7 @@
 
 use crate::data::Record;
 use slowpath_exec::concrete::{self, Environment};
-use slowpath_ir::{Program, RegionId, RegionKind, Target as Goal};
+use slowpath_ir::{Destination, Program, RegionId, RegionKind};
 use slowpath_target::{CostModel, Target};
 use std::path::Path;
 
@@ -72,9 +72,9 @@ impl Replay {
             let taken = step.edge == 0 && self.branches(step.block);
             let Some(edge) = block.terminator.edges().nth(step.edge) else { continue };
             let to = match edge.target {
-                Goal::Block(next) => self.program.block(next).first.0,
-                Goal::Exit(exit) => exit,
-                Goal::Never => continue,
+                Destination::Block(next) => self.program.block(next).first.0,
+                Destination::Exit(exit) => exit,
+                Destination::Never => continue,
             };
             path.push_str(if taken { "->" } else { "--" });
             path.push_str(&to.to_string());

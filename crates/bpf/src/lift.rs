@@ -16,7 +16,6 @@
 mod block;
 mod bytes;
 mod calls;
-mod code;
 mod content;
 mod costs;
 mod error;
@@ -26,6 +25,7 @@ mod insns;
 mod ir;
 mod layout;
 mod lifter;
+mod linked_code;
 mod maps;
 mod options;
 mod registers;
@@ -49,8 +49,8 @@ use slowpath_stop::Ticker;
 
 use crate::line_info::LineInfo;
 use crate::{BpfProgram, Object};
-use code::Code;
 use lifter::{Findings, Lifter, Parts};
+use linked_code::LinkedCode;
 use maps::{install::install, regions::distinct_maps};
 use walk::{explore::explore, fixpoint};
 
@@ -124,7 +124,7 @@ pub fn lift(
 /// The text and the source line of each instruction.
 fn instructions(
     object: &Object,
-    code: &Code,
+    code: &LinkedCode,
     options: &LiftOptions,
 ) -> Result<(Vec<Instruction>, Vec<Option<LineInfo>>), LiftError> {
     let (mut insns, mut lines) = (Vec::new(), Vec::new());

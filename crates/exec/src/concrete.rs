@@ -11,8 +11,8 @@ use arithmetic::{arithmetic, ones, signed};
 use numbers::Numbers;
 use rustc_hash::FxHashMap;
 use slowpath_ir::{
-    BinaryOp, BlockId, CostEvent, InputKind, Op, Operand, OriginOp, Program, RegionId, RelianceId,
-    Target, Terminator,
+    BinaryOp, BlockId, CostEvent, Destination, InputKind, Op, Operand, OriginOp, Program, RegionId,
+    RelianceId, Terminator,
 };
 use std::collections::{BTreeSet, HashMap};
 use thiserror::Error;
@@ -144,10 +144,10 @@ pub fn run_observed(
         run.costs.extend(&edge.costs);
         run.path.push(Taken { block: block_id, edge: index });
         match edge.target {
-            Target::Block(next) => block_id = next,
-            Target::Exit(_) | Target::Never => {
-                run.impossible = edge.target == Target::Never;
-                if let Target::Exit(exit) = edge.target {
+            Destination::Block(next) => block_id = next,
+            Destination::Exit(_) | Destination::Never => {
+                run.impossible = edge.target == Destination::Never;
+                if let Destination::Exit(exit) = edge.target {
                     run.exit = exit;
                 }
                 run.written = core.written;

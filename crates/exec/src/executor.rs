@@ -17,8 +17,8 @@ use crate::read::{Missing, Read};
 use crate::start::{InitialByte, Start};
 use rustc_hash::FxHashMap as HashMap;
 use slowpath_ir::{
-    BinaryOp, Block, BlockId, InputId, InputKind, InsnIdx, Liveness, Op, Operand, OriginOp,
-    Program, Reg, RegionId, RelianceId, Target, Terminator,
+    BinaryOp, Block, BlockId, Destination, InputId, InputKind, InsnIdx, Liveness, Op, Operand,
+    OriginOp, Program, Reg, RegionId, RelianceId, Terminator,
 };
 use slowpath_smt::{ArrayId, Domain, Node, TermId, TermPool, VarId};
 use slowpath_stop::Ticker;
@@ -103,8 +103,8 @@ pub struct Executor {
 /// The registers that a successor of a block reads, ascending.
 fn live_out(block: &Block, live_in: &[Vec<Reg>]) -> Vec<Reg> {
     let next = block.terminator.edges().filter_map(|edge| match edge.target {
-        Target::Block(next) => Some(next),
-        Target::Exit(_) | Target::Never => None,
+        Destination::Block(next) => Some(next),
+        Destination::Exit(_) | Destination::Never => None,
     });
     let mut live: Vec<Reg> = next.flat_map(|next| live_in[next.index()].iter().copied()).collect();
     live.sort_unstable();

@@ -2,9 +2,9 @@
 
 use slowpath_exec::{ArcId, ExecError, Executor, NodeId, Resolver};
 use slowpath_ir::{
-    BinaryOp, Block, BlockBuilder, BlockId, Edge, Emit, Input, InputId, InputKind, InsnIdx,
-    Instruction, Op, Operand, OriginOp, Program, Reg, RegInfo, Region, RegionId, RegionKind,
-    Target, Terminator,
+    BinaryOp, Block, BlockBuilder, BlockId, Destination, Edge, Emit, Input, InputId, InputKind,
+    InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reg, RegInfo, Region, RegionId,
+    RegionKind, Terminator,
 };
 use slowpath_smt::TermId;
 use std::rc::Rc;
@@ -32,7 +32,7 @@ fn diamond(bodies: [Body; 4]) -> Program {
     let insn = InsnIdx(0);
     let input = |dst, input| OriginOp { op: Op::Input { dst, input: InputId(input) }, insn };
     let edge = |to: u32| Edge {
-        target: if to < 4 { Target::Block(BlockId(to)) } else { Target::Exit(0) },
+        target: if to < 4 { Destination::Block(BlockId(to)) } else { Destination::Exit(0) },
         costs: Vec::new(),
     };
     let blocks = bodies.iter().enumerate().map(|(index, body)| {

@@ -4,7 +4,7 @@
 //! (Havlak, "Nesting of reducible and irreducible loops", TOPLAS 1997). Graphs with loops that
 //! have several entries are refused; no compiler that the front ends know emits them.
 
-use crate::{BlockId, LoopId, Program, Target};
+use crate::{BlockId, Destination, LoopId, Program};
 use thiserror::Error;
 
 /// A natural loop.
@@ -53,8 +53,8 @@ impl FlowGraph {
             .iter()
             .map(|block| {
                 let targets = block.terminator.edges().filter_map(|edge| match edge.target {
-                    Target::Block(next) => Some(next.index()),
-                    Target::Exit(_) | Target::Never => None,
+                    Destination::Block(next) => Some(next.index()),
+                    Destination::Exit(_) | Destination::Never => None,
                 });
                 targets.collect()
             })

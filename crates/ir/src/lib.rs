@@ -28,8 +28,8 @@ pub use index::{
 pub use liveness::{Liveness, eliminate_dead_operations};
 pub use op::{BinaryOp, Op, Operand, OriginOp};
 pub use program::{
-    Block, CostEvent, Edge, Input, InputKind, Instruction, Program, RegInfo, Region, RegionKind,
-    SourceLocation, Target, Terminator,
+    Block, CostEvent, Destination, Edge, Input, InputKind, Instruction, Program, RegInfo, Region,
+    RegionKind, SourceLocation, Terminator,
 };
 pub use temporaries::Temporaries;
 pub use validate::ValidateError;

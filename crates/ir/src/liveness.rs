@@ -5,7 +5,7 @@
 //! "Practical improvements to the construction and destruction of static single assignment form",
 //! SP&E 1998), so that the size of a program does not count twice.
 
-use crate::{BlockId, Operand, Program, Reg, Target, Terminator};
+use crate::{BlockId, Destination, Operand, Program, Reg, Terminator};
 
 /// Live registers at the start of every block.
 #[derive(Clone, Debug)]
@@ -104,8 +104,8 @@ fn insert(set: &mut [u64], number: u32) {
 
 fn successors(terminator: &Terminator) -> impl Iterator<Item = BlockId> + '_ {
     terminator.edges().filter_map(|edge| match edge.target {
-        Target::Block(next) => Some(next),
-        Target::Exit(_) | Target::Never => None,
+        Destination::Block(next) => Some(next),
+        Destination::Exit(_) | Destination::Never => None,
     })
 }
 

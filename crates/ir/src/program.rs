@@ -94,7 +94,7 @@ pub struct CostEvent {
 
 /// Where control goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
+pub enum Destination {
     /// To another block.
     Block(BlockId),
     /// Out of the program; the number names the way out (for listings: the branch target).
@@ -107,7 +107,7 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// Where it leads.
-    pub target: Target,
+    pub target: Destination,
     /// Work done on this edge, after the block's own, in order.
     pub costs: Vec<CostEvent>,
 }

@@ -1,6 +1,8 @@
 //! Checks that a program is well formed, so that everything behind the front ends can rely on it.
 
-use crate::{BinaryOp, Draw, Op, Operand, OriginOp, Program, Reading, Reg, Target, Terminator};
+use crate::{
+    BinaryOp, Destination, Draw, Op, Operand, OriginOp, Program, Reading, Reg, Terminator,
+};
 use thiserror::Error;
 
 /// A malformed program: a defect of the front end, never of the user's input.
@@ -30,7 +32,8 @@ impl Program {
                 return fail("the branch condition is not one bit".into());
             }
             for edge in block.terminator.edges() {
-                if matches!(edge.target, Target::Block(next) if next.index() >= self.blocks.len()) {
+                if matches!(edge.target, Destination::Block(next) if next.index() >= self.blocks.len())
+                {
                     return fail("a branch leads to a block that does not exist".into());
                 }
                 let events = block.costs.iter().chain(&edge.costs);

@@ -5,7 +5,7 @@ mod common;
 use common::{copy, program};
 use proptest::prelude::*;
 use slowpath_ir::{
-    BlockId, FlowError, FlowGraph, Liveness, Operand, Program, Reg, Target, Terminator,
+    BlockId, Destination, FlowError, FlowGraph, Liveness, Operand, Program, Reg, Terminator,
     eliminate_dead_operations,
 };
 
@@ -36,8 +36,8 @@ fn any_program() -> impl Strategy<Value = Program> {
 fn successors(program: &Program, block: usize) -> Vec<usize> {
     let edges = program.blocks[block].terminator.edges();
     let targets = edges.filter_map(|edge| match edge.target {
-        Target::Block(next) => Some(next.index()),
-        Target::Exit(_) | Target::Never => None,
+        Destination::Block(next) => Some(next.index()),
+        Destination::Exit(_) | Destination::Never => None,
     });
     targets.collect()
 }

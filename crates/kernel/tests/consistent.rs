@@ -10,7 +10,7 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
-use slowpath::{Analysis, Event, ObjectFile, Options, Poll, Request};
+use slowpath::{Analysis, Event, Options, Poll, ProgramFile, ProgramRequest};
 use slowpath_bpf::MapKind;
 use slowpath_kernel::witness::install;
 use slowpath_kernel::{Kernel, Loaded};
@@ -39,10 +39,10 @@ fn analyse(program: usize) -> Value {
         ..Options::default()
     };
     let data = std::fs::read(file()).expect("the object is there");
-    let request = Request {
+    let request = ProgramRequest {
         program,
         options,
-        ..Request::of("", ObjectFile::read(&data).expect("an object"))
+        ..ProgramRequest::of("", ProgramFile::read(&data).expect("an object"))
     };
     let analysis = Analysis::start(request);
     loop {

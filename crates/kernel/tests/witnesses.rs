@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use slowpath::{Analysis, Event, ObjectFile, Options, Poll, Request};
+use slowpath::{Analysis, Event, Options, Poll, ProgramFile, ProgramRequest};
 use slowpath_bpf::{Object, ProgramKind};
 use slowpath_kernel::Kernel;
 use slowpath_kernel::witness::{answers, bytes, context, install};
@@ -24,8 +24,8 @@ const PATHS: u64 = 12;
 fn analyse(file: &Path, program: usize) -> Value {
     let name = file.display().to_string();
     let data = std::fs::read(file).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let object = ObjectFile::read(&data).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let request = Request {
+    let object = ProgramFile::read(&data).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let request = ProgramRequest {
         program,
         options: Options {
             target: "ebpf".into(),
@@ -33,7 +33,7 @@ fn analyse(file: &Path, program: usize) -> Value {
             deadline_seconds: Some(60.0),
             ..Options::default()
         },
-        ..Request::of(name, object)
+        ..ProgramRequest::of(name, object)
     };
     let analysis = Analysis::start(request);
     loop {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{program, refusal, run};
-use slowpath_ir::{FlowGraph, InputKind, Op, Target, Terminator};
+use slowpath_ir::{Destination, FlowGraph, InputKind, Op, Terminator};
 
 #[test]
 fn branches_on_bits() {
@@ -218,7 +218,7 @@ fn calls_inside_calls() {
     assert!(FlowGraph::of(&lifted).expect("it can be unrolled").loops.is_empty());
     let reached = |number| {
         let targets = lifted.blocks.iter().flat_map(|block| block.terminator.edges());
-        targets.filter(|edge| edge.target == Target::Exit(number)).count()
+        targets.filter(|edge| edge.target == Destination::Exit(number)).count()
     };
     assert_eq!(reached(15_000), 1 + 2 * 3, "the program's, and two for each return elsewhere");
 }

@@ -6,7 +6,7 @@ use crate::target::Target;
 use crate::values;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use slowpath::{Options, Poll, Request};
+use slowpath::{Options, Poll, ProgramRequest};
 use std::time::Duration;
 
 /// How long to wait for the engine before looking for a pending signal.
@@ -38,7 +38,7 @@ impl Analysis {
     ) -> PyResult<Self> {
         let options = Options { target: target.shared(), ..values::from_table(options)? };
         let (object, kernel) = (object.shared(), btf.map(Btf::shared));
-        let request = Request { file, object, program, kernel, options };
+        let request = ProgramRequest { file, object, program, kernel, options };
         Ok(Analysis { inner: slowpath::Analysis::start(request) })
     }
 

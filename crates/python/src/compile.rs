@@ -7,7 +7,7 @@ use crate::values;
 use crate::worker::{self, Stop};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use slowpath::{Options, Request};
+use slowpath::{Options, ProgramRequest};
 
 /// A file's name, what is in it, the number of a program there, and the kernel that it is for.
 type Subject = (String, Py<Object>, usize, Option<Py<Btf>>);
@@ -16,10 +16,10 @@ fn request(
     (file, object, program, btf): Subject,
     target: &Target,
     options: &Bound<'_, PyDict>,
-) -> PyResult<Request> {
+) -> PyResult<ProgramRequest> {
     let options = Options { target: target.shared(), ..values::from_table(options)? };
     let (object, kernel) = (object.get().shared(), btf.map(|btf| btf.get().shared()));
-    Ok(Request { file, object, program, kernel, options })
+    Ok(ProgramRequest { file, object, program, kernel, options })
 }
 
 /// A program as a device runs it, as JSON text. `options` are as those of an `Analysis`. Raises

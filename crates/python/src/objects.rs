@@ -3,7 +3,7 @@
 use crate::errors;
 use crate::worker::{self, Stop};
 use pyo3::prelude::*;
-use slowpath::{ObjectFile, ShowRequest};
+use slowpath::{ProgramFile, ShowRequest};
 use std::sync::Arc;
 
 /// Types (BTF) of the kernel that programs are for. Raises `Error` when they cannot be read.
@@ -32,11 +32,11 @@ impl Btf {
 /// when it cannot be read.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Object {
-    inner: ObjectFile,
+    inner: ProgramFile,
 }
 
 impl Object {
-    pub fn shared(&self) -> ObjectFile {
+    pub fn shared(&self) -> ProgramFile {
         self.inner.clone()
     }
 }
@@ -45,7 +45,7 @@ impl Object {
 impl Object {
     #[new]
     fn new(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        let read = py.detach(|| ObjectFile::read(data));
+        let read = py.detach(|| ProgramFile::read(data));
         let inner = read.map_err(|error| errors::exception(py, &error))?;
         Ok(Object { inner })
     }

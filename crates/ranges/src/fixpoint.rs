@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use slowpath_domain::Domain;
-use slowpath_ir::{BlockId, Liveness, Program, Reg, Target, Terminator};
+use slowpath_ir::{BlockId, Destination, Liveness, Program, Reg, Terminator};
 
 use slowpath_stop::{Reason, Stop};
 
@@ -221,9 +221,9 @@ impl<'a> Fixpoint<'a> {
     }
 
     fn leave(&self, block: usize, state: &mut AbstractState) -> [Option<Arc<Entry>>; 2] {
-        let kept = |target: &Target| match target {
-            Target::Block(next) => self.kept[next.index()].as_slice(),
-            Target::Exit(_) | Target::Never => &[],
+        let kept = |target: &Destination| match target {
+            Destination::Block(next) => self.kept[next.index()].as_slice(),
+            Destination::Exit(_) | Destination::Never => &[],
         };
         let entry = |state: &AbstractState, values: &[NumberedValue], target| {
             Some(Arc::new(Entry::of(state, values, kept(target))))

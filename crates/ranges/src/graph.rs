@@ -1,7 +1,7 @@
 //! The order of blocks and the backward edges. Unlike [`slowpath_ir::FlowGraph`], this is for any
 //! graph: a loop with several entries has several heads.
 
-use slowpath_ir::{Program, Target};
+use slowpath_ir::{Destination, Program};
 
 /// Reachable blocks and the edges between them.
 #[derive(Debug)]
@@ -59,8 +59,8 @@ pub(crate) fn successors(
 ) -> impl Iterator<Item = (usize, usize)> + '_ {
     let edges = program.blocks[block].terminator.edges().enumerate();
     edges.filter_map(|(index, edge)| match edge.target {
-        Target::Block(next) => Some((index, next.index())),
-        Target::Exit(_) | Target::Never => None,
+        Destination::Block(next) => Some((index, next.index())),
+        Destination::Exit(_) | Destination::Never => None,
     })
 }
 

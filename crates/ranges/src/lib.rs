@@ -28,7 +28,7 @@ mod transfer;
 mod value;
 mod value_number;
 
-pub use options::{Memory, Options};
+pub use options::{MemoryModel, Options};
 pub use ranges::{Ranges, analyze, analyze_until, analyze_with};
 pub use slowpath_domain::Domain;
 pub use state::AbstractState;

@@ -4,7 +4,7 @@
 use slowpath_domain::sign_extend;
 use slowpath_ir::{BinaryOp, RegionId, RegionKind};
 
-use crate::options::{Memory, Setting};
+use crate::options::{MemoryModel, Setting};
 use crate::state::{AbstractState, Cell};
 use crate::value::Value;
 use crate::value_number::{Arg, Def, ValueNumber};
@@ -69,7 +69,7 @@ impl AbstractState {
         width: u8,
     ) -> ValueNumber {
         let whole = pieces.len() == 1 && pieces[0].bytes == pieces[0].cell.bytes;
-        let slots = setting.memory == Memory::Slots
+        let slots = setting.memory == MemoryModel::Slots
             && setting.program.regions[region.index()].kind == RegionKind::Stack;
         let zero = pieces.iter().all(|piece| self.is_zero(piece.cell.number));
         if slots && !whole && !zero {
@@ -156,11 +156,11 @@ impl AbstractState {
         match (setting.program.regions[cell.region.index()].kind, setting.memory) {
             // What other cores may change has no value of its own.
             (RegionKind::Map, _) => false,
-            (RegionKind::Context, _) | (_, Memory::Every) => true,
-            (RegionKind::Stack, Memory::Slots) => {
+            (RegionKind::Context, _) | (_, MemoryModel::Every) => true,
+            (RegionKind::Stack, MemoryModel::Slots) => {
                 cell.bytes == 8 && cell.offset % 8 == 0 || self.is_zero(cell.number)
             }
-            (RegionKind::Packet, Memory::Slots) => false,
+            (RegionKind::Packet, MemoryModel::Slots) => false,
         }
     }
 }

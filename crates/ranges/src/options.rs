@@ -5,7 +5,7 @@ use slowpath_ir::{BlockId, Program, Reg};
 
 /// Which bytes of memory have values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Memory {
+pub enum MemoryModel {
     /// All at known offsets, but those of maps, which other cores may change.
     #[default]
     Every,
@@ -19,7 +19,7 @@ pub enum Memory {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
     /// Bytes of memory.
-    pub memory: Memory,
+    pub memory: MemoryModel,
     /// Registers that have values even where nothing reads them.
     ///
     /// Only for programs from which dead operations have *not* been removed: in others, a register
@@ -34,5 +34,5 @@ pub struct Options<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting<'a> {
     pub program: &'a Program,
-    pub memory: Memory,
+    pub memory: MemoryModel,
 }

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use slowpath_domain::Domain;
-use slowpath_ir::{BlockId, InsnIdx, Operand, Program, Reg, Target, Terminator};
+use slowpath_ir::{BlockId, Destination, InsnIdx, Operand, Program, Reg, Terminator};
 
 use slowpath_stop::{Reason, Stop};
 
 use crate::entry::Entry;
 use crate::fixpoint::solve;
-use crate::options::{Memory, Options, Setting};
+use crate::options::{MemoryModel, Options, Setting};
 use crate::state::AbstractState;
 
 /// What is known at every block of a program.
@@ -22,7 +22,7 @@ pub struct Ranges {
     widths: Vec<u8>,
     /// Registers followed whether or not they are read.
     wanted: Vec<bool>,
-    memory: Memory,
+    memory: MemoryModel,
 }
 
 /// Analyses a program that is well formed ([`Program::validate`]): all that can be known about
@@ -111,7 +111,7 @@ impl Ranges {
         let block = program.block(block);
         let mut dead: Vec<bool> = self.wanted.iter().map(|wanted| !wanted).collect();
         for edge in block.terminator.edges() {
-            if let Target::Block(next) = edge.target {
+            if let Destination::Block(next) = edge.target {
                 self.kept[next.index()].iter().for_each(|reg| dead[reg.index()] = false);
             }
         }

@@ -3,13 +3,13 @@
 mod support;
 
 use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, Emit, Operand, Reg, RegionKind};
-use slowpath_ranges::{Domain, Memory, Options, analyze, analyze_with};
+use slowpath_ranges::{Domain, MemoryModel, Options, analyze, analyze_with};
 use support::program::{Builder, k};
 
 /// Analyses a block that computes a value; what it can be.
 fn value(
     mut program: Builder,
-    memory: Memory,
+    memory: MemoryModel,
     of: impl FnOnce(&mut BlockBuilder<'_>) -> Operand,
 ) -> Domain {
     let result = program.reg(64);
@@ -33,7 +33,7 @@ fn at(b: &mut BlockBuilder<'_>, base: Reg, offset: u64) -> Operand {
 
 #[test]
 fn a_spilled_value_comes_back() {
-    for memory in [Memory::Every, Memory::Slots] {
+    for memory in [MemoryModel::Every, MemoryModel::Slots] {
         let mut program = Builder::new();
         let (stack, x) = (program.region(RegionKind::Stack), program.between(64, 3, 9));
         let domain = value(program, memory, |b| {
@@ -61,16 +61,16 @@ fn parts_of_values_and_values_of_parts_are_known() {
             b.load(stack, 8)
         })
     };
-    let domain = run(Memory::Every);
+    let domain = run(MemoryModel::Every);
     assert_eq!((domain.lo(), domain.hi()), (0x0001_3344_0000_0003, 0x0002_3344_0000_0009));
-    assert!(run(Memory::Slots).is_full());
+    assert!(run(MemoryModel::Slots).is_full());
 }
 
 #[test]
 fn the_verifier_follows_zeros_of_any_size() {
     let mut program = Builder::new();
     let stack = program.region(RegionKind::Stack);
-    let domain = value(program, Memory::Slots, |b| {
+    let domain = value(program, MemoryModel::Slots, |b| {
         b.store(stack, k(0));
         let place = at(b, stack, 4);
         b.store(place, Operand::constant(8, 7));
@@ -82,7 +82,7 @@ fn the_verifier_follows_zeros_of_any_size() {
     assert!(domain.hi() <= 0xffff_ffff && domain.lo() == 0 && domain.hi() > 0, "{domain:?}");
     let mut program = Builder::new();
     let stack = program.region(RegionKind::Stack);
-    let domain = value(program, Memory::Slots, |b| {
+    let domain = value(program, MemoryModel::Slots, |b| {
         b.store(stack, k(0));
         let place = at(b, stack, 4);
         b.store(place, Operand::constant(8, 7));
@@ -98,7 +98,7 @@ fn stores_to_unknown_places_forget_what_they_may_hit() {
         let stack = program.region(RegionKind::Stack);
         let packet = program.region(RegionKind::Packet);
         let distance = program.between(64, offset.0, offset.1);
-        value(program, Memory::Every, |b| {
+        value(program, MemoryModel::Every, |b| {
             let place = at(b, stack, 16);
             b.store(place, k(77));
             let base = if other_region { packet } else { stack };
@@ -120,7 +120,7 @@ fn stores_to_unknown_places_forget_what_they_may_hit() {
 fn a_store_through_any_number_forgets_everything() {
     let mut program = Builder::new();
     let (stack, pointer) = (program.region(RegionKind::Stack), program.any(64));
-    let domain = value(program, Memory::Every, |b| {
+    let domain = value(program, MemoryModel::Every, |b| {
         b.store(stack, k(5));
         b.store(pointer, Operand::constant(8, 1));
         b.load(stack, 8)
@@ -162,7 +162,7 @@ fn a_pointer_that_is_not_null_behind_a_check_hits_its_own_region() {
 fn map_values_may_change_at_any_time() {
     let mut program = Builder::new();
     let map = program.region(RegionKind::Map);
-    let domain = value(program, Memory::Every, |b| {
+    let domain = value(program, MemoryModel::Every, |b| {
         b.store(map, k(5));
         b.load(map, 8)
     });
@@ -194,14 +194,14 @@ fn a_packet_byte_that_is_read_twice_is_the_same() {
         let ranges = analyze_with(&program.program, &options);
         ranges.on_entry(BlockId(2), x).expect("alive").hi()
     };
-    assert_eq!((hi(Memory::Every), hi(Memory::Slots)), (5, 255));
+    assert_eq!((hi(MemoryModel::Every), hi(MemoryModel::Slots)), (5, 255));
 }
 
 #[test]
 fn distances_in_a_region_do_not_depend_on_its_base() {
     let mut program = Builder::new();
     let (packet, length) = (program.region(RegionKind::Packet), program.between(64, 60, 1500));
-    let domain = value(program, Memory::Every, |b| {
+    let domain = value(program, MemoryModel::Every, |b| {
         let end = b.binary(BinaryOp::Add, packet, length);
         let header = at(b, packet, 14);
         b.binary(BinaryOp::Sub, end, header)

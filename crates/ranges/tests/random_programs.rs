@@ -5,7 +5,7 @@ mod support;
 
 use slowpath_exec::concrete::run_observed;
 use slowpath_ir::{BinaryOp, BlockBuilder, DrawId, Emit, Liveness, Operand, Reg, RegionKind};
-use slowpath_ranges::{Memory, Options, Ranges, analyze_with};
+use slowpath_ranges::{MemoryModel, Options, Ranges, analyze_with};
 use support::program::Builder;
 use support::{Random, environment};
 
@@ -172,7 +172,7 @@ fn runs_of_random_programs_stay_within_ranges() {
         let program = program(&mut random).program;
         assert_eq!(program.validate(), Ok(()));
         let liveness = Liveness::of(&program);
-        let analyses: Vec<Ranges> = [Memory::Every, Memory::Slots]
+        let analyses: Vec<Ranges> = [MemoryModel::Every, MemoryModel::Slots]
             .map(|memory| analyze_with(&program, &Options { memory, ..Options::default() }))
             .into();
         dead += (0..program.blocks.len())

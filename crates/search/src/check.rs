@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 /// The answer for one path.
 #[derive(Debug)]
-pub enum Verdict {
+pub enum PathCheck {
     /// A packet takes the path.
     Satisfiable {
         /// The shortest one, in bytes.
@@ -119,7 +119,7 @@ impl<S: Solver> PathChecker<S> {
         unrolled: &mut Unrolled,
         path: &[ArcId],
         max_length: u32,
-    ) -> Result<Verdict, SearchError> {
+    ) -> Result<PathCheck, SearchError> {
         self.follow(unrolled, path);
         let mut conditions = Conditions::default();
         let mut facts = Facts::new();
@@ -152,7 +152,7 @@ impl<S: Solver> PathChecker<S> {
             conditions.positions.push(tag);
         }
         if !conflicts.is_empty() {
-            return Ok(Verdict::Conflict(conflicts));
+            return Ok(PathCheck::Conflict(conflicts));
         }
         let Some(length) = unrolled.executor.packet_length() else {
             return self.without_length(unrolled, path, &conditions);
@@ -160,13 +160,13 @@ impl<S: Solver> PathChecker<S> {
         let (least, reasons) = facts.at_least(&unrolled.executor.pool, length);
         if least > u64::from(max_length) {
             let arcs = self.arcs(unrolled, path, &reasons);
-            return Ok(Verdict::Conflict(vec![Nogood::new(arcs, least as u32)]));
+            return Ok(PathCheck::Conflict(vec![Nogood::new(arcs, least as u32)]));
         }
         let (pool, least) = (&unrolled.executor.pool, least as u32);
         let guess = || with_length(pool, &facts, &Model::new(), &conditions.terms, (length, least));
         if let Some(model) = self.options.guess.then(guess).flatten() {
             let length = least.max(self.min_packet);
-            return Ok(Verdict::Satisfiable { length, model, conditions: conditions.terms });
+            return Ok(PathCheck::Satisfiable { length, model, conditions: conditions.terms });
         }
         self.with_length(unrolled, path, &conditions, length, (least, max_length))
     }
@@ -245,10 +245,10 @@ impl<S: Solver> PathChecker<S> {
         path: &[ArcId],
         conditions: &Conditions,
         error: ExecError,
-    ) -> Result<Verdict, SearchError> {
+    ) -> Result<PathCheck, SearchError> {
         match self.ask(unrolled, conditions, None)? {
             Outcome::Unsat(core) => self.impossible(unrolled, path, conditions, core),
-            Outcome::Unknown(why) => Ok(Verdict::Unknown(why)),
+            Outcome::Unknown(why) => Ok(PathCheck::Unknown(why)),
             Outcome::Sat(_) => Err(error.into()),
         }
     }
@@ -260,16 +260,16 @@ impl<S: Solver> PathChecker<S> {
         conditions: &Conditions,
         length: TermId,
         (least, max_length): (u32, u32),
-    ) -> Result<Verdict, SearchError> {
+    ) -> Result<PathCheck, SearchError> {
         let bounded = self.ask(unrolled, conditions, Some((length, max_length)))?;
         let (lowest, model) = match bounded {
-            Outcome::Unknown(why) => return Ok(Verdict::Unknown(why)),
+            Outcome::Unknown(why) => return Ok(PathCheck::Unknown(why)),
             Outcome::Sat(model) => (least, model),
             Outcome::Unsat(core) if core.iter().all(|&i| i < conditions.terms.len()) => {
                 return self.impossible(unrolled, path, conditions, core);
             }
             Outcome::Unsat(_) => match self.ask(unrolled, conditions, None)? {
-                Outcome::Unknown(why) => return Ok(Verdict::Unknown(why)),
+                Outcome::Unknown(why) => return Ok(PathCheck::Unknown(why)),
                 Outcome::Unsat(core) => {
                     return self.impossible(unrolled, path, conditions, core);
                 }
@@ -278,10 +278,10 @@ impl<S: Solver> PathChecker<S> {
         };
         let (shortest, model) = match self.shorten(unrolled, conditions, length, lowest, model)? {
             Ok(found) => found,
-            Err(why) => return Ok(Verdict::Unknown(why)),
+            Err(why) => return Ok(PathCheck::Unknown(why)),
         };
         if shortest <= max_length {
-            return Ok(Verdict::Satisfiable {
+            return Ok(PathCheck::Satisfiable {
                 length: shortest.max(self.min_packet),
                 model,
                 conditions: conditions.terms.clone(),
@@ -290,9 +290,9 @@ impl<S: Solver> PathChecker<S> {
         match self.ask(unrolled, conditions, Some((length, shortest - 1)))? {
             Outcome::Unsat(core) => {
                 let shortest = Some((length, shortest));
-                Ok(Verdict::Conflict(self.conflict(unrolled, path, conditions, core, shortest)?))
+                Ok(PathCheck::Conflict(self.conflict(unrolled, path, conditions, core, shortest)?))
             }
-            Outcome::Unknown(why) => Ok(Verdict::Unknown(why)),
+            Outcome::Unknown(why) => Ok(PathCheck::Unknown(why)),
             Outcome::Sat(_) => Err(SearchError::Internal("the shortest packet is not".into())),
         }
     }
@@ -302,11 +302,11 @@ impl<S: Solver> PathChecker<S> {
         unrolled: &mut Unrolled,
         path: &[ArcId],
         conditions: &Conditions,
-    ) -> Result<Verdict, SearchError> {
+    ) -> Result<PathCheck, SearchError> {
         Ok(match self.ask(unrolled, conditions, None)? {
-            Outcome::Unknown(why) => Verdict::Unknown(why),
+            Outcome::Unknown(why) => PathCheck::Unknown(why),
             Outcome::Unsat(core) => return self.impossible(unrolled, path, conditions, core),
-            Outcome::Sat(model) => Verdict::Satisfiable {
+            Outcome::Sat(model) => PathCheck::Satisfiable {
                 length: self.min_packet,
                 model,
                 conditions: conditions.terms.clone(),
@@ -361,8 +361,8 @@ impl<S: Solver> PathChecker<S> {
         path: &[ArcId],
         conditions: &Conditions,
         core: Vec<usize>,
-    ) -> Result<Verdict, SearchError> {
-        Ok(Verdict::Conflict(self.conflict(unrolled, path, conditions, core, None)?))
+    ) -> Result<PathCheck, SearchError> {
+        Ok(PathCheck::Conflict(self.conflict(unrolled, path, conditions, core, None)?))
     }
 
     /// Why no packet (below the given length) meets the conditions, of which these in `core` exclude

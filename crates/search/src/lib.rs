@@ -25,7 +25,7 @@ mod search;
 mod subproblem;
 mod unroll;
 
-pub use check::{PathChecker, Verdict};
+pub use check::{PathCheck, PathChecker};
 pub use costs::{CostGraph, Scratch};
 pub use dag::{Arc, Dag, DagNode, Head};
 pub use error::SearchError;

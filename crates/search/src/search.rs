@@ -17,7 +17,7 @@ mod close;
 mod turns;
 
 use crate::SearchError;
-use crate::check::{PathChecker, Verdict};
+use crate::check::{PathCheck, PathChecker};
 use crate::costs::{CostGraph, Scratch};
 use crate::enumerate::{Enumeration, Progress};
 use crate::fold::Folded;
@@ -357,7 +357,7 @@ impl<S: Solver> Search<S> {
             self.checker.check(&mut self.unrolled, &subproblem.path, subproblem.length)?;
         self.turns.checked(self.checker.solver().statistics().checks - questions);
         match verdict {
-            Verdict::Satisfiable { length, model, conditions } => {
+            PathCheck::Satisfiable { length, model, conditions } => {
                 self.statistics.satisfiable += 1;
                 self.known.insert(subproblem.path.clone());
                 let (path, cost) = (subproblem.path.clone(), subproblem.cost);
@@ -365,7 +365,7 @@ impl<S: Solver> Search<S> {
                 self.queue.push(subproblem);
                 Ok(Event::Path(Box::new(FoundPath { path, cost, length, model, conditions })))
             }
-            Verdict::Conflict(found) => {
+            PathCheck::Conflict(found) => {
                 self.statistics.unsatisfiable += 1;
                 if found.iter().any(|nogood| nogood.arcs.is_empty()) {
                     let what = "a conflict that no arc is to blame for";
@@ -376,7 +376,7 @@ impl<S: Solver> Search<S> {
                 self.queue.push(subproblem);
                 Ok(Event::Working)
             }
-            Verdict::Unknown(why) => {
+            PathCheck::Unknown(why) => {
                 self.queue.push(subproblem);
                 if self.turns.wait() {
                     return Ok(Event::Working);

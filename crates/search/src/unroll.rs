@@ -9,7 +9,7 @@
 use crate::SearchError;
 use crate::dag::{Arc, Dag, DagNode, Head};
 use slowpath_exec::{ArcId, ExecError, Executor, NodeId, SymbolicState};
-use slowpath_ir::{BlockId, FlowGraph, LoopId, Program, Target};
+use slowpath_ir::{BlockId, Destination, FlowGraph, LoopId, Program};
 use slowpath_smt::TermId;
 use slowpath_stop::Stop;
 use std::rc::Rc;
@@ -326,9 +326,9 @@ impl Unroller<'_> {
                 .packet_length()
                 .map_or(0, |length| state.facts().at_least(&self.executor.pool, length).0 as u32);
             let (head, next) = match target.target {
-                Target::Exit(exit) => (Head::Exit(exit), None),
-                Target::Block(next) => (PROVISIONAL, Some(next)),
-                Target::Never => continue,
+                Destination::Exit(exit) => (Head::Exit(exit), None),
+                Destination::Block(next) => (PROVISIONAL, Some(next)),
+                Destination::Never => continue,
             };
             self.dag.nodes[node.index()].out.push(arc);
             self.dag.arcs.push(Arc { tail: node, head, edge, condition, min_length });

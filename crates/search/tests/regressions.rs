@@ -101,7 +101,7 @@ fn a_limit_is_not_second_guessed() {
     block.ops.push(OriginOp { op, insn: block.first });
     let Terminator::Jump(exit) = block.terminator.clone() else { panic!("one way out") };
     let mut again = exit.clone();
-    again.target = slowpath_ir::Target::Block(BlockId(0));
+    again.target = slowpath_ir::Destination::Block(BlockId(0));
     block.terminator = Terminator::Branch { cond, taken: again, fallthrough: exit };
     let with = |every| {
         let limits = UnrollLimits { every, ..UnrollLimits::default() };

@@ -4,7 +4,7 @@
 
 use crate::Error;
 use crate::frontend::Compilation;
-use crate::options::Request;
+use crate::options::ProgramRequest;
 use crate::source_line::ShownLine;
 use crate::stages;
 use serde::Serialize;
@@ -64,7 +64,7 @@ struct ShownBpf {
 ///
 /// # Errors
 /// When the object cannot be read, or the card cannot run the program; and the reason to stop.
-pub fn compile(request: &Request, stop: &Stop) -> Result<String, Error> {
+pub fn compile(request: &ProgramRequest, stop: &Stop) -> Result<String, Error> {
     stop.enter(stages::READING);
     let object = request.object.bpf()?;
     let Compilation { linked, compiled, abi } = Compilation::of(request, object, stop)?;

@@ -9,8 +9,8 @@ use slowpath_target::TargetError;
 /// Who has to do something about an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub enum Kind {
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Kind"))]
+pub enum Blame {
     /// The program, or the file that it is in.
     Input,
     /// The device cannot run the program.
@@ -30,7 +30,7 @@ pub enum Kind {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Failure {
     /// Whose error it is.
-    pub kind: Kind,
+    pub kind: Blame,
     /// What is wrong, without the place where it names one of these: `option` and `line`.
     pub what: String,
     /// The option that names the file which cannot be used, such as `--maps`.
@@ -49,7 +49,7 @@ impl Failure {
     /// What an error knows.
     pub fn of(error: &Error) -> Failure {
         let plain = Failure {
-            kind: Kind::Input,
+            kind: Blame::Input,
             what: error.to_string(),
             option: None,
             line: None,
@@ -79,32 +79,32 @@ impl Failure {
             Error::Refused { refusals, .. } => {
                 let first = refusals.first().and_then(|refusal| refusal.instruction);
                 let instruction = first.map(|insn| insn as u64);
-                Failure { kind: Kind::Refused, instruction, ..plain }
+                Failure { kind: Blame::Refused, instruction, ..plain }
             }
             Error::Target { error, .. } => match error {
                 TargetError::Cores { .. } | TargetError::NoCores { .. } => {
-                    Failure { kind: Kind::Option, ..plain }
+                    Failure { kind: Blame::Option, ..plain }
                 }
                 TargetError::Malformed { .. } | TargetError::Unpriced { .. } => plain,
             },
             Error::Search { error: SearchError::Internal(_), .. } => {
-                Failure { kind: Kind::Defect, ..plain }
+                Failure { kind: Blame::Defect, ..plain }
             }
             Error::Search { error, .. } => {
                 Failure { instruction: error.location().map(u64::from), ..plain }
             }
-            Error::Option(_) => Failure { kind: Kind::Option, ..plain },
+            Error::Option(_) => Failure { kind: Blame::Option, ..plain },
             Error::OptionFile { option, line, what } => Failure {
-                kind: Kind::OptionFile,
+                kind: Blame::OptionFile,
                 what: what.clone(),
                 option: Some(option),
                 line: line.map(|line| line as u64),
                 ..plain
             },
             Error::Stopped { reason, .. } => {
-                Failure { kind: Kind::Stopped, stopped: Some(reason.to_string()), ..plain }
+                Failure { kind: Blame::Stopped, stopped: Some(reason.to_string()), ..plain }
             }
-            Error::Panic(_) | Error::Replay(_) => Failure { kind: Kind::Defect, ..plain },
+            Error::Panic(_) | Error::Replay(_) => Failure { kind: Blame::Defect, ..plain },
         }
     }
 }

@@ -4,9 +4,8 @@
 //! is reported. [`Analysis`] does the work on a thread of its own and is polled for events, so that
 //! callers can show progress and stop with the bound reached so far.
 
-mod analysis;
+mod analysis_thread;
 mod assume;
-mod bound;
 mod compile;
 mod contents;
 mod error;
@@ -18,6 +17,7 @@ mod loops;
 mod object;
 mod options;
 mod panics;
+mod pipeline;
 mod refusal;
 mod report;
 mod result;
@@ -31,14 +31,14 @@ mod target;
 mod verify;
 mod witness;
 
-pub use analysis::{Analysis, Poll};
+pub use analysis_thread::{Analysis, Poll};
 pub use compile::compile;
 pub use error::Error;
 pub use events::{Event, Report};
-pub use failure::{Failure, Kind};
+pub use failure::{Blame, Failure};
 pub use kernel_types::KernelTypes;
-pub use object::{ObjectFile, ProgramInfo};
-pub use options::{Options, Request};
+pub use object::{ProgramFile, ProgramInfo};
+pub use options::{Options, ProgramRequest};
 pub use refusal::Refusal;
 pub use show::{ShowRequest, show};
 pub use slowpath_stop::{Limits, Reason, Stop};

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::frontend::Lifted;
 use slowpath_bpf::LineInfo;
-use slowpath_ir::{Block, BlockId, FlowGraph, Loop, Target};
+use slowpath_ir::{Block, BlockId, Destination, FlowGraph, Loop};
 use slowpath_search::UnrollLimits;
 use std::collections::BTreeSet;
 
@@ -130,7 +130,7 @@ pub(crate) fn line(lifted: &Lifted, header: u32) -> Option<&LineInfo> {
     let inside = flow.loops.iter().find(|inside| program.block(inside.header).first.0 == header)?;
     let jumps_back = |block: &BlockId| {
         let mut edges = program.block(*block).terminator.edges();
-        edges.any(|edge| edge.target == Target::Block(inside.header))
+        edges.any(|edge| edge.target == Destination::Block(inside.header))
     };
     let last = inside.blocks.iter().rev().find(|block| jumps_back(block))?;
     let jump = program.block(*last).insns.last()?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// What is in a file: a BPF object with its programs, or an NFP listing, which is one. Clones share
 /// it.
 #[derive(Clone, Debug)]
-pub struct ObjectFile(Content);
+pub struct ProgramFile(Content);
 
 #[derive(Clone, Debug)]
 enum Content {
@@ -31,17 +31,17 @@ pub struct ProgramInfo {
     pub needs_kernel: bool,
 }
 
-impl ObjectFile {
+impl ProgramFile {
     /// Reads a file by its content: what is no ELF file is taken for a listing, which is parsed when
     /// it is lifted.
     ///
     /// # Errors
     /// When it is a BPF object that cannot be read.
-    pub fn read(data: &[u8]) -> Result<ObjectFile, Error> {
+    pub fn read(data: &[u8]) -> Result<ProgramFile, Error> {
         match Object::parse(data) {
-            Ok(object) => Ok(ObjectFile(Content::Bpf(Arc::new(object)))),
+            Ok(object) => Ok(ProgramFile(Content::Bpf(Arc::new(object)))),
             Err(error) if data.starts_with(b"\x7fELF") => Err(error.into()),
-            Err(error) => Ok(ObjectFile(Content::Listing(data.into(), error))),
+            Err(error) => Ok(ProgramFile(Content::Listing(data.into(), error))),
         }
     }
 

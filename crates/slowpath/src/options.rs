@@ -1,7 +1,7 @@
 //! What to analyse and how.
 
 use crate::kernel_types::KernelTypes;
-use crate::object::ObjectFile;
+use crate::object::ProgramFile;
 use crate::{Error, Target};
 use serde::Deserialize;
 use slowpath_nfp::firmware::MAX_PACKET;
@@ -13,11 +13,11 @@ use std::time::Duration;
 
 /// One program to analyse.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ProgramRequest {
     /// The file as the user named it.
     pub file: String,
     /// What is in it: one file can have many programs.
-    pub object: ObjectFile,
+    pub object: ProgramFile,
     /// Which program of an object, by its number there; listings have one.
     pub program: usize,
     /// The kernel that the program is for, if it is known.
@@ -26,10 +26,16 @@ pub struct Request {
     pub options: Options,
 }
 
-impl Request {
+impl ProgramRequest {
     /// The first program of a file, with default options.
-    pub fn of(file: impl Into<String>, object: ObjectFile) -> Self {
-        Request { file: file.into(), object, program: 0, kernel: None, options: Options::default() }
+    pub fn of(file: impl Into<String>, object: ProgramFile) -> Self {
+        ProgramRequest {
+            file: file.into(),
+            object,
+            program: 0,
+            kernel: None,
+            options: Options::default(),
+        }
     }
 }
 

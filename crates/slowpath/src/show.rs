@@ -10,8 +10,8 @@ mod loops;
 
 use crate::frontend::{Compilation, Lifted, lift_object};
 use crate::kernel_types::KernelTypes;
-use crate::object::ObjectFile;
-use crate::options::Request;
+use crate::object::ProgramFile;
+use crate::options::ProgramRequest;
 use crate::refusal::Refusal;
 use crate::source_line::ShownLine;
 use crate::{Error, Options};
@@ -147,7 +147,7 @@ pub struct ShowRequest {
     /// The file as the user named it.
     pub file: String,
     /// What is in it.
-    pub object: ObjectFile,
+    pub object: ProgramFile,
     /// Numbers of the programs.
     pub programs: Vec<usize>,
     /// The kernel that they are for; without it, what depends on its types is unresolved.
@@ -160,7 +160,7 @@ pub struct ShowRequest {
 
 impl ShowRequest {
     /// All of an object but its instructions, without a kernel, and without time for its loops.
-    pub fn of(file: impl Into<String>, object: ObjectFile) -> Self {
+    pub fn of(file: impl Into<String>, object: ProgramFile) -> Self {
         let number = object.programs().map_or(0, |programs| programs.len());
         ShowRequest {
             file: file.into(),
@@ -206,8 +206,8 @@ fn lifted(
 }
 
 /// An analysis of a program as it is, with default options.
-fn default_request(request: &ShowRequest, program: usize) -> Request {
-    Request {
+fn default_request(request: &ShowRequest, program: usize) -> ProgramRequest {
+    ProgramRequest {
         file: request.file.clone(),
         object: request.object.clone(),
         program,

@@ -24,7 +24,7 @@ mod replay;
 
 use crate::Error;
 use crate::frontend::Compilation;
-use crate::options::Request;
+use crate::options::ProgramRequest;
 use crate::stages;
 use paths::{NextPath, PathEnumerator};
 use preconditions::Preconditions;
@@ -75,7 +75,7 @@ pub struct Verification {
 ///
 /// # Errors
 /// When the object cannot be read, or the card cannot run the program.
-pub fn verify(request: &Request, stop: &Stop) -> Result<Verification, Error> {
+pub fn verify(request: &ProgramRequest, stop: &Stop) -> Result<Verification, Error> {
     let object = request.object.bpf()?;
     match Compilation::of(request, object, stop) {
         Ok(compilation) => {
@@ -95,7 +95,7 @@ pub fn verify(request: &Request, stop: &Stop) -> Result<Verification, Error> {
 /// # Errors
 /// As [`verify`], and when the listing cannot be read.
 pub fn verify_listing(
-    request: &Request,
+    request: &ProgramRequest,
     listing: &[u8],
     stop: &Stop,
 ) -> Result<Verification, Error> {
@@ -106,14 +106,14 @@ pub fn verify_listing(
 }
 
 struct Validation<'a> {
-    request: &'a Request,
+    request: &'a ProgramRequest,
     stop: &'a Stop,
     started: Instant,
     found: Verification,
 }
 
 impl<'a> Validation<'a> {
-    fn new(request: &'a Request, stop: &'a Stop) -> Self {
+    fn new(request: &'a ProgramRequest, stop: &'a Stop) -> Self {
         let started = Instant::now();
         stop.enter(stages::VERIFYING);
         Validation { request, stop, started, found: Verification::default() }
@@ -173,10 +173,10 @@ impl<'a> Validation<'a> {
                 NextPath::Path(path) => {
                     total += 1;
                     match self.path(product, &path, queries)? {
-                        Verdict::Proved => self.found.paths_proved += 1,
-                        Verdict::Undecided => {}
-                        Verdict::Differs => return Ok(false),
-                        Verdict::Stopped => return Ok(false),
+                        Equivalence::Proved => self.found.paths_proved += 1,
+                        Equivalence::Undecided => {}
+                        Equivalence::Differs => return Ok(false),
+                        Equivalence::Stopped => return Ok(false),
                     }
                 }
             }
@@ -193,37 +193,37 @@ impl<'a> Validation<'a> {
         product: &mut Product,
         path: &paths::Path,
         queries: &mut Queries<'_>,
-    ) -> Result<Verdict, Error> {
+    ) -> Result<Equivalence, Error> {
         let expected = match compare::bpf_outcome(product, path) {
             Ok(outcome) => outcome,
             Err(why) => {
                 self.gap(why);
-                return Ok(Verdict::Undecided);
+                return Ok(Equivalence::Undecided);
             }
         };
         let mut paths = PathEnumerator::following(product, path);
-        let mut verdict = Verdict::Proved;
+        let mut equivalence = Equivalence::Proved;
         loop {
             product.swap_terms();
             let step = paths.next(&mut product.card, None, queries);
             product.swap_terms();
             let other = match step? {
-                NextPath::Done => return Ok(verdict),
+                NextPath::Done => return Ok(equivalence),
                 NextPath::Gap(why) => {
                     self.gap(format!("on the card: {why}"));
-                    verdict = Verdict::Undecided;
+                    equivalence = Equivalence::Undecided;
                     continue;
                 }
                 NextPath::Stopped(why) => {
                     self.gap(why.to_owned());
-                    return Ok(Verdict::Stopped);
+                    return Ok(Equivalence::Stopped);
                 }
                 NextPath::Path(other) => other,
             };
             self.found.pairs += 1;
             match self.pair(product, path, &other, &expected, queries)? {
-                Verdict::Proved => {}
-                Verdict::Undecided => verdict = Verdict::Undecided,
+                Equivalence::Proved => {}
+                Equivalence::Undecided => equivalence = Equivalence::Undecided,
                 end => return Ok(end),
             }
         }
@@ -236,15 +236,15 @@ impl<'a> Validation<'a> {
         other: &paths::Path,
         expected: &compare::Outcome,
         queries: &mut Queries<'_>,
-    ) -> Result<Verdict, Error> {
+    ) -> Result<Equivalence, Error> {
         let differences = match compare::differences(product, expected, path, other) {
             Ok(differences) => differences,
             Err(why) => {
                 self.gap(why);
-                return Ok(Verdict::Undecided);
+                return Ok(Equivalence::Undecided);
             }
         };
-        let mut verdict = Verdict::Proved;
+        let mut equivalence = Equivalence::Proved;
         for (what, differs) in differences {
             let mut conditions = other.conditions.clone();
             conditions.push(differs);
@@ -252,21 +252,21 @@ impl<'a> Validation<'a> {
                 Answer::Unsat => {}
                 Answer::Unknown(why) => {
                     self.gap(format!("the solver cannot tell whether {what} differs: {why}"));
-                    verdict = Verdict::Undecided;
+                    equivalence = Equivalence::Undecided;
                 }
                 Answer::Sat(model) => match replay::confirm(product, path, other, &model) {
                     Ok(counterexample) => {
                         self.found.counterexample = Some(counterexample);
-                        return Ok(Verdict::Differs);
+                        return Ok(Equivalence::Differs);
                     }
                     Err(why) => {
                         self.gap(format!("the solver says that {what} differs, but {why}"));
-                        verdict = Verdict::Undecided;
+                        equivalence = Equivalence::Undecided;
                     }
                 },
             }
         }
-        Ok(verdict)
+        Ok(equivalence)
     }
 
     fn gap(&mut self, why: String) {
@@ -278,7 +278,7 @@ impl<'a> Validation<'a> {
     }
 }
 
-enum Verdict {
+enum Equivalence {
     Proved,
     Undecided,
     Differs,

@@ -5,13 +5,14 @@ mod common;
 
 use common::{analyse, options};
 use serde_json::Value;
-use slowpath::{ObjectFile, Options, Request};
+use slowpath::{Options, ProgramFile, ProgramRequest};
 use std::path::Path;
 
 /// The listing of the first program of an object, or why there is none.
 fn listing(data: &[u8], options: &Options) -> Result<String, String> {
-    let object = ObjectFile::read(data).expect("an object");
-    let request = Request { options: options.clone(), ..Request::of("example.bpf.o", object) };
+    let object = ProgramFile::read(data).expect("an object");
+    let request =
+        ProgramRequest { options: options.clone(), ..ProgramRequest::of("example.bpf.o", object) };
     let text =
         slowpath::compile(&request, &slowpath::Stop::never()).map_err(|error| error.to_string())?;
     let shown: Value = serde_json::from_str(&text).expect("JSON");

@@ -1,7 +1,7 @@
 //! Loops of BPF programs whose bounds follow from the program: `objects/loops.bpf.c` says which.
 
 use serde_json::Value;
-use slowpath::{ObjectFile, ShowRequest, Stop, show};
+use slowpath::{ProgramFile, ShowRequest, Stop, show};
 use std::path::PathBuf;
 
 /// Rounds of the loops of each program, in the order of their first instructions.
@@ -21,7 +21,7 @@ const ROUNDS: [(&str, &[u64]); 8] = [
 fn bounds_are_the_numbers_of_rounds() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/objects/loops.bpf.o");
     let data = std::fs::read(path).expect("the object is there");
-    let object = ObjectFile::read(&data).expect("an object");
+    let object = ProgramFile::read(&data).expect("an object");
     let request = ShowRequest { deadline_seconds: 300.0, ..ShowRequest::of("loops.bpf.o", object) };
     let shown = show(&request, &Stop::never()).expect("it is an object");
     let shown: Value = serde_json::from_str(&shown).expect("it is JSON");

@@ -10,7 +10,7 @@ mod random;
 
 use fuzz::Fuzzer;
 use serde_json::Value;
-use slowpath::{ObjectFile, Options, Request};
+use slowpath::{Options, ProgramFile, ProgramRequest};
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::{LiftOptions, Lifted, lift};
 use std::path::PathBuf;
@@ -40,8 +40,8 @@ fn guaranteed(name: &str, data: &[u8], metric: &str) -> (u64, Value) {
         paths: Some(1),
         ..Options::default()
     };
-    let object = ObjectFile::read(data).expect("an object");
-    let (result, _) = common::run(Request { options, ..Request::of(name, object) });
+    let object = ProgramFile::read(data).expect("an object");
+    let (result, _) = common::run(ProgramRequest { options, ..ProgramRequest::of(name, object) });
     assert_eq!(result["error"], Value::Null, "{name}");
     let count = &result["guarantee"]["counts"][metric.replace('-', " ")];
     (count.as_u64().expect("a count"), result["paths"][0]["witness"].clone())

@@ -4,7 +4,7 @@ mod common;
 
 use common::{analyse, options, run};
 use serde_json::Value;
-use slowpath::{ObjectFile, Options, Request, Target};
+use slowpath::{Options, ProgramFile, ProgramRequest, Target};
 use std::path::PathBuf;
 
 fn object(name: &str) -> Vec<u8> {
@@ -14,8 +14,8 @@ fn object(name: &str) -> Vec<u8> {
 
 fn count(name: &str, options: Options) -> (Value, Vec<f64>) {
     let options = Options { target: "ebpf".into(), ..options };
-    let read = ObjectFile::read(&object(name)).expect("an object");
-    run(Request { options, ..Request::of(name, read) })
+    let read = ProgramFile::read(&object(name)).expect("an object");
+    run(ProgramRequest { options, ..ProgramRequest::of(name, read) })
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod common;
 
 use common::{object, of_object, options};
 use serde_json::Value;
-use slowpath::{Error, ObjectFile, Options, Request, Stop, Target, target_text, verify};
+use slowpath::{Error, Options, ProgramFile, ProgramRequest, Stop, Target, target_text, verify};
 
 /// Program `headers` of `objects/loops.bpf.c`: a round for every 16 bytes of the packet.
 const HEADERS: usize = 3;
@@ -56,13 +56,14 @@ fn packets_that_are_too_long_are_refused() {
 
 #[test]
 fn proofs_are_for_the_same_packets() {
-    let read = ObjectFile::read(&object("../../../../examples/count_min.1.bpf.o"));
+    let read = ProgramFile::read(&object("../../../../examples/count_min.1.bpf.o"));
     let options = |mtu| {
         let target = with_longest("agilio-cx-2x40", 20_000);
         Options { target, mtu, ..options() }
     };
-    let request = Request::of("count_min.1.bpf.o", read.expect("an object"));
-    let proof = |mtu| verify(&Request { options: options(mtu), ..request.clone() }, &Stop::never());
+    let request = ProgramRequest::of("count_min.1.bpf.o", read.expect("an object"));
+    let proof =
+        |mtu| verify(&ProgramRequest { options: options(mtu), ..request.clone() }, &Stop::never());
     assert!(matches!(proof(None), Err(Error::Option(text)) if text.contains("60 to 16383")));
     assert!(proof(Some(9000)).is_ok_and(|found| found.proved));
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{analyse, options, run};
 use serde_json::Value;
-use slowpath::{ObjectFile, Options, Request};
+use slowpath::{Options, ProgramFile, ProgramRequest};
 use std::path::{Path, PathBuf};
 
 fn examples(extension: &str) -> Vec<PathBuf> {
@@ -64,7 +64,11 @@ fn count(file: &Path) -> Value {
     let data = std::fs::read(file).expect("the example");
     let options = Options { target: "ebpf".into(), ..options() };
     let file = file.to_string_lossy().into_owned();
-    run(Request { options, ..Request::of(file, ObjectFile::read(&data).expect("an object")) }).0
+    run(ProgramRequest {
+        options,
+        ..ProgramRequest::of(file, ProgramFile::read(&data).expect("an object"))
+    })
+    .0
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod common;
 
 use common::{analyse, options};
 use serde_json::Value;
-use slowpath::{ObjectFile, Options};
+use slowpath::{Options, ProgramFile};
 
 /// A listing from its instructions.
 fn listing(instructions: &[&str]) -> String {
@@ -99,7 +99,7 @@ fn work_without_a_price_is_refused_or_assumed() {
 
 #[test]
 fn other_files_are_refused() {
-    let elf = ObjectFile::read(b"\x7fELF\x02\x01\x01").expect_err("too short").to_string();
+    let elf = ProgramFile::read(b"\x7fELF\x02\x01\x01").expect_err("too short").to_string();
     assert!(elf.contains("ELF") && !elf.contains('\n'), "{elf}");
     for data in [&b""[..], b"\x00\x01\x02", b"hello\n"] {
         error(data, options());

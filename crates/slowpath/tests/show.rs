@@ -1,7 +1,7 @@
 //! What `show` says of the example objects, and of what is no object.
 
 use serde_json::Value;
-use slowpath::{Failure, KernelTypes, Kind, ObjectFile, ShowRequest, Stop};
+use slowpath::{Blame, Failure, KernelTypes, ProgramFile, ShowRequest, Stop};
 use std::path::PathBuf;
 
 fn folder(name: &str) -> PathBuf {
@@ -10,7 +10,7 @@ fn folder(name: &str) -> PathBuf {
 
 fn show(path: &str) -> Value {
     let data = std::fs::read(folder(path)).expect("the object exists");
-    let object = ObjectFile::read(&data).expect("an object");
+    let object = ProgramFile::read(&data).expect("an object");
     let request = ShowRequest { listing: true, ..ShowRequest::of(path, object) };
     let text = slowpath::show(&request, &Stop::never()).expect("the object can be shown");
     serde_json::from_str(&text).expect("JSON")
@@ -74,15 +74,15 @@ fn what_needs_the_kernel_says_so() {
 #[test]
 fn broken_input_is_an_error_of_one_line() {
     let data = std::fs::read(folder("examples/flow_monitor.bpf.o")).expect("the object exists");
-    let listing = ObjectFile::read(b"hello").expect("what is no object may be a listing");
+    let listing = ProgramFile::read(b"hello").expect("what is no object may be a listing");
     assert!(listing.programs().is_none());
     let request = ShowRequest::of("hello", listing);
     let no_object = slowpath::show(&request, &Stop::never()).expect_err("no object");
     assert!(no_object.to_string().contains("not an ELF file"));
-    let half = ObjectFile::read(&data[..data.len() / 2]).expect_err("broken");
+    let half = ProgramFile::read(&data[..data.len() / 2]).expect_err("broken");
     let kernel = KernelTypes::parse(b"nonsense").expect_err("broken");
     for error in [no_object, half, kernel] {
         assert!(!error.to_string().contains('\n'), "{error}");
-        assert_eq!(Failure::of(&error).kind, Kind::Input);
+        assert_eq!(Failure::of(&error).kind, Blame::Input);
     }
 }

@@ -13,7 +13,7 @@ mod searches;
 use programs::{Case, examples, published};
 use searches::{Enough, WAYS, search};
 use slowpath_oracle::Oracle;
-use slowpath_smt::{BitSolver, Both, Proof, Solver, Z3Solver};
+use slowpath_smt::{BitSolver, CrossCheck, Proof, Solver, Z3Solver};
 
 /// For Z3, which some queries that hash take a second each.
 const COMPARED: Enough = Enough { steps: 400, queries: 150, seconds: 2.0 };
@@ -37,7 +37,7 @@ fn compare(cases: &[Case]) -> (u64, u64) {
         for way in WAYS {
             // What Z3 said about the queries is what the solver in use said.
             let z3 = Z3Solver::new().expect("Z3 is available");
-            let both = Both { first: BitSolver::new(), second: z3 };
+            let both = CrossCheck { first: BitSolver::new(), second: z3 };
             let said = search(case, way, both, |both| both.second.statistics(), &COMPARED);
             assert_eq!(said.unknown, 0, "{}, {way:?}: Z3 cannot tell", case.name);
             (sat, unsat) = (sat + said.sat, unsat + said.unsat);

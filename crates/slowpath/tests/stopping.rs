@@ -1,7 +1,7 @@
 //! Analyses that are stopped, wherever that is: what there is by then is a result, and a bound that
 //! holds.
 
-use slowpath::{Analysis, Event, Limits, ObjectFile, Options, Poll, Request, Stop};
+use slowpath::{Analysis, Event, Limits, Options, Poll, ProgramFile, ProgramRequest, Stop};
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ fn result(name: &str, target: &str, looks: u64) -> serde_json::Value {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let data = std::fs::read(folder.join(name)).expect("the example exists");
     let options = Options { target: target.into(), paths: Some(1), ..Options::default() };
-    let object = ObjectFile::read(&data).expect("a program");
-    let request = Request { options, ..Request::of(name, object) };
+    let object = ProgramFile::read(&data).expect("a program");
+    let request = ProgramRequest { options, ..ProgramRequest::of(name, object) };
     let stop = Stop::new(Limits { looks: Some(looks), ..Limits::default() });
     let analysis = Analysis::start_until(request, stop);
     loop {

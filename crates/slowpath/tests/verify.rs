@@ -2,16 +2,21 @@
 //! programs do, and changed listings are found out.
 
 use serde_json::Value;
-use slowpath::{Limits, ObjectFile, Options, Request, Stop, Verification, verify, verify_listing};
+use slowpath::{
+    Limits, Options, ProgramFile, ProgramRequest, Stop, Verification, verify, verify_listing,
+};
 use slowpath_generate::{Features, from_seed};
 use slowpath_nfp::{BranchCondition, Insn, Listing};
 use std::path::Path;
 use std::time::Duration;
 
-fn request(data: &[u8]) -> Request {
+fn request(data: &[u8]) -> ProgramRequest {
     let target = "agilio-cx-2x40".into();
     let options = Options { target, ..Options::default() };
-    Request { options, ..Request::of("test.bpf.o", ObjectFile::read(data).expect("an object")) }
+    ProgramRequest {
+        options,
+        ..ProgramRequest::of("test.bpf.o", ProgramFile::read(data).expect("an object"))
+    }
 }
 
 fn example(name: &str) -> Vec<u8> {
@@ -28,7 +33,7 @@ fn never() -> Stop {
     Stop::never()
 }
 
-fn listing(request: &Request) -> Listing {
+fn listing(request: &ProgramRequest) -> Listing {
     let text = slowpath::compile(request, &never()).expect("compiles");
     let shown: Value = serde_json::from_str(&text).expect("JSON");
     slowpath_nfp::parse(shown["listing"].as_str().expect("a listing")).expect("parses")

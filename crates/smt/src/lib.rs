@@ -10,7 +10,7 @@
 
 mod array;
 mod bit_solver;
-mod both;
+mod cross_check;
 mod display;
 mod error;
 mod eval;
@@ -34,7 +34,7 @@ mod z3_solver;
 use slowpath_domain as domain;
 
 pub use crate::bit_solver::BitSolver;
-pub use crate::both::Both;
+pub use crate::cross_check::CrossCheck;
 pub use crate::error::SolverError;
 pub use crate::eval::{Evaluator, EvaluatorCache};
 pub use crate::local_search::nearby_model;

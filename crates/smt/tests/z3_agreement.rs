@@ -8,8 +8,8 @@ use common::{Binary, Expressions, Raw, Shape, TABLE, domain, member, steps};
 use proptest::prelude::*;
 use slowpath_oracle::Oracle;
 use slowpath_smt::{
-    BitSolver, Both, Domain, Evaluator, Node, Outcome, Proof, Solver, TermId, TermPool, Z3Solver,
-    minimise_core,
+    BitSolver, CrossCheck, Domain, Evaluator, Node, Outcome, Proof, Solver, TermId, TermPool,
+    Z3Solver, minimise_core,
 };
 use std::collections::HashMap;
 use std::time::Duration;
@@ -293,7 +293,7 @@ proptest! {
             conditions(&e, &terms, 6).into_iter().map(|(_, term)| term).collect();
         let second = Z3Solver::new().expect("Z3");
         let proof = Proof::new();
-        let mut both = Both { first: BitSolver::traced(proof.trace()), second };
+        let mut both = CrossCheck { first: BitSolver::traced(proof.trace()), second };
         // Some products are hard for either; without an answer there is nothing to compare.
         both.set_time_limit(Some(Duration::from_millis(500)));
         for count in 1..=conditions.len() {

@@ -13,12 +13,12 @@ use slowpath_stop::{Reason, Ticker};
 use crate::insn::Register;
 use crate::insn::helper;
 use crate::insn::{Call, Insn};
-use crate::lift::code::Code;
 use crate::lift::costs::Costs;
 use crate::lift::error::Cause;
 use crate::lift::frame::{Frame, FrameId, Frames, Phase, ProgramPoint, UnitId};
 use crate::lift::ir::builder::IrBuilder;
 use crate::lift::layout::memory::MapLayout;
+use crate::lift::linked_code::LinkedCode;
 use crate::lift::maps::operand::MapOperand;
 use crate::lift::maps::tracking::{Tracking, TrackingPlan};
 use crate::lift::maps::uses::{Access, MapUses};
@@ -66,7 +66,7 @@ impl Findings {
 /// What a lifted program consists of besides its blocks.
 pub(super) struct Parts {
     pub ir: IrBuilder,
-    pub code: Code,
+    pub code: LinkedCode,
     /// The maps used, by name.
     pub layouts: BTreeMap<String, MapLayout>,
     pub cost_classes: Vec<String>,
@@ -79,7 +79,7 @@ pub(super) struct Parts {
 pub(super) struct Lifter<'a> {
     pub object: &'a Object,
     pub options: &'a LiftOptions,
-    pub code: Code,
+    pub code: LinkedCode,
     pub frames: Frames,
     pub ir: IrBuilder,
     /// What is known at the current instruction.
@@ -112,7 +112,7 @@ impl<'a> Lifter<'a> {
         Lifter {
             object,
             options,
-            code: Code::new(program.clone()),
+            code: LinkedCode::new(program.clone()),
             frames: Frames::default(),
             ir: IrBuilder::new(),
             state: AbstractState::start(),

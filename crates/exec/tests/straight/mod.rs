@@ -6,9 +6,9 @@
 
 use slowpath_exec::{Executor, NodeId, Resolver};
 use slowpath_ir::{
-    BinaryOp, Block, BlockBuilder, BlockId, Draw, Edge, Emit, Input, InputId, InputKind, InsnIdx,
-    Instruction, Op, Operand, OriginOp, Program, Reading, Reg, RegInfo, Region, RegionId,
-    RegionKind, Target, Terminator,
+    BinaryOp, Block, BlockBuilder, BlockId, Destination, Draw, Edge, Emit, Input, InputId,
+    InputKind, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reading, Reg, RegInfo, Region,
+    RegionId, RegionKind, Terminator,
 };
 use slowpath_smt::TermId;
 use std::rc::Rc;
@@ -48,7 +48,7 @@ pub fn program(body: impl FnOnce(&mut BlockBuilder<'_>)) -> Program {
     let mut build = BlockBuilder::new(&mut regs, &mut ops, insn);
     build.copy(COND, Operand::constant(1, 0));
     body(&mut build);
-    let edge = Edge { target: Target::Exit(0), costs: Vec::new() };
+    let edge = Edge { target: Destination::Exit(0), costs: Vec::new() };
     let terminator = Terminator::Branch { cond: COND, taken: edge.clone(), fallthrough: edge };
     let base = |name: &str, region| Input {
         name: name.into(),

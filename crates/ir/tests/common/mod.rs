@@ -1,8 +1,8 @@
 //! Programs from a list of edges.
 
 use slowpath_ir::{
-    Block, BlockId, Draw, Edge, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reading, Reg,
-    RegInfo, Target, Terminator,
+    Block, BlockId, Destination, Draw, Edge, InsnIdx, Instruction, Op, Operand, OriginOp, Program,
+    Reading, Reg, RegInfo, Terminator,
 };
 
 /// A program whose block `i` ends in a branch to the blocks `edges[i]`; a number without a block is
@@ -10,9 +10,9 @@ use slowpath_ir::{
 pub fn program(edges: &[&[u32]]) -> Program {
     let edge = |&to: &u32| Edge {
         target: if (to as usize) < edges.len() {
-            Target::Block(BlockId(to))
+            Destination::Block(BlockId(to))
         } else {
-            Target::Exit(to)
+            Destination::Exit(to)
         },
         costs: Vec::new(),
     };

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use slowpath::{Analysis, Event, ObjectFile, Options, Poll, Request};
+use slowpath::{Analysis, Event, Options, Poll, ProgramFile, ProgramRequest};
 use slowpath_bpf::Object;
 use slowpath_kernel::Kernel;
 use slowpath_kernel::witness::{bytes, context, install, open};
@@ -18,15 +18,15 @@ const DEADLINE: f64 = 10.0;
 
 /// The result of an analysis, as JSON.
 fn analyse(data: Vec<u8>) -> Value {
-    let Ok(object) = ObjectFile::read(&data) else { return Value::Null };
-    let request = Request {
+    let Ok(object) = ProgramFile::read(&data) else { return Value::Null };
+    let request = ProgramRequest {
         options: Options {
             target: "ebpf".into(),
             paths: Some(PATHS),
             deadline_seconds: Some(DEADLINE),
             ..Options::default()
         },
-        ..Request::of("generated.o", object)
+        ..ProgramRequest::of("generated.o", object)
     };
     let analysis = Analysis::start(request);
     loop {

@@ -1,7 +1,7 @@
 //! From a basic block of the listing to a block of the program: its instructions, its branch, its costs.
 
 use slowpath_ir::{
-    BinaryOp, Block, BlockId, CostEvent, Edge, Emit, InsnIdx, Operand as Value, Reg, Target,
+    BinaryOp, Block, BlockId, CostEvent, Destination, Edge, Emit, InsnIdx, Operand as Value, Reg,
     Terminator,
 };
 
@@ -113,7 +113,7 @@ impl<'a> Lifter<'a> {
                 branch.number
             ));
         }
-        let mut edge = |class: &'static str, target: Target| {
+        let mut edge = |class: &'static str, target: Destination| {
             let event = CostEvent { insn, class: self.classes.id(class) };
             let slots = slots.iter().copied();
             Edge { target, costs: std::iter::once(event).chain(slots).chain(work).collect() }
@@ -123,7 +123,7 @@ impl<'a> Lifter<'a> {
             (Some(cond), Decision::Return(_, back)) => {
                 let taken = edge(taken, target_of(self.basic_blocks, branch.target));
                 let number = self.basic_blocks.len() + self.elsewhere.len();
-                let fallthrough = edge(cost::BRANCH, Target::Block(BlockId::from(number)));
+                let fallthrough = edge(cost::BRANCH, Destination::Block(BlockId::from(number)));
                 self.elsewhere.push(elsewhere(&mut self.core, insn, back));
                 Terminator::Branch { cond, taken, fallthrough }
             }
@@ -136,7 +136,7 @@ impl<'a> Lifter<'a> {
         })
     }
 
-    fn target(&self, target: BranchTarget) -> Target {
+    fn target(&self, target: BranchTarget) -> Destination {
         target_of(self.basic_blocks, target)
     }
 
@@ -167,13 +167,13 @@ impl<'a> Lifter<'a> {
     }
 }
 
-fn target_of(basic_blocks: &[(BlockKey, BasicBlock)], target: BranchTarget) -> Target {
+fn target_of(basic_blocks: &[(BlockKey, BasicBlock)], target: BranchTarget) -> Destination {
     match target {
-        BranchTarget::Exit(number) => Target::Exit(number),
+        BranchTarget::Exit(number) => Destination::Exit(number),
         // Every instruction that a block leads to starts a block.
-        BranchTarget::Block(place) => {
-            Target::Block(BlockId::from(basic_blocks.partition_point(|&(known, _)| known < place)))
-        }
+        BranchTarget::Block(place) => Destination::Block(BlockId::from(
+            basic_blocks.partition_point(|&(known, _)| known < place),
+        )),
     }
 }
 
@@ -182,7 +182,7 @@ fn target_of(basic_blocks: &[(BlockKey, BasicBlock)], target: BranchTarget) -> T
 fn elsewhere(core: &mut CoreState, insn: InsnIdx, back: usize) -> Block {
     let name = format!("for return addresses other than .{back}");
     let cond = core.emit.named(name, 1);
-    let exit = || Edge { target: Target::Exit(FIRST_EXIT), costs: Vec::new() };
+    let exit = || Edge { target: Destination::Exit(FIRST_EXIT), costs: Vec::new() };
     let terminator = Terminator::Branch { cond, taken: exit(), fallthrough: exit() };
     Block { first: insn, insns: Vec::new(), ops: Vec::new(), costs: Vec::new(), terminator }
 }

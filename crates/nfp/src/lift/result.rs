@@ -4,8 +4,8 @@
 //! before, so that nothing in them reads it.
 
 use slowpath_ir::{
-    Block, Input, InputId, InputKind, InsnIdx, Op, Operand as Value, OriginOp, Program, Reg,
-    Region, RegionId, RegionKind, Target, Terminator,
+    Block, Destination, Input, InputId, InputKind, InsnIdx, Op, Operand as Value, OriginOp,
+    Program, Reg, Region, RegionId, RegionKind, Terminator,
 };
 
 use super::core_state::{ArchReg, CoreState};
@@ -17,7 +17,7 @@ pub(super) fn keep(core: &mut CoreState, blocks: &mut [Block]) -> Reg {
     let base = core.emit.named("address of result".into(), 32);
     let value = Value::Reg(core.reg(ArchReg::Gpr(Bank::B, 0)));
     for block in blocks {
-        let leaves = |edge: &slowpath_ir::Edge| matches!(edge.target, Target::Exit(_));
+        let leaves = |edge: &slowpath_ir::Edge| matches!(edge.target, Destination::Exit(_));
         if matches!(&block.terminator, Terminator::Jump(edge) if leaves(edge)) {
             let insn = block.insns.last().copied().unwrap_or(InsnIdx(0));
             block.ops.push(OriginOp { op: Op::Store { addr: Value::Reg(base), value }, insn });

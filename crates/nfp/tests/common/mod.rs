@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use slowpath_ir::{BinaryOp, InputKind, Op, Operand, OriginOp, Program, Reg, Target, Terminator};
+use slowpath_ir::{
+    BinaryOp, Destination, InputKind, Op, Operand, OriginOp, Program, Reg, Terminator,
+};
 use slowpath_nfp::{LiftError, LiftOptions, lift, parse};
 
 pub const PACKET: u64 = 0x10_0000;
@@ -120,12 +122,12 @@ impl Machine<'_> {
                 self.run.costs.push((event.insn.0, class));
             }
             match edge.target {
-                Target::Block(next) => id = next,
-                Target::Exit(number) => {
+                Destination::Block(next) => id = next,
+                Destination::Exit(number) => {
                     self.run.exit = number;
                     return;
                 }
-                Target::Never => panic!("a run of the card is impossible"),
+                Destination::Never => panic!("a run of the card is impossible"),
             }
         }
         panic!("the program does not end");

@@ -1,8 +1,8 @@
 //! Programs written by hand.
 
 use slowpath_ir::{
-    Block, BlockBuilder, BlockId, Draw, Edge, Emit, Input, InputId, InputKind, InsnIdx, Op,
-    Operand, OriginOp, Program, Reading, Reg, RegInfo, Region, RegionId, RegionKind, Target,
+    Block, BlockBuilder, BlockId, Destination, Draw, Edge, Emit, Input, InputId, InputKind,
+    InsnIdx, Op, Operand, OriginOp, Program, Reading, Reg, RegInfo, Region, RegionId, RegionKind,
     Terminator,
 };
 
@@ -80,7 +80,8 @@ impl Builder {
         let mut ops = Vec::new();
         let mut builder = BlockBuilder::new(&mut self.program.regs, &mut ops, insn);
         let cond = of(&mut builder);
-        let target = |to: Option<u32>| to.map_or(Target::Exit(0), |to| Target::Block(BlockId(to)));
+        let target =
+            |to: Option<u32>| to.map_or(Destination::Exit(0), |to| Destination::Block(BlockId(to)));
         let [taken, fallthrough] = targets.map(|to| Edge { target: target(to), costs: Vec::new() });
         let terminator = match cond {
             Some(Operand::Reg(cond)) => Terminator::Branch { cond, taken, fallthrough },

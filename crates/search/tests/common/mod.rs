@@ -5,9 +5,9 @@
 
 use proptest::prelude::*;
 use slowpath_ir::{
-    BinaryOp, Block, BlockBuilder, BlockId, CostClassId, CostEvent, Edge, Emit, Input, InputId,
-    InputKind, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reg, RegInfo, Region,
-    RegionId, RegionKind, Target as Goal, Terminator,
+    BinaryOp, Block, BlockBuilder, BlockId, CostClassId, CostEvent, Destination as Goal, Edge,
+    Emit, Input, InputId, InputKind, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reg,
+    RegInfo, Region, RegionId, RegionKind, Terminator,
 };
 
 /// Least and greatest packet length of the programs.

@@ -3,9 +3,9 @@
 use super::elements::TABLE;
 use super::{Cond, HANDLES, NESTING, POINTERS, Stmt, VALUES};
 use slowpath_ir::{
-    BinaryOp, Block, BlockBuilder, BlockId, CostClassId, CostEvent, Draw, Edge, Emit, Input,
-    InputId, InputKind, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reading, Reg,
-    RegInfo, Region, RegionId, RegionKind, Target, Terminator,
+    BinaryOp, Block, BlockBuilder, BlockId, CostClassId, CostEvent, Destination, Draw, Edge, Emit,
+    Input, InputId, InputKind, InsnIdx, Instruction, Op, Operand, OriginOp, Program, Reading, Reg,
+    RegInfo, Region, RegionId, RegionKind, Terminator,
 };
 
 /// What surrounds the program.
@@ -79,7 +79,7 @@ pub fn compile(statements: &[Stmt], shape: Shape) -> Program {
         loops: Vec::new(),
     };
     compiler.list(statements);
-    compiler.finish(None, Target::Exit(0), 0);
+    compiler.finish(None, Destination::Exit(0), 0);
     let Compiler { registers, regs, blocks, .. } = compiler;
     let input =
         |name: &str, width, min, max, kind| Input { name: name.into(), width, min, max, kind };
@@ -190,14 +190,14 @@ impl Compiler {
     }
 
     /// Ends the current block with a jump, or a branch to the target and to the next block.
-    pub(super) fn finish(&mut self, cond: Option<Reg>, target: Target, next: usize) {
+    pub(super) fn finish(&mut self, cond: Option<Reg>, target: Destination, next: usize) {
         let insn = InsnIdx(self.current as u32);
         let event = |class: usize| CostEvent { insn, class: CostClassId::from(class) };
         let taken = Edge { target, costs: vec![event(self.current % 3)] };
         let terminator = match cond {
             None => Terminator::Jump(taken),
             Some(cond) => {
-                let target = Target::Block(BlockId::from(next));
+                let target = Destination::Block(BlockId::from(next));
                 let fallthrough = Edge { target, costs: vec![event(0)] };
                 Terminator::Branch { cond, taken, fallthrough }
             }
@@ -212,14 +212,14 @@ impl Compiler {
         self.current = next;
     }
 
-    fn branch(&mut self, cond: &Cond, to: Target) {
+    fn branch(&mut self, cond: &Cond, to: Destination) {
         let cond = self.cond(cond);
         let next = self.fresh();
         self.finish(Some(cond), to, next);
     }
 
     fn jump(&mut self, to: usize, next: usize) {
-        self.finish(None, Target::Block(BlockId::from(to)), next);
+        self.finish(None, Destination::Block(BlockId::from(to)), next);
     }
 
     fn list(&mut self, statements: &[Stmt]) {
@@ -265,7 +265,7 @@ impl Compiler {
         let more = build.binary(BinaryOp::Ult, counter, Operand::constant(8, times.into()));
         let temp = build.temp(1);
         build.copy(temp, more);
-        self.finish(Some(temp), Target::Block(BlockId::from(header)), exit);
+        self.finish(Some(temp), Destination::Block(BlockId::from(header)), exit);
         self.current = next;
     }
 
@@ -273,7 +273,7 @@ impl Compiler {
         match statement {
             Stmt::If { cond, then, otherwise } => {
                 let (taken, join) = (self.fresh(), self.fresh());
-                self.branch(cond, Target::Block(BlockId::from(taken)));
+                self.branch(cond, Destination::Block(BlockId::from(taken)));
                 self.list(otherwise);
                 self.jump(join, taken);
                 self.list(then);
@@ -305,16 +305,16 @@ impl Compiler {
             }
             Stmt::Break { cond, loops } => {
                 let exit = self.loops[self.loops.len() - loops].exit;
-                self.branch(cond, Target::Block(BlockId::from(exit)));
+                self.branch(cond, Destination::Block(BlockId::from(exit)));
             }
             Stmt::Continue { cond } => {
                 let latch = self.fresh();
-                self.branch(cond, Target::Block(BlockId::from(latch)));
+                self.branch(cond, Destination::Block(BlockId::from(latch)));
                 let next = std::mem::replace(&mut self.current, latch);
                 self.again(self.loops.len() - 1, next);
             }
             Stmt::Leave { cond } => {
-                let exit = Target::Exit(self.current as u32 + 1);
+                let exit = Destination::Exit(self.current as u32 + 1);
                 self.branch(cond, exit);
             }
             Stmt::Work { class } => {

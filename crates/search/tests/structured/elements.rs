@@ -4,7 +4,7 @@
 use super::compile::Compiler;
 use super::{HANDLES, VALUES};
 use proptest::prelude::*;
-use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, DrawId, Emit, Operand, Reg, Target};
+use slowpath_ir::{BinaryOp, BlockBuilder, BlockId, Destination, DrawId, Emit, Operand, Reg};
 
 /// What the table holds.
 pub const TABLE: [u8; 12] = [0, 1, 1, 4, 3, 2, 2, 2, 0, 0, 255, 1];
@@ -63,7 +63,7 @@ impl Compiler {
         if let Element::Read { handle, .. } | Element::Write { handle, .. } = *element {
             let join = self.unless_null(handle);
             self.straight(element);
-            self.finish(None, Target::Block(BlockId::from(join)), join);
+            self.finish(None, Destination::Block(BlockId::from(join)), join);
         } else {
             self.straight(element);
         }
@@ -77,7 +77,7 @@ impl Compiler {
         let cond = build.temp(1);
         build.copy(cond, null);
         let (join, found) = (self.fresh(), self.fresh());
-        self.finish(Some(cond), Target::Block(BlockId::from(join)), found);
+        self.finish(Some(cond), Destination::Block(BlockId::from(join)), found);
         join
     }
 

@@ -1,7 +1,7 @@
 //! A program of an object, compiled for the card.
 
 use super::object;
-use crate::options::Request;
+use crate::options::ProgramRequest;
 use crate::refusal::Refusal;
 use crate::{Error, stages};
 use slowpath_bpf::{BpfProgram, Object};
@@ -17,7 +17,7 @@ pub(crate) struct Compilation {
 
 impl Compilation {
     /// Compiles the program of `object` that a request is about.
-    pub fn of(request: &Request, object: &Object, stop: &Stop) -> Result<Self, Error> {
+    pub fn of(request: &ProgramRequest, object: &Object, stop: &Stop) -> Result<Self, Error> {
         let abi = map_abi(&request.options.map_abi)?;
         let linked = object::link(request, object)?;
         stop.enter(stages::COMPILING);

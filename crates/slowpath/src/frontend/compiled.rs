@@ -4,7 +4,7 @@
 use super::compilation::Compilation;
 use super::lifted::{Functions, Lifted, Origins};
 use crate::Error;
-use crate::options::Request;
+use crate::options::ProgramRequest;
 use crate::stages;
 use slowpath_bpf::insn::{Imm64, Insn};
 use slowpath_bpf::lift::{Keying, Layout, MapLayout};
@@ -14,7 +14,11 @@ use slowpath_nfp::MapAbi;
 use slowpath_stop::Stop;
 
 /// Compiles and lifts the program that a request is about.
-pub(super) fn lift(request: &Request, packets: (u16, u16), stop: &Stop) -> Result<Lifted, Error> {
+pub(super) fn lift(
+    request: &ProgramRequest,
+    packets: (u16, u16),
+    stop: &Stop,
+) -> Result<Lifted, Error> {
     let object = request.object.bpf()?;
     let Compilation { linked, compiled, abi } = Compilation::of(request, object, stop)?;
     stop.enter(stages::LIFTING);

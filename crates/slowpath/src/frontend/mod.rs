@@ -12,7 +12,7 @@ pub(crate) use lifted::Lifted;
 pub(crate) use object::lift as lift_object;
 
 use crate::Error;
-use crate::options::Request;
+use crate::options::ProgramRequest;
 use crate::stages;
 use slowpath_stop::Stop;
 use slowpath_target::{InstructionSet, Target};
@@ -26,7 +26,7 @@ pub(crate) struct Named {
 }
 
 /// The name of the program that a request is about, as far as that can be told without analysis.
-pub(crate) fn name(request: &Request) -> Named {
+pub(crate) fn name(request: &ProgramRequest) -> Named {
     if let Ok(entry) = object::entry(request) {
         let kind = Some(entry.kind.to_string());
         return Named { name: entry.name, section: Some(entry.section), kind };
@@ -37,7 +37,7 @@ pub(crate) fn name(request: &Request) -> Named {
 /// Lifts the program that a request is about. `packets` is the least and greatest packet length in
 /// bytes.
 pub(crate) fn lift(
-    request: &Request,
+    request: &ProgramRequest,
     target: &Target,
     packets: (u16, u16),
     stop: &Stop,

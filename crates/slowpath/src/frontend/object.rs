@@ -2,20 +2,20 @@
 
 use super::lifted::{Functions, Lifted, Origins};
 use crate::kernel_types::KernelTypes;
-use crate::options::Request;
+use crate::options::ProgramRequest;
 use crate::{Error, assume, contents, stages};
 use slowpath_bpf::lift::{self, LiftOptions};
 use slowpath_bpf::{BpfProgram, Object, ProgramEntry, ProgramKind};
 use slowpath_stop::Stop;
 
 /// The program that a request is about.
-pub(super) fn entry(request: &Request) -> Result<ProgramEntry, Error> {
+pub(super) fn entry(request: &ProgramRequest) -> Result<ProgramEntry, Error> {
     let entry = request.object.bpf()?.programs.get(request.program).cloned();
     entry.ok_or_else(|| missing(request.program))
 }
 
 /// The program of `object` that a request is about, with everything resolved.
-pub(crate) fn link(request: &Request, object: &Object) -> Result<BpfProgram, Error> {
+pub(crate) fn link(request: &ProgramRequest, object: &Object) -> Result<BpfProgram, Error> {
     let kind = object.programs.get(request.program).ok_or_else(|| missing(request.program))?.kind;
     if !matches!(kind, ProgramKind::Xdp | ProgramKind::Unknown) {
         let what = format!("a program of type {kind}; only XDP programs are analysed");
@@ -27,7 +27,7 @@ pub(crate) fn link(request: &Request, object: &Object) -> Result<BpfProgram, Err
 
 /// Lifts the program of `object` that a request is about.
 pub(crate) fn lift(
-    request: &Request,
+    request: &ProgramRequest,
     object: &Object,
     packets: (u16, u16),
     stop: &Stop,
@@ -55,7 +55,11 @@ fn functions(linked: &BpfProgram) -> Functions {
 }
 
 /// What the front end is told besides the object.
-fn options(request: &Request, object: &Object, packets: (u16, u16)) -> Result<LiftOptions, Error> {
+fn options(
+    request: &ProgramRequest,
+    object: &Object,
+    packets: (u16, u16),
+) -> Result<LiftOptions, Error> {
     let contents = match &request.options.maps {
         Some(text) => contents::read(text, object)?,
         None => Default::default(),

@@ -9,7 +9,7 @@ use super::product::{Product, Side};
 use super::queries::{Answer, Queries};
 use crate::Error;
 use slowpath_exec::{ExecError, NodeId, SymbolicState};
-use slowpath_ir::{BlockId, Target, Terminator};
+use slowpath_ir::{BlockId, Destination, Terminator};
 use slowpath_smt::{Evaluator, Model, Node, TermId, TermPool};
 
 /// Most blocks on a path.
@@ -39,7 +39,7 @@ pub(super) enum NextPath {
 
 /// Paths that begin alike.
 struct Prefix {
-    next: Target,
+    next: Destination,
     state: SymbolicState,
     conditions: Vec<TermId>,
     draws: Vec<TermId>,
@@ -69,7 +69,7 @@ impl PathEnumerator {
     /// All paths.
     pub fn new(side: &Side, inputs: Vec<TermId>) -> Self {
         let first = Prefix {
-            next: Target::Block(side.executor.program().entry),
+            next: Destination::Block(side.executor.program().entry),
             state: side.start.clone(),
             conditions: Vec::new(),
             draws: Vec::new(),
@@ -111,7 +111,7 @@ impl PathEnumerator {
             }
         }
         let first = Prefix {
-            next: Target::Block(side.executor.program().entry),
+            next: Destination::Block(side.executor.program().entry),
             state,
             conditions,
             draws: Vec::new(),
@@ -154,14 +154,14 @@ impl PathEnumerator {
                     return Ok(NextPath::Stopped(why));
                 }
                 let block = match (at.next, &at.model) {
-                    (Target::Block(block), _) => block,
+                    (Destination::Block(block), _) => block,
                     // What is compiled for the card has no such ways.
-                    (Target::Never, _) => break,
-                    (Target::Exit(_), None) => {
+                    (Destination::Never, _) => break,
+                    (Destination::Exit(_), None) => {
                         let what = "the solver cannot tell whether there is a path";
                         return Ok(NextPath::Gap(what.to_owned()));
                     }
-                    (Target::Exit(_), Some(model)) => {
+                    (Destination::Exit(_), Some(model)) => {
                         let model = model.clone();
                         let Prefix { state, conditions, draws, .. } = *at;
                         return Ok(NextPath::Path(Box::new(Path {

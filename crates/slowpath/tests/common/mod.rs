@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use serde_json::Value;
-use slowpath::{Analysis, Event, ObjectFile, Options, Poll, Request};
+use slowpath::{Analysis, Event, Options, Poll, ProgramFile, ProgramRequest};
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,18 +25,18 @@ pub fn object(file: &str) -> Vec<u8> {
 
 /// The result of a program of such an object.
 pub fn of_object(file: &str, program: usize, options: Options) -> Value {
-    let read = ObjectFile::read(&object(file)).expect("an object");
-    run(Request { program, options, ..Request::of(file, read) }).0
+    let read = ProgramFile::read(&object(file)).expect("an object");
+    run(ProgramRequest { program, options, ..ProgramRequest::of(file, read) }).0
 }
 
 /// The result of analysing a listing, and the bounds on the way.
 pub fn analyse(data: &[u8], options: Options) -> (Value, Vec<f64>) {
-    let read = ObjectFile::read(data).expect("a program");
-    run(Request { options, ..Request::of("folder/test.asm", read) })
+    let read = ProgramFile::read(data).expect("a program");
+    run(ProgramRequest { options, ..ProgramRequest::of("folder/test.asm", read) })
 }
 
 /// The result of a request, and the bounds on the way.
-pub fn run(request: Request) -> (Value, Vec<f64>) {
+pub fn run(request: ProgramRequest) -> (Value, Vec<f64>) {
     let analysis = Analysis::start(request);
     let mut bounds = Vec::new();
     loop {

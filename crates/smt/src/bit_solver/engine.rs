@@ -3,7 +3,7 @@
 
 use super::blast::Blaster;
 use crate::error::SolverError;
-use crate::layered::engine::{self, Effort, Lemma, Verdict};
+use crate::layered::engine::{self, Effort, EngineAnswer, Lemma};
 use crate::layered::view::View;
 use crate::pool::{FastMap, TermPool};
 use crate::sat::{Answer, Hook, Lit};
@@ -79,16 +79,16 @@ impl engine::Engine for Engine {
         terms: &[TermId],
         leaves: &[TermId],
         stop: &Stop,
-    ) -> Result<Verdict, SolverError> {
+    ) -> Result<EngineAnswer, SolverError> {
         let mut assumptions: Vec<Lit> = Vec::with_capacity(terms.len());
         let mut positions: FastMap<Lit, usize> = FastMap::default();
         for (position, &term) in terms.iter().enumerate() {
             let lit = match self.condition(pool, view, term, stop) {
                 Ok(lit) => lit,
-                Err(reason) => return Ok(Verdict::Unknown(reason.to_string())),
+                Err(reason) => return Ok(EngineAnswer::Unknown(reason.to_string())),
             };
             match self.blaster.gates.as_constant(lit) {
-                Some(false) => return Ok(Verdict::Unsat(vec![position])),
+                Some(false) => return Ok(EngineAnswer::Unsat(vec![position])),
                 Some(true) => {}
                 None => {
                     positions.entry(lit).or_insert_with(|| {
@@ -99,7 +99,7 @@ impl engine::Engine for Engine {
             }
         }
         if let Some(reason) = stop.reason() {
-            return Ok(Verdict::Unknown(reason.to_string()));
+            return Ok(EngineAnswer::Unknown(reason.to_string()));
         }
         let inputs: Vec<Lit> =
             leaves.iter().filter_map(|&leaf| self.blaster.known(leaf)).flatten().copied().collect();
@@ -107,18 +107,20 @@ impl engine::Engine for Engine {
         let relevant = gates.cone(inputs.into_iter().chain(assumptions.iter().copied()));
         let stopped = || stop.reason().is_some();
         Ok(match gates.sat.solve(&assumptions, &relevant, self.effort, &stopped) {
-            Answer::Satisfiable => Verdict::Sat,
+            Answer::Satisfiable => EngineAnswer::Sat,
             Answer::Contradiction => {
                 let failed = gates.sat.failed().iter();
                 let mut core: Vec<usize> =
                     failed.filter_map(|lit| positions.get(lit).copied()).collect();
                 core.sort_unstable();
                 core.dedup();
-                Verdict::Unsat(core)
+                EngineAnswer::Unsat(core)
             }
             Answer::Stopped => {
                 let reason = stop.reason();
-                Verdict::Unknown(reason.map_or_else(|| "gave up".to_owned(), |r| r.to_string()))
+                EngineAnswer::Unknown(
+                    reason.map_or_else(|| "gave up".to_owned(), |r| r.to_string()),
+                )
             }
         })
     }

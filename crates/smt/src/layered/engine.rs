@@ -19,7 +19,7 @@ pub(crate) enum Effort {
 
 /// An engine's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum EngineAnswer {
     /// There are values; see [`Engine::value`].
     Sat,
     /// The terms at these positions contradict each other.
@@ -61,9 +61,9 @@ pub(crate) trait Engine: Sized {
         terms: &[TermId],
         leaves: &[TermId],
         stop: &Stop,
-    ) -> Result<Verdict, SolverError>;
+    ) -> Result<EngineAnswer, SolverError>;
 
-    /// After [`Verdict::Sat`], until anything else is asked or told: the value of a leaf.
+    /// After [`EngineAnswer::Sat`], until anything else is asked or told: the value of a leaf.
     fn value(&self, leaf: TermId) -> Option<u64>;
 
     /// Adds a lemma for all further questions.

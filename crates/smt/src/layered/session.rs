@@ -4,7 +4,7 @@
 //! A session with opaque terms answers a weaker question: "unsat" holds for the real one too, a
 //! model has to be evaluated.
 
-use super::engine::{Effort, Engine, Verdict};
+use super::engine::{Effort, Engine, EngineAnswer};
 use super::view::View;
 use crate::error::SolverError;
 use crate::eval::Evaluator;
@@ -47,14 +47,14 @@ impl<E: Engine> Session<E> {
                 return Ok(Outcome::Unknown(reason.to_string()));
             }
             match self.engine.decide(pool, &mut self.view, terms, &leaves, stop)? {
-                Verdict::Unsat(core) if core.is_empty() => {
+                EngineAnswer::Unsat(core) if core.is_empty() => {
                     // What always holds is satisfiable, so an empty core must be wrong.
                     let missing = "an unsat core";
                     return Err(SolverError::Incomplete { backend: E::NAME, missing });
                 }
-                Verdict::Unsat(core) => return Ok(Outcome::Unsat(core)),
-                Verdict::Unknown(why) => return Ok(Outcome::Unknown(why)),
-                Verdict::Sat => {
+                EngineAnswer::Unsat(core) => return Ok(Outcome::Unsat(core)),
+                EngineAnswer::Unknown(why) => return Ok(Outcome::Unknown(why)),
+                EngineAnswer::Sat => {
                     if let Some(model) = self.consistent_model(pool, &leaves)? {
                         return Ok(Outcome::Sat(model));
                     }

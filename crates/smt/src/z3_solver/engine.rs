@@ -11,7 +11,7 @@ use super::translate::Translator;
 use super::watch;
 use crate::domain::mask;
 use crate::error::SolverError;
-use crate::layered::engine::{self, Effort, Lemma, Verdict};
+use crate::layered::engine::{self, Effort, EngineAnswer, Lemma};
 use crate::layered::view::View;
 use crate::pool::TermPool;
 use crate::term::TermId;
@@ -100,24 +100,24 @@ impl engine::Engine for Engine {
         terms: &[TermId],
         _leaves: &[TermId],
         stop: &Stop,
-    ) -> Result<Verdict, SolverError> {
+    ) -> Result<EngineAnswer, SolverError> {
         let guards: Vec<Bool> = terms.iter().map(|&t| self.guard(pool, view, t)).collect();
         // Translation takes its time, too.
         if let Some(reason) = stop.reason() {
-            return Ok(Verdict::Unknown(reason.to_string()));
+            return Ok(EngineAnswer::Unknown(reason.to_string()));
         }
         self.model = None;
         Ok(match watch::check(&self.solver, &guards, stop) {
-            SatResult::Unsat => Verdict::Unsat(self.unsat_core(terms)),
+            SatResult::Unsat => EngineAnswer::Unsat(self.unsat_core(terms)),
             SatResult::Unknown => {
                 let reason = stop.reason().map(|reason| reason.to_string());
                 let reason = reason.or_else(|| self.solver.get_reason_unknown());
-                Verdict::Unknown(reason.unwrap_or_else(|| "gave up".to_owned()))
+                EngineAnswer::Unknown(reason.unwrap_or_else(|| "gave up".to_owned()))
             }
             SatResult::Sat => {
                 let missing = SolverError::Incomplete { backend: BACKEND, missing: "a model" };
                 self.model = Some(self.solver.get_model().ok_or(missing)?);
-                Verdict::Sat
+                EngineAnswer::Sat
             }
         })
     }

@@ -2,7 +2,6 @@
 //! may be on.
 
 use crate::insn::helper::{self, helper_name};
-use crate::lift::code;
 use crate::lift::error::{Cause, VERIFIER};
 use crate::lift::frame::{Phase, ProgramPoint};
 use crate::lift::helpers::assumed::assume_hint;
@@ -12,6 +11,7 @@ use crate::lift::helpers::table::find;
 use crate::lift::insns::memory::map_handle;
 use crate::lift::ir::emit::word;
 use crate::lift::lifter::{Lifter, Next};
+use crate::lift::linked_code;
 use crate::lift::state::value::{AbstractValue, INNER};
 
 /// The register that holds the map that a helper works on, if it works on one.
@@ -69,7 +69,7 @@ impl Lifter<'_> {
     fn helper_on(&mut self, at: ProgramPoint, number: i32) -> Result<Next, Cause> {
         self.note_arguments();
         self.note_stack_arguments(number);
-        let name = code::name(number);
+        let name = linked_code::name(number);
         let lift = match (find(number).map(|helper| helper.lift), self.options.assumed(&name)) {
             (Some(Lift::Refused(why)), None) => {
                 let what = format!("{name} is not supported: {why}");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use slowpath_ir::{Block, BlockId, Target};
+use slowpath_ir::{Block, BlockId, Destination};
 
 /// Rounds of a loop that are counted on: more calls than this in one run are taken for this many.
 const ROUNDS: u64 = 1024;
@@ -12,8 +12,8 @@ pub(in crate::lift) fn most_on_a_path(blocks: &[Block], weights: &BTreeMap<Block
     let successors = |block: usize| {
         let edges = blocks[block].terminator.edges();
         edges.filter_map(|edge| match edge.target {
-            Target::Block(next) => Some(next.index()),
-            Target::Exit(_) | Target::Never => None,
+            Destination::Block(next) => Some(next.index()),
+            Destination::Exit(_) | Destination::Never => None,
         })
     };
     // Strongly connected components (Tarjan), without recursion, because programs have up to 200,000

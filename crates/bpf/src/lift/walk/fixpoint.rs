@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use slowpath_ir::{Block, BlockId, Edge, Target, Terminator};
+use slowpath_ir::{Block, BlockId, Destination, Edge, Terminator};
 
 use crate::lift::block::{Exits, LiftedBlock};
 use crate::lift::error::{Cause, LiftError, VERIFIER};
@@ -112,16 +112,18 @@ impl Fixpoint {
         let edge = |target| Edge { target, costs: Vec::new() };
         let mut to = |next| {
             let block = self.reach(lifter, next, Some(point), &state)?;
-            Ok(edge(Target::Block(block)))
+            Ok(edge(Destination::Block(block)))
         };
         let terminator = match exits {
-            Exits::End => Terminator::Jump(edge(Target::Exit(0))),
+            Exits::End => Terminator::Jump(edge(Destination::Exit(0))),
             Exits::To(next) => Terminator::Jump(to(next)?),
-            Exits::EndOr(cond, next) => {
-                Terminator::Branch { cond, taken: edge(Target::Exit(0)), fallthrough: to(next)? }
-            }
+            Exits::EndOr(cond, next) => Terminator::Branch {
+                cond,
+                taken: edge(Destination::Exit(0)),
+                fallthrough: to(next)?,
+            },
             Exits::Only(cond, next) => {
-                Terminator::Branch { cond, taken: to(next)?, fallthrough: edge(Target::Never) }
+                Terminator::Branch { cond, taken: to(next)?, fallthrough: edge(Destination::Never) }
             }
             Exits::Either(cond, yes, no) => {
                 Terminator::Branch { cond, taken: to(yes)?, fallthrough: to(no)? }

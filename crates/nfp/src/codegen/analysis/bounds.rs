@@ -9,7 +9,7 @@ use slowpath_bpf::insn::helper::XDP_ADJUST_HEAD;
 use slowpath_bpf::insn::{Call, Insn, Register, Source};
 use slowpath_bpf::lift::{Lifted, RegisterValue, Registers};
 use slowpath_ir::{BlockId, Reg};
-use slowpath_ranges::{Domain, Memory, Options, Ranges, analyze_until};
+use slowpath_ranges::{Domain, MemoryModel, Options, Ranges, analyze_until};
 use slowpath_stop::{Reason, Stop};
 
 /// What the two operands of an instruction can be, over all ways to it.
@@ -51,7 +51,7 @@ impl RangeFacts {
         let names = RegisterNames::new(lifted);
         let keep: Vec<Reg> = names.regs.values().copied().collect();
         let undecided = pointer_comparisons(program, lifted, registers);
-        let options = Options { memory: Memory::Slots, keep: &keep, undecided: &undecided };
+        let options = Options { memory: MemoryModel::Slots, keep: &keep, undecided: &undecided };
         let ranges = analyze_until(&lifted.program, &options, stop)?;
         let live = live(program, lifted, registers, &ranges);
         let bounds = bounds(program, lifted, registers, &ranges, &names);

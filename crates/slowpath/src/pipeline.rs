@@ -5,7 +5,7 @@ use crate::events::{Control, Event, Report};
 use crate::failure::Failure;
 use crate::frontend::{self, Lifted};
 use crate::loops;
-use crate::options::Request;
+use crate::options::ProgramRequest;
 use crate::panics;
 use crate::report::{self, Measure};
 use crate::result::{Bound, Detail, ProgramResult, Stats, Unknown};
@@ -22,7 +22,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 /// A result without anything in it.
-fn nothing(request: &Request) -> ProgramResult {
+fn nothing(request: &ProgramRequest) -> ProgramResult {
     let named = frontend::name(request);
     ProgramResult {
         file: request.file.clone(),
@@ -46,7 +46,7 @@ fn nothing(request: &Request) -> ProgramResult {
 }
 
 /// The report of an analysis that could not start.
-pub(crate) fn not_started(request: &Request, why: &dyn std::fmt::Display) -> Report {
+pub(crate) fn not_started(request: &ProgramRequest, why: &dyn std::fmt::Display) -> Report {
     let mut result = nothing(request);
     result.error = Some(format!("the analysis could not start: {why}"));
     serialise(&result, &Detail::default())
@@ -61,7 +61,7 @@ fn serialise(result: &ProgramResult, detail: &Detail) -> Report {
 }
 
 /// Analyses one program and reports events; the last one is the result.
-pub(crate) fn run(request: &Request, control: &Control) {
+pub(crate) fn run(request: &ProgramRequest, control: &Control) {
     let started = Instant::now();
     let mut result = nothing(request);
     let mut detail = Detail::default();
@@ -143,7 +143,7 @@ struct Setting<'a> {
 }
 
 struct Job<'a> {
-    request: &'a Request,
+    request: &'a ProgramRequest,
     control: &'a Control,
     started: Instant,
 }

@@ -1,9 +1,9 @@
 //! An analysis on a thread of its own.
 
-use crate::bound;
 use crate::events::{Control, Event};
-use crate::options::Request;
+use crate::options::ProgramRequest;
 use crate::panics;
+use crate::pipeline;
 use slowpath_stop::Stop;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
@@ -33,21 +33,21 @@ const STACK_BYTES: usize = 512 << 20;
 
 impl Analysis {
     /// Starts an analysis on a thread of its own.
-    pub fn start(request: Request) -> Analysis {
+    pub fn start(request: ProgramRequest) -> Analysis {
         let stop = Stop::new(request.options.limits());
         Analysis::start_until(request, stop)
     }
 
     /// The same, until `stop` says so and whatever the limits in the options.
-    pub fn start_until(request: Request, stop: Stop) -> Analysis {
+    pub fn start_until(request: ProgramRequest, stop: Stop) -> Analysis {
         panics::silence();
         let (sender, receiver) = channel();
         let control = Control { stop, events: sender };
         let (worker, request) = (control.clone(), Arc::new(request));
         let task = Arc::clone(&request);
         let builder = thread::Builder::new().name(panics::WORKER.into()).stack_size(STACK_BYTES);
-        if let Err(error) = builder.spawn(move || bound::run(&task, &worker)) {
-            control.send(Event::Result(Box::new(bound::not_started(&request, &error))));
+        if let Err(error) = builder.spawn(move || pipeline::run(&task, &worker)) {
+            control.send(Event::Result(Box::new(pipeline::not_started(&request, &error))));
         }
         // The worker alone keeps the channel open, so that its end can be seen.
         let (closed, _) = channel();

@@ -20,16 +20,16 @@ struct Unit {
 }
 
 /// All of them.
-pub(super) struct Code {
+pub(super) struct LinkedCode {
     units: Vec<Unit>,
     /// Units of the object's programs that tail calls lead to.
     unit_of: HashMap<usize, UnitId>,
 }
 
-impl Code {
+impl LinkedCode {
     /// The program to lift is unit 0.
     pub fn new(program: BpfProgram) -> Self {
-        let mut code = Code { units: Vec::new(), unit_of: HashMap::new() };
+        let mut code = LinkedCode { units: Vec::new(), unit_of: HashMap::new() };
         code.add(program);
         code
     }

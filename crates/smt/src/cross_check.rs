@@ -12,14 +12,14 @@ use crate::term::TermId;
 /// other has a model, and no core of the first of which the second has one. An answer "unknown" of
 /// the second is no contradiction.
 #[derive(Debug)]
-pub struct Both<A, B> {
+pub struct CrossCheck<A, B> {
     /// The one whose answers count.
     pub first: A,
     /// The one to compare with.
     pub second: B,
 }
 
-impl<A: Solver, B: Solver> Both<A, B> {
+impl<A: Solver, B: Solver> CrossCheck<A, B> {
     fn compare(
         &mut self,
         pool: &mut TermPool,
@@ -45,7 +45,7 @@ impl<A: Solver, B: Solver> Both<A, B> {
     }
 }
 
-impl<A: Solver, B: Solver> Solver for Both<A, B> {
+impl<A: Solver, B: Solver> Solver for CrossCheck<A, B> {
     fn check(
         &mut self,
         pool: &mut TermPool,
