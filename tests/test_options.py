@@ -141,6 +141,18 @@ def test_reproduction_states_the_defaults() -> None:
     ]
 
 
+def test_the_longest_packet_is_that_of_the_target(tmp_path: Path) -> None:
+    """The engine is not told one; what repeats an analysis states it."""
+    file = tmp_path / "long.toml"
+    text = engine.target_text("ebpf") or ""
+    file.write_text(text.replace("max_size_bytes = 1500", "max_size_bytes = 9000"))
+    made = request(PLAIN._replace(target=str(file)))
+    assert (made.options.mtu, made.target.max_packet) == (None, 9000)
+    assert made.reproduce == ["--mtu", "9000"]
+    made = request(PLAIN._replace(target=str(file), mtu=900))
+    assert (made.options.mtu, made.reproduce) == (900, ["--mtu", "900"])
+
+
 def test_every_option_is_carried() -> None:
     """Options of analyses are fields of those as written, and reach the engine by their names."""
     names = {name for entry in BOUND.options for name in entry.names if name.startswith("--")}

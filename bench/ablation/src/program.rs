@@ -11,9 +11,6 @@ use std::fmt::Display;
 use std::path::Path;
 use std::rc::Rc;
 
-/// The longest packet in bytes.
-const MTU: u32 = 1500;
-
 /// The target of listings.
 const CARD: &str = "agilio-cx-2x40";
 
@@ -101,7 +98,7 @@ impl Program {
 
     /// Least and greatest packet length in bytes.
     pub fn packets(&self) -> (u32, u32) {
-        (self.target.min_packet, MTU)
+        (self.target.min_packet, self.target.max_packet)
     }
 
     fn of_listing(
@@ -137,7 +134,7 @@ impl Program {
             InstructionSet::Bpf => {
                 let options = ObjectOptions {
                     min_packet: target.min_packet as u16,
-                    max_packet: MTU as u16,
+                    max_packet: target.max_packet as u16,
                     ..ObjectOptions::default()
                 };
                 let lifted = slowpath_bpf::lift::lift(object, &linked, &options);
@@ -176,7 +173,7 @@ fn find(name: &str, settings: &Settings) -> Result<Target, String> {
 fn listing_options(target: &Target) -> LiftOptions {
     LiftOptions {
         min_packet: target.min_packet as u16,
-        max_packet: MTU as u16,
+        max_packet: target.max_packet as u16,
         ..LiftOptions::default()
     }
 }

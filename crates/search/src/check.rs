@@ -354,7 +354,7 @@ impl<S: Solver> PathChecker<S> {
         Ok(self.solver.check(&mut unrolled.executor.pool, &assumptions)?)
     }
 
-    /// The verdict that no packet of any length meets the conditions.
+    /// The answer that no packet of any length meets the conditions.
     fn impossible(
         &mut self,
         unrolled: &mut Unrolled,

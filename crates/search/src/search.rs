@@ -353,10 +353,10 @@ impl<S: Solver> Search<S> {
         }
         self.statistics.candidates += 1;
         let questions = self.checker.solver().statistics().checks;
-        let verdict =
+        let checked =
             self.checker.check(&mut self.unrolled, &subproblem.path, subproblem.length)?;
         self.turns.checked(self.checker.solver().statistics().checks - questions);
-        match verdict {
+        match checked {
             PathCheck::Satisfiable { length, model, conditions } => {
                 self.statistics.satisfiable += 1;
                 self.known.insert(subproblem.path.clone());

@@ -11,8 +11,6 @@ use slowpath_target::{CostModel, Target};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-const MTU: u32 = 1500;
-
 /// A program and what it runs on.
 pub struct Case {
     pub name: String,
@@ -41,7 +39,7 @@ impl Case {
 
     /// Least and greatest packet length in bytes.
     pub fn packets(&self) -> (u32, u32) {
-        (self.target.min_packet, MTU)
+        (self.target.min_packet, self.target.max_packet)
     }
 }
 
@@ -51,7 +49,7 @@ fn target(name: &str) -> Target {
 
 fn card() -> (Target, LiftOptions) {
     let target = target("agilio-cx-2x40");
-    let (min_packet, max_packet) = (target.min_packet as u16, MTU as u16);
+    let (min_packet, max_packet) = (target.min_packet as u16, target.max_packet as u16);
     (target, LiftOptions { min_packet, max_packet, ..LiftOptions::default() })
 }
 
@@ -82,7 +80,7 @@ pub fn examples() -> Vec<Case> {
             let name = stem(&path);
             let linked = object.link(index, None).expect("the example links");
             let counting = target("ebpf");
-            let (min_packet, max_packet) = (counting.min_packet as u16, MTU as u16);
+            let (min_packet, max_packet) = (counting.min_packet as u16, counting.max_packet as u16);
             let options = ObjectOptions { min_packet, max_packet, ..ObjectOptions::default() };
             let lifted = slowpath_bpf::lift::lift(&object, &linked, &options);
             let program = lifted.expect("the example is supported").program;
