@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 from slowpath import engine
+from slowpath.work.stopping import Stopping
 
 
 def main() -> None:
@@ -20,29 +21,25 @@ def main() -> None:
     arguments.add_argument("--unroll", action="append", default=[])
     arguments.add_argument("--deadline", type=float)
     given = arguments.parse_args()
-    metrics = engine.target_counters(given.target, is_text=False)
     options = engine.Options(
-        target=given.target,
-        target_is_text=False,
-        metric=metrics[0] if metrics else "bitrate",
-        cores=given.cores,
-        unroll=given.unroll,
-        paths=1,
-        mtu=1500,
-        deadline_seconds=given.deadline,
-        memory_bytes=None,
-        assume=None,
-        maps=None,
-        map_abi=None,
+        cores=given.cores, unroll=given.unroll, deadline_seconds=given.deadline
     )
-    bounds: list[tuple[float, float]] = []
+    name = str(given.file)
+    subject = engine.Subject(name, engine.read_object(name, given.file.read_bytes()), 0, None)
+    run, bounds = engine.Run(), list[tuple[float, float]]()
+    for message in engine.messages(subject, _target(given.target), options, Stopping()):
+        found = run.take(message)
+        if message[0] == "bound" and not run.news.paths:
+            bounds.append((run.news.seconds, run.news.value))
+        if found is not None:
+            seconds = engine.outcome(*found).result["stats"]["seconds"]
+            print(json.dumps({"bounds": bounds, "seconds": seconds}))
 
-    def note(news: engine.Progress) -> None:
-        if not news.paths:
-            bounds.append((news.seconds, news.value))
 
-    outcome = engine.analyse(str(given.file), given.file.read_bytes(), options, note)
-    print(json.dumps({"bounds": bounds, "seconds": outcome.result["stats"]["seconds"]}))
+def _target(name: str) -> engine.Target:
+    if name in engine.target_names():
+        return engine.builtin_target(name)
+    return engine.described_target(name, Path(name).read_text())
 
 
 if __name__ == "__main__":
