@@ -17,7 +17,7 @@ use slowpath_bpf::insn::helper::{XDP_ADJUST_HEAD, XDP_ADJUST_TAIL};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Size, Source, Width};
 
 use crate::Features;
-use crate::state::{Kind, Range, State, result};
+use crate::state::{Kind, Range, VerifierState, result};
 use crate::statement::{Function, MapShape, Operand, Pick, Program, Stmt};
 
 /// Slots kept for what ends a program.
@@ -51,7 +51,7 @@ struct Emitter<'a> {
     /// What can be called.
     callees: &'a [Callee],
     code: Vec<Insn>,
-    state: State,
+    state: VerifierState,
     /// Registers that keep their value.
     reserved: Vec<Register>,
     context: Option<Register>,
@@ -60,7 +60,7 @@ struct Emitter<'a> {
     /// Jumps to where the program returns a constant, which is behind everything else.
     leaving: Vec<(usize, i32)>,
     /// Jumps out of the innermost loop, with what is known there; `None` outside of loops.
-    breaks: Option<Vec<(usize, State)>>,
+    breaks: Option<Vec<(usize, VerifierState)>>,
     /// Paths that have ended.
     ended: u64,
     max_slots: usize,
@@ -115,7 +115,7 @@ impl<'a> Emitter<'a> {
             map,
             callees,
             code: Vec::new(),
-            state: State::new(features.stack_depth),
+            state: VerifierState::new(features.stack_depth),
             reserved: Vec::new(),
             context: None,
             places: 0,

@@ -45,7 +45,7 @@ pub(crate) struct Pointer {
 
 /// All that is known at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct State {
+pub(crate) struct VerifierState {
     regs: [Kind; 10],
     /// Bytes of the stack with numbers in them, from the frame pointer downwards.
     written: Vec<bool>,
@@ -55,10 +55,10 @@ pub(crate) struct State {
     pub paths: u64,
 }
 
-impl State {
+impl VerifierState {
     /// Nothing is known, and the stack has so many bytes.
     pub fn new(stack: u16) -> Self {
-        State {
+        VerifierState {
             regs: [Kind::Nothing; 10],
             written: vec![false; stack.into()],
             spilled: BTreeMap::new(),
@@ -143,7 +143,7 @@ impl State {
     }
 
     /// What is known where two ways meet.
-    pub fn join(&self, other: &State) -> State {
+    pub fn join(&self, other: &VerifierState) -> VerifierState {
         if self.paths == 0 {
             return other.clone();
         }
@@ -167,7 +167,7 @@ impl State {
 
     /// What is known at the head of a loop that comes back with `back`: numbers that change are
     /// any numbers.
-    pub fn widen(&self, back: &State) -> State {
+    pub fn widen(&self, back: &VerifierState) -> VerifierState {
         let mut wide = self.join(back);
         for (kind, before) in wide.regs.iter_mut().zip(self.regs) {
             if let Kind::Scalar(range) = kind

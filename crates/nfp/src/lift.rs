@@ -20,7 +20,7 @@ mod field;
 mod firmware_call;
 mod flow;
 mod in_flight;
-mod known;
+mod known_bits;
 mod local;
 mod memory;
 mod multiply;
@@ -62,7 +62,7 @@ pub fn lift(listing: &Listing, name: &str, options: &LiftOptions) -> Result<Prog
         name: undefined.what.into(),
         width: undefined.width,
         min: 0,
-        max: known::mask(undefined.width),
+        max: known_bits::mask(undefined.width),
         kind: InputKind::Unknown,
     }));
     let mut program = Program {

@@ -5,12 +5,12 @@ use super::kind::RelocationKind;
 use crate::Btf;
 use crate::btf::{Kind, RawMember, TypeId, essential_name};
 
-/// Longest path; compilers write a few steps.
-const STEPS: usize = 64;
+/// Longest path; compilers write a few parts.
+const MAX_ACCESSORS: usize = 64;
 
-/// One step that matters: a named member, or an element of an array.
+/// One part of a path that matters, as libbpf has it (`struct bpf_core_accessor`): a named member, or an element of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct Accessor {
     /// The structure for a member, the type of the element for an element.
     pub ty: TypeId,
     /// Number of the member or element.
@@ -23,7 +23,7 @@ pub(super) struct Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spec {
     pub root: TypeId,
-    pub steps: Vec<Step>,
+    pub accessors: Vec<Accessor>,
     /// From the start of the root type, in bits.
     pub bit_offset: u64,
 }
@@ -31,7 +31,7 @@ pub(super) struct Spec {
 impl Spec {
     /// Reads the path `access`, numbers with colons between them, of an object's relocation.
     pub fn local(btf: &Btf, root: TypeId, access: &str, kind: RelocationKind) -> Option<Spec> {
-        let mut spec = Spec { root, steps: Vec::new(), bit_offset: 0 };
+        let mut spec = Spec { root, accessors: Vec::new(), bit_offset: 0 };
         if kind.of_type() {
             return (access == "0").then_some(spec);
         }
@@ -40,7 +40,7 @@ impl Spec {
             path.push(number.parse::<u32>().ok()?);
         }
         let (first, rest) = path.split_first()?;
-        if rest.len() > STEPS {
+        if rest.len() > MAX_ACCESSORS {
             return None;
         }
         if kind.of_enum() {
@@ -48,7 +48,7 @@ impl Spec {
             if !rest.is_empty() || *first as usize >= e.variants.len() {
                 return None;
             }
-            spec.steps.push(Step { ty: btf.resolve(root), index: *first, named: true });
+            spec.accessors.push(Accessor { ty: btf.resolve(root), index: *first, named: true });
             return Some(spec);
         }
         spec.enter_element(btf, root, *first)?;
@@ -60,7 +60,7 @@ impl Spec {
                     let member = members.get(*index as usize)?;
                     spec.bit_offset += u64::from(member.bit_offset);
                     if !btf.string(member.name).is_empty() {
-                        spec.steps.push(Step { ty: resolved, index: *index, named: true });
+                        spec.accessors.push(Accessor { ty: resolved, index: *index, named: true });
                     }
                     ty = member.ty;
                 }
@@ -87,14 +87,14 @@ impl Spec {
         };
         let bits = u64::from(index).checked_mul(u64::from(size))?.checked_mul(8)?;
         self.bit_offset = self.bit_offset.checked_add(bits)?;
-        self.steps.push(Step { ty: element, index, named: false });
+        self.accessors.push(Accessor { ty: element, index, named: false });
         Some(())
     }
 
-    /// The member that the last step enters, if it is one.
+    /// The member that the last accessor enters, if it is one.
     pub fn last_member<'b>(&self, btf: &'b Btf) -> Option<&'b RawMember> {
-        let step = self.steps.last().filter(|step| step.named)?;
-        btf.members(step.ty).get(step.index as usize)
+        let accessor = self.accessors.last().filter(|accessor| accessor.named)?;
+        btf.members(accessor.ty).get(accessor.index as usize)
     }
 
     /// The same path through a type of the kernel.
@@ -105,7 +105,7 @@ impl Spec {
         root: TypeId,
         kind: RelocationKind,
     ) -> Option<Spec> {
-        let mut there = Spec { root, steps: Vec::new(), bit_offset: 0 };
+        let mut there = Spec { root, accessors: Vec::new(), bit_offset: 0 };
         if kind.of_type() {
             let fits = if kind == RelocationKind::TypeMatches {
                 compat::types_match(local, self.root, kernel, root)
@@ -120,13 +120,13 @@ impl Spec {
             let Kind::Enum(e) = kernel.kind(ty) else { return None };
             let same = |v: &crate::btf::Variant| essential_name(kernel.string(v.name)) == name;
             let index = e.variants.iter().position(same)? as u32;
-            there.steps.push(Step { ty, index, named: true });
+            there.accessors.push(Accessor { ty, index, named: true });
             return Some(there);
         }
         let mut ty = root;
-        for (i, step) in self.steps.iter().enumerate() {
-            if step.named {
-                let member = local.members(step.ty).get(step.index as usize)?;
+        for (i, accessor) in self.accessors.iter().enumerate() {
+            if accessor.named {
+                let member = local.members(accessor.ty).get(accessor.index as usize)?;
                 let name = local.string(member.name);
                 let mut budget = 65536;
                 ty = there.enter_member(kernel, ty, name, &mut budget, 32)?;
@@ -139,12 +139,12 @@ impl Spec {
                 let Kind::Array { element, len, .. } = *kernel.kind(kernel.resolve(ty)) else {
                     return None;
                 };
-                if step.index >= len && len > 1 {
+                if accessor.index >= len && len > 1 {
                     return None;
                 }
                 ty = element;
             }
-            there.enter_element(kernel, ty, step.index)?;
+            there.enter_element(kernel, ty, accessor.index)?;
         }
         Some(there)
     }
@@ -166,7 +166,7 @@ impl Spec {
             let before = self.bit_offset;
             if found == name {
                 self.bit_offset += u64::from(member.bit_offset);
-                self.steps.push(Step { ty, index: index as u32, named: true });
+                self.accessors.push(Accessor { ty, index: index as u32, named: true });
                 return Some(member.ty);
             }
             if found.is_empty() {
@@ -181,9 +181,9 @@ impl Spec {
     }
 
     fn constant_name<'b>(&self, btf: &'b Btf) -> Option<&'b str> {
-        let step = self.steps.last()?;
-        let Kind::Enum(e) = btf.kind(step.ty) else { return None };
-        Some(essential_name(btf.string(e.variants.get(step.index as usize)?.name)))
+        let accessor = self.accessors.last()?;
+        let Kind::Enum(e) = btf.kind(accessor.ty) else { return None };
+        Some(essential_name(btf.string(e.variants.get(accessor.index as usize)?.name)))
     }
 
     /// The path in words: ``CO-RE relocation of `task_struct.pid` ``.
@@ -192,16 +192,16 @@ impl Spec {
         if text.is_empty() {
             text.push_str("(no name)");
         }
-        for (i, step) in self.steps.iter().enumerate() {
-            if step.named {
-                let name = match btf.members(step.ty).get(step.index as usize) {
+        for (i, accessor) in self.accessors.iter().enumerate() {
+            if accessor.named {
+                let name = match btf.members(accessor.ty).get(accessor.index as usize) {
                     Some(member) => btf.string(member.name),
                     None => self.constant_name(btf).unwrap_or_default(),
                 };
                 text.push('.');
                 text.push_str(name);
-            } else if i > 0 || step.index > 0 {
-                text.push_str(&format!("[{}]", step.index));
+            } else if i > 0 || accessor.index > 0 {
+                text.push_str(&format!("[{}]", accessor.index));
             }
         }
         crate::error::printable(format!("CO-RE relocation of `{text}`").as_bytes())

@@ -41,9 +41,9 @@ pub(super) fn of(
             btf.size(spec.root).map(|size| Value::new(size.into())).ok_or("a type without size")
         }
         (EnumvalValue, Some(spec)) => {
-            let step = spec.steps.last().ok_or("no constant")?;
-            let Kind::Enum(e) = btf.kind(step.ty) else { return Err("no enumeration") };
-            let variant = e.variants.get(step.index as usize).ok_or("no constant")?;
+            let accessor = spec.accessors.last().ok_or("no constant")?;
+            let Kind::Enum(e) = btf.kind(accessor.ty) else { return Err("no enumeration") };
+            let variant = e.variants.get(accessor.index as usize).ok_or("no constant")?;
             Ok(Value::new(variant.value))
         }
         (_, Some(spec)) => field(btf, kind, spec),
@@ -54,7 +54,7 @@ fn field(btf: &Btf, kind: RelocationKind, spec: &Spec) -> Result<Value, &'static
     use RelocationKind::*;
     const NO_SIZE: &str = "a field without size";
     let Some(member) = spec.last_member(btf) else {
-        let ty = spec.steps.last().ok_or("no field")?.ty;
+        let ty = spec.accessors.last().ok_or("no field")?.ty;
         return match kind {
             FieldByteOffset => {
                 let field = btf.size(ty).map(|size| (ty, size));

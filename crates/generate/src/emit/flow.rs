@@ -3,7 +3,7 @@
 use slowpath_bpf::insn::{AluOp, Condition, Insn, Register, Source, Width};
 
 use super::{Emitter, pick, reg};
-use crate::state::{Kind, Range, State};
+use crate::state::{Kind, Range, VerifierState};
 use crate::statement::{Stmt, Test};
 
 /// How often the state at a loop's head is tried to be found.
@@ -45,8 +45,8 @@ impl Emitter<'_> {
     pub(super) fn two_ways(
         &mut self,
         at: usize,
-        (if_taken, taken): (State, &[Stmt]),
-        (if_not, other): (State, &[Stmt]),
+        (if_taken, taken): (VerifierState, &[Stmt]),
+        (if_not, other): (VerifierState, &[Stmt]),
     ) -> Option<()> {
         self.state = if_not;
         self.block(other);

@@ -3,7 +3,7 @@
 use slowpath_bpf::insn::{AluOp, Condition, Insn, Register, Size, Source, SwapKind, Width};
 
 use super::{Emitter, pick};
-use crate::state::{Kind, Pointer, Range, State};
+use crate::state::{Kind, Pointer, Range, VerifierState};
 use crate::statement::{Code, Comparison, Follow, Operand, Pick, Stmt, Variable};
 
 /// Offsets in `struct xdp_md`, in bytes.
@@ -244,7 +244,7 @@ impl Emitter<'_> {
     }
 
     /// The state with a register forgotten.
-    fn without(&self, register: Register) -> State {
+    fn without(&self, register: Register) -> VerifierState {
         let mut state = self.state.clone();
         state.set(register, Kind::Nothing);
         state

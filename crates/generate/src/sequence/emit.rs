@@ -11,7 +11,7 @@ use slowpath_bpf::insn::helper::MAP_LOOKUP_ELEM;
 use slowpath_bpf::insn::{AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width};
 
 use super::layout::{ARGUMENTS, FIRST, RESULTS};
-use super::statement::{Action, Calls, Number, Shape, Step, Test};
+use super::statement::{Action, Calls, GuardedAction, Number, Shape, Test};
 use crate::sequence::Abilities;
 use crate::statement::Pick;
 
@@ -114,7 +114,7 @@ impl Emitter<'_> {
         self.code.push(Insn::Exit);
     }
 
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &GuardedAction) {
         let branches = self.marks.len() + 10 > MAX_BRANCHES;
         if self.code.len() > MAX_SLOTS || self.results + 2 > RESULTS || branches {
             return;

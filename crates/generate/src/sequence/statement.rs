@@ -14,7 +14,7 @@ pub struct Calls {
     /// The maps that it calls with.
     pub maps: Vec<Shape>,
     /// The calls, and reads and writes between them.
-    pub steps: Vec<Step>,
+    pub steps: Vec<GuardedAction>,
     /// What depends on the results.
     pub tests: Vec<Test>,
 }
@@ -115,7 +115,7 @@ pub enum End {
 
 /// An action, done only for packets where bits of a byte are set, if `guard` says so.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub struct GuardedAction {
     /// Which byte and which bits.
     pub guard: Option<(u8, u8)>,
     /// What is done.

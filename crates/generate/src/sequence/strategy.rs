@@ -10,7 +10,7 @@ use slowpath_bpf::insn::{Condition, Size};
 
 use super::abilities::Abilities;
 use super::layout::ARGUMENTS;
-use super::statement::{Action, Calls, End, InnerCall, Number, Shape, Step, Test, Value};
+use super::statement::{Action, Calls, End, GuardedAction, InnerCall, Number, Shape, Test, Value};
 use crate::statement::Pick;
 
 /// Most maps of a sequence, besides the one for results.
@@ -247,20 +247,21 @@ fn other_call(abilities: &Abilities) -> BoxedStrategy<Action> {
 }
 
 /// A few steps that belong together, or one.
-fn motif(abilities: &Abilities) -> BoxedStrategy<Vec<Step>> {
+fn motif(abilities: &Abilities) -> BoxedStrategy<Vec<GuardedAction>> {
     let guard = option::weighted(0.2, (0..ARGUMENTS / 4, select(vec![1u8, 2, 4, 8, 16])));
-    let always = |action| Step { guard: None, action };
+    let always = |action| GuardedAction { guard: None, action };
     let one = Union::new_weighted(vec![
         (6, map_call(abilities)),
         (2, through_pointer()),
         (5, packet_call()),
         (2, other_call(abilities)),
     ]);
-    let single = (guard.clone(), one).prop_map(|(guard, action)| vec![Step { guard, action }]);
+    let single =
+        (guard.clone(), one).prop_map(|(guard, action)| vec![GuardedAction { guard, action }]);
     // A pointer outlives calls on the same map.
     let outlived = (key(), vec((guard, map_call(abilities)), 1..=3), through_pointer(), size());
     let outlived = outlived.prop_map(move |(key, calls, through, size)| {
-        let calls = calls.into_iter().map(|(guard, action)| Step { guard, action });
+        let calls = calls.into_iter().map(|(guard, action)| GuardedAction { guard, action });
         [always(Action::Lookup { map: 0, key, keep: 0 })]
             .into_iter()
             .chain(calls)
@@ -273,7 +274,7 @@ fn motif(abilities: &Abilities) -> BoxedStrategy<Vec<Step>> {
             (delta(end), delta(end)).prop_map(move |(first, second)| {
                 let by = if even { negated(first) } else { second };
                 let moves = [Action::Adjust { end, by: first }, Action::Adjust { end, by }];
-                moves.into_iter().chain(peeks.clone()).map(always).collect::<Vec<Step>>()
+                moves.into_iter().chain(peeks.clone()).map(always).collect::<Vec<GuardedAction>>()
             })
         });
     // More elements than there is room for.
@@ -282,7 +283,7 @@ fn motif(abilities: &Abilities) -> BoxedStrategy<Vec<Step>> {
         let update = |(key, value, flags)| {
             always(Action::Update { map: 0, key, value: Value::Number(value), flags })
         };
-        let mut steps: Vec<Step> = updates.into_iter().map(update).collect();
+        let mut steps: Vec<GuardedAction> = updates.into_iter().map(update).collect();
         if let Some(key) = deleted {
             steps.insert(1, always(Action::Delete { map: 0, key }));
         }

@@ -13,7 +13,7 @@ fn pointer(offset: u16, range: u16) -> Kind {
 
 #[test]
 fn joins_keep_what_both_ways_know() {
-    let mut one = State::new(64);
+    let mut one = VerifierState::new(64);
     let mut two = one.clone();
     one.set(reg(1), Kind::Scalar(Range { min: 3, max: 7 }));
     two.set(reg(1), Kind::Scalar(Range { min: 5, max: 9 }));
@@ -35,9 +35,9 @@ fn joins_keep_what_both_ways_know() {
 
 #[test]
 fn a_way_that_has_ended_does_not_count() {
-    let mut one = State::new(64);
+    let mut one = VerifierState::new(64);
     one.set(reg(1), Kind::Value);
-    let mut ended = State::new(64);
+    let mut ended = VerifierState::new(64);
     ended.paths = 0;
     assert_eq!(one.join(&ended), one);
     assert_eq!(ended.join(&one), one);
@@ -45,7 +45,7 @@ fn a_way_that_has_ended_does_not_count() {
 
 #[test]
 fn checks_count_for_pointers_from_the_same_place() {
-    let mut state = State::new(64);
+    let mut state = VerifierState::new(64);
     state.set(reg(1), pointer(0, 0));
     state.set(reg(2), Kind::Packet(Pointer { id: 1, offset: 0, range: 0 }));
     state.spill(16, pointer(4, 0));
@@ -60,7 +60,7 @@ fn checks_count_for_pointers_from_the_same_place() {
 
 #[test]
 fn numbers_and_pointers_on_the_stack_exclude_each_other() {
-    let mut state = State::new(64);
+    let mut state = VerifierState::new(64);
     state.write(16, 8);
     state.spill(16, pointer(0, 0));
     assert!(!state.readable(16, 8) && !state.readable(12, 1));

@@ -7,7 +7,7 @@ use slowpath_ir::{
     Draws, Emit, InsnIdx, Op, Operand as Value, OriginOp, Reg, RegInfo, Temporaries,
 };
 
-use super::known::{self, Known};
+use super::known_bits::{self, KnownBits};
 
 /// Collects the operations of the current block.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Emitter {
     ops: Vec<OriginOp>,
     insn: InsnIdx,
     temporaries: Temporaries,
-    known: BTreeMap<Reg, Known>,
+    known: BTreeMap<Reg, KnownBits>,
 }
 
 impl Emitter {
@@ -56,11 +56,11 @@ impl Emitter {
         Reg::from(self.regs.len() - 1)
     }
 
-    /// Known bits of a value.
-    pub fn known(&self, value: Value) -> Known {
+    /// KnownBits bits of a value.
+    pub fn known(&self, value: Value) -> KnownBits {
         match value {
             Value::Reg(reg) => self.known.get(&reg).copied().unwrap_or_default(),
-            Value::Const { value, width } => Known::constant(value, width),
+            Value::Const { value, width } => KnownBits::constant(value, width),
         }
     }
 
@@ -81,7 +81,8 @@ impl Emit for Emitter {
     fn push(&mut self, op: Op) {
         if let Some(dst) = op.dst() {
             let width = self.reg_width(dst);
-            let known = known::result(&op, width, |value| (self.known(value), self.width(value)));
+            let known =
+                known_bits::result(&op, width, |value| (self.known(value), self.width(value)));
             self.known.insert(dst, known);
         }
         self.ops.push(OriginOp { op, insn: self.insn });

@@ -11,7 +11,7 @@ use slowpath_ir::{
 };
 
 use super::core_state::{ArchReg, CoreState};
-use super::known::mask;
+use super::known_bits::mask;
 use super::options::LiftOptions;
 use crate::Operand;
 use crate::abi::{self, FRAME_BASE, PACKET_BASE};

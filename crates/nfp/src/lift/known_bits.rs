@@ -10,18 +10,18 @@ pub(super) fn mask(width: u8) -> u64 {
     if width >= 64 { u64::MAX } else { (1 << width) - 1 }
 }
 
-/// Known bits of a value.
+/// KnownBits bits of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct KnownBits {
     /// Which bits are known.
     pub mask: u64,
     /// Their values; unknown bits are zero.
     pub value: u64,
 }
 
-impl Known {
+impl KnownBits {
     pub fn constant(value: u64, width: u8) -> Self {
-        Known { mask: mask(width), value: value & mask(width) }
+        KnownBits { mask: mask(width), value: value & mask(width) }
     }
 
     /// The value of `count` bits from `lo` on, if all are known.
@@ -31,69 +31,69 @@ impl Known {
     }
 
     fn shift_left(self, bits: u8) -> Self {
-        Known { mask: self.mask << bits | mask(bits), value: self.value << bits }
+        KnownBits { mask: self.mask << bits | mask(bits), value: self.value << bits }
     }
 
     fn cut(self, width: u8) -> Self {
-        Known { mask: self.mask & mask(width), value: self.value & mask(width) }
+        KnownBits { mask: self.mask & mask(width), value: self.value & mask(width) }
     }
 }
 
-/// Known bits of the result of `op`, which has `width` bits; `of` tells operands and their widths.
-pub(super) fn result(op: &Op, width: u8, of: impl Fn(Value) -> (Known, u8)) -> Known {
+/// KnownBits bits of the result of `op`, which has `width` bits; `of` tells operands and their widths.
+pub(super) fn result(op: &Op, width: u8, of: impl Fn(Value) -> (KnownBits, u8)) -> KnownBits {
     let known = match *op {
         Op::Copy { src, .. } => of(src).0,
         Op::Not { src, .. } => {
             let source = of(src).0;
-            Known { mask: source.mask, value: !source.value & source.mask }
+            KnownBits { mask: source.mask, value: !source.value & source.mask }
         }
         Op::Extract { src, lo, .. } => {
             let source = of(src).0;
-            Known { mask: source.mask >> lo, value: source.value >> lo }
+            KnownBits { mask: source.mask >> lo, value: source.value >> lo }
         }
         Op::ZeroExtend { src, .. } => {
             let (source, from) = of(src);
-            Known { mask: source.mask | !mask(from), value: source.value }
+            KnownBits { mask: source.mask | !mask(from), value: source.value }
         }
         Op::Binary { op, a, b, .. } => binary(op, width, of(a).0, of(b)),
-        _ => Known::default(),
+        _ => KnownBits::default(),
     };
     known.cut(width)
 }
 
-fn binary(op: BinaryOp, width: u8, a: Known, (b, b_width): (Known, u8)) -> Known {
+fn binary(op: BinaryOp, width: u8, a: KnownBits, (b, b_width): (KnownBits, u8)) -> KnownBits {
     match op {
         BinaryOp::Concat if b_width < 64 => {
-            let high = Known { mask: a.mask << b_width, value: a.value << b_width };
-            Known { mask: high.mask | b.mask, value: high.value | b.value }
+            let high = KnownBits { mask: a.mask << b_width, value: a.value << b_width };
+            KnownBits { mask: high.mask | b.mask, value: high.value | b.value }
         }
         BinaryOp::And => {
             let zeros = (a.mask & !a.value) | (b.mask & !b.value);
-            Known { mask: (a.mask & b.mask) | zeros, value: a.value & b.value }
+            KnownBits { mask: (a.mask & b.mask) | zeros, value: a.value & b.value }
         }
         BinaryOp::Or => {
             let ones = a.value | b.value;
-            Known { mask: (a.mask & b.mask) | ones, value: ones }
+            KnownBits { mask: (a.mask & b.mask) | ones, value: ones }
         }
         BinaryOp::Xor => {
             let both = a.mask & b.mask;
-            Known { mask: both, value: (a.value ^ b.value) & both }
+            KnownBits { mask: both, value: (a.value ^ b.value) & both }
         }
         BinaryOp::Add => low_bits(a, b, u64::wrapping_add),
         BinaryOp::Sub => low_bits(a, b, u64::wrapping_sub),
         BinaryOp::Shl if b.mask == mask(b_width) && b.value < 32 => a.shift_left(b.value as u8),
         BinaryOp::Lshr if b.mask == mask(b_width) && b.value < 32 => {
             let vacated = mask(width) & !(mask(width) >> b.value);
-            Known { mask: a.mask >> b.value | vacated, value: a.value >> b.value }
+            KnownBits { mask: a.mask >> b.value | vacated, value: a.value >> b.value }
         }
-        _ => Known::default(),
+        _ => KnownBits::default(),
     }
 }
 
 /// A sum or difference is known as far up as all bits below are.
-fn low_bits(a: Known, b: Known, combine: impl Fn(u64, u64) -> u64) -> Known {
+fn low_bits(a: KnownBits, b: KnownBits, combine: impl Fn(u64, u64) -> u64) -> KnownBits {
     let count = (a.mask & b.mask).trailing_ones() as u8;
-    Known { mask: mask(count), value: combine(a.value, b.value) & mask(count) }
+    KnownBits { mask: mask(count), value: combine(a.value, b.value) & mask(count) }
 }
 
 #[cfg(test)]
