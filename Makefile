@@ -9,7 +9,7 @@
 #   make bench   how long our examples take, and how that grows (see bench/)
 #   make performance   renew the figures of docs/performance.md
 #   make published   predictions against published measurements
-#   make bless   renew the expected outputs in tests/golden, and docs/cli.md
+#   make bless   renew what is generated: tests/golden, the schemas, docs/cli.md, json.md, support.md
 #   make clean   remove what was built
 
 SHELL := bash

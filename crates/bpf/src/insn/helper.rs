@@ -21,6 +21,12 @@ pub const fn number(name: &str) -> i32 {
     position(&NAMES, name) as i32 + 1
 }
 
+/// The register of the map that a helper works on, if it works on one: the first argument, or the
+/// second behind the context (`struct bpf_func_proto` of each, Linux 6.18).
+pub fn map_register(number: i32) -> usize {
+    if matches!(number, TAIL_CALL | PERF_EVENT_OUTPUT) { 2 } else { 1 }
+}
+
 /// Number of `bpf_map_lookup_elem`.
 pub const MAP_LOOKUP_ELEM: i32 = number("bpf_map_lookup_elem");
 /// Number of `bpf_map_update_elem`.

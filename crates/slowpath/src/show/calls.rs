@@ -69,8 +69,8 @@ pub(super) fn maps(object: &Object, program: &BpfProgram) -> Vec<ShownMapUse> {
                 note(&mut found, map, "access");
             }
             Insn::Call(Call::Helper(number)) => {
-                let argument = usize::from(MAP_IN_SECOND.contains(&number));
-                if let (Some(map), Some(name)) = (arguments[argument], helper_name(number)) {
+                let map = arguments[helper::map_register(number) - 1];
+                if let (Some(map), Some(name)) = (map, helper_name(number)) {
                     note(&mut found, map, name.strip_prefix("bpf_").unwrap_or(name));
                 }
                 arguments = [None; 2];
@@ -84,9 +84,6 @@ pub(super) fn maps(object: &Object, program: &BpfProgram) -> Vec<ShownMapUse> {
     };
     found.into_iter().filter_map(named).collect()
 }
-
-/// Helpers whose map is the second argument.
-const MAP_IN_SECOND: [i32; 2] = [helper::TAIL_CALL, helper::PERF_EVENT_OUTPUT];
 
 fn note(found: &mut BTreeMap<u32, Vec<String>>, map: u32, how: &str) {
     let uses = found.entry(map).or_default();

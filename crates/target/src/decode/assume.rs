@@ -84,11 +84,13 @@ pub(super) fn apply(target: &mut Target, assumed: Vec<Assumed>, file: &str) -> V
 
 fn rules(price: &Price, marks: &[crate::price::Mark]) -> String {
     let name = |rule: Rule| marks[rule.mark].name.as_str();
+    // Whatever else a price may say has to be said here, too.
+    let Price { ticks: _, just_after, spacing } = *price;
     let mut text = String::new();
-    if let Some(rule) = price.just_after {
+    if let Some(rule) = just_after {
         text += &format!(", {} just after `{}`", rule.cycles, name(rule));
     }
-    if let Some(rule) = price.spacing {
+    if let Some(rule) = spacing {
         text += &format!(", ending at least {} after the last `{}`", rule.cycles, name(rule));
     }
     text

@@ -14,16 +14,10 @@ use crate::lift::lifter::{Lifter, Next};
 use crate::lift::linked_code;
 use crate::lift::state::value::{AbstractValue, INNER};
 
-/// The register that holds the map that a helper works on, if it works on one.
-fn map_register(number: i32) -> usize {
-    const TAKE_CONTEXT_FIRST: [i32; 2] = [helper::TAIL_CALL, helper::PERF_EVENT_OUTPUT];
-    if TAKE_CONTEXT_FIRST.contains(&number) { 2 } else { 1 }
-}
-
 impl Lifter<'_> {
     /// Lifts the call of a helper.
     pub(in crate::lift) fn helper(&mut self, at: ProgramPoint, number: i32) -> Result<Next, Cause> {
-        if let AbstractValue::OneOfMaps(maps) = self.state.regs[map_register(number)] {
+        if let AbstractValue::OneOfMaps(maps) = self.state.regs[helper::map_register(number)] {
             return Ok(Next::To(at.with(Phase::WhichMap(maps.trailing_zeros()))));
         }
         self.helper_on(at.with(Phase::Start), number)
@@ -36,7 +30,7 @@ impl Lifter<'_> {
         number: i32,
         map: u32,
     ) -> Result<Next, Cause> {
-        let register = map_register(number);
+        let register = helper::map_register(number);
         let AbstractValue::OneOfMaps(maps) = self.state.regs[register] else {
             return Err(Cause::new("the maps of a call are lost", VERIFIER));
         };
@@ -62,7 +56,7 @@ impl Lifter<'_> {
         number: i32,
         map: u32,
     ) -> Result<Next, Cause> {
-        self.state.regs[map_register(number)] = AbstractValue::of_bit(map);
+        self.state.regs[helper::map_register(number)] = AbstractValue::of_bit(map);
         self.helper_on(at.with(Phase::Start), number)
     }
 
