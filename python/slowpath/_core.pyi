@@ -82,6 +82,13 @@ class Target:
     def compiles(self) -> bool: ...
 
 @final
+class Kernel:
+    """The running kernel, which loads and runs XDP programs."""
+
+    @staticmethod
+    def open() -> Kernel: ...
+
+@final
 class Program:
     """A program of an object, for choosing."""
 

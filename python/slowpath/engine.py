@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from slowpath import _core
-from slowpath.cli.errors import InputError, StoppedError
+from slowpath.cli.errors import InputError, StoppedError, UnavailableError
 from slowpath.schema.results import Detail, Result
 from slowpath.schema.wording import refusal_text
 from slowpath.work.stopping import Stopping
@@ -61,6 +61,8 @@ Target = _core.Target
 """A device, read once; from `builtin_target` and `described_target`."""
 Btf = _core.Btf
 """Types of the kernel that programs are for; from `read_btf`."""
+Kernel = _core.Kernel
+"""The running kernel; from `open_kernel`."""
 
 
 class Subject(NamedTuple):
@@ -139,6 +141,18 @@ def read_btf(file: str, data: bytes) -> Btf:
         return _core.Btf(data)
     except _core.Error as problem:
         raise _input_error(file, problem) from None
+
+
+def open_kernel() -> Kernel:
+    """The running kernel, to load programs into.
+
+    Raises:
+        UnavailableError: when it loads and runs none for this process; it says what is missing.
+    """
+    try:
+        return _core.Kernel.open()
+    except _core.Error as problem:
+        raise UnavailableError(str(problem)) from None
 
 
 def programs(found: Object) -> list[ProgramInfo] | None:

@@ -1,18 +1,9 @@
-//! Why the kernel cannot be used, refuses a program, or does not run it. Each error is one line.
+//! Why the kernel refuses a program, or does not run it. Each error is one line.
 
 use std::io;
 
 use slowpath_bpf::{ObjectError, ProgramKind};
 use thiserror::Error;
-
-/// Why no packet can be run through the kernel here, as one sentence for a test that skips.
-#[derive(Debug, Error)]
-#[error("the kernel runs no BPF programs for us: {what} ({cause}); {hint}")]
-pub struct Unavailable {
-    pub(crate) what: &'static str,
-    pub(crate) cause: io::Error,
-    pub(crate) hint: &'static str,
-}
 
 /// Why a program is not loaded.
 #[derive(Debug, Error)]

@@ -9,10 +9,11 @@ use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width, encode};
 use slowpath_bpf::{Btf, MapDef, Object, SlotRef};
 
 use crate::count::{self, Answer, Counted};
-use crate::error::{LoadError, MapError, Unavailable};
+use crate::error::{LoadError, MapError};
 use crate::loaded::{self, Loaded};
 use crate::program::Types;
 use crate::sys::{Cpus, ProgSpec, load_btf, load_program};
+use crate::unavailable::{Attempt, Unavailable};
 use crate::{Context, Map, btf, collect, create, program};
 
 /// Where the kernel keeps its own types.
@@ -28,33 +29,17 @@ pub struct Kernel {
 impl Kernel {
     /// Finds out by trying whether XDP programs can be loaded and run.
     pub fn available() -> Result<Kernel, Unavailable> {
-        let cpus = Cpus::read().map_err(|cause| Unavailable {
-            what: "it does not say how many CPUs it has",
-            cause,
-            hint: "this needs Linux with /sys mounted",
-        })?;
-        let program = probe().map_err(|cause| Unavailable {
-            what: "bpf(2) does not load an empty XDP program",
-            hint: match cause.kind() {
-                io::ErrorKind::PermissionDenied => "run as root, or with CAP_BPF and CAP_NET_ADMIN",
-                _ => "this needs Linux 5.18 with CONFIG_BPF_SYSCALL",
-            },
-            cause,
-        })?;
+        let cpus = Cpus::read().map_err(|answer| Unavailable::observe(Attempt::Cpus, answer))?;
+        let program = probe().map_err(|answer| Unavailable::observe(Attempt::Load, answer))?;
         let run = loaded::run(program.as_fd(), &[0; 60], 1, &Context::default());
-        let cause = match run {
-            Ok(run) if run.return_value == PASS => None,
-            Ok(_) => Some(io::ErrorKind::InvalidData.into()),
-            Err(cause) => Some(cause),
+        let answer = match run {
+            Ok(run) if run.return_value == PASS => {
+                return Ok(Kernel { cpus, types: OnceLock::new() });
+            }
+            Ok(_) => io::ErrorKind::InvalidData.into(),
+            Err(answer) => answer,
         };
-        match cause {
-            None => Ok(Kernel { cpus, types: OnceLock::new() }),
-            Some(cause) => Err(Unavailable {
-                what: "it makes no test run of an XDP program",
-                cause,
-                hint: "this needs Linux 5.18 and CAP_NET_ADMIN",
-            }),
-        }
+        Err(Unavailable::observe(Attempt::Run, answer))
     }
 
     /// How many CPUs the kernel keeps values for in per-CPU maps.

@@ -23,11 +23,13 @@ mod program;
 mod sys;
 #[cfg(test)]
 mod tests;
+mod unavailable;
 pub mod witness;
 
 pub use context::Context;
 pub use count::{Answer, Counted};
-pub use error::{InstallError, LoadError, MapError, RunError, Unavailable};
+pub use error::{InstallError, LoadError, MapError, RunError};
 pub use kernel::Kernel;
 pub use loaded::{Loaded, TestRun};
 pub use map::Map;
+pub use unavailable::Unavailable;

@@ -8,6 +8,7 @@ mod analysis;
 mod compile;
 mod errors;
 mod events;
+mod kernel;
 mod objects;
 mod target;
 mod values;
@@ -43,6 +44,8 @@ mod _core {
     use super::errors::Error;
     #[pymodule_export]
     use super::events::{Bound, Path, Result, SoFar};
+    #[pymodule_export]
+    use super::kernel::Kernel;
     #[pymodule_export]
     use super::objects::{Btf, Object, Program, show};
     #[pymodule_export]

@@ -80,6 +80,9 @@ pub enum Error {
         /// What was being done, such as `unrolling the program`.
         stage: &'static str,
     },
+    /// This machine does not do what is asked for: its kernel, or a privilege that is missing.
+    #[error("{0}")]
+    Unavailable(String),
     /// A defect here.
     #[error("internal error: {0}; please report it")]
     Panic(String),

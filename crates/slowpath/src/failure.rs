@@ -19,6 +19,8 @@ pub enum Blame {
     Option,
     /// The file that an option names cannot be used.
     OptionFile,
+    /// This machine: it lacks something, such as a privilege.
+    Unavailable,
     /// Nobody: the work was stopped.
     Stopped,
     /// The developers.
@@ -104,6 +106,7 @@ impl Failure {
             Error::Stopped { reason, .. } => {
                 Failure { kind: Blame::Stopped, stopped: Some(reason.to_string()), ..plain }
             }
+            Error::Unavailable(_) => Failure { kind: Blame::Unavailable, ..plain },
             Error::Panic(_) | Error::Replay(_) => Failure { kind: Blame::Defect, ..plain },
         }
     }

@@ -22,5 +22,12 @@ class InputError(Exception):
         self.more = more
 
 
+class UnavailableError(InputError):
+    """Something that this machine does not do for us: `file` is `this machine`."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("this machine", reason)
+
+
 class StoppedError(InputError):
     """Work that had to stop before there was anything to show for it."""

@@ -9,7 +9,7 @@ class ExitCode(IntEnum):
     FINE = 0
     FAILED = 1  # a required rate is not met, or what is to be verified is wrong
     USAGE = 2  # the command line is wrong
-    INPUT = 3  # a file cannot be read or analysed, or it or standard output not be written
+    INPUT = 3  # a file cannot be read, analysed or written; this machine lacks what it takes
     UNDECIDED = 4  # stopped before the requirement, or what is to be verified, was decided
     DEFECT = 70  # slowpath itself failed
     INTERRUPTED = 130  # a second Ctrl-C, or one while nothing was being analysed

@@ -232,7 +232,7 @@ class PathDetail(TypedDict):
 class Failure(TypedDict):
     """What is known of an error; None where something is not."""
 
-    kind: Literal["input", "refused", "option", "option-file", "stopped", "defect"]
+    kind: Literal["input", "refused", "option", "option-file", "unavailable", "stopped", "defect"]
     what: str  # what is wrong, without the place where that is `option` and `line`
     option: str | None  # the one that names a file which cannot be used, such as `--maps`
     line: int | None  # in that file, or in a listing

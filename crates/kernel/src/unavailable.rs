@@ -1,0 +1,238 @@
+//! Why the kernel runs no BPF programs for us: the first cause that explains its answer.
+//!
+//! What is known of the machine ([`facts`]) is apart from what follows from it, so that every
+//! cause can be tested on any machine.
+//!
+//! Source: capabilities(7), user_namespaces(7), `kernel/bpf/syscall.c` (`bpf_prog_load`: an XDP
+//! program takes `CAP_BPF` and `CAP_NET_ADMIN`, or `CAP_SYS_ADMIN` for either; memory was counted
+//! against `RLIMIT_MEMLOCK` before Linux 5.11). `kernel.unprivileged_bpf_disabled` is never a
+//! cause: no value of it lets a process without capabilities load an XDP program.
+
+pub mod facts;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::io;
+
+use facts::{Capability, Facts, Release};
+
+/// The first kernel with all that is used.
+pub const OLDEST: Release = Release { major: 5, minor: 18 };
+/// The first kernel that does not count BPF programs as locked memory.
+const UNCOUNTED: Release = Release { major: 5, minor: 11 };
+
+/// What was tried when the kernel refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    /// Reading how many CPUs there can be.
+    Cpus,
+    /// Loading an empty XDP program.
+    Load,
+    /// A test run of it.
+    Run,
+    /// Making a network namespace.
+    Namespace,
+}
+
+impl Attempt {
+    /// The capabilities that it takes.
+    fn needs(self) -> &'static [Capability] {
+        match self {
+            Attempt::Cpus => &[],
+            Attempt::Load | Attempt::Run => &[Capability::Bpf, Capability::NetAdmin],
+            Attempt::Namespace => &[Capability::SysAdmin, Capability::NetAdmin],
+        }
+    }
+
+    /// What the kernel does not do, in general.
+    fn refused(self) -> &'static str {
+        match self {
+            Attempt::Namespace => "makes no network namespace",
+            _ => "runs no BPF programs",
+        }
+    }
+
+    /// What it does not do, exactly.
+    fn step(self) -> &'static str {
+        match self {
+            Attempt::Cpus => "it does not say how many CPUs it has",
+            Attempt::Load => "it does not load an empty XDP program",
+            Attempt::Run => "it makes no test run of an empty XDP program",
+            Attempt::Namespace => "it says no",
+        }
+    }
+
+    /// What the kernel is to be built and set up with.
+    fn setup(self) -> &'static str {
+        match self {
+            Attempt::Namespace => "CONFIG_NET_NS=y, and room in user.max_net_namespaces",
+            _ => "CONFIG_BPF_SYSCALL=y and CONFIG_NET=y",
+        }
+    }
+}
+
+/// Why no packet can be run through the kernel here, and what to do about it: one sentence.
+#[derive(Debug, thiserror::Error)]
+#[error("the kernel {} for us: {cause}{}", attempt.refused(), self.age())]
+pub struct Unavailable {
+    attempt: Attempt,
+    cause: Cause,
+    /// The kernel's release, if it is older than it should be and the cause is another one.
+    old: Option<String>,
+}
+
+impl Unavailable {
+    /// Finds the cause of the kernel's answer to unshare(2) or to what builds devices in a new
+    /// network namespace.
+    pub fn of_namespace(answer: io::Error) -> Self {
+        Unavailable::observe(Attempt::Namespace, answer)
+    }
+
+    /// Finds the cause of the kernel's answer on this machine.
+    pub(crate) fn observe(attempt: Attempt, answer: io::Error) -> Self {
+        Unavailable::explain(&Facts::observe(), attempt, answer)
+    }
+
+    /// Finds the cause of the kernel's answer on a machine of which this is known.
+    pub(crate) fn explain(facts: &Facts, attempt: Attempt, answer: io::Error) -> Self {
+        let cause = cause(facts, attempt, answer);
+        let named = matches!(cause, Cause::Old { .. });
+        let old = facts.release_before(OLDEST).filter(|_| !named);
+        Unavailable { attempt, cause, old: old.map(str::to_owned) }
+    }
+
+    fn age(&self) -> String {
+        self.old.as_ref().map_or_else(String::new, |release| {
+            format!(
+                "; besides, this is Linux {release}, and {OLDEST} is the first with all it takes"
+            )
+        })
+    }
+}
+
+/// What is missing.
+#[derive(Debug)]
+enum Cause {
+    NotLinux { system: &'static str },
+    NoSysfs { answer: io::Error },
+    Old { release: String },
+    NoCall,
+    Capabilities { attempt: Attempt, missing: Vec<Capability>, container: bool },
+    UserNamespace,
+    Filter { answer: io::Error, container: bool },
+    LockedMemory { limit: u64 },
+    Lockdown { mode: String },
+    Other { attempt: Attempt, answer: io::Error },
+}
+
+fn cause(facts: &Facts, attempt: Attempt, answer: io::Error) -> Cause {
+    if facts.system != "linux" {
+        return Cause::NotLinux { system: facts.system };
+    }
+    if attempt == Attempt::Cpus {
+        return Cause::NoSysfs { answer };
+    }
+    if answer.kind() == io::ErrorKind::PermissionDenied {
+        return forbidden(facts, attempt, answer);
+    }
+    let old = facts.release_before(OLDEST).map(str::to_owned);
+    match old {
+        Some(release) => Cause::Old { release },
+        None if !has_no_call(&answer) => Cause::Other { attempt, answer },
+        // Some filters answer as if there were no such call.
+        None if facts.is_filtered => Cause::Filter { answer, container: facts.is_container },
+        None => Cause::NoCall,
+    }
+}
+
+/// What explains that the kernel does not permit it, what is most certain first.
+fn forbidden(facts: &Facts, attempt: Attempt, answer: io::Error) -> Cause {
+    let missing = facts.missing(attempt.needs());
+    let memory = facts.locked_memory.filter(|_| facts.release_before(UNCOUNTED).is_some());
+    if !missing.is_empty() {
+        Cause::Capabilities { attempt, missing, container: facts.is_container }
+    } else if facts.in_user_namespace {
+        Cause::UserNamespace
+    } else if facts.is_filtered {
+        Cause::Filter { answer, container: facts.is_container }
+    } else if let Some(limit) = memory {
+        Cause::LockedMemory { limit }
+    } else if let Some(mode) = facts.lockdown.clone() {
+        Cause::Lockdown { mode }
+    } else {
+        Cause::Other { attempt, answer }
+    }
+}
+
+fn has_no_call(answer: &io::Error) -> bool {
+    answer.raw_os_error() == Some(libc::ENOSYS)
+}
+
+fn list(capabilities: &[Capability], between: &str) -> String {
+    let names: Vec<_> = capabilities.iter().map(Capability::to_string).collect();
+    names.join(between)
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::NotLinux { system } => {
+                write!(f, "this is {system}, and only Linux {OLDEST} or later runs them")
+            }
+            Cause::NoSysfs { answer } => {
+                write!(f, "it does not say how many CPUs it has ({answer}); mount /sys")
+            }
+            Cause::Old { release } => {
+                write!(f, "this is Linux {release}; boot Linux {OLDEST} or later")
+            }
+            Cause::NoCall => {
+                write!(f, "it has no system call bpf(2); boot a kernel with CONFIG_BPF_SYSCALL=y")
+            }
+            Cause::Capabilities { attempt, missing, container } => {
+                write!(f, "this process has no {}; ", list(missing, " and no "))?;
+                match container {
+                    true => write!(f, "start the container with {}", facts::ADDED),
+                    false => write!(f, "run as root, or with {}", list(attempt.needs(), " and ")),
+                }
+            }
+            Cause::UserNamespace => write!(
+                f,
+                "the capabilities of this process are those of a user namespace, and count for nothing \
+                 outside of it; run as root of the machine, not in a rootless container"
+            ),
+            Cause::Filter { answer, container } => {
+                write!(f, "a seccomp filter keeps this process from it ({answer}); ")?;
+                match container {
+                    true => write!(
+                        f,
+                        "start the container with --security-opt seccomp=unconfined, or with a \
+                         profile that allows bpf and unshare"
+                    ),
+                    false => write!(f, "run without it: systemd sets SystemCallFilter="),
+                }
+            }
+            Cause::LockedMemory { limit } => write!(
+                f,
+                "it counts them as locked memory, of which this process may have {limit} bytes; \
+                 set `ulimit -l unlimited`"
+            ),
+            Cause::Lockdown { mode } => write!(
+                f,
+                "it is locked down ({mode}); boot with lockdown=none, and without Secure Boot where \
+                 that sets it"
+            ),
+            Cause::Other { attempt, answer } => {
+                write!(f, "{} ({answer}); ", attempt.step())?;
+                match answer.kind() {
+                    io::ErrorKind::PermissionDenied => write!(
+                        f,
+                        "a security module such as SELinux or AppArmor may forbid it: see the \
+                         kernel's log"
+                    ),
+                    _ => write!(f, "it needs {}", attempt.setup()),
+                }
+            }
+        }
+    }
+}

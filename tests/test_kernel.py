@@ -1,0 +1,87 @@
+"""The running kernel as commands get it, with privileges and without."""
+
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+from oracles import compared, missing
+from slowpath import engine
+from slowpath.cli.errors import InputError, UnavailableError
+
+OPEN = """
+from slowpath import engine
+from slowpath.cli.errors import UnavailableError
+try:
+    engine.open_kernel()
+    print("opened")
+except UnavailableError as problem:
+    print(problem)
+"""
+"""Opens the kernel in a process of its own, and tells."""
+KIND = """
+from slowpath import _core
+try:
+    _core.Kernel.open()
+except _core.Error as problem:
+    print(problem.kind)
+"""
+FILTER = """
+import ctypes, struct, sys
+number = {"x86_64": 321, "aarch64": 280}[sys.argv[1]]
+codes = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7FFF0000)]
+code = b"".join(struct.pack("HBBI", *each) for each in codes)
+class Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
+assert libc.prctl(22, 2, ctypes.byref(Program(len(codes), code)), 0, 0) == 0  # PR_SET_SECCOMP
+"""
+"""A seccomp filter as containers have it: bpf(2) is answered with EPERM."""
+
+
+def _under(command: Sequence[str], code: str = OPEN, *arguments: str) -> str:
+    """What a process says that a command starts; skips where there is nothing to compare with."""
+    try:
+        engine.open_kernel()
+    except UnavailableError as problem:
+        missing("kernel", str(problem))
+    if command and shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    said = _process(command, code, *arguments)
+    compared("kernel", 1, "answers to processes without privileges")
+    return said
+
+
+def _process(command: Sequence[str], code: str, *arguments: str) -> str:
+    run = [*command, sys.executable, "-c", code, *arguments]
+    ended = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_the_kernel_opens_or_says_why() -> None:
+    said = _process([], OPEN)
+    assert said == "opened\n" or said.startswith("this machine: the kernel runs no BPF programs")
+
+
+def test_an_error_of_the_machine_is_of_a_kind_of_its_own() -> None:
+    said = _under(["setpriv", "--bounding-set=-all"], KIND)
+    assert said == "unavailable\n"
+    assert issubclass(UnavailableError, InputError)  # with its exit code
+
+
+def test_a_process_without_capabilities_is_told_what_it_lacks() -> None:
+    said = _under(["setpriv", "--bounding-set=-all"])
+    assert "this process has no CAP_BPF and no CAP_NET_ADMIN; " in said
+
+
+def test_a_process_that_is_filtered_is_told_so() -> None:
+    name = platform.machine()
+    if name not in {"x86_64", "aarch64"}:
+        pytest.skip(f"the number of bpf(2) on {name} is not known here")
+    said = _under([], FILTER + OPEN, name)
+    assert "a seccomp filter keeps this process from it (Operation not permitted" in said
