@@ -161,3 +161,50 @@ pub enum InstallError {
     #[error(transparent)]
     Inner(#[from] LoadError),
 }
+
+/// Why there is no network namespace of one's own, or no device in it.
+#[derive(Debug, Error)]
+pub enum NamespaceError {
+    /// The kernel refuses.
+    #[error("the kernel gives us no network namespace of our own: {cause}; {hint}")]
+    Refused {
+        /// The kernel's answer.
+        cause: io::Error,
+        /// What may help.
+        hint: &'static str,
+    },
+    /// A device is not made, found or set up.
+    #[error("network device {device}: the kernel does not {action} it: {cause}")]
+    Device {
+        /// Its name or number.
+        device: String,
+        /// What was to be done.
+        action: &'static str,
+        /// The kernel's answer.
+        cause: io::Error,
+    },
+    /// Being in a namespace takes a thread.
+    #[error("no thread to be in a network namespace starts: {cause}; stop other work")]
+    Thread {
+        /// The system's answer.
+        cause: io::Error,
+    },
+}
+
+/// Why a program is not attached to a device.
+#[derive(Debug, Error)]
+pub enum LinkError {
+    /// The device's namespace is not entered.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// The kernel refuses.
+    #[error("the kernel does not attach the program to device {device}: {cause}; {hint}")]
+    Kernel {
+        /// The number of the device in its namespace.
+        device: u32,
+        /// The kernel's answer.
+        cause: io::Error,
+        /// What may help.
+        hint: &'static str,
+    },
+}

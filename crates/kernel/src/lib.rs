@@ -3,8 +3,10 @@
 //!
 //! [`Kernel::available`] says whether that is possible here, [`Kernel::load`] creates a program's
 //! maps and loads it, [`Loaded::run`] runs a packet, [`Loaded::map`] reads and writes a map;
-//! [`Kernel::load_counted`] loads it so that a run says how many instructions it took. Nothing
-//! is attached to a device and nothing is pinned: when a [`Loaded`] goes, so does what it created.
+//! [`Kernel::load_counted`] loads it so that a run says how many instructions it took.
+//! [`Namespace::new`] makes a network namespace with devices of its own, [`Loaded::attach`] attaches
+//! a program to one. Nothing is pinned: when a [`Loaded`], [`Link`] or [`Namespace`] goes, so does
+//! what it created.
 //! What a program means is not known here; this is the oracle that such knowledge is held against.
 //!
 //! Source: bpf(2), the kernel's `uapi/linux/bpf.h` and `net/bpf/test_run.c`, and the behaviour of
@@ -17,8 +19,11 @@ mod count;
 mod create;
 mod error;
 mod kernel;
+mod link;
+pub mod listing;
 mod loaded;
 mod map;
+mod namespace;
 mod program;
 mod sys;
 #[cfg(test)]
@@ -28,8 +33,10 @@ pub mod witness;
 
 pub use context::Context;
 pub use count::{Answer, Counted};
-pub use error::{InstallError, LoadError, MapError, RunError};
+pub use error::{InstallError, LinkError, LoadError, MapError, NamespaceError, RunError};
 pub use kernel::Kernel;
+pub use link::{Link, Mode};
 pub use loaded::{Loaded, TestRun};
 pub use map::Map;
+pub use namespace::{Device, DeviceCounts, Namespace};
 pub use unavailable::Unavailable;

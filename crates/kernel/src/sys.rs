@@ -9,9 +9,16 @@
 #![allow(unsafe_code)]
 
 mod attr;
+mod link;
+mod listing;
+mod namespace;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+pub use link::attach_xdp;
+pub use listing::{Listed, next_id, program_id};
+pub use namespace::{join_network, own_network, unshare_network};
 
 use attr::{BtfLoadAttr, FdAttr, MapCreateAttr, MapElementAttr, NAME, ProgLoadAttr, TestRunAttr};
 
@@ -25,8 +32,13 @@ enum Command {
     MapNextKey = 4,
     ProgLoad = 5,
     ProgTestRun = 10,
+    ProgNextId = 11,
+    MapNextId = 12,
+    ObjectInfo = 15,
     BtfLoad = 18,
     MapFreeze = 22,
+    LinkCreate = 28,
+    LinkNextId = 31,
 }
 
 /// # Safety

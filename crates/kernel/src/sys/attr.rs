@@ -95,6 +95,30 @@ pub struct TestRunAttr {
     pub padding: u32,
 }
 
+#[repr(C)]
+#[derive(Default)]
+pub struct LinkCreateAttr {
+    pub program: u32,
+    pub ifindex: u32,
+    pub attach: u32,
+    pub flags: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
+pub struct NextIdAttr {
+    pub start: u32,
+    pub next: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
+pub struct ObjectInfoAttr {
+    pub fd: u32,
+    pub size: u32,
+    pub info: u64,
+}
+
 // The kernel's offsets: a field too many or too few moves the end.
 const _: () = {
     assert!(size_of::<MapCreateAttr>() == 72);

@@ -1,0 +1,62 @@
+//! A program attached to a device, as long as somebody wants it there.
+//!
+//! A link is known by its file descriptor only: it goes with the [`Link`], and with the process in
+//! whatever way that ends.
+//!
+//! Besides letting packets through, it makes test runs cheap: one with more than one repetition puts
+//! its program into the kernel's dispatcher of XDP programs and takes it out again, which waits for
+//! all CPUs (milliseconds), unless the program is there because it is attached
+//! (`bpf_prog_change_xdp` of `net/core/filter.c`).
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use crate::error::LinkError;
+use crate::sys::attach_xdp;
+use crate::{Device, Loaded, Namespace};
+
+/// At which point of receiving an attached program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// In the kernel's own code, after a packet has its `sk_buff`; every device has it.
+    Generic,
+    /// In the driver, on bare frames; virtual Ethernet has it, the loopback device has not.
+    Native,
+}
+
+/// A program that is attached to a device until this goes.
+#[derive(Debug)]
+pub struct Link {
+    _fd: OwnedFd,
+}
+
+impl Loaded {
+    /// Attaches it to a device of a namespace. A device has room for one program.
+    ///
+    /// # Errors
+    /// If the device has a program already, lacks the mode, or is gone.
+    pub fn attach(
+        &self,
+        namespace: &Namespace,
+        device: Device,
+        mode: Mode,
+    ) -> Result<Link, LinkError> {
+        // XDP_FLAGS_SKB_MODE and XDP_FLAGS_DRV_MODE of `uapi/linux/if_link.h`.
+        let flags = match mode {
+            Mode::Generic => 1 << 1,
+            Mode::Native => 1 << 2,
+        };
+        let attached = namespace.enter(|| attach_xdp(self.fd(), device.index(), flags))?;
+        attached.map(|fd| Link { _fd: fd }).map_err(|cause| {
+            let hint = match (cause.raw_os_error(), mode) {
+                (Some(libc::EBUSY), _) => "it has a program already",
+                (Some(libc::EOPNOTSUPP), Mode::Native) => "try the generic mode",
+                _ if cause.kind() == io::ErrorKind::PermissionDenied => {
+                    "run as root, or with CAP_BPF and CAP_NET_ADMIN"
+                }
+                _ => "programs for devmaps and cpumaps cannot be attached",
+            };
+            LinkError::Kernel { device: device.index(), cause, hint }
+        })
+    }
+}

@@ -1,0 +1,178 @@
+//! A network namespace of one's own, and devices in it.
+//!
+//! It has no name and is nowhere pinned: a file descriptor holds it, so it goes with the
+//! [`Namespace`], and with the process in whatever way that ends. Nothing outside of it sees its
+//! devices. The kernel clears up what was in it a moment later, in the background.
+//!
+//! Source: network_namespaces(7), veth(4).
+
+#[cfg(target_os = "linux")]
+mod netlink;
+#[cfg(not(target_os = "linux"))]
+#[path = "namespace/no_netlink.rs"]
+mod netlink;
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::panic::resume_unwind;
+use std::thread;
+
+use crate::error::NamespaceError;
+use crate::sys::{join_network, own_network, unshare_network};
+
+/// A network namespace that nobody else is in.
+#[derive(Debug)]
+pub struct Namespace {
+    fd: OwnedFd,
+}
+
+/// A network device of a [`Namespace`], by its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Device {
+    index: u32,
+}
+
+/// Packets that a device has counted, both ways (`/proc/net/dev`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceCounts {
+    /// Packets that came in; those that an XDP program dropped are among them.
+    pub received: u64,
+    /// Packets that came in and found no room.
+    pub receive_dropped: u64,
+    /// Packets that went out.
+    pub sent: u64,
+    /// Packets that were to go out and found no room.
+    pub send_dropped: u64,
+}
+
+impl Device {
+    /// The loopback device, which has this number in every namespace (`LOOPBACK_IFINDEX`).
+    pub const LOOPBACK: Device = Device { index: 1 };
+
+    /// Its number in its namespace (`ifindex`).
+    pub fn index(self) -> u32 {
+        self.index
+    }
+}
+
+impl Namespace {
+    /// A new one, whose loopback device is up and alone.
+    ///
+    /// # Errors
+    /// Without `CAP_SYS_ADMIN`, or where the kernel has no namespaces.
+    pub fn new() -> Result<Namespace, NamespaceError> {
+        let made = on_own_thread(|| {
+            unshare_network()?;
+            own_network()
+        })?;
+        let namespace = Namespace { fd: made.map_err(refused)? };
+        namespace.enter(|| netlink::set_up(Device::LOOPBACK.index))?.map_err(|cause| {
+            NamespaceError::Device { device: "lo".to_owned(), action: "start", cause }
+        })?;
+        Ok(namespace)
+    }
+
+    /// Does a job in the namespace, on a thread of its own that runs on the CPUs of this one, and
+    /// returns its result. Sockets that it opens and devices that it names are the namespace's.
+    ///
+    /// # Errors
+    /// If the thread does not start or may not enter.
+    ///
+    /// # Panics
+    /// If the job does.
+    pub fn enter<T: Send>(&self, job: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
+        on_own_thread(|| join_network(self.fd.as_fd()).map(|()| job()))?.map_err(refused)
+    }
+
+    /// Two virtual Ethernet devices that are up and lead to each other. Nobody sends on them unless
+    /// asked to: they have no addresses.
+    ///
+    /// # Errors
+    /// If the kernel has no such devices, or the names are taken or too long.
+    pub fn create_pair(&self, names: [&str; 2]) -> Result<[Device; 2], NamespaceError> {
+        self.enter(|| {
+            let failed = |action| {
+                move |cause| NamespaceError::Device { device: names.join(" and "), action, cause }
+            };
+            netlink::create_pair(names).map_err(failed("create"))?;
+            let mut devices = [Device::LOOPBACK; 2];
+            for (device, name) in devices.iter_mut().zip(names) {
+                device.index = netlink::index(name).map_err(failed("find"))?;
+                netlink::silence(device.index).map_err(failed("silence"))?;
+            }
+            for device in devices {
+                netlink::set_up(device.index).map_err(failed("start"))?;
+            }
+            Ok(devices)
+        })?
+    }
+
+    /// What a device has counted until now.
+    ///
+    /// # Errors
+    /// If there is no such device.
+    pub fn counts(&self, device: Device) -> Result<DeviceCounts, NamespaceError> {
+        self.enter(|| {
+            let name = netlink::name(device.index)?;
+            let table = std::fs::read_to_string("/proc/thread-self/net/dev")?;
+            row(&table, &name).ok_or_else(|| io::ErrorKind::NotFound.into())
+        })?
+        .map_err(|cause| NamespaceError::Device {
+            device: format!("number {}", device.index),
+            action: "count",
+            cause,
+        })
+    }
+}
+
+/// Runs a job on a thread that ends with it, as a namespace is a thread's.
+fn on_own_thread<T: Send>(job: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
+    thread::scope(|scope| {
+        let started = thread::Builder::new().name("namespace".to_owned()).spawn_scoped(scope, job);
+        let thread = started.map_err(|cause| NamespaceError::Thread { cause })?;
+        Ok(thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })
+}
+
+fn refused(cause: io::Error) -> NamespaceError {
+    let hint = match cause.kind() {
+        io::ErrorKind::PermissionDenied => "run as root, or with CAP_SYS_ADMIN",
+        io::ErrorKind::NotFound => "this needs /proc mounted",
+        _ => "this needs Linux with CONFIG_NET_NS",
+    };
+    NamespaceError::Refused { cause, hint }
+}
+
+/// The counts in the row of a device: received are bytes, packets, errors, dropped and four more;
+/// sent the same.
+fn row(table: &str, name: &str) -> Option<DeviceCounts> {
+    let rows = table.lines().filter_map(|line| line.trim().split_once(':'));
+    let (_, numbers) = rows.into_iter().find(|(device, _)| *device == name)?;
+    let mut counts = numbers.split_whitespace().map(|number| number.parse::<u64>().ok());
+    let mut packets = |skip: usize| {
+        let packets = counts.nth(skip).flatten()?;
+        Some((packets, counts.nth(1).flatten()?))
+    };
+    let ((received, receive_dropped), (sent, send_dropped)) = (packets(1)?, packets(5)?);
+    Some(DeviceCounts { received, receive_dropped, sent, send_dropped })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DeviceCounts, row};
+
+    #[test]
+    fn counts_are_those_of_the_devices_row() {
+        let table = "Inter-|   Receive                      |  Transmit\n \
+                     face |bytes packets errs drop fifo frame compressed multicast|bytes\n    \
+                     lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n  \
+                     near:100 200 0 3 0 0 0 0 500 600 0 7 0 0 0 0\n";
+        let counts = |received, receive_dropped, sent, send_dropped| {
+            Some(DeviceCounts { received, receive_dropped, sent, send_dropped })
+        };
+        assert_eq!(row(table, "lo"), counts(2, 4, 10, 12));
+        assert_eq!(row(table, "near"), counts(200, 3, 600, 7));
+        assert_eq!(row(table, "far"), None);
+        assert_eq!(row("lo: 1 2 3 4 5 6 7 8 9 10 x", "lo"), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! Devices of the calling thread's network namespace, by rtnetlink(7).
+
+use std::io;
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{
+    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, InfoData, InfoKind, InfoVeth, LinkAttribute,
+    LinkFlags, LinkInfo, LinkMessage,
+};
+use rustix::net::netdevice::{index_to_name, name_to_index};
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with,
+};
+
+/// Room for an answer: an error has the request in it.
+const ANSWER: usize = 4096;
+
+/// Makes two virtual Ethernet devices that lead to each other.
+pub fn create_pair(names: [&str; 2]) -> io::Result<()> {
+    let [mut near, far] = names.map(|name| {
+        let mut message = LinkMessage::default();
+        message.attributes.push(LinkAttribute::IfName(name.to_owned()));
+        message
+    });
+    let peer = InfoData::Veth(InfoVeth::Peer(far));
+    let info = vec![LinkInfo::Kind(InfoKind::Veth), LinkInfo::Data(peer)];
+    near.attributes.push(LinkAttribute::LinkInfo(info));
+    request(RouteNetlinkMessage::NewLink(near), NLM_F_CREATE | NLM_F_EXCL)
+}
+
+/// Keeps a device that is still down from being given addresses, which the kernel would announce.
+pub fn silence(index: u32) -> io::Result<()> {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    let none = AfSpecInet6::AddrGenMode(In6AddrGenMode::None);
+    let inet6 = AfSpecUnspec::Inet6(vec![none]);
+    message.attributes.push(LinkAttribute::AfSpecUnspec(vec![inet6]));
+    match request(RouteNetlinkMessage::SetLink(message), 0) {
+        // A kernel without IPv6 announces nothing.
+        Err(cause) if cause.raw_os_error() == Some(libc::EAFNOSUPPORT) => Ok(()),
+        done => done,
+    }
+}
+
+/// Sets a device up.
+pub fn set_up(index: u32) -> io::Result<()> {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message.header.flags = LinkFlags::Up;
+    message.header.change_mask = LinkFlags::Up;
+    request(RouteNetlinkMessage::SetLink(message), 0)
+}
+
+/// The number of a device.
+pub fn index(name: &str) -> io::Result<u32> {
+    Ok(name_to_index(socket()?, name)?)
+}
+
+/// The name of a device.
+pub fn name(index: u32) -> io::Result<String> {
+    Ok(index_to_name(socket()?, index)?)
+}
+
+fn socket() -> io::Result<rustix::fd::OwnedFd> {
+    // The protocol NETLINK_ROUTE has number 0, which is written as none.
+    Ok(socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?)
+}
+
+/// Sends a request and waits for its answer, which is that it is done, or an error.
+fn request(request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+    let mut message = NetlinkMessage::from(request);
+    message.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+    message.finalize();
+    let mut bytes = vec![0; message.buffer_len()];
+    message.serialize(&mut bytes);
+    let socket = socket()?;
+    sendto(&socket, &bytes, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+    let mut answer = vec![0; ANSWER];
+    let (len, _) = recv(&socket, &mut answer[..], RecvFlags::empty())?;
+    let answer = answer.get(..len).unwrap_or_default();
+    let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(answer);
+    match answer.map(|answer| answer.payload) {
+        Ok(NetlinkPayload::Error(error)) if error.code.is_none() => Ok(()),
+        Ok(NetlinkPayload::Error(error)) => Err(error.to_io()),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}

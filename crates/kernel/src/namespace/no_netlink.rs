@@ -1,0 +1,27 @@
+//! What stands for [rtnetlink(7)](super) where it is not Linux: nothing is there.
+
+use std::io;
+
+fn missing<T>() -> io::Result<T> {
+    Err(io::Error::from_raw_os_error(libc::ENOSYS))
+}
+
+pub fn create_pair(_: [&str; 2]) -> io::Result<()> {
+    missing()
+}
+
+pub fn silence(_: u32) -> io::Result<()> {
+    missing()
+}
+
+pub fn set_up(_: u32) -> io::Result<()> {
+    missing()
+}
+
+pub fn index(_: &str) -> io::Result<u32> {
+    missing()
+}
+
+pub fn name(_: u32) -> io::Result<String> {
+    missing()
+}

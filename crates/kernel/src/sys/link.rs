@@ -1,0 +1,18 @@
+//! Programs attached to devices.
+
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use super::attr::LinkCreateAttr;
+use super::{Command, bpf_fd, field};
+
+/// `BPF_XDP` of `enum bpf_attach_type`.
+const XDP: u32 = 37;
+
+/// Attaches an XDP program to a device of the calling thread's network namespace, until the file
+/// descriptor is closed. `flags` are those of `uapi/linux/if_link.h` (`XDP_FLAGS_*`).
+pub fn attach_xdp(program: BorrowedFd, ifindex: u32, flags: u32) -> io::Result<OwnedFd> {
+    let mut attr = LinkCreateAttr { program: field(program), ifindex, attach: XDP, flags };
+    // SAFETY: the structure holds no addresses.
+    unsafe { bpf_fd(Command::LinkCreate, &mut attr) }
+}

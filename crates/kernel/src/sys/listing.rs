@@ -1,0 +1,42 @@
+//! The numbers that the kernel gives to programs, maps and links.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use super::attr::{NextIdAttr, ObjectInfoAttr};
+use super::{Command, address_mut, bpf, field, length};
+
+/// What is listed.
+#[derive(Clone, Copy)]
+pub enum Listed {
+    Programs,
+    Maps,
+    Links,
+}
+
+/// The lowest number above this one; `None` behind the last.
+pub fn next_id(of: Listed, after: u32) -> io::Result<Option<u32>> {
+    let command = match of {
+        Listed::Programs => Command::ProgNextId,
+        Listed::Maps => Command::MapNextId,
+        Listed::Links => Command::LinkNextId,
+    };
+    let mut attr = NextIdAttr { start: after, next: 0 };
+    // SAFETY: the structure holds no addresses.
+    match unsafe { bpf(command, &mut attr) } {
+        Ok(_) => Ok(Some(attr.next)),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(cause),
+    }
+}
+
+/// The number of a program: the second field of `struct bpf_prog_info`.
+pub fn program_id(program: BorrowedFd) -> io::Result<u32> {
+    let mut info = [0; 8];
+    let size = length(&info)?;
+    let mut attr = ObjectInfoAttr { fd: field(program), size, info: address_mut(&mut info) };
+    // SAFETY: address and size are those of one array; the kernel writes no more than that.
+    unsafe { bpf(Command::ObjectInfo, &mut attr)? };
+    let [_, _, _, _, id @ ..] = info;
+    Ok(u32::from_ne_bytes(id))
+}

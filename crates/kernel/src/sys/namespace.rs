@@ -1,0 +1,41 @@
+//! The network namespace of the calling thread.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+/// Where the kernel shows the namespace of the calling thread.
+const OWN: &str = "/proc/thread-self/ns/net";
+
+/// The calling thread's network namespace, which lives as long as somebody holds it.
+pub fn own_network() -> io::Result<OwnedFd> {
+    File::open(OWN).map(OwnedFd::from)
+}
+
+/// Gives the calling thread a network namespace of its own, with nothing but a loopback device that
+/// is down.
+#[cfg(target_os = "linux")]
+pub fn unshare_network() -> io::Result<()> {
+    use rustix::thread::{UnshareFlags, unshare_unsafe};
+    // SAFETY: what must not be taken from a thread is its table of file descriptors; this is another
+    // flag.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(io::Error::from)
+}
+
+/// Moves the calling thread into a network namespace.
+#[cfg(target_os = "linux")]
+pub fn join_network(namespace: BorrowedFd) -> io::Result<()> {
+    use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+    let kind = Some(LinkNameSpaceType::Network);
+    move_into_link_name_space(namespace, kind).map_err(io::Error::from)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn unshare_network() -> io::Result<()> {
+    Err(io::Error::from_raw_os_error(libc::ENOSYS))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn join_network(_: BorrowedFd) -> io::Result<()> {
+    Err(io::Error::from_raw_os_error(libc::ENOSYS))
+}

@@ -1,0 +1,202 @@
+//! Network namespaces of one's own: what is in them, that nobody sees it, and that nothing stays.
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write, stdout};
+use std::os::unix::fs::MetadataExt;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use slowpath_kernel::{Device, Kernel, LinkError, Mode, Namespace, NamespaceError, listing};
+use slowpath_oracle::Oracle;
+use support::kernel;
+
+/// How long the kernel may take to clear up.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// What tells a process of this test that it is the one to be killed.
+const TO_BE_KILLED: &str = "SLOWPATH_TEST_HOLDS_A_NAMESPACE";
+
+/// A namespace, or the reason to skip.
+fn namespace() -> Option<(Kernel, Namespace)> {
+    let kernel = kernel()?;
+    match Namespace::new() {
+        Ok(namespace) => Some((kernel, namespace)),
+        Err(reason @ NamespaceError::Refused { .. }) => {
+            Oracle::Kernel.missing(reason);
+            None
+        }
+        Err(fault) => panic!("{fault}"),
+    }
+}
+
+/// Device and number of a namespace's file.
+fn identity(path: &str) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
+}
+
+fn inside(namespace: &Namespace) -> (u64, u64) {
+    let own = namespace.enter(|| identity("/proc/thread-self/ns/net"));
+    own.expect("is entered").expect("has a file")
+}
+
+/// Names of the calling thread's devices.
+fn devices() -> Vec<String> {
+    let table = fs::read_to_string("/proc/thread-self/net/dev").expect("is there");
+    let names = table.lines().skip(2).filter_map(|line| line.trim().split_once(':'));
+    names.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Whether any process is in a namespace or holds it open.
+fn is_held(namespace: (u64, u64)) -> bool {
+    let below = |folder: String| {
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path().display().to_string())
+    };
+    let processes =
+        below("/proc".to_owned()).filter(|p| identity(&format!("{p}/ns/net")).is_some());
+    processes.into_iter().any(|process| {
+        let threads = below(format!("{process}/task")).map(|task| format!("{task}/ns/net"));
+        threads.chain(below(format!("{process}/fd"))).any(|file| identity(&file) == Some(namespace))
+    })
+}
+
+fn wait_until(what: &str, done: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < PATIENCE, "still waiting for this: {what}");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_new_namespace_has_a_loopback_device_that_is_up() {
+    let Some((_, namespace)) = namespace() else { return };
+    assert_eq!(namespace.enter(devices).expect("is entered"), ["lo"]);
+    let answered = namespace.enter(|| {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
+        socket.send_to(b"here", socket.local_addr()?)
+    });
+    assert_eq!(answered.expect("is entered").expect("lo is up"), 4);
+    let counts = namespace.counts(Device::LOOPBACK).expect("is counted");
+    assert_eq!((counts.sent, counts.received), (1, 1));
+    Oracle::Kernel.compared(1, "namespaces with their loopback device");
+}
+
+#[test]
+fn jobs_return_what_they_found_and_leave_the_thread_outside() {
+    let Some((_, namespace)) = namespace() else { return };
+    let outside = identity("/proc/thread-self/ns/net").expect("has a file");
+    assert_ne!(inside(&namespace), outside);
+    assert_eq!(inside(&namespace), inside(&namespace));
+    assert_eq!(identity("/proc/thread-self/ns/net"), Some(outside));
+    let other = Namespace::new().expect("is made");
+    assert_ne!(inside(&namespace), inside(&other));
+}
+
+#[test]
+fn pairs_are_up_silent_and_not_seen_outside() {
+    let Some((_, namespace)) = namespace() else { return };
+    let mounts = || fs::read_dir("/run/netns").into_iter().flatten().count();
+    let (before, named) = (devices(), mounts());
+    let pair = namespace.create_pair(["near", "far"]).expect("is made");
+    assert_ne!(pair[0], pair[1]);
+    let mut there = namespace.enter(devices).expect("is entered");
+    there.sort();
+    assert_eq!(there, ["far", "lo", "near"]);
+    assert!(!devices().iter().any(|name| ["near", "far"].contains(&name.as_str())));
+    assert_eq!((devices(), mounts()), (before, named));
+    for device in pair {
+        let counts = namespace.counts(device).expect("is counted");
+        assert_eq!((counts.sent, counts.received), (0, 0), "nobody has sent anything");
+    }
+    let again = namespace.create_pair(["near", "other"]).expect_err("the name is taken");
+    let text = again.to_string();
+    assert!(
+        text.starts_with("network device near and other: the kernel does not create"),
+        "{text}"
+    );
+    Oracle::Kernel.compared(2, "devices of a namespace");
+}
+
+#[test]
+fn a_device_has_room_for_one_program_until_its_link_goes() {
+    let Some((kernel, namespace)) = namespace() else { return };
+    let pass = kernel.passing().expect("loads");
+    let lo = Device::LOOPBACK;
+    let native = pass.attach(&namespace, lo, Mode::Native).expect_err("lo has no driver's mode");
+    assert!(native.to_string().ends_with("try the generic mode"), "{native}");
+    let link = pass.attach(&namespace, lo, Mode::Generic).expect("is attached");
+    let second = pass.attach(&namespace, lo, Mode::Generic).expect_err("one is there");
+    assert!(matches!(second, LinkError::Kernel { device: 1, .. }), "{second}");
+    drop(link);
+    drop(pass.attach(&namespace, lo, Mode::Generic).expect("there is room again"));
+    let [near, _] = namespace.create_pair(["near", "far"]).expect("is made");
+    let native = pass.attach(&namespace, near, Mode::Native).expect("is attached");
+    let run = pass.run(&[0; 60], 1000).expect("runs while it is attached");
+    assert_eq!(run.return_value, 2);
+    drop((native, namespace));
+    Oracle::Kernel.compared(3, "programs attached to devices of a namespace");
+}
+
+#[test]
+fn a_namespace_goes_with_its_owner() {
+    let Some((kernel, namespace)) = namespace() else { return };
+    let this = inside(&namespace);
+    assert!(is_held(this));
+    let pass = kernel.passing().expect("loads");
+    let number = pass.number().expect("has a number");
+    let link = pass.attach(&namespace, Device::LOOPBACK, Mode::Generic).expect("is attached");
+    let known = || listing::programs().expect("are listed").contains(&number);
+    drop(pass);
+    assert!(known(), "it is still attached");
+    drop((link, namespace));
+    wait_until("the namespace is gone", || !is_held(this));
+    wait_until("the program is gone", || !known());
+    Oracle::Kernel.compared(1, "namespaces that are gone afterwards");
+}
+
+#[test]
+fn nothing_stays_when_its_owner_is_killed() {
+    let Some((kernel, namespace)) = namespace() else { return };
+    if std::env::var_os(TO_BE_KILLED).is_some() {
+        hold(&kernel, &namespace);
+    }
+    drop(namespace);
+    let test = std::env::current_exe().expect("is known");
+    let mut child = Command::new(test)
+        .args(["--exact", "nothing_stays_when_its_owner_is_killed", "--nocapture"])
+        .env(TO_BE_KILLED, "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let output = BufReader::new(child.stdout.take().expect("is a pipe"));
+    let held = output.lines().map_while(Result::ok).find_map(|line| {
+        let numbers = line.split_once("holds ")?.1.split(' ').map(|n| n.parse::<u64>().ok());
+        numbers.collect::<Option<Vec<u64>>>()
+    });
+    let [device, number, program] = held.expect("it says what it holds")[..] else {
+        panic!("three numbers")
+    };
+    let known = || listing::programs().expect("are listed").contains(&(program as u32));
+    let seen = (is_held((device, number)), known());
+    child.kill().expect("is killed");
+    child.wait().expect("is gone");
+    assert_eq!(seen, (true, true), "it was there before");
+    wait_until("the namespace is gone", || !is_held((device, number)));
+    wait_until("the program is gone", || !known());
+    Oracle::Kernel.compared(1, "namespaces of killed processes that are gone");
+}
+
+/// Holds a namespace with an attached program until killed, and says which.
+fn hold(kernel: &Kernel, namespace: &Namespace) -> ! {
+    let pass = kernel.passing().expect("loads");
+    let [near, _] = namespace.create_pair(["near", "far"]).expect("is made");
+    let _link = pass.attach(namespace, near, Mode::Native).expect("is attached");
+    let (device, number) = inside(namespace);
+    let program = pass.number().expect("has a number");
+    writeln!(stdout(), "holds {device} {number} {program}").expect("somebody reads");
+    loop {
+        sleep(PATIENCE);
+    }
+}
