@@ -1,0 +1,1 @@
+"""Measurements in the running kernel: where they were made, and what disturbed them."""

@@ -1,0 +1,72 @@
+"""Where a measurement was made, and what happened there meanwhile: recorded with every result.
+
+    watch = environment.begin(cpu)
+    ...  # the run, on the thread that called
+    record = watch.end()
+
+What cannot be read is null: containers hide files, kernels lack them, other systems have none.
+`disturbances.py` says what of it disturbs measurements.
+"""
+
+from typing import TypedDict
+
+from slowpath import engine
+from slowpath.measurements.machine.counters import Counters, read_counters
+from slowpath.measurements.machine.files import Files
+from slowpath.measurements.machine.host import Host, host
+from slowpath.measurements.machine.kernel import KernelFacts, kernel_facts
+from slowpath.measurements.machine.processor import Processor, processor
+from slowpath.measurements.machine.run import RunFacts, between
+
+
+class Environment(TypedDict):
+    """Where a measurement was made, and what happened there meanwhile."""
+
+    slowpath: str
+    """Version of slowpath."""
+    kernel: KernelFacts
+    """The running kernel, when the run had ended."""
+    processor: Processor
+    """The CPU that the run was pinned to."""
+    host: Host
+    """What the kernel runs on."""
+    run: RunFacts
+    """What happened during the run."""
+
+
+class Watch:
+    """A run that is being watched; `begin` makes one."""
+
+    def __init__(self, files: Files, cpu: int, thread: int, before: Counters) -> None:
+        self._files = files
+        self._cpu = cpu
+        self._thread = thread
+        self._before = before
+
+    def end(self) -> Environment:
+        """The record of the run, which has ended. It can be asked again, for a longer run."""
+        # The counters first: reading the rest is no part of the run.
+        after = read_counters(self._files, self._cpu, self._thread)
+        where = processor(self._files, self._cpu)
+        return {
+            "slowpath": engine.version(),
+            "kernel": kernel_facts(self._files),
+            "processor": where,
+            "host": host(self._files, self._cpu),
+            "run": between(self._before, after, self._cpu, where["siblings"]),
+        }
+
+
+def begin(cpu: int, *, thread: int | None = None, files: Files | None = None) -> Watch:
+    """Begins to watch a run on a CPU, which should have been working already: frequencies rise.
+
+    Args:
+        cpu: the number of the CPU that the run is pinned to.
+        thread: the thread that measures, by its number in the system; else the one that calls.
+        files: where the machine tells about itself.
+    """
+    import threading
+
+    files = Files() if files is None else files
+    thread = threading.get_native_id() if thread is None else thread
+    return Watch(files, cpu, thread, read_counters(files, cpu, thread))
