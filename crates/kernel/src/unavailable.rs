@@ -151,7 +151,8 @@ fn forbidden(facts: &Facts, attempt: Attempt, answer: io::Error) -> Cause {
     let missing = facts.missing(attempt.needs());
     let memory = facts.locked_memory.filter(|_| facts.release_before(UNCOUNTED).is_some());
     if !missing.is_empty() {
-        Cause::Capabilities { attempt, missing, container: facts.is_container }
+        let container = facts.is_confined(attempt.needs());
+        Cause::Capabilities { attempt, missing, container }
     } else if facts.in_user_namespace {
         Cause::UserNamespace
     } else if facts.is_filtered {

@@ -51,6 +51,14 @@ fn a_process_without_capabilities_is_told_so() {
 }
 
 #[test]
+fn another_user_is_told_to_be_root() {
+    assert_says(
+        &["setpriv", "--reuid=65534", "--clear-groups"],
+        "no CAP_BPF and no CAP_NET_ADMIN; run as root, or with CAP_BPF and CAP_NET_ADMIN",
+    );
+}
+
+#[test]
 fn a_process_without_one_capability_is_told_which() {
     let without = "--bounding-set=-sys_admin,-net_admin";
     assert_says(&["setpriv", without], "this process has no CAP_NET_ADMIN; ");

@@ -63,6 +63,8 @@ pub struct Facts {
     pub release: Option<String>,
     /// The mask of effective capabilities.
     pub capabilities: Option<u64>,
+    /// The mask of those that it could get, as by becoming root (the bounding set).
+    pub attainable: Option<u64>,
     /// Whether capabilities are those of a user namespace other than the first.
     pub in_user_namespace: bool,
     /// Whether a seccomp filter sees the process's system calls.
@@ -92,6 +94,8 @@ impl Facts {
             release: Some(release).filter(|release| !release.is_empty()),
             capabilities: field(&status, "CapEff:")
                 .and_then(|mask| u64::from_str_radix(mask, 16).ok()),
+            attainable: field(&status, "CapBnd:")
+                .and_then(|mask| u64::from_str_radix(mask, 16).ok()),
             in_user_namespace: is_mapped(&text("proc/self/uid_map")),
             is_filtered: field(&status, "Seccomp:") == Some("2"),
             locked_memory: field(&text("proc/self/limits"), "Max locked memory")
@@ -107,15 +111,24 @@ impl Facts {
         Release::parse(release).filter(|&numbers| numbers < first).map(|_| release)
     }
 
-    /// Those of these capabilities that the process has not. For BPF, `CAP_SYS_ADMIN` stands for
-    /// all others.
+    /// Those of these capabilities that the process has not.
     pub fn missing(&self, needed: &[Capability]) -> Vec<Capability> {
-        let Some(mask) = self.capabilities else { return Vec::new() };
-        let has = |capability: Capability| mask >> capability as u32 & 1 == 1;
-        let stands_for_all = !needed.contains(&Capability::SysAdmin) && has(Capability::SysAdmin);
-        let missing = needed.iter().copied().filter(|&each| !has(each) && !stands_for_all);
-        missing.collect()
+        without(self.capabilities, needed)
     }
+
+    /// Whether only another container would have these capabilities, not another user in this one.
+    pub fn is_confined(&self, needed: &[Capability]) -> bool {
+        self.is_container && !without(self.attainable, needed).is_empty()
+    }
+}
+
+/// Those of these capabilities that a mask lacks. For BPF, `CAP_SYS_ADMIN` stands for all others.
+fn without(mask: Option<u64>, needed: &[Capability]) -> Vec<Capability> {
+    let Some(mask) = mask else { return Vec::new() };
+    let has = |capability: Capability| mask >> capability as u32 & 1 == 1;
+    let stands_for_all = !needed.contains(&Capability::SysAdmin) && has(Capability::SysAdmin);
+    let missing = needed.iter().copied().filter(|&each| !has(each) && !stands_for_all);
+    missing.collect()
 }
 
 /// The first word behind a name, in lines such as `CapEff:  000001ffffffffff`.

@@ -60,12 +60,16 @@ fn missing_capabilities_are_named() {
 
 #[test]
 fn containers_are_started_with_more() {
-    let facts = Facts { capabilities: Some(0xa804_25fb), is_container: true, ..root() };
+    let docker = Some(0xa804_25fb);
+    let facts = || Facts { capabilities: docker, attainable: docker, is_container: true, ..root() };
     assert_says(
-        facts,
+        facts(),
         libc::EPERM,
         "start the container with --cap-add SYS_ADMIN --cap-add NET_ADMIN",
     );
+    // Where the container has them, another user in it does.
+    let facts = Facts { capabilities: Some(0), attainable: root().capabilities, ..facts() };
+    assert_says(facts, libc::EPERM, "; run as root, or with CAP_BPF and CAP_NET_ADMIN");
     let facts = || Facts { is_container: true, is_filtered: true, ..root() };
     assert_says(facts(), libc::EPERM, "start the container with --security-opt seccomp=unconfined");
     assert_says(facts(), libc::ENOSYS, "a seccomp filter keeps this process from it");
@@ -142,7 +146,10 @@ fn facts_are_read_from_files() -> io::Result<()> {
         path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
         std::fs::write(path, text)
     };
-    write("proc/self/status", "Name:\tx\nCapEff:\t00000000a80425fb\nSeccomp:\t2\n")?;
+    write(
+        "proc/self/status",
+        "Name:\tx\nCapEff:\t00000000a80425fb\nCapBnd:\t00000000a80425ff\nSeccomp:\t2\n",
+    )?;
     write("proc/sys/kernel/osrelease", "5.15.0-1-amd64\n")?;
     write("proc/self/uid_map", "         0       1000          1\n")?;
     write("proc/self/limits", "Max locked memory         8388608              8388608   bytes\n")?;
@@ -152,6 +159,7 @@ fn facts_are_read_from_files() -> io::Result<()> {
     std::fs::remove_dir_all(&root)?;
     assert_eq!(facts.release.as_deref(), Some("5.15.0-1-amd64"));
     assert_eq!(facts.capabilities, Some(0xa804_25fb));
+    assert_eq!(facts.attainable, Some(0xa804_25ff));
     assert_eq!(facts.locked_memory, Some(8_388_608));
     assert_eq!(facts.lockdown.as_deref(), Some("integrity"));
     assert!(facts.in_user_namespace && facts.is_filtered && facts.is_container);
