@@ -66,7 +66,9 @@ impl Attempt {
     /// What the kernel is to be built and set up with.
     fn setup(self) -> &'static str {
         match self {
-            Attempt::Namespace => "CONFIG_NET_NS=y, and room in user.max_net_namespaces",
+            Attempt::Namespace => {
+                "CONFIG_NET_NS=y, /proc mounted, and room in user.max_net_namespaces"
+            }
             _ => "CONFIG_BPF_SYSCALL=y and CONFIG_NET=y",
         }
     }
