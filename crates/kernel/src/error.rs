@@ -5,6 +5,8 @@ use std::io;
 use slowpath_bpf::{ObjectError, ProgramKind};
 use thiserror::Error;
 
+use crate::unavailable::Unavailable;
+
 /// Why a program is not loaded.
 #[derive(Debug, Error)]
 pub enum LoadError {
@@ -166,13 +168,8 @@ pub enum InstallError {
 #[derive(Debug, Error)]
 pub enum NamespaceError {
     /// The kernel refuses.
-    #[error("the kernel gives us no network namespace of our own: {cause}; {hint}")]
-    Refused {
-        /// The kernel's answer.
-        cause: io::Error,
-        /// What may help.
-        hint: &'static str,
-    },
+    #[error(transparent)]
+    Refused(#[from] Unavailable),
     /// A device is not made, found or set up.
     #[error("network device {device}: the kernel does not {action} it: {cause}")]
     Device {

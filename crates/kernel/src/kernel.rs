@@ -47,6 +47,10 @@ impl Kernel {
         self.cpus.count()
     }
 
+    pub(crate) fn possible_cpus(&self) -> Cpus {
+        self.cpus
+    }
+
     /// The kernel's own types, if it tells them.
     pub fn types(&self) -> Option<&Btf> {
         self.read_types().map(Arc::as_ref)

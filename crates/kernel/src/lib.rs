@@ -5,7 +5,8 @@
 //! maps and loads it, [`Loaded::run`] runs a packet, [`Loaded::map`] reads and writes a map;
 //! [`Kernel::load_counted`] loads it so that a run says how many instructions it took.
 //! [`Namespace::new`] makes a network namespace with devices of its own, [`Loaded::attach`] attaches
-//! a program to one. Nothing is pinned: when a [`Loaded`], [`Link`] or [`Namespace`] goes, so does
+//! a program to one, and [`live::Live`] runs packets that really go where the program sends them.
+//! Nothing is pinned: when a [`Loaded`], [`Link`] or [`Namespace`] goes, so does
 //! what it created.
 //! What a program means is not known here; this is the oracle that such knowledge is held against.
 //!
@@ -21,6 +22,7 @@ mod error;
 mod kernel;
 mod link;
 pub mod listing;
+pub mod live;
 mod loaded;
 mod map;
 mod namespace;

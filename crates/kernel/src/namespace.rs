@@ -19,6 +19,7 @@ use std::thread;
 
 use crate::error::NamespaceError;
 use crate::sys::{join_network, own_network, unshare_network};
+use crate::unavailable::Unavailable;
 
 /// A network namespace that nobody else is in.
 #[derive(Debug)]
@@ -53,6 +54,10 @@ impl Device {
     pub fn index(self) -> u32 {
         self.index
     }
+
+    fn failed(self, action: &'static str, cause: io::Error) -> NamespaceError {
+        NamespaceError::Device { device: format!("number {}", self.index), action, cause }
+    }
 }
 
 impl Namespace {
@@ -65,7 +70,7 @@ impl Namespace {
             unshare_network()?;
             own_network()
         })?;
-        let namespace = Namespace { fd: made.map_err(refused)? };
+        let namespace = Namespace { fd: made.map_err(Unavailable::of_namespace)? };
         namespace.enter(|| netlink::set_up(Device::LOOPBACK.index))?.map_err(|cause| {
             NamespaceError::Device { device: "lo".to_owned(), action: "start", cause }
         })?;
@@ -81,7 +86,8 @@ impl Namespace {
     /// # Panics
     /// If the job does.
     pub fn enter<T: Send>(&self, job: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
-        on_own_thread(|| join_network(self.fd.as_fd()).map(|()| job()))?.map_err(refused)
+        let done = on_own_thread(|| join_network(self.fd.as_fd()).map(|()| job()))?;
+        Ok(done.map_err(Unavailable::of_namespace)?)
     }
 
     /// Two virtual Ethernet devices that are up and lead to each other. Nobody sends on them unless
@@ -107,6 +113,15 @@ impl Namespace {
         })?
     }
 
+    /// Removes a device, and the one that it leads to.
+    ///
+    /// # Errors
+    /// If there is no such device, or it is the loopback device.
+    pub fn remove(&self, device: Device) -> Result<(), NamespaceError> {
+        self.enter(|| netlink::remove(device.index))?
+            .map_err(|cause| device.failed("remove", cause))
+    }
+
     /// What a device has counted until now.
     ///
     /// # Errors
@@ -117,11 +132,7 @@ impl Namespace {
             let table = std::fs::read_to_string("/proc/thread-self/net/dev")?;
             row(&table, &name).ok_or_else(|| io::ErrorKind::NotFound.into())
         })?
-        .map_err(|cause| NamespaceError::Device {
-            device: format!("number {}", device.index),
-            action: "count",
-            cause,
-        })
+        .map_err(|cause| device.failed("count", cause))
     }
 }
 
@@ -132,15 +143,6 @@ fn on_own_thread<T: Send>(job: impl FnOnce() -> T + Send) -> Result<T, Namespace
         let thread = started.map_err(|cause| NamespaceError::Thread { cause })?;
         Ok(thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
     })
-}
-
-fn refused(cause: io::Error) -> NamespaceError {
-    let hint = match cause.kind() {
-        io::ErrorKind::PermissionDenied => "run as root, or with CAP_SYS_ADMIN",
-        io::ErrorKind::NotFound => "this needs /proc mounted",
-        _ => "this needs Linux with CONFIG_NET_NS",
-    };
-    NamespaceError::Refused { cause, hint }
 }
 
 /// The counts in the row of a device: received are bytes, packets, errors, dropped and four more;

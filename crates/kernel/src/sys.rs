@@ -11,6 +11,7 @@
 mod attr;
 mod link;
 mod listing;
+mod live;
 mod namespace;
 
 use std::io;
@@ -18,6 +19,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 pub use link::attach_xdp;
 pub use listing::{Listed, next_id, program_id};
+pub use live::{LiveSpec, test_run_live};
 pub use namespace::{join_network, own_network, unshare_network};
 
 use attr::{BtfLoadAttr, FdAttr, MapCreateAttr, MapElementAttr, NAME, ProgLoadAttr, TestRunAttr};
@@ -45,26 +47,34 @@ enum Command {
 ///
 /// `attr` is the structure of this command without padding, and what it points to has the lengths
 /// that the kernel expects.
-#[cfg(target_os = "linux")]
 unsafe fn bpf<T>(command: Command, attr: &mut T) -> io::Result<RawFd> {
     // A signal may interrupt a command, and loading gives up early (EAGAIN) when one is pending.
     for _ in 0..16 {
-        let attr: *mut T = attr;
-        // SAFETY: `attr` is valid for its size; what it points to is the caller's promise.
-        let result = unsafe { libc::syscall(libc::SYS_bpf, command as i32, attr, size_of::<T>()) };
-        if let Ok(fd @ 0..) = RawFd::try_from(result) {
-            return Ok(fd);
-        }
-        let error = io::Error::last_os_error();
-        if !matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN)) {
-            return Err(error);
+        // SAFETY: the caller's promises.
+        match unsafe { bpf_once(command, attr) } {
+            Err(cause) if matches!(cause.raw_os_error(), Some(libc::EINTR | libc::EAGAIN)) => {}
+            result => return result,
         }
     }
     Err(io::Error::from_raw_os_error(libc::EINTR))
 }
 
+/// # Safety
+///
+/// As for [`bpf`].
+#[cfg(target_os = "linux")]
+unsafe fn bpf_once<T>(command: Command, attr: &mut T) -> io::Result<RawFd> {
+    let attr: *mut T = attr;
+    // SAFETY: `attr` is valid for its size; what it points to is the caller's promise.
+    let result = unsafe { libc::syscall(libc::SYS_bpf, command as i32, attr, size_of::<T>()) };
+    match RawFd::try_from(result) {
+        Ok(fd @ 0..) => Ok(fd),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 #[cfg(not(target_os = "linux"))]
-unsafe fn bpf<T>(_: Command, _: &mut T) -> io::Result<RawFd> {
+unsafe fn bpf_once<T>(_: Command, _: &mut T) -> io::Result<RawFd> {
     Err(io::Error::from_raw_os_error(libc::ENOSYS))
 }
 

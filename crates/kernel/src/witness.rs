@@ -19,12 +19,11 @@ use crate::context::Context;
 use crate::error::InstallError;
 use crate::loaded::Loaded;
 use crate::map::Map;
+use crate::namespace::Device;
 use crate::sys::xdp_socket;
 
 /// What stands for bytes that a path does not depend on.
 pub const ANY: u8 = 0x5a;
-/// Number of the loopback device, which is always there.
-const DEVICE: u32 = 1;
 /// How many packets wait for a CPU.
 const QUEUE: u32 = 64;
 
@@ -148,17 +147,35 @@ pub fn out_of_range(map: &Map, key: &[u8]) -> bool {
 }
 
 /// What installed map content needs to stay as it is.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Installed {
+    /// The device that packets are redirected to.
+    device: Device,
     /// Maps in maps of maps, by the names that the witness has for them.
     inner: BTreeMap<String, Map>,
     /// What redirecting maps lead to.
     sockets: Vec<OwnedFd>,
 }
 
-/// Installs what a witness says about maps.
+/// Installs what a witness says about maps. What redirects to devices leads to the loopback device.
+///
+/// # Errors
+/// If the program has no such map, or the kernel does not take an element.
 pub fn install(loaded: &Loaded, witness: &Value) -> Result<Installed, InstallError> {
-    let mut installed = Installed::default();
+    install_towards(loaded, witness, Device::LOOPBACK)
+}
+
+/// The same with another device that packets are redirected to. It is one of the calling thread's
+/// network namespace: [`crate::Namespace::enter`].
+///
+/// # Errors
+/// If the program has no such map, or the kernel does not take an element.
+pub fn install_towards(
+    loaded: &Loaded,
+    witness: &Value,
+    device: Device,
+) -> Result<Installed, InstallError> {
+    let mut installed = Installed { device, inner: BTreeMap::new(), sockets: Vec::new() };
     let names = witness["maps"].as_object().into_iter().flatten().map(|(name, _)| name);
     for name in names.clone().filter(|name| !name.ends_with(".inner")) {
         let map = loaded.map(name).ok_or_else(|| InstallError::NoMap { map: name.clone() })?;
@@ -220,7 +237,7 @@ impl Installed {
     /// the kernel takes no other, and none of them with a program.
     fn put(&mut self, map: &Map, key: &[u8], value: &[u8]) -> Result<(), InstallError> {
         let target = match map.definition().kind {
-            MapKind::DEVMAP | MapKind::DEVMAP_HASH => DEVICE,
+            MapKind::DEVMAP | MapKind::DEVMAP_HASH => self.device.index(),
             MapKind::CPUMAP => QUEUE,
             MapKind::XSKMAP => {
                 let socket = xdp_socket().map_err(|cause| InstallError::Socket { cause })?;

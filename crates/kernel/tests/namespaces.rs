@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use slowpath_kernel::live::{Action, Live};
 use slowpath_kernel::{Device, Kernel, LinkError, Mode, Namespace, NamespaceError, listing};
 use slowpath_oracle::Oracle;
 use support::kernel;
@@ -23,7 +24,7 @@ fn namespace() -> Option<(Kernel, Namespace)> {
     let kernel = kernel()?;
     match Namespace::new() {
         Ok(namespace) => Some((kernel, namespace)),
-        Err(reason @ NamespaceError::Refused { .. }) => {
+        Err(reason @ NamespaceError::Refused(_)) => {
             Oracle::Kernel.missing(reason);
             None
         }
@@ -116,6 +117,10 @@ fn pairs_are_up_silent_and_not_seen_outside() {
         text.starts_with("network device near and other: the kernel does not create"),
         "{text}"
     );
+    namespace.remove(pair[0]).expect("is removed");
+    assert_eq!(namespace.enter(devices).expect("is entered"), ["lo"]);
+    let gone = namespace.remove(pair[1]).expect_err("it went with the other one").to_string();
+    assert!(gone.contains("the kernel does not remove it"), "{gone}");
     Oracle::Kernel.compared(2, "devices of a namespace");
 }
 
@@ -160,7 +165,7 @@ fn a_namespace_goes_with_its_owner() {
 fn nothing_stays_when_its_owner_is_killed() {
     let Some((kernel, namespace)) = namespace() else { return };
     if std::env::var_os(TO_BE_KILLED).is_some() {
-        hold(&kernel, &namespace);
+        hold(&kernel);
     }
     drop(namespace);
     let test = std::env::current_exe().expect("is known");
@@ -175,27 +180,29 @@ fn nothing_stays_when_its_owner_is_killed() {
         let numbers = line.split_once("holds ")?.1.split(' ').map(|n| n.parse::<u64>().ok());
         numbers.collect::<Option<Vec<u64>>>()
     });
-    let [device, number, program] = held.expect("it says what it holds")[..] else {
-        panic!("three numbers")
+    let held = held.expect("it says what it holds");
+    let [device, number, programs @ ..] = held.as_slice() else { panic!("{held:?}") };
+    let namespace = (*device, *number);
+    let known = || {
+        let all = listing::programs().expect("are listed");
+        programs.iter().filter(|&&program| all.contains(&(program as u32))).count()
     };
-    let known = || listing::programs().expect("are listed").contains(&(program as u32));
-    let seen = (is_held((device, number)), known());
+    let seen = (is_held(namespace), known());
     child.kill().expect("is killed");
     child.wait().expect("is gone");
-    assert_eq!(seen, (true, true), "it was there before");
-    wait_until("the namespace is gone", || !is_held((device, number)));
-    wait_until("the program is gone", || !known());
+    assert_eq!(seen, (true, Action::ALL.len()), "they were there before");
+    wait_until("the namespace is gone", || !is_held(namespace));
+    wait_until("the programs are gone", || known() == 0);
     Oracle::Kernel.compared(1, "namespaces of killed processes that are gone");
 }
 
-/// Holds a namespace with an attached program until killed, and says which.
-fn hold(kernel: &Kernel, namespace: &Namespace) -> ! {
-    let pass = kernel.passing().expect("loads");
-    let [near, _] = namespace.create_pair(["near", "far"]).expect("is made");
-    let _link = pass.attach(namespace, near, Mode::Native).expect("is attached");
-    let (device, number) = inside(namespace);
-    let program = pass.number().expect("has a number");
-    writeln!(stdout(), "holds {device} {number} {program}").expect("somebody reads");
+/// Holds a namespace with attached programs until killed, and says which.
+fn hold(kernel: &Kernel) -> ! {
+    let live = Live::new(kernel).expect("is made");
+    let (device, number) = inside(live.namespace());
+    let programs =
+        Action::ALL.map(|action| live.minimal(action).number().expect("has a number").to_string());
+    writeln!(stdout(), "holds {device} {number} {}", programs.join(" ")).expect("somebody reads");
     loop {
         sleep(PATIENCE);
     }

@@ -7,6 +7,24 @@ pub struct Register(u8);
 impl Register {
     /// Result of calls and of the program.
     pub const R0: Register = Register(0);
+    /// Context at the start, first argument of calls.
+    pub const R1: Register = Register(1);
+    /// Second argument of calls.
+    pub const R2: Register = Register(2);
+    /// Third argument of calls.
+    pub const R3: Register = Register(3);
+    /// Fourth argument of calls.
+    pub const R4: Register = Register(4);
+    /// Fifth argument of calls.
+    pub const R5: Register = Register(5);
+    /// A register that calls preserve.
+    pub const R6: Register = Register(6);
+    /// A register that calls preserve.
+    pub const R7: Register = Register(7);
+    /// A register that calls preserve.
+    pub const R8: Register = Register(8);
+    /// A register that calls preserve.
+    pub const R9: Register = Register(9);
     /// The frame pointer; read-only.
     pub const FRAME: Register = Register(10);
 

@@ -55,6 +55,13 @@ pub fn set_up(index: u32) -> io::Result<()> {
     request(RouteNetlinkMessage::SetLink(message), 0)
 }
 
+/// Removes a device, and with one of virtual Ethernet its other end.
+pub fn remove(index: u32) -> io::Result<()> {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    request(RouteNetlinkMessage::DelLink(message), 0)
+}
+
 /// The number of a device.
 pub fn index(name: &str) -> io::Result<u32> {
     Ok(name_to_index(socket()?, name)?)

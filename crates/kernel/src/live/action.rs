@@ -1,0 +1,33 @@
+//! What programs have done with packets.
+
+/// What a program can have done with a packet (`enum xdp_action`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// `XDP_ABORTED`; an invalid action counts as this.
+    Aborted,
+    /// `XDP_DROP`
+    Drop,
+    /// `XDP_PASS`
+    Pass,
+    /// `XDP_TX`
+    Tx,
+    /// `XDP_REDIRECT`, through a map of devices.
+    Redirect,
+}
+
+impl Action {
+    /// All, in the order of their numbers.
+    pub const ALL: [Action; 5] =
+        [Action::Aborted, Action::Drop, Action::Pass, Action::Tx, Action::Redirect];
+
+    /// Its name, for programs.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Action::Aborted => "aborted",
+            Action::Drop => "drop",
+            Action::Pass => "pass",
+            Action::Tx => "tx",
+            Action::Redirect => "redirect",
+        }
+    }
+}

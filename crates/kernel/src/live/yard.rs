@@ -1,0 +1,77 @@
+//! Where live packets run: a namespace with pairs of devices that come and go, and programs that are
+//! held ready.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::error::LiveError;
+use crate::{Device, Link, Loaded, Mode, Namespace};
+
+/// A namespace in which pairs of devices are made.
+#[derive(Debug)]
+pub struct Yard {
+    namespace: Namespace,
+    made: AtomicU32,
+}
+
+/// Two devices that lead to each other, until this goes.
+#[derive(Debug)]
+pub struct Pair {
+    yard: Arc<Yard>,
+    pub near: Device,
+    pub far: Device,
+}
+
+/// A program that is ready to be run many times at little expense: it is attached to a device where
+/// nothing arrives (see [`crate::Link`]).
+#[derive(Debug)]
+pub struct Held {
+    fd: OwnedFd,
+    // Detached before its device goes.
+    _link: Link,
+    _pair: Pair,
+}
+
+impl Yard {
+    pub fn new() -> Result<Arc<Yard>, LiveError> {
+        Ok(Arc::new(Yard { namespace: Namespace::new()?, made: AtomicU32::new(0) }))
+    }
+
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    pub fn pair(self: &Arc<Yard>) -> Result<Pair, LiveError> {
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        let names = [format!("near{number}"), format!("far{number}")];
+        let [near, far] = self.namespace.create_pair([&names[0], &names[1]])?;
+        Ok(Pair { yard: Arc::clone(self), near, far })
+    }
+
+    pub fn hold(self: &Arc<Yard>, program: &Loaded) -> Result<Held, LiveError> {
+        let fd = program.fd().try_clone_to_owned().map_err(|cause| LiveError::Held { cause })?;
+        let pair = self.pair()?;
+        let link = program.attach(&self.namespace, pair.near, Mode::Generic)?;
+        Ok(Held { fd, _link: link, _pair: pair })
+    }
+}
+
+impl Pair {
+    pub fn namespace(&self) -> &Namespace {
+        self.yard.namespace()
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        // What does not go now goes with the namespace.
+        let _ = self.yard.namespace.remove(self.near);
+    }
+}
+
+impl Held {
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}

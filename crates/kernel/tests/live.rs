@@ -1,0 +1,191 @@
+//! Packets that really go where programs send them: how many arrive, and what is refused. Never how
+//! long it takes.
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use slowpath_bpf::insn::{AluOp, Condition, Insn, Register, Size, Source, Width};
+use slowpath_kernel::live::{Action, Live, LiveError};
+use slowpath_kernel::witness::install_towards;
+use slowpath_kernel::{Context, Kernel, Loaded, NamespaceError, listing};
+use slowpath_oracle::Oracle;
+use support::{assemble, features, kernel, load};
+
+const PACKET: [u8; 64] = [0; 64];
+
+/// Where programs run live, or the reason to skip.
+fn live() -> Option<(Kernel, Live)> {
+    let kernel = kernel()?;
+    match Live::new(&kernel) {
+        Ok(live) => Some((kernel, live)),
+        Err(
+            reason @ (LiveError::Unsupported { .. }
+            | LiveError::Namespace(NamespaceError::Refused(_))),
+        ) => {
+            Oracle::Kernel.missing(reason);
+            None
+        }
+        Err(fault) => panic!("{fault}"),
+    }
+}
+
+/// A program that sends a packet back if its first byte is 1, and makes it 2; others it drops.
+fn only_once(kernel: &Kernel) -> Loaded {
+    let [data, end, byte] = [Register::R2, Register::R3, Register::R4];
+    let alu = |op, dst, src| Insn::Alu { width: Width::W64, op, dst, src };
+    let field = |dst, offset| {
+        let base = Register::R1;
+        Insn::Load { size: Size::W, signed: false, dst, base, offset }
+    };
+    let branch =
+        |cond, dst, src, offset| Insn::Branch { width: Width::W64, cond, dst, src, offset };
+    let program = [
+        field(data, 0),
+        field(end, 4),
+        alu(AluOp::Mov, Register::R0, Source::Imm(Action::Drop as i32)),
+        alu(AluOp::Mov, byte, Source::Reg(data)),
+        alu(AluOp::Add, byte, Source::Imm(1)),
+        branch(Condition::Gt, byte, Source::Reg(end), 4),
+        Insn::Load { size: Size::B, signed: false, dst: byte, base: data, offset: 0 },
+        branch(Condition::Ne, byte, Source::Imm(1), 2),
+        Insn::Store { size: Size::B, base: data, offset: 0, src: Source::Imm(2) },
+        alu(AluOp::Mov, Register::R0, Source::Imm(Action::Tx as i32)),
+        Insn::Exit,
+    ];
+    load(kernel, &assemble::object(&[&program]), "test")
+}
+
+#[test]
+fn what_baselines_send_arrives() {
+    let Some((_, live)) = live() else { return };
+    let mut compared = 0;
+    for action in Action::ALL {
+        let sends = matches!(action, Action::Tx | Action::Redirect);
+        for (frames, batch) in [(0, 0), (1, 1), (100, 16), (10_000, 64)] {
+            let run = live.run(live.baseline(action), &PACKET, &Context::default(), frames, batch);
+            let run = run.unwrap_or_else(|fault| panic!("{action:?}: {fault}"));
+            let frames = frames.max(1);
+            assert_eq!((run.frames, run.batch), (frames, if batch == 0 { 64 } else { batch }));
+            let expected = if sends { frames } else { 0 };
+            assert_eq!(run.delivered + run.lost, u64::from(expected), "{action:?}: {run:?}");
+            assert!(run.nanoseconds > 0);
+            compared += frames as usize;
+        }
+    }
+    Oracle::Kernel.compared(compared, "live packets");
+}
+
+#[test]
+fn what_finds_no_room_is_said() {
+    let Some((_, live)) = live() else { return };
+    let run = live.run(live.baseline(Action::Tx), &PACKET, &Context::default(), 200_000, 256);
+    let run = run.expect("runs");
+    assert_eq!(run.delivered + run.lost, 200_000, "{run:?}");
+    let mut receiver = live.receiver(live.minimal(Action::Pass), &PACKET).expect("is attached");
+    let run = receiver.run(100_000, 256).expect("runs");
+    assert_eq!((run.received + run.lost, run.returned), (100_000, 0), "{run:?}");
+    Oracle::Kernel.compared(300_000, "live packets");
+}
+
+#[test]
+fn what_witnesses_redirect_arrives_at_the_device_given() {
+    let Some((kernel, live)) = live() else { return };
+    let loaded = load(&kernel, &features(), "all_maps");
+    let witness = json!({ "maps": { "ports": [{ "key": "03000000", "value": "01000000" }] } });
+    let device = live.device();
+    let installed = live.namespace().enter(|| install_towards(&loaded, &witness, device));
+    let _kept = installed.expect("is entered").expect("is installed");
+    let held = live.hold(&loaded).expect("is held");
+    let run = live.run(&held, &PACKET, &Context::default(), 1000, 0).expect("runs");
+    assert_eq!((run.delivered, run.lost), (1000, 0), "{run:?}");
+
+    let mut receiver = live.receiver(&loaded, &PACKET).expect("is attached");
+    let device = receiver.device();
+    let installed = live.namespace().enter(|| install_towards(&loaded, &witness, device));
+    let _kept = installed.expect("is entered").expect("is installed");
+    let run = receiver.run(1000, 0).expect("runs");
+    assert_eq!((run.received, run.lost, run.returned), (1000, 0, 1000), "{run:?}");
+    Oracle::Kernel.compared(2000, "live packets");
+}
+
+#[test]
+fn receivers_count_what_their_programs_count() {
+    let Some((kernel, live)) = live() else { return };
+    let loaded = load(&kernel, &features(), "globals");
+    let seen = || {
+        let data = loaded.map(".data").and_then(|data| data.lookup(&[0; 4]).ok().flatten());
+        let data: [u8; 4] = data.expect("is there").try_into().expect("an int");
+        u64::from(u32::from_ne_bytes(data))
+    };
+    let mut receiver = live.receiver(&loaded, &PACKET).expect("is attached");
+    for frames in [1, 64, 5000] {
+        let before = seen();
+        let run = receiver.run(frames, 0).expect("runs");
+        assert_eq!((run.received, run.lost), (u64::from(frames), 0), "{run:?}");
+        assert_eq!((seen() - before, run.returned), (run.received, run.received));
+    }
+    Oracle::Kernel.compared(5065, "live packets");
+}
+
+#[test]
+fn receivers_get_the_packet_as_it_was_and_runs_what_is_left_of_it() {
+    let Some((kernel, live)) = live() else { return };
+    let loaded = only_once(&kernel);
+    for len in [14, 15, 64, 1500] {
+        let mut packet = vec![3; len];
+        packet[0] = 1;
+        let mut receiver = live.receiver(&loaded, &packet).expect("is attached");
+        let run = receiver.run(2000, 0).expect("runs");
+        assert_eq!((run.received, run.returned), (2000, 2000), "{run:?}");
+        let held = live.hold(&loaded).expect("is held");
+        let run = live.run(&held, &packet, &Context::default(), 2000, 0).expect("runs");
+        assert!((1..2000).contains(&run.delivered), "memory is used again: {run:?}");
+    }
+    Oracle::Kernel.compared(4 * 4000, "live packets");
+}
+
+#[test]
+fn what_cannot_be_sent_is_refused_with_a_reason() {
+    let Some((kernel, live)) = live() else { return };
+    let run = |packet: &[u8], context: &Context, batch| {
+        live.run(live.baseline(Action::Tx), packet, context, 10, batch)
+    };
+    let plain = Context::default();
+    let with_metadata = Context { metadata: vec![1; 32], ..plain.clone() };
+    assert_eq!(run(&PACKET, &with_metadata, 0).expect("runs").delivered, 10);
+    assert!(matches!(run(&PACKET[..13], &plain, 0), Err(LiveError::TooShort { len: 13 })));
+    assert!(matches!(run(&[0; 4000], &plain, 0), Err(LiveError::TooLong { len: 4000 })));
+    assert!(matches!(run(&PACKET, &plain, 257), Err(LiveError::Batch { batch: 257 })));
+    let queue = run(&PACKET, &Context { rx_queue_index: 1, ..plain.clone() }, 0);
+    let queue = queue.expect_err("there is one queue").to_string();
+    assert!(queue.ends_with("check its metadata, and use queue 0"), "{queue}");
+    let mut receiver = live.receiver(&kernel.passing().expect("loads"), &[0; 13]).expect("waits");
+    assert!(matches!(receiver.run(1, 0), Err(LiveError::TooShort { len: 13 })));
+    Oracle::Kernel.compared(5, "refusals of live packets");
+}
+
+#[test]
+fn nothing_of_it_stays() {
+    let Some((kernel, live)) = live() else { return };
+    let loaded = kernel.passing().expect("loads");
+    let held = live.hold(&loaded).expect("is held");
+    let receiver = live.receiver(&loaded, &PACKET).expect("is attached");
+    let mut programs: Vec<u32> =
+        Action::ALL.iter().map(|&action| live.minimal(action).number().expect("told")).collect();
+    programs.push(loaded.number().expect("told"));
+    drop((live, loaded));
+    let left = || {
+        let all = listing::programs().expect("are listed");
+        programs.iter().filter(|program| all.contains(program)).count()
+    };
+    assert!(left() > 0, "what is held and attached is still there");
+    drop((held, receiver));
+    let start = Instant::now();
+    while left() > 0 {
+        assert!(start.elapsed() < Duration::from_secs(20), "{} programs are there", left());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Oracle::Kernel.compared(programs.len(), "programs that are gone afterwards");
+}
