@@ -73,3 +73,9 @@ pub(crate) fn counting(
     counting.section = if frags { "xdp.frags" } else { "xdp" }.to_owned();
     Ok(counting)
 }
+
+/// The program with answers in place of calls, and nothing else.
+pub(crate) fn answering(program: &BpfProgram, answers: &[Answer]) -> Result<BpfProgram, LoadError> {
+    rewrite::answering(program, answers)
+        .map_err(|why| LoadError::NotAnswered { program: program.name.clone(), why })
+}

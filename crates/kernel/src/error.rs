@@ -5,6 +5,7 @@ use std::io;
 use slowpath_bpf::{ObjectError, ProgramKind};
 use thiserror::Error;
 
+use crate::Context;
 use crate::unavailable::Unavailable;
 
 /// Why a program is not loaded.
@@ -61,6 +62,14 @@ pub enum LoadError {
         /// What is in the way.
         why: &'static str,
     },
+    /// Its calls cannot be given answers.
+    #[error("program {program}: its calls cannot be answered: {why}")]
+    NotAnswered {
+        /// Its name.
+        program: String,
+        /// What is in the way.
+        why: &'static str,
+    },
     /// The kernel refuses it before the verifier looks at it.
     #[error("program {program}: the kernel does not load it: {cause}")]
     Refused {
@@ -96,6 +105,20 @@ pub enum RunError {
         /// The kernel's answer, if it gave one.
         cause: Option<MapError>,
     },
+}
+
+impl RunError {
+    /// The kernel's answer to a packet of `len` bytes, with what may be behind it.
+    pub(crate) fn of(len: usize, context: &Context, cause: io::Error) -> RunError {
+        let hint = if *context != Context::default() {
+            "check metadata, device and queue"
+        } else if len > 3000 {
+            "longer packets than about 3,500 bytes need a program with SEC(\"xdp.frags\")"
+        } else {
+            "programs for devmaps and cpumaps cannot be run this way"
+        };
+        RunError::Kernel { len, cause, hint }
+    }
 }
 
 /// Why an element of a map is not read or written.

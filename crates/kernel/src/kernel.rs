@@ -12,7 +12,7 @@ use crate::count::{self, Answer, Counted};
 use crate::error::{LoadError, MapError};
 use crate::loaded::{self, Loaded};
 use crate::program::Types;
-use crate::sys::{Cpus, ProgSpec, load_btf, load_program};
+use crate::sys::{Cpus, load_btf};
 use crate::unavailable::{Attempt, Unavailable};
 use crate::{Context, Map, btf, collect, create, program};
 
@@ -84,6 +84,39 @@ impl Kernel {
         Ok(Loaded::new(program, BTreeMap::new(), BTreeMap::new()))
     }
 
+    /// Loads instructions as they are, of a program without maps, for packets in fragments or not.
+    ///
+    /// # Errors
+    /// [`LoadError::Refused`] if the kernel does not take them.
+    pub fn load_generated(
+        &self,
+        name: &str,
+        insns: &[Insn],
+        fragments: bool,
+    ) -> Result<Loaded, LoadError> {
+        let loaded = program::load_generated(name, &encode(insns), fragments);
+        let refused = |cause| LoadError::Refused { program: name.to_owned(), cause };
+        let fd = loaded.map_err(refused)?;
+        Ok(Loaded::new(fd, BTreeMap::new(), BTreeMap::new()).with_fragments(fragments))
+    }
+
+    /// [`Kernel::load`], with calls of the program itself answered as these say.
+    ///
+    /// # Errors
+    /// As [`Kernel::load`], and if a call cannot be answered.
+    pub fn load_with_answers(
+        &self,
+        object: &Object,
+        program: usize,
+        answers: &[Answer],
+    ) -> Result<Loaded, LoadError> {
+        let mut reachable = collect::collect(object, program, &|| self.types())?;
+        if let Some(linked) = reachable.programs.get_mut(&program).filter(|_| !answers.is_empty()) {
+            *linked = count::answering(linked, answers)?;
+        }
+        self.load_reachable(object, program, reachable, None)
+    }
+
     /// [`Kernel::load`], with all programs counting their instructions.
     pub fn load_counted(&self, object: &Object, program: usize) -> Result<Counted, LoadError> {
         self.load_answered(object, program, &[])
@@ -129,6 +162,7 @@ impl Kernel {
         let license = object.license.as_deref().unwrap_or_default();
         let types = object.btf.as_ref().map(|btf| Types { btf, fd: types_fd });
         let mut programs = BTreeMap::new();
+        let fragments = reachable.programs.get(&program).is_some_and(program::has_fragments);
         for (number, linked) in &reachable.programs {
             programs.insert(*number, program::load(linked, license, &maps, types)?);
         }
@@ -137,7 +171,7 @@ impl Kernel {
         }
         // The program itself was the first to be collected.
         match programs.remove(&program) {
-            Some(fd) => Ok(Loaded::new(fd, programs, maps)),
+            Some(fd) => Ok(Loaded::new(fd, programs, maps).with_fragments(fragments)),
             None => Err(LoadError::Refused { program: String::new(), cause: not_found() }),
         }
     }
@@ -189,15 +223,5 @@ fn probe() -> io::Result<OwnedFd> {
         dst: Register::R0,
         src: Source::Imm(PASS as i32),
     };
-    let code = encode(&[set, Insn::Exit]);
-    let spec = ProgSpec {
-        name: "probe",
-        kind: 6,
-        attach: 0,
-        flags: 0,
-        code: &code,
-        license: "GPL",
-        btf: None,
-    };
-    load_program(&spec, &mut [])
+    program::load_generated("probe", &encode(&[set, Insn::Exit]), false)
 }

@@ -30,6 +30,7 @@ mod program;
 mod sys;
 #[cfg(test)]
 mod tests;
+pub mod timing;
 mod unavailable;
 pub mod witness;
 

@@ -24,6 +24,7 @@ pub struct Loaded {
     /// What it can tail-call: program arrays keep the programs only as long as somebody does.
     _callees: BTreeMap<usize, OwnedFd>,
     maps: BTreeMap<usize, Map>,
+    fragments: bool,
 }
 
 /// What a test run gave.
@@ -45,7 +46,17 @@ impl Loaded {
         callees: BTreeMap<usize, OwnedFd>,
         maps: BTreeMap<usize, Map>,
     ) -> Self {
-        Loaded { fd, _callees: callees, maps }
+        Loaded { fd, _callees: callees, maps, fragments: false }
+    }
+
+    /// The same, of a program for packets in fragments (`SEC("xdp.frags")`).
+    pub(crate) fn with_fragments(self, fragments: bool) -> Self {
+        Loaded { fragments, ..self }
+    }
+
+    /// Whether it is for packets in fragments: only programs of its kind call it.
+    pub fn fragments(&self) -> bool {
+        self.fragments
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
@@ -80,16 +91,7 @@ impl Loaded {
         if len < SHORTEST {
             return Err(RunError::TooShort { len });
         }
-        run(self.fd(), packet, repeat, context).map_err(|cause| {
-            let hint = if *context != Context::default() {
-                "check metadata, device and queue"
-            } else if len > 3000 {
-                "longer packets than about 3,500 bytes need a program with SEC(\"xdp.frags\")"
-            } else {
-                "programs for devmaps and cpumaps cannot be run this way"
-            };
-            RunError::Kernel { len, cause, hint }
-        })
+        run(self.fd(), packet, repeat, context).map_err(|cause| RunError::of(len, context, cause))
     }
 }
 

@@ -18,6 +18,8 @@ use crate::sys::{ProgSpec, load_program};
 
 /// `BPF_PROG_TYPE_XDP`.
 const XDP: u32 = 6;
+/// `BPF_XDP`.
+const ON_DEVICE: u32 = 37;
 /// `BPF_F_XDP_HAS_FRAGS`.
 const HAS_FRAGS: u32 = 1 << 5;
 /// Size of the verifier's log: the largest that every kernel takes.
@@ -48,7 +50,7 @@ pub fn load(
         name: &program.name,
         kind: XDP,
         attach: attach_type(&program.section),
-        flags: if program.section.contains("xdp.frags") { HAS_FRAGS } else { 0 },
+        flags: if has_fragments(program) { HAS_FRAGS } else { 0 },
         code: &code,
         license,
         btf: fd.map(|fd| (fd, info.as_slice())),
@@ -58,6 +60,25 @@ pub fn load(
         // A second try that succeeds is as good as the first.
         load_program(&spec, &mut log).map_err(|cause| refused(program, cause, &log, untyped))
     })
+}
+
+/// Whether a program is for packets in fragments.
+pub fn has_fragments(program: &BpfProgram) -> bool {
+    program.section.contains("xdp.frags")
+}
+
+/// Loads code that is generated, for packets in fragments or not, without types.
+pub fn load_generated(name: &str, code: &[u8], fragments: bool) -> io::Result<OwnedFd> {
+    let spec = ProgSpec {
+        name,
+        kind: XDP,
+        attach: ON_DEVICE,
+        flags: if fragments { HAS_FRAGS } else { 0 },
+        code,
+        license: "GPL",
+        btf: None,
+    };
+    load_program(&spec, &mut [])
 }
 
 /// The instructions with file descriptors in place of numbers of maps.
@@ -98,7 +119,7 @@ fn attach_type(section: &str) -> u32 {
     match () {
         () if names("devmap") => 33,
         () if names("cpumap") => 35,
-        () => 37,
+        () => ON_DEVICE,
     }
 }
 

@@ -13,6 +13,7 @@ mod link;
 mod listing;
 mod live;
 mod namespace;
+mod thread;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -21,6 +22,7 @@ pub use link::attach_xdp;
 pub use listing::{Listed, next_id, program_id};
 pub use live::{LiveSpec, test_run_live};
 pub use namespace::{join_network, own_network, unshare_network};
+pub use thread::{block_signals, monotonic_raw, number, pin, real_time};
 
 use attr::{BtfLoadAttr, FdAttr, MapCreateAttr, MapElementAttr, NAME, ProgLoadAttr, TestRunAttr};
 

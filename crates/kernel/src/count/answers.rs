@@ -5,7 +5,19 @@ use slowpath_bpf::insn::{
     Call, Imm64, Insn, Register, Size, Source, helper::TAIL_CALL, helper_name,
 };
 
-/// What a call of a helper is to answer. It is not made then.
+/// Helpers that only answer. They are called all the same, so that the call takes its time.
+const ONLY_ANSWER: [&str; 8] = [
+    "bpf_ktime_get_ns",
+    "bpf_ktime_get_boot_ns",
+    "bpf_ktime_get_coarse_ns",
+    "bpf_ktime_get_tai_ns",
+    "bpf_jiffies64",
+    "bpf_get_prandom_u32",
+    "bpf_get_numa_node_id",
+    "bpf_get_smp_processor_id",
+];
+
+/// What a call of a helper is to answer. The call is made only if it has no effects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Its instruction, in the program that is loaded.
@@ -32,6 +44,9 @@ pub fn replacement(program: &BpfProgram, answer: &Answer) -> Result<Vec<Insn>, &
         Ok(Insn::Store { size: Size::W, base, offset, src: Source::Imm(value as i32) })
     };
     let mut insns = answer.writes.iter().map(write).collect::<Result<Vec<Insn>, &str>>()?;
+    if ONLY_ANSWER.contains(&answer.helper.as_str()) {
+        insns.extend(program.insns.get(answer.instruction));
+    }
     insns.push(Insn::LoadImm64 { dst: Register::R0, value: Imm64::Value(answer.result) });
     insns.push(Insn::SecondSlot);
     Ok(insns)

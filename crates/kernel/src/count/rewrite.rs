@@ -31,11 +31,23 @@ pub fn counting(
         let count = (start..end).filter(|&slot| program.insns[slot] != Insn::SecondSlot).count();
         added.insert(at, scratch.addition(counter, count as i32));
     }
-    let mut replaced = BTreeMap::new();
-    for answer in answers {
-        replaced.insert(answer.instruction, replacement(program, answer)?);
-    }
-    moved(program, &added, &replaced)
+    moved(program, &added, &replacements(program, answers)?)
+}
+
+/// The program with answers in place of calls.
+///
+/// # Errors
+/// Which answer makes no sense, in a few words.
+pub fn answering(program: &BpfProgram, answers: &[Answer]) -> Result<BpfProgram, &'static str> {
+    moved(program, &BTreeMap::new(), &replacements(program, answers)?)
+}
+
+fn replacements(
+    program: &BpfProgram,
+    answers: &[Answer],
+) -> Result<BTreeMap<usize, Vec<Insn>>, &'static str> {
+    let each = |answer: &Answer| Ok((answer.instruction, replacement(program, answer)?));
+    answers.iter().map(each).collect()
 }
 
 /// First slots of the basic blocks, in order. A tail call that succeeds does not come back.

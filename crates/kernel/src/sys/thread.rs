@@ -1,0 +1,83 @@
+//! The calling thread: which CPU it runs on, before whom, and which signals reach it; and the clock.
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::io;
+
+    use libc::{CLOCK_MONOTONIC_RAW, SCHED_FIFO, SIG_BLOCK};
+
+    /// Nanoseconds of a clock that nothing adjusts.
+    pub fn monotonic_raw() -> u64 {
+        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the structure outlives the call, which fills it.
+        let read = unsafe { libc::clock_gettime(CLOCK_MONOTONIC_RAW, &mut now) };
+        if read == 0 {
+            (now.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(now.tv_nsec as u64)
+        } else {
+            0
+        }
+    }
+
+    /// Keeps the thread on one CPU.
+    pub fn pin(cpu: usize) -> io::Result<()> {
+        if cpu >= libc::CPU_SETSIZE as usize {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        // SAFETY: a set of zeros is valid, the CPU is within it, and size and address are its own.
+        let result = unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::CPU_SET(cpu, &mut set);
+            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set)
+        };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Lets the thread run before all that are not real-time threads.
+    pub fn real_time() -> io::Result<()> {
+        let param = libc::sched_param { sched_priority: 1 };
+        // SAFETY: the structure outlives the call, which only reads it.
+        let result = unsafe { libc::sched_setscheduler(0, SCHED_FIFO, &param) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Its number in the system.
+    pub fn number() -> i32 {
+        // SAFETY: the call takes nothing and always succeeds.
+        unsafe { libc::gettid() }
+    }
+
+    /// Leaves all signals to other threads.
+    pub fn block_signals() {
+        // SAFETY: the set is initialised before it is read, and outlives both calls.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigfillset(&mut set);
+            libc::pthread_sigmask(SIG_BLOCK, &set, std::ptr::null_mut());
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod linux {
+    use std::io;
+
+    pub fn monotonic_raw() -> u64 {
+        0
+    }
+
+    pub fn pin(_: usize) -> io::Result<()> {
+        Err(io::Error::from_raw_os_error(libc::ENOSYS))
+    }
+
+    pub fn real_time() -> io::Result<()> {
+        Err(io::Error::from_raw_os_error(libc::ENOSYS))
+    }
+
+    pub fn number() -> i32 {
+        0
+    }
+
+    pub fn block_signals() {}
+}
+
+pub use linux::{block_signals, monotonic_raw, number, pin, real_time};

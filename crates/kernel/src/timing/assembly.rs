@@ -1,0 +1,94 @@
+//! Instructions of generated programs, with jumps to places that are not yet known.
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use slowpath_bpf::insn::{
+    AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width, encode,
+};
+
+/// Instructions as they are written.
+#[derive(Default)]
+pub struct Assembly {
+    insns: Vec<Insn>,
+}
+
+/// A jump forward that does not know yet where to.
+#[must_use]
+pub struct Hole(usize);
+
+impl Assembly {
+    /// `dst = src` with all 64 bits.
+    pub fn mov(&mut self, dst: Register, src: Source) {
+        self.alu(AluOp::Mov, dst, src);
+    }
+
+    /// `dst = value`; the value is sign-extended.
+    pub fn set(&mut self, dst: Register, value: i32) {
+        self.mov(dst, Source::Imm(value));
+    }
+
+    /// `dst op= src` with all 64 bits.
+    pub fn alu(&mut self, op: AluOp, dst: Register, src: Source) {
+        self.insns.push(Insn::Alu { width: Width::W64, op, dst, src });
+    }
+
+    /// `dst = *(size *)(base + offset)`.
+    pub fn load(&mut self, size: Size, dst: Register, base: Register, offset: i16) {
+        self.insns.push(Insn::Load { size, signed: false, dst, base, offset });
+    }
+
+    /// `*(size *)(base + offset) = src`.
+    pub fn store(&mut self, size: Size, base: Register, offset: i16, src: Source) {
+        self.insns.push(Insn::Store { size, base, offset, src });
+    }
+
+    /// `dst = map`.
+    pub fn map(&mut self, dst: Register, map: BorrowedFd) {
+        self.address(dst, Imm64::MapFd(map.as_raw_fd()));
+    }
+
+    /// `dst = ` an address in the value of a map of one element.
+    pub fn map_value(&mut self, dst: Register, map: BorrowedFd, offset: u32) {
+        self.address(dst, Imm64::MapFdValue { fd: map.as_raw_fd(), offset });
+    }
+
+    fn address(&mut self, dst: Register, value: Imm64) {
+        self.insns.extend([Insn::LoadImm64 { dst, value }, Insn::SecondSlot]);
+    }
+
+    /// Calls a helper by its number.
+    pub fn call(&mut self, helper: i32) {
+        self.insns.push(Insn::Call(Call::Helper(helper)));
+    }
+
+    /// `return value`.
+    pub fn exit(&mut self, value: i32) {
+        self.set(Register::R0, value);
+        self.insns.push(Insn::Exit);
+    }
+
+    /// Jumps where [`Assembly::land`] will say if `dst cond src`.
+    pub fn jump_if(&mut self, cond: Condition, dst: Register, src: Source) -> Hole {
+        let width = Width::W64;
+        self.insns.push(Insn::Branch { width, cond, dst, src, offset: 0 });
+        Hole(self.insns.len() - 1)
+    }
+
+    /// A jump leads to what follows. `false` if that is too far.
+    #[must_use]
+    pub fn land(&mut self, hole: Hole) -> bool {
+        let distance = i16::try_from(self.insns.len() - hole.0 - 1);
+        match (self.insns.get_mut(hole.0), distance) {
+            (Some(Insn::Branch { offset, .. }), Ok(distance)) => {
+                *offset = distance;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The code, 8 bytes for each instruction.
+    pub fn code(&self) -> Vec<u8> {
+        encode(&self.insns)
+    }
+}

@@ -1,0 +1,279 @@
+//! What wrappers do to packets and maps before a run, as code.
+//!
+//! `r6` is the context and `r7` the state throughout. What fails is counted in the state: a run
+//! that does not find everything as the first did is not what was to be timed.
+
+use std::os::fd::BorrowedFd;
+
+use slowpath_bpf::MapKind;
+use slowpath_bpf::insn::{AluOp, Condition, Register, Size, Source};
+
+use super::assembly::Assembly;
+use super::error::TimingError;
+use super::rotation::Rotation;
+use super::undo::Undo;
+use crate::Loaded;
+
+/// `struct xdp_md`.
+const DATA: i16 = 0;
+const DATA_END: i16 = 4;
+const DATA_META: i16 = 8;
+
+/// Numbers of helpers (`uapi/linux/bpf.h`).
+const MAP_UPDATE: i32 = 2;
+const MAP_DELETE: i32 = 3;
+const ADJUST_HEAD: i32 = 44;
+const ADJUST_META: i32 = 54;
+const ADJUST_TAIL: i32 = 65;
+const MAP_PUSH: i32 = 87;
+const MAP_POP: i32 = 88;
+
+/// The state of a wrapper: words of 8 bytes in the value of a map, at these offsets.
+pub mod state {
+    /// When the run started that is under way; 0 before the first of a call.
+    pub const STARTED: i16 = 0;
+    /// Nanoseconds of all runs that ended.
+    pub const NANOSECONDS: i16 = 8;
+    /// How many these are.
+    pub const RUNS: i16 = 16;
+    /// What could not be done.
+    pub const FAILURES: i16 = 24;
+    /// Which row of a rotation was the last.
+    pub const ROW: i16 = 32;
+    /// Whether there was a run at all, in this call or an earlier one.
+    pub const RAN: i16 = 40;
+    /// Size of it all.
+    pub const SIZE: u32 = 48;
+}
+
+const CONTEXT: Register = Register::R6;
+const STATE: Register = Register::R7;
+
+fn too_far() -> TimingError {
+    TimingError::TooMuch { what: "to undo" }
+}
+
+/// Adds a register to a word of the state.
+fn add_to(code: &mut Assembly, word: i16, what: Source) {
+    code.load(Size::DW, Register::R1, STATE, word);
+    code.alu(AluOp::Add, Register::R1, what);
+    code.store(Size::DW, STATE, word, Source::Reg(Register::R1));
+}
+
+/// Counts a failure unless `r0` is 0.
+fn check(code: &mut Assembly) -> Result<(), TimingError> {
+    let fine = code.jump_if(Condition::Eq, Register::R0, Source::Imm(0));
+    add_to(code, state::FAILURES, Source::Imm(1));
+    if code.land(fine) { Ok(()) } else { Err(too_far()) }
+}
+
+/// Accounts for the run of this call that ended at the time in `r0`, if there was one; then `packet`.
+/// After any run, be it of an earlier call, `elements`: a new call has a packet of its own, maps stay.
+pub fn after_run(
+    code: &mut Assembly,
+    packet: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
+    elements: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
+) -> Result<(), TimingError> {
+    code.load(Size::DW, Register::R2, STATE, state::STARTED);
+    let first = code.jump_if(Condition::Eq, Register::R2, Source::Imm(0));
+    code.alu(AluOp::Sub, Register::R0, Source::Reg(Register::R2));
+    add_to(code, state::NANOSECONDS, Source::Reg(Register::R0));
+    add_to(code, state::RUNS, Source::Imm(1));
+    packet(code)?;
+    let landed = code.land(first);
+    code.load(Size::DW, Register::R2, STATE, state::RAN);
+    let very_first = code.jump_if(Condition::Eq, Register::R2, Source::Imm(0));
+    elements(code)?;
+    let landed = code.land(very_first) && landed;
+    code.store(Size::DW, STATE, state::RAN, Source::Imm(1));
+    if landed { Ok(()) } else { Err(too_far()) }
+}
+
+/// Puts start, end and bytes of packet and metadata back.
+pub fn restore_packet(code: &mut Assembly, undo: &Undo) -> Result<(), TimingError> {
+    let adjust = |code: &mut Assembly, helper: i32, by: i32| {
+        if by == 0 {
+            return Ok(());
+        }
+        code.mov(Register::R1, Source::Reg(CONTEXT));
+        code.set(Register::R2, by);
+        code.call(helper);
+        check(code)
+    };
+    let before = i32::try_from(undo.metadata.len()).map_err(|_| too_far())?;
+    let after = i32::try_from(undo.metadata_after).map_err(|_| too_far())?;
+    adjust(code, ADJUST_HEAD, undo.head.saturating_neg())?;
+    adjust(code, ADJUST_META, after - before)?;
+    adjust(code, ADJUST_TAIL, undo.tail.saturating_neg())?;
+    let metadata = [(0, undo.metadata.clone())];
+    write(code, &metadata, [DATA_META, DATA])?;
+    write(code, &undo.packet, [DATA, DATA_END])
+}
+
+/// Writes bytes behind one field of the context, in front of another.
+fn write(
+    code: &mut Assembly,
+    pieces: &[(u32, Vec<u8>)],
+    between: [i16; 2],
+) -> Result<(), TimingError> {
+    let ends = pieces.iter().map(|(at, bytes)| *at as usize + bytes.len());
+    let end = ends.max().unwrap_or(0);
+    within(code, end, between, |code| {
+        for (at, bytes) in pieces {
+            let mut at = i16::try_from(*at).map_err(|_| too_far())?;
+            for word in bytes.chunks(4) {
+                if let Ok(word) = <[u8; 4]>::try_from(word) {
+                    let value = Source::Imm(i32::from_ne_bytes(word));
+                    code.store(Size::W, Register::R2, at, value);
+                    at += 4;
+                } else {
+                    for byte in word {
+                        code.store(Size::B, Register::R2, at, Source::Imm((*byte).into()));
+                        at += 1;
+                    }
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Does something with the bytes up to `end` behind one field of the context, whose address is in
+/// `r2`, if they are in front of another.
+fn within(
+    code: &mut Assembly,
+    end: usize,
+    between: [i16; 2],
+    inside: impl FnOnce(&mut Assembly) -> Result<(), TimingError>,
+) -> Result<(), TimingError> {
+    if end == 0 {
+        return Ok(());
+    }
+    // Offsets of single stores have 15 bits.
+    let end = i16::try_from(end).map_err(|_| too_far())?;
+    code.set(Register::R0, 1);
+    code.load(Size::W, Register::R2, CONTEXT, between[0]);
+    code.load(Size::W, Register::R3, CONTEXT, between[1]);
+    code.mov(Register::R4, Source::Reg(Register::R2));
+    code.alu(AluOp::Add, Register::R4, Source::Imm(end.into()));
+    let outside = code.jump_if(Condition::Gt, Register::R4, Source::Reg(Register::R3));
+    inside(code)?;
+    code.set(Register::R0, 0);
+    if !code.land(outside) {
+        return Err(too_far());
+    }
+    check(code)
+}
+
+/// Where keys and values of elements stand in the value of one map.
+#[derive(Default)]
+pub struct Constants {
+    /// The value.
+    pub bytes: Vec<u8>,
+    /// Of each element, where its key and its value start.
+    places: Vec<(u32, u32)>,
+}
+
+impl Constants {
+    /// Keys and values of what is to be restored in the maps of a program.
+    pub fn of(undo: &Undo, program: &Loaded) -> Result<Constants, TimingError> {
+        let mut all = Constants::default();
+        for element in &undo.elements {
+            let map = program.map_at(element.map).ok_or(TimingError::NoMap)?;
+            let key = all.put(&element.key)?;
+            // A popped value needs room, whatever it was.
+            let room = vec![0; map.definition().value_size as usize];
+            let value = all.put(element.value.as_deref().unwrap_or(&room))?;
+            all.places.push((key, value));
+        }
+        Ok(all)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<u32, TimingError> {
+        let at = u32::try_from(self.bytes.len()).map_err(|_| too_far())?;
+        self.bytes.extend_from_slice(bytes);
+        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
+        Ok(at)
+    }
+}
+
+/// Puts elements of maps back; their keys and values stand in the map `constants`.
+pub fn restore_elements(
+    code: &mut Assembly,
+    undo: &Undo,
+    program: &Loaded,
+    constants: Option<(BorrowedFd, &Constants)>,
+) -> Result<(), TimingError> {
+    let Some((fd, constants)) = constants else { return Ok(()) };
+    for (element, &(key, value)) in undo.elements.iter().zip(&constants.places) {
+        let map = program.map_at(element.map).ok_or(TimingError::NoMap)?;
+        let ordered = matches!(map.definition().kind, MapKind::QUEUE | MapKind::STACK);
+        code.map(Register::R1, map.fd());
+        match (&element.value, ordered) {
+            (Some(_), true) => {
+                code.map_value(Register::R2, fd, value);
+                code.set(Register::R3, 0);
+                code.call(MAP_PUSH);
+            }
+            (None, true) => {
+                code.map_value(Register::R2, fd, value);
+                code.call(MAP_POP);
+            }
+            (Some(_), false) => {
+                code.map_value(Register::R2, fd, key);
+                code.map_value(Register::R3, fd, value);
+                code.set(Register::R4, 0);
+                code.call(MAP_UPDATE);
+            }
+            (None, false) => {
+                code.map_value(Register::R2, fd, key);
+                code.call(MAP_DELETE);
+            }
+        }
+        check(code)?;
+    }
+    Ok(())
+}
+
+/// Bytes from one row to the next in the table of a rotation.
+pub fn stride(rotation: &Rotation) -> usize {
+    rotation.row().next_multiple_of(8)
+}
+
+/// Writes the next row of a rotation into the packet.
+pub fn rotate(
+    code: &mut Assembly,
+    rotation: &Rotation,
+    table: BorrowedFd,
+) -> Result<(), TimingError> {
+    let invalid = || TimingError::TooMuch { what: "to rotate" };
+    let count = rotation.count().and_then(|count| i32::try_from(count).ok()).ok_or_else(invalid)?;
+    let stride = i32::try_from(stride(rotation)).map_err(|_| invalid())?;
+    // A linear congruential generator modulo a power of two has its full period (Hull and Dobell:
+    // the increment is odd, the factor is 1 modulo 4); the constants are those of Numerical Recipes.
+    let row = Register::R8;
+    code.load(Size::DW, row, STATE, state::ROW);
+    code.alu(AluOp::Mul, row, Source::Imm(1_664_525));
+    code.alu(AluOp::Add, row, Source::Imm(1_013_904_223));
+    code.store(Size::DW, STATE, state::ROW, Source::Reg(row));
+    code.alu(AluOp::And, row, Source::Imm(count - 1));
+    code.alu(AluOp::Mul, row, Source::Imm(stride));
+    code.map_value(Register::R9, table, 0);
+    code.alu(AluOp::Add, row, Source::Reg(Register::R9));
+    let end = rotation.places.iter().map(|&(at, len)| at as usize + len as usize).max();
+    within(code, end.unwrap_or(0), [DATA, DATA_END], |code| {
+        let mut from = 0_i16;
+        for &(at, len) in &rotation.places {
+            let mut at = i16::try_from(at).map_err(|_| invalid())?;
+            let mut left = i16::try_from(len).map_err(|_| invalid())?;
+            for (size, bytes) in [(Size::DW, 8), (Size::W, 4), (Size::H, 2), (Size::B, 1)] {
+                while left >= bytes {
+                    code.load(size, Register::R5, row, from);
+                    code.store(size, Register::R2, at, Source::Reg(Register::R5));
+                    (at, from, left) = (at + bytes, from + bytes, left - bytes);
+                }
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,260 @@
+//! Timed runs: what happens in them, never how long it takes.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use slowpath_bpf::insn::{AluOp, Call, Condition, Insn, Register, Size, Source, Width};
+use slowpath_kernel::timing::{
+    Attached, Preparation, Rotation, Station, Subject, Trampoline, Undo, Wrapper,
+};
+use slowpath_kernel::{Context, Kernel, Loaded, Namespace};
+use slowpath_oracle::Oracle;
+use support::kernel;
+
+const PASS: u32 = 2;
+const DROP: u32 = 1;
+const PACKET: [u8; 64] = [0x11; 64];
+
+fn set(dst: Register, src: Source) -> Insn {
+    Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src }
+}
+
+fn load(kernel: &Kernel, insns: &[Insn], fragments: bool) -> Loaded {
+    kernel.load_generated("test", insns, fragments).expect("loads")
+}
+
+fn empty(kernel: &Kernel, fragments: bool) -> Loaded {
+    load(kernel, &[set(Register::R0, Source::Imm(2)), Insn::Exit], fragments)
+}
+
+/// Calls a helper with the context and a number, and returns `XDP_PASS` if it succeeds, else
+/// `XDP_DROP`.
+fn adjusting(kernel: &Kernel, helper: i32, by: i32) -> Loaded {
+    let insns = [
+        set(Register::R2, Source::Imm(by)),
+        Insn::Call(Call::Helper(helper)),
+        set(Register::R1, Source::Reg(Register::R0)),
+        set(Register::R0, Source::Imm(2)),
+        Insn::Branch {
+            width: Width::W64,
+            cond: Condition::Eq,
+            dst: Register::R1,
+            src: Source::Imm(0),
+            offset: 1,
+        },
+        set(Register::R0, Source::Imm(1)),
+        Insn::Exit,
+    ];
+    load(kernel, &insns, false)
+}
+
+/// Returns the two low bits of the packet's byte at an offset, and adds `more` to that byte.
+fn reading(kernel: &Kernel, at: i16, more: i32) -> Loaded {
+    let byte = |insn: fn(Register, Register, i16) -> Insn| insn(Register::R4, Register::R2, at);
+    let insns = [
+        Insn::Load {
+            size: Size::W,
+            signed: false,
+            dst: Register::R2,
+            base: Register::R1,
+            offset: 0,
+        },
+        Insn::Load {
+            size: Size::W,
+            signed: false,
+            dst: Register::R3,
+            base: Register::R1,
+            offset: 4,
+        },
+        set(Register::R4, Source::Reg(Register::R2)),
+        Insn::Alu {
+            width: Width::W64,
+            op: AluOp::Add,
+            dst: Register::R4,
+            src: Source::Imm(i32::from(at) + 1),
+        },
+        set(Register::R0, Source::Imm(4)),
+        Insn::Branch {
+            width: Width::W64,
+            cond: Condition::Gt,
+            dst: Register::R4,
+            src: Source::Reg(Register::R3),
+            offset: 5,
+        },
+        byte(|dst, base, offset| Insn::Load { size: Size::B, signed: false, dst, base, offset }),
+        set(Register::R0, Source::Reg(Register::R4)),
+        Insn::Alu { width: Width::W64, op: AluOp::Add, dst: Register::R4, src: Source::Imm(more) },
+        byte(|src, base, offset| Insn::Store {
+            size: Size::B,
+            base,
+            offset,
+            src: Source::Reg(src),
+        }),
+        Insn::Alu { width: Width::W64, op: AluOp::And, dst: Register::R0, src: Source::Imm(3) },
+        Insn::Exit,
+    ];
+    load(kernel, &insns, false)
+}
+
+fn trampoline(kernel: &Kernel, fragments: bool) -> (Trampoline, Namespace) {
+    let namespace = Namespace::new().expect("there are namespaces");
+    (Trampoline::new(kernel, &namespace, fragments).expect("attaches"), namespace)
+}
+
+fn subject<'a>(program: &'a Loaded, wrapper: Option<&'a Wrapper>) -> Subject<'a> {
+    Subject { program, wrapper }
+}
+
+fn restoring(kernel: &Kernel, program: &Loaded, undo: &Undo) -> Wrapper {
+    let preparation = Preparation { undo: Some(undo), rotation: None };
+    Wrapper::new(kernel, program, &preparation).expect("loads")
+}
+
+#[test]
+fn a_station_works_in_a_namespace_of_its_own() {
+    let Some(_) = kernel() else { return };
+    let network = || std::fs::read_link("/proc/thread-self/ns/net").expect("is readable");
+    let station = Station::start(None).expect("starts");
+    let theirs = station.perform(move |_| network()).expect("answers");
+    assert_ne!(theirs, network());
+    let thread = station.perform(|_| rustix::thread::gettid().as_raw_nonzero().get());
+    assert_eq!(thread.expect("answers"), station.scheduling().thread);
+    // A job that fails ends the thread: who waits is told, and nobody waits for ever.
+    assert!(station.perform(|_| panic!("on purpose")).is_err());
+    assert!(station.perform(|_| ()).is_err());
+    Oracle::Kernel.compared(1, "namespaces of stations");
+}
+
+#[test]
+fn programs_take_turns() {
+    let Some(kernel) = kernel() else { return };
+    for fragments in [false, true] {
+        let (trampoline, _namespace) = trampoline(&kernel, fragments);
+        assert_eq!(trampoline.fragments(), fragments);
+        let empty = empty(&kernel, fragments);
+        let drop = [set(Register::R0, Source::Imm(1)), Insn::Exit];
+        let drop = load(&kernel, &drop, fragments);
+        for (program, value) in [(&empty, PASS), (&drop, DROP), (&empty, PASS)] {
+            let context = Context::default();
+            let sample = trampoline.sample(subject(program, None), &PACKET, &context, 100);
+            let sample = sample.expect("runs");
+            assert_eq!((sample.runs, sample.return_value), (100, value));
+            assert!(sample.nanoseconds > 0);
+            let wrapper = Wrapper::new(&kernel, program, &Preparation::default()).expect("loads");
+            let subject = subject(program, Some(&wrapper));
+            let sample = trampoline.sample(subject, &PACKET, &context, 100).expect("runs");
+            assert_eq!((sample.runs, sample.return_value), (99, value));
+        }
+        // One of the other kind is refused, and nothing else happens.
+        let other = self::empty(&kernel, !fragments);
+        let refused = trampoline.sample(subject(&other, None), &PACKET, &Context::default(), 2);
+        assert!(refused.is_err());
+    }
+    let namespace = Namespace::new().expect("there are namespaces");
+    let attached = Attached::new(&namespace, empty(&kernel, false)).expect("attaches");
+    let sample = attached.sample(&PACKET, &Context::default(), 50).expect("runs");
+    assert_eq!((sample.runs, sample.return_value), (50, PASS));
+    Oracle::Kernel.compared(7, "timed calls");
+}
+
+#[test]
+fn moved_ends_are_put_back() {
+    let Some(kernel) = kernel() else { return };
+    let (trampoline, _namespace) = trampoline(&kernel, false);
+    let whole = vec![(0, PACKET.to_vec())];
+    let moved = |head: i32, tail: i32, metadata_after: u32| Undo {
+        head,
+        tail,
+        metadata_after,
+        packet: whole.clone(),
+        ..Undo::default()
+    };
+    // adjust_head, adjust_tail, adjust_meta
+    let cases = [
+        (44, -20, moved(-20, 0, 0)),
+        (44, 20, moved(20, 0, 0)),
+        (65, -20, moved(0, -20, 0)),
+        (65, 100, moved(0, 100, 0)),
+        (54, -8, moved(0, 0, 8)),
+    ];
+    for (helper, by, undo) in &cases {
+        let program = adjusting(&kernel, *helper, *by);
+        let context = Context::default();
+        let plain = trampoline.sample(subject(&program, None), &PACKET, &context, 1000);
+        assert_eq!(plain.expect("runs").return_value, DROP, "helper {helper} by {by}");
+        let wrapper = restoring(&kernel, &program, undo);
+        let subject = subject(&program, Some(&wrapper));
+        for _ in 0..3 {
+            let sample = trampoline.sample(subject, &PACKET, &context, 1000).expect("is restored");
+            assert_eq!((sample.runs, sample.return_value), (999, PASS), "helper {helper} by {by}");
+        }
+    }
+    Oracle::Kernel.compared(cases.len(), "moved ends put back");
+}
+
+#[test]
+fn what_cannot_be_put_back_is_an_error() {
+    let Some(kernel) = kernel() else { return };
+    let (trampoline, _namespace) = trampoline(&kernel, false);
+    let program = adjusting(&kernel, 44, -20);
+    // In the wrong direction: sooner or later there is no room.
+    let undo = Undo { head: 20, ..Undo::default() };
+    let wrapper = restoring(&kernel, &program, &undo);
+    let subject = subject(&program, Some(&wrapper));
+    let sample = trampoline.sample(subject, &PACKET, &Context::default(), 1000);
+    assert!(sample.expect_err("fails").to_string().contains("could not be taken back"));
+    assert_eq!(wrapper.run(&program, &PACKET, &Context::default(), 1000).expect("runs"), None);
+    Oracle::Kernel.compared(1, "failed restorations");
+}
+
+#[test]
+fn changed_bytes_are_put_back() {
+    let Some(kernel) = kernel() else { return };
+    let (trampoline, _namespace) = trampoline(&kernel, false);
+    let mut packet = PACKET;
+    packet[21] = 0xa1;
+    let program = reading(&kernel, 21, 1);
+    let context = Context::default();
+    // The byte counts up: the fourth run reads 0xa4.
+    let plain = trampoline.sample(subject(&program, None), &packet, &context, 4).expect("runs");
+    assert_eq!(plain.return_value, 0);
+    for (at, bytes) in [(21, vec![0xa1]), (0, packet.to_vec()), (19, packet[19..27].to_vec())] {
+        let undo = Undo { packet: vec![(at, bytes)], ..Undo::default() };
+        let wrapper = restoring(&kernel, &program, &undo);
+        let subject = subject(&program, Some(&wrapper));
+        let sample = trampoline.sample(subject, &packet, &context, 4).expect("runs");
+        assert_eq!(sample.return_value, 1);
+    }
+    Oracle::Kernel.compared(4, "changed bytes put back");
+}
+
+#[test]
+fn rotations_visit_all_rows() {
+    let Some(kernel) = kernel() else { return };
+    let (trampoline, _namespace) = trampoline(&kernel, false);
+    let program = reading(&kernel, 30, 0);
+    let rows: Vec<u8> = (0..4).flat_map(|row: u8| [0xee, row, 0xee, 0xee, 0xee]).collect();
+    let rotation = Rotation { places: vec![(20, 1), (30, 1), (40, 3)], rows };
+    let preparation = Preparation { undo: None, rotation: Some(&rotation) };
+    let wrapper = Wrapper::new(&kernel, &program, &preparation).expect("loads");
+    let seen: BTreeSet<u32> = (0..4)
+        .map(|_| {
+            let run = wrapper.run(&program, &PACKET, &Context::default(), 1).expect("runs");
+            run.expect("nothing is to be restored")
+        })
+        .collect();
+    assert_eq!(seen, BTreeSet::from([0, 1, 2, 3]));
+    let subject = subject(&program, Some(&wrapper));
+    let sample = trampoline.sample(subject, &PACKET, &Context::default(), 101).expect("runs");
+    assert_eq!(sample.runs, 100);
+    // Five rows are no power of two, and a packet may be too short for them.
+    let five = Rotation { places: vec![(0, 1)], rows: vec![0; 5] };
+    let preparation = Preparation { undo: None, rotation: Some(&five) };
+    assert!(Wrapper::new(&kernel, &program, &preparation).is_err());
+    let far = Rotation { places: vec![(100, 1)], rows: vec![0; 4] };
+    let preparation = Preparation { undo: None, rotation: Some(&far) };
+    let wrapper = Wrapper::new(&kernel, &program, &preparation).expect("loads");
+    assert_eq!(wrapper.run(&program, &PACKET, &Context::default(), 1).expect("runs"), None);
+    Oracle::Kernel.compared(6, "rotations");
+}
