@@ -13,6 +13,7 @@ mod rewrite;
 mod tests;
 
 pub use answers::Answer;
+pub(crate) use rewrite::Weights;
 use slowpath_bpf::{BpfProgram, MapDef, MapKind};
 
 use crate::context::Context;
@@ -27,11 +28,31 @@ const NAME: &str = "slowpath.count";
 pub struct Counted {
     loaded: Loaded,
     counter: usize,
+    /// Whether the upper bits of the counter tell blocks apart.
+    weighted: bool,
+}
+
+/// What the blocks that were executed add up to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// Instructions; of repeated runs all together, modulo 2^32.
+    pub instructions: u64,
+    /// The sum of a pseudo-random number for each block that was entered, as often as it was, modulo
+    /// 2^64.
+    pub fingerprint: u64,
+}
+
+impl Tally {
+    /// Whether these are the blocks of `times` runs like the first. If they are not, it is told but
+    /// for a chance of about 2^-32; that blocks come in another order is not.
+    pub fn is_multiple_of(&self, first: &Tally, times: u32) -> bool {
+        self.fingerprint == first.fingerprint.wrapping_mul(times.into())
+    }
 }
 
 impl Counted {
-    pub(crate) fn new(loaded: Loaded, counter: usize) -> Counted {
-        Counted { loaded, counter }
+    pub(crate) fn new(loaded: Loaded, counter: usize, weighted: bool) -> Counted {
+        Counted { loaded, counter, weighted }
     }
 
     /// The program with its maps.
@@ -42,11 +63,39 @@ impl Counted {
     /// Runs a packet once; what that gave, and how many instructions it took, those of programs
     /// behind tail calls included. A 64-bit immediate load is one.
     pub fn run(&self, packet: &[u8], context: &Context) -> Result<(TestRun, u64), RunError> {
+        let (run, sum) = self.sum(packet, context, 1)?;
+        Ok((run, self.instructions(sum)))
+    }
+
+    /// Runs a packet `repeat` times in one call (0 counts as 1), where nothing is set back between
+    /// repetitions, see [`Loaded::run`]. Whether all took the same way, the sum says, if the program
+    /// was loaded for that ([`Kernel::load_fingerprinted`](crate::Kernel::load_fingerprinted)).
+    pub fn run_repeated(
+        &self,
+        packet: &[u8],
+        context: &Context,
+        repeat: u32,
+    ) -> Result<(TestRun, Tally), RunError> {
+        let (run, sum) = self.sum(packet, context, repeat)?;
+        Ok((run, Tally { instructions: self.instructions(sum), fingerprint: sum }))
+    }
+
+    fn instructions(&self, sum: u64) -> u64 {
+        if self.weighted { sum & ((1 << rewrite::COUNT_BITS) - 1) } else { sum }
+    }
+
+    /// What the counter has after some runs.
+    fn sum(
+        &self,
+        packet: &[u8],
+        context: &Context,
+        repeat: u32,
+    ) -> Result<(TestRun, u64), RunError> {
         let broken = |cause: Option<MapError>| RunError::NoCount { cause };
         let counter = self.loaded.map_at(self.counter).ok_or_else(|| broken(None))?;
         let key = 0u32.to_ne_bytes();
         counter.update(&key, &[0; 8]).map_err(|e| broken(Some(e)))?;
-        let run = self.loaded.run_in(packet, 1, context)?;
+        let run = self.loaded.run_in(packet, repeat, context)?;
         let count = counter.lookup(&key).map_err(|e| broken(Some(e)))?;
         let count = count.and_then(|bytes| bytes.try_into().ok()).map(u64::from_ne_bytes);
         Ok((run, count.ok_or_else(|| broken(None))?))
@@ -64,8 +113,9 @@ pub(crate) fn counting(
     program: &BpfProgram,
     counter: u32,
     answers: &[Answer],
+    weights: Weights,
 ) -> Result<BpfProgram, LoadError> {
-    let mut counting = rewrite::counting(program, counter, answers)
+    let mut counting = rewrite::counting(program, counter, answers, weights)
         .map_err(|why| LoadError::NotCounted { program: program.name.clone(), why })?;
     // The kernel makes no test runs of programs behind a devmap or cpumap. As a program of a device
     // one does the same, unless it asks for what it does not find there: then it is refused.

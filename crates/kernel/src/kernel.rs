@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width, encode};
 use slowpath_bpf::{Btf, MapDef, Object, SlotRef};
 
-use crate::count::{self, Answer, Counted};
+use crate::count::{self, Answer, Counted, Weights};
 use crate::error::{LoadError, MapError};
 use crate::loaded::{self, Loaded};
 use crate::program::Types;
@@ -129,15 +129,37 @@ impl Kernel {
         program: usize,
         answers: &[Answer],
     ) -> Result<Counted, LoadError> {
+        self.load_counting(object, program, answers, false)
+    }
+
+    /// [`Kernel::load_answered`], where a run also tells whether another one executes the same blocks
+    /// ([`Counted::run_repeated`]). Instructions are counted modulo 2^32.
+    pub fn load_fingerprinted(
+        &self,
+        object: &Object,
+        program: usize,
+        answers: &[Answer],
+    ) -> Result<Counted, LoadError> {
+        self.load_counting(object, program, answers, true)
+    }
+
+    fn load_counting(
+        &self,
+        object: &Object,
+        program: usize,
+        answers: &[Answer],
+        weighted: bool,
+    ) -> Result<Counted, LoadError> {
         let mut reachable = collect::collect(object, program, &|| self.types())?;
         let number = object.maps.len();
         for (&of, linked) in &mut reachable.programs {
             let answers = if of == program { answers } else { &[] };
-            *linked = count::counting(linked, number as u32, answers)?;
+            let weights = if weighted { Weights::Random(of) } else { Weights::None };
+            *linked = count::counting(linked, number as u32, answers, weights)?;
         }
         let counter = count::counter();
         let loaded = self.load_reachable(object, program, reachable, Some((number, &counter)))?;
-        Ok(Counted::new(loaded, number))
+        Ok(Counted::new(loaded, number, weighted))
     }
 
     /// Loads programs with their maps, and a further map behind those of the object.

@@ -35,7 +35,7 @@ mod unavailable;
 pub mod witness;
 
 pub use context::Context;
-pub use count::{Answer, Counted};
+pub use count::{Answer, Counted, Tally};
 pub use error::{InstallError, LinkError, LoadError, MapError, NamespaceError, RunError};
 pub use kernel::Kernel;
 pub use link::{Link, Mode};

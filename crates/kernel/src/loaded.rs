@@ -74,8 +74,9 @@ impl Loaded {
         self.maps.get(&number)
     }
 
-    /// Runs a packet of at least 14 bytes `repeat` times (0 counts as 1). A repetition gets the
-    /// packet as the one before left it; only its start and end are set back.
+    /// Runs a packet of at least 14 bytes `repeat` times (0 counts as 1). A repetition gets packet,
+    /// maps and context as the one before left them: nothing is set back, not even where the packet
+    /// starts (`bpf_test_run` of `net/bpf/test_run.c`).
     pub fn run(&self, packet: &[u8], repeat: u32) -> Result<TestRun, RunError> {
         self.run_in(packet, repeat, &Context::default())
     }

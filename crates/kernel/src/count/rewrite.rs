@@ -10,6 +10,31 @@ use slowpath_bpf::insn::{
 use super::answers::{Answer, replacement};
 use super::free::{Before, before};
 
+/// In weighted sums, the low bits that count instructions.
+pub const COUNT_BITS: u32 = 32;
+
+/// What is added for a block besides the number of its instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weights {
+    /// Nothing.
+    None,
+    /// A pseudo-random number that its place tells, in the program with this number, above
+    /// [`COUNT_BITS`].
+    Random(usize),
+}
+
+impl Weights {
+    /// The weight of the block that starts at a slot (the finaliser of SplitMix64).
+    fn of(self, start: usize) -> Option<u32> {
+        let Weights::Random(program) = self else { return None };
+        let place = (program as u64) << 32 ^ start as u64;
+        let mixed = place.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        Some(((mixed ^ mixed >> 31) >> 32) as u32)
+    }
+}
+
 /// Deepest place of a stack frame.
 const DEEPEST: i16 = -512;
 
@@ -21,6 +46,7 @@ pub fn counting(
     program: &BpfProgram,
     counter: u32,
     answers: &[Answer],
+    weights: Weights,
 ) -> Result<BpfProgram, &'static str> {
     let starts = starts(program);
     let before = before(program);
@@ -29,7 +55,7 @@ pub fn counting(
         let end = starts.get(n + 1).copied().unwrap_or(program.insns.len());
         let (at, scratch) = place(program, &before, start..end)?;
         let count = (start..end).filter(|&slot| program.insns[slot] != Insn::SecondSlot).count();
-        added.insert(at, scratch.addition(counter, count as i32));
+        added.insert(at, scratch.addition(counter, weights.of(start), count as i32));
     }
     moved(program, &added, &replacements(program, answers)?)
 }
@@ -75,7 +101,7 @@ struct Scratch {
 }
 
 impl Scratch {
-    fn addition(&self, counter: u32, count: i32) -> Vec<Insn> {
+    fn addition(&self, counter: u32, weight: Option<u32>, count: i32) -> Vec<Insn> {
         let [address, number] = self.registers;
         let value = Imm64::MapValue { map: counter, offset: 0 };
         let base = Register::FRAME;
@@ -93,18 +119,17 @@ impl Scratch {
             offset,
         };
         let mut insns: Vec<Insn> = self.saved.iter().map(save).collect();
-        insns.extend([
-            Insn::LoadImm64 { dst: address, value },
-            Insn::SecondSlot,
-            Insn::Alu { width: Width::W64, op: AluOp::Mov, dst: number, src: Source::Imm(count) },
-            Insn::Atomic {
-                op: AtomicOp::Add { fetch: false },
-                width: Width::W64,
-                base: address,
-                offset: 0,
-                src: number,
-            },
-        ]);
+        insns.extend([Insn::LoadImm64 { dst: address, value }, Insn::SecondSlot]);
+        let (width, op) = (Width::W64, AluOp::Mov);
+        match weight.map(|weight| u64::from(weight) << COUNT_BITS | u64::from(count as u32)) {
+            None => insns.push(Insn::Alu { width, op, dst: number, src: Source::Imm(count) }),
+            Some(both) => insns.extend([
+                Insn::LoadImm64 { dst: number, value: Imm64::Value(both) },
+                Insn::SecondSlot,
+            ]),
+        }
+        let op = AtomicOp::Add { fetch: false };
+        insns.push(Insn::Atomic { op, width, base: address, offset: 0, src: number });
         insns.extend(self.saved.iter().map(restore));
         insns
     }

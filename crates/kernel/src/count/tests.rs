@@ -7,7 +7,7 @@ use slowpath_bpf::insn::{
 use slowpath_bpf::{BpfProgram, ProgramKind, Subprogram};
 
 use super::Answer;
-use super::rewrite::counting;
+use super::rewrite::{Weights, counting};
 
 const COUNTER: u32 = 7;
 
@@ -72,7 +72,9 @@ fn every_block_counts_its_instructions_and_jumps_lead_to_its_addition() {
     let wide = Insn::LoadImm64 { dst: register(1), value: Imm64::Value(1) };
     let insns = vec![set(0, 2), set(6, 3), branch(2), add(0, 6), branch(-3), wide];
     let insns = [insns, vec![Insn::SecondSlot, set(0, 2), Insn::Exit]].concat();
-    let counted = counting(&program(insns.clone()), COUNTER, &[]).expect("there is room").insns;
+    let counted = counting(&program(insns.clone()), COUNTER, &[], Weights::None)
+        .expect("there is room")
+        .insns;
     let added = additions(&counted);
     let counts: Vec<i32> = added.iter().map(|(_, count)| *count).collect();
     // The first two instructions; the head of the loop; its body; what is behind it.
@@ -94,7 +96,8 @@ fn crowded(deepest: i16) -> BpfProgram {
 
 #[test]
 fn registers_that_are_read_later_are_saved_below_the_stack_in_use() {
-    let counted = counting(&crowded(-24), COUNTER, &[]).expect("there is room").insns;
+    let counted =
+        counting(&crowded(-24), COUNTER, &[], Weights::None).expect("there is room").insns;
     let saves =
         |insn: &&Insn| matches!(insn, Insn::Store { base: Register::FRAME, offset: -40 | -32, .. });
     let restores =
@@ -112,11 +115,11 @@ fn a_block_that_needs_all_registers_has_no_room_on_a_full_stack() {
     let mut full = crowded(-512);
     let at = full.insns.iter().position(|insn| matches!(insn, Insn::Branch { .. })).expect("one");
     full.insns.insert(at, branch(0));
-    let refused = counting(&full, COUNTER, &[]).expect_err("there is no room");
+    let refused = counting(&full, COUNTER, &[], Weights::None).expect_err("there is no room");
     assert_eq!(refused, "there is no register and no room on the stack");
     let mut room = crowded(-496);
     room.insns.insert(at, branch(0));
-    assert!(counting(&room, COUNTER, &[]).is_ok());
+    assert!(counting(&room, COUNTER, &[], Weights::None).is_ok());
 }
 
 #[test]
@@ -131,7 +134,7 @@ fn an_answer_takes_the_place_of_its_call() {
     };
     let program = program(insns);
     let given = [answer(1, "bpf_ktime_get_ns")];
-    let counted = counting(&program, COUNTER, &given).expect("there is room").insns;
+    let counted = counting(&program, COUNTER, &given, Weights::None).expect("there is room").insns;
     assert!(!counted.contains(&time));
     let value = Insn::LoadImm64 { dst: register(0), value: Imm64::Value(77) };
     assert!(counted.contains(&value));
@@ -142,6 +145,6 @@ fn an_answer_takes_the_place_of_its_call() {
         (0..counted.len()).filter_map(|slot| counted[slot].jump_target(slot)).collect();
     assert_eq!(targets, [added[2].0]);
     for wrong in [answer(1, "bpf_get_prandom_u32"), answer(2, "bpf_ktime_get_ns")] {
-        assert!(counting(&program, COUNTER, &[wrong]).is_err());
+        assert!(counting(&program, COUNTER, &[wrong], Weights::None).is_err());
     }
 }
