@@ -37,6 +37,9 @@ pub struct Run {
     pub exit: u32,
     /// Bytes written and not restored, by region and offset.
     pub written: ByteMap,
+    /// The first byte of every load from a region that is watched ([`Environment::watched`]), if it
+    /// was not written before, in order.
+    pub read: Vec<(RegionId, u64)>,
     /// The registers at the end, in the program's order.
     pub regs: Vec<u64>,
     /// All pairs that got a number, with it.
@@ -113,6 +116,7 @@ pub fn run_observed(
         numbers: Numbers::new(environment),
         unknowns: 0,
         relied: BTreeSet::new(),
+        read: Vec::new(),
     };
     for origin in &program.prologue {
         core.step(origin)?;
@@ -155,6 +159,7 @@ pub fn run_observed(
                 run.interned = core.numbers.of;
                 run.unknowns = core.unknowns;
                 run.relied = core.relied;
+                run.read = core.read;
                 return Ok(run);
             }
         }
@@ -177,6 +182,8 @@ struct Core<'a> {
     /// How many values were drawn.
     unknowns: usize,
     relied: BTreeSet<RelianceId>,
+    /// Where it loaded from regions that are watched.
+    read: Vec<(RegionId, u64)>,
 }
 
 impl Core<'_> {
@@ -283,16 +290,17 @@ impl Core<'_> {
         // A device can have address spaces of several widths, in which the same numbers occur.
         let of_width = candidates.filter(|(_, base)| base.0 == width);
         let points = self.points(addr);
+        let own = points.and_then(|region| Some((region, self.bases[region.index()]?)));
+        if let Some((region, (_, base))) = own.filter(|(_, base)| base.0 == width) {
+            return Ok((region, address.wrapping_sub(base) & ones(width)));
+        }
         let nearest = of_width
             .map(|(index, (_, base))| {
-                // Compared before the distance: the region that the address is known to be of wins,
-                // and only where there is none the closest.
-                let other = points != Some(RegionId::from(index));
                 let distance = (i128::from(address) - i128::from(base)).abs();
-                (other, distance, index, base)
+                (distance, index, base)
             })
             .min()
-            .filter(|&(other, distance, ..)| !other || distance <= REACH);
+            .filter(|&(distance, ..)| distance <= REACH);
         let (.., index, base) = nearest.ok_or(ConcreteError::Stray { insn, address })?;
         Ok((RegionId::from(index), address.wrapping_sub(base) & ones(width)))
     }
@@ -310,7 +318,7 @@ impl Core<'_> {
 
     /// The value, and of which region it is an address.
     fn load(
-        &self,
+        &mut self,
         addr: Operand,
         width: u8,
         insn: u32,
@@ -318,6 +326,9 @@ impl Core<'_> {
         let (_, address_width) = self.value(addr);
         let (region, offset) = self.place(addr, insn)?;
         let at = |byte: u64| (region, offset.wrapping_add(byte) & ones(address_width));
+        if self.environment.watched.contains(&region) && !self.written.contains_key(&at(0)) {
+            self.read.push(at(0));
+        }
         let points = self.spilled.get(&at(0)).copied();
         let mut same = true;
         let mut value = 0;

@@ -201,6 +201,11 @@ pub fn install_towards(
 }
 
 impl Installed {
+    /// The map in a map of maps that the witness calls so.
+    pub fn inner(&self, name: &str) -> Option<&Map> {
+        self.inner.get(name)
+    }
+
     /// Installs the entries of one map.
     fn fill(&mut self, map: &Map, witness: &Value) -> Result<(), InstallError> {
         let definition = map.definition();

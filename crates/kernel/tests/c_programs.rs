@@ -72,7 +72,7 @@ fn packets_agree(
     let (mut most, mut covered) = (0, BTreeSet::new());
     for epoch in 0..setting.packets.div_ceil(EPOCH) {
         let mut twin = Twin::of(setting.kernel, object, 0, lifted.clone()).map_err(refused)?;
-        twin.path_bytes = 8;
+        twin.tells_its_path(8);
         if epoch % 2 == 1 {
             // More elements than a map can hold are refused.
             let _: Result<(), String> = fill(&mut twin, &mut rng, &seeds);

@@ -11,7 +11,7 @@ use slowpath_bpf::lift::{EntryValue, LiftOptions, MapContent, MapEntry, lift};
 use slowpath_bpf::{MapKind, Object};
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
-use support::contents::Entry;
+use slowpath_replay::Entry;
 use support::pin::pin;
 use support::random::{fill, mutated};
 use support::twin::Twin;
@@ -52,7 +52,7 @@ fn check(kernel: &Kernel, object: &Object, seed: u64) -> Result<(), String> {
         maps.any(|map| map.name == *name && map.kind == MapKind::LPM_TRIE)
     };
     for (_, entry) in installed.iter_mut().filter(|(name, _)| trie(name)) {
-        support::contents::cut(&mut entry.key);
+        entry.key = slowpath_replay::cut(&entry.key);
     }
     let linked = object.link(0, kernel.types()).map_err(|e| e.to_string())?;
     let options = LiftOptions {
@@ -66,7 +66,7 @@ fn check(kernel: &Kernel, object: &Object, seed: u64) -> Result<(), String> {
         let packet = mutated(&mut rng, &seeds);
         let mut twin = Twin::of(kernel, object, 0, lifted.clone())?;
         for (map, entry) in &installed {
-            let map = twin.loaded.map(map).ok_or("a map is gone")?;
+            let map = twin.loaded().map(map).ok_or("a map is gone")?;
             map.update(&entry.key, &entry.value).map_err(|e| e.to_string())?;
         }
         twin.compare(&packet).map_err(|fault| format!("packet {round}: {fault}"))?;

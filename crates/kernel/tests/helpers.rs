@@ -13,7 +13,7 @@ use slowpath_bpf::insn::{Call, Insn, helper_name};
 use slowpath_bpf::lift::{LiftOptions, lift, support_matrix};
 use slowpath_kernel::Kernel;
 use slowpath_oracle::Oracle;
-use support::contents::Entry;
+use slowpath_replay::Entry;
 use support::pin::on_every_cpu;
 use support::twin::Twin;
 use support::words::{Compared, Words};

@@ -14,7 +14,7 @@ use slowpath_kernel::Kernel;
 use slowpath_kernel::witness::{answers, bytes, context, install};
 use slowpath_oracle::Oracle;
 use support::twin::Twin;
-use support::witness::replay;
+
 use support::{examples, kernel, object};
 
 /// The slowest paths of each program.
@@ -93,11 +93,12 @@ fn check(kernel: &Kernel, file: &Path, tally: &mut Tally) {
                 Err(fault) => tally.faults.push(format!("{name}, path {index}: {fault}")),
             }
             let twin = Twin::new(kernel, &object, number);
-            match twin.and_then(|mut twin| replay(&mut twin, witness)) {
-                Ok(executed) if Some(executed as u64) == expected => tally.replayed += 1,
+            match twin.and_then(|mut twin| twin.replay(witness)) {
+                Ok(step) if Some(step.instructions) == expected => tally.replayed += 1,
                 Ok(_) if open => tally.open += 1,
-                Ok(executed) => tally.faults.push(format!(
-                    "{name}, path {index}: {executed} instructions, not {expected:?}"
+                Ok(step) => tally.faults.push(format!(
+                    "{name}, path {index}: {} instructions, not {expected:?}",
+                    step.instructions
                 )),
                 Err(fault) => tally.faults.push(format!("{name}, path {index}: {fault}")),
             }

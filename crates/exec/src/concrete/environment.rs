@@ -24,6 +24,11 @@ pub struct Environment {
     /// Numbers of pairs ([`BinaryOp::Intern`](slowpath_ir::BinaryOp::Intern)), different for different pairs. A pair that is not
     /// here gets a number that no other pair has.
     pub interned: HashMap<(u64, u64), u32>,
+    /// If given, no number from this one on is among [`Environment::interned`]: with many pairs, a
+    /// run need not look for a free number then.
+    pub unnumbered: Option<u32>,
+    /// Regions of which a run tells what it read ([`Run::read`](super::Run::read)).
+    pub watched: Vec<RegionId>,
 }
 
 /// Distance between the base addresses of regions, so that none reaches into another.

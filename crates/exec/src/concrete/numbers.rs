@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 /// The numbers of pairs.
 pub(super) struct Numbers<'a> {
     given: &'a HashMap<(u64, u64), u32>,
-    /// Those that pairs were given, which no other pair gets.
+    /// Those that pairs were given, which no other pair gets; of given pairs, unless they are all
+    /// below the next.
     taken: HashSet<u32>,
     /// All pairs met so far.
     pub(super) of: HashMap<(u64, u64), u32>,
@@ -16,7 +17,11 @@ pub(super) struct Numbers<'a> {
 impl<'a> Numbers<'a> {
     pub(super) fn new(environment: &'a Environment) -> Self {
         let given = &environment.interned;
-        Numbers { given, taken: given.values().copied().collect(), of: HashMap::new(), next: 0 }
+        let (taken, next) = match environment.unnumbered {
+            Some(next) => (HashSet::new(), next),
+            None => (given.values().copied().collect(), 0),
+        };
+        Numbers { given, taken, of: HashMap::new(), next }
     }
 
     /// The number of a pair, the same one every time.

@@ -6,14 +6,12 @@
 pub mod assemble;
 pub mod bounds;
 pub mod clang;
-pub mod contents;
 pub mod isa;
 pub mod pin;
 pub mod random;
 pub mod sequences;
 pub mod tally;
 pub mod twin;
-pub mod witness;
 pub mod words;
 
 use std::path::{Path, PathBuf};

@@ -7,8 +7,8 @@ use rand::rngs::StdRng;
 use slowpath_bpf::MapKind;
 use slowpath_bpf::lift::MapLayout;
 
-use super::contents::Entry;
 use super::twin::Twin;
+use slowpath_replay::Entry;
 
 /// Most elements that are put into a map.
 const ENTRIES: usize = 24;
@@ -45,7 +45,7 @@ pub fn mutated(rng: &mut StdRng, seeds: &[(&str, Vec<u8>)]) -> Vec<u8> {
 /// Fills the maps with elements that packets like the seeds find.
 pub fn fill(twin: &mut Twin, rng: &mut StdRng, seeds: &[(&str, Vec<u8>)]) -> Result<(), String> {
     for layout in twin.lifted.layout.maps.clone() {
-        let Some(definition) = twin.loaded.map(&layout.name).map(|map| map.definition().clone())
+        let Some(definition) = twin.loaded().map(&layout.name).map(|map| map.definition().clone())
         else {
             continue;
         };

@@ -8,9 +8,9 @@ use slowpath_generate::sequence::{ARGUMENT_BYTES, Abilities, Sequence, Shape};
 use slowpath_kernel::{Kernel, Loaded};
 
 use super::bounds::bound_holds;
-use super::contents::Entry;
 use super::tally::{Class, Tally};
 use super::twin::Twin;
+use slowpath_replay::Entry;
 
 /// Packets for each program.
 pub const PACKETS: usize = 12;
@@ -147,7 +147,7 @@ fn packets_agree(
     let mut most = 0;
     for epoch in 0..PACKETS / EPOCH {
         let mut twin = Twin::of(kernel, &object, 0, lifted.clone()).map_err(refused)?;
-        twin.path_bytes = 8;
+        twin.tells_its_path(8);
         if epoch > 0 {
             fill(&mut twin, sequence, &mut rng).map_err(refused)?;
         }
@@ -172,7 +172,7 @@ fn packets_agree(
                 run => run.map_err(|fault| (Class::Meaning, seen(fault)))?,
             };
             tally.packets += 1;
-            let count = executed(sequence, &twin.loaded, &packet);
+            let count = executed(sequence, twin.loaded(), &packet);
             if count != run.costs.len() as u64 {
                 let fault = format!("{count} instructions, not {}", run.costs.len());
                 return Err((Class::Count, seen(fault)));

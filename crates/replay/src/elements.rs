@@ -8,29 +8,66 @@ use slowpath_exec::concrete::Run;
 use slowpath_kernel::Map;
 use slowpath_kernel::witness::out_of_range;
 
-use super::outcome::bytes_match;
-use super::{Twin, evicts, hex};
+use crate::outcome::bytes_match;
+use crate::pair::{Pair, hex};
 
-/// An element of a map: its number in the layout, its key, and in which of several maps.
-pub(super) type Touched = (u64, Vec<u8>, Option<u64>);
+/// Types of maps whose elements can be read back and are compared.
+const READABLE: [MapKind; 7] = [
+    MapKind::ARRAY,
+    MapKind::PERCPU_ARRAY,
+    MapKind::HASH,
+    MapKind::LRU_HASH,
+    MapKind::PERCPU_HASH,
+    MapKind::LRU_PERCPU_HASH,
+    MapKind::LPM_TRIE,
+];
 
-impl Twin {
-    pub(super) fn all_touched(
-        &self,
-        layout: &MapLayout,
-        run: &Run,
-        other: Option<&Run>,
-    ) -> BTreeSet<Touched> {
-        let mut touched = BTreeSet::new();
-        self.touched(layout, run, &mut touched);
-        if let Some(other) = other {
-            self.touched(layout, other, &mut touched);
+/// Whether elements of maps of a type can be read back.
+pub fn is_readable(kind: MapKind) -> bool {
+    READABLE.contains(&kind)
+}
+
+/// An element that a run wrote, with what became of it.
+#[derive(Clone, Debug)]
+pub struct Touched {
+    /// Its map, as a number in the layout.
+    pub map: usize,
+    /// Its number in the layout of the map.
+    pub number: u64,
+    pub key: Vec<u8>,
+    /// In which of several maps.
+    pub which: Option<u64>,
+    /// Its value before the run.
+    pub before: Option<Vec<u8>>,
+    /// Its value after the run, in the kernel.
+    pub theirs: Option<Vec<u8>>,
+    /// The same in the interpreter.
+    pub ours: Option<Vec<u8>>,
+}
+
+impl Pair {
+    /// The elements that a run wrote, or the same run with other open values.
+    pub fn touched(&self, run: &Run, other: Option<&Run>) -> Vec<Touched> {
+        let mut all = Vec::new();
+        for (index, layout) in self.lifted.layout.maps.iter().enumerate() {
+            if !is_readable(layout.kind) {
+                continue;
+            }
+            let mut found = self.written(layout, run);
+            found.extend(other.into_iter().flat_map(|other| self.written(layout, other)));
+            for (number, key, which) in found {
+                let Some(map) = self.kernels(layout, which) else { continue };
+                let value = |run| self.value(layout, map, run, (number, &key));
+                let (before, ours) = (value(None), value(Some(run)));
+                let theirs = self.theirs(map, &key);
+                all.push(Touched { map: index, number, key, which, before, theirs, ours });
+            }
         }
-        touched
+        all
     }
 
-    /// The elements that a run wrote, of a map that the kernel has.
-    fn touched(&self, layout: &MapLayout, run: &Run, touched: &mut BTreeSet<Touched>) {
+    /// The numbers and keys of the elements of a map that a run wrote, and in which map they are.
+    fn written(&self, layout: &MapLayout, run: &Run) -> BTreeSet<(u64, Vec<u8>, Option<u64>)> {
         let mut numbers = BTreeSet::new();
         for &(region, offset) in run.written.keys() {
             if region == layout.values {
@@ -42,35 +79,34 @@ impl Twin {
                 numbers.insert(offset);
             }
         }
+        if numbers.is_empty() {
+            return BTreeSet::new();
+        }
         if layout.identity.is_some() {
             let keys = self.tries.keys(layout, &numbers);
-            touched.extend(keys.into_iter().map(|(number, key)| (number, key, None)));
-            return;
-        }
-        if numbers.is_empty() {
-            return;
+            return keys.into_iter().map(|(number, key)| (number, key, None)).collect();
         }
         let place = layout.present.unwrap_or(layout.values);
         let shift = if layout.present.is_some() { 0 } else { layout.element_bits };
         let bytes: Bytes = numbers.iter().map(|number| ((place, number << shift), 1)).collect();
         let elements = layout.elements(&bytes, &run.interned);
-        touched.extend(elements.into_iter().filter_map(|e| Some((e.number, e.key?, e.which))));
+        elements.into_iter().filter_map(|e| Some((e.number, e.key?, e.which))).collect()
     }
 
-    /// Where an element's value is after a run.
-    fn place(&self, layout: &MapLayout, run: &Run, number: u64) -> u64 {
-        let Some(moved) = layout.moved else { return number };
+    /// Where an element's value is after a run, or before the next.
+    fn place(&self, layout: &MapLayout, run: Option<&Run>, number: u64) -> u64 {
+        let (Some(moved), Some(run)) = (layout.moved, run) else { return number };
         let byte =
             |n| u64::from(run.written.get(&(moved, (number << 3) + n)).copied().unwrap_or(0));
         (0..8).fold(number, |place, n| place ^ byte(n) << (8 * n))
     }
 
-    /// The value of an element after a run, if it exists.
+    /// The value of an element after a run, or before the next, if it exists.
     fn value(
         &self,
         layout: &MapLayout,
         map: &Map,
-        run: &Run,
+        run: Option<&Run>,
         (number, key): (u64, &[u8]),
     ) -> Option<Vec<u8>> {
         if out_of_range(map, key) {
@@ -79,60 +115,36 @@ impl Twin {
         let exists = layout.identity.is_some()
             || layout.present.is_none_or(|present| self.byte(run, (present, number)) != 0);
         let start = self.place(layout, run, number) << layout.element_bits;
-        let byte = |n: u32| self.byte(run, (layout.values, start + u64::from(n)));
+        let byte = |n: u32| self.byte(run, (layout.values, start.wrapping_add(n.into())));
         exists.then(|| (0..layout.value_size).map(byte).collect())
     }
 
-    pub(super) fn differing_elements(&self, run: &Run, other: Option<&Run>) -> Option<String> {
-        for layout in self.compared_maps() {
-            for (number, key, which) in self.all_touched(layout, run, other) {
-                let Some(map) = self.kernels(layout, which) else { continue };
-                let theirs = theirs(map, &key);
-                let ours = self.value(layout, map, run, (number, &key));
-                if theirs.is_none() && evicts(layout) {
-                    // It may go with any insertion.
-                    continue;
-                }
-                let or = other.map(|other| self.value(layout, map, other, (number, &key)));
-                if !matches(theirs.as_deref(), ours.as_deref(), or.as_ref().map(Option::as_deref)) {
-                    return Some(element_fault(&layout.name, &key, &theirs, &ours));
-                }
+    /// How the elements that a run wrote differ from those in the kernel, if they do.
+    pub fn differing_elements(&self, touched: &[Touched], other: Option<&Run>) -> Option<String> {
+        for element in touched {
+            let Touched { number, key, which, theirs, ours, .. } = element;
+            let layout = &self.lifted.layout.maps[element.map];
+            if theirs.is_none() && layout.kind.evicts() {
+                // It may go with any insertion.
+                continue;
+            }
+            let or = other.and_then(|other| {
+                let map = self.kernels(layout, *which)?;
+                Some(self.value(layout, map, Some(other), (*number, key)))
+            });
+            if !matches(theirs.as_deref(), ours.as_deref(), or.as_ref().map(Option::as_deref)) {
+                return Some(element_fault(&layout.name, key, theirs, ours));
             }
         }
         None
     }
 
-    /// The maps whose content is compared: those whose elements can be read back.
-    pub(super) fn compared_maps(&self) -> impl Iterator<Item = &MapLayout> {
-        let readable = |layout: &&MapLayout| {
-            [
-                MapKind::ARRAY,
-                MapKind::PERCPU_ARRAY,
-                MapKind::HASH,
-                MapKind::LRU_HASH,
-                MapKind::PERCPU_HASH,
-                MapKind::LRU_PERCPU_HASH,
-                MapKind::LPM_TRIE,
-            ]
-            .contains(&layout.kind)
-        };
-        self.lifted.layout.maps.iter().filter(readable)
-    }
-
-    /// The kernel's map, of those out of a map of maps the one at an address.
-    pub(super) fn kernels(&self, layout: &MapLayout, which: Option<u64>) -> Option<&Map> {
-        let Some(which) = which else { return self.loaded.map(&layout.name) };
-        let mut maps = self.lifted.layout.maps.iter();
-        let outer = maps.find(|outer| format!("{}.inner", outer.name) == layout.name)?;
-        let base = self.base(outer.values)?;
-        self.loaded.map_at(usize::try_from((which - base) >> outer.element_bits).ok()?)
-    }
-
-    /// Where the maps of the two differ, one sentence each.
+    /// Where the maps of the two differ, one sentence each. Maps out of maps of maps and those of
+    /// which not all is known here are left out.
     pub fn differing_maps(&self) -> Vec<String> {
         let bytes: Bytes = self.environment.memory.iter().map(|(&k, &v)| (k, v)).collect();
         let mut differing = Vec::new();
-        for layout in self.compared_maps() {
+        for layout in self.lifted.layout.maps.iter().filter(|layout| is_readable(layout.kind)) {
             let map = self.loaded.map(&layout.name);
             let Some(map) = map.filter(|_| layout.identity.is_none() && layout.lengths.is_none())
             else {
@@ -149,7 +161,7 @@ impl Twin {
                 .collect();
             let keys = map.keys().unwrap_or_default();
             for key in keys.iter().chain(ours.keys().filter(|key| !out_of_range(map, key))) {
-                let theirs = theirs(map, key);
+                let theirs = self.theirs(map, key);
                 let zeros =
                     || layout.present.is_none().then(|| vec![0; layout.value_size as usize]);
                 let expected = ours.get(key).cloned().or_else(zeros);
@@ -160,13 +172,6 @@ impl Twin {
         }
         differing
     }
-}
-
-/// The value of a key; of several CPUs, which had the same to begin with, the one that changed.
-pub(super) fn theirs(map: &Map, key: &[u8]) -> Option<Vec<u8>> {
-    let values = map.lookup_all(key).ok().flatten()?;
-    let here = rustix::thread::sched_getcpu();
-    values.get(if values.len() > 1 { here } else { 0 }).cloned()
 }
 
 fn element_fault(

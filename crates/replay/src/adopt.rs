@@ -1,0 +1,58 @@
+//! The interpreter's maps from those of the kernel.
+
+use std::collections::BTreeSet;
+
+use slowpath_bpf::lift::MapLayout;
+use slowpath_ir::RegionId;
+use slowpath_kernel::{Map, MapError};
+
+use crate::elements::is_readable;
+use crate::entry::{Entry, install_at};
+use crate::pair::Pair;
+
+impl Pair {
+    /// Forgets what the interpreter knows of maps that can be read back, and reads them.
+    pub fn adopt(&mut self) -> Result<(), MapError> {
+        let lifted = self.lifted.clone();
+        let readable = || lifted.layout.maps.iter().filter(|layout| is_readable(layout.kind));
+        let regions = |layout: &MapLayout| {
+            let MapLayout { values, present, lengths, .. } = *layout;
+            [Some(values), present, lengths]
+        };
+        let forgotten: BTreeSet<RegionId> = readable().flat_map(regions).flatten().collect();
+        self.environment.memory.retain(|place, _| !forgotten.contains(&place.0));
+        self.tries.clear();
+        self.recount = true;
+        for layout in readable() {
+            let Some(outer) = self.outer(layout) else {
+                let Some(map) = self.loaded.map(&layout.name) else { continue };
+                for entry in self.content(map, layout)? {
+                    self.tries.install(layout, &entry, &mut self.environment);
+                }
+                continue;
+            };
+            let (base, bits) = (self.base(outer.values).unwrap_or(0), outer.element_bits);
+            for number in 0..self.numbers() {
+                let like = |map: &&Map| {
+                    let def = map.definition();
+                    (def.kind, def.key_size, def.value_size)
+                        == (layout.kind, layout.key_size, layout.value_size)
+                };
+                let Some(map) = self.numbered(number).filter(like) else { continue };
+                let address = base.wrapping_add((number as u64) << bits);
+                for entry in self.content(map, layout)? {
+                    install_at(layout, Some(address), &entry, &mut self.environment);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The elements of a map, but for those of arrays that are zero.
+    fn content(&self, map: &Map, layout: &MapLayout) -> Result<Vec<Entry>, MapError> {
+        let keys = map.keys()?.into_iter();
+        let entries = keys.filter_map(|key| Some(Entry { value: self.theirs(map, &key)?, key }));
+        let told = |entry: &Entry| layout.present.is_some() || entry.value.iter().any(|b| *b != 0);
+        Ok(entries.filter(told).collect())
+    }
+}

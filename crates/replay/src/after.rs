@@ -1,0 +1,79 @@
+//! What stays of a run for the next one: maps keep what it wrote.
+
+use std::collections::HashMap;
+
+use slowpath_exec::concrete::Run;
+use slowpath_ir::{InputId, RegionKind};
+
+use crate::choices::Agreed;
+use crate::elements::Touched;
+use crate::entry::set_value;
+use crate::pair::Pair;
+
+impl Pair {
+    /// Maps keep what the run wrote; of bytes that are open, what the kernel has.
+    pub fn commit(&mut self, agreed: &Agreed) {
+        let Agreed { run, touched, open_bytes, .. } = agreed;
+        let lifted = self.lifted.clone();
+        for (&place, &byte) in &run.written {
+            // What is known at the start of every run is no content of maps.
+            let region = &lifted.program.regions[place.0.index()];
+            if region.kind == RegionKind::Map && region.content.is_none() {
+                self.environment.memory.insert(place, byte);
+            }
+        }
+        self.commit_queues(run);
+        let mut freed: HashMap<InputId, i64> = HashMap::new();
+        for element in touched {
+            let layout = &lifted.layout.maps[element.map];
+            let Touched { number, before, theirs, ours, .. } = element;
+            if layout.kind.evicts() && before.is_none() {
+                *self.inserted.entry(layout.values).or_default() += 1;
+            }
+            if let Some(room) = layout.room {
+                let fewer = i64::from(before.is_some()) - i64::from(theirs.is_some());
+                *freed.entry(room.free).or_default() += fewer;
+            }
+            // Elements that were moved start the next run at their own place.
+            if !open_bytes && layout.moved.is_none() && theirs == ours {
+                continue;
+            }
+            // Of a trie, these are the numbers of places; whether a key finds one is known.
+            if let Some(present) = layout.present.filter(|_| layout.identity.is_none()) {
+                let there = theirs.is_some().into();
+                self.environment.memory.insert((present, *number), there);
+            }
+            if let Some(theirs) = theirs {
+                set_value(layout, *number, theirs, &mut self.environment);
+            }
+        }
+        for (input, freed) in freed {
+            let free = self.environment.inputs.entry(input).or_default();
+            *free = free.saturating_add_signed(freed);
+        }
+    }
+
+    /// Elements of queues are numbered from the oldest on in every run.
+    fn commit_queues(&mut self, run: &Run) {
+        let lifted = self.lifted.clone();
+        let regs = &lifted.program.regs;
+        for (map, room) in lifted.layout.maps.iter().filter_map(|map| Some((map, map.room?))) {
+            let register = |what: &str| {
+                let name = format!("{}.{what}", map.name);
+                regs.iter().position(|reg| reg.name == name).map(|reg| run.regs[reg])
+            };
+            let (Some(oldest), Some(next)) = (register("oldest"), register("next")) else {
+                continue;
+            };
+            let bytes = |number: u64| number << map.element_bits;
+            let content: Vec<u8> = (bytes(oldest)..bytes(next))
+                .map(|offset| self.byte(Some(run), (map.values, offset)))
+                .collect();
+            for (offset, byte) in (0u64..).zip(content) {
+                self.environment.memory.insert((map.values, offset), byte);
+            }
+            let free = u64::from(room.max_entries).saturating_sub(next.saturating_sub(oldest));
+            self.environment.inputs.insert(room.free, free);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What is told of a packet on which the two differ.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use slowpath_bpf::lift::{Bytes, Element, MapLayout};
+use slowpath_kernel::Context;
+
+use crate::outcome::Outcome;
+use crate::pair::{Pair, hex, is_queue};
+
+/// Most elements of a map that are told.
+const MOST: usize = 10_000;
+
+/// The kernel did something that the interpreter does not do, whatever is open: a defect of slowpath,
+/// or something that the program depends on and the model leaves out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Disagreement {
+    /// Name of the program.
+    pub program: String,
+    /// How the two differ, in a sentence.
+    pub difference: String,
+    /// Packet, context and maps before the run, in the form of a witness:
+    /// [`Replay::install`](crate::Replay::install) takes it.
+    pub reproducer: Value,
+    /// What the kernel did.
+    pub kernel: Outcome,
+    /// What the interpreter did, if it came to an end.
+    pub interpreter: Option<Outcome>,
+    /// Why it may be none: not everything was tried that is open.
+    pub undecided: Option<&'static str>,
+}
+
+impl fmt::Display for Disagreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Disagreement { program, difference, undecided, .. } = self;
+        match undecided {
+            None => write!(f, "program {program}: kernel and interpreter disagree: {difference}"),
+            Some(why) => write!(
+                f,
+                "program {program}: whether kernel and interpreter agree is not decided, because \
+                 {why}: {difference}"
+            ),
+        }
+    }
+}
+
+impl Disagreement {
+    /// A text to report it with: what differs, and everything that is needed to see it again but for
+    /// the object file.
+    pub fn report(&self) -> String {
+        let details = serde_json::to_string_pretty(self).unwrap_or_else(|_| format!("{self:?}"));
+        format!(
+            "{self}\n\nThis is a defect of slowpath: its model of BPF does not do what the kernel \
+             does. Please report it with the object file, the version of the kernel (uname -r) and \
+             what follows.\n\n{details}\n"
+        )
+    }
+}
+
+impl Pair {
+    /// Packet, context and maps as they are before a run, in the form of a witness.
+    pub fn reproducer(&self, packet: &[u8], context: &Context) -> Value {
+        let environment = json!([
+            {"name": "ingress_ifindex", "value": context.ingress_ifindex},
+            {"name": "rx_queue_index", "value": context.rx_queue_index},
+        ]);
+        let bytes: Bytes = self.environment.memory.iter().map(|(&k, &v)| (k, v)).collect();
+        let mut maps = Map::new();
+        for layout in &self.lifted.layout.maps {
+            let entries = self.entries(layout, &bytes);
+            if !entries.is_empty() {
+                maps.insert(layout.name.clone(), entries.into());
+            }
+        }
+        json!({"packet": hex(packet), "environment": environment, "maps": maps})
+    }
+
+    fn entries(&self, layout: &MapLayout, bytes: &Bytes) -> Vec<Value> {
+        let value = |element: &Element| {
+            let bytes: Vec<u8> = element.value.iter().map(|byte| byte.unwrap_or(0)).collect();
+            hex(&bytes)
+        };
+        if layout.identity.is_some() && !layout.holds_maps() {
+            // Of a trie, what a key finds is known; its elements stand beside.
+            let size = u64::from(layout.value_size);
+            let entry = |(place, key): (u64, &[u8])| {
+                let start = place << layout.element_bits;
+                let byte = |at| self.byte(None, (layout.values, start.wrapping_add(at)));
+                let value: Vec<u8> = (0..size).map(byte).collect();
+                json!({"key": hex(key), "value": hex(&value)})
+            };
+            return self.tries.all(layout).take(MOST).map(entry).collect();
+        }
+        let elements = layout.elements(bytes, &self.environment.interned);
+        let there = elements.into_iter().filter(|element| element.present == Some(true));
+        if is_queue(layout) {
+            let free = layout.room.and_then(|room| self.environment.inputs.get(&room.free));
+            let count = u64::from(layout.max_entries).saturating_sub(free.copied().unwrap_or(0));
+            let queued = there.filter(|element| element.number < count).take(MOST);
+            return queued.map(|element| json!({"value": value(&element)})).collect();
+        }
+        let map = |number: Option<usize>| number.map(|number| format!("map {number}"));
+        let entry = |element: Element| {
+            let key = hex(element.key.as_ref()?);
+            if layout.holds_maps() {
+                let number = element.holds.and_then(|number| usize::try_from(number).ok());
+                return Some(json!({"key": key, "map": map(number)?}));
+            }
+            let mut entry = json!({"key": key, "value": value(&element)});
+            if let Some(which) = element.which {
+                entry["map"] = map(self.number_at(layout, which))?.into();
+            }
+            Some(entry)
+        };
+        there.filter_map(entry).take(MOST).collect()
+    }
+}

@@ -1,0 +1,185 @@
+//! What a run changed in the kernel, so that it can be undone.
+
+use std::collections::BTreeSet;
+
+use serde::{Serialize, Serializer};
+use slowpath_bpf::lift::MapLayout;
+use slowpath_exec::concrete::Run;
+
+use crate::choices::Agreed;
+use crate::elements::is_readable;
+use crate::outcome::{Moved, Outcome, digits};
+use crate::pair::{Pair, hex};
+
+/// What a run changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Effects {
+    /// Bytes of the packet as it came in that are others now, those that were cut off included.
+    pub packet: Vec<PacketChange>,
+    /// How far the ends of the packet were moved.
+    pub moved: Moved,
+    /// Elements of maps that were written and are others now.
+    pub maps: Vec<MapChange>,
+    /// What changed, or may have, and cannot be read back.
+    pub unreadable: Vec<Unreadable>,
+}
+
+impl Effects {
+    /// Whether nothing changed, as far as it can be known.
+    pub fn is_empty(&self) -> bool {
+        *self == Effects::default()
+    }
+}
+
+/// Adjacent bytes of a packet that were changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PacketChange {
+    /// Place of the first, from the start of the packet as it came in.
+    pub offset: usize,
+    /// What they were.
+    #[serde(serialize_with = "digits")]
+    pub before: Vec<u8>,
+    /// What they are.
+    #[serde(serialize_with = "digits")]
+    pub after: Vec<u8>,
+}
+
+/// An element of a map that was changed, inserted or deleted. Of a map with a value for each CPU, the
+/// one of the CPU that ran the program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MapChange {
+    /// Name of the map; of a map in a map of maps, `OUTER.inner`.
+    pub map: String,
+    /// Of a map in a map of maps, its number, see [`Replay::changed_map`](crate::Replay::changed_map).
+    pub inner: Option<usize>,
+    /// Its key.
+    #[serde(serialize_with = "digits")]
+    pub key: Vec<u8>,
+    /// What it was, if it existed.
+    #[serde(serialize_with = "optional_digits")]
+    pub before: Option<Vec<u8>>,
+    /// What it is, if it exists.
+    #[serde(serialize_with = "optional_digits")]
+    pub after: Option<Vec<u8>>,
+}
+
+/// A change that cannot be read back.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Unreadable {
+    /// What makes it: a helper, without `bpf_`.
+    pub call: String,
+    /// The maps that it may change, by name: all of its type. None for what is no map.
+    pub maps: Vec<String>,
+}
+
+fn optional_digits<S: Serializer>(
+    bytes: &Option<Vec<u8>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    bytes.as_deref().map(hex).serialize(serializer)
+}
+
+/// Helpers that change what cannot be read back, and the type of map; without one, what the class of
+/// their work says (`call.HELPER.TYPE`).
+const CALLS: [(&str, Option<&str>); 10] = [
+    ("ringbuf_output", Some("ringbuf")),
+    ("ringbuf_reserve", Some("ringbuf")),
+    ("ringbuf_submit", Some("ringbuf")),
+    ("ringbuf_discard", Some("ringbuf")),
+    ("perf_event_output", Some("perf_event_array")),
+    ("map_push_elem", None),
+    ("map_pop_elem", None),
+    ("map_update_elem", None),
+    ("map_delete_elem", None),
+    ("trace_printk", Some("")),
+];
+
+impl Pair {
+    /// What a run changed; before it is committed.
+    pub fn effects(&self, packet: &[u8], theirs: &Outcome, agreed: &Agreed) -> Effects {
+        let moved = self.moved(&agreed.run, packet.len());
+        let maps = &self.lifted.layout.maps;
+        let changed = agreed.touched.iter().filter(|element| element.before != element.theirs);
+        let change = |element: &crate::elements::Touched| {
+            let layout = &maps[element.map];
+            MapChange {
+                map: layout.name.clone(),
+                inner: element.which.and_then(|which| self.number_at(layout, which)),
+                key: element.key.clone(),
+                before: element.before.clone(),
+                after: element.theirs.clone(),
+            }
+        };
+        Effects {
+            packet: self.changed_bytes(packet, theirs, &agreed.run, moved.head),
+            moved,
+            maps: changed.map(change).collect(),
+            unreadable: self.unreadable(agreed),
+        }
+    }
+
+    /// Bytes of the packet that a run changed. Where the packet is afterwards, the kernel says what
+    /// they are.
+    fn changed_bytes(
+        &self,
+        packet: &[u8],
+        theirs: &Outcome,
+        run: &Run,
+        head: i64,
+    ) -> Vec<PacketChange> {
+        let written = run.written.iter().filter(|(at, _)| at.0 == self.lifted.layout.packet);
+        let inside = |(&(_, offset), &byte): (&(_, u64), &u8)| {
+            let offset = usize::try_from(offset).ok().filter(|&offset| offset < packet.len())?;
+            let now = usize::try_from(offset as i64 - head).ok();
+            let now = now.and_then(|at| theirs.packet.get(at).copied()).unwrap_or(byte);
+            (now != packet[offset]).then_some((offset, now))
+        };
+        let changed: BTreeSet<(usize, u8)> = written.filter_map(inside).collect();
+        let mut changes: Vec<PacketChange> = Vec::new();
+        for (offset, now) in changed {
+            match changes.last_mut() {
+                Some(last) if last.offset + last.after.len() == offset => {
+                    last.before.push(packet[offset]);
+                    last.after.push(now);
+                }
+                _ => {
+                    let (before, after) = (vec![packet[offset]], vec![now]);
+                    changes.push(PacketChange { offset, before, after });
+                }
+            }
+        }
+        changes
+    }
+
+    /// What cannot be read back, by the work that a run did.
+    fn unreadable(&self, agreed: &Agreed) -> Vec<Unreadable> {
+        let lifted = &self.lifted;
+        let names = |wanted: &dyn Fn(&MapLayout) -> bool| -> Vec<String> {
+            let maps = lifted.layout.maps.iter().filter(|layout| wanted(layout));
+            maps.map(|layout| layout.name.clone()).collect()
+        };
+        let classes: BTreeSet<_> = agreed.run.costs.iter().map(|event| event.class.0).collect();
+        let mut found = BTreeSet::new();
+        for class in classes {
+            let name = lifted.program.cost_classes.get(class as usize).map_or("", String::as_str);
+            let Some(called) = name.strip_prefix("call.") else { continue };
+            let (call, kind) = called.split_once('.').unwrap_or((called, ""));
+            let known = CALLS.iter().find(|(known, _)| *known == call);
+            let Some(kind) = known.map(|(_, of)| of.unwrap_or(kind)) else { continue };
+            let maps =
+                names(&|layout| layout.kind.to_string() == kind && !is_readable(layout.kind));
+            if !maps.is_empty() || kind.is_empty() {
+                found.insert(Unreadable { call: call.to_owned(), maps });
+            }
+        }
+        // An insertion makes room for itself.
+        for element in agreed.touched.iter().filter(|element| element.before.is_none()) {
+            let layout = &lifted.layout.maps[element.map];
+            if self.may_evict(layout) {
+                let maps = vec![layout.name.clone()];
+                found.insert(Unreadable { call: "map_update_elem".to_owned(), maps });
+            }
+        }
+        found.into_iter().collect()
+    }
+}

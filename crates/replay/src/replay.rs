@@ -1,0 +1,216 @@
+//! Packets through a program in the kernel and in the interpreter.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use slowpath_bpf::Object;
+use slowpath_bpf::lift::{LiftOptions, Lifted, MapLayout, lift};
+use slowpath_exec::concrete::ConcreteError;
+use slowpath_kernel::{Context, Kernel, Loaded, Map};
+
+use crate::choices::Search;
+use crate::cpu::Pinned;
+use crate::disagreement::Disagreement;
+use crate::effects::MapChange;
+use crate::entry::Entry;
+use crate::error::ReplayError;
+use crate::outcome::Outcome;
+use crate::pair::{Pair, Telling, is_queue};
+use crate::path::PathId;
+use crate::step::Step;
+
+/// Shortest packet of test runs, in bytes.
+const SHORTEST: u16 = 14;
+/// Longest packet of test runs without fragments, in bytes, or more.
+const LONGEST: u16 = 3500;
+
+/// A program in the kernel and in the interpreter, on the same maps. Each packet meets the maps as the
+/// one before left them.
+///
+/// Packets run on the CPU on which the value was made, as long as the thread may run there.
+#[derive(Debug)]
+pub struct Replay {
+    pair: Pair,
+    /// A map whose content is not known any more.
+    lost: Option<String>,
+}
+
+impl Replay {
+    /// Loads and lifts the program with this number in [`Object::programs`]. All maps are as the
+    /// kernel makes them.
+    ///
+    /// # Errors
+    /// [`ReplayError`], if it is not read, lifted or loaded.
+    pub fn new(kernel: &Kernel, object: &Object, program: usize) -> Result<Replay, ReplayError> {
+        Replay::of(kernel, object, program, Replay::lift(kernel, object, program)?)
+    }
+
+    /// Lifts the program with this number, for [`Replay::of`].
+    ///
+    /// # Errors
+    /// [`ReplayError`], if it is not read or lifted.
+    pub fn lift(kernel: &Kernel, object: &Object, program: usize) -> Result<Lifted, ReplayError> {
+        let linked = object.link(program, kernel.types())?;
+        let mut options = LiftOptions {
+            min_packet: SHORTEST,
+            max_packet: LONGEST,
+            kernel_types: kernel.shared_types(),
+            ..LiftOptions::default()
+        };
+        let lifted = lift(object, &linked, &options)?;
+        if !lifted.layout.maps.iter().any(is_queue) {
+            return Ok(lifted);
+        }
+        // What is left in a queue, registers say at the end.
+        options.keeps_dead_operations = true;
+        Ok(lift(object, &linked, &options)?)
+    }
+
+    /// Loads a program that is lifted already, with maps of its own.
+    ///
+    /// # Errors
+    /// [`ReplayError`], if the kernel does not load it.
+    pub fn of(
+        kernel: &Kernel,
+        object: &Object,
+        program: usize,
+        lifted: impl Into<Arc<Lifted>>,
+    ) -> Result<Replay, ReplayError> {
+        let loaded = kernel.load(object, program)?;
+        let pair = Pair::new(loaded, object, lifted.into(), kernel.cpus());
+        Ok(Replay { pair, lost: None })
+    }
+
+    /// The program in the kernel. Who changes its maps has to say so ([`Replay::reread`]).
+    pub fn loaded(&self) -> &Loaded {
+        &self.pair.loaded
+    }
+
+    /// The lifted program.
+    pub fn lifted(&self) -> &Arc<Lifted> {
+        &self.pair.lifted
+    }
+
+    /// The program itself says which way it goes.
+    pub fn listen(&mut self, telling: Telling) {
+        self.pair.telling = Some(telling);
+    }
+
+    /// Installs what a witness says about maps, in both; see [`slowpath_kernel::witness`].
+    ///
+    /// # Errors
+    /// [`ReplayError`], if the kernel does not take it.
+    pub fn install(&mut self, witness: &Value) -> Result<(), ReplayError> {
+        self.pair.install_witness(witness)
+    }
+
+    /// Puts an element into a map, in both; into queues and stacks without a key.
+    ///
+    /// # Errors
+    /// [`ReplayError`], if there is no such map or the kernel does not take the element.
+    pub fn put(&mut self, map: &str, entry: &Entry) -> Result<(), ReplayError> {
+        self.pair.put(map, entry)
+    }
+
+    /// Puts an element into a map of the object that a map of maps holds, in both.
+    ///
+    /// # Errors
+    /// [`ReplayError`], if there is no such map or the kernel does not take the element.
+    pub fn put_inner(&mut self, outer: &str, map: &str, entry: &Entry) -> Result<(), ReplayError> {
+        self.pair.put_inner(outer, map, entry)
+    }
+
+    /// The interpreter takes over what the kernel's maps contain now, which takes as long as they are
+    /// large. Queues and what else cannot be read back it takes to be as before.
+    ///
+    /// # Errors
+    /// [`ReplayError`], if a map is not read.
+    pub fn reread(&mut self) -> Result<(), ReplayError> {
+        Ok(self.pair.adopt()?)
+    }
+
+    /// Keys that a packet makes the program look for in a map, as far as numbers stand for them.
+    pub fn keys(&mut self, layout: &MapLayout, packet: &[u8]) -> Vec<Vec<u8>> {
+        self.pair.keys(layout, packet, &Context::default())
+    }
+
+    /// The map with a change.
+    pub fn changed_map(&self, change: &MapChange) -> Option<&Map> {
+        match change.inner {
+            Some(number) => self.pair.numbered(number),
+            None => self.pair.loaded.map(&change.map),
+        }
+    }
+
+    /// Where the maps of the two differ, one sentence each: all elements are compared, which
+    /// [`Replay::run`] does with those only that the program touches.
+    pub fn differing_maps(&self) -> Vec<String> {
+        let _pinned = Pinned::to(self.pair.cpu);
+        self.pair.differing_maps()
+    }
+
+    /// Runs a packet in both and compares what they do.
+    ///
+    /// # Errors
+    /// [`ReplayError::Disagreement`] if they differ. [`ReplayError::Undecided`] if the interpreter
+    /// did not find what the kernel did, but has not tried everything that is open. After both, the
+    /// interpreter has the kernel's maps, and further packets can be run.
+    pub fn run(&mut self, packet: &[u8], context: &Context) -> Result<Step, ReplayError> {
+        let program = || self.pair.lifted.program.name.clone();
+        if let Some(map) = &self.lost {
+            return Err(ReplayError::Lost { program: program(), map: map.clone() });
+        }
+        if !context.metadata.is_empty() {
+            return Err(ReplayError::Metadata { program: program(), len: context.metadata.len() });
+        }
+        let _pinned = Pinned::to(self.pair.cpu);
+        self.pair.set_packet(packet, context);
+        self.pair.prepare()?;
+        // What the interpreter has against the run, it says again below.
+        let _: Result<(), ConcreteError> = self.pair.forget_evicted();
+        let theirs: Outcome = self.pair.loaded.run_in(packet, 1, context)?.into();
+        let fault = match self.pair.search(&theirs) {
+            Ok(Search::Agreed(agreed)) => {
+                let effects = self.pair.effects(packet, &theirs, &agreed);
+                self.pair.commit(&agreed);
+                return Ok(Step {
+                    outcome: theirs,
+                    instructions: agreed.run.costs.len() as u64,
+                    path: PathId::of(&agreed.run.path),
+                    run: agreed.run,
+                    choices: agreed.choices,
+                    open_path: agreed.open_path,
+                    effects,
+                });
+            }
+            Ok(Search::Differs { difference, ours, undecided }) => (difference, ours, undecided),
+            Err(cause @ ConcreteError::TooLong(_)) => {
+                let program = self.pair.lifted.program.name.clone();
+                self.recover()?;
+                return Err(ReplayError::GivenUp { program, cause });
+            }
+            Err(cause) => (cause.to_string(), None, None),
+        };
+        let (difference, interpreter, undecided) = fault;
+        let disagreement = Box::new(Disagreement {
+            program: self.pair.lifted.program.name.clone(),
+            difference,
+            reproducer: self.pair.reproducer(packet, context),
+            kernel: theirs,
+            interpreter,
+            undecided,
+        });
+        self.recover()?;
+        Err(match undecided {
+            Some(_) => ReplayError::Undecided(disagreement),
+            None => ReplayError::Disagreement(disagreement),
+        })
+    }
+
+    /// After a run that the interpreter did not follow: what can be read back, is.
+    fn recover(&mut self) -> Result<(), ReplayError> {
+        let queue = self.pair.lifted.layout.maps.iter().find(|layout| is_queue(layout));
+        self.lost = queue.map(|layout| layout.name.clone());
+        self.reread()
+    }
+}
