@@ -70,7 +70,7 @@ fn what_baselines_send_arrives() {
             assert_eq!((run.frames, run.batch), (frames, if batch == 0 { 64 } else { batch }));
             let expected = if sends { frames } else { 0 };
             assert_eq!(run.delivered + run.lost, u64::from(expected), "{action:?}: {run:?}");
-            assert!(run.nanoseconds > 0);
+            assert!(run.elapsed > Duration::ZERO);
             compared += frames as usize;
         }
     }
@@ -161,9 +161,80 @@ fn what_cannot_be_sent_is_refused_with_a_reason() {
     let queue = run(&PACKET, &Context { rx_queue_index: 1, ..plain.clone() }, 0);
     let queue = queue.expect_err("there is one queue").to_string();
     assert!(queue.ends_with("check its metadata, and use queue 0"), "{queue}");
+    let from = |number| Context { ingress_ifindex: number, ..plain.clone() };
+    let device = live.device().index();
+    assert_eq!(run(&PACKET, &from(device), 0).expect("runs").delivered, 10);
+    let other = run(&PACKET, &from(device + 100), 0);
+    assert!(matches!(other, Err(LiveError::Device { .. })), "{other:?}");
     let mut receiver = live.receiver(&kernel.passing().expect("loads"), &[0; 13]).expect("waits");
     assert!(matches!(receiver.run(1, 0), Err(LiveError::TooShort { len: 13 })));
-    Oracle::Kernel.compared(5, "refusals of live packets");
+    Oracle::Kernel.compared(6, "refusals of live packets");
+}
+
+#[test]
+fn examples_run_live() {
+    let Some((kernel, live)) = live() else { return };
+    let packets = support::packets();
+    let (mut sent, mut run) = (0, 0);
+    for path in support::examples() {
+        let name = path.display();
+        let object = support::object(&path);
+        for number in 0..object.programs.len() {
+            // What the kernel refuses, other tests tell.
+            let Ok(loaded) = kernel.load(&object, number) else { continue };
+            let held = live.hold(&loaded).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+            for (kind, packet) in &packets {
+                let run = live.run(&held, packet, &Context::default(), 100, 0);
+                let run = run.unwrap_or_else(|fault| panic!("{name}, {kind}: {fault}"));
+                assert!(run.delivered + run.lost <= 100, "{name}, {kind}: {run:?}");
+            }
+            let (kind, packet) = &packets[number % packets.len()];
+            let receiver = live.receiver(&loaded, packet);
+            let mut receiver = receiver.unwrap_or_else(|fault| panic!("{name}: {fault}"));
+            let got = receiver.run(200, 0).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+            assert_eq!(got.received + got.lost, 200, "{name}, {kind}: {got:?}");
+            assert!(got.returned <= got.received, "{name}, {kind}: {got:?}");
+            (sent, run) = (sent + packets.len() * 100 + 200, run + 1);
+        }
+    }
+    Oracle::Kernel.compared(sent, "live packets");
+    assert!(run > 0, "no example was run");
+}
+
+#[test]
+fn programs_see_the_number_of_the_device() {
+    let Some((kernel, _)) = live() else { return };
+    // r0 = ctx->ingress_ifindex == 77 ? XDP_TX : XDP_DROP
+    let [r0, device] = [Register::R0, Register::R2];
+    let set = |dst, value| {
+        let src = Source::Imm(value);
+        Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src }
+    };
+    let (base, offset) = (Register::R1, 12);
+    let program = [
+        Insn::Load { size: Size::W, signed: false, dst: device, base, offset },
+        set(r0, Action::Tx as i32),
+        Insn::Branch {
+            width: Width::W64,
+            cond: Condition::Eq,
+            dst: device,
+            src: Source::Imm(77),
+            offset: 1,
+        },
+        set(r0, Action::Drop as i32),
+        Insn::Exit,
+    ];
+    let loaded = load(&kernel, &assemble::object(&[&program]), "test");
+    for (number, expected) in [(77, 10), (78, 0)] {
+        let live = Live::with_device(&kernel, number).expect("is made");
+        assert_eq!(live.device().index(), number);
+        let held = live.hold(&loaded).expect("is held");
+        let run = live.run(&held, &PACKET, &Context::default(), 10, 0).expect("runs");
+        assert_eq!(run.delivered, expected);
+    }
+    let taken = Live::with_device(&kernel, 1).expect_err("that is the loopback device");
+    assert!(matches!(taken, LiveError::Namespace(NamespaceError::Device { .. })), "{taken}");
+    Oracle::Kernel.compared(2, "numbers of devices");
 }
 
 #[test]

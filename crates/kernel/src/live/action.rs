@@ -3,7 +3,8 @@
 /// What a program can have done with a packet (`enum xdp_action`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// `XDP_ABORTED`; an invalid action counts as this.
+    /// `XDP_ABORTED`, which is freed like `XDP_DROP`, as invalid actions are. The kernel writes about
+    /// the first of them to its log.
     Aborted,
     /// `XDP_DROP`
     Drop,

@@ -51,6 +51,16 @@ pub enum LiveError {
         /// How many were wanted.
         batch: u32,
     },
+    /// Packets come in on another device.
+    #[error(
+        "a packet from device {wanted}; here they come from device {device}: make another Live"
+    )]
+    Device {
+        /// Number of the device that the packet should come from.
+        wanted: u32,
+        /// Number of the one that packets come from.
+        device: u32,
+    },
     /// A signal ended it before all packets were sent.
     #[error("a signal came before all packets were sent; run them again")]
     Interrupted,

@@ -11,6 +11,7 @@
 //! does nothing ([`super::Live::minimal`]) is what to hold it against.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::error::LiveError;
 use super::programs::{Counter, generator};
@@ -39,7 +40,7 @@ pub struct ReceiverRun {
     pub batch: u32,
     /// Until the last was sent, which includes receiving all but those that were still on their
     /// way: wall time by `CLOCK_MONOTONIC_RAW`.
-    pub nanoseconds: u64,
+    pub elapsed: Duration,
     /// How many the program got, as the device counts.
     pub received: u64,
     /// How many the device had no room for.
@@ -55,7 +56,7 @@ impl Receiver {
         packet: &[u8],
         cpus: Cpus,
     ) -> Result<Receiver, LiveError> {
-        let pair = yard.pair()?;
+        let pair = yard.pair(0)?;
         let counter = Counter::new(cpus)?;
         let attach = |program: &Loaded, device: Device| {
             program.attach(yard.namespace(), device, Mode::Native)
@@ -85,7 +86,7 @@ impl Receiver {
             batch,
         };
         let (before, returned) = (self.seen()?, self.counter.count()?);
-        let nanoseconds = sending.send(self.pair.namespace())?;
+        let elapsed = sending.send(self.pair.namespace())?;
         let frames = u64::from(sending.frames());
         settled(frames, || {
             let now = self.seen()?;
@@ -99,7 +100,7 @@ impl Receiver {
         Ok(ReceiverRun {
             frames: sending.frames(),
             batch: sending.batch(),
-            nanoseconds,
+            elapsed,
             received: since(after.received, before.received),
             lost: since(after.lost, before.lost),
             returned,

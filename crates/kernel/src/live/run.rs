@@ -1,6 +1,7 @@
 //! A program on packets that the kernel makes, without a driver before it.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::action::Action;
 use super::error::LiveError;
@@ -33,7 +34,7 @@ pub struct LiveRun {
     /// How many at a time.
     pub batch: u32,
     /// From the call until it returned: wall time by `CLOCK_MONOTONIC_RAW`.
-    pub nanoseconds: u64,
+    pub elapsed: Duration,
     /// How many arrived at the device that [`Live::device`] leads to: those of `XDP_TX`, and of
     /// `XDP_REDIRECT` to it.
     pub delivered: u64,
@@ -48,9 +49,18 @@ impl Live {
     /// # Errors
     /// Without `CAP_SYS_ADMIN`, without virtual Ethernet, or before Linux 5.18.
     pub fn new(kernel: &Kernel) -> Result<Live, LiveError> {
+        Live::with_device(kernel, 0)
+    }
+
+    /// The same, and [`Live::device`] has this number, for programs that ask where packets come in
+    /// (0 for any).
+    ///
+    /// # Errors
+    /// As for [`Live::new`], and for number 1, which is that of the loopback device.
+    pub fn with_device(kernel: &Kernel, number: u32) -> Result<Live, LiveError> {
         let cpus = kernel.possible_cpus();
         let yard = Yard::new()?;
-        let pair = yard.pair()?;
+        let pair = yard.pair(number)?;
         let counter = Counter::new(cpus)?;
         // Virtual Ethernet sends bare frames only to where a program receives them.
         let link = counter.program().attach(yard.namespace(), pair.far, Mode::Native)?;
@@ -115,12 +125,11 @@ impl Live {
 
     /// Runs a program on so many packets (0 counts as 1), so many at a time (0 for 64), on the
     /// calling thread's CPUs, and waits until what it sends has arrived. Each packet has the
-    /// metadata of the context and comes in on queue 0 of [`Live::device`], whatever device the
-    /// context names.
+    /// metadata of the context and comes in on queue 0 of [`Live::device`].
     ///
     /// # Errors
-    /// If the packet is too short or too long, the batch is too large, the kernel refuses it, or a
-    /// signal comes.
+    /// If the context names another device, the packet is too short or too long, the batch is too
+    /// large, the kernel refuses it, or a signal comes.
     pub fn run(
         &self,
         program: &Held,
@@ -134,11 +143,11 @@ impl Live {
         let _one = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let lost = || Ok::<u64, LiveError>(self.namespace().counts(device)?.send_dropped);
         let (lost_before, before) = (lost()?, self.counter.count()?);
-        let nanoseconds = sending.send(self.namespace())?;
+        let elapsed = sending.send(self.namespace())?;
         let all = before.saturating_add(sending.frames().into());
         let delivered = settled(all, || self.counter.count())?.saturating_sub(before);
         let lost = lost()?.saturating_sub(lost_before);
         let (frames, batch) = (sending.frames(), sending.batch());
-        Ok(LiveRun { frames, batch, nanoseconds, delivered, lost })
+        Ok(LiveRun { frames, batch, elapsed, delivered, lost })
     }
 }

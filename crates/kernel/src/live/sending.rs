@@ -48,8 +48,8 @@ impl Sending<'_> {
         if self.batch == 0 { USUAL_BATCH } else { self.batch }
     }
 
-    /// Sends them; how long that took, in nanoseconds.
-    pub fn send(&self, namespace: &Namespace) -> Result<u64, LiveError> {
+    /// Sends them; how long that took.
+    pub fn send(&self, namespace: &Namespace) -> Result<Duration, LiveError> {
         let len = self.packet.len();
         if len < SHORTEST {
             return Err(LiveError::TooShort { len });
@@ -58,7 +58,11 @@ impl Sending<'_> {
         if batch > LARGEST_BATCH {
             return Err(LiveError::Batch { batch });
         }
-        let context = Context { ingress_ifindex: self.device.index(), ..self.context.clone() };
+        let (device, wanted) = (self.device.index(), self.context.ingress_ifindex);
+        if wanted != 0 && wanted != device {
+            return Err(LiveError::Device { wanted, device });
+        }
+        let context = Context { ingress_ifindex: device, ..self.context.clone() };
         let data = [self.context.metadata.as_slice(), self.packet].concat();
         let spec = LiveSpec {
             program: self.program.fd(),

@@ -42,16 +42,18 @@ impl Yard {
         &self.namespace
     }
 
-    pub fn pair(self: &Arc<Yard>) -> Result<Pair, LiveError> {
+    /// Two devices; the first has this number unless it is 0.
+    pub fn pair(self: &Arc<Yard>, first: u32) -> Result<Pair, LiveError> {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         let names = [format!("near{number}"), format!("far{number}")];
-        let [near, far] = self.namespace.create_pair([&names[0], &names[1]])?;
+        let names = [names[0].as_str(), names[1].as_str()];
+        let [near, far] = self.namespace.create_numbered_pair(names, first)?;
         Ok(Pair { yard: Arc::clone(self), near, far })
     }
 
     pub fn hold(self: &Arc<Yard>, program: &Loaded) -> Result<Held, LiveError> {
         let fd = program.fd().try_clone_to_owned().map_err(|cause| LiveError::Held { cause })?;
-        let pair = self.pair()?;
+        let pair = self.pair(0)?;
         let link = program.attach(&self.namespace, pair.near, Mode::Generic)?;
         Ok(Held { fd, _link: link, _pair: pair })
     }
