@@ -79,8 +79,9 @@ fn reasons(heading: &str, rows: &[Row], of: &dyn Fn(&Outcome) -> Vec<String>) ->
     text
 }
 
-/// An error without the name of the program and numbers.
+/// An error without the name of the program, its place in it and numbers.
 fn general(why: &str) -> String {
+    let why = why.split(" (instruction ").next().unwrap_or(why);
     let why =
         why.strip_prefix("program ").and_then(|why| why.split_once(": ")).map_or(why, |w| w.1);
     let mut text = String::new();

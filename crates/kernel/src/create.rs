@@ -30,6 +30,9 @@ const UNTYPED: [MapKind; 15] = [
     MapKind::RINGBUF,
 ];
 
+/// `BPF_F_NO_PREALLOC`.
+const NO_PREALLOC: u32 = 1;
+
 /// Creates a map; global data is filled in, and frozen if it is read-only.
 pub fn map(def: &MapDef, cpus: Cpus, btf: Option<BorrowedFd>) -> Result<Map, LoadError> {
     let def = completed(def, cpus);
@@ -72,12 +75,7 @@ fn inner(outer: &MapDef, cpus: Cpus, max_entries: Option<u32>) -> Result<Map, Lo
             let max_entries = max_entries.unwrap_or(inner.max_entries);
             map(&MapDef { max_entries, ..MapDef::clone(inner) }, cpus, None)
         }
-        _ => Err(LoadError::Map {
-            map: outer.name.clone(),
-            action: "create",
-            cause: io::ErrorKind::InvalidInput.into(),
-            hint: "a map of maps needs the definition of its inner maps",
-        }),
+        _ => Err(failed(outer, "create", io::ErrorKind::InvalidInput.into())),
     }
 }
 
@@ -104,6 +102,11 @@ fn completed(def: &MapDef, cpus: Cpus) -> MapDef {
             }
             (def.key_size, def.value_size) = (4, 4);
         }
+        // The kernel takes one size and needs one flag, so that some loaders do without being told.
+        MapKind::PROG_ARRAY if (def.key_size, def.value_size) == (0, 0) => {
+            (def.key_size, def.value_size) = (4, 4);
+        }
+        MapKind::LPM_TRIE => def.flags |= NO_PREALLOC,
         MapKind::RINGBUF | MapKind::USER_RINGBUF => {
             // The kernel wants a power of 2 and whole pages; producers know neither.
             const PAGE: u32 = 4096;
@@ -115,12 +118,24 @@ fn completed(def: &MapDef, cpus: Cpus) -> MapDef {
     def
 }
 
-fn failed(def: &MapDef, action: &'static str, cause: io::Error) -> LoadError {
+/// Why a map is not there, with its definition and what may help.
+pub fn failed(def: &MapDef, action: &'static str, cause: io::Error) -> LoadError {
     let hint = match cause.kind() {
+        _ if action == "fill" && !def.slots.is_empty() => {
+            "check what the object puts into its slots"
+        }
         io::ErrorKind::PermissionDenied => "it needs root, or CAP_BPF and CAP_NET_ADMIN",
         io::ErrorKind::ArgumentListTooLong | io::ErrorKind::OutOfMemory => "make it smaller",
+        _ if def.kind.name().is_none() => "a newer kernel may have this type",
+        _ if def.kind.holds_maps() && def.inner.is_none() => {
+            "a map of maps needs the definition of its inner maps"
+        }
         _ if def.max_entries == 0 => "its own loader chooses the number of elements; set it first",
         _ => "check its type, sizes and flags",
     };
-    LoadError::Map { map: def.name.clone(), action, cause, hint }
+    let MapDef { kind, key_size, value_size, max_entries, flags, .. } = def;
+    let definition = format!(
+        "{kind}, key {key_size} bytes, value {value_size}, max_entries {max_entries}, flags {flags:#x}"
+    );
+    LoadError::Map { map: def.name.clone(), definition, action, cause, hint }
 }

@@ -31,10 +31,12 @@ pub enum LoadError {
         function: String,
     },
     /// A map cannot be created or filled.
-    #[error("map {map}: the kernel does not {action} it: {cause}; {hint}")]
+    #[error("map {map} ({definition}): the kernel does not {action} it: {cause}; {hint}")]
     Map {
         /// Its name.
         map: String,
+        /// Its type, sizes and flags.
+        definition: String,
         /// What was to be done.
         action: &'static str,
         /// The kernel's answer.
@@ -43,14 +45,17 @@ pub enum LoadError {
         hint: &'static str,
     },
     /// The verifier rejects it.
-    #[error("program {program}: the kernel's verifier says: {reason}{note}")]
+    #[error("program {program}: the kernel's verifier says: {reason}{note}{}", then(.hint))]
     Rejected {
         /// Its name.
         program: String,
         /// What it says after the last instruction that it looked at.
         reason: String,
-        /// In brackets, what was missing already before and may be why; else empty.
+        /// In brackets, that instruction and its source line, as far as known, and what was
+        /// missing already before and may be why.
         note: String,
+        /// What to do about it; empty where nothing is known.
+        hint: &'static str,
         /// The last lines of the verifier's log.
         log: String,
     },
@@ -71,7 +76,7 @@ pub enum LoadError {
         why: &'static str,
     },
     /// The kernel refuses it before the verifier looks at it.
-    #[error("program {program}: the kernel does not load it: {cause}")]
+    #[error("program {program}: the kernel does not load it: {cause}; {}", silent(.cause))]
     Refused {
         /// Its name.
         program: String,
@@ -227,4 +232,19 @@ pub enum LinkError {
         /// What may help.
         hint: &'static str,
     },
+}
+
+/// A hint behind what went before; nothing if there is none.
+fn then(hint: &str) -> String {
+    if hint.is_empty() { String::new() } else { format!("; {hint}") }
+}
+
+/// What may help where the verifier does not say anything.
+fn silent(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        io::ErrorKind::PermissionDenied => "it needs root, or CAP_BPF and CAP_NET_ADMIN",
+        io::ErrorKind::ArgumentListTooLong => "the kernel takes at most 1,000,000 instructions",
+        io::ErrorKind::OutOfMemory => "there is not enough memory",
+        _ => "a newer kernel may take it",
+    }
 }

@@ -224,8 +224,7 @@ fn fill(
             Some(Err(other)) => io::Error::other(other.to_string()),
             None => not_found(),
         };
-        let hint = "check what the object puts into its slots";
-        return Err(LoadError::Map { map: def.name.clone(), action: "fill", cause, hint });
+        return Err(create::failed(def, "fill", cause));
     }
     Ok(())
 }

@@ -32,6 +32,7 @@ mod sys;
 mod tests;
 pub mod timing;
 mod unavailable;
+mod verdict;
 pub mod witness;
 
 pub use context::Context;

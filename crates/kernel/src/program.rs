@@ -15,6 +15,7 @@ use slowpath_bpf::{BpfProgram, Btf};
 use crate::Map;
 use crate::error::LoadError;
 use crate::sys::{ProgSpec, load_program};
+use crate::verdict::{Verdict, verdict};
 
 /// `BPF_PROG_TYPE_XDP`.
 const XDP: u32 = 6;
@@ -123,38 +124,36 @@ fn attach_type(section: &str) -> u32 {
     }
 }
 
+/// Why the kernel refuses a program, with the end of the verifier's log.
 fn refused(program: &BpfProgram, cause: io::Error, log: &[u8], untyped: bool) -> LoadError {
     let end = log.iter().position(|b| *b == 0).unwrap_or(log.len());
     let text = String::from_utf8_lossy(&log[..end]);
     let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
     let program_name = program.name.clone();
-    let reason = reason(&lines);
-    if reason.is_empty() {
+    let Some(Verdict { reason, at, hint }) = verdict(&lines) else {
         return LoadError::Refused { program: program_name, cause };
-    }
-    let note = match program.unresolved.first() {
-        Some(first) => format!(" (instruction {} was not resolved: {})", first.insn, first.what),
-        None if untyped => " (the kernel does not take the object's types)".to_owned(),
-        None => String::new(),
     };
+    let mut note = at.map_or_else(String::new, |slot| place(program, slot));
+    match program.unresolved.first() {
+        Some(first) => {
+            note += &format!(" (instruction {} was not resolved: {})", first.insn, first.what);
+        }
+        None if untyped => note += " (the kernel does not take the object's types)",
+        None => {}
+    }
     LoadError::Rejected {
         program: program_name,
         reason,
         note,
+        hint,
         log: lines[lines.len().saturating_sub(LOG_LINES)..].join("\n"),
     }
 }
 
-/// What the verifier says after the last instruction that it looked at.
-fn reason(log: &[&str]) -> String {
-    let effort = ["processed ", "verification time ", "stack depth "];
-    let about_effort = |line: &&&str| effort.iter().any(|start| line.starts_with(start));
-    // Instructions and states start with their number, source lines with a semicolon.
-    let says = |line: &&&str| !line.starts_with(|c: char| c == ';' || c.is_ascii_digit());
-    let mut said: Vec<&str> =
-        log.iter().rev().skip_while(about_effort).take_while(says).take(3).copied().collect();
-    said.reverse();
-    let said = said.join("; ");
-    // Some messages lack their line's end.
-    said.split("processed ").next().unwrap_or_default().to_owned()
+/// In brackets, an instruction and its source line if that is known.
+fn place(program: &BpfProgram, slot: usize) -> String {
+    match program.lines.get(slot) {
+        Some(Some(line)) => format!(" (instruction {slot}, {}:{})", line.file, line.line),
+        _ => format!(" (instruction {slot})"),
+    }
 }

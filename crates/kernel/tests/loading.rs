@@ -2,6 +2,7 @@
 
 mod support;
 
+use slowpath_bpf::{MapDef, MapKind};
 use slowpath_kernel::{Context, LoadError, RunError};
 use slowpath_oracle::Oracle;
 use support::{features, kernel, load, try_load};
@@ -100,8 +101,48 @@ fn the_verifiers_reason_is_in_the_error() {
     let LoadError::Rejected { reason, log, .. } = &refused else { panic!("{refused}") };
     assert!(reason.contains("invalid access to packet"), "{reason}");
     assert!(log.contains("processed "), "{log}");
-    assert!(refused.to_string().starts_with("program rejected: the kernel's verifier says: "));
-    assert_eq!(refused.to_string().lines().count(), 1);
+    let text = refused.to_string();
+    assert!(text.starts_with("program rejected: the kernel's verifier says: "), "{text}");
+    assert!(text.contains(" (instruction 1, ./features.bpf.c:265); "), "{text}");
+    assert!(
+        text.ends_with("compared with data_end on every way there, by the pointer that is read")
+    );
+    assert_eq!(text.lines().count(), 1);
+}
+
+#[test]
+fn what_the_kernel_takes_in_one_way_only_need_not_be_said() {
+    let Some(kernel) = kernel() else { return };
+    let mut object = features();
+    for map in &mut object.maps {
+        match map.kind {
+            MapKind::LPM_TRIE => map.flags = 0,
+            MapKind::PROG_ARRAY => (map.key_size, map.value_size) = (0, 0),
+            _ => {}
+        }
+    }
+    let loaded = load(&kernel, &object, "all_maps");
+    let routes = loaded.map("routes").expect("is reachable").definition();
+    assert_eq!(routes.flags, 1);
+    let run = load(&kernel, &object, "tail_call").run(&PACKET, 1).expect("runs");
+    assert_eq!(run.return_value, 4, "the array is filled");
+}
+
+#[test]
+fn a_map_that_is_not_created_is_named_with_its_definition() {
+    let Some(kernel) = kernel() else { return };
+    let refused = |change: fn(&mut MapDef), expected: &str| {
+        let mut object = features();
+        let map = object.maps.iter_mut().find(|map| map.name == "table");
+        change(map.expect("there is a map table"));
+        let text = try_load(&kernel, &object, "all_maps").expect_err("no such map").to_string();
+        assert!(text.starts_with("map table ("), "{text}");
+        assert!(text.contains(expected), "{text}");
+        assert_eq!(text.lines().count(), 1);
+    };
+    refused(|map| map.key_size = 0, "hash, key 0 bytes, value 8,");
+    refused(|map| map.max_entries = 0, "its own loader chooses the number of elements");
+    refused(|map| map.kind = MapKind(9999), "a newer kernel may have this type");
 }
 
 #[test]

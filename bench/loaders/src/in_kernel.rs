@@ -1,0 +1,49 @@
+//! What the kernel keeps for this process, whichever library asked for it: `/proc/self/fdinfo`.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+
+use libbpf_rs::query::ProgInfoIter;
+
+/// Programs and maps that this process holds.
+pub struct InKernel {
+    pub programs: usize,
+    pub maps: usize,
+    /// Of the program that was asked for.
+    pub tag: String,
+    /// Whether it has types.
+    pub types: bool,
+}
+
+impl InKernel {
+    /// Looks for the program with this name.
+    pub fn of_this_process(name: &str) -> Result<InKernel, Box<dyn Error>> {
+        let mut programs: BTreeMap<u32, String> = BTreeMap::new();
+        let mut maps: BTreeMap<u32, ()> = BTreeMap::new();
+        for entry in std::fs::read_dir("/proc/self/fdinfo")? {
+            // The directory's own descriptor is gone by now.
+            let Ok(text) = std::fs::read_to_string(entry?.path()) else { continue };
+            if let Some(id) = field(&text, "prog_id") {
+                programs
+                    .insert(id.parse()?, field(&text, "prog_tag").unwrap_or_default().to_owned());
+            } else if let Some(id) = field(&text, "map_id") {
+                maps.insert(id.parse()?, ());
+            }
+        }
+        let kept: String = name.chars().take(15).collect();
+        let mut infos = ProgInfoIter::default().filter(|info| programs.contains_key(&info.id));
+        let info = infos.find(|info| info.name.to_string_lossy() == kept.as_str());
+        let tag = info.as_ref().and_then(|info| programs.get(&info.id)).cloned();
+        Ok(InKernel {
+            programs: programs.len(),
+            maps: maps.len(),
+            tag: tag.unwrap_or_default(),
+            types: info.is_some_and(|info| info.btf_id != 0),
+        })
+    }
+}
+
+fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+    lines.find(|(key, _)| *key == name).map(|(_, value)| value.trim())
+}

@@ -1,0 +1,36 @@
+//! Which loader takes which object: every XDP program of the survey's manifest is loaded by our own
+//! loader, by aya and by libbpf-rs, each (object, loader) in a process of its own.
+//!
+//! `survey` writes one row for each program and loader, `table` makes Markdown of them; `try` is what
+//! `survey` starts. The result is in docs/loading.md.
+
+mod attempt;
+mod in_kernel;
+mod ours;
+mod survey;
+mod table;
+mod wanted;
+mod with_aya;
+mod with_libbpf;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: loaders survey MANIFEST.json RESULT.csv | table RESULT.csv";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["survey", manifest, result] => survey::run(manifest.as_ref(), result.as_ref()),
+        ["table", result] => table::print(result.as_ref()),
+        ["try", loader, object] => attempt::answer(loader, object.as_ref()),
+        _ => Err(USAGE.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}

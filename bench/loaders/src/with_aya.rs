@@ -1,0 +1,46 @@
+//! aya. It creates all maps of the object and has no programs but those whose section it knows; maps
+//! that the object wants pinned it pins.
+
+use std::error::Error;
+
+use aya::EbpfLoader;
+use aya::programs::Program;
+use slowpath_bpf::Object;
+
+use crate::attempt::{Failure, Held};
+use crate::wanted::{SOME, Wanted, unsized_maps};
+
+/// Loads a program of an object.
+pub fn load(data: &[u8], wanted: &Wanted) -> Held {
+    let ours = Object::parse(data).ok();
+    let mut loader = EbpfLoader::new();
+    loader.allow_unsupported_maps();
+    for map in ours.iter().flat_map(unsized_maps) {
+        loader.map_max_entries(map, SOME);
+    }
+    let mut object = loader.load(data).map_err(|e| failure(&e))?;
+    let program = object.program_mut(&wanted.program).ok_or_else(|| Failure {
+        error: format!("aya finds no program {} (section {})", wanted.program, wanted.section),
+        ..Failure::default()
+    })?;
+    let Program::Xdp(program) = program else {
+        let error = format!("aya takes section {} for another type", wanted.section);
+        return Err(Failure { error, ..Failure::default() });
+    };
+    program.load().map_err(|e| failure(&e))?;
+    Ok(Box::new(object))
+}
+
+/// The error with its causes, as far as they do not say the same again.
+fn failure(error: &dyn Error) -> Failure {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let said = error.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        cause = error.source();
+    }
+    Failure { error: text, ..Failure::default() }
+}

@@ -1,0 +1,60 @@
+//! libbpf, by libbpf-rs. Sections that it does not know get the type XDP, as `bpftool prog load` can
+//! be told to; what it says about failures goes to a callback.
+
+use std::sync::Mutex;
+
+use libbpf_rs::{ObjectBuilder, PrintLevel, ProgramType, set_print};
+use slowpath_bpf::Object;
+
+use crate::attempt::{Failure, Held};
+use crate::wanted::{SOME, Wanted, in_slots, unsized_maps};
+
+static PRINTED: Mutex<String> = Mutex::new(String::new());
+
+fn keep(_: PrintLevel, text: String) {
+    if let Ok(mut printed) = PRINTED.lock() {
+        printed.push_str(&text);
+    }
+}
+
+/// Loads a program of an object.
+pub fn load(data: &[u8], wanted: &Wanted) -> Held {
+    set_print(Some((PrintLevel::Warn, keep)));
+    if let Ok(mut printed) = PRINTED.lock() {
+        printed.clear();
+    }
+    open_and_load(data, wanted).map_err(|why| Failure {
+        error: why,
+        printed: PRINTED.lock().map_or_else(|_| String::new(), |printed| printed.clone()),
+    })
+}
+
+fn open_and_load(data: &[u8], wanted: &Wanted) -> Result<Box<dyn std::any::Any>, String> {
+    // With its causes.
+    let text = |why: libbpf_rs::Error| format!("{why:#}");
+    let ours = Object::parse(data).ok();
+    let unsized_names: Vec<&str> = ours.iter().flat_map(unsized_maps).collect();
+    let also = ours.as_ref().map(in_slots).unwrap_or_default();
+    let mut object = ObjectBuilder::default().open_memory(data).map_err(text)?;
+    let mut found = false;
+    for mut program in object.progs_mut() {
+        let this = Wanted {
+            section: program.section().to_string_lossy().into_owned(),
+            program: program.name().to_string_lossy().into_owned(),
+        };
+        found |= this == *wanted;
+        program.set_autoload(this == *wanted || also.contains(&this));
+        if program.prog_type() == ProgramType::Unspec {
+            program.set_prog_type(ProgramType::Xdp);
+        }
+    }
+    for mut map in object.maps_mut() {
+        if unsized_names.contains(&map.name().to_string_lossy().as_ref()) {
+            map.set_max_entries(SOME).map_err(text)?;
+        }
+    }
+    if !found {
+        return Err(format!("libbpf finds no program {}", wanted.program));
+    }
+    Ok(Box::new(object.load().map_err(text)?))
+}

@@ -1,0 +1,84 @@
+//! What the verifier's log says against a program: the reason, where, and what to do about it.
+//!
+//! The messages are those of the kernel's `kernel/bpf/verifier.c`; they have no numbers, and their
+//! words change little between versions. For one that is not known here, the reason has to do.
+
+#[cfg(test)]
+mod tests;
+
+/// What the verifier says against a program.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Its words after the last instruction that it looked at.
+    pub reason: String,
+    /// That instruction, by its slot.
+    pub at: Option<usize>,
+    /// What to do about it; empty where nothing is known.
+    pub hint: &'static str,
+}
+
+/// The verdict in lines of a log, if there is one.
+pub fn verdict(log: &[&str]) -> Option<Verdict> {
+    let reason = reason(log);
+    if reason.is_empty() {
+        return None;
+    }
+    let at = log.iter().rev().find_map(|line| instruction(line));
+    let hint = HINTS.iter().find(|(words, _)| reason.contains(words)).map_or("", |(_, hint)| hint);
+    Some(Verdict { reason, at, hint })
+}
+
+/// What the verifier says after the last instruction that it looked at.
+fn reason(log: &[&str]) -> String {
+    let effort = ["processed ", "verification time ", "stack depth "];
+    let about_effort = |line: &&&str| effort.iter().any(|start| line.starts_with(start));
+    // Instructions and states start with their number, source lines with a semicolon.
+    let says = |line: &&&str| !line.starts_with(|c: char| c == ';' || c.is_ascii_digit());
+    let mut said: Vec<&str> =
+        log.iter().rev().skip_while(about_effort).take_while(says).take(3).copied().collect();
+    said.reverse();
+    let said = said.join("; ");
+    // Some messages lack their line's end.
+    said.split("processed ").next().unwrap_or_default().to_owned()
+}
+
+/// The slot of an instruction's line: `7: (71) r3 = *(u8 *)(r2 +12)`.
+fn instruction(line: &str) -> Option<usize> {
+    let (number, rest) = line.split_once(": ")?;
+    rest.starts_with('(').then(|| number.parse().ok())?
+}
+
+/// Words of the verifier, and what to do; the first that fits counts.
+const HINTS: [(&str, &str); 19] = [
+    (
+        "invalid access to packet",
+        "the bytes have to be compared with data_end on every way there, by the pointer that is read",
+    ),
+    ("pointer arithmetic on pkt_end", "compare with data_end, and compute from data"),
+    (
+        "invalid bpf_context access",
+        "struct xdp_md of this kernel has no such field, or has it behind a devmap only, or it is not to be written",
+    ),
+    ("map_value_or_null", "the result of the look-up has to be compared with NULL first"),
+    ("_or_null", "the pointer has to be compared with NULL first"),
+    ("cannot use helper", "XDP programs have no such helper in this kernel"),
+    ("cannot call GPL", "the helper is for programs with the license GPL: SEC(\"license\")"),
+    ("invalid func unknown", "a newer kernel may have this helper"),
+    ("unknown func", "a newer kernel may have this helper"),
+    ("calling kernel function", "XDP programs may not call this function of the kernel here"),
+    ("!read_ok", "the register has no value on some way there: does every way set or return one?"),
+    ("pointer prohibited", "pointers can only be moved by numbers"),
+    ("outside of the allowed memory range", "the index has to be compared with the size first"),
+    ("outside of the array range", "the index has to be compared with the size first"),
+    (
+        "unbounded memory access",
+        "the size or index has to be bounded first: compare, or mask with &",
+    ),
+    ("infinite loop detected", "give the loop a counter that the compiler keeps, or use bpf_loop"),
+    ("back-edge", "give the loop a counter with a limit, or unroll it"),
+    ("program is too large", "make loops shorter, or put their bodies into global functions"),
+    (
+        "combined stack size",
+        "all functions together have 512 bytes: make arrays smaller, or a map of them",
+    ),
+];
