@@ -21,6 +21,9 @@ from typing import (
 
 from slowpath.annotation.rows import Annotation
 from slowpath.commands.diff.machine import ComparedProgram, StoppedProgram
+from slowpath.measurements.disturbances import Disturbance
+from slowpath.measurements.documents import MeasuredProgram
+from slowpath.measurements.environment import Environment
 
 Schema = dict[str, Any]
 
@@ -51,7 +54,24 @@ class DiffDocument(TypedDict):
     """Of all programs, whatever `--filter` leaves out of `programs`."""
 
 
-DOCUMENTS: dict[str, Any] = {"annotate": AnnotateDocument, "diff": DiffDocument}
+class MeasureDocument(TypedDict):
+    """What `slowpath measure --format json` writes."""
+
+    slowpath: str
+    """Version of slowpath."""
+    environment: Environment
+    """Where it was measured, and what happened there meanwhile."""
+    disturbances: list[Disturbance]
+    """What of that disturbs, or has to be known: warnings, then notes."""
+    results: list[MeasuredProgram]
+    """In the order of the command line, one for each program."""
+
+
+DOCUMENTS: dict[str, Any] = {
+    "annotate": AnnotateDocument,
+    "diff": DiffDocument,
+    "measure": MeasureDocument,
+}
 
 
 def document_schema(name: str) -> Schema:
@@ -88,9 +108,16 @@ def _part(kind: Any, definitions: dict[str, Schema]) -> Schema:
         return {"oneOf": [{"type": "string", "const": word} for word in arguments]}
     if origin is dict:
         return {"type": "object", "additionalProperties": _part(arguments[1], definitions)}
-    if origin is list:
-        return {"type": "array", "items": _part(arguments[0], definitions)}
+    if origin in (list, tuple):
+        return {"type": "array"} | _items(origin, [_part(one, definitions) for one in arguments])
     return {"type": SCALARS[kind]}
+
+
+def _items(origin: type, inside: list[Schema]) -> Schema:
+    """What is in a list, or at each place of a tuple."""
+    if origin is list:
+        return {"items": inside[0]}
+    return {"prefixItems": inside, "maxItems": len(inside), "minItems": len(inside)}
 
 
 def _union(choices: list[Schema]) -> Schema:

@@ -16,6 +16,7 @@ CI_PAGE = ROOT / "docs/ci.md"
 COMMANDS: tuple[list[str], ...] = (
     [],
     ["bound"],
+    ["measure"],
     ["annotate"],
     ["diff"],
     ["compile"],

@@ -154,6 +154,11 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [thing, section, listing, broken, folder / "missing"],
             [thing, "-n", HOSTILE],
         ],
+        "measure": [
+            [thing, section, *all_of, "--seconds", "0.1"],
+            [thing, listing, broken, folder / "missing", *all_of, "--seconds", "0.1"],
+            [thing, "-n", HOSTILE],
+        ],
         "schema": [["bound"], [HOSTILE]],
         "targets list": [[]],
         "targets show": [["ebpf"], [HOSTILE]],

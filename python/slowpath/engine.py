@@ -4,11 +4,11 @@ It knows no command line and prints nothing.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from slowpath import _core
-from slowpath.cli.errors import InputError, StoppedError, UnavailableError
+from slowpath.cli.errors import DisagreementError, InputError, StoppedError, UnavailableError
 from slowpath.schema.results import Detail, Result
 from slowpath.schema.wording import refusal_text
 from slowpath.work.stopping import Stopping
@@ -278,3 +278,67 @@ def _updated(
     if not news.paths:
         news = news._replace(value=value)
     return news._replace(seconds=seconds, candidates=candidates, nogoods=nogoods)
+
+
+Station = _core.Station
+"""The thread that programs are timed on; from `open_station`."""
+Case = _core.Case
+"""A path that can be timed; from `prepare_case`."""
+Load = _core.Load
+"""Paths in the kernel; from `load_cases`."""
+
+
+def open_station(kernel: Kernel, cpu: int | None) -> Station:
+    """A thread to time programs on, on this CPU where that is possible.
+
+    Raises:
+        UnavailableError: when this machine has no network namespaces for us.
+    """
+    try:
+        return _core.Station(kernel, cpu)
+    except _core.Error as problem:
+        raise UnavailableError(str(problem)) from None
+
+
+def prepare_case(
+    station: Station, subject: Subject, witness: str, instructions: int | None
+) -> Case:
+    """Finds out how a path can be timed; the witness is JSON.
+
+    Raises:
+        DisagreementError: when the kernel does something else than the interpreter.
+        InputError: when the kernel does not take the path, or not again and again.
+    """
+    try:
+        return station.prepare(subject.object, subject.program, witness, instructions)
+    except _core.Error as problem:
+        report = getattr(problem, "report", None)
+        if report is not None:
+            raise DisagreementError(_as_text(subject.file), str(problem), report) from None
+        raise InputError(_as_text(subject.file), str(problem)) from None
+
+
+def load_cases(station: Station, cases: Sequence[Case]) -> Load:
+    """Loads paths anew.
+
+    Raises:
+        InputError: when the kernel does not take one of them.
+    """
+    try:
+        return station.load(list(cases))
+    except _core.Error as problem:
+        raise InputError("the running kernel", str(problem)) from None
+
+
+def sample(station: Station, load: Load, subject: int, repeat: int) -> tuple[int, int, int]:
+    """Times a path of a load, or what has a negative number, in one call with so many runs.
+
+    What it returns: nanoseconds of all runs, how many these are, and what the last one returned.
+
+    Raises:
+        InputError: when the kernel does not run it.
+    """
+    try:
+        return station.sample(load, subject, repeat)
+    except _core.Error as problem:
+        raise InputError("the running kernel", str(problem)) from None

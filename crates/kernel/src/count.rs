@@ -63,8 +63,8 @@ impl Counted {
     /// Runs a packet once; what that gave, and how many instructions it took, those of programs
     /// behind tail calls included. A 64-bit immediate load is one.
     pub fn run(&self, packet: &[u8], context: &Context) -> Result<(TestRun, u64), RunError> {
-        let (run, sum) = self.sum(packet, context, 1)?;
-        Ok((run, self.instructions(sum)))
+        let (run, tally) = self.run_repeated(packet, context, 1)?;
+        Ok((run, tally.instructions))
     }
 
     /// Runs a packet `repeat` times in one call (0 counts as 1), where nothing is set back between
@@ -76,29 +76,30 @@ impl Counted {
         context: &Context,
         repeat: u32,
     ) -> Result<(TestRun, Tally), RunError> {
-        let (run, sum) = self.sum(packet, context, repeat)?;
-        Ok((run, Tally { instructions: self.instructions(sum), fingerprint: sum }))
+        self.tally(|loaded| loaded.run_in(packet, repeat, context))
     }
 
     fn instructions(&self, sum: u64) -> u64 {
         if self.weighted { sum & ((1 << rewrite::COUNT_BITS) - 1) } else { sum }
     }
 
-    /// What the counter has after some runs.
-    fn sum(
+    /// What the blocks add up to that are executed while `run` runs the program, in whatever way.
+    ///
+    /// # Errors
+    /// Those of `run`, and if the counter cannot be read.
+    pub fn tally<T, E: From<RunError>>(
         &self,
-        packet: &[u8],
-        context: &Context,
-        repeat: u32,
-    ) -> Result<(TestRun, u64), RunError> {
-        let broken = |cause: Option<MapError>| RunError::NoCount { cause };
+        run: impl FnOnce(&Loaded) -> Result<T, E>,
+    ) -> Result<(T, Tally), E> {
+        let broken = |cause: Option<MapError>| E::from(RunError::NoCount { cause });
         let counter = self.loaded.map_at(self.counter).ok_or_else(|| broken(None))?;
         let key = 0u32.to_ne_bytes();
         counter.update(&key, &[0; 8]).map_err(|e| broken(Some(e)))?;
-        let run = self.loaded.run_in(packet, repeat, context)?;
+        let result = run(&self.loaded)?;
         let count = counter.lookup(&key).map_err(|e| broken(Some(e)))?;
         let count = count.and_then(|bytes| bytes.try_into().ok()).map(u64::from_ne_bytes);
-        Ok((run, count.ok_or_else(|| broken(None))?))
+        let sum = count.ok_or_else(|| broken(None))?;
+        Ok((result, Tally { instructions: self.instructions(sum), fingerprint: sum }))
     }
 }
 

@@ -2,12 +2,19 @@
 
 use crate::errors;
 use pyo3::prelude::*;
+use slowpath_kernel::listing;
+use std::sync::Arc;
 
 /// The running kernel, which loads and runs XDP programs.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Kernel {
-    // Being held is its use: it says that programs can be loaded.
-    _inner: slowpath_kernel::Kernel,
+    inner: Arc<slowpath_kernel::Kernel>,
+}
+
+impl Kernel {
+    pub fn shared(&self) -> Arc<slowpath_kernel::Kernel> {
+        Arc::clone(&self.inner)
+    }
 }
 
 #[pymethods]
@@ -21,6 +28,14 @@ impl Kernel {
         let inner = opened.map_err(|reason| {
             errors::exception(py, &slowpath::Error::Unavailable(reason.to_string()))
         })?;
-        Ok(Kernel { _inner: inner })
+        Ok(Kernel { inner: Arc::new(inner) })
+    }
+
+    /// Numbers of all programs, maps and links that the kernel has, whoever made them.
+    ///
+    /// Raises `OSError` where they are not told.
+    fn objects(&self) -> PyResult<(Vec<u32>, Vec<u32>, Vec<u32>)> {
+        let (programs, maps) = (listing::programs()?, listing::maps()?);
+        Ok((programs, maps, listing::links()?))
     }
 }

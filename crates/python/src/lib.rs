@@ -9,6 +9,7 @@ mod compile;
 mod errors;
 mod events;
 mod kernel;
+mod measure;
 mod objects;
 mod target;
 mod values;
@@ -46,6 +47,8 @@ mod _core {
     use super::events::{Bound, Path, Result, SoFar};
     #[pymodule_export]
     use super::kernel::Kernel;
+    #[pymodule_export]
+    use super::measure::{Case, Load, Station};
     #[pymodule_export]
     use super::objects::{Btf, Object, Program, show};
     #[pymodule_export]

@@ -86,6 +86,9 @@ pub enum Error {
     /// A defect here.
     #[error("internal error: {0}; please report it")]
     Panic(String),
+    /// The running kernel does something else than the model of it: a defect here, and no result.
+    #[error("{0}")]
+    Disagreement(String),
     /// The replay of a witness failed: a defect here, and no result.
     #[error("internal error: the witness does not replay: {0}")]
     Replay(String),

@@ -107,7 +107,9 @@ impl Failure {
                 Failure { kind: Blame::Stopped, stopped: Some(reason.to_string()), ..plain }
             }
             Error::Unavailable(_) => Failure { kind: Blame::Unavailable, ..plain },
-            Error::Panic(_) | Error::Replay(_) => Failure { kind: Blame::Defect, ..plain },
+            Error::Panic(_) | Error::Replay(_) | Error::Disagreement(_) => {
+                Failure { kind: Blame::Defect, ..plain }
+            }
         }
     }
 }

@@ -65,6 +65,14 @@ impl ProgramFile {
         matches!(self.0, Content::Bpf(_))
     }
 
+    /// The BPF object, to be kept; `None` for a listing.
+    pub fn object(&self) -> Option<Arc<Object>> {
+        match &self.0 {
+            Content::Bpf(object) => Some(Arc::clone(object)),
+            Content::Listing(..) => None,
+        }
+    }
+
     /// The BPF object.
     ///
     /// # Errors

@@ -31,3 +31,11 @@ class UnavailableError(InputError):
 
 class StoppedError(InputError):
     """Work that had to stop before there was anything to show for it."""
+
+
+class DisagreementError(InputError):
+    """The running kernel does something else than slowpath's model of it: a defect here."""
+
+    def __init__(self, file: str, reason: str, report: str) -> None:
+        super().__init__(file, reason)
+        self.report = report  # all that it takes to report it, but for the file

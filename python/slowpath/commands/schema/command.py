@@ -17,6 +17,6 @@ SCHEMA = Command(
         "Documents of later versions may have further keys, and those of older versions lack some; "
         "docs/json.md says more.",
     ),
-    (argument("COMMAND", "bound, annotate, diff, compile or show."),),
+    (argument("COMMAND", "bound, measure, annotate, diff, compile or show."),),
     _schema,
 )

@@ -1,0 +1,61 @@
+//! Why a path is not timed. Each error is one line.
+
+use slowpath_kernel::timing::TimingError;
+use slowpath_kernel::{InstallError, LoadError, RunError};
+use slowpath_replay::ReplayError;
+use thiserror::Error;
+
+/// Why a path is not timed.
+#[derive(Debug, Error)]
+pub enum MeasureError {
+    /// The program is not replayed, or kernel and interpreter disagree.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    /// The kernel does not load the program.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// What the witness says about maps is not installed.
+    #[error(transparent)]
+    Install(#[from] InstallError),
+    /// The kernel does not run the packet.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Runs are not timed.
+    #[error(transparent)]
+    Timing(#[from] TimingError),
+    /// The witness is no JSON.
+    #[error("the witness cannot be read: {0}")]
+    Witness(#[from] serde_json::Error),
+    /// The kernel takes another path.
+    #[error(
+        "the kernel takes a path of {taken} instructions, not {expected}{}",
+        open(.depends)
+    )]
+    OtherPath {
+        /// Instructions of the path that is meant.
+        expected: u64,
+        /// Instructions of the path that the kernel takes.
+        taken: u64,
+        /// What the path depends on that is not in packet and maps.
+        depends: Vec<String>,
+    },
+    /// Repetitions take other paths, and nothing helps.
+    #[error("repetitions do not take the same path: {why}")]
+    NotRepeatable {
+        /// What is in the way.
+        why: String,
+    },
+    /// There is no such case.
+    #[error("there is no case {number}")]
+    NoCase {
+        /// Its number.
+        number: i64,
+    },
+}
+
+fn open(depends: &[String]) -> String {
+    match depends {
+        [] => String::new(),
+        depends => format!("; it depends on {}", depends.join(", ")),
+    }
+}

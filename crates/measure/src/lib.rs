@@ -1,0 +1,20 @@
+//! Paths of programs, timed in the running kernel.
+//!
+//! A [`Case`] is a path as a witness shows it: packet, map content, and what else it depends on.
+//! [`Case::prepare`] runs it in the kernel and in the interpreter, which have to agree, and finds out
+//! how the kernel can run it many times: nothing is restored between repetitions, so a path that
+//! changes its packet or its maps may be another one from the second run on. That each repetition
+//! takes the path is seen by counting, never assumed. A [`Load`] is a set of cases in the kernel, with
+//! programs beside them whose cost is known, and times any of them.
+//!
+//! How often to load and to time, and what times mean, is not known here.
+
+mod case;
+mod error;
+mod load;
+mod prepare;
+mod references;
+
+pub use case::{Arrangement, Case};
+pub use error::MeasureError;
+pub use load::{Load, Reference};

@@ -1,0 +1,224 @@
+//! From a witness to a case: the path runs once in kernel and interpreter, then many times, counted.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use slowpath_bpf::{MapKind, Object};
+use slowpath_kernel::timing::{ElementUndo, Preparation, Station, Undo, Wrapper};
+use slowpath_kernel::witness::{self, Installed};
+use slowpath_kernel::{Counted, Kernel, Tally};
+use slowpath_replay::{Effects, Replay, ReplayError};
+
+use crate::case::{Arrangement, Case};
+use crate::error::MeasureError;
+
+/// Repetitions that are counted to find out whether they take the same path, and for how long.
+const REPETITIONS: u32 = 100_000;
+const LONG: Duration = Duration::from_millis(20);
+/// Repetitions that tell how long one is.
+const FEW: u32 = 64;
+
+impl Case {
+    /// Finds out how a path can be repeated, on the thread of a station.
+    ///
+    /// `witness` is a path's in the result of an analysis, and `instructions` what the path is known
+    /// to take.
+    ///
+    /// # Errors
+    /// If kernel and interpreter disagree, the kernel takes another path, or it cannot be repeated.
+    pub fn prepare(
+        station: &Station,
+        kernel: &Arc<Kernel>,
+        object: &Arc<Object>,
+        program: usize,
+        witness: Value,
+        instructions: Option<u64>,
+    ) -> Result<Case, MeasureError> {
+        let (kernel, object) = (Arc::clone(kernel), Arc::clone(object));
+        station.perform(move |_| Case::here(&kernel, object, program, witness, instructions))?
+    }
+
+    fn here(
+        kernel: &Kernel,
+        object: Arc<Object>,
+        program: usize,
+        witness: Value,
+        instructions: Option<u64>,
+    ) -> Result<Case, MeasureError> {
+        let mut case = Case {
+            packet: witness::bytes(&witness["packet"]),
+            context: witness::context(&witness),
+            object,
+            program,
+            witness,
+            answers: Vec::new(),
+            arrangement: Arrangement::Repeated,
+            action: 0,
+            instructions: 0,
+            later_instructions: None,
+        };
+        let effects = case.follow(kernel, instructions)?;
+        case.arrange(kernel, &effects)?;
+        Ok(case)
+    }
+
+    /// Runs the path in kernel and interpreter; what it changes.
+    fn follow(&mut self, kernel: &Kernel, expected: Option<u64>) -> Result<Effects, MeasureError> {
+        let mut replay = Replay::new(kernel, &self.object, self.program)?;
+        replay.install(&self.witness)?;
+        let effects = match replay.run(&self.packet, &self.context) {
+            Ok(step) => {
+                self.action = step.outcome.action;
+                self.instructions = step.instructions;
+                step.effects
+            }
+            // Both may be right about what neither determines; what follows counts.
+            Err(ReplayError::Undecided(_)) => Effects::default(),
+            Err(error) => return Err(error.into()),
+        };
+        let expected = expected.unwrap_or(self.instructions);
+        if self.instructions != expected {
+            // Clocks, random numbers and the like: the kernel's own lead elsewhere.
+            self.answers = witness::answers(&self.witness);
+        }
+        let (counted, _installed) = self.counted(kernel)?;
+        let (run, tally) = counted.run_repeated(&self.packet, &self.context, 1)?;
+        if tally.instructions != expected {
+            let depends = witness::open(&self.witness).into_iter().collect();
+            let taken = tally.instructions;
+            return Err(MeasureError::OtherPath { expected, taken, depends });
+        }
+        self.action = run.return_value;
+        self.instructions = expected;
+        Ok(effects)
+    }
+
+    /// The program in the kernel, counting, its maps as the witness says.
+    fn counted(&self, kernel: &Kernel) -> Result<(Counted, Installed), MeasureError> {
+        let counted = kernel.load_fingerprinted(&self.object, self.program, &self.answers)?;
+        let installed = witness::install(counted.loaded(), &self.witness)?;
+        Ok((counted, installed))
+    }
+
+    /// Chooses how repetitions are made to take the path: the simplest way that does.
+    fn arrange(&mut self, kernel: &Kernel, effects: &Effects) -> Result<(), MeasureError> {
+        if self.repeats(kernel, None)? {
+            return Ok(());
+        }
+        self.later_instructions = self.later(kernel)?;
+        let undo = self.undo(kernel, effects)?;
+        for undo in [undo.without_elements(), undo] {
+            if !undo.is_empty() && self.repeats(kernel, Some(&undo))? {
+                self.arrangement = Arrangement::Restored(undo);
+                return Ok(());
+            }
+        }
+        Err(MeasureError::NotRepeatable { why: reason(effects) })
+    }
+
+    /// Whether repetitions take the path of the first run, with a wrapper that undoes this.
+    fn repeats(&self, kernel: &Kernel, undo: Option<&Undo>) -> Result<bool, MeasureError> {
+        let (counted, _installed) = self.counted(kernel)?;
+        let wrapper = undo.map(|undo| {
+            let preparation = Preparation { undo: Some(undo), rotation: None };
+            Wrapper::new(kernel, counted.loaded(), &preparation)
+        });
+        let wrapper = wrapper.transpose()?;
+        let run = |repeat: u32| -> Result<Option<(u32, Tally)>, MeasureError> {
+            let Some(wrapper) = &wrapper else {
+                let (run, tally) = counted.run_repeated(&self.packet, &self.context, repeat)?;
+                return Ok(Some((run.return_value, tally)));
+            };
+            let (run, tally) = counted.tally(|loaded| {
+                let run = wrapper.run(loaded, &self.packet, &self.context, repeat);
+                run.map_err(MeasureError::from)
+            })?;
+            Ok(run.map(|return_value| (return_value, tally)))
+        };
+        let Some((_, first)) = run(1)? else { return Ok(false) };
+        let started = Instant::now();
+        let mut repeat = FEW;
+        loop {
+            // With a wrapper, the state of its first call is that of the last: undone from the start.
+            match run(repeat)? {
+                Some((value, tally))
+                    if value == self.action && tally.is_multiple_of(&first, repeat) => {}
+                _ => return Ok(false),
+            }
+            let one = started.elapsed() / repeat;
+            if repeat > FEW || one >= LONG / FEW {
+                return Ok(true);
+            }
+            let affordable = LONG.as_nanos() / one.as_nanos().max(1);
+            repeat = u32::try_from(affordable).unwrap_or(REPETITIONS).clamp(FEW + 1, REPETITIONS);
+        }
+    }
+
+    /// How many instructions a second packet takes.
+    fn later(&self, kernel: &Kernel) -> Result<Option<u64>, MeasureError> {
+        let (counted, _installed) = self.counted(kernel)?;
+        counted.run_repeated(&self.packet, &self.context, 1)?;
+        let (_, second) = counted.run_repeated(&self.packet, &self.context, 1)?;
+        Ok((second.instructions != self.instructions).then_some(second.instructions))
+    }
+
+    /// What has to be done between two runs.
+    fn undo(&self, kernel: &Kernel, effects: &Effects) -> Result<Undo, MeasureError> {
+        let moved = &effects.moved;
+        let shifted = moved.head != 0 || moved.tail != 0;
+        let packet = if shifted {
+            // What comes to lie inside again is not known: all of it.
+            vec![(0, self.packet.clone())]
+        } else {
+            let place = |change: &slowpath_replay::PacketChange| {
+                Some((u32::try_from(change.offset).ok()?, change.before.clone()))
+            };
+            effects.packet.iter().filter_map(place).collect()
+        };
+        let (loaded, _installed) = self.load(kernel)?;
+        let element = |change: &slowpath_replay::MapChange| {
+            let number = self.object.maps.iter().position(|map| map.name == change.map)?;
+            loaded.map_at(number)?;
+            Some(ElementUndo { map: number, key: change.key.clone(), value: change.before.clone() })
+        };
+        let mut elements: Vec<ElementUndo> = effects.maps.iter().filter_map(element).collect();
+        elements.extend(self.queue_undo(effects));
+        Ok(Undo {
+            head: i32::try_from(moved.head).unwrap_or(i32::MAX),
+            tail: i32::try_from(moved.tail).unwrap_or(i32::MAX),
+            metadata_after: u32::try_from(moved.head - moved.metadata).unwrap_or(u32::MAX),
+            metadata: self.context.metadata.clone(),
+            packet,
+            elements,
+        })
+    }
+
+    /// What was pushed is popped, if that is all that happened to a queue or stack.
+    fn queue_undo(&self, effects: &Effects) -> Vec<ElementUndo> {
+        let mut undo = Vec::new();
+        for change in effects.unreadable.iter().filter(|change| change.call == "map_push_elem") {
+            for name in &change.maps {
+                let number = self.object.maps.iter().position(|map| map.name == *name);
+                let Some(number) = number else { continue };
+                if self.object.maps[number].kind == MapKind::STACK {
+                    undo.push(ElementUndo { map: number, key: Vec::new(), value: None });
+                }
+            }
+        }
+        undo
+    }
+}
+
+/// Why a path cannot be repeated, as far as its effects tell.
+fn reason(effects: &Effects) -> String {
+    let inner = effects.maps.iter().find(|change| change.inner.is_some());
+    match (effects.unreadable.first(), inner) {
+        (Some(change), _) => {
+            let maps = change.maps.join(", ");
+            format!("what bpf_{} does to {maps} is not taken back", change.call)
+        }
+        (None, Some(change)) => format!("what it writes to {} is not taken back", change.map),
+        (None, None) => "something changes that is not known".to_owned(),
+    }
+}

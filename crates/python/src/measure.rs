@@ -1,0 +1,171 @@
+//! Paths of programs, timed in the running kernel.
+
+use crate::errors;
+use crate::kernel::Kernel;
+use crate::objects::Object;
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use slowpath_measure::{MeasureError, Reference};
+use slowpath_replay::ReplayError;
+use std::sync::Arc;
+
+/// The thread that programs are timed on, in a private network namespace.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct Station {
+    kernel: Arc<slowpath_kernel::Kernel>,
+    inner: slowpath_kernel::timing::Station,
+}
+
+#[pymethods]
+impl Station {
+    /// Starts the thread, on this CPU and before other work, as far as that is possible.
+    ///
+    /// Raises an `Error` of kind `unavailable` where there are no namespaces.
+    #[new]
+    #[pyo3(signature = (kernel, cpu))]
+    fn new(py: Python<'_>, kernel: &Kernel, cpu: Option<usize>) -> PyResult<Self> {
+        let kernel = kernel.shared();
+        let started = py.detach(|| slowpath_kernel::timing::Station::start(cpu));
+        let inner = started.map_err(|error| {
+            errors::exception(py, &slowpath::Error::Unavailable(error.to_string()))
+        })?;
+        Ok(Station { kernel, inner })
+    }
+
+    /// The CPU that the thread is pinned to, if it is.
+    #[getter]
+    fn cpu(&self) -> Option<usize> {
+        self.inner.scheduling().cpu
+    }
+
+    /// Whether other work waits for it.
+    #[getter]
+    fn real_time(&self) -> bool {
+        self.inner.scheduling().real_time
+    }
+
+    /// The number of the thread in the system.
+    #[getter]
+    fn thread(&self) -> i32 {
+        self.inner.scheduling().thread
+    }
+
+    /// Finds out how a path of a program can be timed: `witness` is the JSON text of its witness,
+    /// `instructions` how many it is known to take.
+    ///
+    /// Raises an `Error`; of kind `defect` if kernel and interpreter disagree, with all that it takes
+    /// to see it again in `report`.
+    fn prepare(
+        &self,
+        py: Python<'_>,
+        content: &Object,
+        program: usize,
+        witness: &str,
+        instructions: Option<u64>,
+    ) -> PyResult<Case> {
+        let object = content.shared().object().ok_or_else(|| {
+            let what = "it is a listing; the kernel runs BPF objects".to_owned();
+            errors::exception(py, &slowpath::Error::Input(what))
+        })?;
+        let prepared = py.detach(|| {
+            let witness = serde_json::from_str(witness)?;
+            let Station { kernel, inner } = self;
+            slowpath_measure::Case::prepare(inner, kernel, &object, program, witness, instructions)
+        });
+        let inner = prepared.map(Arc::new).map_err(|error| exception(py, &error))?;
+        Ok(Case { inner })
+    }
+
+    /// Loads cases anew, each with maps of its own.
+    #[allow(clippy::needless_pass_by_value, reason = "a list of Python objects")]
+    fn load(&self, py: Python<'_>, cases: Vec<PyRef<'_, Case>>) -> PyResult<Load> {
+        let cases = cases.iter().map(|case| Arc::clone(&case.inner)).collect();
+        let Station { kernel, inner } = self;
+        let loaded = py.detach(|| slowpath_measure::Load::new(inner, kernel, cases));
+        let inner = loaded.map(Arc::new).map_err(|error| exception(py, &error))?;
+        Ok(Load { inner })
+    }
+
+    /// Times a case of a load by its number, or a reference by its negative one (see
+    /// `slowpath_measure::Reference::ALL`), in one call with so many runs: nanoseconds of all of them,
+    /// how many these are, and what the last one returned.
+    fn sample(
+        &self,
+        py: Python<'_>,
+        load: &Load,
+        subject: i64,
+        repeat: u32,
+    ) -> PyResult<(u64, u64, u32)> {
+        let sampled = py.detach(|| match usize::try_from(subject) {
+            Ok(case) => Some(load.inner.sample(&self.inner, case, repeat)),
+            Err(_) => {
+                let number = usize::try_from(subject.unsigned_abs() - 1).ok()?;
+                let reference = *Reference::ALL.get(number)?;
+                Some(load.inner.sample_reference(&self.inner, reference, repeat))
+            }
+        });
+        let sampled = sampled.ok_or_else(|| PyIndexError::new_err("no such reference"))?;
+        let sample = sampled.map_err(|error| exception(py, &error))?;
+        Ok((sample.nanoseconds, sample.runs, sample.return_value))
+    }
+}
+
+/// A path that can be timed.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct Case {
+    inner: Arc<slowpath_measure::Case>,
+}
+
+#[pymethods]
+impl Case {
+    /// How repetitions are made to take the path: `repeated` or `restored`.
+    #[getter]
+    fn arrangement(&self) -> String {
+        self.inner.arrangement().to_string()
+    }
+
+    /// What the program returns (`enum xdp_action`).
+    #[getter]
+    fn action(&self) -> u32 {
+        self.inner.action()
+    }
+
+    /// How many instructions the kernel counts.
+    #[getter]
+    fn instructions(&self) -> u64 {
+        self.inner.instructions()
+    }
+
+    /// How many a second packet takes if nothing is restored; `None` if it takes the same path.
+    #[getter]
+    fn later_instructions(&self) -> Option<u64> {
+        self.inner.later_instructions()
+    }
+
+    /// Helpers whose answer is given.
+    #[getter]
+    fn answered(&self) -> Vec<&str> {
+        self.inner.answered()
+    }
+}
+
+/// Cases in the kernel.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct Load {
+    inner: Arc<slowpath_measure::Load>,
+}
+
+/// An error as an exception; one that is a defect here has a `report`.
+fn exception(py: Python<'_>, error: &MeasureError) -> PyErr {
+    let (kind, report) = match error {
+        MeasureError::Replay(ReplayError::Disagreement(what)) => {
+            (slowpath::Error::Disagreement(error.to_string()), Some(what.report()))
+        }
+        _ => (slowpath::Error::Input(error.to_string()), None),
+    };
+    let raised = errors::exception(py, &kind);
+    match raised.value(py).setattr("report", report) {
+        Ok(()) => raised,
+        Err(problem) => problem,
+    }
+}

@@ -1,0 +1,1 @@
+"""The command `slowpath measure`: what paths cost in the running kernel."""

@@ -1,0 +1,124 @@
+"""The command line of `slowpath measure`."""
+
+from argparse import Namespace
+
+from slowpath.analysis.flags import (
+    ASSUME,
+    BTF,
+    CFLAGS,
+    FILES,
+    MAPS,
+    MEMORY,
+    MTU,
+    OUTPUT,
+    PROG_NAME,
+    SEARCH,
+    SECTION,
+    UNROLL,
+    form_option,
+    written_options,
+)
+from slowpath.cli.command import Command, option, within
+
+MEASUREMENT = "How to measure"
+_LOOK = 3.0
+"""Seconds to look for paths, where the fastest is meant too: there can be very many."""
+FORMATS = ("table", "json", "csv")
+
+
+def _measure(given: Namespace) -> int:
+    from slowpath.analysis.options import read_request
+    from slowpath.commands.measure.run import Settings, measure
+
+    paths, seconds = ("all", _LOOK) if given.paths is None else (given.paths, None)
+    written = written_options(given, given.file)._replace(
+        target="ebpf",
+        metric="instructions",
+        paths=paths,
+        deadline=seconds if given.deadline is None else given.deadline,
+    )
+    settings = Settings(
+        given.paths is None,
+        given.precision / 100,
+        given.seconds,
+        given.cpu,
+        given.format,
+        verbose=given.verbose,
+    )
+    return measure(read_request(given.file, written), settings)
+
+
+MEASURE = Command(
+    (
+        "Measure in the running kernel: what the paths of a program take, packet by packet.",
+        "The analysis finds the slowest path, the fastest and some between; each runs in the "
+        "kernel with its packet and its map content, many times, and in turns with an empty "
+        "program and a busy loop. Nothing is attached to a device of this machine, and nothing "
+        "stays behind.",
+        "A path takes the nanoseconds of one run in the kernel's loop for test runs, without "
+        "receiving and sending.",
+        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, analysed or measured, or this "
+        "kernel measures nothing for us, 4 stopped before anything was measured.",
+    ),
+    (
+        FILES,
+        SECTION,
+        PROG_NAME,
+        CFLAGS,
+        option(
+            MEASUREMENT,
+            "--paths",
+            metavar="K",
+            type=within(int, 1, 100_000),
+            help="Measure the K slowest paths, by instructions; by default the slowest, the "
+            "fastest and some between.",
+        ),
+        option(
+            MEASUREMENT,
+            "--precision",
+            metavar="PERCENT",
+            type=within(float, 0.01, 100),
+            default=1.0,
+            help="Go on until the 95%% interval of each median is within this share of it, on "
+            "either side (default: %(default)s).",
+        ),
+        option(
+            MEASUREMENT,
+            "--seconds",
+            metavar="SECONDS",
+            type=within(float, 0.1, 86_400),
+            default=10.0,
+            help="Measure each program for no longer than this (default: %(default)s).",
+        ),
+        option(
+            MEASUREMENT,
+            "--cpu",
+            metavar="NUMBER",
+            type=within(int, 0, 1 << 20),
+            help="The CPU to measure on; by default the last one that this process may use.",
+        ),
+        MTU,
+        UNROLL,
+        option(
+            SEARCH,
+            "--deadline",
+            metavar="SECONDS",
+            type=float,
+            help="Look for paths of each program for no longer than this (default: 3, with --paths "
+            "60; 0: no limit).",
+        ),
+        MEMORY,
+        ASSUME,
+        MAPS,
+        BTF,
+        form_option(FORMATS, "json and csv are stable"),
+        option(
+            OUTPUT,
+            "-v",
+            "--verbose",
+            action="store_true",
+            help="Add how each path was repeated, and the environment.",
+        ),
+    ),
+    _measure,
+)

@@ -1,0 +1,93 @@
+"""Measurements as text for people, and as CSV."""
+
+from collections.abc import Iterator, Sequence
+
+from slowpath.cli.printable import csv_line
+from slowpath.cli.terminal import Line
+from slowpath.measurements.documents import MeasuredPath, MeasuredProgram
+from slowpath.measurements.environment import Environment
+from slowpath.report.grid import grid
+
+_COLUMNS = ("path", "instructions", "action", "ns/packet", "spread", "Mpps/core", "program", "runs")
+_RIGHT = {"instructions", "ns/packet", "spread", "Mpps/core", "program", "runs"}
+_CSV = (
+    "file", "section", "program", "rank", "predicted_ns", "measured_ns", "spread_ns", "low_ns",
+    "high_ns", "program_ns", "packetrate_pps", "runs", "packet", "action", "instructions",
+    "arrangement", "later_instructions", "error",
+)  # fmt: skip
+
+
+def text_report(
+    records: Sequence[MeasuredProgram], where: Environment, *, verbose: bool
+) -> Iterator[Line | str]:
+    """A table for each program, and what it comes to."""
+    for number, record in enumerate(records):
+        if number:
+            yield ""
+        yield from _program(record, verbose=verbose)
+    cpu = where["processor"]["cpu"]
+    model = where["processor"]["model"] or "a CPU of unknown model"
+    yield ""
+    yield Line(f"measured on CPU {cpu} ({model}), Linux {where['kernel']['release']}", "dim")
+
+
+def _program(record: MeasuredProgram, *, verbose: bool) -> Iterator[Line | str]:
+    named = record["file"] if record["program"] is None else f"{record['file']}:{record['program']}"
+    measured = [path for path in record["paths"] if path["measured_ns"] is not None]
+    if not measured:
+        yield Line(f"{named}: not measured", "bold")
+        return
+    found = f"{record['found']}" if record["complete"] else f"{record['found']} found so far"
+    yield Line(f"{named}: {len(measured)} of {found} paths, caches hot", "bold")
+    rows = [_row(path) for path in measured]
+    yield from grid(_COLUMNS, rows, right=_RIGHT)
+    yield ""
+    if record["baseline_ns"] is not None:
+        yield (
+            f"  An empty program takes {record['baseline_ns']:.1f} ns in the kernel's loop; "
+            f"{_plural(record['loads'], 'load')}, {_plural(record['samples'], 'sample')}, "
+            f"{record['discarded'] / max(record['samples'], 1):.0%} of them left out as disturbed, "
+            f"{record['seconds']:.1f} s."
+        )
+    if record["conclusion"] is not None:
+        yield Line(f"  {record['conclusion']}", "bold")
+    for path in record["paths"]:
+        if path["error"] is not None:
+            yield f"  path {path['rank']} was not measured: {path['error']}"
+    for warning in record["warnings"]:
+        yield Line(f"  warning: {warning}", "yellow")
+    if verbose:
+        for path in measured:
+            later = path["later_instructions"]
+            rest = "" if later is None else f"; a second packet takes {later} instructions"
+            yield f"  path {path['rank']}: {path['arrangement']}{rest}"
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
+
+
+def _row(path: MeasuredPath) -> list[str]:
+    value, spread = path["measured_ns"] or 0.0, path["spread_ns"] or 0.0
+    rate, own = path["packetrate_pps"] or 0.0, path["program_ns"] or 0.0
+    return [
+        str(path["rank"]),
+        str(path["instructions"]),
+        path["action"] or "",
+        f"{value:.1f}",
+        f"± {spread:.1f} ({spread / value:.1%})" if value else "",
+        f"{rate / 1e6:.2f}",
+        f"{own:.1f}",
+        f"{path['runs']:,}",
+    ]
+
+
+def csv_report(records: Sequence[MeasuredProgram]) -> Iterator[str]:
+    """A header and a row for each path; of a program without any, one with its error."""
+    yield csv_line(_CSV)
+    for record in records:
+        head = [record["file"], record["section"], record["program"]]
+        for path in record["paths"]:
+            yield csv_line([*head, *(path[name] for name in _CSV[3:])])  # type: ignore[literal-required]
+        if not record["paths"]:
+            yield csv_line([*head, *[None] * (len(_CSV) - 4), record["error"]])

@@ -1,0 +1,164 @@
+"""The command `slowpath measure`: paths are found, prepared and measured, and reported."""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from slowpath import engine
+from slowpath.analysis.analyst import Audience
+from slowpath.analysis.outcomes import Analysed, Complaints, Unmatched, note_remarks
+from slowpath.analysis.plan import Request
+from slowpath.analysis.session import Session
+from slowpath.cli.errors import InputError, OptionError
+from slowpath.cli.exit_codes import ExitCode, worst
+from slowpath.cli.printable import json_line
+from slowpath.cli.terminal import error, note, out, out_lines
+from slowpath.commands.measure.live_line import LiveLine
+from slowpath.commands.measure.report import csv_report, text_report
+from slowpath.measurements import disturbances, environment
+from slowpath.measurements.documents import MeasuredProgram
+from slowpath.measurements.environment import Environment
+from slowpath.measurements.paths import slowest, slowest_to_fastest
+from slowpath.measurements.programs import (
+    Choose,
+    PreparedProgram,
+    measure_together,
+    prepare_program,
+)
+from slowpath.measurements.sampling import Progress, Quota
+from slowpath.work.stopping import Stopping, heeding_signals
+
+
+class Settings(NamedTuple):
+    """How to measure, and how to tell."""
+
+    between: bool  # the slowest, the fastest and some between, not the slowest so many
+    precision: float  # share of the median
+    seconds: float
+    cpu: int | None
+    form: str
+    verbose: bool
+
+
+def measure(request: Request, settings: Settings) -> ExitCode:
+    """Measures every program; a failure does not stop the rest.
+
+    Raises:
+        OptionError: when an option makes no sense for what the files are.
+        UnavailableError: when this kernel measures nothing for us.
+    """
+    kernel = engine.open_kernel()
+    session = Session(request)
+    note_remarks(session.plan)
+    with heeding_signals() as stopping:
+        station = engine.open_station(kernel, _cpu(settings.cpu))
+        return _Run(request, settings, station, stopping).all_of(session)
+
+
+def _cpu(asked: int | None) -> int:
+    """The CPU to measure on.
+
+    Raises:
+        OptionError: when this process may not run there.
+    """
+    allowed = os.sched_getaffinity(0)
+    if asked is None:
+        return max(allowed)
+    if asked not in allowed:
+        listed = ", ".join(map(str, sorted(allowed)))
+        raise OptionError("--cpu", f"this process may not run on CPU {asked}, but on {listed}")
+    return asked
+
+
+class _Run:
+    def __init__(
+        self, request: Request, settings: Settings, station: engine.Station, stopping: Stopping
+    ) -> None:
+        self._settings = settings
+        self._station = station
+        self._stopping = stopping
+        self._unmatched = Unmatched()
+        self._complaints = Complaints(request, self._unmatched)
+        self._codes: list[ExitCode] = []
+
+    def all_of(self, session: Session) -> ExitCode:
+        """Measures all programs of a session, each by itself, and reports."""
+        records: list[MeasuredProgram] = []
+        watch = environment.begin(_watched(self._station), thread=self._station.thread)
+        for analysed in session.analyse(Audience(self._stopping)):
+            self._codes.append(self._complaints.add(analysed))
+            records.append(self._one(analysed))
+        self._report(records, watch.end())
+        self._codes.append(self._unmatched.complain())
+        return worst(self._codes)
+
+    def _one(self, analysed: Analysed) -> MeasuredProgram:
+        label = analysed.task.label
+        with LiveLine(label, self._settings.seconds) as line:
+            program = prepare_program(self._station, analysed, self._choose(), self._going(line))
+            try:
+                measure_together(self._station, [program], self._quota(), self._go_on(line))
+            except InputError as problem:
+                program.record["error"] = problem.reason
+        self._complain(analysed, program)
+        return program.record
+
+    def _complain(self, analysed: Analysed, program: PreparedProgram) -> None:
+        record = program.record
+        if analysed.result["error"] is not None:
+            return  # said already
+        if record["error"] is not None:
+            error(record["file"], f"{record['program']}: {record['error']}")
+            asked = self._stopping.asked
+            self._codes.append(ExitCode.UNDECIDED if asked else ExitCode.INPUT)
+        for path in record["paths"]:
+            if path["report"] is not None:
+                what = f"{record['program']}, path {path['rank']}: {path['error']}"
+                error(record["file"], what)
+                note(f"note: {record['file']}: --format json has all that it takes to report it")
+                self._codes.append(ExitCode.INPUT)
+
+    def _choose(self) -> Choose:
+        if self._settings.between:
+            return slowest_to_fastest
+        return lambda paths: slowest(paths, len(paths))
+
+    def _quota(self) -> Quota:
+        return Quota(self._settings.precision, self._settings.seconds)
+
+    def _going(self, line: LiveLine) -> Callable[[int, int], bool]:
+        def going(done: int, count: int) -> bool:
+            line.show(f"preparing path {done + 1} of {count}")
+            return not self._stopping.asked
+
+        return going
+
+    def _go_on(self, line: LiveLine) -> Callable[[Progress], bool]:
+        def go_on(progress: Progress) -> bool:
+            line.show_progress(progress)
+            return not self._stopping.asked
+
+        return go_on
+
+    def _report(self, records: Sequence[MeasuredProgram], where: Environment) -> None:
+        disturbed = disturbances.of(where)
+        if self._settings.form == "json":
+            document = {
+                "slowpath": engine.version(),
+                "environment": where,
+                "disturbances": disturbed,
+                "results": records,
+            }
+            out(json_line(document))
+            return
+        if self._settings.form == "csv":
+            out_lines(csv_report(records))
+            return
+        out_lines(text_report(records, where, verbose=self._settings.verbose))
+        for each in disturbed:
+            if each["severity"] == "warning" or self._settings.verbose:
+                note(f"{each['severity']}: {each['what']} {each['advice']}")
+
+
+def _watched(station: engine.Station) -> int:
+    return max(os.sched_getaffinity(0)) if station.cpu is None else station.cpu

@@ -1,0 +1,66 @@
+"""What measurements come to, in sentences."""
+
+from slowpath.measurements.documents import MeasuredPath, MeasuredProgram
+from slowpath.measurements.sampling import DISTURBED, Outcome
+
+_MUCH = 0.25
+"""Share of disturbed samples from which on it is worth a word."""
+
+
+def conclude(record: MeasuredProgram) -> str | None:
+    """What the measurement of a program comes to; None when nothing was measured."""
+    known = [path for path in record["paths"] if path["measured_ns"] is not None]
+    if not known:
+        return None
+    by_time = sorted(known, key=_time, reverse=True)
+    slowest, fastest = by_time[0], by_time[-1]
+    rate = f"{1e3 / _time(slowest):.1f} million packets a second on one core"
+    if slowest is fastest:
+        return f"The path takes {_time(slowest):.1f} ns: {rate}."
+    factor = _time(slowest) / _time(fastest)
+    sentence = (
+        f"The slowest path takes {factor:.1f} times as long as the fastest: {rate}, "
+        "without receiving and sending."
+    )
+    if slowest["rank"] != 1 and record["paths"][0] in known:
+        sentence += (
+            f" It is not the one of most instructions: path {slowest['rank']} has "
+            f"{slowest['instructions']}, path 1 {record['paths'][0]['instructions']}."
+        )
+    return sentence
+
+
+def _time(path: MeasuredPath) -> float:
+    return path["measured_ns"] or 0.0
+
+
+def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
+    """What is to be said about how a program was measured."""
+    found = []
+    if outcome.samples and outcome.discarded / outcome.samples > _MUCH:
+        share = outcome.discarded / outcome.samples
+        quiet, usual = outcome.busy
+        found.append(
+            f"{share:.0%} of the samples were left out, because a busy loop beside them took more "
+            f"than {DISTURBED:g} times as long as undisturbed (in the median {usual / quiet:.2f} "
+            "times): measure again when the machine is quiet."
+        )
+    if not outcome.precise:
+        found.append(
+            "Not all intervals became as narrow as --precision asks for within --seconds "
+            f"({outcome.seconds:.1f} s)."
+        )
+    later = [path for path in record["paths"] if path["later_instructions"] is not None]
+    if later:
+        ranks = ", ".join(str(path["rank"]) for path in later)
+        found.append(
+            f"Further packets like it take another path than the first (path {ranks}): what the "
+            "first one changed was taken back each time."
+        )
+    answered = sorted({helper for path in record["paths"] for helper in path["answered"]})
+    if answered:
+        found.append(
+            f"Answers of {', '.join(answered)} were replaced by those that the paths need; where a "
+            "call has effects it was not made."
+        )
+    return found

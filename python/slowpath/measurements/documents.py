@@ -1,0 +1,113 @@
+"""The shape of measurements: what `slowpath measure --format json` writes."""
+
+from typing import Literal, TypedDict
+
+
+class MeasuredPath(TypedDict):
+    """A path of a program, and how long the running kernel took for it."""
+
+    rank: int | None
+    """Its place among the paths that were found, 1 for the slowest; null where it has none."""
+    predicted_ns: float | None
+    """Nanoseconds that a model of this machine predicts; null without one."""
+    measured_ns: float | None
+    """Nanoseconds of one run in the kernel's own loop, as `bpftool prog run` tells them: the median
+    over all loads. Null where it could not be measured, see `error`."""
+    spread_ns: float | None
+    """Standard deviation between loads, from the median absolute deviation."""
+    low_ns: float | None
+    """Lower end of the 95 % interval of `measured_ns`."""
+    high_ns: float | None
+    """Upper end of that interval."""
+    program_ns: float | None
+    """Of `measured_ns`, what the program takes beyond an empty one. Work that the CPU does beside
+    that of the loop is not seen here."""
+    packetrate_pps: float | None
+    """Packets per second of one core that does nothing else: the program and the kernel's loop
+    around it, without receiving and sending."""
+    runs: int
+    """How many runs were timed."""
+    packet: str
+    """The packet that was run: two hexadecimal digits a byte."""
+    action: str | None
+    """What the program returned, such as `XDP_PASS`."""
+    instructions: int
+    """How many instructions the path takes, which the kernel counted."""
+    source: list[tuple[str, int]]
+    """`[file, line]` in order of execution; empty when the program has no debug information."""
+    arrangement: Literal["repeated", "restored"] | None
+    """How repetitions took the same path: by themselves, or because what a run changed was taken
+    back before the next one."""
+    later_instructions: int | None
+    """How many instructions a second packet takes if nothing is taken back; null where it takes the
+    same path."""
+    answered: list[str]
+    """Helpers whose answers were replaced by those that the path needs."""
+    error: str | None
+    """Why the path was not measured, one line."""
+    report: str | None
+    """Where kernel and interpreter disagree: all that it takes to report it, but for the file."""
+
+
+class MeasuredProgram(TypedDict):
+    """A program, and what was measured of it."""
+
+    file: str
+    """The file as the user named it."""
+    section: str | None
+    """Section of the program in its object; null where the file could not be read."""
+    program: str | None
+    """Name of the program; null where the file could not be read."""
+    mode: Literal["test-run"]
+    """How packets ran: in the kernel's loop for test runs."""
+    cache: Literal["hot"]
+    """What the caches had: all that a run needs."""
+    found: int
+    """How many paths the analysis found."""
+    complete: bool
+    """Whether these are all there are."""
+    baseline_ns: float | None
+    """Nanoseconds of an empty program in the same loop; it is part of `measured_ns`."""
+    loads: int
+    """How often the program was loaded anew: each is an independent observation."""
+    samples: int
+    """How many calls were timed, all programs of the run together."""
+    discarded: int
+    """How many of them were left out, because the CPU was slower meanwhile."""
+    precise: bool
+    """Whether all intervals became as narrow as `--precision` asks for."""
+    seconds: float
+    """How long it took to measure."""
+    paths: list[MeasuredPath]
+    """Slowest first, by instructions."""
+    conclusion: str | None
+    """What it comes to, in a sentence."""
+    warnings: list[str]
+    """What was noticed, in sentences."""
+    error: str | None
+    """Why nothing was measured, one line; null when something was."""
+
+
+class ComparedPath(TypedDict):
+    """The same kind of path in two programs that were measured in turns."""
+
+    path: str
+    """Which one: `slowest`, `fastest`."""
+    old_ns: float | None
+    """`measured_ns` of the old program."""
+    new_ns: float | None
+    """`measured_ns` of the new program."""
+    ratio: float | None
+    """Of the new to the old: the median over all loads."""
+    low: float | None
+    """Lower end of the 95 % interval of the ratio."""
+    high: float | None
+    """Upper end of that interval."""
+    significant: bool | None
+    """Whether 1 lies outside of the interval."""
+
+
+def action_name(value: int) -> str:
+    """The name of what a program returned (`enum xdp_action`)."""
+    names = ("XDP_ABORTED", "XDP_DROP", "XDP_PASS", "XDP_TX", "XDP_REDIRECT")
+    return names[value] if value < len(names) else str(value)

@@ -1,0 +1,187 @@
+"""Programs whose paths are measured together, in turns."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from slowpath import engine
+from slowpath.analysis.outcomes import Analysed
+from slowpath.cli.errors import DisagreementError, InputError
+from slowpath.measurements.bench import KernelBench
+from slowpath.measurements.conclusions import conclude, warnings_of
+from slowpath.measurements.documents import MeasuredPath, MeasuredProgram, action_name
+from slowpath.measurements.paths import instructions_of
+from slowpath.measurements.sampling import Measured, Outcome, Progress, Quota, measure
+from slowpath.schema.results import PathResult
+
+Choose = Callable[[Sequence[PathResult]], list[tuple[int, PathResult]]]
+"""Chooses paths to measure, each with its rank."""
+
+
+class PreparedProgram(NamedTuple):
+    """A program, and those of its paths that the kernel takes."""
+
+    record: MeasuredProgram
+    cases: list[engine.Case]
+    numbers: list[int]  # of each case, its path in the record
+
+
+def prepare_program(
+    station: engine.Station,
+    analysed: Analysed,
+    choose: Choose,
+    going: Callable[[int, int], bool],
+) -> PreparedProgram:
+    """Runs the chosen paths once, in kernel and interpreter, and finds out how they can be timed.
+
+    `going` is told before each path how many are done, and of how many; when it says no, the rest
+    is left out.
+    """
+    result, task = analysed.result, analysed.task
+    guarantee = result["guarantee"]
+    record: MeasuredProgram = {
+        "file": result["file"],
+        "section": result["section"],
+        "program": result["program"],
+        "mode": "test-run",
+        "cache": "hot",
+        "found": len(result["paths"]),
+        "complete": guarantee is not None and guarantee["stopped"] is None,
+        "baseline_ns": None,
+        "loads": 0,
+        "samples": 0,
+        "discarded": 0,
+        "precise": False,
+        "seconds": 0.0,
+        "paths": [],
+        "conclusion": None,
+        "warnings": [],
+        "error": result["error"],
+    }
+    prepared = PreparedProgram(record, [], [])
+    if result["error"] is not None or task.object is None or task.program is None:
+        if record["error"] is None:
+            record["error"] = "it is a listing; the kernel runs BPF objects"
+        return prepared
+    if not result["paths"]:
+        why = "" if guarantee is None else f" ({guarantee['stopped']})"
+        record["error"] = f"no path was found that a packet takes{why}"
+        return prepared
+    subject = engine.Subject(task.file, task.object, task.program.number, None)
+    chosen = choose(result["paths"])
+    for done, (rank, path) in enumerate(chosen):
+        if not going(done, len(chosen)):
+            break
+        _prepare_path(station, subject, (rank, path), prepared)
+    return prepared
+
+
+def _prepare_path(
+    station: engine.Station,
+    subject: engine.Subject,
+    ranked: tuple[int, PathResult],
+    program: PreparedProgram,
+) -> None:
+    rank, path = ranked
+    row: MeasuredPath = {
+        "rank": rank,
+        "predicted_ns": None,
+        "measured_ns": None,
+        "spread_ns": None,
+        "low_ns": None,
+        "high_ns": None,
+        "program_ns": None,
+        "packetrate_pps": None,
+        "runs": 0,
+        "packet": path["witness"]["packet"].replace("--", "5a"),
+        "action": None,
+        "instructions": instructions_of(path),
+        "source": path["source"],
+        "arrangement": None,
+        "later_instructions": None,
+        "answered": [],
+        "error": None,
+        "report": None,
+    }
+    program.record["paths"].append(row)
+    try:
+        case = engine.prepare_case(
+            station, subject, json.dumps(path["witness"]), instructions_of(path)
+        )
+    except DisagreementError as problem:
+        row["error"], row["report"] = problem.reason, problem.report
+        return
+    except InputError as problem:
+        row["error"] = problem.reason
+        return
+    row["action"] = action_name(case.action)
+    row["arrangement"] = "restored" if case.arrangement == "restored" else "repeated"
+    row["later_instructions"] = case.later_instructions
+    row["answered"] = case.answered
+    program.cases.append(case)
+    program.numbers.append(len(program.record["paths"]) - 1)
+
+
+class Together(NamedTuple):
+    """What programs came to that were measured in turns."""
+
+    outcome: Outcome | None  # None: there was nothing to measure
+    subjects: list[list[Measured | None]]  # of each program, of each of its paths in the record
+
+
+def measure_together(
+    station: engine.Station,
+    programs: Sequence[PreparedProgram],
+    quota: Quota,
+    go_on: Callable[[Progress], bool],
+) -> Together:
+    """Measures all paths of all programs in turns, and writes into their records what they take.
+
+    Raises:
+        InputError: when the kernel does not take a path any more.
+    """
+    cases = [case for program in programs for case in program.cases]
+    if not cases:
+        for program in programs:
+            _without(program)
+        return Together(None, [[None] * len(each.record["paths"]) for each in programs])
+    outcome = measure(KernelBench(station, cases), quota, go_on)
+    left = iter(outcome.subjects)
+    subjects = []
+    for program in programs:
+        rows: list[Measured | None] = [None] * len(program.record["paths"])
+        for number in program.numbers:
+            rows[number] = next(left)
+        _fill(program.record, outcome, rows)
+        subjects.append(rows)
+        if not program.cases:
+            _without(program)
+    return Together(outcome, subjects)
+
+
+def _without(program: PreparedProgram) -> None:
+    """Says why nothing of a program is measured."""
+    record = program.record
+    if record["error"] is None:
+        errors = [path["error"] for path in record["paths"] if path["error"] is not None]
+        record["error"] = errors[0] if errors else "interrupted before it was measured"
+
+
+def _fill(record: MeasuredProgram, outcome: Outcome, rows: Sequence[Measured | None]) -> None:
+    record["baseline_ns"] = None if outcome.baseline is None else outcome.baseline.value
+    record["loads"], record["samples"] = outcome.loads, outcome.samples
+    record["discarded"], record["precise"] = outcome.discarded, outcome.precise
+    record["seconds"] = outcome.seconds
+    for path, measured in zip(record["paths"], rows, strict=True):
+        if measured is None:
+            if path["error"] is None:
+                path["error"] = "the CPU was slowed down whenever it was timed"
+            continue
+        run = measured.run
+        path["measured_ns"], path["spread_ns"] = run.value, run.spread
+        path["low_ns"], path["high_ns"] = run.interval
+        path["program_ns"] = measured.net.value
+        path["packetrate_pps"] = 1e9 / run.value if run.value > 0 else None
+        path["runs"] = measured.runs
+    record["warnings"] = warnings_of(record, outcome)
+    record["conclusion"] = conclude(record)

@@ -1,0 +1,272 @@
+"""When to time what: subjects take turns, round after round, until their medians are known.
+
+A *load* is one loading of all programs into the kernel. Where their code comes to lie changes what
+they take by a few percent, so a load is one independent observation, and each subject gets one
+value from each load. Within a load subjects take turns in random order, and between any two a busy
+loop is timed: what keeps the CPU from computing shows there first, and what was timed beside it is
+left out.
+"""
+
+import random
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from slowpath.measurements.statistics import RESAMPLES, Estimate, estimate, quantile
+
+DISTURBED = 1.02
+"""How much longer than undisturbed the busy loop takes where samples beside it are left out."""
+_UNDISTURBED = 0.1  # share of the busy loop's samples that are taken for undisturbed
+_FEWEST_LOADS = 6
+_LEAST_LOADS = 3
+_MOST_LOADS = 400
+_ROUNDS = 6  # of a load
+_SAMPLE = 0.5e6  # nanoseconds that a sample is to take
+_BUSY = 0.12e6  # the same for the busy loop
+_TRIAL = 48  # runs of a first sample, which says how many are needed
+_FEWEST_RUNS, _MOST_RUNS = 16, 1_000_000
+_CALLS = 9  # with one run each, which tell what a call takes besides
+_QUICK = 200  # resamples of intervals that only decide whether to go on
+
+
+class Reference:
+    """What is timed besides the subjects, by the number that the bench has for it."""
+
+    BUSY = -1  # many independent additions, as the CPU has nothing to wait for
+    DIRECT = -2  # an empty program, by itself
+    EMPTY = -3  # the same, called as subjects are whose runs follow each other
+    WRAPPED = -4  # the same, called as subjects are that are restored between runs
+
+
+class Sample(NamedTuple):
+    """One timed call."""
+
+    nanoseconds: int  # of all runs
+    runs: int
+    value: int  # what the last run returned
+
+
+class Load(Protocol):
+    """All programs, loaded."""
+
+    def sample(self, subject: int, repeat: int) -> Sample:
+        """Times a subject, or a `Reference`, so many times in one call."""
+
+
+class Bench(Protocol):
+    """What loads programs and times them."""
+
+    @property
+    def wrapped(self) -> Sequence[bool]:
+        """Of each subject, whether it is restored between runs."""
+
+    def load(self) -> Load:
+        """Loads all programs anew."""
+
+
+class Quota(NamedTuple):
+    """How long to go on."""
+
+    precision: float  # half the length of intervals, as a share of the median
+    seconds: float  # at most, but for the fewest loads
+    fewest_loads: int = _FEWEST_LOADS
+
+
+class Observation(NamedTuple):
+    """What one load said."""
+
+    values: list[float | None]  # ns of each subject beyond an empty program; None: all disturbed
+    direct: float | None  # ns of an empty program
+
+
+class Measured(NamedTuple):
+    """A subject's cost."""
+
+    run: Estimate  # ns of one run in the kernel's loop, as `bpftool prog run` tells
+    net: Estimate  # ns beyond an empty program
+    loads: list[float | None]  # ns of one run, of each load
+    runs: int  # all that were timed
+
+
+class Outcome(NamedTuple):
+    """What a measurement came to."""
+
+    subjects: list[Measured | None]  # None: there was no undisturbed sample
+    baseline: Estimate | None  # ns of an empty program
+    loads: int
+    samples: int
+    discarded: int  # samples that were disturbed
+    busy: tuple[float, float]  # ns of the busy loop: undisturbed, and in the median
+    precise: bool  # whether all intervals are as narrow as was asked for
+    seconds: float
+
+
+class _Timed(NamedTuple):
+    """A sample, and how long the busy loop took beside it."""
+
+    subject: int
+    nanoseconds: float  # of one run
+    busy: float
+
+
+def measure(bench: Bench, quota: Quota, go_on: Callable[["Progress"], bool]) -> Outcome:
+    """Measures all subjects of a bench until that is precise enough, or `go_on` says no."""
+    started = time.monotonic()
+    sampler = Sampler(bench)
+    while True:
+        sampler.add_load()
+        seconds = time.monotonic() - started
+        precise, widest = sampler.is_precise(quota.precision)
+        over = seconds >= quota.seconds or sampler.loads >= _MOST_LOADS
+        # A program that takes seconds to load is not loaded as often.
+        fewest = _LEAST_LOADS if seconds >= 2 * quota.seconds else quota.fewest_loads
+        enough = sampler.loads >= fewest
+        asked = not go_on(Progress(sampler.loads, seconds, widest))
+        if asked or (enough and (precise or over)):
+            return sampler.outcome(seconds, precise=precise and enough)
+
+
+class Progress(NamedTuple):
+    """How far a measurement is."""
+
+    loads: int
+    seconds: float
+    widest: float | None  # half the longest interval, as a share of its median
+
+
+class Sampler:
+    """Samples of all loads until now."""
+
+    def __init__(self, bench: Bench) -> None:
+        """Nothing is loaded yet."""
+        self._bench = bench
+        self._order = random.Random(0)  # noqa: S311 - no secret
+        self._loads: list[list[_Timed]] = []
+        self._repeats: dict[int, int] = {}
+        self._busy: list[float] = []
+        self._runs = [0] * len(bench.wrapped)
+
+    @property
+    def loads(self) -> int:
+        """How many there were."""
+        return len(self._loads)
+
+    def add_load(self) -> None:
+        """Loads everything anew and lets subjects take turns."""
+        load = self._bench.load()
+        wrapped = self._bench.wrapped
+        references = [Reference.DIRECT]
+        references += [] if all(wrapped) else [Reference.EMPTY]
+        references += [Reference.WRAPPED] if any(wrapped) else []
+        turns = [*references, *range(len(wrapped))]
+        for subject in (Reference.BUSY, *turns):
+            if subject not in self._repeats:
+                self._repeats[subject] = _repeats(load, subject)
+        call = _call(load, self._repeats[references[0]], references[0])
+        timed: list[_Timed] = []
+        for _ in range(_ROUNDS):
+            self._order.shuffle(turns)
+            before = self._sample(load, Reference.BUSY, call)
+            for subject in turns:
+                taken = self._sample(load, subject, call)
+                after = self._sample(load, Reference.BUSY, call)
+                timed.append(_Timed(subject, taken, max(before, after)))
+                before = after
+        self._loads.append(timed)
+
+    def _sample(self, load: Load, subject: int, call: float) -> float:
+        """Nanoseconds of one run."""
+        sample = load.sample(subject, self._repeats[subject])
+        if subject >= 0:
+            self._runs[subject] += sample.runs
+        by_wrapper = subject == Reference.WRAPPED or (subject >= 0 and self._bench.wrapped[subject])
+        besides = 0.0 if by_wrapper else call
+        taken = max(sample.nanoseconds - besides, 0.0) / max(sample.runs, 1)
+        if subject == Reference.BUSY:
+            self._busy.append(taken)
+        return taken
+
+    def _limit(self) -> float:
+        """The longest time of the busy loop that does not count as disturbed."""
+        return quantile(self._busy, _UNDISTURBED) * DISTURBED
+
+    def _observations(self) -> list[Observation]:
+        limit = self._limit()
+        return [self._observation(timed, limit) for timed in self._loads]
+
+    def _observation(self, timed: Sequence[_Timed], limit: float) -> Observation:
+        kept: dict[int, list[float]] = {}
+        for sample in timed:
+            if sample.busy <= limit:
+                kept.setdefault(sample.subject, []).append(sample.nanoseconds)
+        medians = {subject: statistics.median(values) for subject, values in kept.items()}
+        values: list[float | None] = []
+        for subject, wrapped in enumerate(self._bench.wrapped):
+            empty = medians.get(Reference.WRAPPED if wrapped else Reference.EMPTY)
+            whole = medians.get(subject)
+            values.append(None if whole is None or empty is None else whole - empty)
+        return Observation(values, medians.get(Reference.DIRECT))
+
+    def is_precise(self, precision: float) -> tuple[bool, float | None]:
+        """Whether all intervals are so narrow, and the widest; both as shares of the median."""
+        widest = 0.0
+        subjects, _ = self._evaluated(_QUICK)
+        for subject in subjects:
+            if subject is None or subject.run.value <= 0:
+                return False, None
+            widest = max(widest, subject.run.interval.half_width / subject.run.value)
+        return widest <= precision, widest
+
+    def _evaluated(self, resamples: int) -> tuple[list[Measured | None], Estimate | None]:
+        observations = self._observations()
+        directs = [each.direct for each in observations if each.direct is not None]
+        if not directs:
+            return [None] * len(self._runs), None
+        baseline = estimate(directs, resamples)
+        subjects: list[Measured | None] = []
+        for number, runs in enumerate(self._runs):
+            nets = [each.values[number] for each in observations]
+            known = [net for net in nets if net is not None]
+            if not known:
+                subjects.append(None)
+                continue
+            wholes = [None if net is None else net + baseline.value for net in nets]
+            run = estimate([whole for whole in wholes if whole is not None], resamples)
+            subjects.append(Measured(run, estimate(known, resamples), wholes, runs))
+        return subjects, baseline
+
+    def outcome(self, seconds: float, *, precise: bool) -> Outcome:
+        """What all samples say."""
+        limit = self._limit()
+        subjects, baseline = self._evaluated(RESAMPLES)
+        samples = [sample for timed in self._loads for sample in timed]
+        discarded = sum(sample.busy > limit for sample in samples)
+        busy = (quantile(self._busy, _UNDISTURBED), statistics.median(self._busy))
+        return Outcome(
+            subjects, baseline, self.loads, len(samples), discarded, busy, precise, seconds
+        )
+
+
+def _repeats(load: Load, subject: int) -> int:
+    """How many runs a sample needs to take as long as it should."""
+    aim = _BUSY if subject == Reference.BUSY else _SAMPLE
+    trial = load.sample(subject, _TRIAL)
+    taken = max(trial.nanoseconds / max(trial.runs, 1), 0.1)
+    trial = load.sample(subject, max(_TRIAL, min(int(aim / taken / 4), _MOST_RUNS)))
+    taken = max(trial.nanoseconds / max(trial.runs, 1), 0.1)
+    return max(_FEWEST_RUNS, min(int(aim / taken), _MOST_RUNS))
+
+
+def _call(load: Load, repeat: int, subject: int) -> float:
+    """Nanoseconds that a call takes besides its runs."""
+    one = statistics.median(load.sample(subject, 1).nanoseconds for _ in range(_CALLS))
+    many = load.sample(subject, repeat)
+    return max(one - many.nanoseconds / max(many.runs, 1), 0.0)
+
+
+def ratio(old: Measured, new: Measured) -> Estimate | None:
+    """How much longer the new one takes, as often as both were loaded together; None: never."""
+    pairs = zip(old.loads, new.loads, strict=True)
+    ratios = [b / a for a, b in pairs if a is not None and b is not None and a > 0]
+    return estimate(ratios) if ratios else None

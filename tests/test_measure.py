@@ -1,0 +1,165 @@
+"""`slowpath measure` in the running kernel: what it says, that it agrees, and that nothing stays.
+
+Never how long something takes.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import oracles
+from slowpath import engine
+from slowpath.cli.errors import UnavailableError
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.schema.json_schema import schema
+from support import ROOT, slowpath
+
+FIREWALL = ROOT / "examples/firewall.bpf.o"
+FLOW_MONITOR = ROOT / "examples/flow_monitor.bpf.o"
+
+
+@pytest.fixture(autouse=True)
+def _kernel() -> None:
+    try:
+        engine.open_kernel()
+    except UnavailableError as reason:
+        oracles.missing("kernel", str(reason))
+
+
+@cache
+def measured(*words: str) -> Any:
+    run = slowpath("measure", *words, "--format", "json")
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def paths_of(document: Any) -> Iterator[Any]:
+    for program in document["results"]:
+        yield from program["paths"]
+
+
+def test_a_measurement_has_the_documented_shape() -> None:
+    document = measured(str(FIREWALL), "--seconds", "0.5")
+    jsonschema.validate(document, schema("measure"))
+    (program,) = document["results"]
+    assert program["error"] is None
+    assert program["complete"]
+    assert program["loads"] >= 3
+    assert program["discarded"] <= program["samples"]
+    assert len(program["paths"]) > 2
+    counts = [path["instructions"] for path in program["paths"]]
+    assert counts == sorted(counts, reverse=True)
+    oracles.compared("kernel", len(counts), "paths measured")
+
+
+def test_intervals_contain_their_medians() -> None:
+    for path in paths_of(measured(str(FIREWALL), "--seconds", "0.5")):
+        assert path["error"] is None
+        assert path["low_ns"] <= path["measured_ns"] <= path["high_ns"]
+        assert path["measured_ns"] > path["program_ns"]
+        assert path["packetrate_pps"] == pytest.approx(1e9 / path["measured_ns"])
+        assert path["runs"] > 0
+        assert path["action"] in {"XDP_DROP", "XDP_PASS"}
+        assert bytes.fromhex(path["packet"])
+
+
+def test_a_path_that_changes_maps_is_restored() -> None:
+    paths = list(paths_of(measured(str(FLOW_MONITOR), "--seconds", "0.5")))
+    restored = [path for path in paths if path["arrangement"] == "restored"]
+    assert restored
+    # The first packet of a flow inserts it, further ones find it.
+    assert any(path["later_instructions"] is not None for path in restored)
+    assert all(path["error"] is None for path in paths)
+
+
+def test_the_slowest_paths_can_be_asked_for() -> None:
+    (program,) = measured(str(FIREWALL), "--paths", "3", "--seconds", "0.3")["results"]
+    assert [path["rank"] for path in program["paths"]] == [1, 2, 3]
+
+
+def test_people_get_a_table_and_a_conclusion() -> None:
+    run = slowpath("measure", str(FIREWALL), "--seconds", "0.3")
+    assert run.returncode == 0
+    lines = run.stdout.splitlines()
+    assert lines[0].startswith(f"{FIREWALL}:firewall: 8 of 32 paths")
+    assert lines[1].split()[:4] == ["path", "instructions", "action", "ns/packet"]
+    assert any("times as long as the fastest" in line for line in lines)
+    assert "measured on CPU" in lines[-1]
+
+
+def test_csv_has_a_row_for_each_path() -> None:
+    run = slowpath("measure", str(FIREWALL), "--seconds", "0.3", "--format", "csv")
+    header, *rows = run.stdout.splitlines()
+    assert header.split(",")[:4] == ["file", "section", "program", "rank"]
+    assert len(rows) == 8
+    assert all(row.count(",") == header.count(",") for row in rows)
+
+
+def test_a_listing_and_a_missing_file_are_said() -> None:
+    listing = next((ROOT / "tests").rglob("*.asm"))
+    run = slowpath("measure", str(listing), str(FIREWALL), "missing.o", "--seconds", "0.2")
+    assert run.returncode == ExitCode.INPUT
+    assert "missing.o" in run.stderr
+    assert f"{FIREWALL}:firewall: 8 of 32 paths" in run.stdout
+
+
+def test_a_cpu_that_is_not_there_is_refused() -> None:
+    run = slowpath("measure", str(FIREWALL), "--cpu", "5000")
+    assert run.returncode == ExitCode.USAGE
+    assert "--cpu" in run.stderr
+
+
+Held = tuple[set[int], set[int], set[int], set[Path]]
+"""Numbers of programs, maps and links that the kernel has, and namespaces that processes are in."""
+
+
+def held() -> Held:
+    spaces = set()
+    for process in Path("/proc").glob("[0-9]*/task/*/ns/net"):
+        try:
+            spaces.add(process.readlink())
+        except OSError:  # it has ended
+            continue
+    programs, maps, links = engine.open_kernel().objects()
+    return set(programs), set(maps), set(links), spaces
+
+
+def stayed(before: Held) -> list[int]:
+    """How many there are besides, once the kernel has cleared up, which takes it a moment."""
+    for _ in range(100):
+        programs, maps, links, spaces = held()
+        more = [len(programs - before[0]), len(maps - before[1]), len(links - before[2])]
+        more.append(len(spaces - before[3]))
+        if not any(more):
+            break
+        time.sleep(0.1)
+    return more
+
+
+def test_nothing_stays_behind() -> None:
+    before = held()
+    assert slowpath("measure", str(FLOW_MONITOR), "--seconds", "0.3").returncode == 0
+    assert stayed(before) == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("delay", [0.1, 0.5, 1.2])
+def test_nothing_stays_behind_when_it_is_killed(number: signal.Signals, delay: float) -> None:
+    before = held()
+    words = [sys.executable, "-m", "slowpath", "measure", str(FLOW_MONITOR), "--seconds", "30"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(words, env=os.environ | {"PYTHONUNBUFFERED": "1"}, **quiet)  # type: ignore[call-overload]
+    time.sleep(delay)
+    process.send_signal(number)
+    process.wait(30)
+    assert stayed(before) == [0, 0, 0, 0]

@@ -1,0 +1,155 @@
+"""When what is timed: on a bench whose times are known."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from slowpath.measurements.sampling import (
+    Load,
+    Outcome,
+    Progress,
+    Quota,
+    Reference,
+    Sample,
+    measure,
+    ratio,
+)
+
+EMPTY = {Reference.DIRECT: 20.0, Reference.EMPTY: 21.0, Reference.WRAPPED: 50.0}
+CALL = 1500.0
+"""Nanoseconds that a call takes besides its runs."""
+
+
+class Bench:
+    """A machine that is told how it behaves.
+
+    `slower` says by which factor, at the time of each sample; `placing` is the standard deviation
+    between loads, as a share.
+    """
+
+    def __init__(
+        self,
+        costs: list[tuple[float, bool]],
+        slower: Callable[[int], float] = lambda _time: 1.0,
+        placing: float = 0.0,
+    ) -> None:
+        self.costs = [cost for cost, _ in costs]
+        self.wrapped = [wrapped for _, wrapped in costs]
+        self.slower = slower
+        self.placing = placing
+        self.draw = random.Random(3)  # noqa: S311 - no secret
+        self.time = 0
+        self.loads = 0
+        self.most = 0
+
+    def load(self) -> Load:
+        self.loads += 1
+        return _Load(self, [self.draw.gauss(1, self.placing) for _ in self.costs])
+
+
+class _Load:
+    def __init__(self, bench: Bench, placed: list[float]) -> None:
+        self.bench = bench
+        self.placed = placed
+
+    def sample(self, subject: int, repeat: int) -> Sample:
+        bench = self.bench
+        bench.time += 1
+        bench.most = max(bench.most, repeat)
+        runs, call = repeat, CALL
+        if subject == Reference.BUSY:
+            one = 50.0
+        elif subject < 0:
+            one = EMPTY[subject]
+        else:
+            wrapped = bench.wrapped[subject]
+            around = EMPTY[Reference.WRAPPED if wrapped else Reference.EMPTY]
+            one = around + bench.costs[subject] * self.placed[subject]
+        if subject == Reference.WRAPPED or (subject >= 0 and bench.wrapped[subject]):
+            runs, call = repeat - 1, 0.0
+        return Sample(round((one * runs + call) * bench.slower(bench.time)), runs, 2)
+
+
+def taken(
+    bench: Bench, quota: Quota, go_on: Callable[[Progress], bool] = lambda _: True
+) -> Outcome:
+    return measure(bench, quota, go_on)
+
+
+def test_costs_are_found_whatever_is_around_them() -> None:
+    bench = Bench([(30.0, False), (30.0, True), (4000.0, False)])
+    outcome = taken(bench, Quota(0.01, 60.0))
+    assert outcome.precise
+    assert outcome.discarded == 0
+    assert outcome.baseline is not None
+    assert outcome.baseline.value == pytest.approx(20.0, abs=0.05)
+    for subject, cost in zip(outcome.subjects, bench.costs, strict=True):
+        assert subject is not None
+        assert subject.net.value == pytest.approx(cost, rel=0.005)
+        assert subject.run.value == pytest.approx(cost + 20, rel=0.005)
+        assert subject.runs > 0
+    assert outcome.loads == bench.loads == 6
+
+
+def test_what_was_timed_beside_a_slow_busy_loop_is_left_out() -> None:
+    # Every third stretch of 40 samples takes a quarter longer.
+    bench = Bench([(100.0, False)], slower=lambda time: 1.25 if time // 40 % 3 == 2 else 1.0)
+    outcome = taken(bench, Quota(0.01, 60.0))
+    assert outcome.discarded > 0.2 * outcome.samples
+    assert outcome.subjects[0] is not None
+    assert outcome.subjects[0].run.value == pytest.approx(120, rel=0.003)
+    quiet, usual = outcome.busy
+    assert quiet <= usual
+
+
+def test_single_outliers_do_not_matter() -> None:
+    bench = Bench([(100.0, False)], slower=lambda time: 30.0 if time % 17 == 0 else 1.0)
+    outcome = taken(bench, Quota(0.01, 60.0))
+    assert outcome.subjects[0] is not None
+    assert outcome.subjects[0].run.value == pytest.approx(120, rel=0.003)
+
+
+def test_it_goes_on_until_it_is_precise() -> None:
+    spreads = {}
+    for precision in (0.02, 0.005):
+        bench = Bench([(200.0, False)], placing=0.02)
+        outcome = taken(bench, Quota(precision, 600.0))
+        assert outcome.precise
+        subject = outcome.subjects[0]
+        assert subject is not None
+        assert subject.run.interval.half_width <= precision * 1.3 * subject.run.value
+        spreads[precision] = bench.loads
+    assert spreads[0.005] > spreads[0.02] >= 6
+
+
+def test_it_ends_when_it_is_asked_to() -> None:
+    bench = Bench([(200.0, False)], placing=0.2)
+    outcome = taken(bench, Quota(1e-9, 600.0), lambda progress: progress.loads < 9)
+    assert (outcome.loads, outcome.precise) == (9, False)
+    # What it has by then counts.
+    assert outcome.subjects[0] is not None
+
+
+def test_ratios_are_those_of_loads_together() -> None:
+    bench = Bench([(100.0, False), (110.0, False)], placing=0.01)
+    outcome = taken(bench, Quota(0.004, 60.0))
+    old, new = outcome.subjects
+    assert old is not None
+    assert new is not None
+    found = ratio(old, new)
+    assert found is not None
+    assert found.value == pytest.approx(130 / 120, abs=0.01)
+    assert found.interval.low > 1
+    same = ratio(old, old)
+    assert same is not None
+    assert same.interval.low == same.interval.high == 1
+
+
+def test_runs_of_a_sample_are_limited() -> None:
+    fast = Bench([(0.0, False)])
+    taken(fast, Quota(0.5, 0.0))
+    slow = Bench([(5e6, False)])
+    taken(slow, Quota(0.5, 0.0))
+    assert fast.most <= 1_000_000
+    assert slow.loads == 3
