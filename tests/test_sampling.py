@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from slowpath.measurements.sampling import (
+from slowpath.measurements.timing.sampling import (
     Load,
     Outcome,
     Progress,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from slowpath.measurements.statistics import bootstrap, estimate, quantile, spread
+from slowpath.measurements.timing.statistics import bootstrap, estimate, quantile, spread
 
 NUMBERS = st.lists(st.floats(0.1, 1e6), min_size=1, max_size=40)
 

@@ -1,7 +1,7 @@
 """What measurements come to, in sentences."""
 
 from slowpath.measurements.documents import MeasuredPath, MeasuredProgram
-from slowpath.measurements.sampling import DISTURBED, Outcome
+from slowpath.measurements.timing.sampling import DISTURBED, Outcome
 
 _MUCH = 0.25
 """Share of disturbed samples from which on it is worth a word."""

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from slowpath import engine
 from slowpath.analysis.outcomes import Analysed
 from slowpath.cli.errors import DisagreementError, InputError
-from slowpath.measurements.bench import KernelBench
 from slowpath.measurements.conclusions import conclude, warnings_of
 from slowpath.measurements.documents import MeasuredPath, MeasuredProgram, action_name
 from slowpath.measurements.paths import instructions_of
-from slowpath.measurements.sampling import Measured, Outcome, Progress, Quota, measure
+from slowpath.measurements.timing.bench import KernelBench
+from slowpath.measurements.timing.sampling import Measured, Outcome, Progress, Quota, measure
 from slowpath.schema.results import PathResult
 
 Choose = Callable[[Sequence[PathResult]], list[tuple[int, PathResult]]]

@@ -5,7 +5,7 @@ from types import TracebackType
 
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import is_terminal, tell
-from slowpath.measurements.sampling import Progress
+from slowpath.measurements.timing.sampling import Progress
 
 _CLEAR = "\r\x1b[K"
 

@@ -25,7 +25,7 @@ from slowpath.measurements.programs import (
     measure_together,
     prepare_program,
 )
-from slowpath.measurements.sampling import Progress, Quota
+from slowpath.measurements.timing.sampling import Progress, Quota
 from slowpath.work.stopping import Stopping, heeding_signals
 
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from slowpath.measurements.statistics import RESAMPLES, Estimate, estimate, quantile
+from slowpath.measurements.timing.statistics import RESAMPLES, Estimate, estimate, quantile
 
 DISTURBED = 1.02
 """How much longer than undisturbed the busy loop takes where samples beside it are left out."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from slowpath import engine
-from slowpath.measurements.sampling import Load, Sample
+from slowpath.measurements.timing.sampling import Load, Sample
 
 
 class KernelBench:

@@ -1,0 +1,1 @@
+"""Timing: what is timed when, on what, and how sure it is."""
