@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from slowpath.measurements.timing.statistics import RESAMPLES, Estimate, estimate, quantile
+from slowpath.measurements.timing.statistics import Estimate, estimate, quantile
 
 DISTURBED = 1.02
 """How much longer than undisturbed the busy loop takes where samples beside it are left out."""
@@ -27,7 +27,7 @@ _BUSY = 0.12e6  # the same for the busy loop
 _TRIAL = 48  # runs of a first sample, which says how many are needed
 _FEWEST_RUNS, _MOST_RUNS = 16, 1_000_000
 _CALLS = 9  # with one run each, which tell what a call takes besides
-_QUICK = 200  # resamples of intervals that only decide whether to go on
+_MORE = 1.4  # times as many loads, before whether it is precise is looked at again
 
 
 class Reference:
@@ -111,20 +111,25 @@ class _Timed(NamedTuple):
 
 
 def measure(bench: Bench, quota: Quota, go_on: Callable[["Progress"], bool]) -> Outcome:
-    """Measures all subjects of a bench until that is precise enough, or `go_on` says no."""
+    """Measures all subjects of a bench until that is precise enough, or `go_on` says no.
+
+    It is looked at rarely whether it is: who stops as soon as an interval happens to be narrow has
+    intervals that are too narrow.
+    """
     started = time.monotonic()
-    sampler = Sampler(bench)
+    sampler, look = Sampler(bench), quota.fewest_loads
     while True:
         sampler.add_load()
         seconds = time.monotonic() - started
-        precise, widest = sampler.is_precise(quota.precision)
-        over = seconds >= quota.seconds or sampler.loads >= _MOST_LOADS
+        loads, (precise, widest) = sampler.loads, sampler.is_precise(quota.precision)
+        asked = not go_on(Progress(loads, seconds, widest))
+        over = seconds >= quota.seconds or loads >= _MOST_LOADS
         # A program that takes seconds to load is not loaded as often.
         fewest = _LEAST_LOADS if seconds >= 2 * quota.seconds else quota.fewest_loads
-        enough = sampler.loads >= fewest
-        asked = not go_on(Progress(sampler.loads, seconds, widest))
-        if asked or (enough and (precise or over)):
-            return sampler.outcome(seconds, precise=precise and enough)
+        if asked or (over and loads >= fewest) or (loads >= look and precise):
+            return sampler.outcome(seconds, precise=precise and loads >= quota.fewest_loads)
+        if loads >= look:
+            look = int(_MORE * look)
 
 
 class Progress(NamedTuple):
@@ -211,19 +216,19 @@ class Sampler:
     def is_precise(self, precision: float) -> tuple[bool, float | None]:
         """Whether all intervals are so narrow, and the widest; both as shares of the median."""
         widest = 0.0
-        subjects, _ = self._evaluated(_QUICK)
+        subjects, _ = self._evaluated()
         for subject in subjects:
             if subject is None or subject.run.value <= 0:
                 return False, None
             widest = max(widest, subject.run.interval.half_width / subject.run.value)
         return widest <= precision, widest
 
-    def _evaluated(self, resamples: int) -> tuple[list[Measured | None], Estimate | None]:
+    def _evaluated(self) -> tuple[list[Measured | None], Estimate | None]:
         observations = self._observations()
         directs = [each.direct for each in observations if each.direct is not None]
         if not directs:
             return [None] * len(self._runs), None
-        baseline = estimate(directs, resamples)
+        baseline = estimate(directs)
         subjects: list[Measured | None] = []
         for number, runs in enumerate(self._runs):
             nets = [each.values[number] for each in observations]
@@ -232,14 +237,14 @@ class Sampler:
                 subjects.append(None)
                 continue
             wholes = [None if net is None else net + baseline.value for net in nets]
-            run = estimate([whole for whole in wholes if whole is not None], resamples)
-            subjects.append(Measured(run, estimate(known, resamples), wholes, runs))
+            run = estimate([whole for whole in wholes if whole is not None])
+            subjects.append(Measured(run, estimate(known), wholes, runs))
         return subjects, baseline
 
     def outcome(self, seconds: float, *, precise: bool) -> Outcome:
         """What all samples say."""
         limit = self._limit()
-        subjects, baseline = self._evaluated(RESAMPLES)
+        subjects, baseline = self._evaluated()
         samples = [sample for timed in self._loads for sample in timed]
         discarded = sum(sample.busy > limit for sample in samples)
         busy = (quantile(self._busy, _UNDISTURBED), statistics.median(self._busy))
