@@ -22,7 +22,7 @@ from typing import (
 from slowpath.annotation.rows import Annotation
 from slowpath.commands.diff.machine import ComparedProgram, StoppedProgram
 from slowpath.measurements.disturbances import Disturbance
-from slowpath.measurements.documents import MeasuredProgram
+from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
 from slowpath.measurements.environment import Environment
 
 Schema = dict[str, Any]
@@ -65,6 +65,8 @@ class MeasureDocument(TypedDict):
     """What of that disturbs, or has to be known: warnings, then notes."""
     results: list[MeasuredProgram]
     """In the order of the command line, one for each program."""
+    comparison: list[ComparedVersions] | None
+    """Programs that both files have, where two were named; null otherwise."""
 
 
 DOCUMENTS: dict[str, Any] = {

@@ -119,6 +119,40 @@ def test_a_cpu_that_is_not_there_is_refused() -> None:
     assert "--cpu" in run.stderr
 
 
+def test_a_program_is_compared_with_another_version() -> None:
+    old, new = ROOT / "examples/alaw2ulaw.bpf.o", ROOT / "examples/alaw2ulaw_opt.bpf.o"
+    words = ["measure", str(old), str(new), "--paths", "1", "--seconds", "1", "--format", "json"]
+    run = slowpath(*words, "--fail-on", "ratio > 1.0", "--fail-on", "ratio > 100")
+    assert run.returncode == 0, run.stderr
+    document = json.loads(run.stdout)
+    jsonschema.validate(document, schema("measure"))
+    (compared,) = document["comparison"]
+    slowest = compared["paths"][0]
+    assert slowest["path"] == "slowest"
+    assert slowest["low"] <= slowest["ratio"] <= slowest["high"] < 1
+    assert slowest["significant"]
+    assert len(document["results"]) == 2
+    refused = slowpath(*words, "--fail-on", "ratio > 0.01")
+    assert refused.returncode == ExitCode.FAILED
+    assert "forbids that" in refused.stderr
+
+
+def test_a_program_is_compared_with_itself() -> None:
+    words = [str(FIREWALL), str(FIREWALL), "--paths", "1", "--seconds", "0.5", "--format", "json"]
+    run = slowpath("measure", *words)
+    (compared,) = json.loads(run.stdout)["comparison"]
+    rows = {row["path"]: row for row in compared["paths"]}
+    assert set(rows) == {"slowest", "same packet", "fastest"}
+    assert all(row["ratio"] is not None for row in rows.values())
+
+
+def test_a_gate_needs_two_files_and_a_condition() -> None:
+    assert slowpath("measure", FIREWALL, "--fail-on", "ratio > 1").returncode == ExitCode.USAGE
+    words = ["measure", str(FIREWALL), str(FIREWALL), "--fail-on"]
+    for text in ("ratio < 1", "ratio > x", "1 > ratio", "", "old_ns > 3"):
+        assert slowpath(*words, text).returncode == ExitCode.USAGE
+
+
 Held = tuple[set[int], set[int], set[int], set[Path]]
 """Numbers of programs, maps and links that the kernel has, and namespaces that processes are in."""
 

@@ -1,5 +1,7 @@
 """What measurements come to, in sentences."""
 
+import math
+
 from slowpath.measurements.documents import MeasuredPath, MeasuredProgram
 from slowpath.measurements.timing.sampling import DISTURBED, Outcome
 
@@ -37,13 +39,21 @@ def _time(path: MeasuredPath) -> float:
 def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
     """What is to be said about how a program was measured."""
     found = []
-    if outcome.samples and outcome.discarded / outcome.samples > _MUCH:
-        share = outcome.discarded / outcome.samples
-        quiet, usual = outcome.busy
+    quiet, usual = outcome.busy
+    if outcome.limit > DISTURBED[0]:
+        slower = f"a busy loop beside them took up to {outcome.limit:g} times as long"
+        if outcome.limit == math.inf:
+            slower = "a busy loop beside them took any time"
         found.append(
-            f"{share:.0%} of the samples were left out, because a busy loop beside them took more "
-            f"than {DISTURBED:g} times as long as undisturbed (in the median {usual / quiet:.2f} "
-            "times): measure again when the machine is quiet."
+            f"This is a disturbed measurement: samples count although {slower} (in the median "
+            f"{usual / quiet:.2f} times), because too few were left otherwise; measure again when "
+            "the machine is quiet."
+        )
+    elif outcome.samples and outcome.discarded / outcome.samples > _MUCH:
+        found.append(
+            f"{outcome.discarded / outcome.samples:.0%} of the samples were left out, because a "
+            f"busy loop beside them took more than {outcome.limit:g} times as long as undisturbed "
+            f"(in the median {usual / quiet:.2f} times): measure again when the machine is quiet."
         )
     if not outcome.precise:
         found.append(

@@ -92,7 +92,7 @@ class ComparedPath(TypedDict):
     """The same kind of path in two programs that were measured in turns."""
 
     path: str
-    """Which one: `slowest`, `fastest`."""
+    """Which one: `slowest`, `same packet`, `fastest`."""
     old_ns: float | None
     """`measured_ns` of the old program."""
     new_ns: float | None
@@ -105,6 +105,20 @@ class ComparedPath(TypedDict):
     """Upper end of that interval."""
     significant: bool | None
     """Whether 1 lies outside of the interval."""
+
+
+class ComparedVersions(TypedDict):
+    """Two versions of a program that were measured in turns."""
+
+    old: str
+    """The old one: file and name."""
+    new: str
+    """The new one."""
+    paths: list[ComparedPath]
+    """`slowest`: the slowest of each; `same packet`: what both do with the packet and maps of the
+    old one's path of most instructions, where the new one has such maps; `fastest`."""
+    conclusion: str | None
+    """What became of the slowest path, in a sentence; null where it could not be compared."""
 
 
 def action_name(value: int) -> str:

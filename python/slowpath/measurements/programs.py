@@ -12,7 +12,7 @@ from slowpath.measurements.documents import MeasuredPath, MeasuredProgram, actio
 from slowpath.measurements.paths import instructions_of
 from slowpath.measurements.timing.bench import KernelBench
 from slowpath.measurements.timing.sampling import Measured, Outcome, Progress, Quota, measure
-from slowpath.schema.results import PathResult
+from slowpath.schema.results import PathResult, Witness
 
 Choose = Callable[[Sequence[PathResult]], list[tuple[int, PathResult]]]
 """Chooses paths to measure, each with its rank."""
@@ -24,6 +24,7 @@ class PreparedProgram(NamedTuple):
     record: MeasuredProgram
     cases: list[engine.Case]
     numbers: list[int]  # of each case, its path in the record
+    witnesses: list[Witness]  # of each case
 
 
 def prepare_program(
@@ -58,7 +59,7 @@ def prepare_program(
         "warnings": [],
         "error": result["error"],
     }
-    prepared = PreparedProgram(record, [], [])
+    prepared = PreparedProgram(record, [], [], [])
     if result["error"] is not None or task.object is None or task.program is None:
         if record["error"] is None:
             record["error"] = "it is a listing; the kernel runs BPF objects"
@@ -120,6 +121,7 @@ def _prepare_path(
     row["answered"] = case.answered
     program.cases.append(case)
     program.numbers.append(len(program.record["paths"]) - 1)
+    program.witnesses.append(path["witness"])
 
 
 class Together(NamedTuple):
@@ -127,6 +129,7 @@ class Together(NamedTuple):
 
     outcome: Outcome | None  # None: there was nothing to measure
     subjects: list[list[Measured | None]]  # of each program, of each of its paths in the record
+    extra: list[Measured | None]
 
 
 def measure_together(
@@ -134,8 +137,11 @@ def measure_together(
     programs: Sequence[PreparedProgram],
     quota: Quota,
     go_on: Callable[[Progress], bool],
+    extra: Sequence[engine.Case] = (),
 ) -> Together:
     """Measures all paths of all programs in turns, and writes into their records what they take.
+
+    `extra` are measured with them, and are in no record.
 
     Raises:
         InputError: when the kernel does not take a path any more.
@@ -144,8 +150,11 @@ def measure_together(
     if not cases:
         for program in programs:
             _without(program)
-        return Together(None, [[None] * len(each.record["paths"]) for each in programs])
-    outcome = measure(KernelBench(station, cases), quota, go_on)
+        rows_of: list[list[Measured | None]] = [
+            [None] * len(each.record["paths"]) for each in programs
+        ]
+        return Together(None, rows_of, [None] * len(extra))
+    outcome = measure(KernelBench(station, [*cases, *extra]), quota, go_on)
     left = iter(outcome.subjects)
     subjects = []
     for program in programs:
@@ -156,7 +165,7 @@ def measure_together(
         subjects.append(rows)
         if not program.cases:
             _without(program)
-    return Together(outcome, subjects)
+    return Together(outcome, subjects, list(left))
 
 
 def _without(program: PreparedProgram) -> None:

@@ -27,7 +27,8 @@ FORMATS = ("table", "json", "csv")
 
 
 def _measure(given: Namespace) -> int:
-    from slowpath.analysis.options import read_request
+    from slowpath.analysis.options import read_option, read_request
+    from slowpath.commands.measure.gate import parse_gate
     from slowpath.commands.measure.run import Settings, measure
 
     paths, seconds = ("all", _LOOK) if given.paths is None else (given.paths, None)
@@ -44,6 +45,7 @@ def _measure(given: Namespace) -> int:
         given.cpu,
         given.format,
         verbose=given.verbose,
+        gates=[read_option("--fail-on", parse_gate, text) for text in given.fail_on],
     )
     return measure(read_request(given.file, written), settings)
 
@@ -55,10 +57,13 @@ MEASURE = Command(
         "kernel with its packet and its map content, many times, and in turns with an empty "
         "program and a busy loop. Nothing is attached to a device of this machine, and nothing "
         "stays behind.",
+        "Two files are the old and the new version: programs of the same name are measured in "
+        "turns and compared.",
         "A path takes the nanoseconds of one run in the kernel's loop for test runs, without "
         "receiving and sending.",
-        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, analysed or measured, or this "
-        "kernel measures nothing for us, 4 stopped before anything was measured.",
+        "Exit codes: 0 fine, 1 --fail-on holds, 2 wrong usage, 3 a file cannot be read, analysed "
+        "or measured, or this kernel measures nothing for us, 4 stopped before anything was "
+        "measured, or before --fail-on was decided.",
     ),
     (
         FILES,
@@ -96,6 +101,16 @@ MEASURE = Command(
             metavar="NUMBER",
             type=within(int, 0, 1 << 20),
             help="The CPU to measure on; by default the last one that this process may use.",
+        ),
+        option(
+            MEASUREMENT,
+            "--fail-on",
+            metavar="'ratio > LIMIT'",
+            action="append",
+            default=[],
+            help="Fail if the slowest path of the new file takes more than so many times as long "
+            "as that of the old one. The whole 95%% interval of the ratio has to be beyond the "
+            "limit; where it is on both sides, that is not decided.",
         ),
         MTU,
         UNROLL,

@@ -13,10 +13,18 @@ from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, note, out, out_lines
+from slowpath.commands.measure.comparison_report import comparison_report
+from slowpath.commands.measure.gate import Gate, decide
 from slowpath.commands.measure.live_line import LiveLine
 from slowpath.commands.measure.report import csv_report, text_report
 from slowpath.measurements import disturbances, environment
-from slowpath.measurements.documents import MeasuredProgram
+from slowpath.measurements.comparison import (
+    FEWEST_LOADS,
+    compare,
+    pair_programs,
+    same_packet,
+)
+from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
 from slowpath.measurements.environment import Environment
 from slowpath.measurements.paths import slowest, slowest_to_fastest
 from slowpath.measurements.programs import (
@@ -28,6 +36,8 @@ from slowpath.measurements.programs import (
 from slowpath.measurements.timing.sampling import Progress, Quota
 from slowpath.work.stopping import Stopping, heeding_signals
 
+_VERSIONS = ("old", "new")
+
 
 class Settings(NamedTuple):
     """How to measure, and how to tell."""
@@ -38,6 +48,7 @@ class Settings(NamedTuple):
     cpu: int | None
     form: str
     verbose: bool
+    gates: Sequence[Gate] = ()
 
 
 def measure(request: Request, settings: Settings) -> ExitCode:
@@ -47,12 +58,14 @@ def measure(request: Request, settings: Settings) -> ExitCode:
         OptionError: when an option makes no sense for what the files are.
         UnavailableError: when this kernel measures nothing for us.
     """
+    if settings.gates and len(request.files) != len(_VERSIONS):
+        raise OptionError("--fail-on", "there is nothing to compare; name two files, old and new")
     kernel = engine.open_kernel()
     session = Session(request)
     note_remarks(session.plan)
     with heeding_signals() as stopping:
         station = engine.open_station(kernel, _cpu(settings.cpu))
-        return _Run(request, settings, station, stopping).all_of(session)
+        return _Run(request, settings, station, stopping).all_of(session, request.files)
 
 
 def _cpu(asked: int | None) -> int:
@@ -81,27 +94,70 @@ class _Run:
         self._complaints = Complaints(request, self._unmatched)
         self._codes: list[ExitCode] = []
 
-    def all_of(self, session: Session) -> ExitCode:
-        """Measures all programs of a session, each by itself, and reports."""
-        records: list[MeasuredProgram] = []
+    def all_of(self, session: Session, files: Sequence[str]) -> ExitCode:
+        """Measures all programs of a session, each by itself or two versions in turns; reports."""
         watch = environment.begin(_watched(self._station), thread=self._station.thread)
-        for analysed in session.analyse(Audience(self._stopping)):
-            self._codes.append(self._complaints.add(analysed))
-            records.append(self._one(analysed))
-        self._report(records, watch.end())
+        analyses = session.analyse(Audience(self._stopping))
+        comparison: list[ComparedVersions] | None = None
+        if len(files) == len(_VERSIONS):
+            records, comparison = self._versions(list(analyses), files)
+        else:
+            records = [self._one(analysed) for analysed in analyses]
+        self._report(records, comparison, watch.end())
         self._codes.append(self._unmatched.complain())
         return worst(self._codes)
 
     def _one(self, analysed: Analysed) -> MeasuredProgram:
-        label = analysed.task.label
-        with LiveLine(label, self._settings.seconds) as line:
-            program = prepare_program(self._station, analysed, self._choose(), self._going(line))
+        with LiveLine(analysed.task.label, self._settings.seconds) as line:
+            program = self._prepared(analysed, line)
             try:
                 measure_together(self._station, [program], self._quota(), self._go_on(line))
             except InputError as problem:
                 program.record["error"] = problem.reason
         self._complain(analysed, program)
         return program.record
+
+    def _prepared(self, analysed: Analysed, line: LiveLine) -> PreparedProgram:
+        self._codes.append(self._complaints.add(analysed))
+        return prepare_program(self._station, analysed, self._choose(), self._going(line))
+
+    def _versions(
+        self, analyses: list[Analysed], files: Sequence[str]
+    ) -> tuple[list[MeasuredProgram], list[ComparedVersions]]:
+        """What both files have, in turns where they have the same program."""
+        first = [each for each in analyses if each.task.file == files[0]]
+        old = first[: len(first) // 2] if files[0] == files[1] else first
+        new = analyses[len(old) :]
+        records, comparison = list[MeasuredProgram](), list[ComparedVersions]()
+        for pair in pair_programs(old, new):
+            if pair.old is None or pair.new is None:
+                alone = [old[pair.old]] if pair.old is not None else []
+                alone += [new[pair.new]] if pair.new is not None else []
+                records += [self._one(analysed) for analysed in alone]
+                continue
+            both = old[pair.old], new[pair.new]
+            with LiveLine(both[1].task.label, self._settings.seconds) as line:
+                programs = self._prepared(both[0], line), self._prepared(both[1], line)
+                try:
+                    same = same_packet(self._station, programs[0], both[1])
+                    quota = self._quota()._replace(fewest_loads=FEWEST_LOADS)
+                    compared = compare(self._station, programs, same, quota, self._go_on(line))
+                    comparison.append(compared)
+                    self._hold(compared)
+                except InputError as problem:
+                    programs[0].record["error"] = programs[1].record["error"] = problem.reason
+            for analysed, program in zip(both, programs, strict=True):
+                self._complain(analysed, program)
+                records.append(program.record)
+        return records, comparison
+
+    def _hold(self, compared: ComparedVersions) -> None:
+        """What `--fail-on` says of a comparison."""
+        for gate in self._settings.gates:
+            decision = decide(gate, compared["paths"][0])
+            self._codes.append(decision.code)
+            if decision.reason is not None:
+                error(compared["new"], decision.reason)
 
     def _complain(self, analysed: Analysed, program: PreparedProgram) -> None:
         record = program.record
@@ -140,7 +196,12 @@ class _Run:
 
         return go_on
 
-    def _report(self, records: Sequence[MeasuredProgram], where: Environment) -> None:
+    def _report(
+        self,
+        records: Sequence[MeasuredProgram],
+        comparison: Sequence[ComparedVersions] | None,
+        where: Environment,
+    ) -> None:
         disturbed = disturbances.of(where)
         if self._settings.form == "json":
             document = {
@@ -148,6 +209,7 @@ class _Run:
                 "environment": where,
                 "disturbances": disturbed,
                 "results": records,
+                "comparison": comparison,
             }
             out(json_line(document))
             return
@@ -155,6 +217,7 @@ class _Run:
             out_lines(csv_report(records))
             return
         out_lines(text_report(records, where, verbose=self._settings.verbose))
+        out_lines(comparison_report(comparison or ()))
         for each in disturbed:
             if each["severity"] == "warning" or self._settings.verbose:
                 note(f"{each['severity']}: {each['what']} {each['advice']}")

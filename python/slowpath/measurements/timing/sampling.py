@@ -7,6 +7,7 @@ loop is timed: what keeps the CPU from computing shows there first, and what was
 left out.
 """
 
+import math
 import random
 import statistics
 import time
@@ -15,8 +16,9 @@ from typing import NamedTuple, Protocol
 
 from slowpath.measurements.timing.statistics import Estimate, estimate, quantile
 
-DISTURBED = 1.02
-"""How much longer than undisturbed the busy loop takes where samples beside it are left out."""
+DISTURBED = (1.02, 1.05, 1.1, 1.25, math.inf)
+"""How much longer than undisturbed the busy loop takes where samples beside it are left out: the
+first of these with which enough is left of each subject."""
 _UNDISTURBED = 0.1  # share of the busy loop's samples that are taken for undisturbed
 _FEWEST_LOADS = 6
 _LEAST_LOADS = 3
@@ -97,6 +99,7 @@ class Outcome(NamedTuple):
     loads: int
     samples: int
     discarded: int  # samples that were disturbed
+    limit: float  # of `DISTURBED`, which was taken
     busy: tuple[float, float]  # ns of the busy loop: undisturbed, and in the median
     precise: bool  # whether all intervals are as narrow as was asked for
     seconds: float
@@ -192,13 +195,16 @@ class Sampler:
             self._busy.append(taken)
         return taken
 
-    def _limit(self) -> float:
-        """The longest time of the busy loop that does not count as disturbed."""
-        return quantile(self._busy, _UNDISTURBED) * DISTURBED
-
-    def _observations(self) -> list[Observation]:
-        limit = self._limit()
-        return [self._observation(timed, limit) for timed in self._loads]
+    def _observations(self) -> tuple[float, list[Observation]]:
+        """What the loads said, and how disturbed samples may be that count."""
+        quiet = quantile(self._busy, _UNDISTURBED)
+        needed = min(_LEAST_LOADS, len(self._loads))
+        for limit in DISTURBED[:-1]:
+            found = [self._observation(timed, quiet * limit) for timed in self._loads]
+            values = zip(*(each.values for each in found), strict=True)
+            if all(len(one) - one.count(None) >= needed for one in values):
+                return limit, found
+        return DISTURBED[-1], [self._observation(timed, math.inf) for timed in self._loads]
 
     def _observation(self, timed: Sequence[_Timed], limit: float) -> Observation:
         kept: dict[int, list[float]] = {}
@@ -216,18 +222,18 @@ class Sampler:
     def is_precise(self, precision: float) -> tuple[bool, float | None]:
         """Whether all intervals are so narrow, and the widest; both as shares of the median."""
         widest = 0.0
-        subjects, _ = self._evaluated()
+        _, subjects, _ = self._evaluated()
         for subject in subjects:
             if subject is None or subject.run.value <= 0:
                 return False, None
             widest = max(widest, subject.run.interval.half_width / subject.run.value)
         return widest <= precision, widest
 
-    def _evaluated(self) -> tuple[list[Measured | None], Estimate | None]:
-        observations = self._observations()
+    def _evaluated(self) -> tuple[float, list[Measured | None], Estimate | None]:
+        limit, observations = self._observations()
         directs = [each.direct for each in observations if each.direct is not None]
         if not directs:
-            return [None] * len(self._runs), None
+            return limit, [None] * len(self._runs), None
         baseline = estimate(directs)
         subjects: list[Measured | None] = []
         for number, runs in enumerate(self._runs):
@@ -239,18 +245,17 @@ class Sampler:
             wholes = [None if net is None else net + baseline.value for net in nets]
             run = estimate([whole for whole in wholes if whole is not None])
             subjects.append(Measured(run, estimate(known), wholes, runs))
-        return subjects, baseline
+        return limit, subjects, baseline
 
     def outcome(self, seconds: float, *, precise: bool) -> Outcome:
         """What all samples say."""
-        limit = self._limit()
-        subjects, baseline = self._evaluated()
+        limit, subjects, baseline = self._evaluated()
         samples = [sample for timed in self._loads for sample in timed]
-        discarded = sum(sample.busy > limit for sample in samples)
-        busy = (quantile(self._busy, _UNDISTURBED), statistics.median(self._busy))
-        return Outcome(
-            subjects, baseline, self.loads, len(samples), discarded, busy, precise, seconds
-        )
+        quiet = quantile(self._busy, _UNDISTURBED)
+        discarded = sum(sample.busy > quiet * limit for sample in samples)
+        busy = (quiet, statistics.median(self._busy))
+        loads, size = self.loads, len(samples)
+        return Outcome(subjects, baseline, loads, size, discarded, limit, busy, precise, seconds)
 
 
 def _repeats(load: Load, subject: int) -> int:

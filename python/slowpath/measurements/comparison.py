@@ -1,0 +1,120 @@
+"""Two versions of programs, measured in turns: how much longer the new one takes."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from slowpath import engine
+from slowpath.analysis.outcomes import Analysed
+from slowpath.cli.errors import InputError
+from slowpath.measurements.documents import ComparedPath, ComparedVersions, MeasuredProgram
+from slowpath.measurements.programs import PreparedProgram, measure_together
+from slowpath.measurements.timing.sampling import Measured, Progress, Quota, ratio
+
+FEWEST_LOADS = 10
+"""A difference is to be trusted: with fewer loads, intervals are wide anyway."""
+_SAME = "same packet"
+
+
+class Pair(NamedTuple):
+    """A program of the old file and the one that it has become; None: there is none."""
+
+    old: int | None
+    new: int | None
+
+
+def pair_programs(old: Sequence[Analysed], new: Sequence[Analysed]) -> list[Pair]:
+    """Which programs of two files belong together: those of the same name, or the only ones."""
+    if len(old) == len(new) == 1:
+        return [Pair(0, 0)]
+    names = {analysed.result["program"]: number for number, analysed in enumerate(new)}
+    pairs = [Pair(number, names.pop(one.result["program"], None)) for number, one in enumerate(old)]
+    return pairs + [Pair(None, number) for number in names.values()]
+
+
+def same_packet(station: engine.Station, old: PreparedProgram, new: Analysed) -> engine.Case | None:
+    """What the new program does with the packet and the maps of the old one's slowest path.
+
+    None when it cannot be run with them: it has other maps.
+    """
+    if new.task.object is None or new.task.program is None or not old.witnesses:
+        return None
+    subject = engine.Subject(new.task.file, new.task.object, new.task.program.number, None)
+    try:
+        return engine.prepare_case(station, subject, json.dumps(old.witnesses[0]), None)
+    except InputError:
+        return None
+
+
+def compare(
+    station: engine.Station,
+    programs: tuple[PreparedProgram, PreparedProgram],
+    same: engine.Case | None,
+    quota: Quota,
+    go_on: Callable[[Progress], bool],
+) -> ComparedVersions:
+    """Measures two programs in turns, writes into their records what they take, and compares.
+
+    Raises:
+        InputError: when the kernel does not take a path any more.
+    """
+    old, new = programs
+    extra = [] if same is None else [same]
+    together = measure_together(station, programs, quota, go_on, extra)
+    olds, news = together.subjects
+    paths = [
+        _row("slowest", _first(olds), _first(news)),
+        _row("fastest", _last(olds), _last(news)),
+    ]
+    if together.extra and old.numbers:
+        paths.insert(1, _row(_SAME, olds[old.numbers[0]], together.extra[0]))
+    compared: ComparedVersions = {
+        "old": _named(old.record),
+        "new": _named(new.record),
+        "paths": paths,
+        "conclusion": _conclusion(paths[0]),
+    }
+    return compared
+
+
+def _named(record: MeasuredProgram) -> str:
+    return f"{record['file']}:{record['program']}"
+
+
+def _first(rows: Sequence[Measured | None]) -> Measured | None:
+    """The slowest by time."""
+    known = [row for row in rows if row is not None]
+    return max(known, key=lambda row: row.run.value, default=None)
+
+
+def _last(rows: Sequence[Measured | None]) -> Measured | None:
+    known = [row for row in rows if row is not None]
+    return min(known, key=lambda row: row.run.value, default=None)
+
+
+def _row(path: str, old: Measured | None, new: Measured | None) -> ComparedPath:
+    found = None if old is None or new is None else ratio(old, new)
+    return {
+        "path": path,
+        "old_ns": None if old is None else old.run.value,
+        "new_ns": None if new is None else new.run.value,
+        "ratio": None if found is None else found.value,
+        "low": None if found is None else found.interval.low,
+        "high": None if found is None else found.interval.high,
+        "significant": None if found is None else 1.0 not in found.interval,
+    }
+
+
+def _conclusion(row: ComparedPath) -> str | None:
+    """What became of the slowest path, in a sentence."""
+    value, low, high = row["ratio"], row["low"], row["high"]
+    if value is None or low is None or high is None:
+        return None
+    between = f"95 % interval {low:.3f} to {high:.3f}"
+    if not row["significant"]:
+        return (
+            f"No difference is shown: the slowest path takes {value:.3f} times as long as before "
+            f"({between})."
+        )
+    change = f"{value - 1:.1%} longer" if value > 1 else f"{1 - value:.1%} less long"
+    return f"The slowest path takes {change} than before: {value:.3f} times ({between})."

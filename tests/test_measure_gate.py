@@ -1,0 +1,50 @@
+"""`measure --fail-on`: a ratio is beyond a limit if its whole interval is."""
+
+import pytest
+
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.commands.measure.gate import decide, parse_gate
+from slowpath.measurements.documents import ComparedPath
+
+
+def row(value: float | None, low: float | None, high: float | None) -> ComparedPath:
+    return {
+        "path": "slowest",
+        "old_ns": 10.0,
+        "new_ns": 11.0,
+        "ratio": value,
+        "low": low,
+        "high": high,
+        "significant": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "interval", "code"),
+    [
+        ("ratio > 1.05", (1.06, 1.08), ExitCode.FAILED),
+        ("ratio > 1.05", (1.05, 1.08), ExitCode.UNDECIDED),
+        ("ratio >= 1.05", (1.05, 1.08), ExitCode.FAILED),
+        ("ratio > 1.05", (1.01, 1.08), ExitCode.UNDECIDED),
+        ("ratio>1.05", (0.9, 1.05), ExitCode.FINE),
+        ("ratio >= 1.05", (0.9, 1.05), ExitCode.UNDECIDED),
+        (" ratio > .5 ", (0.3, 0.4), ExitCode.FINE),
+    ],
+)
+def test_the_interval_decides(text: str, interval: tuple[float, float], code: ExitCode) -> None:
+    low, high = interval
+    decision = decide(parse_gate(text), row((low + high) / 2, low, high))
+    assert decision.code is code
+    assert (decision.reason is None) == (code is ExitCode.FINE)
+
+
+def test_what_could_not_be_compared_is_no_pass() -> None:
+    assert decide(parse_gate("ratio > 2"), row(None, None, None)).code is ExitCode.FAILED
+
+
+@pytest.mark.parametrize(
+    "text", ["ratio < 1", "ratio", "ratio > 1e999x", "speed > 1", "ratio > -1"]
+)
+def test_other_conditions_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no condition"):
+        parse_gate(text)
