@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use crate::Loaded;
-use crate::sys::{Listed, next_id, program_id};
+use crate::sys::{Listed, next_id, program_address, program_id};
 
 /// The numbers of all programs, in order. Needs `CAP_SYS_ADMIN`.
 pub fn programs() -> io::Result<Vec<u32>> {
@@ -38,4 +38,14 @@ impl Loaded {
     pub fn number(&self) -> io::Result<u32> {
         program_id(self.fd().as_fd())
     }
+
+    /// Where its machine code starts in a cache line, in bytes, of which there are [`LINE`]; `None`
+    /// where the kernel does not tell, as to who may not see addresses.
+    pub fn place_in_line(&self) -> Option<usize> {
+        let address = program_address(self.fd().as_fd()).ok().filter(|&address| address != 0)?;
+        usize::try_from(address % LINE).ok()
+    }
 }
+
+/// Bytes of a cache line.
+pub const LINE: u64 = 64;

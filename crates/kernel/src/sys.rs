@@ -19,7 +19,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 pub use link::attach_xdp;
-pub use listing::{Listed, next_id, program_id};
+pub use listing::{Listed, next_id, program_address, program_id};
 pub use live::{LiveSpec, test_run_live};
 pub use namespace::{join_network, own_network, unshare_network};
 pub use thread::{block_signals, monotonic_raw, number, pin, real_time};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use slowpath_bpf::Object;
@@ -11,6 +12,11 @@ use slowpath_kernel::{Answer, Context, Kernel, Loaded};
 use slowpath_kernel::timing::Undo;
 
 use crate::error::MeasureError;
+use crate::places::Places;
+
+/// How often a program is loaded for a place, and for how long at most.
+const TRIES: usize = 8;
+const PATIENCE: Duration = Duration::from_millis(8);
 
 /// How repetitions are made to take the same path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +37,7 @@ impl fmt::Display for Arrangement {
 }
 
 /// A path of a program that can be timed.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Case {
     pub(crate) object: Arc<Object>,
     pub(crate) program: usize,
@@ -43,6 +49,7 @@ pub struct Case {
     pub(crate) action: u32,
     pub(crate) instructions: u64,
     pub(crate) later_instructions: Option<u64>,
+    pub(crate) places: Places,
 }
 
 impl Case {
@@ -73,6 +80,30 @@ impl Case {
         helpers.sort_unstable();
         helpers.dedup();
         helpers
+    }
+
+    /// As [`Case::load`], with its code at a place where it was less often than elsewhere, if that
+    /// comes about soon.
+    pub(crate) fn load_spread(&self, kernel: &Kernel) -> Result<(Loaded, Installed), MeasureError> {
+        let mut best: Option<(u32, (Loaded, Installed))> = None;
+        let started = Instant::now();
+        for _ in 0..TRIES {
+            let candidate = self.load(kernel)?;
+            let Some(visits) = self.places.rarer(&candidate.0) else { return Ok(candidate) };
+            if best.as_ref().is_none_or(|(fewest, _)| visits.times < *fewest) {
+                best = Some((visits.times, candidate));
+            }
+            if visits.is_rarest || started.elapsed() > PATIENCE {
+                break;
+            }
+        }
+        match best {
+            Some((_, loaded)) => {
+                self.places.visit(&loaded.0);
+                Ok(loaded)
+            }
+            None => self.load(kernel),
+        }
     }
 
     /// The program in the kernel, its maps as the witness says.

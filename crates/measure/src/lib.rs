@@ -12,6 +12,7 @@
 mod case;
 mod error;
 mod load;
+mod places;
 mod prepare;
 mod references;
 

@@ -95,7 +95,7 @@ impl Load {
         let namespace = Namespace::new().map_err(TimingError::from)?;
         let mut ready = Vec::with_capacity(cases.len());
         for case in cases {
-            let (program, installed) = case.load(kernel)?;
+            let (program, installed) = case.load_spread(kernel)?;
             let wrapper = match &case.arrangement {
                 Arrangement::Repeated => None,
                 Arrangement::Restored(undo) => {

@@ -12,6 +12,7 @@ use slowpath_replay::{Effects, Replay, ReplayError};
 
 use crate::case::{Arrangement, Case};
 use crate::error::MeasureError;
+use crate::places::Places;
 
 /// Repetitions that are counted to find out whether they take the same path, and for how long.
 const REPETITIONS: u32 = 100_000;
@@ -57,6 +58,7 @@ impl Case {
             action: 0,
             instructions: 0,
             later_instructions: None,
+            places: Places::default(),
         };
         let effects = case.follow(kernel, instructions)?;
         case.arrange(kernel, &effects)?;

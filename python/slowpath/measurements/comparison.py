@@ -1,6 +1,7 @@
 """Two versions of programs, measured in turns: how much longer the new one takes."""
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -94,6 +95,8 @@ def _last(rows: Sequence[Measured | None]) -> Measured | None:
 
 def _row(path: str, old: Measured | None, new: Measured | None) -> ComparedPath:
     found = None if old is None or new is None else ratio(old, new)
+    if found is not None and not math.isfinite(found.interval.half_width):
+        found = None
     return {
         "path": path,
         "old_ns": None if old is None else old.run.value,

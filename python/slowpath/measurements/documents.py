@@ -11,10 +11,10 @@ class MeasuredPath(TypedDict):
     predicted_ns: float | None
     """Nanoseconds that a model of this machine predicts; null without one."""
     measured_ns: float | None
-    """Nanoseconds of one run in the kernel's own loop, as `bpftool prog run` tells them: the median
-    over all loads. Null where it could not be measured, see `error`."""
+    """Nanoseconds of one run in the kernel's own loop, as `bpftool prog run` tells them: the mean
+    over all loads but outliers. Null where it could not be measured, see `error`."""
     spread_ns: float | None
-    """Standard deviation between loads, from the median absolute deviation."""
+    """Standard deviation between loads: where its code lies changes what a program takes."""
     low_ns: float | None
     """Lower end of the 95 % interval of `measured_ns`."""
     high_ns: float | None
@@ -27,6 +27,8 @@ class MeasuredPath(TypedDict):
     around it, without receiving and sending."""
     runs: int
     """How many runs were timed."""
+    outliers: int
+    """How many loads were left out of the mean, because they are far from all others."""
     packet: str
     """The packet that was run: two hexadecimal digits a byte."""
     action: str | None
@@ -98,7 +100,7 @@ class ComparedPath(TypedDict):
     new_ns: float | None
     """`measured_ns` of the new program."""
     ratio: float | None
-    """Of the new to the old: the median over all loads."""
+    """Of the new to the old: the mean over all loads but outliers."""
     low: float | None
     """Lower end of the 95 % interval of the ratio."""
     high: float | None

@@ -1,6 +1,7 @@
 """Programs whose paths are measured together, in turns."""
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -94,6 +95,7 @@ def _prepare_path(
         "program_ns": None,
         "packetrate_pps": None,
         "runs": 0,
+        "outliers": 0,
         "packet": path["witness"]["packet"].replace("--", "5a"),
         "action": None,
         "instructions": instructions_of(path),
@@ -188,7 +190,9 @@ def _fill(record: MeasuredProgram, outcome: Outcome, rows: Sequence[Measured | N
             continue
         run = measured.run
         path["measured_ns"], path["spread_ns"] = run.value, run.spread
-        path["low_ns"], path["high_ns"] = run.interval
+        if math.isfinite(run.interval.half_width):
+            path["low_ns"], path["high_ns"] = run.interval
+        path["outliers"] = run.outliers
         path["program_ns"] = measured.net.value
         path["packetrate_pps"] = 1e9 / run.value if run.value > 0 else None
         path["runs"] = measured.runs

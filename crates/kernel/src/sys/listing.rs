@@ -40,3 +40,21 @@ pub fn program_id(program: BorrowedFd) -> io::Result<u32> {
     let [_, _, _, _, id @ ..] = info;
     Ok(u32::from_ne_bytes(id))
 }
+
+/// Where the machine code of a program starts; 0 where there is none, or the kernel does not tell.
+pub fn program_address(program: BorrowedFd) -> io::Result<u64> {
+    // `struct bpf_prog_info` up to `jited_ksyms`, which has the address of as many numbers as
+    // `nr_jited_ksyms` says.
+    const COUNT: usize = 104;
+    const ADDRESSES: usize = 112;
+    let mut found = [0; 8];
+    let mut info = [0; 120];
+    info[COUNT..COUNT + 4].copy_from_slice(&1_u32.to_ne_bytes());
+    info[ADDRESSES..].copy_from_slice(&address_mut(&mut found).to_ne_bytes());
+    let size = length(&info)?;
+    let mut attr = ObjectInfoAttr { fd: field(program), size, info: address_mut(&mut info) };
+    // SAFETY: addresses and sizes are those of two arrays; the kernel writes one number of 8 bytes
+    // into the one, and no more than its size into the other.
+    unsafe { bpf(Command::ObjectInfo, &mut attr)? };
+    Ok(u64::from_ne_bytes(found))
+}

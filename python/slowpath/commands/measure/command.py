@@ -84,7 +84,7 @@ MEASURE = Command(
             metavar="PERCENT",
             type=within(float, 0.01, 100),
             default=1.0,
-            help="Go on until the 95%% interval of each median is within this share of it, on "
+            help="Go on until the 95%% interval of each time is within this share of it, on "
             "either side (default: %(default)s).",
         ),
         option(

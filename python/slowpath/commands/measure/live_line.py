@@ -38,9 +38,7 @@ class LiveLine:
 
     def show_progress(self, progress: Progress) -> None:
         """Shows how precise it is by now."""
-        sure = (
-            "" if progress.widest is None else f", ± {progress.widest:.1%} of the median at worst"
-        )
+        sure = "" if progress.widest is None else f", ± {progress.widest:.1%} at worst"
         self.show(
             f"measured for {progress.seconds:.1f} of at most {self._seconds:g} s, loaded "
             f"{progress.loads} times{sure}"

@@ -43,7 +43,7 @@ class Settings(NamedTuple):
     """How to measure, and how to tell."""
 
     between: bool  # the slowest, the fastest and some between, not the slowest so many
-    precision: float  # share of the median
+    precision: float  # half the intervals, as a share of the times
     seconds: float
     cpu: int | None
     form: str

@@ -1,4 +1,4 @@
-"""When to time what: subjects take turns, round after round, until their medians are known.
+"""When to time what: subjects take turns, round after round, until it is known what they take.
 
 A *load* is one loading of all programs into the kernel. Where their code comes to lie changes what
 they take by a few percent, so a load is one independent observation, and each subject gets one
@@ -70,7 +70,7 @@ class Bench(Protocol):
 class Quota(NamedTuple):
     """How long to go on."""
 
-    precision: float  # half the length of intervals, as a share of the median
+    precision: float  # half the length of intervals, as a share of the mean
     seconds: float  # at most, but for the fewest loads
     fewest_loads: int = _FEWEST_LOADS
 
@@ -140,7 +140,7 @@ class Progress(NamedTuple):
 
     loads: int
     seconds: float
-    widest: float | None  # half the longest interval, as a share of its median
+    widest: float | None  # half the longest interval, as a share of its mean
 
 
 class Sampler:
@@ -220,7 +220,7 @@ class Sampler:
         return Observation(values, medians.get(Reference.DIRECT))
 
     def is_precise(self, precision: float) -> tuple[bool, float | None]:
-        """Whether all intervals are so narrow, and the widest; both as shares of the median."""
+        """Whether all intervals are so narrow, and the widest; both as shares of the mean."""
         widest = 0.0
         _, subjects, _ = self._evaluated()
         for subject in subjects:

@@ -1,0 +1,95 @@
+"""Whether `slowpath measure` says the same twice: every example, measured now and later.
+
+    measure_repeat.py take DIR [OPTION...]     measures all examples, one JSON file each
+    measure_repeat.py compare DIR DIR          by how much the paths of both differ
+
+Options are those of `slowpath measure`. Compared are paths of at least 10 ns, by `measured_ns`.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+LEAST = 10.0
+"""Nanoseconds of a path that is compared."""
+
+
+def take(folder: Path, options: list[str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for example in sorted((ROOT / "examples").glob("*.bpf.o")):
+        words = [sys.executable, "-m", "slowpath", "measure", str(example), "--format", "json"]
+        run = subprocess.run([*words, *options], capture_output=True, text=True, check=False)
+        if run.returncode:
+            print(f"{example.name}: {run.stderr.strip()}", file=sys.stderr)
+            continue
+        (folder / f"{example.name}.json").write_text(run.stdout)
+        program = json.loads(run.stdout)["results"][0]
+        share = program["discarded"] / max(program["samples"], 1)
+        print(
+            f"{example.name:24} {len(program['paths']):3} paths {program['loads']:3} loads "
+            f"{share:5.0%} left out, {'precise' if program['precise'] else 'not precise'}"
+        )
+
+
+def times(folder: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """By example and packet, what was measured of a path."""
+    found = {}
+    for file in sorted(folder.glob("*.json")):
+        for program in json.loads(file.read_text())["results"]:
+            disturbed = any("disturbed" in warning for warning in program["warnings"])
+            for path in program["paths"]:
+                if path["measured_ns"] is not None:
+                    key = (file.name, path["packet"], path["instructions"])
+                    found[key] = path | {"disturbed": disturbed}
+    return found
+
+
+def compare(first: Path, second: Path) -> None:
+    a, b = times(first), times(second)
+    rows = []
+    for key in a.keys() & b.keys():
+        old, new = a[key]["measured_ns"], b[key]["measured_ns"]
+        if min(old, new) >= LEAST:
+            inside = a[key]["low_ns"] <= new <= a[key]["high_ns"]
+            told = a[key]["disturbed"] or b[key]["disturbed"]
+            rows.append((abs(new / old - 1), key, old, new, inside, told))
+    rows.sort(reverse=True)
+    for difference, (file, _, instructions), old, new, _, told in rows[:10]:
+        mark = " (said to be disturbed)" if told else ""
+        print(
+            f"{difference:6.1%}  {old:8.2f} {new:8.2f} ns  {file}, {instructions} instructions{mark}"
+        )
+    quiet = [row[0] for row in rows if not row[5]]
+    for name, differences in (("all", [row[0] for row in rows]), ("not disturbed", quiet)):
+        if not differences:
+            continue
+        ordered = sorted(differences)
+        at = {
+            share: ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+            for share in (0.75, 0.9)
+        }
+        print(
+            f"{name}: {len(ordered)} paths differ by {statistics.median(ordered):.2%} in the median, "
+            f"{at[0.75]:.2%} at the 75th and {at[0.9]:.2%} at the 90th percentile, {ordered[-1]:.1%} "
+            "at most"
+        )
+    inside = sum(row[4] for row in rows)
+    print(f"{inside} of {len(rows)} medians of the second run are in the first one's interval")
+
+
+def main() -> None:
+    match sys.argv[1:]:
+        case ["take", folder, *options]:
+            take(Path(folder), options)
+        case ["compare", first, second]:
+            compare(Path(first), Path(second))
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
