@@ -126,6 +126,25 @@ class Load:
     """Cases in the kernel."""
 
 @final
+class LiveCase:
+    """A path that live packets take."""
+
+    def __new__(cls, station: Station, case: Case, batch: int) -> LiveCase: ...
+    @property
+    def rewritten(self) -> bool: ...
+    @property
+    def unreceived(self) -> str | None: ...
+
+@final
+class LiveLoad:
+    """Live paths in the kernel."""
+
+    def __new__(cls, station: Station, cases: list[LiveCase]) -> LiveLoad: ...
+    def sample(
+        self, station: Station, asked: tuple[int, int], frames: int, batch: int
+    ) -> tuple[int, int, int, int]: ...
+
+@final
 class Program:
     """A program of an object, for choosing."""
 

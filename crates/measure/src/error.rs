@@ -1,5 +1,6 @@
 //! Why a path is not timed. Each error is one line.
 
+use slowpath_kernel::live::LiveError;
 use slowpath_kernel::timing::TimingError;
 use slowpath_kernel::{InstallError, LoadError, RunError};
 use slowpath_replay::ReplayError;
@@ -42,6 +43,15 @@ pub enum MeasureError {
     /// Repetitions take other paths, and nothing helps.
     #[error("repetitions do not take the same path: {why}")]
     NotRepeatable {
+        /// What is in the way.
+        why: String,
+    },
+    /// Packets are not run live.
+    #[error(transparent)]
+    Live(#[from] LiveError),
+    /// Live packets do not take the path, or cannot be seen to.
+    #[error("{why}; measure it without --mode live")]
+    NotLive {
         /// What is in the way.
         why: String,
     },

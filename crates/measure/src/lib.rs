@@ -5,12 +5,14 @@
 //! how the kernel can run it many times: nothing is restored between repetitions, so a path that
 //! changes its packet or its maps may be another one from the second run on. That each repetition
 //! takes the path is seen by counting, never assumed. A [`Load`] is a set of cases in the kernel, with
-//! programs beside them whose cost is known, and times any of them.
+//! programs beside them whose cost is known, and times any of them. [`live`] is the same with packets
+//! that really go where the program sends them.
 //!
 //! How often to load and to time, and what times mean, is not known here.
 
 mod case;
 mod error;
+pub mod live;
 mod load;
 mod places;
 mod prepare;

@@ -9,6 +9,7 @@ mod compile;
 mod errors;
 mod events;
 mod kernel;
+mod live;
 mod measure;
 mod objects;
 mod target;
@@ -47,6 +48,8 @@ mod _core {
     use super::events::{Bound, Path, Result, SoFar};
     #[pymodule_export]
     use super::kernel::Kernel;
+    #[pymodule_export]
+    use super::live::{LiveCase, LiveLoad};
     #[pymodule_export]
     use super::measure::{Case, Load, Station};
     #[pymodule_export]

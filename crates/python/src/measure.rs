@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// The thread that programs are timed on, in a private network namespace.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Station {
-    kernel: Arc<slowpath_kernel::Kernel>,
-    inner: slowpath_kernel::timing::Station,
+    pub kernel: Arc<slowpath_kernel::Kernel>,
+    pub inner: slowpath_kernel::timing::Station,
 }
 
 #[pymethods]
@@ -113,7 +113,7 @@ impl Station {
 /// A path that can be timed.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Case {
-    inner: Arc<slowpath_measure::Case>,
+    pub inner: Arc<slowpath_measure::Case>,
 }
 
 #[pymethods]
@@ -156,7 +156,7 @@ pub struct Load {
 }
 
 /// An error as an exception; one that is a defect here has a `report`.
-fn exception(py: Python<'_>, error: &MeasureError) -> PyErr {
+pub fn exception(py: Python<'_>, error: &MeasureError) -> PyErr {
     let (kind, report) = match error {
         MeasureError::Replay(ReplayError::Disagreement(what)) => {
             (slowpath::Error::Disagreement(error.to_string()), Some(what.report()))

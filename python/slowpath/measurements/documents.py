@@ -2,6 +2,8 @@
 
 from typing import Literal, TypedDict
 
+from slowpath.measurements.live_documents import LivePath
+
 
 class MeasuredPath(TypedDict):
     """A path of a program, and how long the running kernel took for it."""
@@ -45,6 +47,9 @@ class MeasuredPath(TypedDict):
     same path."""
     answered: list[str]
     """Helpers whose answers were replaced by those that the path needs."""
+    live: LivePath | None
+    """What was measured with `--mode live`, in place of `measured_ns` and what belongs to it; null
+    without."""
     error: str | None
     """Why the path was not measured, one line."""
     report: str | None
@@ -60,8 +65,9 @@ class MeasuredProgram(TypedDict):
     """Section of the program in its object; null where the file could not be read."""
     program: str | None
     """Name of the program; null where the file could not be read."""
-    mode: Literal["test-run"]
-    """How packets ran: in the kernel's loop for test runs."""
+    mode: Literal["test-run", "live"]
+    """How packets ran: in the kernel's loop for test runs, or such that they really go where the
+    program sends them."""
     cache: Literal["hot"]
     """What the caches had: all that a run needs."""
     found: int

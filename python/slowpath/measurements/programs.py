@@ -103,6 +103,7 @@ def _prepare_path(
         "arrangement": None,
         "later_instructions": None,
         "answered": [],
+        "live": None,
         "error": None,
         "report": None,
     }
@@ -151,7 +152,7 @@ def measure_together(
     cases = [case for program in programs for case in program.cases]
     if not cases:
         for program in programs:
-            _without(program)
+            without(program)
         rows_of: list[list[Measured | None]] = [
             [None] * len(each.record["paths"]) for each in programs
         ]
@@ -166,11 +167,11 @@ def measure_together(
         _fill(program.record, outcome, rows)
         subjects.append(rows)
         if not program.cases:
-            _without(program)
+            without(program)
     return Together(outcome, subjects, list(left))
 
 
-def _without(program: PreparedProgram) -> None:
+def without(program: PreparedProgram) -> None:
     """Says why nothing of a program is measured."""
     record = program.record
     if record["error"] is None:

@@ -21,6 +21,17 @@ impl Action {
     pub const ALL: [Action; 5] =
         [Action::Aborted, Action::Drop, Action::Pass, Action::Tx, Action::Redirect];
 
+    /// The one with this number; invalid ones are freed like [`Action::Aborted`].
+    pub fn of(number: u32) -> Action {
+        let known = usize::try_from(number).ok().and_then(|number| Action::ALL.get(number));
+        known.copied().unwrap_or(Action::Aborted)
+    }
+
+    /// Whether packets leave through a device.
+    pub fn sends(self) -> bool {
+        matches!(self, Action::Tx | Action::Redirect)
+    }
+
     /// Its name, for programs.
     pub(super) fn name(self) -> &'static str {
         match self {

@@ -80,6 +80,13 @@ pub fn lead_to(redirecting: &Loaded, device: Device) -> Result<(), MapError> {
 /// A program that writes a packet and sends it out where it came in. It writes all of it each time,
 /// as the memory of packets that were sent is used again with what became of them.
 pub fn generator(packet: &[u8]) -> Result<Loaded, LoadError> {
+    let mut insns = write(packet);
+    insns.extend(exit(Action::Tx));
+    load("generator", insns, None)
+}
+
+/// Writes a packet if there is room for it; the context is in `r1`, where it stays.
+pub fn write(packet: &[u8]) -> Vec<Insn> {
     let (data, end, value) = (Register::R2, Register::R3, Register::R4);
     let load_field = |dst, offset| {
         let base = Register::R1;
@@ -115,28 +122,39 @@ pub fn generator(packet: &[u8]) -> Result<Loaded, LoadError> {
         },
     ];
     insns.append(&mut writes);
-    insns.extend(exit(Action::Tx));
-    load("generator", insns, None)
+    insns
 }
 
 fn alu(op: AluOp, dst: Register, src: Source) -> Insn {
     Insn::Alu { width: Width::W64, op, dst, src }
 }
 
-fn set(dst: Register, value: i32) -> Insn {
+/// Sets a register to a number.
+pub fn set(dst: Register, value: i32) -> Insn {
     alu(AluOp::Mov, dst, Source::Imm(value))
 }
 
-fn exit(action: Action) -> [Insn; 2] {
+/// Ends with an action.
+pub fn exit(action: Action) -> [Insn; 2] {
     [set(Register::R0, action as i32), Insn::Exit]
 }
 
+/// Copies a register.
+pub fn alu_move(dst: Register, src: Register) -> Insn {
+    alu(AluOp::Mov, dst, Source::Reg(src))
+}
+
 /// A map of one element with a number of 4 bytes.
-fn map(kind: MapKind, name: &str) -> MapDef {
+pub fn map(kind: MapKind, name: &str) -> MapDef {
     MapDef { kind, key_size: 4, value_size: 4, max_entries: 1, ..MapDef::new(name) }
 }
 
-fn load(name: &str, insns: Vec<Insn>, map: Option<(&MapDef, Cpus)>) -> Result<Loaded, LoadError> {
+/// Loads a program with at most one map.
+pub fn load(
+    name: &str,
+    insns: Vec<Insn>,
+    map: Option<(&MapDef, Cpus)>,
+) -> Result<Loaded, LoadError> {
     let map = map.map(|(def, cpus)| create::map(def, cpus, None)).transpose()?;
     let maps: BTreeMap<_, _> = map.into_iter().map(|map| (0, map)).collect();
     let program = BpfProgram {

@@ -3,7 +3,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::error::LiveError;
 use crate::{Device, Link, Loaded, Mode, Namespace};
@@ -13,6 +13,7 @@ use crate::{Device, Link, Loaded, Mode, Namespace};
 pub struct Yard {
     namespace: Namespace,
     made: AtomicU32,
+    closing: AtomicBool,
 }
 
 /// Two devices that lead to each other, until this goes.
@@ -35,11 +36,17 @@ pub struct Held {
 
 impl Yard {
     pub fn new() -> Result<Arc<Yard>, LiveError> {
-        Ok(Arc::new(Yard { namespace: Namespace::new()?, made: AtomicU32::new(0) }))
+        let namespace = Namespace::new()?;
+        Ok(Arc::new(Yard { namespace, made: AtomicU32::new(0), closing: AtomicBool::new(false) }))
     }
 
     pub fn namespace(&self) -> &Namespace {
         &self.namespace
+    }
+
+    /// From now on devices go with the namespace, all at once.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::Relaxed);
     }
 
     /// Two devices; the first has this number unless it is 0.
@@ -67,8 +74,10 @@ impl Pair {
 
 impl Drop for Pair {
     fn drop(&mut self) {
-        // What does not go now goes with the namespace.
-        let _ = self.yard.namespace.remove(self.near);
+        if !self.yard.closing.load(Ordering::Relaxed) {
+            // What does not go now goes with the namespace.
+            let _ = self.yard.namespace.remove(self.near);
+        }
     }
 }
 

@@ -23,6 +23,7 @@ from slowpath.cli.command import Command, option, within
 MEASUREMENT = "How to measure"
 _LOOK = 3.0
 """Seconds to look for paths, where the fastest is meant too: there can be very many."""
+MODES = ("test-run", "live")
 FORMATS = ("table", "json", "csv")
 
 
@@ -45,6 +46,7 @@ def _measure(given: Namespace) -> int:
         given.cpu,
         given.format,
         verbose=given.verbose,
+        live=given.batch if given.mode == "live" else None,
         gates=[read_option("--fail-on", parse_gate, text) for text in given.fail_on],
     )
     return measure(read_request(given.file, written), settings)
@@ -61,6 +63,8 @@ MEASURE = Command(
         "turns and compared.",
         "A path takes the nanoseconds of one run in the kernel's loop for test runs, without "
         "receiving and sending.",
+        "With --mode live, a program costs what a packet takes beyond a minimal program of the "
+        "same action; beside it stands what a virtual device receives with the program.",
         "Exit codes: 0 fine, 1 --fail-on holds, 2 wrong usage, 3 a file cannot be read, analysed "
         "or measured, or this kernel measures nothing for us, 4 stopped before anything was "
         "measured, or before --fail-on was decided.",
@@ -94,6 +98,24 @@ MEASURE = Command(
             type=within(float, 0.1, 86_400),
             default=10.0,
             help="Measure each program for no longer than this (default: %(default)s).",
+        ),
+        option(
+            MEASUREMENT,
+            "--mode",
+            choices=MODES,
+            default=MODES[0],
+            help="How packets run: in the kernel's loop for test runs, or live, where they really "
+            "go where the program sends them, through virtual devices in a network namespace of "
+            "their own (default: %(default)s).",
+        ),
+        option(
+            MEASUREMENT,
+            "--batch",
+            metavar="N",
+            type=within(int, 1, 256),
+            default=64,
+            help="With --mode live, how many packets the kernel sends at a time (default: "
+            "%(default)s).",
         ),
         option(
             MEASUREMENT,

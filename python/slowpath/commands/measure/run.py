@@ -16,6 +16,7 @@ from slowpath.cli.terminal import error, note, out, out_lines
 from slowpath.commands.measure.comparison_report import comparison_report
 from slowpath.commands.measure.gate import Gate, decide
 from slowpath.commands.measure.live_line import LiveLine
+from slowpath.commands.measure.live_report import live_csv_report, live_text_report
 from slowpath.commands.measure.report import csv_report, text_report
 from slowpath.measurements import disturbances, environment
 from slowpath.measurements.comparison import (
@@ -26,6 +27,7 @@ from slowpath.measurements.comparison import (
 )
 from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
 from slowpath.measurements.environment import Environment
+from slowpath.measurements.live import measure_program_live
 from slowpath.measurements.paths import slowest, slowest_to_fastest
 from slowpath.measurements.programs import (
     Choose,
@@ -49,6 +51,7 @@ class Settings(NamedTuple):
     form: str
     verbose: bool
     gates: Sequence[Gate] = ()
+    live: int | None = None  # how many live packets at a time; None: test runs
 
 
 def measure(request: Request, settings: Settings) -> ExitCode:
@@ -60,6 +63,8 @@ def measure(request: Request, settings: Settings) -> ExitCode:
     """
     if settings.gates and len(request.files) != len(_VERSIONS):
         raise OptionError("--fail-on", "there is nothing to compare; name two files, old and new")
+    if settings.gates and settings.live is not None:
+        raise OptionError("--fail-on", "versions are compared without --mode live")
     kernel = engine.open_kernel()
     session = Session(request)
     note_remarks(session.plan)
@@ -99,7 +104,7 @@ class _Run:
         watch = environment.begin(_watched(self._station), thread=self._station.thread)
         analyses = session.analyse(Audience(self._stopping))
         comparison: list[ComparedVersions] | None = None
-        if len(files) == len(_VERSIONS):
+        if len(files) == len(_VERSIONS) and self._settings.live is None:
             records, comparison = self._versions(list(analyses), files)
         else:
             records = [self._one(analysed) for analysed in analyses]
@@ -111,11 +116,18 @@ class _Run:
         with LiveLine(analysed.task.label, self._settings.seconds) as line:
             program = self._prepared(analysed, line)
             try:
-                measure_together(self._station, [program], self._quota(), self._go_on(line))
+                self._measure(program, line)
             except InputError as problem:
                 program.record["error"] = problem.reason
         self._complain(analysed, program)
         return program.record
+
+    def _measure(self, program: PreparedProgram, line: LiveLine) -> None:
+        quota, batch = self._quota(), self._settings.live
+        if batch is None:
+            measure_together(self._station, [program], quota, self._go_on(line))
+        else:
+            measure_program_live(self._station, program, batch, quota, self._go_on(line))
 
     def _prepared(self, analysed: Analysed, line: LiveLine) -> PreparedProgram:
         self._codes.append(self._complaints.add(analysed))
@@ -214,9 +226,11 @@ class _Run:
             out(json_line(document))
             return
         if self._settings.form == "csv":
-            out_lines(csv_report(records))
+            live = self._settings.live is not None
+            out_lines(live_csv_report(records) if live else csv_report(records))
             return
-        out_lines(text_report(records, where, verbose=self._settings.verbose))
+        report = text_report if self._settings.live is None else live_text_report
+        out_lines(report(records, where, verbose=self._settings.verbose))
         out_lines(comparison_report(comparison or ()))
         for each in disturbed:
             if each["severity"] == "warning" or self._settings.verbose:

@@ -1,0 +1,178 @@
+//! From a case to one that live packets take: tried, and counted.
+
+use std::sync::Arc;
+
+use slowpath_kernel::live::{Action, Live, LiveError};
+use slowpath_kernel::timing::Station;
+use slowpath_kernel::witness::{self, Installed};
+use slowpath_kernel::{Counted, Device, Kernel, Loaded, Tally};
+
+use crate::case::Case;
+use crate::error::MeasureError;
+
+/// Packets of a trial: many more than the kernel has memory for at a time, so that each place is
+/// used again.
+const TRIAL: u32 = 4096;
+
+/// A path that live packets take.
+#[derive(Debug)]
+pub struct LiveCase {
+    pub(super) case: Arc<Case>,
+    pub(super) action: Action,
+    pub(super) rewritten: bool,
+    pub(super) unreceived: Option<String>,
+}
+
+impl LiveCase {
+    /// Finds out whether live packets take the path, so many at a time, on the thread of a station.
+    ///
+    /// # Errors
+    /// If the kernel makes no live packets of this kind, they take another path, or what the program
+    /// redirects goes elsewhere than to a device.
+    pub fn prepare(
+        station: &Station,
+        kernel: &Arc<Kernel>,
+        case: &Arc<Case>,
+        batch: u32,
+    ) -> Result<LiveCase, MeasureError> {
+        let (kernel, case) = (Arc::clone(kernel), Arc::clone(case));
+        station.perform(move |_| LiveCase::here(&kernel, case, batch))?
+    }
+
+    fn here(kernel: &Kernel, case: Arc<Case>, batch: u32) -> Result<LiveCase, MeasureError> {
+        if case.context.rx_queue_index > 0 {
+            return Err(not_live("the path needs another receive queue than 0"));
+        }
+        if case.context.ingress_ifindex > 0 {
+            return Err(not_live("the path needs a packet from a certain device"));
+        }
+        let trial = Trial { kernel, live: Live::new(kernel)?, case: &case, batch };
+        let usual = trial.usual()?;
+        let rewritten = !trial.repeats(&usual, false)?;
+        if rewritten && !trial.repeats(&usual, true)? {
+            let later = case.later_instructions;
+            let later = later.map_or(String::new(), |n| format!(" of {n} instructions"));
+            return Err(MeasureError::NotLive {
+                why: format!(
+                    "live packets after the first one take another path{later}, as maps are not \
+                     set back between them"
+                ),
+            });
+        }
+        let unreceived = trial.receive(&usual)?;
+        drop(trial);
+        let action = Action::of(case.action);
+        Ok(LiveCase { case, action, rewritten, unreceived })
+    }
+
+    /// The path.
+    pub fn case(&self) -> &Case {
+        &self.case
+    }
+
+    /// Whether each packet has to be written anew, as the program changes it such that the next one
+    /// takes another path.
+    pub fn rewritten(&self) -> bool {
+        self.rewritten
+    }
+
+    /// Why nothing is known of a device that receives these packets, if nothing is.
+    pub fn unreceived(&self) -> Option<&str> {
+        self.unreceived.as_deref()
+    }
+}
+
+impl Case {
+    /// Installs what the witness says about maps; what redirects to devices leads to this one.
+    pub(super) fn install_live(
+        &self,
+        live: &Live,
+        loaded: &Loaded,
+        device: Device,
+    ) -> Result<Installed, MeasureError> {
+        let install = || witness::install_towards(loaded, &self.witness, device);
+        Ok(live.namespace().enter(install).map_err(LiveError::from)??)
+    }
+}
+
+struct Trial<'a> {
+    kernel: &'a Kernel,
+    live: Live,
+    case: &'a Case,
+    batch: u32,
+}
+
+impl Trial<'_> {
+    fn counted(&self) -> Result<Counted, MeasureError> {
+        let Case { object, program, answers, .. } = self.case;
+        Ok(self.kernel.load_fingerprinted(object, *program, answers)?)
+    }
+
+    /// What a run of the path adds up to when it goes nowhere.
+    fn usual(&self) -> Result<Tally, MeasureError> {
+        let counted = self.counted()?;
+        let _installed = witness::install(counted.loaded(), &self.case.witness)?;
+        Ok(counted.run_repeated(&self.case.packet, &self.case.context, 1)?.1)
+    }
+
+    /// Whether all live packets take the path, each written anew or not.
+    fn repeats(&self, usual: &Tally, rewritten: bool) -> Result<bool, MeasureError> {
+        let Case { packet, context, .. } = self.case;
+        let counted = self.counted()?;
+        let _installed =
+            self.case.install_live(&self.live, counted.loaded(), self.live.device())?;
+        let rewriter =
+            rewritten.then(|| self.live.rewriter(counted.loaded(), packet)).transpose()?;
+        let first = rewriter.as_ref().map_or(counted.loaded(), |rewriter| rewriter.program());
+        let held = self.live.hold(first)?;
+        for frames in [1, TRIAL] {
+            let run = |_: &Loaded| {
+                let run = self.live.run(&held, packet, context, frames, self.batch);
+                run.map_err(MeasureError::from)
+            };
+            let (run, tally) = counted.tally(run)?;
+            if frames == 1 && tally.fingerprint != usual.fingerprint {
+                let (expected, taken) = (self.case.instructions, tally.instructions);
+                return Err(MeasureError::OtherPath { expected, taken, depends: Vec::new() });
+            }
+            if !tally.is_multiple_of(usual, frames) {
+                return Ok(false);
+            }
+            let arrived = run.delivered + run.lost;
+            if Action::of(self.case.action).sends() && arrived < u64::from(frames) {
+                return Err(not_live(
+                    "what the program redirects does not go to a device of its maps: CPU maps, \
+                     sockets and numbers of devices lead nowhere here",
+                ));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether packets that a device receives take the path; what happens if they do not.
+    fn receive(&self, usual: &Tally) -> Result<Option<String>, MeasureError> {
+        let counted = self.counted()?;
+        let mut receiver = match self.live.receiver(counted.loaded(), &self.case.packet) {
+            Ok(receiver) => receiver,
+            Err(LiveError::Link(cause)) => return Ok(Some(cause.to_string())),
+            Err(cause) => return Err(cause.into()),
+        };
+        let _installed = self.case.install_live(&self.live, counted.loaded(), receiver.device())?;
+        let run = |_: &Loaded| receiver.run(TRIAL, self.batch).map_err(MeasureError::from);
+        let (run, tally) = counted.tally(run)?;
+        let received = u32::try_from(run.received).unwrap_or(u32::MAX);
+        let same = received > 0 && tally.is_multiple_of(usual, received);
+        let why = "packets that a device receives take another path";
+        Ok((!same).then(|| why.to_owned()))
+    }
+}
+
+impl Drop for Trial<'_> {
+    fn drop(&mut self) {
+        self.live.close();
+    }
+}
+
+fn not_live(why: &str) -> MeasureError {
+    MeasureError::NotLive { why: why.to_owned() }
+}

@@ -1,0 +1,134 @@
+"""`slowpath measure --mode live` in the running kernel: what it says, and that nothing stays.
+
+Never how long something takes.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import jsonschema
+import pytest
+
+import oracles
+from slowpath import engine
+from slowpath.cli.errors import UnavailableError
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.schema.json_schema import schema
+from support import ROOT, slowpath
+from test_measure import held, stayed
+
+FIREWALL = ROOT / "examples/firewall.bpf.o"
+FLOW_MONITOR = ROOT / "examples/flow_monitor.bpf.o"
+LIVE = ("--mode", "live", "--seconds", "0.3")
+
+
+@pytest.fixture(autouse=True)
+def _kernel() -> None:
+    try:
+        engine.open_kernel()
+    except UnavailableError as reason:
+        oracles.missing("kernel", str(reason))
+
+
+@cache
+def measured(*words: str) -> Any:
+    run = slowpath("measure", *words, *LIVE, "--format", "json")
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def paths_of(document: Any) -> Iterator[Any]:
+    for program in document["results"]:
+        yield from program["paths"]
+
+
+def test_a_live_measurement_has_the_documented_shape() -> None:
+    document = measured(str(FIREWALL), "--paths", "3")
+    jsonschema.validate(document, schema("measure"))
+    (program,) = document["results"]
+    assert (program["mode"], program["error"]) == ("live", None)
+    assert program["loads"] >= 3
+    assert "virtual device of this machine" in program["conclusion"]
+    for path in program["paths"]:
+        live = path["live"]
+        assert path["measured_ns"] is None
+        assert live["low_ns"] <= live["program_ns"] <= live["high_ns"]
+        assert live["baseline_action"] == path["action"]
+        assert live["batch"] == 64
+        assert 0 < live["frames"] == path["runs"]
+        assert 0 <= live["lost"] <= live["frames"]
+        assert live["receiver_pps"] > 0
+        assert live["receiver_drop_pps"] > 0
+    oracles.compared("kernel", len(program["paths"]), "live paths measured")
+
+
+def test_a_path_that_only_the_first_packet_takes_is_refused() -> None:
+    paths = list(paths_of(measured(str(FLOW_MONITOR))))
+    refused = [path for path in paths if path["live"] is None]
+    assert refused
+    assert all("take another path" in path["error"] for path in refused)
+    assert any(path["live"] is not None for path in paths)
+
+
+def test_batches_can_be_chosen() -> None:
+    for path in paths_of(measured(str(FIREWALL), "--paths", "1", "--batch", "8")):
+        assert path["live"]["batch"] == 8
+    for batch in ("0", "257"):
+        run = slowpath("measure", str(FIREWALL), "--mode", "live", "--batch", batch)
+        assert run.returncode == ExitCode.USAGE
+        assert "--batch" in run.stderr
+
+
+def test_versions_are_not_compared_live() -> None:
+    files = [str(FIREWALL), str(FIREWALL)]
+    run = slowpath("measure", *files, *LIVE, "--fail-on", "ratio > 1")
+    assert run.returncode == ExitCode.USAGE
+    assert "--mode live" in run.stderr
+
+
+def test_people_get_a_table_that_says_what_it_is_not() -> None:
+    run = slowpath("measure", str(FIREWALL), "--paths", "2", *LIVE)
+    assert run.returncode == 0
+    lines = run.stdout.splitlines()
+    assert lines[0].startswith(f"{FIREWALL}:firewall: 2 of ")
+    assert lines[1].split()[:4] == ["path", "action", "program", "ns"]
+    assert any("not a card's rate" in line for line in lines)
+
+
+def test_csv_has_a_row_for_each_path() -> None:
+    run = slowpath("measure", str(FIREWALL), "--paths", "2", *LIVE, "--format", "csv")
+    header, *rows = run.stdout.splitlines()
+    assert header.split(",")[:4] == ["file", "section", "program", "rank"]
+    assert len(rows) == 2
+    assert all(row.count(",") == header.count(",") for row in rows)
+
+
+def test_nothing_stays_behind() -> None:
+    before = held()
+    run = slowpath("measure", str(FIREWALL), "--paths", "2", *LIVE)
+    assert run.returncode == 0
+    assert stayed(before) == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("delay", [0.7, 1.5])
+def test_nothing_stays_behind_when_it_is_killed(number: signal.Signals, delay: float) -> None:
+    before = held()
+    words = [sys.executable, "-m", "slowpath", "measure", str(FIREWALL), "--mode", "live"]
+    process = subprocess.Popen(
+        [*words, "--seconds", "30"],
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    time.sleep(delay)
+    process.send_signal(number)
+    process.wait(60)
+    assert stayed(before) == [0, 0, 0, 0]
