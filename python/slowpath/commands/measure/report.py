@@ -32,13 +32,13 @@ def text_report(
 
 
 def _program(record: MeasuredProgram, *, verbose: bool) -> Iterator[Line | str]:
-    named = record["file"] if record["program"] is None else f"{record['file']}:{record['program']}"
+    named = f"{record['file']}:{record['program']}" if record["program"] else record["file"]
     measured = [path for path in record["paths"] if path["measured_ns"] is not None]
     if not measured:
         yield Line(f"{named}: not measured", "bold")
         return
-    found = f"{record['found']}" if record["complete"] else f"{record['found']} found so far"
-    yield Line(f"{named}: {len(measured)} of {found} paths, caches hot", "bold")
+    found = "paths" if record["complete"] else "paths that were found"
+    yield Line(f"{named}: {len(measured)} of {record['found']} {found}, caches hot", "bold")
     rows = [_row(path) for path in measured]
     yield from grid(_COLUMNS, rows, right=_RIGHT)
     yield ""

@@ -1,0 +1,99 @@
+"""How small a difference `slowpath measure OLD NEW` tells, and how often it tells one that is none.
+
+    measure_power.py [--same N] [--each N] [--seconds S] [--csv FILE]
+
+Compares a program with itself N times, and with versions of it that do a little more (see
+`power/difference.bpf.c`): a dependent chain of arithmetic that is longer, further look-ups of a
+hash map, further cache lines. Every comparison loads and measures anew, as the command does.
+"""
+
+import argparse
+import csv
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from slowpath import engine
+from slowpath.analysis.analyst import Audience
+from slowpath.analysis.options import WrittenOptions, read_request
+from slowpath.analysis.outcomes import Analysed
+from slowpath.analysis.session import Session
+from slowpath.measurements.comparison import FEWEST_LOADS, compare
+from slowpath.measurements.documents import ComparedPath
+from slowpath.measurements.paths import slowest
+from slowpath.measurements.programs import prepare_program
+from slowpath.measurements.timing.sampling import Quota
+from slowpath.work.stopping import Stopping
+
+SOURCE = Path(__file__).resolve().parent / "power/difference.bpf.c"
+BASE = {"ALU": 16, "LOOKUPS": 2, "LINES": 2}
+MORE: tuple[dict[str, int], ...] = (
+    {"ALU": 1},
+    {"ALU": 2},
+    {"ALU": 4},
+    {"ALU": 8},
+    {"LINES": 1},
+    {"LOOKUPS": 1},
+)
+PRECISION = 0.005
+
+
+def analysed(values: dict[str, int]) -> Analysed:
+    """The program with so much of everything, and its paths."""
+    flags = tuple(f"-D{name}={value}" for name, value in values.items())
+    written = WrittenOptions(target="ebpf", metric="instructions", paths=1, cflags=flags)
+    return next(Session(read_request([str(SOURCE)], written)).analyse(Audience(Stopping())))
+
+
+def compared(station: engine.Station, old: Analysed, new: Analysed, seconds: float) -> ComparedPath:
+    """Compares the slowest paths once."""
+    prepared = [
+        prepare_program(station, each, lambda paths: slowest(paths, 1), lambda *_: True)
+        for each in (old, new)
+    ]
+    quota = Quota(PRECISION, seconds, FEWEST_LOADS)
+    return compare(station, (prepared[0], prepared[1]), None, quota, lambda _: True)["paths"][0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--same", type=int, default=100)
+    parser.add_argument("--each", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--csv", type=Path)
+    given = parser.parse_args()
+    station = engine.open_station(engine.open_kernel(), max(os.sched_getaffinity(0)))
+    base = analysed(BASE)
+    rows: list[dict[str, Any]] = []
+
+    def series(name: str, new: Analysed, times: int) -> None:
+        found = [compared(station, base, new, given.seconds) for _ in range(times)]
+        told = sum(row["significant"] or False for row in found)
+        ratios = sorted(row["ratio"] or 0.0 for row in found)
+        widths = sorted(((row["high"] or 0.0) - (row["low"] or 0.0)) / 2 for row in found)
+        middle = times // 2
+        print(
+            f"{name:16} told {told:3} of {times:3} times; ratio {ratios[middle]:.4f} "
+            f"({ratios[0]:.4f} to {ratios[-1]:.4f}), interval ± {widths[middle]:.4f}, "
+            f"{found[-1]['old_ns']:.1f} and {found[-1]['new_ns']:.1f} ns",
+            flush=True,
+        )
+        rows.extend({"difference": name, **row} for row in found)
+
+    if given.same:
+        series("none", base, given.same)
+    for more in MORE:
+        values = {name: value + more.get(name, 0) for name, value in BASE.items()}
+        series(" ".join(f"{name}+{n}" for name, n in more.items()), analysed(values), given.each)
+    if given.csv is not None:
+        with given.csv.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    json.dump({"loads": FEWEST_LOADS, "precision": PRECISION}, sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
