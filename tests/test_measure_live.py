@@ -69,6 +69,21 @@ def test_a_live_measurement_has_the_documented_shape() -> None:
     oracles.compared("kernel", len(program["paths"]), "live paths measured")
 
 
+def test_what_programs_send_back_arrives() -> None:
+    sending = written_anew = 0
+    for path in paths_of(measured(str(ROOT / "examples/dns_cache.bpf.o"), "--paths", "2")):
+        live = path["live"]
+        assert path["action"] == "XDP_TX"
+        assert live["frames"] - live["lost"] <= live["arrived"] <= live["frames"]
+        sending += live["arrived"]
+        written_anew += any("written anew" in note for note in live["notes"])
+    for path in paths_of(measured(str(FIREWALL), "--paths", "3")):
+        assert path["live"]["arrived"] == 0
+    assert sending
+    assert written_anew, "its paths change the packet"
+    oracles.compared("kernel", sending, "live packets that arrived")
+
+
 def test_a_path_that_only_the_first_packet_takes_is_refused() -> None:
     paths = list(paths_of(measured(str(FLOW_MONITOR))))
     refused = [path for path in paths if path["live"] is None]

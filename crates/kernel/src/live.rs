@@ -15,7 +15,7 @@
 //! a few packets in a million find no room, and are told as lost.
 //!
 //! What the kernel does not do: memory of packets is used again as the program left it. Start and end
-//! of the packet are set back, bytes that it has changed are not, unless a [`Rewriter`] does that.
+//! of the packet are set back, bytes that it has changed are not, but for [`Live::hold_rewritten`].
 //!
 //! Source: `net/bpf/test_run.c` (`bpf_test_run_xdp_live`), `Documentation/bpf/bpf_prog_run.rst`.
 
@@ -31,7 +31,6 @@ mod yard;
 pub use action::Action;
 pub use error::LiveError;
 pub use receiver::{Receiver, ReceiverRun};
-pub use rewriter::Rewriter;
 pub use run::{Live, LiveRun};
 pub use sending::LARGEST_BATCH;
 pub use yard::Held;

@@ -147,6 +147,25 @@ fn receivers_get_the_packet_as_it_was_and_runs_what_is_left_of_it() {
 }
 
 #[test]
+fn held_programs_can_have_each_packet_written_anew() {
+    let Some((kernel, live)) = live() else { return };
+    let loaded = only_once(&kernel);
+    for len in [14, 15, 64, 1500] {
+        let mut packet = vec![3; len];
+        packet[0] = 1;
+        let held = live.hold_rewritten(&loaded, &packet).expect("is held");
+        let run = live.run(&held, &packet, &Context::default(), 2000, 0).expect("runs");
+        assert_eq!((run.delivered, run.lost), (2000, 0), "{run:?}");
+    }
+    for action in Action::ALL {
+        let held = live.hold_rewritten(live.minimal(action), &PACKET).expect("is held");
+        let run = live.run(&held, &PACKET, &Context::default(), 1000, 0).expect("runs");
+        assert_eq!(run.delivered, if action.sends() { 1000 } else { 0 }, "{action:?}: {run:?}");
+    }
+    Oracle::Kernel.compared(4 * 2000 + 5000, "live packets");
+}
+
+#[test]
 fn what_cannot_be_sent_is_refused_with_a_reason() {
     let Some((kernel, live)) = live() else { return };
     let run = |packet: &[u8], context: &Context, batch| {

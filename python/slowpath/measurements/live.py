@@ -79,6 +79,7 @@ def _path(case: engine.LiveCase, row: MeasuredPath, measured: MeasuredLive, batc
         "receiver_drop_pps": _rate(measured.receiver_drop),
         "batch": batch,
         "frames": measured.frames,
+        "arrived": measured.arrived,
         "lost": measured.lost,
         "notes": notes,
     }

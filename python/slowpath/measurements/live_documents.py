@@ -32,6 +32,9 @@ class LivePath(TypedDict):
     """How many packets the kernel sends at a time."""
     frames: int
     """How many packets the program was timed on, receivers left out."""
+    arrived: int
+    """How many of them arrived at the other end of the device: all of `XDP_TX` and `XDP_REDIRECT`
+    but those that found no room."""
     lost: int
     """How many packets found no room in a device, those of baselines and receivers included."""
     notes: list[str]

@@ -21,7 +21,7 @@ pub struct Rewriter {
 
 impl Rewriter {
     /// One for this packet and this program.
-    pub(super) fn new(packet: &[u8], behind: &Loaded, cpus: Cpus) -> Result<Rewriter, LiveError> {
+    pub fn new(packet: &[u8], behind: &Loaded, cpus: Cpus) -> Result<Rewriter, LiveError> {
         let context = Register::R6;
         let mut insns = vec![alu_move(context, Register::R1)];
         insns.extend(write(packet));
@@ -41,7 +41,7 @@ impl Rewriter {
         Ok(Rewriter { program })
     }
 
-    /// The program, to be held.
+    /// The program that is run; it calls nothing once this is gone.
     pub fn program(&self) -> &Loaded {
         &self.program
     }

@@ -130,13 +130,13 @@ impl Live {
         Receiver::new(&self.yard, program, packet, self.cpus)
     }
 
-    /// A program that writes a packet anew and then calls this one, to be held in its place.
+    /// Holds a program such that each packet is written anew before the program gets it.
     ///
     /// # Errors
-    /// If it is not loaded: the packet may be too long, and programs for packets in fragments are
-    /// not called by others.
-    pub fn rewriter(&self, program: &Loaded, packet: &[u8]) -> Result<Rewriter, LiveError> {
-        Rewriter::new(packet, program, self.cpus)
+    /// As for [`Live::hold`], and if what writes the packet is not loaded: the packet may be too
+    /// long, and programs for packets in fragments are not called by it.
+    pub fn hold_rewritten(&self, program: &Loaded, packet: &[u8]) -> Result<Held, LiveError> {
+        self.yard.hold_rewritten(Rewriter::new(packet, program, self.cpus)?)
     }
 
     /// Runs a program on so many packets (0 counts as 1), so many at a time (0 for 64), on the

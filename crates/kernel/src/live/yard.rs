@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::error::LiveError;
+use super::rewriter::Rewriter;
 use crate::{Device, Link, Loaded, Mode, Namespace};
 
 /// A namespace in which pairs of devices are made.
@@ -29,6 +30,8 @@ pub struct Pair {
 #[derive(Debug)]
 pub struct Held {
     fd: OwnedFd,
+    // Its slot is emptied when nobody has it any more.
+    _rewriter: Option<Rewriter>,
     // Detached before its device goes.
     _link: Link,
     _pair: Pair,
@@ -58,11 +61,17 @@ impl Yard {
         Ok(Pair { yard: Arc::clone(self), near, far })
     }
 
+    /// Holds a program with a rewriter in front of it.
+    pub fn hold_rewritten(self: &Arc<Yard>, rewriter: Rewriter) -> Result<Held, LiveError> {
+        let held = self.hold(rewriter.program())?;
+        Ok(Held { _rewriter: Some(rewriter), ..held })
+    }
+
     pub fn hold(self: &Arc<Yard>, program: &Loaded) -> Result<Held, LiveError> {
         let fd = program.fd().try_clone_to_owned().map_err(|cause| LiveError::Held { cause })?;
         let pair = self.pair(0)?;
         let link = program.attach(&self.namespace, pair.near, Mode::Generic)?;
-        Ok(Held { fd, _link: link, _pair: pair })
+        Ok(Held { fd, _rewriter: None, _link: link, _pair: pair })
     }
 }
 

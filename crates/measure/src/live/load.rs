@@ -164,7 +164,7 @@ impl Ready {
         let installed = case.install_live(live, &loaded, live.device())?;
         let hold = |program: &Loaded| {
             if live_case.rewritten {
-                live.hold(live.rewriter(program, &case.packet)?.program())
+                live.hold_rewritten(program, &case.packet)
             } else {
                 live.hold(program)
             }

@@ -121,10 +121,11 @@ impl Trial<'_> {
         let counted = self.counted()?;
         let _installed =
             self.case.install_live(&self.live, counted.loaded(), self.live.device())?;
-        let rewriter =
-            rewritten.then(|| self.live.rewriter(counted.loaded(), packet)).transpose()?;
-        let first = rewriter.as_ref().map_or(counted.loaded(), |rewriter| rewriter.program());
-        let held = self.live.hold(first)?;
+        let held = if rewritten {
+            self.live.hold_rewritten(counted.loaded(), packet)?
+        } else {
+            self.live.hold(counted.loaded())?
+        };
         for frames in [1, TRIAL] {
             let run = |_: &Loaded| {
                 let run = self.live.run(&held, packet, context, frames, self.batch);

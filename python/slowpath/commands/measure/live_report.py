@@ -14,7 +14,7 @@ _RIGHT = {"program ns", "spread", "baseline ns", "Mpps", "dropping", "lost"}
 _HEAD = ("rank", "instructions", "action", "packet")
 _LIVE = (
     "program_ns", "program_spread_ns", "low_ns", "high_ns", "run_ns", "baseline_ns",
-    "baseline_action", "receiver_pps", "receiver_drop_pps", "batch", "frames", "lost",
+    "baseline_action", "receiver_pps", "receiver_drop_pps", "batch", "frames", "arrived", "lost",
 )  # fmt: skip
 
 

@@ -73,6 +73,7 @@ class MeasuredLive(NamedTuple):
     receiver: Estimate | None  # ns of one packet that is sent and received; None: not timed
     receiver_drop: Estimate | None  # the same with a program that drops all
     frames: int  # packets that the program was run on
+    arrived: int  # of these packets, how many did at the other end of the device
     lost: int  # packets that found no room, of all subjects of the path
 
 
@@ -124,6 +125,7 @@ class _Sampler:
         self._frames: dict[int, int] = {}
         self._busy: list[float] = []
         self._ran = [0] * len(bench.received)
+        self._arrived = [0] * len(bench.received)
         self._lost = [0] * len(bench.received)
 
     def add_load(self) -> None:
@@ -147,6 +149,7 @@ class _Sampler:
                 self._lost[path] += sample.lost
                 if subject == LiveSubject.PROGRAM:
                     self._ran[path] += sample.frames
+                    self._arrived[path] += sample.arrived
                 taken = sample.nanoseconds / max(sample.frames, 1)
                 timed.append(_Timed(path, subject, taken, max(before, after)))
                 before = after
@@ -170,7 +173,7 @@ class _Sampler:
     def _evaluated(self) -> tuple[float, list[MeasuredLive | None]]:
         limit, medians = self._medians()
         paths: list[MeasuredLive | None] = []
-        for path, (ran, lost) in enumerate(zip(self._ran, self._lost, strict=True)):
+        for path, ran in enumerate(self._ran):
             both = [
                 (each[path, LiveSubject.PROGRAM], each[path, LiveSubject.BASELINE])
                 for each in medians
@@ -187,7 +190,8 @@ class _Sampler:
                     _estimate_of(medians, (path, LiveSubject.RECEIVER)),
                     _estimate_of(medians, (path, LiveSubject.RECEIVER_DROP)),
                     ran,
-                    lost,
+                    self._arrived[path],
+                    self._lost[path],
                 )
             )
         return limit, paths
