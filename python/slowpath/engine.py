@@ -5,7 +5,7 @@ It knows no command line and prints nothing.
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from slowpath import _core
 from slowpath.cli.errors import DisagreementError, InputError, StoppedError, UnavailableError
@@ -389,3 +389,73 @@ def sample_live(
         return load.sample(station, asked, frames, batch)
     except _core.Error as problem:
         raise InputError("the running kernel", str(problem)) from None
+
+
+Trace = _core.Trace
+"""A trace on its way through a program; from `open_trace`."""
+
+
+class TraceFault(TypedDict):
+    """Packets whose path is not known, for one reason."""
+
+    packets: int
+    first: int | None
+    what: str | None
+    report: str | None
+
+
+class TracePath(TypedDict):
+    """A path that packets of a trace take."""
+
+    path: str
+    packets: int
+    instructions: int
+    action: int
+    first: int
+    kept: int | None
+
+
+class TraceReport(TypedDict):
+    """What is known of a trace: `slowpath_measure::TraceReport`."""
+
+    format: str
+    packets: int
+    truncated: int
+    uncertain: int
+    refused: TraceFault
+    undecided: TraceFault
+    disagreements: TraceFault
+    complete: bool
+    ended: str | None
+    paths: list[TracePath]
+    taken: list[int | None]
+
+
+def open_trace(station: Station, subject: Subject, file: str) -> Trace:
+    """Opens a capture file for a program, whose maps are as the kernel makes them.
+
+    Raises:
+        InputError: when it is no capture file, or the program cannot be run.
+    """
+    try:
+        return _core.Trace(station, subject.object, subject.program, file)
+    except _core.Error as problem:
+        raise InputError(_as_text(subject.file), str(problem)) from None
+
+
+def advance_trace(station: Station, trace: Trace, milliseconds: int) -> bool:
+    """Runs packets of a trace for about so long; whether there may be more.
+
+    Raises:
+        InputError: when nothing can be run any more.
+    """
+    try:
+        return trace.advance(station, milliseconds)
+    except _core.Error as problem:
+        raise InputError("the running kernel", str(problem)) from None
+
+
+def report_trace(trace: Trace) -> TraceReport:
+    """What is known of a trace by now."""
+    report: TraceReport = json.loads(trace.report())
+    return report

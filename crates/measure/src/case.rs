@@ -10,6 +10,7 @@ use slowpath_kernel::witness::{self, Installed};
 use slowpath_kernel::{Answer, Context, Kernel, Loaded};
 
 use slowpath_kernel::timing::Undo;
+use slowpath_replay::PathId;
 
 use crate::error::MeasureError;
 use crate::places::Places;
@@ -50,6 +51,7 @@ pub struct Case {
     pub(crate) instructions: u64,
     pub(crate) later_instructions: Option<u64>,
     pub(crate) places: Places,
+    pub(crate) path: Option<PathId>,
 }
 
 impl Case {
@@ -72,6 +74,11 @@ impl Case {
     /// same path.
     pub fn later_instructions(&self) -> Option<u64> {
         self.later_instructions
+    }
+
+    /// Which path it is; `None` where the interpreter did not follow the kernel there.
+    pub fn path(&self) -> Option<PathId> {
+        self.path
     }
 
     /// Helpers that are not asked, or whose answer is replaced, because the path needs another.

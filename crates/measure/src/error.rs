@@ -1,5 +1,6 @@
 //! Why a path is not timed. Each error is one line.
 
+use slowpath_capture::CaptureError;
 use slowpath_kernel::live::LiveError;
 use slowpath_kernel::timing::TimingError;
 use slowpath_kernel::{InstallError, LoadError, RunError};
@@ -24,6 +25,9 @@ pub enum MeasureError {
     /// Runs are not timed.
     #[error(transparent)]
     Timing(#[from] TimingError),
+    /// The trace is no capture file.
+    #[error("trace: {0}")]
+    Capture(#[from] CaptureError),
     /// The witness is no JSON.
     #[error("the witness cannot be read: {0}")]
     Witness(#[from] serde_json::Error),

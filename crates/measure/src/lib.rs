@@ -8,6 +8,9 @@
 //! programs beside them whose cost is known, and times any of them. [`live`] is the same with packets
 //! that really go where the program sends them.
 //!
+//! A [`Trace`] is a capture file on its way through a program: which path each packet takes, and for
+//! each path a packet with its maps, from which a case can be made.
+//!
 //! How often to load and to time, and what times mean, is not known here.
 
 mod case;
@@ -17,7 +20,9 @@ mod load;
 mod places;
 mod prepare;
 mod references;
+mod trace;
 
 pub use case::{Arrangement, Case};
 pub use error::MeasureError;
 pub use load::{Load, Reference};
+pub use trace::{Trace, TraceFault, TracePath, TraceReport};

@@ -59,6 +59,7 @@ impl Case {
             instructions: 0,
             later_instructions: None,
             places: Places::default(),
+            path: None,
         };
         let effects = case.follow(kernel, instructions)?;
         case.arrange(kernel, &effects)?;
@@ -73,6 +74,7 @@ impl Case {
             Ok(step) => {
                 self.action = step.outcome.action;
                 self.instructions = step.instructions;
+                self.path = Some(step.path);
                 step.effects
             }
             // Both may be right about what neither determines; what follows counts.
@@ -83,6 +85,7 @@ impl Case {
         if self.instructions != expected {
             // Clocks, random numbers and the like: the kernel's own lead elsewhere.
             self.answers = witness::answers(&self.witness);
+            self.path = None;
         }
         let (counted, _installed) = self.counted(kernel)?;
         let (run, tally) = counted.run_repeated(&self.packet, &self.context, 1)?;

@@ -13,6 +13,7 @@ mod live;
 mod measure;
 mod objects;
 mod target;
+mod trace;
 mod values;
 mod worker;
 
@@ -56,6 +57,8 @@ mod _core {
     use super::objects::{Btf, Object, Program, show};
     #[pymodule_export]
     use super::target::Target;
+    #[pymodule_export]
+    use super::trace::Trace;
     #[pymodule_export]
     use super::worker::Stop;
     #[pymodule_export]

@@ -142,6 +142,12 @@ impl Case {
         self.inner.later_instructions()
     }
 
+    /// Which path it is, as digits; `None` where that is not known.
+    #[getter]
+    fn path(&self) -> Option<String> {
+        self.inner.path().map(|path| path.to_string())
+    }
+
     /// Helpers whose answer is given.
     #[getter]
     fn answered(&self) -> Vec<&str> {

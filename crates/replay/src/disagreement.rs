@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use slowpath_bpf::lift::{Bytes, Element, MapLayout};
+use slowpath_bpf::lift::{Bytes, Element, EntryKeys, MapLayout, entry_keys};
 use slowpath_kernel::Context;
 
 use crate::outcome::Outcome;
@@ -68,7 +68,13 @@ impl Pair {
         ]);
         let bytes: Bytes = self.environment.memory.iter().map(|(&k, &v)| (k, v)).collect();
         let mut maps = Map::new();
-        for layout in &self.lifted.layout.maps {
+        // Read-only data is as the object says, and nobody can write it; what goes to user space
+        // cannot be put back.
+        let given = |layout: &&MapLayout| {
+            entry_keys(layout.kind) != EntryKeys::None
+                && self.loaded.map(&layout.name).is_none_or(|map| !map.definition().read_only)
+        };
+        for layout in self.lifted.layout.maps.iter().filter(given) {
             let entries = self.entries(layout, &bytes);
             if !entries.is_empty() {
                 maps.insert(layout.name.clone(), entries.into());

@@ -1,5 +1,6 @@
 //! Packets through a program in the kernel and in the interpreter.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -23,6 +24,9 @@ use crate::step::Step;
 const SHORTEST: u16 = 14;
 /// Longest packet of test runs without fragments, in bytes, or more.
 const LONGEST: u16 = 3500;
+
+/// What of a run is worth a snapshot, by path and number of instructions.
+type Worth<'a> = &'a mut dyn FnMut(PathId, u64) -> bool;
 
 /// A program in the kernel and in the interpreter, on the same maps. Each packet meets the maps as the
 /// one before left them.
@@ -156,6 +160,35 @@ impl Replay {
     /// did not find what the kernel did, but has not tried everything that is open. After both, the
     /// interpreter has the kernel's maps, and further packets can be run.
     pub fn run(&mut self, packet: &[u8], context: &Context) -> Result<Step, ReplayError> {
+        Ok(self.step(packet, context, &mut |_, _| false)?.0)
+    }
+
+    /// Runs a packet as [`Replay::run`] does. Of runs that `worth` says yes to, by path and number of
+    /// instructions: packet, context and maps as they were before, in the form of a witness
+    /// ([`Replay::install`] takes it). That takes as long as maps are full.
+    ///
+    /// # Errors
+    /// As [`Replay::run`].
+    pub fn run_noting(
+        &mut self,
+        packet: &[u8],
+        context: &Context,
+        mut worth: impl FnMut(PathId, u64) -> bool,
+    ) -> Result<(Step, Option<Value>), ReplayError> {
+        self.step(packet, context, &mut worth)
+    }
+
+    /// Lengths of packets that the lifted program takes, in bytes.
+    pub fn lengths() -> RangeInclusive<usize> {
+        usize::from(SHORTEST)..=usize::from(LONGEST)
+    }
+
+    fn step(
+        &mut self,
+        packet: &[u8],
+        context: &Context,
+        worth: Worth<'_>,
+    ) -> Result<(Step, Option<Value>), ReplayError> {
         let program = || self.pair.lifted.program.name.clone();
         if let Some(map) = &self.lost {
             return Err(ReplayError::Lost { program: program(), map: map.clone() });
@@ -172,16 +205,22 @@ impl Replay {
         let fault = match self.pair.search(&theirs) {
             Ok(Search::Agreed(agreed)) => {
                 let effects = self.pair.effects(packet, &theirs, &agreed);
+                let instructions = agreed.run.costs.len() as u64;
+                let path = PathId::of(&agreed.run.path);
+                // The maps are still as before.
+                let before =
+                    worth(path, instructions).then(|| self.pair.reproducer(packet, context));
                 self.pair.commit(&agreed);
-                return Ok(Step {
+                let step = Step {
                     outcome: theirs,
-                    instructions: agreed.run.costs.len() as u64,
-                    path: PathId::of(&agreed.run.path),
+                    instructions,
+                    path,
                     run: agreed.run,
                     choices: agreed.choices,
                     open_path: agreed.open_path,
                     effects,
-                });
+                };
+                return Ok((step, before));
             }
             Ok(Search::Differs { difference, ours, undecided }) => (difference, ours, undecided),
             Err(cause @ ConcreteError::TooLong(_)) => {

@@ -3,6 +3,7 @@
 from typing import Literal, TypedDict
 
 from slowpath.measurements.live_documents import LivePath
+from slowpath.measurements.trace.documents import MeasuredTrace
 
 
 class MeasuredPath(TypedDict):
@@ -92,6 +93,8 @@ class MeasuredProgram(TypedDict):
     """What it comes to, in a sentence."""
     warnings: list[str]
     """What was noticed, in sentences."""
+    trace: MeasuredTrace | None
+    """What became of the packets of `--pcap`; null without it."""
     error: str | None
     """Why nothing was measured, one line; null when something was."""
 

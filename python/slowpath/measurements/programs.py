@@ -58,6 +58,7 @@ def prepare_program(
         "paths": [],
         "conclusion": None,
         "warnings": [],
+        "trace": None,
         "error": result["error"],
     }
     prepared = PreparedProgram(record, [], [], [])
@@ -150,7 +151,7 @@ def measure_together(
         InputError: when the kernel does not take a path any more.
     """
     cases = [case for program in programs for case in program.cases]
-    if not cases:
+    if not cases and not extra:
         for program in programs:
             without(program)
         rows_of: list[list[Measured | None]] = [

@@ -21,6 +21,7 @@ from slowpath.analysis.flags import (
 from slowpath.cli.command import Command, option, within
 
 MEASUREMENT = "How to measure"
+TRACE = "Packets of one's own"
 _LOOK = 3.0
 """Seconds to look for paths, where the fastest is meant too: there can be very many."""
 MODES = ("test-run", "live")
@@ -48,6 +49,8 @@ def _measure(given: Namespace) -> int:
         verbose=given.verbose,
         live=given.batch if given.mode == "live" else None,
         gates=[read_option("--fail-on", parse_gate, text) for text in given.fail_on],
+        pcap=given.pcap,
+        plot=given.plot,
     )
     return measure(read_request(given.file, written), settings)
 
@@ -59,6 +62,7 @@ MEASURE = Command(
         "kernel with its packet and its map content, many times, and in turns with an empty "
         "program and a busy loop. Nothing is attached to a device of this machine, and nothing "
         "stays behind.",
+        "With --pcap, the packets of a trace are run besides the slowest path.",
         "Two files are the old and the new version: programs of the same name are measured in "
         "turns and compared.",
         "A path takes the nanoseconds of one run in the kernel's loop for test runs, without "
@@ -133,6 +137,21 @@ MEASURE = Command(
             help="Fail if the slowest path of the new file takes more than so many times as long "
             "as that of the old one. The whole 95%% interval of the ratio has to be beyond the "
             "limit; where it is on both sides, that is not decided.",
+        ),
+        option(
+            TRACE,
+            "--pcap",
+            metavar="FILE",
+            help="Run the packets of a capture file (pcap or pcapng) through each program, in "
+            "order and with what they leave in its maps: which path each takes, what these "
+            "take, and what the packets cost in the mean.",
+        ),
+        option(
+            TRACE,
+            "--plot",
+            metavar="FILE",
+            help="Draw how many of these packets take how long; FILE ends in .svg or .png. Needs "
+            "the extra `models`.",
         ),
         MTU,
         UNROLL,

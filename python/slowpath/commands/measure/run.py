@@ -1,7 +1,7 @@
 """The command `slowpath measure`: paths are found, prepared and measured, and reported."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from slowpath import engine
@@ -18,6 +18,8 @@ from slowpath.commands.measure.gate import Gate, decide
 from slowpath.commands.measure.live_line import LiveLine
 from slowpath.commands.measure.live_report import live_csv_report, live_text_report
 from slowpath.commands.measure.report import csv_report, text_report
+from slowpath.commands.measure.trace_report import trace_csv, trace_report
+from slowpath.commands.measure.trace_run import check_trace_options, complain_of_trace, draw_traces
 from slowpath.measurements import disturbances, environment
 from slowpath.measurements.comparison import (
     FEWEST_LOADS,
@@ -36,6 +38,7 @@ from slowpath.measurements.programs import (
     prepare_program,
 )
 from slowpath.measurements.timing.sampling import Progress, Quota
+from slowpath.measurements.traces import PreparedTrace, finish_trace, prepare_trace
 from slowpath.work.stopping import Stopping, heeding_signals
 
 _VERSIONS = ("old", "new")
@@ -52,6 +55,8 @@ class Settings(NamedTuple):
     verbose: bool
     gates: Sequence[Gate] = ()
     live: int | None = None  # how many live packets at a time; None: test runs
+    pcap: str | None = None  # a trace to run
+    plot: str | None = None  # a file for a picture of it
 
 
 def measure(request: Request, settings: Settings) -> ExitCode:
@@ -65,6 +70,7 @@ def measure(request: Request, settings: Settings) -> ExitCode:
         raise OptionError("--fail-on", "there is nothing to compare; name two files, old and new")
     if settings.gates and settings.live is not None:
         raise OptionError("--fail-on", "versions are compared without --mode live")
+    check_trace_options(settings.pcap, settings.plot, request, live=settings.live is not None)
     kernel = engine.open_kernel()
     session = Session(request)
     note_remarks(session.plan)
@@ -115,19 +121,40 @@ class _Run:
     def _one(self, analysed: Analysed) -> MeasuredProgram:
         with LiveLine(analysed.task.label, self._settings.seconds) as line:
             program = self._prepared(analysed, line)
+            trace = self._traced(analysed, program, line)
             try:
-                self._measure(program, line)
+                self._measure(program, trace, line)
             except InputError as problem:
                 program.record["error"] = problem.reason
         self._complain(analysed, program)
         return program.record
 
-    def _measure(self, program: PreparedProgram, line: LiveLine) -> None:
+    def _measure(
+        self, program: PreparedProgram, trace: PreparedTrace | None, line: LiveLine
+    ) -> None:
         quota, batch = self._quota(), self._settings.live
-        if batch is None:
-            measure_together(self._station, [program], quota, self._go_on(line))
-        else:
+        if batch is not None:
             measure_program_live(self._station, program, batch, quota, self._go_on(line))
+            return
+        extra = [] if trace is None else trace.cases
+        together = measure_together(self._station, [program], quota, self._go_on(line), extra)
+        if trace is not None:
+            finish_trace(trace, program, together.extra)
+
+    def _traced(
+        self, analysed: Analysed, program: PreparedProgram, line: LiveLine
+    ) -> PreparedTrace | None:
+        """The packets of `--pcap`, run through a program."""
+        if self._settings.pcap is None:
+            return None
+
+        def going(doing: str) -> bool:
+            line.show(doing)
+            return not self._stopping.asked
+
+        trace = prepare_trace(self._station, analysed, self._settings.pcap, program, going)
+        program.record["trace"] = trace.record
+        return trace
 
     def _prepared(self, analysed: Analysed, line: LiveLine) -> PreparedProgram:
         self._codes.append(self._complaints.add(analysed))
@@ -179,6 +206,8 @@ class _Run:
             error(record["file"], f"{record['program']}: {record['error']}")
             asked = self._stopping.asked
             self._codes.append(ExitCode.UNDECIDED if asked else ExitCode.INPUT)
+        if record["trace"] is not None:
+            self._codes.append(complain_of_trace(record, record["trace"]))
         for path in record["paths"]:
             if path["report"] is not None:
                 what = f"{record['program']}, path {path['rank']}: {path['error']}"
@@ -187,6 +216,8 @@ class _Run:
                 self._codes.append(ExitCode.INPUT)
 
     def _choose(self) -> Choose:
+        if self._settings.between and self._settings.pcap is not None:
+            return lambda paths: slowest(paths, 1)
         if self._settings.between:
             return slowest_to_fastest
         return lambda paths: slowest(paths, len(paths))
@@ -208,6 +239,11 @@ class _Run:
 
         return go_on
 
+    def _csv(self, records: Sequence[MeasuredProgram]) -> Iterator[str]:
+        if self._settings.pcap is not None:
+            return trace_csv(records)
+        return csv_report(records) if self._settings.live is None else live_csv_report(records)
+
     def _report(
         self,
         records: Sequence[MeasuredProgram],
@@ -215,6 +251,8 @@ class _Run:
         where: Environment,
     ) -> None:
         disturbed = disturbances.of(where)
+        if self._settings.plot is not None:
+            self._codes.append(draw_traces(self._settings.plot, records))
         if self._settings.form == "json":
             document = {
                 "slowpath": engine.version(),
@@ -226,11 +264,11 @@ class _Run:
             out(json_line(document))
             return
         if self._settings.form == "csv":
-            live = self._settings.live is not None
-            out_lines(live_csv_report(records) if live else csv_report(records))
+            out_lines(self._csv(records))
             return
         report = text_report if self._settings.live is None else live_text_report
         out_lines(report(records, where, verbose=self._settings.verbose))
+        out_lines(trace_report(records))
         out_lines(comparison_report(comparison or ()))
         for each in disturbed:
             if each["severity"] == "warning" or self._settings.verbose:

@@ -1,0 +1,245 @@
+//! Files of all formats, whole and damaged.
+
+use std::io::Cursor;
+
+use proptest::prelude::*;
+use slowpath_capture::{Capture, CaptureError, Format, Packet, Problem};
+
+/// Bytes of numbers, in one order or the other.
+#[derive(Clone, Copy)]
+struct Order {
+    big: bool,
+}
+
+impl Order {
+    fn u16(self, value: u16) -> Vec<u8> {
+        if self.big { value.to_be_bytes().to_vec() } else { value.to_le_bytes().to_vec() }
+    }
+
+    fn u32(self, value: u32) -> Vec<u8> {
+        if self.big { value.to_be_bytes().to_vec() } else { value.to_le_bytes().to_vec() }
+    }
+
+    fn pcap(self, magic: u32, network: u32, packets: &[(&[u8], u32)]) -> Vec<u8> {
+        let mut file = self.u32(magic);
+        file.extend([self.u16(2), self.u16(4)].concat());
+        file.extend([0, 0, 65535, network].map(|value| self.u32(value)).concat());
+        for (bytes, wire) in packets {
+            let header = [1, 2, bytes.len() as u32, *wire].map(|value| self.u32(value));
+            file.extend(header.concat());
+            file.extend(*bytes);
+        }
+        file
+    }
+
+    fn block(self, kind: u32, body: &[u8]) -> Vec<u8> {
+        let body = [body, &vec![0; body.len().next_multiple_of(4) - body.len()]].concat();
+        let length = self.u32(body.len() as u32 + 12);
+        [self.u32(kind), length.clone(), body, length].concat()
+    }
+
+    fn section(self) -> Vec<u8> {
+        let version = [self.u16(1), self.u16(0)].concat();
+        let body = [self.u32(0x1a2b_3c4d), version, vec![0xff; 8]].concat();
+        self.block(0x0a0d_0d0a, &body)
+    }
+
+    fn interface(self, link: u16, options: &[u8]) -> Vec<u8> {
+        let body = [self.u16(link), self.u16(0), self.u32(8), options.to_vec()].concat();
+        self.block(1, &body)
+    }
+
+    fn enhanced(self, interface: u32, bytes: &[u8], wire: u32) -> Vec<u8> {
+        let numbers = [interface, 0, 0, bytes.len() as u32, wire].map(|value| self.u32(value));
+        self.block(6, &[numbers.concat(), bytes.to_vec()].concat())
+    }
+
+    fn simple(self, bytes: &[u8], wire: u32) -> Vec<u8> {
+        self.block(3, &[self.u32(wire), bytes.to_vec()].concat())
+    }
+}
+
+const ORDERS: [Order; 2] = [Order { big: false }, Order { big: true }];
+
+fn read(file: Vec<u8>) -> (Vec<Packet>, Option<CaptureError>) {
+    let mut capture = match Capture::new(Box::new(Cursor::new(file))) {
+        Ok(capture) => capture,
+        Err(error) => return (Vec::new(), Some(error)),
+    };
+    let mut packets = Vec::new();
+    let error = loop {
+        match capture.next_packet() {
+            Ok(Some(packet)) => packets.push(packet),
+            Ok(None) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    assert_eq!(packets.len() as u64, capture.packets());
+    assert_eq!(capture.next_packet().unwrap(), None, "behind the end there is nothing");
+    (packets, error)
+}
+
+fn packet(bytes: &[u8], wire_length: usize) -> Packet {
+    Packet { bytes: bytes.to_vec(), wire_length }
+}
+
+#[test]
+fn pcap_files_of_both_orders_and_units_are_read() {
+    for order in ORDERS {
+        for magic in [0xa1b2_c3d4, 0xa1b2_3c4d] {
+            let file = order.pcap(magic, 1, &[(b"first packet", 12), (b"cut", 1500), (b"", 0)]);
+            let (packets, error) = read(file);
+            assert!(error.is_none(), "{error:?}");
+            let expected = [packet(b"first packet", 12), packet(b"cut", 1500), packet(b"", 0)];
+            assert_eq!(packets, expected);
+            assert_eq!(packets.iter().filter(|packet| packet.is_truncated()).count(), 1);
+        }
+    }
+}
+
+#[test]
+fn check_sequences_are_taken_off() {
+    // Two words of 16 bits, and the bit that says so.
+    let network = (2 << 28) | (1 << 26) | 1;
+    let order = ORDERS[0];
+    let file = order.pcap(0xa1b2_c3d4, network, &[(b"frame+fcs.", 10), (b"frame", 10)]);
+    assert_eq!(read(file).0, [packet(b"frame+", 6), packet(b"frame", 6)]);
+    let option = [order.u16(13), order.u16(1), vec![32, 0, 0, 0], order.u32(0)].concat();
+    let file = [order.section(), order.interface(1, &option), order.enhanced(0, b"frame+fcs.", 10)];
+    assert_eq!(read(file.concat()).0, [packet(b"frame+", 6)]);
+}
+
+#[test]
+fn pcapng_files_have_sections_interfaces_and_kinds_of_packets() {
+    let mut whole = Vec::new();
+    // A section of each order, behind each other.
+    for order in ORDERS {
+        whole.extend([order.section(), order.interface(1, &[])].concat());
+        whole.extend(order.block(0x0bad_cafe, b"of an unknown kind"));
+        whole.extend([order.interface(1, &[]), order.enhanced(1, b"abcde", 9)].concat());
+        whole.extend([order.simple(b"simple", 6), order.simple(b"limited!", 30)].concat());
+    }
+    let (packets, error) = read(whole.clone());
+    assert!(error.is_none(), "{error:?}");
+    let one = [packet(b"abcde", 9), packet(b"simple", 6), packet(b"limited!", 30)];
+    assert_eq!(packets, [one.clone(), one].concat());
+    let capture = Capture::new(Box::new(Cursor::new(whole))).unwrap();
+    assert_eq!(capture.format(), Format::Pcapng);
+}
+
+#[test]
+fn large_blocks_are_read_and_absurd_ones_refused() {
+    let large = vec![7; 300_000];
+    let file = ORDERS[0].pcap(0xa1b2_c3d4, 1, &[(&large, 300_000), (b"next", 4)]);
+    let (packets, error) = read(file);
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(packets, [packet(&large, 300_000), packet(b"next", 4)]);
+
+    let mut file = ORDERS[0].pcap(0xa1b2_c3d4, 1, &[(b"fine", 4)]);
+    file.extend([0, 0, u32::MAX, u32::MAX].map(u32::to_le_bytes).concat());
+    file.extend(vec![0; 40 << 20]);
+    let (packets, error) = read(file);
+    assert_eq!(packets.len(), 1);
+    assert!(matches!(error.unwrap().problem, Problem::TooLarge { .. }));
+}
+
+#[test]
+fn other_links_are_named() {
+    let (packets, error) = read(ORDERS[1].pcap(0xa1b2_c3d4, 113, &[(b"cooked", 6)]));
+    assert!(packets.is_empty());
+    let text = error.unwrap().to_string();
+    assert!(text.contains("LINUX_SLL (113)"), "{text}");
+
+    let order = ORDERS[0];
+    let file = [
+        order.section(),
+        order.interface(1, &[]),
+        order.interface(147, &[]),
+        order.enhanced(0, b"fine", 4),
+        order.enhanced(1, b"other", 5),
+    ];
+    let (packets, error) = read(file.concat());
+    assert_eq!(packets, [packet(b"fine", 4)]);
+    let text = error.unwrap().to_string();
+    assert!(text.contains("of link type 147,") && text.contains("(interface 1)"), "{text}");
+    assert!(text.contains("behind packet 1"), "{text}");
+}
+
+#[test]
+fn what_is_no_capture_is_refused() {
+    let problem = |bytes: &[u8]| read(bytes.to_vec()).1.unwrap();
+    assert!(matches!(problem(b"").problem, Problem::CutOff));
+    assert!(matches!(problem(&[0xd4, 0xc3]).problem, Problem::CutOff));
+    assert!(matches!(problem(b"\x7fELF and so on, and so on").problem, Problem::OtherFile { .. }));
+    assert!(problem(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0]).to_string().contains("decompress it first"));
+    let file = [ORDERS[0].section(), ORDERS[0].enhanced(3, b"x", 1)].concat();
+    assert!(matches!(problem(&file).problem, Problem::NoInterface { interface: 3 }));
+    let missing = Capture::open("/does/not/exist".as_ref()).unwrap_err();
+    assert!(matches!(missing.problem, Problem::Io(_)));
+}
+
+fn files() -> impl Strategy<Value = Vec<u8>> {
+    let packets =
+        proptest::collection::vec((proptest::collection::vec(any::<u8>(), 0..90), 0u32..200), 0..6);
+    (packets, any::<bool>(), any::<bool>()).prop_map(|(packets, big, next)| {
+        let order = Order { big };
+        if !next {
+            let packets: Vec<(&[u8], u32)> = packets.iter().map(|(b, w)| (&b[..], *w)).collect();
+            return order.pcap(0xa1b2_3c4d, 1, &packets);
+        }
+        let blocks = packets.iter().flat_map(|(bytes, wire)| {
+            [order.enhanced(0, bytes, *wire), order.block(0x0b, bytes), order.block(4, bytes)]
+        });
+        let start = [order.section(), order.interface(1, &[2, 0, 4, 0, 101, 116, 104, 48])];
+        start.into_iter().chain(blocks).flatten().collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_have_an_answer(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        read(bytes);
+    }
+
+    #[test]
+    fn damaged_files_have_an_answer(
+        file in files(),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..5),
+        end in any::<prop::sample::Index>(),
+    ) {
+        let mut damaged = file.clone();
+        for (place, byte) in changes {
+            let place = place.index(damaged.len());
+            damaged[place] = byte;
+        }
+        damaged.truncate(end.index(file.len()) + 1);
+        read(damaged);
+    }
+
+    /// What is in front of the place where a file is cut off is as in the whole file.
+    #[test]
+    fn cut_off_files_give_what_they_have(
+        packets in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..60), 1..6),
+        end in any::<prop::sample::Index>(),
+    ) {
+        let given: Vec<(&[u8], u32)> = packets.iter().map(|b| (&b[..], b.len() as u32)).collect();
+        let file = ORDERS[0].pcap(0xa1b2_c3d4, 1, &given);
+        let end = end.index(file.len());
+        let (found, error) = read(file[..end].to_vec());
+        for (found, given) in found.iter().zip(&packets) {
+            prop_assert_eq!(&found.bytes, given);
+        }
+        let whole: usize = 24 + found.iter().map(|packet| 16 + packet.bytes.len()).sum::<usize>();
+        match error {
+            None => prop_assert_eq!(whole, end),
+            Some(error) if end >= 24 => {
+                prop_assert!(matches!(error.problem, Problem::CutOff));
+                prop_assert_eq!(error.packets, found.len() as u64);
+                prop_assert_eq!(error.offset, whole as u64);
+            }
+            Some(error) => prop_assert!(matches!(error.problem, Problem::CutOff)),
+        }
+    }
+}

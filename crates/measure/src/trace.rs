@@ -1,0 +1,142 @@
+//! The packets of a trace through a program, one after the other, in kernel and interpreter: which
+//! path each takes. Each packet meets the maps as the one before left them.
+
+mod report;
+mod samples;
+mod tally;
+
+pub use report::{TraceFault, TracePath, TraceReport};
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use slowpath_bpf::Object;
+use slowpath_capture::{Capture, Packet};
+use slowpath_kernel::timing::Station;
+use slowpath_kernel::{Context, Kernel};
+use slowpath_replay::{Replay, ReplayError};
+
+use crate::error::MeasureError;
+use tally::Tally;
+
+/// A trace on its way through a program, on the thread of a station.
+#[derive(Debug)]
+pub struct Trace {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    capture: Capture,
+    replay: Replay,
+    tally: Tally,
+    /// Why the rest of the trace is not run; [`None`] also at its end.
+    ended: Option<String>,
+    over: bool,
+}
+
+impl Trace {
+    /// Opens a trace, and loads the program with this number; its maps are as the kernel makes them.
+    ///
+    /// # Errors
+    /// If the file is no capture, or the program is not replayed.
+    pub fn start(
+        station: &Station,
+        kernel: &Arc<Kernel>,
+        object: &Arc<Object>,
+        program: usize,
+        file: &Path,
+    ) -> Result<Trace, MeasureError> {
+        let capture = Capture::open(file)?;
+        let (kernel, object) = (Arc::clone(kernel), Arc::clone(object));
+        let replay = station.perform(move |_| Replay::new(&kernel, &object, program))??;
+        let tally = Tally::default();
+        let state = State { capture, replay, tally, ended: None, over: false };
+        Ok(Trace { state: Arc::new(Mutex::new(state)) })
+    }
+
+    /// Runs packets for about so long; whether there may be more. Where the file cannot be read any
+    /// further, or the program not be run, the trace is over, and its report says why.
+    ///
+    /// # Errors
+    /// If there is no thread any more.
+    pub fn advance(&self, station: &Station, time: Duration) -> Result<bool, MeasureError> {
+        let state = Arc::clone(&self.state);
+        Ok(station.perform(move |_| {
+            let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            let started = Instant::now();
+            while !state.over && started.elapsed() < time {
+                state.next();
+            }
+            !state.over
+        })?)
+    }
+
+    /// What is known by now.
+    pub fn report(&self) -> TraceReport {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut report = state.tally.report(state.capture.format());
+        report.complete = state.over && state.ended.is_none();
+        report.ended.clone_from(&state.ended);
+        report
+    }
+
+    /// How many packets were read until now.
+    pub fn packets(&self) -> u64 {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).capture.packets()
+    }
+
+    /// A packet of the path with a number, with the maps as they were before it, as the JSON text of a
+    /// witness, where one was kept.
+    pub fn witness(&self, path: usize) -> Option<String> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.tally.witness(path).map(str::to_owned)
+    }
+}
+
+impl State {
+    /// Runs the next packet.
+    fn next(&mut self) {
+        let packet = match self.capture.next_packet() {
+            Ok(Some(packet)) => packet,
+            Ok(None) => {
+                self.over = true;
+                return;
+            }
+            Err(error) => return self.end(&error),
+        };
+        self.tally.read(packet.is_truncated());
+        self.run(&packet);
+    }
+
+    fn run(&mut self, packet: &Packet) {
+        let lengths = Replay::lengths();
+        if !lengths.contains(&packet.bytes.len()) {
+            let (least, most) = (lengths.start(), lengths.end());
+            let why = format!(
+                "{} bytes, and test runs of the kernel take {least} to {most}",
+                packet.bytes.len()
+            );
+            return self.tally.refused(why);
+        }
+        let tally = &mut self.tally;
+        let worth = |path, instructions| tally.is_worth_keeping(path, instructions);
+        match self.replay.run_noting(&packet.bytes, &Context::default(), worth) {
+            Ok((step, before)) => self.tally.ran(&step, before.as_ref()),
+            Err(ReplayError::Disagreement(what)) => {
+                self.tally.disagreed(what.to_string(), what.report());
+            }
+            Err(error @ (ReplayError::Undecided(_) | ReplayError::GivenUp { .. })) => {
+                self.tally.undecided(error.to_string());
+            }
+            Err(error @ ReplayError::Run(_)) => self.tally.refused(error.to_string()),
+            Err(error) => self.end(&error),
+        }
+    }
+
+    fn end(&mut self, why: &dyn std::error::Error) {
+        self.over = true;
+        self.ended = Some(why.to_string());
+    }
+}

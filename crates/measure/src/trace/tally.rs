@@ -1,0 +1,146 @@
+//! Packets of a trace, counted by path.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::Value;
+use slowpath_capture::Format;
+use slowpath_replay::{PathId, Step};
+
+use super::report::{TraceFault, TracePath, TraceReport};
+use super::samples::{Kept, Samples};
+
+/// Packets of a trace, counted by path.
+#[derive(Debug, Default)]
+pub struct Tally {
+    packets: u64,
+    truncated: u64,
+    uncertain: u64,
+    refused: TraceFault,
+    undecided: TraceFault,
+    disagreements: TraceFault,
+    paths: Vec<Counted>,
+    numbers: HashMap<PathId, usize>,
+    /// Number of the path with the most instructions.
+    slowest: Option<usize>,
+    samples: Samples,
+    taken: Vec<Option<u32>>,
+}
+
+/// A path, and what the program returns there how often.
+#[derive(Debug)]
+struct Counted {
+    path: PathId,
+    packets: u64,
+    instructions: u64,
+    first: u64,
+    actions: BTreeMap<u32, u64>,
+}
+
+impl TraceFault {
+    fn add(&mut self, packet: u64, what: String, report: Option<String>) {
+        self.packets += 1;
+        if self.first.is_none() {
+            *self = TraceFault { first: Some(packet), what: Some(what), report, ..self.clone() };
+        }
+    }
+}
+
+impl Tally {
+    /// A packet was read; what becomes of it follows.
+    pub fn read(&mut self, truncated: bool) {
+        self.packets += 1;
+        self.truncated += u64::from(truncated);
+        self.taken.push(None);
+    }
+
+    /// The kernel does not take it.
+    pub fn refused(&mut self, why: String) {
+        self.refused.add(self.packets, why, None);
+    }
+
+    /// Whether the two agree on it is not known.
+    pub fn undecided(&mut self, why: String) {
+        self.undecided.add(self.packets, why, None);
+    }
+
+    /// The two do not agree on it.
+    pub fn disagreed(&mut self, what: String, report: String) {
+        self.disagreements.add(self.packets, what, Some(report));
+    }
+
+    /// Whether it is to stand for its path, with the maps as they are now.
+    pub fn is_worth_keeping(&self, path: PathId, instructions: u64) -> bool {
+        let counted = self.numbers.get(&path).and_then(|&number| self.paths.get(number));
+        let slowest = self.slowest.and_then(|slowest| self.paths.get(slowest));
+        let slower = slowest.is_none_or(|slowest| slowest.instructions < instructions);
+        let others = counted.map_or(0, |counted| counted.packets);
+        slower || self.samples.wants(others, self.packets)
+    }
+
+    /// It ran; `before` is it and the maps, if it stands for its path.
+    pub fn ran(&mut self, step: &Step, before: Option<&Value>) {
+        let number = *self.numbers.entry(step.path).or_insert(self.paths.len());
+        if number == self.paths.len() {
+            self.paths.push(Counted {
+                path: step.path,
+                packets: 0,
+                instructions: step.instructions,
+                first: self.packets,
+                actions: BTreeMap::new(),
+            });
+        }
+        let slowest = self.slowest.and_then(|slowest| self.paths.get(slowest));
+        if slowest.is_none_or(|slowest| slowest.instructions < step.instructions) {
+            self.slowest = Some(number);
+        }
+        let Some(counted) = self.paths.get_mut(number) else { return };
+        counted.packets += 1;
+        *counted.actions.entry(step.outcome.action).or_default() += 1;
+        self.uncertain += u64::from(step.open_path);
+        if let Some(taken) = self.taken.last_mut() {
+            *taken = u32::try_from(number.saturating_add(1)).ok();
+        }
+        if let Some(before) = before {
+            let kept = Kept { packet: self.packets, witness: before.to_string() };
+            let paths = &self.paths;
+            let packets = |path: usize| paths.get(path).map_or(0, |counted| counted.packets);
+            self.samples.keep(number, kept, self.slowest, packets);
+        }
+    }
+
+    /// The packet that stands for the path with a number from 1 on.
+    pub fn witness(&self, path: usize) -> Option<&str> {
+        Some(self.samples.of(path.checked_sub(1)?)?.witness.as_str())
+    }
+
+    /// All of it.
+    pub fn report(&self, format: Format) -> TraceReport {
+        let path = |(number, counted): (usize, &Counted)| TracePath {
+            path: counted.path,
+            packets: counted.packets,
+            instructions: counted.instructions,
+            action: most(&counted.actions),
+            first: counted.first,
+            kept: self.samples.of(number).map(|kept| kept.packet),
+        };
+        TraceReport {
+            format: format.to_string(),
+            packets: self.packets,
+            truncated: self.truncated,
+            uncertain: self.uncertain,
+            refused: self.refused.clone(),
+            undecided: self.undecided.clone(),
+            disagreements: self.disagreements.clone(),
+            complete: false,
+            ended: None,
+            paths: self.paths.iter().enumerate().map(path).collect(),
+            taken: self.taken.clone(),
+        }
+    }
+}
+
+/// The one that is there most often, of several the least.
+fn most(counts: &BTreeMap<u32, u64>) -> u32 {
+    let best = counts.iter().rev().max_by_key(|&(_, &count)| count);
+    best.map_or(0, |(&value, _)| value)
+}

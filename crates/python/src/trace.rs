@@ -1,0 +1,63 @@
+//! Traces on their way through programs.
+
+use crate::errors;
+use crate::measure::{Station, exception};
+use crate::objects::Object;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A capture file on its way through a program, on the thread of a station.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct Trace {
+    inner: slowpath_measure::Trace,
+}
+
+#[pymethods]
+impl Trace {
+    /// Opens the file and loads the program, with maps as the kernel makes them.
+    ///
+    /// Raises an `Error`.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        station: &Station,
+        content: &Object,
+        program: usize,
+        file: PathBuf,
+    ) -> PyResult<Self> {
+        let object = content.shared().object().ok_or_else(|| {
+            let what = "it is a listing; the kernel runs BPF objects".to_owned();
+            errors::exception(py, &slowpath::Error::Input(what))
+        })?;
+        let Station { kernel, inner } = station;
+        let started =
+            py.detach(|| slowpath_measure::Trace::start(inner, kernel, &object, program, &file));
+        Ok(Trace { inner: started.map_err(|error| exception(py, &error))? })
+    }
+
+    /// Runs packets for about so many milliseconds; whether there may be more.
+    fn advance(&self, py: Python<'_>, station: &Station, milliseconds: u64) -> PyResult<bool> {
+        let time = Duration::from_millis(milliseconds);
+        let advanced = py.detach(|| self.inner.advance(&station.inner, time));
+        advanced.map_err(|error| exception(py, &error))
+    }
+
+    /// How many packets were read until now.
+    #[getter]
+    fn packets(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.inner.packets())
+    }
+
+    /// What is known by now, as JSON text (`slowpath_measure::TraceReport`).
+    fn report(&self, py: Python<'_>) -> PyResult<String> {
+        let text = py.detach(|| serde_json::to_string(&self.inner.report()));
+        text.map_err(|error| errors::exception(py, &slowpath::Error::Input(error.to_string())))
+    }
+
+    /// A packet that stands for the path with a number, with the maps before it: the JSON text of a
+    /// witness. `None` if none was kept.
+    fn witness(&self, py: Python<'_>, path: usize) -> Option<String> {
+        py.detach(|| self.inner.witness(path))
+    }
+}

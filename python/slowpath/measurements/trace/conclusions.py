@@ -1,0 +1,75 @@
+"""What a trace comes to, in sentences."""
+
+from slowpath import engine
+from slowpath.measurements.trace.documents import MeasuredTrace
+
+_USUAL = 0.01
+"""Share of packets without a time that is worth a word."""
+
+
+def conclude_trace(record: MeasuredTrace) -> str | None:
+    """What a trace comes to; None when nothing of it was timed."""
+    mix, slowest = record["mix"], record["slowest"]
+    if mix is None or slowest is None:
+        return None
+    sentence = (
+        f"Packets like these take {mix['mean_ns']:.1f} ns in the mean: "
+        f"{mix['packetrate_pps'] / 1e6:.1f} million a second on one core, without receiving and "
+        "sending."
+    )
+    most, bound = slowest["instructions"], slowest["bound_instructions"]
+    if bound is None:
+        return sentence
+    if most >= bound:
+        return f"{sentence} The slowest path is among theirs."
+    if slowest["bound_ns"] is not None:
+        factor = slowest["bound_ns"] / mix["mean_ns"]
+        return (
+            f"{sentence} The slowest path takes {factor:.1f} times as long, and none of them takes "
+            f"it: their slowest has {most} instructions of {bound}."
+        )
+    return f"{sentence} Their slowest has {most} instructions, the slowest path {bound}."
+
+
+def notes_of(record: MeasuredTrace, report: engine.TraceReport) -> list[str]:
+    """What is to be said about how a trace ran."""
+    found = []
+    if record["truncated"]:
+        found.append(
+            f"{_packets(record['truncated'])} were captured in part: what was captured ran, and "
+            "the program saw them shorter than they were."
+        )
+    if record["refused"]:
+        fault = report["refused"]
+        found.append(
+            f"{_packets(record['refused'])} did not run, first packet {fault['first']}: "
+            f"{fault['what']}."
+        )
+    if record["undecided"]:
+        fault = report["undecided"]
+        found.append(
+            f"{_packets(record['undecided'])} have a path that is not known, first packet "
+            f"{fault['first']}: {fault['what']}."
+        )
+    if record["uncertain"]:
+        found.append(
+            f"{_packets(record['uncertain'])} may have taken another path than is said here, "
+            "because it depends on the time or on random numbers."
+        )
+    return found
+
+
+def rest_of(record: MeasuredTrace) -> str | None:
+    """What is to be said of packets whose path was not timed."""
+    mix = record["mix"]
+    if mix is None or mix["share"] > 1 - _USUAL:
+        return None
+    paths = sum(path["measured_ns"] is None for path in record["paths"])
+    return (
+        f"{1 - mix['share']:.1%} of the packets, on {paths} paths, are not in the mean: their "
+        "paths were not timed."
+    )
+
+
+def _packets(count: int) -> str:
+    return "1 packet" if count == 1 else f"{count:,} packets"

@@ -1,0 +1,255 @@
+"""`slowpath measure --pcap`: packets of a trace in the running kernel. Never how long they take."""
+
+import csv
+import io
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import oracles
+from slowpath import engine
+from slowpath.cli.errors import UnavailableError
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.measurements.timing.sampling import Measured
+from slowpath.measurements.timing.statistics import estimate
+from slowpath.measurements.trace.plot import distribution, draw
+from slowpath.measurements.traces import mixed
+from slowpath.packet.pcap import pcap_bytes
+from slowpath.schema.json_schema import schema
+from support import ROOT, slowpath
+
+HEADER_PARSER = ROOT / "examples/header_parser.bpf.o"
+FLOW_MONITOR = ROOT / "examples/flow_monitor.bpf.o"
+FIREWALL = ROOT / "examples/firewall.bpf.o"
+
+
+DISTURBED = "the CPU was slowed down whenever it was timed"
+
+
+@pytest.fixture
+def kernel() -> None:
+    try:
+        engine.open_kernel()
+    except UnavailableError as reason:
+        oracles.missing("kernel", str(reason))
+
+
+def packet(source: int, port: int, protocol: int = 6) -> bytes:
+    """A packet over IPv4."""
+    ip = struct.pack(
+        ">BBHHHBBHII", 0x45, 0, 54, 0, 0, 64, protocol, 0, 0x0A000000 + source, 0x0A0000FF
+    )
+    transport = struct.pack(">HHIIBBHHH", port, 443, 0, 0, 0x50, 2, 512, 0, 0)
+    return bytes(12) + b"\x08\x00" + ip + transport + bytes(14)
+
+
+PACKETS = [packet(n % 5, 1000 + n % 3, 6 if n % 4 else 17) for n in range(200)]
+PACKETS += [bytes(12) + b"\x86\xdd" + bytes(50)] * 10
+
+
+def pcapng(packets: list[bytes], link: int = 1) -> bytes:
+    """Big-endian, with two interfaces that take turns."""
+
+    def block(kind: int, body: bytes) -> bytes:
+        body += bytes(-len(body) % 4)
+        length = struct.pack(">I", len(body) + 12)
+        return struct.pack(">I", kind) + length + body + length
+
+    head = block(0x0A0D0D0A, struct.pack(">IHHq", 0x1A2B3C4D, 1, 0, -1))
+    head += block(1, struct.pack(">HHI", 1, 0, 0)) + block(1, struct.pack(">HHI", link, 0, 0))
+    for number, each in enumerate(packets):
+        numbers = struct.pack(">IIIII", number % 2, 0, number, len(each), len(each))
+        head += block(6, numbers + each)
+    return head
+
+
+def run(*words: str | Path) -> Any:
+    done = slowpath("measure", *map(str, words), "--seconds", "0.3", "--format", "json")
+    return done, json.loads(done.stdout)["results"][0]
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    file = tmp_path / "trace.pcap"
+    file.write_bytes(pcap_bytes(PACKETS))
+    return file
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("program", [FIREWALL, FLOW_MONITOR])
+def test_shares_and_numbers_add_up(program: Path, trace: Path) -> None:
+    done, record = run(program, "--pcap", trace)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, schema("measure"))
+    found = record["trace"]
+    assert (found["format"], found["count"], found["complete"]) == ("pcap", len(PACKETS), True)
+    assert found["refused"] == found["undecided"] == found["disagreements"] == 0
+    paths = found["paths"]
+    assert sum(path["packets"] for path in paths) == len(PACKETS)
+    assert sum(path["share"] for path in paths) == pytest.approx(1)
+    assert [path["packets"] for path in paths] == sorted(
+        (path["packets"] for path in paths), reverse=True
+    )
+    assert len(found["packets"]) == len(PACKETS)
+    for path in paths:
+        taken = [n for n, number in enumerate(found["packets"], 1) if number == path["number"]]
+        assert len(taken) == path["packets"]
+        assert path["first"] == taken[0]
+        assert path["error"] in (None, DISTURBED)
+        assert path["measured_packet"] in taken
+        if path["low_ns"] is not None:
+            assert path["low_ns"] <= path["measured_ns"] <= path["high_ns"]
+    timed = [path for path in paths if path["error"] is None]
+    assert found["mix"]["share"] == pytest.approx(sum(path["share"] for path in timed))
+    times = [path["measured_ns"] for path in timed]
+    assert min(times) * 0.5 <= found["mix"]["mean_ns"] <= max(times) * 1.5
+    most = max(path["instructions"] for path in paths)
+    assert found["slowest"]["instructions"] == most <= found["slowest"]["bound_instructions"]
+    oracles.compared("kernel", len(PACKETS), "packets of a trace")
+
+
+@pytest.mark.usefixtures("kernel")
+def test_the_first_packet_of_a_flow_takes_another_path(tmp_path: Path) -> None:
+    file = tmp_path / "flow.pcap"
+    file.write_bytes(pcap_bytes([packet(1, 80)] * 6))
+    _, record = run(FLOW_MONITOR, "--pcap", file)
+    first, *others = record["trace"]["packets"]
+    assert first not in others
+    oracles.compared("kernel", 6, "packets of a trace")
+
+
+@pytest.mark.usefixtures("kernel")
+def test_the_slowest_path_is_recognised(tmp_path: Path) -> None:
+    """Of a program whose maps do not matter, the witness alone takes its path."""
+    _, alone = run(HEADER_PARSER, "--paths", "1")
+    witness = bytes.fromhex(alone["paths"][0]["packet"])
+    file = tmp_path / "slowest.pcap"
+    file.write_bytes(pcap_bytes([*PACKETS[:5], witness]))
+    _, record = run(HEADER_PARSER, "--pcap", file)
+    found = record["trace"]
+    last = found["paths"][found["packets"][-1] - 1]
+    assert last["rank"] == 1
+    assert last["instructions"] == record["paths"][0]["instructions"]
+    assert found["slowest"]["path"] == last["number"]
+    assert found["slowest"]["bound_ns"] is not None
+    assert "The slowest path is among theirs." in found["conclusion"]
+    oracles.compared("kernel", 6, "packets of a trace")
+
+
+@pytest.mark.usefixtures("kernel")
+def test_both_formats_say_the_same(trace: Path, tmp_path: Path) -> None:
+    other = tmp_path / "trace.pcapng"
+    other.write_bytes(pcapng(PACKETS))
+    records = [run(FIREWALL, "--pcap", file)[1]["trace"] for file in (trace, other)]
+    assert [record["format"] for record in records] == ["pcap", "pcapng"]
+    assert records[0]["packets"] == records[1]["packets"]
+    oracles.compared("kernel", 2 * len(PACKETS), "packets of a trace")
+
+
+@pytest.mark.usefixtures("kernel")
+def test_what_is_read_of_a_damaged_trace_counts(trace: Path) -> None:
+    whole = trace.read_bytes()
+    trace.write_bytes(whole[: 24 + 20 * (16 + len(PACKETS[0])) + 5])
+    done, record = run(FIREWALL, "--pcap", trace)
+    assert done.returncode == ExitCode.INPUT
+    found = record["trace"]
+    assert (found["count"], found["complete"]) == (20, False)
+    assert "it is cut off (at byte" in found["error"]
+    assert "behind packet 20" in done.stderr
+    assert found["mix"] is not None
+    oracles.compared("kernel", 20, "packets of a trace")
+
+
+@pytest.mark.usefixtures("kernel")
+def test_short_and_truncated_packets_are_said(tmp_path: Path) -> None:
+    file = tmp_path / "odd.pcap"
+    data = pcap_bytes([b"short", PACKETS[0]])
+    # The second one had more bytes on the wire.
+    place = 24 + 16 + 5 + 12
+    file.write_bytes(data[:place] + struct.pack("<I", 1500) + data[place + 4 :])
+    done, record = run(FIREWALL, "--pcap", file)
+    assert done.returncode == 0
+    found = record["trace"]
+    assert (found["refused"], found["truncated"], found["packets"]) == (1, 1, [None, 1])
+    assert any("captured in part" in warning for warning in found["warnings"])
+    oracles.compared("kernel", 1, "packets of a trace")
+
+
+@pytest.mark.usefixtures("kernel")
+def test_another_link_and_another_file_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "cooked.pcapng"
+    file.write_bytes(pcapng(PACKETS[:4], link=113))
+    done, record = run(FIREWALL, "--pcap", file)
+    assert done.returncode == ExitCode.INPUT
+    assert "LINUX_SLL (113)" in done.stderr
+    assert record["trace"]["count"] == 1
+    done, record = run(FIREWALL, "--pcap", FIREWALL)
+    assert done.returncode == ExitCode.INPUT
+    assert "it is no capture: it starts with 7f 45 4c 46" in record["trace"]["error"]
+    oracles.compared("kernel", 1, "packets of a trace")
+
+
+@pytest.mark.usefixtures("kernel")
+def test_text_csv_and_picture(trace: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    words = ["measure", str(FIREWALL), "--pcap", str(trace), "--seconds", "0.3"]
+    picture = tmp_path / "trace.svg"
+    done = slowpath(*words, "--plot", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert f"{trace} through firewall: {len(PACKETS)} packets" in done.stdout
+    assert "million a second on one core" in done.stdout
+    assert "<svg" in picture.read_text()
+    done = slowpath(*words, "--format", "csv", "--plot", str(tmp_path / "trace.png"))
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert sum(int(row["packets"]) for row in rows) == len(PACKETS)
+    assert (tmp_path / "trace.png").read_bytes().startswith(b"\x89PNG")
+    oracles.compared("kernel", 2 * len(PACKETS), "packets of a trace")
+
+
+def test_the_same_data_give_the_same_picture(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    paths: list[dict[str, float | None]] = [
+        {"measured_ns": 30.0, "packets": 3},
+        {"measured_ns": 10.0, "packets": 1},
+    ]
+    paths.append({"measured_ns": None, "packets": 9})
+    trace: Any = {"paths": paths, "slowest": {"bound_ns": 50.0}}
+    assert distribution(trace) == [(10.0, 0.25), (30.0, 1.0)]
+    for name in ("one.svg", "two.svg"):
+        draw(str(tmp_path / name), [("b.o: p", trace)])
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+def test_options_that_make_no_sense_are_refused(tmp_path: Path) -> None:
+    maps = tmp_path / "maps.json"
+    maps.write_text("{}")
+    cases: list[tuple[list[str], str]] = [
+        (["--plot", "a.svg"], "'--plot': there are no packets to draw"),
+        (["--pcap", "t.pcap", "--plot", "a.pdf"], "'--plot': the file has to end in"),
+        (["--pcap", "t.pcap", "--maps", str(maps)], "'--maps': with --pcap"),
+        (["--pcap", "t.pcap", str(FIREWALL)], "'--pcap': two files are compared"),
+    ]
+    for words, said in cases:
+        done = slowpath("measure", str(FIREWALL), *words)
+        assert done.returncode == ExitCode.USAGE
+        assert said in done.stderr
+
+
+def test_the_mean_is_weighted_and_disturbed_loads_are_filled() -> None:
+    def measured(values: list[float | None]) -> Measured:
+        known = estimate([value for value in values if value is not None])
+        return Measured(known, known, values, 1)
+
+    mix = mixed([(0.6, measured([10.0, 12.0, 11.0])), (0.2, measured([100.0, None, 100.0]))])
+    assert mix is not None
+    assert mix["share"] == pytest.approx(0.8)
+    assert mix["mean_ns"] == pytest.approx((0.6 * 11 + 0.2 * 100) / 0.8)
+    assert mix["low_ns"] is not None
+    assert mix["high_ns"] is not None
+    assert mix["low_ns"] <= mix["mean_ns"] <= mix["high_ns"]
+    assert mixed([]) is None
