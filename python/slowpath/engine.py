@@ -284,8 +284,10 @@ Station = _core.Station
 """The thread that programs are timed on; from `open_station`."""
 Case = _core.Case
 """A path that can be timed; from `prepare_case`."""
+Cold = _core.Cold
+"""A path that many flows take; from `cool_case`."""
 Load = _core.Load
-"""Paths in the kernel; from `load_cases`."""
+"""Paths in the kernel; from `load_cases` or `load_cold`."""
 
 
 def open_station(kernel: Kernel, cpu: int | None) -> Station:
@@ -326,6 +328,30 @@ def load_cases(station: Station, cases: Sequence[Case]) -> Load:
     """
     try:
         return station.load(list(cases))
+    except _core.Error as problem:
+        raise InputError("the running kernel", str(problem)) from None
+
+
+def cool_case(station: Station, case: Case, cache_bytes: int) -> Cold:
+    """Many flows that take the path of a case and touch more memory than the last-level cache has.
+
+    Raises:
+        InputError: when there are none, with the reason.
+    """
+    try:
+        return station.cool(case, cache_bytes)
+    except _core.Error as problem:
+        raise InputError("the running kernel", str(problem)) from None
+
+
+def load_cold(station: Station, cases: Sequence[Cold]) -> Load:
+    """Loads cold paths anew, each followed by an empty program that gets the same packets.
+
+    Raises:
+        InputError: when the kernel does not take one of them.
+    """
+    try:
+        return station.load_cold(list(cases))
     except _core.Error as problem:
         raise InputError("the running kernel", str(problem)) from None
 

@@ -3,7 +3,7 @@
 use slowpath_capture::CaptureError;
 use slowpath_kernel::live::LiveError;
 use slowpath_kernel::timing::TimingError;
-use slowpath_kernel::{InstallError, LoadError, RunError};
+use slowpath_kernel::{InstallError, LoadError, MapError, RunError};
 use slowpath_replay::ReplayError;
 use thiserror::Error;
 
@@ -19,6 +19,9 @@ pub enum MeasureError {
     /// What the witness says about maps is not installed.
     #[error(transparent)]
     Install(#[from] InstallError),
+    /// A map is not read or written.
+    #[error(transparent)]
+    Map(#[from] MapError),
     /// The kernel does not run the packet.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -59,12 +62,25 @@ pub enum MeasureError {
         /// What is in the way.
         why: String,
     },
+    /// There are no packets that take the path and find other data.
+    #[error("{why}")]
+    NotCold {
+        /// Why not.
+        why: String,
+    },
     /// There is no such case.
     #[error("there is no case {number}")]
     NoCase {
         /// Its number.
         number: i64,
     },
+}
+
+impl MeasureError {
+    /// There is no cold data for a path, and why.
+    pub(crate) fn not_cold(why: impl Into<String>) -> MeasureError {
+        MeasureError::NotCold { why: why.into() }
+    }
 }
 
 fn open(depends: &[String]) -> String {

@@ -8,12 +8,15 @@
 //! programs beside them whose cost is known, and times any of them. [`live`] is the same with packets
 //! that really go where the program sends them.
 //!
+//! A [`Cold`] is a case with packets of many flows, whose elements of maps do not fit into the caches.
+//!
 //! A [`Trace`] is a capture file on its way through a program: which path each packet takes, and for
 //! each path a packet with its maps, from which a case can be made.
 //!
 //! How often to load and to time, and what times mean, is not known here.
 
 mod case;
+mod cold;
 mod error;
 pub mod live;
 mod load;
@@ -23,6 +26,7 @@ mod references;
 mod trace;
 
 pub use case::{Arrangement, Case};
+pub use cold::Cold;
 pub use error::MeasureError;
 pub use load::{Load, Reference};
 pub use trace::{Trace, TraceFault, TracePath, TraceReport};

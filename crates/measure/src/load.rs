@@ -9,6 +9,7 @@ use slowpath_kernel::witness::Installed;
 use slowpath_kernel::{Context, Kernel, Loaded, Namespace};
 
 use crate::case::{Arrangement, Case};
+use crate::cold::Cold;
 use crate::error::MeasureError;
 use crate::references::{busy, empty};
 
@@ -40,7 +41,7 @@ struct Ready {
     case: Arc<Case>,
     program: Loaded,
     wrapper: Option<Wrapper>,
-    _installed: Installed,
+    _installed: Option<Installed>,
 }
 
 /// What cases of a kind are called through, and what empty programs cost there.
@@ -91,8 +92,21 @@ impl Load {
         station.perform(move |_| Load::here(&kernel, cases))?
     }
 
+    /// Loads cold cases, on the thread of a station: each is followed by an empty program that is
+    /// given the same packets, by the same table.
+    ///
+    /// # Errors
+    /// If the kernel does not take one of them.
+    pub fn cold(
+        station: &Station,
+        kernel: &Arc<Kernel>,
+        cases: Vec<Arc<Cold>>,
+    ) -> Result<Load, MeasureError> {
+        let kernel = Arc::clone(kernel);
+        station.perform(move |_| Load::cold_here(&kernel, &cases))?
+    }
+
     fn here(kernel: &Kernel, cases: Vec<Arc<Case>>) -> Result<Load, MeasureError> {
-        let namespace = Namespace::new().map_err(TimingError::from)?;
         let mut ready = Vec::with_capacity(cases.len());
         for case in cases {
             let (program, installed) = case.load_spread(kernel)?;
@@ -103,8 +117,29 @@ impl Load {
                     Some(Wrapper::new(kernel, &program, &preparation)?)
                 }
             };
-            ready.push(Ready { case, program, wrapper, _installed: installed });
+            ready.push(Ready { case, program, wrapper, _installed: Some(installed) });
         }
+        Load::of(kernel, ready)
+    }
+
+    fn cold_here(kernel: &Kernel, cases: &[Arc<Cold>]) -> Result<Load, MeasureError> {
+        let mut ready = Vec::with_capacity(2 * cases.len());
+        for cold in cases {
+            let case = Arc::clone(cold.case());
+            let (program, installed, wrapper) = cold.load(kernel)?;
+            let empty = empty(kernel, program.fragments())?;
+            let preparation = Preparation { undo: None, rotation: Some(cold.rotation()) };
+            let beside = Wrapper::new(kernel, &empty, &preparation)?;
+            let (wrapper, installed) = (Some(wrapper), Some(installed));
+            ready.push(Ready { case: case.clone(), program, wrapper, _installed: installed });
+            let wrapper = Some(beside);
+            ready.push(Ready { case, program: empty, wrapper, _installed: None });
+        }
+        Load::of(kernel, ready)
+    }
+
+    fn of(kernel: &Kernel, ready: Vec<Ready>) -> Result<Load, MeasureError> {
+        let namespace = Namespace::new().map_err(TimingError::from)?;
         let fragments = ready.iter().any(|ready| ready.program.fragments());
         Ok(Load {
             direct: Attached::new(&namespace, empty(kernel, false)?)?,

@@ -100,7 +100,7 @@ impl Case {
     }
 
     /// The program in the kernel, counting, its maps as the witness says.
-    fn counted(&self, kernel: &Kernel) -> Result<(Counted, Installed), MeasureError> {
+    pub(crate) fn counted(&self, kernel: &Kernel) -> Result<(Counted, Installed), MeasureError> {
         let counted = kernel.load_fingerprinted(&self.object, self.program, &self.answers)?;
         let installed = witness::install(counted.loaded(), &self.witness)?;
         Ok((counted, installed))
@@ -169,7 +169,7 @@ impl Case {
     }
 
     /// What has to be done between two runs.
-    fn undo(&self, kernel: &Kernel, effects: &Effects) -> Result<Undo, MeasureError> {
+    pub(crate) fn undo(&self, kernel: &Kernel, effects: &Effects) -> Result<Undo, MeasureError> {
         let moved = &effects.moved;
         let shifted = moved.head != 0 || moved.tail != 0;
         let packet = if shifted {

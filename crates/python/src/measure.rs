@@ -86,6 +86,28 @@ impl Station {
         Ok(Load { inner })
     }
 
+    /// Finds packets of many flows that take the path of a case and whose elements of maps exceed a
+    /// last-level cache of so many bytes.
+    ///
+    /// Raises an `Error` that says why there are none.
+    fn cool(&self, py: Python<'_>, case: &Case, cache_bytes: u64) -> PyResult<Cold> {
+        let Station { kernel, inner } = self;
+        let found =
+            py.detach(|| slowpath_measure::Cold::find(inner, kernel, &case.inner, cache_bytes));
+        let inner = found.map(Arc::new).map_err(|error| exception(py, &error))?;
+        Ok(Cold { inner })
+    }
+
+    /// Loads cold cases anew, each followed by an empty program that gets the same packets.
+    #[allow(clippy::needless_pass_by_value, reason = "a list of Python objects")]
+    fn load_cold(&self, py: Python<'_>, cases: Vec<PyRef<'_, Cold>>) -> PyResult<Load> {
+        let cases = cases.iter().map(|case| Arc::clone(&case.inner)).collect();
+        let Station { kernel, inner } = self;
+        let loaded = py.detach(|| slowpath_measure::Load::cold(inner, kernel, cases));
+        let inner = loaded.map(Arc::new).map_err(|error| exception(py, &error))?;
+        Ok(Load { inner })
+    }
+
     /// Times a case of a load by its number, or a reference by its negative one (see
     /// `slowpath_measure::Reference::ALL`), in one call with so many runs: nanoseconds of all of them,
     /// how many these are, and what the last one returned.
@@ -152,6 +174,39 @@ impl Case {
     #[getter]
     fn answered(&self) -> Vec<&str> {
         self.inner.answered()
+    }
+}
+
+/// A path that many flows take, each with other elements of maps.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct Cold {
+    inner: Arc<slowpath_measure::Cold>,
+}
+
+#[pymethods]
+impl Cold {
+    /// How many flows there are.
+    #[getter]
+    fn flows(&self) -> usize {
+        self.inner.flows()
+    }
+
+    /// Bytes of the elements of maps that they touch.
+    #[getter]
+    fn entry_bytes(&self) -> u64 {
+        self.inner.entry_bytes()
+    }
+
+    /// Which bytes of the packet differ: offsets and lengths.
+    #[getter]
+    fn varied(&self) -> Vec<(u32, u32)> {
+        self.inner.rotation().places.clone()
+    }
+
+    /// Why the elements are not more than the cache holds; `None` if they are.
+    #[getter]
+    fn limited(&self) -> Option<&str> {
+        self.inner.limited()
     }
 }
 

@@ -11,7 +11,7 @@
 //!
 //! From the bottom: `entry` and `tries` write elements of maps into the interpreter's memory. `pair`
 //! is the two and what they share. Methods of it by subject: `install` (map content), `before` (what
-//! the interpreter is told before a run), `interpret` (its runs), `outcome` and `elements` (what runs
+//! the interpreter is told before a run), `interpret` (its runs), `sought` (what they look for), `outcome` and `elements` (what runs
 //! do), `draws` and `choices` (what is open), `after` (what stays), `adopt`, `effects`,
 //! `disagreement`. `replay` is what others use.
 
@@ -33,6 +33,7 @@ mod outcome;
 mod pair;
 mod path;
 mod replay;
+mod sought;
 mod step;
 mod tries;
 
@@ -45,5 +46,6 @@ pub use outcome::{Moved, Outcome};
 pub use pair::Telling;
 pub use path::PathId;
 pub use replay::Replay;
+pub use sought::{Search, Sought};
 pub use step::Step;
 pub use tries::cut;

@@ -18,6 +18,7 @@ use crate::error::ReplayError;
 use crate::outcome::Outcome;
 use crate::pair::{Pair, Telling, is_queue};
 use crate::path::PathId;
+use crate::sought;
 use crate::step::Step;
 
 /// Shortest packet of test runs, in bytes.
@@ -136,6 +137,19 @@ impl Replay {
     /// Keys that a packet makes the program look for in a map, as far as numbers stand for them.
     pub fn keys(&mut self, layout: &MapLayout, packet: &[u8]) -> Vec<Vec<u8>> {
         self.pair.keys(layout, packet, &Context::default())
+    }
+
+    /// What the interpreter looks for in maps with a packet, where the least of what is open is taken;
+    /// nothing is changed. `None` if it does not get to the end.
+    ///
+    /// # Errors
+    /// [`ReplayError`], if it cannot be read how full maps are.
+    pub fn sought(
+        &mut self,
+        packet: &[u8],
+        context: &Context,
+    ) -> Result<Option<sought::Search>, ReplayError> {
+        Ok(self.pair.sought(packet, context)?)
     }
 
     /// The map with a change.

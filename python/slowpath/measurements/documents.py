@@ -6,6 +6,32 @@ from slowpath.measurements.live_documents import LivePath
 from slowpath.measurements.trace.documents import MeasuredTrace
 
 
+class ColdPath(TypedDict):
+    """What a path costs where map entries are not in the caches: many flows take it in turn."""
+
+    measured_ns: float
+    """Nanoseconds of one run in the kernel's own loop: the mean over all loads but outliers."""
+    spread_ns: float
+    """Standard deviation between loads."""
+    low_ns: float
+    """Lower end of the 95 % interval of `measured_ns`."""
+    high_ns: float
+    """Upper end of that interval."""
+    differs: bool
+    """Whether it differs from what the path takes on hot caches by more than both spreads."""
+    flows: int
+    """How many packets there are, each with entries of its own; the order is random to the CPU."""
+    entry_bytes: int
+    """Bytes of the map entries that they touch, with what the kernel keeps beside each."""
+    cache_bytes: int
+    """Bytes of the last-level cache."""
+    varied: list[tuple[int, int]]
+    """`[offset, length]` of the bytes in which the packets differ."""
+    limited: str | None
+    """Why the entries fit into the last-level cache, so that they are not really cold; null where
+    they do not fit."""
+
+
 class MeasuredPath(TypedDict):
     """A path of a program, and how long the running kernel took for it."""
 
@@ -46,6 +72,10 @@ class MeasuredPath(TypedDict):
     later_instructions: int | None
     """How many instructions a second packet takes if nothing is taken back; null where it takes the
     same path."""
+    cold: ColdPath | None
+    """The same path where map entries are not in the caches; null where that was not measured."""
+    cold_reason: str | None
+    """Why not; null where it was measured, or not asked for."""
     answered: list[str]
     """Helpers whose answers were replaced by those that the path needs."""
     live: LivePath | None

@@ -103,6 +103,8 @@ def _prepare_path(
         "source": path["source"],
         "arrangement": None,
         "later_instructions": None,
+        "cold": None,
+        "cold_reason": None,
         "answered": [],
         "live": None,
         "error": None,

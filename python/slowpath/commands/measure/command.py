@@ -48,6 +48,7 @@ def _measure(given: Namespace) -> int:
         given.format,
         verbose=given.verbose,
         live=given.batch if given.mode == "live" else None,
+        cache=given.cache,
         gates=[read_option("--fail-on", parse_gate, text) for text in given.fail_on],
         pcap=given.pcap,
         plot=given.plot,
@@ -120,6 +121,15 @@ MEASURE = Command(
             default=64,
             help="With --mode live, how many packets the kernel sends at a time (default: "
             "%(default)s).",
+        ),
+        option(
+            MEASUREMENT,
+            "--cache",
+            choices=("hot", "cold", "both"),
+            default="both",
+            help="`hot`: one packet again and again. `cold`: also many flows in turn, whose map "
+            "entries do not fit into the caches, for each path that looks anything up. `both`: the "
+            "same, and told only where it differs by more than the spread (default: %(default)s).",
         ),
         option(
             MEASUREMENT,

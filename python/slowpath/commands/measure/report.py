@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from slowpath.cli.printable import csv_line
 from slowpath.cli.terminal import Line
+from slowpath.commands.measure import cold_report
 from slowpath.measurements.documents import MeasuredPath, MeasuredProgram
 from slowpath.measurements.environment import Environment
 from slowpath.report.grid import grid
@@ -18,20 +19,24 @@ _CSV = (
 
 
 def text_report(
-    records: Sequence[MeasuredProgram], where: Environment, *, verbose: bool
+    records: Sequence[MeasuredProgram],
+    where: Environment,
+    *,
+    verbose: bool,
+    cold: bool = False,
 ) -> Iterator[Line | str]:
-    """A table for each program, and what it comes to."""
+    """A table for each program, and what it comes to; `cold`: also where it is as hot."""
     for number, record in enumerate(records):
         if number:
             yield ""
-        yield from _program(record, verbose=verbose)
+        yield from _program(record, verbose=verbose, cold=cold)
     cpu = where["processor"]["cpu"]
     model = where["processor"]["model"] or "a CPU of unknown model"
     yield ""
     yield Line(f"measured on CPU {cpu} ({model}), Linux {where['kernel']['release']}", "dim")
 
 
-def _program(record: MeasuredProgram, *, verbose: bool) -> Iterator[Line | str]:
+def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[Line | str]:
     named = f"{record['file']}:{record['program']}" if record["program"] else record["file"]
     measured = [path for path in record["paths"] if path["measured_ns"] is not None]
     if not measured:
@@ -39,8 +44,15 @@ def _program(record: MeasuredProgram, *, verbose: bool) -> Iterator[Line | str]:
         return
     found = "paths" if record["complete"] else "paths that were found"
     yield Line(f"{named}: {len(measured)} of {record['found']} {found}, caches hot", "bold")
-    rows = [_row(path) for path in measured]
-    yield from grid(_COLUMNS, rows, right=_RIGHT)
+    columns, rows = list(_COLUMNS), [_row(path) for path in measured]
+    shown = cold_report.is_shown(measured, always=cold)
+    if shown:
+        columns.append(cold_report.COLD)
+        rows = [
+            [*row, cold_report.cell(path, always=cold)]
+            for row, path in zip(rows, measured, strict=True)
+        ]
+    yield from grid(columns, rows, right=_RIGHT | {cold_report.COLD})
     yield ""
     if record["baseline_ns"] is not None:
         yield (
@@ -56,6 +68,8 @@ def _program(record: MeasuredProgram, *, verbose: bool) -> Iterator[Line | str]:
             yield f"  path {path['rank']} was not measured: {path['error']}"
     for warning in record["warnings"]:
         yield Line(f"  warning: {warning}", "yellow")
+    if shown or verbose:
+        yield from cold_report.notes(measured)
     if verbose:
         for path in measured:
             later = path["later_instructions"]
@@ -84,10 +98,12 @@ def _row(path: MeasuredPath) -> list[str]:
 
 def csv_report(records: Sequence[MeasuredProgram]) -> Iterator[str]:
     """A header and a row for each path; of a program without any, one with its error."""
-    yield csv_line(_CSV)
+    yield csv_line([*_CSV[:-1], *cold_report.CSV, _CSV[-1]])
     for record in records:
         head = [record["file"], record["section"], record["program"]]
         for path in record["paths"]:
-            yield csv_line([*head, *(path[name] for name in _CSV[3:])])  # type: ignore[literal-required]
+            own = [path[name] for name in _CSV[3:]]  # type: ignore[literal-required]
+            yield csv_line([*head, *own[:-1], *cold_report.csv_values(path), own[-1]])
         if not record["paths"]:
-            yield csv_line([*head, *[None] * (len(_CSV) - 4), record["error"]])
+            nothing = [None] * (len(_CSV) + len(cold_report.CSV) - 4)
+            yield csv_line([*head, *nothing, record["error"]])

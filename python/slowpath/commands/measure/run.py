@@ -21,6 +21,7 @@ from slowpath.commands.measure.report import csv_report, text_report
 from slowpath.commands.measure.trace_report import trace_csv, trace_report
 from slowpath.commands.measure.trace_run import check_trace_options, complain_of_trace, draw_traces
 from slowpath.measurements import disturbances, environment
+from slowpath.measurements.cold import Told, last_level, measure_cold
 from slowpath.measurements.comparison import (
     FEWEST_LOADS,
     compare,
@@ -30,6 +31,8 @@ from slowpath.measurements.comparison import (
 from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
 from slowpath.measurements.environment import Environment
 from slowpath.measurements.live import measure_program_live
+from slowpath.measurements.machine.files import Files
+from slowpath.measurements.machine.processor import processor
 from slowpath.measurements.paths import slowest, slowest_to_fastest
 from slowpath.measurements.programs import (
     Choose,
@@ -57,6 +60,7 @@ class Settings(NamedTuple):
     live: int | None = None  # how many live packets at a time; None: test runs
     pcap: str | None = None  # a trace to run
     plot: str | None = None  # a file for a picture of it
+    cache: str = "both"  # `hot`, `cold`, or `both`: cold where it differs
 
 
 def measure(request: Request, settings: Settings) -> ExitCode:
@@ -140,6 +144,7 @@ class _Run:
         together = measure_together(self._station, [program], quota, self._go_on(line), extra)
         if trace is not None:
             finish_trace(trace, program, together.extra)
+        self._cold(program, line)
 
     def _traced(
         self, analysed: Analysed, program: PreparedProgram, line: LiveLine
@@ -155,6 +160,13 @@ class _Run:
         trace = prepare_trace(self._station, analysed, self._settings.pcap, program, going)
         program.record["trace"] = trace.record
         return trace
+
+    def _cold(self, program: PreparedProgram, line: LiveLine) -> None:
+        if self._settings.cache == "hot" or self._stopping.asked:
+            return
+        caches = processor(Files(), _watched(self._station))["caches"]
+        told = Told(self._going(line), self._go_on(line))
+        measure_cold(self._station, program, last_level(caches), self._quota(), told)
 
     def _prepared(self, analysed: Analysed, line: LiveLine) -> PreparedProgram:
         self._codes.append(self._complaints.add(analysed))
@@ -266,8 +278,12 @@ class _Run:
         if self._settings.form == "csv":
             out_lines(self._csv(records))
             return
-        report = text_report if self._settings.live is None else live_text_report
-        out_lines(report(records, where, verbose=self._settings.verbose))
+        verbose = self._settings.verbose
+        if self._settings.live is not None:
+            out_lines(live_text_report(records, where, verbose=verbose))
+        else:
+            cold = self._settings.cache == "cold"
+            out_lines(text_report(records, where, verbose=verbose, cold=cold))
         out_lines(trace_report(records))
         out_lines(comparison_report(comparison or ()))
         for each in disturbed:

@@ -24,6 +24,27 @@ class KernelBench:
         return _KernelLoad(self._station, engine.load_cases(self._station, self._cases))
 
 
+class ColdBench:
+    """The same for paths that many flows take.
+
+    Each is followed by an empty program that gets the same packets from the same table.
+    """
+
+    def __init__(self, station: engine.Station, cases: Sequence[engine.Cold]) -> None:
+        """Nothing is loaded yet."""
+        self._station = station
+        self._cases = list(cases)
+        self.wrapped = [True] * (2 * len(self._cases))
+
+    def load(self) -> Load:
+        """Loads all paths anew, and fills their maps.
+
+        Raises:
+            InputError: when the kernel does not take one of them any more.
+        """
+        return _KernelLoad(self._station, engine.load_cold(self._station, self._cases))
+
+
 class _KernelLoad:
     def __init__(self, station: engine.Station, load: engine.Load) -> None:
         self._station = station

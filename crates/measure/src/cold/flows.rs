@@ -1,0 +1,235 @@
+//! Packets of many flows, and the elements of maps that they find.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use slowpath_bpf::MapKind;
+use slowpath_kernel::Loaded;
+use slowpath_kernel::timing::Rotation;
+
+use super::freedom::{Freedom, MOST_BITS, combine};
+use super::probe::{Probe, Target, is_array};
+use crate::error::MeasureError;
+
+/// How many times larger than the last-level cache the elements are to be.
+const TIMES: u64 = 2;
+/// Bytes of the table of packets, which is the value of a map (`KMALLOC_MAX_SIZE` limits it in older
+/// kernels).
+const TABLE: usize = 4 << 20;
+/// What the kernel keeps beside an element of a hash map or trie, about a cache line
+/// (`struct htab_elem` of `kernel/bpf/hashtab.c`), and for one that is not there (`struct bucket`).
+const BESIDE: u64 = 64;
+const BUCKET: u64 = 16;
+/// Most elements of an array that is filled as a whole.
+const MOST_FILLED: u32 = 1 << 20;
+/// Elements with the same value.
+#[derive(Clone, Debug)]
+struct Fill {
+    map: String,
+    keys: BTreeSet<Vec<u8>>,
+    value: Vec<u8>,
+}
+
+/// Many flows.
+#[derive(Clone, Debug)]
+pub struct Flows {
+    rotation: Rotation,
+    count: usize,
+    fills: Vec<Fill>,
+    entry_bytes: u64,
+    limited: Option<String>,
+}
+
+impl Flows {
+    /// As many as it takes, but no more than `most`.
+    ///
+    /// # Errors
+    /// [`MeasureError::NotCold`], if an array is too large to be filled, or has to have different
+    /// values in it.
+    pub fn new(
+        probe: &Probe,
+        freedom: &Freedom,
+        most: usize,
+        cache_bytes: u64,
+    ) -> Result<Flows, MeasureError> {
+        let (count, reason) = enough(probe, freedom, most, cache_bytes);
+        let mut fills = Vec::new();
+        let mut entry_bytes = 0;
+        for (number, target) in probe.targets.iter().enumerate().filter(|&(n, _)| freedom.varies[n])
+        {
+            let computed = freedom.computed[number];
+            let keys = if computed {
+                indices(probe, target)?
+            } else {
+                keys(target, freedom, number, count)
+            };
+            let touched = keys.len().min(count).min(places(target, probe.cpus)) as u64;
+            entry_bytes += touched * size(target);
+            if let Some(value) = &target.value {
+                let map = target.sought.map.clone();
+                fills.push(Fill { map, keys, value: value.clone() });
+            }
+        }
+        let limited = (entry_bytes < cache_bytes).then(|| {
+            format!(
+                "the elements of all flows, {entry_bytes} bytes, fit into the last-level cache of \
+                 {cache_bytes} bytes: {reason}"
+            )
+        });
+        let rotation = rotation(&probe.packet, freedom, count);
+        Ok(Flows { rotation, count, fills, entry_bytes, limited })
+    }
+
+    /// How many.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// What differs in their packets.
+    pub fn rotation(&self) -> &Rotation {
+        &self.rotation
+    }
+
+    /// Bytes of the elements that they touch.
+    pub fn entry_bytes(&self) -> u64 {
+        self.entry_bytes
+    }
+
+    /// Why these are not more than the cache holds.
+    pub fn limited(&self) -> Option<&str> {
+        self.limited.as_deref()
+    }
+
+    /// Puts what they find into the maps of a program.
+    ///
+    /// # Errors
+    /// If the kernel does not take it.
+    pub fn fill(&self, program: &Loaded) -> Result<(), MeasureError> {
+        for fill in &self.fills {
+            let Some(map) = program.map(&fill.map) else { continue };
+            for key in &fill.keys {
+                map.update(key, &fill.value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many flows, a power of two, and what keeps them from being more.
+fn enough(probe: &Probe, freedom: &Freedom, most: usize, cache_bytes: u64) -> (usize, String) {
+    let varied = || {
+        let targets = probe.targets.iter().zip(&freedom.varies);
+        targets.filter(|&(_, &varies)| varies).map(|(target, _)| target)
+    };
+    let varying = freedom.bits.iter().flat_map(|bit| bit.flips.iter().map(|flip| flip.0));
+    let row = varying.collect::<BTreeSet<usize>>().len().next_multiple_of(8);
+    let kept = (1 << MOST_BITS).min(TABLE / row.max(1));
+    let limits = [
+        (kept, format!("no more than {kept} packets are kept ready")),
+        (1 << freedom.bits.len().min(MOST_BITS), "no more bits of the packet are free".to_owned()),
+        (most, "with more of them, some take another path".to_owned()),
+    ];
+    let (limit, mut reason) =
+        limits.into_iter().min_by_key(|limit| limit.0).unwrap_or((0, String::new()));
+    let limit = if limit == 0 { 0 } else { 1 << limit.ilog2() };
+    let bytes = |count: usize| -> u64 {
+        let touched = |target: &Target| count.min(places(target, probe.cpus)) as u64 * size(target);
+        varied().map(touched).sum()
+    };
+    let mut count = 1;
+    while count < limit && bytes(count) < TIMES * cache_bytes && bytes(2 * count) > bytes(count) {
+        count *= 2;
+    }
+    if varied().all(|target| places(target, probe.cpus) < 2 * count)
+        && let Some(target) = varied().next_back()
+    {
+        let (name, most) = (&target.sought.map, target.map.max_entries);
+        reason = format!("{name} has room for no more than {most}");
+    }
+    (count.min(limit), reason)
+}
+
+/// How many different elements flows can touch in a target's place, or buckets without one.
+fn places(target: &Target, cpus: usize) -> usize {
+    let elements = target.map.max_entries as usize;
+    match &target.value {
+        None => elements.next_power_of_two(),
+        Some(_) if is_array(target.map.kind) => elements,
+        Some(_) => target.room(cpus),
+    }
+}
+
+/// Bytes that a run touches of an element.
+fn size(target: &Target) -> u64 {
+    let value = u64::from(target.map.value_size).next_multiple_of(8);
+    match (&target.value, target.map.kind) {
+        (Some(_), MapKind::ARRAY | MapKind::PERCPU_ARRAY) => value,
+        (Some(_), _) => u64::from(target.map.key_size).next_multiple_of(8) + value + BESIDE,
+        (None, MapKind::LPM_TRIE) => 0,
+        (None, _) => BUCKET,
+    }
+}
+
+/// The keys of all flows in a target's place.
+fn keys(target: &Target, freedom: &Freedom, number: usize, count: usize) -> BTreeSet<Vec<u8>> {
+    let mut all = BTreeSet::new();
+    for flow in 0..count {
+        let mut key = target.sought.key.clone();
+        for (_, bit) in chosen(freedom, flow) {
+            if let Some(change) = bit.changes.get(number) {
+                combine(&mut key, change);
+            }
+        }
+        all.insert(key);
+    }
+    all
+}
+
+/// The bits that are changed in the packet of a flow.
+fn chosen(freedom: &Freedom, flow: usize) -> impl Iterator<Item = (usize, &super::freedom::Bit)> {
+    freedom.bits.iter().enumerate().filter(move |(number, _)| flow >> number & 1 == 1)
+}
+
+/// All indices of an array.
+fn indices(probe: &Probe, target: &Target) -> Result<BTreeSet<Vec<u8>>, MeasureError> {
+    let name = &target.sought.map;
+    let same = probe.targets.iter().filter(|other| other.sought.map == *name);
+    if same.clone().any(|other| other.value != target.value) {
+        return Err(MeasureError::not_cold(format!(
+            "the path needs elements of {name} that differ"
+        )));
+    }
+    if target.map.max_entries > MOST_FILLED {
+        return Err(MeasureError::not_cold(format!(
+            "{name} is too large to be filled for each flow"
+        )));
+    }
+    Ok((0..target.map.max_entries).map(|index| index.to_ne_bytes().to_vec()).collect())
+}
+
+/// Packets of all flows: the bytes that differ, and where.
+fn rotation(packet: &[u8], freedom: &Freedom, count: usize) -> Rotation {
+    let varied: BTreeMap<usize, u8> = freedom
+        .bits
+        .iter()
+        .take(count.checked_ilog2().unwrap_or(0) as usize)
+        .flat_map(|bit| bit.flips.iter())
+        .filter_map(|&(offset, _)| Some((offset, *packet.get(offset)?)))
+        .collect();
+    let mut places: Vec<(u32, u32)> = Vec::new();
+    for offset in varied.keys().filter_map(|&offset| u32::try_from(offset).ok()) {
+        match places.last_mut() {
+            Some((start, len)) if *start + *len == offset => *len += 1,
+            _ => places.push((offset, 1)),
+        }
+    }
+    let mut rows = Vec::with_capacity(count * varied.len());
+    let mut changed = packet.to_vec();
+    for flow in 0..count {
+        changed.copy_from_slice(packet);
+        for (_, bit) in chosen(freedom, flow) {
+            bit.flip(&mut changed);
+        }
+        rows.extend(varied.keys().filter_map(|&offset| changed.get(offset)));
+    }
+    Rotation { places, rows }
+}

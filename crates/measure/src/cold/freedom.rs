@@ -1,0 +1,203 @@
+//! Bits of the packet that decide which elements of maps the path touches, and nothing else.
+
+use std::collections::BTreeMap;
+
+use super::probe::{Probe, is_array};
+use crate::error::MeasureError;
+
+/// Bytes of the packet that are looked at: headers, and what follows them.
+const LOOKED_AT: usize = 256;
+/// Bits that are looked for, for each set of maps that they decide about, if these have room for so
+/// many elements: the logarithm of the most flows.
+pub const MOST_BITS: usize = 19;
+/// Packets with several bits changed that each new bit is tried in.
+const MIXED: usize = 4;
+
+/// A bit that is free, or several that change together.
+#[derive(Clone, Debug, Default)]
+pub struct Bit {
+    /// Where in the packet, and which bits of the byte.
+    pub flips: Vec<(usize, u8)>,
+    /// What it changes in the keys of the targets: exclusive-or.
+    pub changes: Vec<Vec<u8>>,
+}
+
+/// What is free.
+#[derive(Debug)]
+pub struct Freedom {
+    /// Bits that may be changed in any combination.
+    pub bits: Vec<Bit>,
+    /// Of each target: whether its key changes at all.
+    pub varies: Vec<bool>,
+    /// Of each target: whether its key is computed so that bits do not change it independently of
+    /// each other. Only indices of arrays are.
+    pub computed: Vec<bool>,
+}
+
+impl Freedom {
+    /// Finds bits by trying.
+    ///
+    /// # Errors
+    /// [`MeasureError::NotCold`], if there are none.
+    pub fn find(probe: &mut Probe) -> Result<Freedom, MeasureError> {
+        let candidates = candidates(probe)?;
+        if candidates.is_empty() {
+            let why = if probe.followed {
+                "nothing that it finds in maps differs from flow to flow"
+            } else {
+                "it depends on more than packet and maps, and nothing that is known to be looked \
+                 for before differs from flow to flow"
+            };
+            return Err(MeasureError::not_cold(why.to_owned()));
+        }
+        let mut random = Random(1);
+        let mut computed = vec![false; probe.targets.len()];
+        let mut groups = Vec::new();
+        for (targets, flips) in candidates {
+            let rooms = targets.iter().map(|&number| probe.targets[number].room(probe.cpus));
+            let most = rooms.min().and_then(usize::checked_ilog2).unwrap_or(0) as usize;
+            let most = most.min(MOST_BITS);
+            let mut group: Vec<Bit> = Vec::new();
+            for flip in flips {
+                if group.len() < most
+                    && let Some(bit) = tried(probe, flip, &group, &mut computed, &mut random)?
+                {
+                    group.push(bit);
+                }
+            }
+            groups.push(group);
+        }
+        let most = groups.iter().map(Vec::len).max().unwrap_or(0);
+        // Bits of different groups change together, so that each map sees as many keys as it can.
+        let bits: Vec<Bit> = (0..most)
+            .map(|number| {
+                let together = groups.iter().filter_map(|group| group.get(number));
+                together.fold(Bit::default(), |all, bit| all.with(bit))
+            })
+            .collect();
+        if bits.is_empty() {
+            let why = "other packets that look for other elements of maps take other paths";
+            return Err(MeasureError::not_cold(why.to_owned()));
+        }
+        let changes = |target: usize| bits.iter().any(|bit| bit.changes_target(target));
+        let varies = (0..probe.targets.len()).map(changes).collect();
+        Ok(Freedom { bits, varies, computed })
+    }
+}
+
+impl Bit {
+    /// Both together.
+    fn with(mut self, other: &Bit) -> Bit {
+        self.flips.extend_from_slice(&other.flips);
+        if self.changes.is_empty() {
+            self.changes.clone_from(&other.changes);
+        } else {
+            for (change, more) in self.changes.iter_mut().zip(&other.changes) {
+                combine(change, more);
+            }
+        }
+        self
+    }
+
+    /// Changes a packet.
+    pub fn flip(&self, packet: &mut [u8]) {
+        for &(offset, mask) in &self.flips {
+            if let Some(byte) = packet.get_mut(offset) {
+                *byte ^= mask;
+            }
+        }
+    }
+
+    fn changes_target(&self, target: usize) -> bool {
+        self.changes.get(target).is_some_and(|change| change.iter().any(|&byte| byte != 0))
+    }
+}
+
+/// Exclusive-or, into the first.
+pub fn combine(into: &mut [u8], from: &[u8]) {
+    for (to, &byte) in into.iter_mut().zip(from) {
+        *to ^= byte;
+    }
+}
+
+/// Bits of bytes of the packet, by the set of targets whose keys they change.
+type Candidates = BTreeMap<Vec<usize>, Vec<(usize, u8)>>;
+
+/// Bits that change a key.
+fn candidates(probe: &mut Probe) -> Result<Candidates, MeasureError> {
+    let mut found: Candidates = BTreeMap::new();
+    if probe.targets.is_empty() {
+        return Ok(found);
+    }
+    let mut packet = probe.packet.clone();
+    for offset in 0..packet.len().min(LOOKED_AT) {
+        for mask in (0..8).map(|bit| 1 << bit) {
+            packet[offset] ^= mask;
+            let keys = probe.keys(&packet)?;
+            packet[offset] ^= mask;
+            let changed = keys.iter().zip(&probe.targets).enumerate();
+            let changed = changed.filter(|(_, (sought, target))| {
+                sought.map == target.sought.map && sought.key != target.sought.key
+            });
+            let changed: Vec<usize> = changed.map(|(number, _)| number).collect();
+            if !changed.is_empty() {
+                found.entry(changed).or_default().push((offset, mask));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// A bit with what it changes, if it is free, together with others that are.
+fn tried(
+    probe: &mut Probe,
+    flip: (usize, u8),
+    group: &[Bit],
+    computed: &mut [bool],
+    random: &mut Random,
+) -> Result<Option<Bit>, MeasureError> {
+    let mut bit = Bit { flips: vec![flip], changes: Vec::new() };
+    let mut packet = probe.packet.clone();
+    bit.flip(&mut packet);
+    let Some(keys) = probe.follow(&packet)? else { return Ok(None) };
+    bit.changes = keys;
+    for (change, target) in bit.changes.iter_mut().zip(&probe.targets) {
+        combine(change, &target.sought.key);
+    }
+    for _ in 0..if group.is_empty() { 0 } else { MIXED } {
+        let mut packet = probe.packet.clone();
+        bit.flip(&mut packet);
+        let mut expected: Vec<Vec<u8>> = bit.changes.clone();
+        for (change, target) in expected.iter_mut().zip(&probe.targets) {
+            combine(change, &target.sought.key);
+        }
+        for other in group.iter().filter(|_| random.coin()) {
+            other.flip(&mut packet);
+            for (key, change) in expected.iter_mut().zip(&other.changes) {
+                combine(key, change);
+            }
+        }
+        let Some(keys) = probe.follow(&packet)? else { return Ok(None) };
+        for (number, (key, expected)) in keys.iter().zip(&expected).enumerate() {
+            if key != expected {
+                if !is_array(probe.targets[number].map.kind) {
+                    return Ok(None);
+                }
+                computed[number] = true;
+            }
+        }
+    }
+    Ok(Some(bit))
+}
+
+/// The same numbers in each process (Marsaglia, Xorshift RNGs, 2003).
+struct Random(u64);
+
+impl Random {
+    fn coin(&mut self) -> bool {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 & 0x100 != 0
+    }
+}

@@ -1,0 +1,78 @@
+//! Which elements of maps a packet makes the program look for.
+
+use std::collections::BTreeSet;
+
+use slowpath_bpf::lift::{Bytes, MapLayout};
+use slowpath_exec::concrete::Run;
+use slowpath_ir::RegionId;
+use slowpath_kernel::{Context, MapError};
+
+use crate::pair::{Pair, is_queue};
+
+/// An element that is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sought {
+    /// Its map.
+    pub map: String,
+    /// The key that is asked for; in a trie, the element may have a shorter one.
+    pub key: Vec<u8>,
+}
+
+/// What the interpreter does with a packet, before the kernel has seen it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Search {
+    /// How many instructions it takes.
+    pub instructions: u64,
+    /// What is looked for, map by map. Elements of arrays count when they are read or written.
+    pub elements: Vec<Sought>,
+}
+
+impl Pair {
+    /// Interprets a packet, with the least of what is open; nothing is changed. `None` if the
+    /// interpreter does not get to the end.
+    pub fn sought(&mut self, packet: &[u8], context: &Context) -> Result<Option<Search>, MapError> {
+        self.set_packet(packet, context);
+        self.prepare()?;
+        let lifted = self.lifted.clone();
+        let maps = || lifted.layout.maps.iter().filter(|layout| !is_queue(layout));
+        self.environment.watched = maps().map(|layout| asked(layout).0).collect();
+        let run = self.interpret(&[], None);
+        self.environment.watched.clear();
+        let Ok(run) = run else { return Ok(None) };
+        let elements = maps().flat_map(|layout| of_map(layout, &run)).collect();
+        Ok(Some(Search { instructions: run.costs.len() as u64, elements }))
+    }
+}
+
+/// Where a look-up in a map reads first, and by how many bits numbers of elements are shifted there.
+fn asked(layout: &MapLayout) -> (RegionId, u8) {
+    match (layout.lengths, layout.present) {
+        (Some(lengths), _) => (lengths, 1),
+        (None, Some(present)) => (present, 0),
+        (None, None) => (layout.values, layout.element_bits),
+    }
+}
+
+/// What a run looks for in a map, in order.
+fn of_map(layout: &MapLayout, run: &Run) -> Vec<Sought> {
+    let (region, shift) = asked(layout);
+    let inside = |place: &&(RegionId, u64)| place.0 == region;
+    let mut numbers: Vec<u64> = Vec::new();
+    let written: BTreeSet<u64> =
+        run.written.keys().filter(inside).map(|at| at.1 >> shift).collect();
+    for number in run.read.iter().filter(inside).map(|at| at.1 >> shift).chain(written) {
+        if !numbers.contains(&number) {
+            numbers.push(number);
+        }
+    }
+    let (place, shift) = match layout.present {
+        Some(present) => (present, 0),
+        None => (layout.values, layout.element_bits),
+    };
+    let key = |number: u64| {
+        let bytes: Bytes = [((place, number << shift), 1)].into();
+        layout.elements(&bytes, &run.interned).pop()?.key
+    };
+    let sought = |key| Sought { map: layout.name.clone(), key };
+    numbers.into_iter().filter_map(key).map(sought).collect()
+}

@@ -1,0 +1,120 @@
+"""Many flows on one path: that packets and map entries are as they are said to be, never times."""
+
+import csv
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+import oracles
+from slowpath import engine
+from slowpath.cli.errors import UnavailableError
+from slowpath.commands.measure.cold_report import cell, is_shown
+from slowpath.measurements.cold import last_level
+from support import ROOT, slowpath
+
+EXAMPLES = ("firewall", "flow_monitor", "dns_cache", "ipv6_lb")
+
+
+@pytest.fixture
+def kernel() -> None:
+    try:
+        engine.open_kernel()
+    except UnavailableError as reason:
+        oracles.missing("kernel", str(reason))
+
+
+@cache
+def measured(name: str, *words: str) -> list[Any]:
+    file = str(ROOT / f"examples/{name}.bpf.o")
+    run = slowpath("measure", file, "--seconds", "0.2", "--format", "json", *words)
+    assert run.returncode == 0, run.stderr
+    (program,) = json.loads(run.stdout)["results"]
+    return list(program["paths"])
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_each_path_has_a_cold_figure_or_a_reason(name: str) -> None:
+    paths = measured(name)
+    for path in paths:
+        assert (path["cold"] is None) == (path["cold_reason"] is not None)
+        if path["cold"] is None:
+            continue
+        cold = path["cold"]
+        # All of them took the path when they were counted: else they would not be here.
+        assert cold["flows"] >= 16
+        assert cold["flows"].bit_count() == 1
+        assert cold["low_ns"] <= cold["measured_ns"] <= cold["high_ns"]
+        assert (cold["limited"] is None) == (cold["entry_bytes"] >= cold["cache_bytes"])
+        ends = [0, *(start + length for start, length in cold["varied"])]
+        starts = [start for start, _ in cold["varied"]]
+        assert all(end <= start for end, start in zip(ends, starts, strict=False))
+        assert ends[-1] <= len(path["packet"]) // 2
+        assert 8 * sum(length for _, length in cold["varied"]) >= cold["flows"].bit_length() - 1
+    oracles.compared("kernel", len(paths), "paths looked at for cold data")
+
+
+@pytest.mark.usefixtures("kernel")
+def test_flows_differ_in_what_is_looked_for() -> None:
+    # The five-tuple of IPv6: nothing in front of the addresses, and neither the protocol.
+    for path in measured("firewall"):
+        for start, length in path["cold"]["varied"] if path["cold"] else []:
+            assert start >= 22
+            assert start + length <= 58
+    # The path of most instructions finds its rule in maps.
+    assert any(path["cold"] for path in measured("firewall"))
+    # An answer from the cache depends on the question.
+    questions = [path["cold"]["varied"] for path in measured("dns_cache") if path["cold"]]
+    assert questions
+    assert all(start >= 54 for varied in questions for start, _ in varied)
+
+
+@pytest.mark.usefixtures("kernel")
+def test_insertions_have_a_reason() -> None:
+    reasons = [path["cold_reason"] or "" for path in measured("flow_monitor")]
+    assert any("which elements there are" in reason for reason in reasons)
+    assert any("nothing that it finds in maps differs" in reason for reason in reasons)
+
+
+@pytest.mark.usefixtures("kernel")
+def test_hot_caches_only() -> None:
+    for path in measured("firewall", "--cache", "hot"):
+        assert path["cold"] is None
+        assert path["cold_reason"] is None
+
+
+@pytest.mark.usefixtures("kernel")
+def test_people_and_tables_get_a_column() -> None:
+    file = str(ROOT / "examples/firewall.bpf.o")
+    run = slowpath("measure", file, "--seconds", "0.2", "--paths", "2", "--cache", "cold")
+    assert run.returncode == 0
+    assert run.stdout.splitlines()[1].endswith("cold ns")
+    assert "flows with" in run.stdout
+    run = slowpath("measure", file, "--seconds", "0.2", "--paths", "2", "--format", "csv")
+    rows = list(csv.DictReader(run.stdout.splitlines()))
+    assert len(rows) == 2
+    assert all(int(row["flows"]) >= 16 for row in rows)
+
+
+def test_the_last_level_is_the_largest_that_data_are_in() -> None:
+    def level(kind: str | None, size: int | None) -> Any:
+        return {"level": 1, "kind": kind, "bytes": size, "line_bytes": 64, "cpus": [0]}
+
+    assert last_level([]) is None
+    assert last_level([level("Data", None)]) is None
+    assert last_level([level("Instruction", 9), level("Data", 4), level("Unified", 8)]) == 8
+
+
+def test_a_column_is_shown_where_it_differs() -> None:
+    def path(differs: bool | None) -> Any:
+        cold = {"measured_ns": 120.0, "spread_ns": 2.0, "differs": differs}
+        return {"cold": None if differs is None else cold}
+
+    assert not is_shown([path(None), path(False)], always=False)
+    assert is_shown([path(None), path(True)], always=False)
+    assert is_shown([path(None)], always=True)
+    assert cell(path(None), always=True) == "-"
+    assert cell(path(False), always=False) == "as hot"
+    assert cell(path(False), always=True) == cell(path(True), always=False) == "120.0 ± 2.0"
