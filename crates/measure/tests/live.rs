@@ -1,0 +1,67 @@
+//! Paths on live packets: that all packets are accounted for, and what is refused. Never how long it
+//! takes.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use slowpath_bpf::Object;
+use slowpath_kernel::Kernel;
+use slowpath_kernel::live::Live;
+use slowpath_kernel::timing::Station;
+use slowpath_measure::live::{LiveCase, LiveLoad, LiveSubject};
+use slowpath_measure::{Case, MeasureError};
+use slowpath_oracle::Oracle;
+
+const FRAMES: u32 = 5000;
+
+/// Where paths are measured, or the reason to skip.
+fn station() -> Option<(Station, Arc<Kernel>)> {
+    let kernel = Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
+    Live::new(&kernel).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
+    let station = Station::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
+    Some((station, Arc::new(kernel)))
+}
+
+/// The path that a packet of zeros takes with these maps.
+fn prepare(
+    station: &Station,
+    kernel: &Arc<Kernel>,
+    program: &str,
+    maps: &Value,
+) -> Result<LiveCase, MeasureError> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernel/tests/objects/features.bpf.o");
+    let object = Object::parse(&std::fs::read(file).expect("is there")).expect("is an object");
+    let number = object.programs.iter().position(|p| p.name == program).expect("is in it");
+    let witness = json!({ "packet": "00".repeat(64), "maps": maps });
+    let case = Case::prepare(station, kernel, &Arc::new(object), number, witness, None)?;
+    LiveCase::prepare(station, kernel, &Arc::new(case), 64)
+}
+
+#[test]
+fn what_is_redirected_to_a_device_arrives() {
+    let Some((station, kernel)) = station() else { return };
+    let ports = json!({ "ports": [{ "key": "03000000", "value": "01000000" }] });
+    let case = prepare(&station, &kernel, "all_maps", &ports).expect("runs live");
+    assert_eq!((case.case().action(), case.unreceived()), (4, None));
+    let load = LiveLoad::new(&station, &kernel, vec![Arc::new(case)]).map(Arc::new);
+    let load = load.expect("is loaded");
+    for subject in LiveSubject::ALL {
+        let sample = load.sample(&station, 0, subject, FRAMES, 64).expect("runs");
+        assert_eq!(sample.frames, FRAMES);
+        assert_eq!(sample.arrived + sample.lost, u64::from(FRAMES), "{subject:?}: {sample:?}");
+        assert!(sample.nanoseconds > 0);
+    }
+    assert!(load.sample(&station, 1, LiveSubject::Program, 1, 64).is_err());
+    Oracle::Kernel.compared(4 * FRAMES as usize, "live packets");
+}
+
+#[test]
+fn what_is_redirected_elsewhere_is_refused() {
+    let Some((station, kernel)) = station() else { return };
+    // It returns `XDP_REDIRECT`, and redirects to nothing.
+    let refused = prepare(&station, &kernel, "answer", &json!({})).expect_err("goes nowhere");
+    assert!(matches!(refused, MeasureError::NotLive { .. }), "{refused}");
+    assert!(refused.to_string().contains("lead nowhere"), "{refused}");
+    Oracle::Kernel.compared(1, "refusals of live packets");
+}
