@@ -114,3 +114,32 @@ fn a_wrong_model_is_told_with_all_that_shows_it() {
     assert!(matches!(replay.run(&[0; 60], &Context::default()), Err(ReplayError::Disagreement(_))));
     Oracle::Kernel.compared(2, "replayed packets");
 }
+
+#[test]
+fn what_is_looked_for_is_known_before_the_kernel_runs() {
+    let Some(kernel) = kernel() else { return };
+    let object = object("examples/firewall.bpf.o");
+    let mut replay = Replay::new(&kernel, &object, 0).unwrap_or_else(|e| panic!("{e}"));
+    // IPv6, TCP.
+    let mut packet = vec![0; 100];
+    packet[12..14].copy_from_slice(&[0x86, 0xdd]);
+    packet[14] = 0x60;
+    packet[20] = 6;
+    packet[66] = 0x50;
+    let context = Context::default();
+    let mut keys = Vec::new();
+    for source in [1, 2] {
+        packet[22] = source;
+        let search = replay.sought(&packet, &context).unwrap_or_else(|e| panic!("{e}"));
+        let search = search.expect("the interpreter gets to the end");
+        let step = run(&mut replay, &packet);
+        assert_eq!(search.instructions, step.instructions);
+        let rules = search.elements.into_iter().filter(|sought| sought.map == "rules");
+        let found: Vec<Vec<u8>> = rules.map(|sought| sought.key).collect();
+        assert_eq!(found.len(), 1);
+        assert!(found[0].contains(&source));
+        keys.extend(found);
+    }
+    assert_ne!(keys[0], keys[1]);
+    Oracle::Kernel.compared(2, "look-ups known before the run");
+}
