@@ -3,7 +3,11 @@
 import csv
 import io
 import json
+import signal
 import struct
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +167,30 @@ def test_what_is_read_of_a_damaged_trace_counts(trace: Path) -> None:
     assert "behind packet 20" in done.stderr
     assert found["mix"] is not None
     oracles.compared("kernel", 20, "packets of a trace")
+
+
+@pytest.mark.usefixtures("kernel")
+def test_what_ran_until_ctrl_c_is_reported(tmp_path: Path) -> None:
+    file = tmp_path / "long.pcap"
+    file.write_bytes(pcap_bytes(PACKETS * 2000))
+    words = [sys.executable, "-m", "slowpath", "measure", FIREWALL, "--pcap", file]
+    with subprocess.Popen(
+        [*map(str, words), "--seconds", "0.3", "--format", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        output, said = process.communicate(timeout=60)
+    assert process.returncode == ExitCode.UNDECIDED, said
+    (record,) = json.loads(output)["results"]
+    found = record["trace"]
+    assert 0 < found["count"] < 2000 * len(PACKETS)
+    assert not found["complete"]
+    assert found["error"].startswith("stopped behind packet")
+    assert sum(path["packets"] for path in found["paths"]) == found["count"]
+    oracles.compared("kernel", found["count"], "packets of a trace")
 
 
 @pytest.mark.usefixtures("kernel")

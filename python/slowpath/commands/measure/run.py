@@ -219,7 +219,8 @@ class _Run:
             asked = self._stopping.asked
             self._codes.append(ExitCode.UNDECIDED if asked else ExitCode.INPUT)
         if record["trace"] is not None:
-            self._codes.append(complain_of_trace(record, record["trace"]))
+            stopped = self._stopping.asked
+            self._codes.append(complain_of_trace(record, record["trace"], stopped=stopped))
         for path in record["paths"]:
             if path["report"] is not None:
                 what = f"{record['program']}, path {path['rank']}: {path['error']}"

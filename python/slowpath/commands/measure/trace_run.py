@@ -44,13 +44,13 @@ def check_trace_options(
             )
 
 
-def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace) -> ExitCode:
+def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped: bool) -> ExitCode:
     """Says on standard error why a trace, or a part of it, did not run."""
     code = ExitCode.FINE
     if trace["error"] is not None and record["error"] is None:
         rest = "" if trace["count"] == 0 else f"; {trace['count']:,} packets were read before"
         error(trace["file"], f"{trace['error']}{rest}")
-        code = ExitCode.INPUT
+        code = ExitCode.UNDECIDED if stopped else ExitCode.INPUT
     if trace["disagreements"]:
         error(
             record["file"],
