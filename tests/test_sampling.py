@@ -156,6 +156,12 @@ def test_ratios_are_those_of_loads_together() -> None:
     assert same.interval.low == same.interval.high == 1
 
 
+def test_calls_that_take_longer_than_runs_divide_by_nothing() -> None:
+    bench = Bench([(0.0, False)], slower=lambda time: 500.0 if time < 60 else 0.001)
+    outcome = taken(bench, Quota(0.01, 0.0))
+    assert outcome.busy[0] > 0
+
+
 def test_runs_of_a_sample_are_limited() -> None:
     fast = Bench([(0.0, False)])
     taken(fast, Quota(0.5, 0.0))

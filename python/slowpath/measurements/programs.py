@@ -188,9 +188,9 @@ def _fill(record: MeasuredProgram, outcome: Outcome, rows: Sequence[Measured | N
     record["discarded"], record["precise"] = outcome.discarded, outcome.precise
     record["seconds"] = outcome.seconds
     for path, measured in zip(record["paths"], rows, strict=True):
-        if measured is None:
+        if measured is None or measured.run.value <= 0:
             if path["error"] is None:
-                path["error"] = "the CPU was slowed down whenever it was timed"
+                path["error"] = "the CPU was slowed down too much whenever it was timed"
             continue
         run = measured.run
         path["measured_ns"], path["spread_ns"] = run.value, run.spread
@@ -198,7 +198,7 @@ def _fill(record: MeasuredProgram, outcome: Outcome, rows: Sequence[Measured | N
             path["low_ns"], path["high_ns"] = run.interval
         path["outliers"] = run.outliers
         path["program_ns"] = measured.net.value
-        path["packetrate_pps"] = 1e9 / run.value if run.value > 0 else None
+        path["packetrate_pps"] = 1e9 / run.value
         path["runs"] = measured.runs
     record["warnings"] = warnings_of(record, outcome)
     record["conclusion"] = conclude(record)

@@ -28,6 +28,7 @@ _SAMPLE = 0.5e6  # nanoseconds that a sample is to take
 _BUSY = 0.12e6  # the same for the busy loop
 _TRIAL = 48  # runs of a first sample, which says how many are needed
 _FEWEST_RUNS, _MOST_RUNS = 16, 1_000_000
+_LEAST = 1.0  # nanoseconds that are left of a sample
 _CALLS = 9  # with one run each, which tell what a call takes besides
 _MORE = 1.4  # times as many loads, before whether it is precise is looked at again
 
@@ -190,7 +191,7 @@ class Sampler:
             self._runs[subject] += sample.runs
         by_wrapper = subject == Reference.WRAPPED or (subject >= 0 and self._bench.wrapped[subject])
         besides = 0.0 if by_wrapper else call
-        taken = max(sample.nanoseconds - besides, 0.0) / max(sample.runs, 1)
+        taken = max(sample.nanoseconds - besides, _LEAST) / max(sample.runs, 1)
         if subject == Reference.BUSY:
             self._busy.append(taken)
         return taken
@@ -270,7 +271,7 @@ def _repeats(load: Load, subject: int) -> int:
 
 def _call(load: Load, repeat: int, subject: int) -> float:
     """Nanoseconds that a call takes besides its runs."""
-    one = statistics.median(load.sample(subject, 1).nanoseconds for _ in range(_CALLS))
+    one = min(load.sample(subject, 1).nanoseconds for _ in range(_CALLS))
     many = load.sample(subject, repeat)
     return max(one - many.nanoseconds / max(many.runs, 1), 0.0)
 
