@@ -132,7 +132,8 @@ impl Pair {
                 let map = self.kernels(layout, *which)?;
                 Some(self.value(layout, map, Some(other), (*number, key)))
             });
-            if !matches(theirs.as_deref(), ours.as_deref(), or.as_ref().map(Option::as_deref)) {
+            let own = ours.clone().map(|own| self.with_their_addresses(theirs.as_deref(), own));
+            if !matches(theirs.as_deref(), own.as_deref(), or.as_ref().map(Option::as_deref)) {
                 return Some(element_fault(&layout.name, key, theirs, ours));
             }
         }

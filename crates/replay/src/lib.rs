@@ -11,10 +11,12 @@
 //!
 //! From the bottom: `entry` and `tries` write elements of maps into the interpreter's memory. `pair`
 //! is the two and what they share. Methods of it by subject: `install` (map content), `before` (what
-//! the interpreter is told before a run), `interpret` (its runs), `sought` (what they look for), `outcome` and `elements` (what runs
+//! the interpreter is told before a run), `interpret` (its runs), `sought` (what they look for), `outcome`, `elements` and
+//! `addresses` (what runs
 //! do), `draws` and `choices` (what is open), `after` (what stays), `adopt`, `effects`,
 //! `disagreement`. `replay` is what others use.
 
+mod addresses;
 mod adopt;
 mod after;
 mod before;

@@ -1,0 +1,35 @@
+//! Addresses that programs write into maps: the kernel has its own, and the interpreter others.
+
+use slowpath_ir::InputKind;
+
+use crate::pair::Pair;
+
+/// Addresses of the kernel start here (x86-64 and arm64 with at most 48 bits below it).
+const KERNEL: u64 = 0xffff_0000_0000_0000;
+/// How far from the start of a region an address of it can be.
+const REACH: u64 = 1 << 24;
+
+impl Pair {
+    /// A value that the interpreter wrote, with the kernel's addresses where both wrote one. That
+    /// they mean the same place is not known.
+    pub fn with_their_addresses(&self, theirs: Option<&[u8]>, ours: Vec<u8>) -> Vec<u8> {
+        let Some(theirs) = theirs.filter(|theirs| theirs.len() == ours.len()) else { return ours };
+        let mut ours = ours;
+        for (own, their) in ours.chunks_exact_mut(8).zip(theirs.chunks_exact(8)) {
+            let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+            if word(their) >= KERNEL && self.is_address(word(own)) {
+                own.copy_from_slice(their);
+            }
+        }
+        ours
+    }
+
+    fn is_address(&self, number: u64) -> bool {
+        let regions = self.lifted.program.inputs.iter().filter_map(|input| match input.kind {
+            InputKind::BaseAddress(region) => Some(region),
+            _ => None,
+        });
+        let mut bases = regions.filter_map(|region| self.base(region));
+        bases.any(|base| number.wrapping_sub(base) < REACH)
+    }
+}
