@@ -286,6 +286,7 @@ Case = _core.Case
 """A path that can be timed; from `prepare_case`."""
 Cold = _core.Cold
 """A path that many flows take; from `cool_case`."""
+Stretch = _core.Stretch  # a part of a path, with the case that ends where it does
 Load = _core.Load
 """Paths in the kernel; from `load_cases` or `load_cold`."""
 
@@ -318,6 +319,18 @@ def prepare_case(
         if report is not None:
             raise DisagreementError(_as_text(subject.file), str(problem), report) from None
         raise InputError(_as_text(subject.file), str(problem)) from None
+
+
+def cut_case(station: Station, case: Case) -> tuple[list[Stretch], list[int]]:
+    """Cuts a path into stretches; also the instructions at which it could not be cut.
+
+    Raises:
+        InputError: when its instructions are not known, or the kernel refuses the cut program.
+    """
+    try:
+        return _core.stretches(station, case)
+    except _core.Error as problem:
+        raise InputError("the running kernel", str(problem)) from None
 
 
 def load_cases(station: Station, cases: Sequence[Case]) -> Load:

@@ -6,14 +6,12 @@
 //! instructions of the program is not counted; functions that helpers call back are.
 
 mod answers;
-mod free;
-mod registers;
 mod rewrite;
 #[cfg(test)]
 mod tests;
 
 pub use answers::Answer;
-pub(crate) use rewrite::Weights;
+pub(crate) use rewrite::{Weights, replacements};
 use slowpath_bpf::{BpfProgram, MapDef, MapKind};
 
 use crate::context::Context;

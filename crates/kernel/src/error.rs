@@ -67,6 +67,14 @@ pub enum LoadError {
         /// What is in the way.
         why: &'static str,
     },
+    /// It cannot be made to end on its way.
+    #[error("program {program}: it cannot end where it is to: {why}")]
+    NotCut {
+        /// Its name.
+        program: String,
+        /// What is in the way.
+        why: &'static str,
+    },
     /// Its calls cannot be given answers.
     #[error("program {program}: its calls cannot be answered: {why}")]
     NotAnswered {

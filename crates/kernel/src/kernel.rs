@@ -74,7 +74,7 @@ impl Kernel {
     /// ([`slowpath_bpf::MapDef::max_entries`] is 0); set it in the object before.
     pub fn load(&self, object: &Object, program: usize) -> Result<Loaded, LoadError> {
         let reachable = collect::collect(object, program, &|| self.types())?;
-        self.load_reachable(object, program, reachable, None)
+        self.load_reachable(object, program, reachable, &[])
     }
 
     /// A program that lets every packet pass, to be put where any program will do.
@@ -114,7 +114,7 @@ impl Kernel {
         if let Some(linked) = reachable.programs.get_mut(&program).filter(|_| !answers.is_empty()) {
             *linked = count::answering(linked, answers)?;
         }
-        self.load_reachable(object, program, reachable, None)
+        self.load_reachable(object, program, reachable, &[])
     }
 
     /// [`Kernel::load`], with all programs counting their instructions.
@@ -158,17 +158,17 @@ impl Kernel {
             *linked = count::counting(linked, number as u32, answers, weights)?;
         }
         let counter = count::counter();
-        let loaded = self.load_reachable(object, program, reachable, Some((number, &counter)))?;
+        let loaded = self.load_reachable(object, program, reachable, &[(number, &counter)])?;
         Ok(Counted::new(loaded, number, weighted))
     }
 
-    /// Loads programs with their maps, and a further map behind those of the object.
-    fn load_reachable(
+    /// Loads programs with their maps, and further maps behind those of the object.
+    pub(crate) fn load_reachable(
         &self,
         object: &Object,
         program: usize,
         reachable: collect::Reachable,
-        further: Option<(usize, &MapDef)>,
+        further: &[(usize, &MapDef)],
     ) -> Result<Loaded, LoadError> {
         // Types are optional: what cannot do without them, the verifier names.
         let types = object
@@ -178,7 +178,7 @@ impl Kernel {
         let types_fd = types.as_ref().map(|fd| fd.as_fd());
         let mut maps = BTreeMap::new();
         let defs = reachable.maps.iter().filter_map(|&n| Some((n, object.maps.get(n)?)));
-        for (number, def) in defs.chain(further) {
+        for (number, def) in defs.chain(further.iter().copied()) {
             maps.insert(number, create::map(def, self.cpus, types_fd)?);
         }
         let license = object.license.as_deref().unwrap_or_default();

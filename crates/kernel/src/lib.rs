@@ -18,6 +18,7 @@ mod collect;
 mod context;
 mod count;
 mod create;
+pub mod cuts;
 mod error;
 mod kernel;
 mod link;
@@ -27,6 +28,7 @@ mod loaded;
 mod map;
 mod namespace;
 mod program;
+mod rewriting;
 mod sys;
 #[cfg(test)]
 mod tests;

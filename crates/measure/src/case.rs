@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use slowpath_bpf::Object;
+use slowpath_kernel::cuts::Switch;
 use slowpath_kernel::witness::{self, Installed};
 use slowpath_kernel::{Answer, Context, Kernel, Loaded};
 
@@ -37,8 +38,23 @@ impl fmt::Display for Arrangement {
     }
 }
 
-/// A path of a program that can be timed.
+/// A program in the kernel, its maps as a witness says.
 #[derive(Debug)]
+pub(crate) struct InKernel {
+    pub(crate) program: Loaded,
+    pub(crate) switch: Option<Switch>,
+    _installed: Option<Installed>,
+}
+
+impl InKernel {
+    /// A program that has no maps.
+    pub(crate) fn without_maps(program: Loaded) -> InKernel {
+        InKernel { program, switch: None, _installed: None }
+    }
+}
+
+/// A path of a program that can be timed.
+#[derive(Clone, Debug)]
 pub struct Case {
     pub(crate) object: Arc<Object>,
     pub(crate) program: usize,
@@ -50,8 +66,20 @@ pub struct Case {
     pub(crate) action: u32,
     pub(crate) instructions: u64,
     pub(crate) later_instructions: Option<u64>,
-    pub(crate) places: Places,
     pub(crate) path: Option<PathId>,
+    pub(crate) places: Arc<Places>,
+    /// Slots of the instructions in order, where kernel and interpreter took the path by themselves.
+    pub(crate) trace: Option<Arc<[usize]>>,
+    pub(crate) cut: Option<Cut>,
+}
+
+/// Where a case ends that is only the beginning of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    /// Slots where it could end: cases of the same ones run the same code.
+    pub(crate) points: Arc<[usize]>,
+    /// The number of the point; `None`: it goes on to the end.
+    pub(crate) at: Option<usize>,
 }
 
 impl Case {
@@ -91,12 +119,12 @@ impl Case {
 
     /// As [`Case::load`], with its code at a place where it was less often than elsewhere, if that
     /// comes about soon.
-    pub(crate) fn load_spread(&self, kernel: &Kernel) -> Result<(Loaded, Installed), MeasureError> {
-        let mut best: Option<(u32, (Loaded, Installed))> = None;
+    pub(crate) fn load_spread(&self, kernel: &Kernel) -> Result<InKernel, MeasureError> {
+        let mut best: Option<(u32, InKernel)> = None;
         let started = Instant::now();
         for _ in 0..TRIES {
             let candidate = self.load(kernel)?;
-            let Some(visits) = self.places.rarer(&candidate.0) else { return Ok(candidate) };
+            let Some(visits) = self.places.rarer(&candidate.program) else { return Ok(candidate) };
             if best.as_ref().is_none_or(|(fewest, _)| visits.times < *fewest) {
                 best = Some((visits.times, candidate));
             }
@@ -106,7 +134,7 @@ impl Case {
         }
         match best {
             Some((_, loaded)) => {
-                self.places.visit(&loaded.0);
+                self.places.visit(&loaded.program);
                 Ok(loaded)
             }
             None => self.load(kernel),
@@ -114,9 +142,23 @@ impl Case {
     }
 
     /// The program in the kernel, its maps as the witness says.
-    pub(crate) fn load(&self, kernel: &Kernel) -> Result<(Loaded, Installed), MeasureError> {
-        let loaded = kernel.load_with_answers(&self.object, self.program, &self.answers)?;
-        let installed = witness::install(&loaded, &self.witness)?;
-        Ok((loaded, installed))
+    pub(crate) fn load(&self, kernel: &Kernel) -> Result<InKernel, MeasureError> {
+        let (object, answers) = (&self.object, &self.answers);
+        let (program, switch) = match &self.cut {
+            None => (kernel.load_with_answers(object, self.program, answers)?, None),
+            Some(cut) => {
+                let loaded = kernel.load_cuttable(object, self.program, answers, &cut.points)?;
+                (loaded.0, Some(loaded.1))
+            }
+        };
+        let installed = witness::install(&program, &self.witness)?;
+        Ok(InKernel { program, switch, _installed: Some(installed) })
+    }
+
+    /// Whether this one can be run with the program that was loaded for another one: they differ in
+    /// nothing but where they end.
+    pub(crate) fn shares_load(&self, other: &Case) -> bool {
+        let (Some(ours), Some(theirs)) = (&self.cut, &other.cut) else { return false };
+        Arc::ptr_eq(&ours.points, &theirs.points) && self.arrangement == other.arrangement
     }
 }

@@ -19,7 +19,7 @@ use slowpath_kernel::timing::{Preparation, Rotation, Station, Undo, Wrapper};
 use slowpath_kernel::{Kernel, Loaded};
 use slowpath_replay::Replay;
 
-use crate::case::{Arrangement, Case};
+use crate::case::{Arrangement, Case, InKernel};
 use crate::error::MeasureError;
 use flows::Flows;
 use freedom::Freedom;
@@ -101,14 +101,11 @@ impl Cold {
     }
 
     /// The program in the kernel with the elements of all flows, and what gives it their packets.
-    pub(crate) fn load(
-        &self,
-        kernel: &Kernel,
-    ) -> Result<(Loaded, slowpath_kernel::witness::Installed, Wrapper), MeasureError> {
-        let (program, installed) = self.case.load_spread(kernel)?;
-        self.flows.fill(&program)?;
-        let wrapper = self.wrapper(kernel, &program)?;
-        Ok((program, installed, wrapper))
+    pub(crate) fn load(&self, kernel: &Kernel) -> Result<(InKernel, Wrapper), MeasureError> {
+        let loaded = self.case.load_spread(kernel)?;
+        self.flows.fill(&loaded.program)?;
+        let wrapper = self.wrapper(kernel, &loaded.program)?;
+        Ok((loaded, wrapper))
     }
 
     fn wrapper(&self, kernel: &Kernel, program: &Loaded) -> Result<Wrapper, MeasureError> {

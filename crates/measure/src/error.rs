@@ -31,6 +31,16 @@ pub enum MeasureError {
     /// The trace is no capture file.
     #[error("trace: {0}")]
     Capture(#[from] CaptureError),
+    /// It is not known which instructions the path takes.
+    #[error(
+        "which instructions it takes in which order is not known: it depends on what packet and \
+         maps do not determine{}",
+        open(.depends)
+    )]
+    NoTrace {
+        /// What that is.
+        depends: Vec<String>,
+    },
     /// The witness is no JSON.
     #[error("the witness cannot be read: {0}")]
     Witness(#[from] serde_json::Error),

@@ -17,16 +17,21 @@
 
 mod case;
 mod cold;
+mod cuts;
 mod error;
 pub mod live;
 mod load;
 mod places;
+mod points;
 mod prepare;
 mod references;
+mod stretches;
 mod trace;
+mod trial;
 
 pub use case::{Arrangement, Case};
 pub use cold::Cold;
 pub use error::MeasureError;
 pub use load::{Load, Reference};
+pub use stretches::{Stretch, Stretches};
 pub use trace::{Trace, TraceFault, TracePath, TraceReport};

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use slowpath_kernel::timing::{
     Attached, Preparation, Sample, Station, Subject, TimingError, Trampoline, Wrapper,
 };
-use slowpath_kernel::witness::Installed;
 use slowpath_kernel::{Context, Kernel, Loaded, Namespace};
 
-use crate::case::{Arrangement, Case};
+use crate::case::{Arrangement, Case, InKernel};
 use crate::cold::Cold;
 use crate::error::MeasureError;
 use crate::references::{busy, empty};
@@ -39,9 +38,7 @@ const PACKET: [u8; 60] = [0; 60];
 #[derive(Debug)]
 struct Ready {
     case: Arc<Case>,
-    program: Loaded,
-    wrapper: Option<Wrapper>,
-    _installed: Option<Installed>,
+    loaded: Arc<(InKernel, Option<Wrapper>)>,
 }
 
 /// What cases of a kind are called through, and what empty programs cost there.
@@ -107,17 +104,22 @@ impl Load {
     }
 
     fn here(kernel: &Kernel, cases: Vec<Arc<Case>>) -> Result<Load, MeasureError> {
-        let mut ready = Vec::with_capacity(cases.len());
+        let mut ready: Vec<Ready> = Vec::with_capacity(cases.len());
         for case in cases {
-            let (program, installed) = case.load_spread(kernel)?;
+            if let Some(like) = ready.iter().find(|like| like.case.shares_load(&case)) {
+                let loaded = Arc::clone(&like.loaded);
+                ready.push(Ready { case, loaded });
+                continue;
+            }
+            let loaded = case.load_spread(kernel)?;
             let wrapper = match &case.arrangement {
                 Arrangement::Repeated => None,
                 Arrangement::Restored(undo) => {
                     let preparation = Preparation { undo: Some(undo), rotation: None };
-                    Some(Wrapper::new(kernel, &program, &preparation)?)
+                    Some(Wrapper::new(kernel, &loaded.program, &preparation)?)
                 }
             };
-            ready.push(Ready { case, program, wrapper, _installed: Some(installed) });
+            ready.push(Ready { case, loaded: Arc::new((loaded, wrapper)) });
         }
         Load::of(kernel, ready)
     }
@@ -126,21 +128,21 @@ impl Load {
         let mut ready = Vec::with_capacity(2 * cases.len());
         for cold in cases {
             let case = Arc::clone(cold.case());
-            let (program, installed, wrapper) = cold.load(kernel)?;
-            let empty = empty(kernel, program.fragments())?;
+            let (loaded, wrapper) = cold.load(kernel)?;
+            let empty = empty(kernel, loaded.program.fragments())?;
             let preparation = Preparation { undo: None, rotation: Some(cold.rotation()) };
             let beside = Wrapper::new(kernel, &empty, &preparation)?;
-            let (wrapper, installed) = (Some(wrapper), Some(installed));
-            ready.push(Ready { case: case.clone(), program, wrapper, _installed: installed });
-            let wrapper = Some(beside);
-            ready.push(Ready { case, program: empty, wrapper, _installed: None });
+            let loaded = Arc::new((loaded, Some(wrapper)));
+            ready.push(Ready { case: Arc::clone(&case), loaded });
+            let loaded = Arc::new((InKernel::without_maps(empty), Some(beside)));
+            ready.push(Ready { case, loaded });
         }
         Load::of(kernel, ready)
     }
 
     fn of(kernel: &Kernel, ready: Vec<Ready>) -> Result<Load, MeasureError> {
         let namespace = Namespace::new().map_err(TimingError::from)?;
-        let fragments = ready.iter().any(|ready| ready.program.fragments());
+        let fragments = ready.iter().any(|ready| ready.loaded.0.program.fragments());
         Ok(Load {
             direct: Attached::new(&namespace, empty(kernel, false)?)?,
             busy: busy(kernel)?,
@@ -181,7 +183,11 @@ impl Load {
 
     fn sample_case(&self, case: usize, repeat: u32) -> Result<Sample, MeasureError> {
         let missing = || MeasureError::NoCase { number: i64::try_from(case).unwrap_or(i64::MAX) };
-        let Ready { case, program, wrapper, .. } = self.cases.get(case).ok_or_else(missing)?;
+        let Ready { case, loaded } = self.cases.get(case).ok_or_else(missing)?;
+        let (InKernel { program, switch, .. }, wrapper) = &**loaded;
+        if let (Some(switch), Some(cut)) = (switch, &case.cut) {
+            switch.turn(program, cut.at)?;
+        }
         let way = match (&self.fragments, program.fragments()) {
             (Some(way), true) => way,
             _ => &self.plain,

@@ -1,24 +1,17 @@
 //! From a witness to a case: the path runs once in kernel and interpreter, then many times, counted.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use slowpath_bpf::{MapKind, Object};
-use slowpath_kernel::timing::{ElementUndo, Preparation, Station, Undo, Wrapper};
+use slowpath_kernel::timing::{ElementUndo, Station, Undo};
 use slowpath_kernel::witness::{self, Installed};
-use slowpath_kernel::{Counted, Kernel, Tally};
+use slowpath_kernel::{Counted, Kernel};
 use slowpath_replay::{Effects, Replay, ReplayError};
 
 use crate::case::{Arrangement, Case};
 use crate::error::MeasureError;
-use crate::places::Places;
-
-/// Repetitions that are counted to find out whether they take the same path, and for how long.
-const REPETITIONS: u32 = 100_000;
-const LONG: Duration = Duration::from_millis(20);
-/// Repetitions that tell how long one is.
-const FEW: u32 = 64;
+use crate::trial::Trial;
 
 impl Case {
     /// Finds out how a path can be repeated, on the thread of a station.
@@ -58,8 +51,10 @@ impl Case {
             action: 0,
             instructions: 0,
             later_instructions: None,
-            places: Places::default(),
             path: None,
+            places: Arc::default(),
+            trace: None,
+            cut: None,
         };
         let effects = case.follow(kernel, instructions)?;
         case.arrange(kernel, &effects)?;
@@ -75,6 +70,7 @@ impl Case {
                 self.action = step.outcome.action;
                 self.instructions = step.instructions;
                 self.path = Some(step.path);
+                self.trace = Some(step.run.costs.iter().map(|cost| cost.insn.index()).collect());
                 step.effects
             }
             // Both may be right about what neither determines; what follows counts.
@@ -86,6 +82,7 @@ impl Case {
             // Clocks, random numbers and the like: the kernel's own lead elsewhere.
             self.answers = witness::answers(&self.witness);
             self.path = None;
+            self.trace = None;
         }
         let (counted, _installed) = self.counted(kernel)?;
         let (run, tally) = counted.run_repeated(&self.packet, &self.context, 1)?;
@@ -124,40 +121,8 @@ impl Case {
 
     /// Whether repetitions take the path of the first run, with a wrapper that undoes this.
     fn repeats(&self, kernel: &Kernel, undo: Option<&Undo>) -> Result<bool, MeasureError> {
-        let (counted, _installed) = self.counted(kernel)?;
-        let wrapper = undo.map(|undo| {
-            let preparation = Preparation { undo: Some(undo), rotation: None };
-            Wrapper::new(kernel, counted.loaded(), &preparation)
-        });
-        let wrapper = wrapper.transpose()?;
-        let run = |repeat: u32| -> Result<Option<(u32, Tally)>, MeasureError> {
-            let Some(wrapper) = &wrapper else {
-                let (run, tally) = counted.run_repeated(&self.packet, &self.context, repeat)?;
-                return Ok(Some((run.return_value, tally)));
-            };
-            let (run, tally) = counted.tally(|loaded| {
-                let run = wrapper.run(loaded, &self.packet, &self.context, repeat);
-                run.map_err(MeasureError::from)
-            })?;
-            Ok(run.map(|return_value| (return_value, tally)))
-        };
-        let Some((_, first)) = run(1)? else { return Ok(false) };
-        let started = Instant::now();
-        let mut repeat = FEW;
-        loop {
-            // With a wrapper, the state of its first call is that of the last: undone from the start.
-            match run(repeat)? {
-                Some((value, tally))
-                    if value == self.action && tally.is_multiple_of(&first, repeat) => {}
-                _ => return Ok(false),
-            }
-            let one = started.elapsed() / repeat;
-            if repeat > FEW || one >= LONG / FEW {
-                return Ok(true);
-            }
-            let affordable = LONG.as_nanos() / one.as_nanos().max(1);
-            repeat = u32::try_from(affordable).unwrap_or(REPETITIONS).clamp(FEW + 1, REPETITIONS);
-        }
+        let trial = Trial::new(kernel, self.counted(kernel)?, undo)?;
+        trial.repeats(&self.packet, &self.context, self.action)
     }
 
     /// How many instructions a second packet takes.
@@ -181,10 +146,10 @@ impl Case {
             };
             effects.packet.iter().filter_map(place).collect()
         };
-        let (loaded, _installed) = self.load(kernel)?;
+        let loaded = self.load(kernel)?;
         let element = |change: &slowpath_replay::MapChange| {
             let number = self.object.maps.iter().position(|map| map.name == change.map)?;
-            loaded.map_at(number)?;
+            loaded.program.map_at(number)?;
             Some(ElementUndo { map: number, key: change.key.clone(), value: change.before.clone() })
         };
         let mut elements: Vec<ElementUndo> = effects.maps.iter().filter_map(element).collect();

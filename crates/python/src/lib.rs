@@ -12,6 +12,7 @@ mod kernel;
 mod live;
 mod measure;
 mod objects;
+mod stretches;
 mod target;
 mod trace;
 mod values;
@@ -55,6 +56,8 @@ mod _core {
     use super::measure::{Case, Cold, Load, Station};
     #[pymodule_export]
     use super::objects::{Btf, Object, Program, show};
+    #[pymodule_export]
+    use super::stretches::{Stretch, stretches};
     #[pymodule_export]
     use super::target::Target;
     #[pymodule_export]

@@ -11,7 +11,7 @@ _MUCH = 0.25
 
 def conclude(record: MeasuredProgram) -> str | None:
     """What the measurement of a program comes to; None when nothing was measured."""
-    known = [path for path in record["paths"] if path["measured_ns"] is not None]
+    known = [path for path in record["paths"] if _time(path) > 0]
     if not known:
         return None
     by_time = sorted(known, key=_time, reverse=True)
@@ -40,20 +40,21 @@ def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
     """What is to be said about how a program was measured."""
     found = []
     quiet, usual = outcome.busy
+    ratio = usual / quiet if quiet > 0 else math.inf  # so disturbed that calls took all the time
     if outcome.limit > DISTURBED[0]:
         slower = f"a busy loop beside them took up to {outcome.limit:g} times as long"
         if outcome.limit == math.inf:
             slower = "a busy loop beside them took any time"
         found.append(
             f"This is a disturbed measurement: samples count although {slower} (in the median "
-            f"{usual / quiet:.2f} times), because too few were left otherwise; measure again when "
+            f"{ratio:.2f} times), because too few were left otherwise; measure again when "
             "the machine is quiet."
         )
     elif outcome.samples and outcome.discarded / outcome.samples > _MUCH:
         found.append(
             f"{outcome.discarded / outcome.samples:.0%} of the samples were left out, because a "
             f"busy loop beside them took more than {outcome.limit:g} times as long as undisturbed "
-            f"(in the median {usual / quiet:.2f} times): measure again when the machine is quiet."
+            f"(in the median {ratio:.2f} times): measure again when the machine is quiet."
         )
     if not outcome.precise:
         found.append(

@@ -3,6 +3,7 @@
 from typing import Literal, TypedDict
 
 from slowpath.measurements.live_documents import LivePath
+from slowpath.measurements.stretches.documents import Breakdown
 from slowpath.measurements.trace.documents import MeasuredTrace
 
 
@@ -119,6 +120,8 @@ class MeasuredProgram(TypedDict):
     """How long it took to measure."""
     paths: list[MeasuredPath]
     """Slowest first, by instructions."""
+    breakdown: Breakdown | None
+    """Where the time of the slowest path goes, by time; null where that was not asked for."""
     conclusion: str | None
     """What it comes to, in a sentence."""
     warnings: list[str]

@@ -11,6 +11,8 @@ from slowpath.cli.errors import DisagreementError, InputError
 from slowpath.measurements.conclusions import conclude, warnings_of
 from slowpath.measurements.documents import MeasuredPath, MeasuredProgram, action_name
 from slowpath.measurements.paths import instructions_of
+from slowpath.measurements.stretches.conclusions import conclude_where
+from slowpath.measurements.stretches.measuring import break_down
 from slowpath.measurements.timing.bench import KernelBench
 from slowpath.measurements.timing.sampling import Measured, Outcome, Progress, Quota, measure
 from slowpath.schema.results import PathResult, Witness
@@ -56,6 +58,7 @@ def prepare_program(
         "precise": False,
         "seconds": 0.0,
         "paths": [],
+        "breakdown": None,
         "conclusion": None,
         "warnings": [],
         "trace": None,
@@ -172,6 +175,31 @@ def measure_together(
         if not program.cases:
             without(program)
     return Together(outcome, subjects, list(left))
+
+
+def add_breakdown(
+    station: engine.Station,
+    program: PreparedProgram,
+    quota: Quota,
+    go_on: Callable[[Progress], bool],
+) -> None:
+    """Finds out where the time of the slowest path goes, and writes it into the record."""
+    record = program.record
+
+    def time(number: int) -> float:
+        return record["paths"][number]["measured_ns"] or 0.0
+
+    timed = [
+        (time(number), case, number)
+        for number, case in zip(program.numbers, program.cases, strict=True)
+    ]
+    slowest = max(timed, key=lambda one: one[0], default=None)
+    if slowest is None or slowest[0] <= 0:
+        return
+    rank = record["paths"][slowest[2]]["rank"]
+    breakdown = record["breakdown"] = break_down(station, slowest[1], rank, quota, go_on)
+    sentences = [record["conclusion"], conclude_where(breakdown)]
+    record["conclusion"] = " ".join(each for each in sentences if each is not None) or None
 
 
 def without(program: PreparedProgram) -> None:

@@ -52,6 +52,7 @@ def _measure(given: Namespace) -> int:
         gates=[read_option("--fail-on", parse_gate, text) for text in given.fail_on],
         pcap=given.pcap,
         plot=given.plot,
+        stretches=not given.no_stretches,
     )
     return measure(read_request(given.file, written), settings)
 
@@ -130,6 +131,13 @@ MEASURE = Command(
             help="`hot`: one packet again and again. `cold`: also many flows in turn, whose map "
             "entries do not fit into the caches, for each path that looks anything up. `both`: the "
             "same, and told only where it differs by more than the spread (default: %(default)s).",
+        ),
+        option(
+            MEASUREMENT,
+            "--no-stretches",
+            action="store_true",
+            help="Do not find out where the time of the slowest path goes, which takes up to 2.5 s "
+            "for each program.",
         ),
         option(
             MEASUREMENT,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from slowpath.cli.printable import csv_line
 from slowpath.cli.terminal import Line
 from slowpath.commands.measure import cold_report
+from slowpath.commands.measure.stretches_report import stretches_report
 from slowpath.measurements.documents import MeasuredPath, MeasuredProgram
 from slowpath.measurements.environment import Environment
 from slowpath.report.grid import grid
@@ -63,6 +64,7 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
         )
     if record["conclusion"] is not None:
         yield Line(f"  {record['conclusion']}", "bold")
+    yield from stretches_report(record["breakdown"], verbose=verbose)
     for path in record["paths"]:
         if path["error"] is not None:
             yield f"  path {path['rank']} was not measured: {path['error']}"

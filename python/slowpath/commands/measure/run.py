@@ -37,6 +37,7 @@ from slowpath.measurements.paths import slowest, slowest_to_fastest
 from slowpath.measurements.programs import (
     Choose,
     PreparedProgram,
+    add_breakdown,
     measure_together,
     prepare_program,
 )
@@ -45,6 +46,8 @@ from slowpath.measurements.traces import PreparedTrace, finish_trace, prepare_tr
 from slowpath.work.stopping import Stopping, heeding_signals
 
 _VERSIONS = ("old", "new")
+_STRETCHES = 2.5
+"""Seconds to find out where the time goes."""
 
 
 class Settings(NamedTuple):
@@ -61,6 +64,7 @@ class Settings(NamedTuple):
     pcap: str | None = None  # a trace to run
     plot: str | None = None  # a file for a picture of it
     cache: str = "both"  # `hot`, `cold`, or `both`: cold where it differs
+    stretches: bool = True  # whether to say where the time goes
 
 
 def measure(request: Request, settings: Settings) -> ExitCode:
@@ -145,6 +149,7 @@ class _Run:
         if trace is not None:
             finish_trace(trace, program, together.extra)
         self._cold(program, line)
+        self._take_apart(program, line)
 
     def _traced(
         self, analysed: Analysed, program: PreparedProgram, line: LiveLine
@@ -167,6 +172,14 @@ class _Run:
         caches = processor(Files(), _watched(self._station))["caches"]
         told = Told(self._going(line), self._go_on(line))
         measure_cold(self._station, program, last_level(caches), self._quota(), told)
+
+    def _take_apart(self, program: PreparedProgram, line: LiveLine) -> None:
+        if not self._settings.stretches or self._stopping.asked:
+            return
+        line.show("looking where the time goes")
+        seconds = min(_STRETCHES, self._settings.seconds)
+        quota = self._quota()._replace(precision=0.0, seconds=seconds)
+        add_breakdown(self._station, program, quota, self._go_on(line))
 
     def _prepared(self, analysed: Analysed, line: LiveLine) -> PreparedProgram:
         self._codes.append(self._complaints.add(analysed))

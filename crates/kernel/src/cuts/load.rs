@@ -1,0 +1,67 @@
+//! Loads programs that can be made to end at places on their way.
+
+use slowpath_bpf::{MapDef, Object};
+
+use super::{Switch, cuttable, word};
+use crate::collect::{Reachable, collect};
+use crate::count::{self, Answer, Counted, Weights};
+use crate::error::LoadError;
+use crate::{Kernel, Loaded};
+
+impl Kernel {
+    /// [`Kernel::load_with_answers`], with the program able to end at these slots.
+    ///
+    /// # Errors
+    /// As there; [`LoadError::NotCut`] where it cannot end at one of the slots, and
+    /// [`LoadError::Rejected`] where it holds a lock or a reference there.
+    pub fn load_cuttable(
+        &self,
+        object: &Object,
+        program: usize,
+        answers: &[Answer],
+        places: &[usize],
+    ) -> Result<(Loaded, Switch), LoadError> {
+        let number = object.maps.len();
+        let reachable = self.cut(object, program, answers, (number, places))?;
+        let further: [(usize, &MapDef); 1] = [(number, &word())];
+        Ok((self.load_reachable(object, program, reachable, &further)?, Switch::new(number)))
+    }
+
+    /// The same, with all programs counting their instructions ([`Kernel::load_fingerprinted`]):
+    /// those of the questions too, [`super::ASKING`] and [`super::ENDING`].
+    ///
+    /// # Errors
+    /// As there, and where there is no room for counting.
+    pub fn load_cuttable_counted(
+        &self,
+        object: &Object,
+        program: usize,
+        answers: &[Answer],
+        places: &[usize],
+    ) -> Result<(Counted, Switch), LoadError> {
+        let counter = object.maps.len();
+        let number = counter + 1;
+        let mut reachable = self.cut(object, program, answers, (number, places))?;
+        for (&of, linked) in &mut reachable.programs {
+            *linked = count::counting(linked, counter as u32, &[], Weights::Random(of))?;
+        }
+        let further: [(usize, &MapDef); 2] = [(counter, &count::counter()), (number, &word())];
+        let loaded = self.load_reachable(object, program, reachable, &further)?;
+        Ok((Counted::new(loaded, counter, true), Switch::new(number)))
+    }
+
+    fn cut(
+        &self,
+        object: &Object,
+        program: usize,
+        answers: &[Answer],
+        (number, places): (usize, &[usize]),
+    ) -> Result<Reachable, LoadError> {
+        let mut reachable = collect(object, program, &|| self.types())?;
+        if let Some(linked) = reachable.programs.get_mut(&program) {
+            let cut = cuttable(linked, number as u32, places, answers)?;
+            *linked = cut;
+        }
+        Ok(reachable)
+    }
+}

@@ -1,0 +1,71 @@
+//! Puts questions into a program.
+
+use std::collections::BTreeMap;
+
+use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, Width};
+
+use crate::count::{Answer, replacements};
+use crate::rewriting::{Before, before, moved};
+
+/// What a program returns that ends early: `XDP_PASS`.
+pub const RESULT: u32 = 2;
+
+/// Of each slot of a program, whether it can end there: it is one of the entry function, and some
+/// register is free.
+pub fn possible(program: &BpfProgram) -> Vec<bool> {
+    let end = program.subprograms.get(1).map_or(program.insns.len(), |function| function.first);
+    let before = before(program);
+    let place = |(slot, insn): (usize, &Insn)| {
+        slot < end && *insn != Insn::SecondSlot && register(&before[slot]).is_some()
+    };
+    program.insns.iter().enumerate().map(place).collect()
+}
+
+fn register(before: &Before) -> Option<Register> {
+    before.free.iter().next()
+}
+
+/// The program with a question in front of each of these slots, and answers in place of calls.
+///
+/// # Errors
+/// Why one cannot be asked, in a few words.
+pub fn cuttable(
+    program: &BpfProgram,
+    word: u32,
+    places: &[usize],
+    answers: &[Answer],
+) -> Result<BpfProgram, &'static str> {
+    let possible = possible(program);
+    let before = before(program);
+    let mut added = BTreeMap::new();
+    for (number, &slot) in (1..).zip(places) {
+        let fits = possible.get(slot).copied().unwrap_or(false);
+        let scratch = before.get(slot).filter(|_| fits).and_then(register);
+        let scratch = scratch.ok_or("it cannot end at one of the places")?;
+        if added.insert(slot, question(scratch, word, number).to_vec()).is_some() {
+            return Err("it is to end at the same place twice");
+        }
+    }
+    moved(program, &added, &replacements(program, answers)?)
+}
+
+/// `if word == number return XDP_PASS`
+fn question(scratch: Register, word: u32, number: i32) -> [Insn; 6] {
+    let value = Imm64::MapValue { map: word, offset: 0 };
+    let width = Width::W64;
+    [
+        Insn::LoadImm64 { dst: scratch, value },
+        Insn::SecondSlot,
+        Insn::Load { size: Size::W, signed: false, dst: scratch, base: scratch, offset: 0 },
+        Insn::Branch {
+            width,
+            cond: Condition::Ne,
+            dst: scratch,
+            src: Source::Imm(number),
+            offset: 2,
+        },
+        Insn::Alu { width, op: AluOp::Mov, dst: Register::R0, src: Source::Imm(RESULT as i32) },
+        Insn::Exit,
+    ]
+}

@@ -1,0 +1,90 @@
+//! Where questions go, and where jumps lead then. That programs end there, the kernel says in
+//! `tests/cuts.rs`.
+
+use slowpath_bpf::insn::{
+    AluOp, Call, Condition, Imm64, Insn, Register, Source, Width, helper::KTIME_GET_NS,
+};
+use slowpath_bpf::{BpfProgram, ProgramKind, Subprogram};
+
+use super::rewrite::{cuttable, possible};
+
+const WORD: u32 = 7;
+const CALL: Insn = Insn::Call(Call::Helper(KTIME_GET_NS));
+
+fn set(dst: Register, imm: i32) -> Insn {
+    Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Imm(imm) }
+}
+
+fn branch(offset: i16) -> Insn {
+    let (width, cond) = (Width::W64, Condition::Eq);
+    Insn::Branch { width, cond, dst: Register::R6, src: Source::Imm(0), offset }
+}
+
+fn program(insns: Vec<Insn>, functions: &[usize]) -> BpfProgram {
+    let function = |&first: &usize| Subprogram {
+        name: format!("f{first}"),
+        first,
+        global: first == 0,
+        section: "xdp".to_owned(),
+        section_slot: first,
+    };
+    BpfProgram {
+        name: "main".to_owned(),
+        section: "xdp".to_owned(),
+        kind: ProgramKind::Xdp,
+        lines: vec![None; insns.len()],
+        insns,
+        subprograms: functions.iter().map(function).collect(),
+        kfuncs: Vec::new(),
+        unresolved: Vec::new(),
+    }
+}
+
+/// Where questions are, with their numbers.
+fn questions(insns: &[Insn]) -> Vec<(usize, i32)> {
+    let question = |(slot, insn): (usize, &Insn)| match (insn, insns.get(slot + 3)?) {
+        (
+            Insn::LoadImm64 { value: Imm64::MapValue { map: WORD, .. }, .. },
+            Insn::Branch { src: Source::Imm(number), .. },
+        ) => Some((slot, *number)),
+        _ => None,
+    };
+    insns.iter().enumerate().filter_map(question).collect()
+}
+
+#[test]
+fn jumps_to_a_place_lead_to_its_question_and_jumps_over_it_go_over_it() {
+    // 1 jumps to the call at 3 or falls to 2; 2 jumps over it to 4.
+    let insns = vec![set(Register::R6, 1), branch(1), branch(1), CALL, set(Register::R0, 2)];
+    let insns = [insns, vec![Insn::Exit]].concat();
+    let cut = cuttable(&program(insns, &[0]), WORD, &[3], &[]).expect("there is room").insns;
+    assert_eq!(questions(&cut), [(3, 1)]);
+    let target = |slot: usize| cut[slot].jump_target(slot);
+    assert_eq!((target(1), target(2)), (Some(3), Some(10)));
+    assert_eq!(cut[9], CALL);
+    // Who does not end goes on with the call.
+    assert_eq!(target(6), Some(9));
+    assert_eq!(cut[8], Insn::Exit);
+}
+
+#[test]
+fn places_are_numbered_as_they_are_given() {
+    let insns = vec![set(Register::R6, 1), CALL, CALL, set(Register::R0, 2), Insn::Exit];
+    let cut = cuttable(&program(insns, &[0]), WORD, &[2, 1], &[]).expect("there is room").insns;
+    assert_eq!(questions(&cut), [(1, 2), (8, 1)]);
+}
+
+#[test]
+fn a_program_does_not_end_in_its_functions_nor_twice_at_a_place() {
+    let call = Insn::Call(Call::Subprogram { offset: 1 });
+    let insns = vec![call, Insn::Exit, set(Register::R0, 2), Insn::Exit];
+    let program = program(insns, &[0, 2]);
+    assert_eq!(possible(&program), [true, true, false, false]);
+    assert!(cuttable(&program, WORD, &[2], &[]).is_err());
+    assert!(cuttable(&program, WORD, &[0, 0], &[]).is_err());
+    assert!(cuttable(&program, WORD, &[9], &[]).is_err());
+    // The function that is called moves.
+    let cut = cuttable(&program, WORD, &[0], &[]).expect("there is room");
+    assert_eq!(cut.subprograms[1].first, 8);
+    assert_eq!(cut.insns[6].function_target(6), Some(8));
+}

@@ -1,0 +1,193 @@
+//! Beginnings of a path, as cases: how each can be repeated, found by counting.
+
+use std::sync::Arc;
+
+use slowpath_kernel::cuts::{ASKING, ENDING, RESULT, Switch};
+use slowpath_kernel::timing::Undo;
+use slowpath_kernel::{Kernel, LoadError, witness};
+
+use crate::case::{Arrangement, Case, Cut};
+use crate::error::MeasureError;
+use crate::trial::{FEW, Trial};
+
+/// Most elements of maps of which each choice is tried.
+const FEW_ELEMENTS: usize = 3;
+
+/// A beginning of a path, or all of it.
+struct Beginning {
+    /// The number of the place where it ends; `None`: nowhere.
+    at: Option<usize>,
+    /// Instructions that are counted then, those of questions too.
+    counted: u64,
+}
+
+/// The beginnings of a path at these points, and all of it: of each the case, unless it cannot be
+/// repeated. The last is all of it.
+///
+/// # Errors
+/// If the kernel does not take the program any more.
+pub fn beginnings(
+    case: &Case,
+    kernel: &Kernel,
+    trace: &[usize],
+    points: &[usize],
+) -> Result<Vec<Option<Case>>, MeasureError> {
+    let places: Arc<[usize]> = points.iter().map(|&point| trace[point]).collect();
+    let mut wanted: Vec<Beginning> = Vec::new();
+    for (number, &point) in points.iter().enumerate() {
+        let counted = point as u64 + ASKING * (number as u64 + 1) + ENDING;
+        wanted.push(Beginning { at: Some(number), counted });
+    }
+    let counted = trace.len() as u64 + ASKING * points.len() as u64;
+    wanted.push(Beginning { at: None, counted });
+    let code = Arc::default();
+    let mut found: Vec<Option<Case>> = vec![None; wanted.len()];
+    for arrangement in arrangements(&case.arrangement) {
+        let candidates = (0..wanted.len()).filter(|&n| found[n].is_none()).collect();
+        let attempt = Attempt { case, kernel, places: &places, arrangement: &arrangement };
+        for number in attempt.together(&wanted, attempt.alone(&wanted, candidates)?)? {
+            let cut = Some(Cut { points: Arc::clone(&places), at: wanted[number].at });
+            let code = Arc::clone(&code);
+            let arrangement = arrangement.clone();
+            found[number] = Some(Case { arrangement, cut, places: code, ..case.clone() });
+        }
+    }
+    Ok(found)
+}
+
+/// Points at which the verifier lets the program end, of these.
+///
+/// # Errors
+/// If the kernel takes the program at no point for another reason.
+pub fn accepted(
+    case: &Case,
+    kernel: &Kernel,
+    trace: &[usize],
+    points: &[usize],
+) -> Result<Vec<usize>, MeasureError> {
+    let places: Vec<usize> = points.iter().map(|&point| trace[point]).collect();
+    match kernel.load_cuttable_counted(&case.object, case.program, &case.answers, &places) {
+        Ok(_) => return Ok(points.to_vec()),
+        Err(LoadError::Rejected { .. } | LoadError::NotCounted { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    if points.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let (first, second) = points.split_at(points.len() / 2);
+    let mut all = accepted(case, kernel, trace, first)?;
+    all.extend(accepted(case, kernel, trace, second)?);
+    Ok(all)
+}
+
+/// What may have to be undone after a beginning of a path, where this has to be after all of it: the
+/// most first. Where nothing has to be, there is a wrapper all the same: its clock is part of the
+/// time.
+fn arrangements(whole: &Arrangement) -> Vec<Arrangement> {
+    let Arrangement::Restored(undo) = whole else { return vec![whole.clone()] };
+    let metadata_after = u32::try_from(undo.metadata.len()).unwrap_or(undo.metadata_after);
+    let packets = [
+        undo.clone(),
+        Undo { tail: 0, ..undo.clone() },
+        Undo { head: 0, metadata_after, ..undo.clone() },
+        Undo { head: 0, tail: 0, metadata_after, ..undo.clone() },
+    ];
+    let count = undo.elements.len();
+    // All of the elements, or none; of few also some.
+    let choices: Vec<u32> =
+        if count > FEW_ELEMENTS { vec![u32::MAX, 0] } else { (0..1 << count).rev().collect() };
+    let mut found: Vec<Arrangement> = Vec::new();
+    for (packet, choice) in packets.iter().flat_map(|one| choices.iter().map(move |c| (one, c))) {
+        let chosen = |n: &usize| match *choice {
+            0 => false,
+            u32::MAX => true,
+            choice => choice >> n & 1 == 1,
+        };
+        let elements = (0..count).filter(chosen).map(|n| undo.elements[n].clone()).collect();
+        let one = Arrangement::Restored(Undo { elements, ..packet.clone() });
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
+}
+
+/// Beginnings of a path that are repeated in the same way.
+struct Attempt<'a> {
+    case: &'a Case,
+    kernel: &'a Kernel,
+    places: &'a [usize],
+    arrangement: &'a Arrangement,
+}
+
+impl Attempt<'_> {
+    fn trial(&self) -> Result<(Trial, Switch), MeasureError> {
+        let Case { object, program, answers, witness, .. } = self.case;
+        let loaded = self.kernel.load_cuttable_counted(object, *program, answers, self.places);
+        let (counted, switch) = loaded?;
+        let installed = witness::install(counted.loaded(), witness)?;
+        let undo = match self.arrangement {
+            Arrangement::Repeated => None,
+            Arrangement::Restored(undo) => Some(undo),
+        };
+        Ok((Trial::new(self.kernel, (counted, installed), undo)?, switch))
+    }
+
+    /// Whether a beginning is repeated as it should be: each time the instructions up to its end.
+    fn repeats(
+        &self,
+        (trial, switch): &(Trial, Switch),
+        beginning: &Beginning,
+    ) -> Result<bool, MeasureError> {
+        let Case { packet, context, action, .. } = self.case;
+        switch.turn(trial.counted().loaded(), beginning.at)?;
+        let result = if beginning.at.is_some() { RESULT } else { *action };
+        let Some((value, first)) = trial.run(packet, context, 1)? else { return Ok(false) };
+        if value != result || first.instructions != beginning.counted {
+            return Ok(false);
+        }
+        let again = trial.run(packet, context, FEW)?;
+        Ok(again.is_some_and(|(value, all)| value == result && all.is_multiple_of(&first, FEW)))
+    }
+
+    /// Those of the candidates that are repeated each by itself.
+    fn alone(
+        &self,
+        wanted: &[Beginning],
+        candidates: Vec<usize>,
+    ) -> Result<Vec<usize>, MeasureError> {
+        let mut fine = Vec::new();
+        let mut trial = None;
+        for number in candidates {
+            let ready = match trial.take() {
+                Some(ready) => ready,
+                None => self.trial()?,
+            };
+            if self.repeats(&ready, &wanted[number])? {
+                fine.push(number);
+                trial = Some(ready);
+            }
+            // What a failure leaves in maps is not known: the next one begins anew.
+        }
+        Ok(fine)
+    }
+
+    /// Those that are repeated whatever of them ran before.
+    fn together(
+        &self,
+        wanted: &[Beginning],
+        mut fine: Vec<usize>,
+    ) -> Result<Vec<usize>, MeasureError> {
+        'anew: while !fine.is_empty() {
+            let trial = self.trial()?;
+            for turn in (0..fine.len()).rev().chain(0..fine.len()) {
+                if !self.repeats(&trial, &wanted[fine[turn]])? {
+                    fine.remove(turn);
+                    continue 'anew;
+                }
+            }
+            break;
+        }
+        Ok(fine)
+    }
+}

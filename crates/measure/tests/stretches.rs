@@ -1,0 +1,165 @@
+//! Paths end where they are cut, which the kernel counts; and stretches are the whole path.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::json;
+use slowpath_bpf::insn::Insn;
+use slowpath_bpf::{BpfProgram, Object};
+use slowpath_kernel::cuts::{ASKING, ENDING, RESULT, possible};
+use slowpath_kernel::timing::Station;
+use slowpath_kernel::{Context, Kernel, LoadError};
+use slowpath_measure::{Case, Load, Stretches};
+use slowpath_oracle::Oracle;
+use slowpath_replay::Replay;
+
+fn kernel() -> Option<Arc<Kernel>> {
+    Kernel::available().map(Arc::new).map_err(|reason| Oracle::Kernel.missing(reason)).ok()
+}
+
+fn object(below: &str) -> Arc<Object> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(below);
+    let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    Arc::new(Object::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
+}
+
+fn example(name: &str) -> Arc<Object> {
+    object(&format!("examples/{name}.bpf.o"))
+}
+
+/// Ethernet, IPv4, UDP.
+fn packet() -> Vec<u8> {
+    let mut packet = vec![2; 12];
+    packet.extend([8, 0, 0x45, 0, 0, 110, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    packet.extend([0x30, 0x39, 0, 53, 0, 90, 0, 0]);
+    packet.resize(124, 0);
+    packet
+}
+
+/// Slots of the instructions that the interpreter executes, which agrees with the kernel.
+fn trace(kernel: &Kernel, object: &Object, number: usize) -> Vec<usize> {
+    let mut replay = Replay::new(kernel, object, number).expect("loads");
+    let step = replay.run(&packet(), &Context::default()).unwrap_or_else(|e| panic!("{e}"));
+    step.run.costs.iter().map(|cost| cost.insn.index()).collect()
+}
+
+/// Instructions that a program takes when it can end at these places, and ends at one of them.
+fn counted(
+    kernel: &Kernel,
+    (object, number): (&Object, usize),
+    places: &[usize],
+    at: Option<usize>,
+) -> Result<(u64, u32), LoadError> {
+    let (counted, switch) = kernel.load_cuttable_counted(object, number, &[], places)?;
+    switch.turn(counted.loaded(), at).expect("can be written");
+    let (run, tally) =
+        counted.run_repeated(&packet(), &Context::default(), 1).expect("the kernel runs it");
+    Ok((tally.instructions, run.return_value))
+}
+
+/// Which places are passed once, and how many instructions are in front of each.
+fn passed_once(program: &BpfProgram, trace: &[usize]) -> Vec<(usize, usize)> {
+    let places = possible(program);
+    let once = |slot: usize| trace.iter().filter(|&&other| other == slot).count() == 1;
+    let points = trace.iter().enumerate().filter(|(_, slot)| places[**slot] && once(**slot));
+    points.map(|(before, &slot)| (before, slot)).collect()
+}
+
+#[test]
+fn a_path_ends_where_it_is_cut() {
+    let Some(kernel) = kernel() else { return };
+    let mut compared = 0;
+    for name in ["firewall", "dns_cache", "tunnel", "count_min.8", "header_parser", "ddos_filter"] {
+        let object = example(name);
+        let trace = trace(&kernel, &object, 0);
+        let program = object.link(0, None).expect("links");
+        let points = passed_once(&program, &trace);
+        assert!(points.len() > 5, "{name}");
+        let points: Vec<(usize, usize)> =
+            points.iter().step_by(points.len().div_ceil(20)).copied().collect();
+        let places: Vec<usize> = points.iter().map(|&(_, slot)| slot).collect();
+        for (number, &(before, slot)) in points.iter().enumerate() {
+            let taken = counted(&kernel, (&object, 0), &places, Some(number));
+            let taken = taken.unwrap_or_else(|e| panic!("{name}: {e}"));
+            let expected = before as u64 + ASKING * (number as u64 + 1) + ENDING;
+            assert_eq!(taken, (expected, RESULT), "{name}, cut at {slot}");
+            compared += 1;
+        }
+        let whole = counted(&kernel, (&object, 0), &places, None).expect("loads").0;
+        assert_eq!(whole, trace.len() as u64 + ASKING * places.len() as u64, "{name}");
+    }
+    Oracle::Kernel.compared(compared, "cut paths");
+}
+
+fn case(station: &Station, kernel: &Arc<Kernel>, object: &Arc<Object>, number: usize) -> Arc<Case> {
+    let digits: String = packet().iter().map(|byte| format!("{byte:02x}")).collect();
+    let witness = json!({"packet": digits, "maps": {}, "unknowns": [], "environment": []});
+    let case = Case::prepare(station, kernel, object, number, witness, None);
+    Arc::new(case.unwrap_or_else(|e| panic!("{e}")))
+}
+
+fn calls(stretches: &Stretches) -> Vec<&str> {
+    stretches.stretches.iter().filter_map(|stretch| stretch.call.as_deref()).collect()
+}
+
+#[test]
+fn stretches_are_the_whole_path_and_each_can_be_timed() {
+    let Some(kernel) = kernel() else { return };
+    let station = Station::start(None).expect("starts");
+    let mut compared = 0;
+    for name in ["firewall", "flow_monitor", "dns_cache", "tunnel", "count_min.8", "path_explosion"]
+    {
+        let case = case(&station, &kernel, &example(name), 0);
+        let cut = case.stretches(&station, &kernel).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let parts = &cut.stretches;
+        let instructions: usize = parts.iter().map(|part| part.instructions).sum();
+        assert_eq!(instructions as u64, case.instructions(), "{name}");
+        assert_eq!(parts[0].from, 0, "{name}");
+        for pair in parts.windows(2) {
+            assert_eq!(pair[0].to, Some(pair[1].from), "{name}");
+            assert!(pair[0].questions < pair[1].questions || pair[1].to.is_none(), "{name}");
+        }
+        assert_eq!(parts.last().expect("there is one").to, None, "{name}");
+        assert!(parts.len() > 2, "{name}: {:?}", cut.uncut);
+        let cases = parts.iter().map(|part| Arc::clone(&part.case)).collect();
+        let load = Arc::new(Load::new(&station, &kernel, cases).expect("loads"));
+        // In any order: none depends on which of them ran before.
+        for number in (0..parts.len()).chain((0..parts.len()).rev()) {
+            let sample = load.sample(&station, number, 50).expect("runs");
+            let ends = parts[number].to.is_some();
+            let result = if ends { RESULT } else { case.action() };
+            assert_eq!(sample.return_value, result, "{name}, stretch {number}");
+            compared += 1;
+        }
+    }
+    Oracle::Kernel.compared(compared, "timed beginnings of paths");
+}
+
+#[test]
+fn calls_are_stretches_of_their_own() {
+    let Some(kernel) = kernel() else { return };
+    let station = Station::start(None).expect("starts");
+    let object = example("flow_monitor");
+    let cut = case(&station, &kernel, &object, 0).stretches(&station, &kernel).expect("is cut");
+    let called = calls(&cut);
+    assert!(called.contains(&"bpf_map_lookup_elem"), "{called:?}");
+    assert!(called.contains(&"bpf_map_update_elem"), "{called:?}");
+    let program = object.link(0, None).expect("links");
+    for stretch in cut.stretches.iter().filter(|stretch| stretch.call.is_some()) {
+        assert!(matches!(program.insns[stretch.from], Insn::Call(_)), "{stretch:?}");
+        assert!(stretch.source.is_some());
+    }
+}
+
+#[test]
+fn where_a_program_holds_a_lock_it_is_not_cut() {
+    let Some(kernel) = kernel() else { return };
+    let station = Station::start(None).expect("starts");
+    let object = object("crates/kernel/tests/objects/features.bpf.o");
+    let number = object.programs.iter().position(|program| program.name == "spin_lock");
+    let case = case(&station, &kernel, &object, number.expect("it is there"));
+    let cut = case.stretches(&station, &kernel).expect("is cut");
+    assert!(!cut.uncut.is_empty());
+    let instructions: usize = cut.stretches.iter().map(|part| part.instructions).sum();
+    assert_eq!(instructions as u64, case.instructions());
+}

@@ -1,0 +1,133 @@
+"""Where the time of a path goes: arithmetic of stretches, and their structure in the kernel.
+
+Never how long something takes.
+"""
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+import oracles
+from slowpath import engine
+from slowpath.cli.errors import UnavailableError
+from slowpath.measurements.stretches.conclusions import conclude_where
+from slowpath.measurements.stretches.differences import Beginnings, take_apart
+from slowpath.measurements.stretches.documents import Breakdown, MeasuredStretch
+from slowpath.schema.json_schema import schema
+from support import ROOT, slowpath
+
+
+def test_stretches_of_a_load_add_up_to_the_path() -> None:
+    # Each question takes 2 ns; the third point is not there, its question is asked all the same.
+    load = Beginnings(30.0, [7.0, 19.0, 38.0])
+    parts = take_apart([load], [1, 2, 4])
+    assert parts.asking is not None
+    assert parts.whole is not None
+    assert parts.asking.value == 2
+    values = [part.value for part in parts.parts if part is not None]
+    assert values == [5, 10, 15]
+    assert sum(values) == parts.whole.value
+
+
+def test_a_disturbed_end_makes_two_stretches_unknown() -> None:
+    loads = [Beginnings(30.0, [5.0, None, 30.0]), Beginnings(None, [5.0, 10.0, 30.0])]
+    parts = take_apart(loads, [0, 0, 0])
+    first, *others = parts.parts
+    assert first is not None
+    assert first.value == 5
+    assert others == [None, None]
+    assert take_apart([Beginnings(None, [None])], [1]).whole is None
+
+
+def stretch(call: str | None, ns: float, half: float) -> MeasuredStretch:
+    return {
+        "from_instruction": 3,
+        "to_instruction": 9,
+        "instructions": 6,
+        "call": call,
+        "file": "./src/lb.c",
+        "line": 88,
+        "text": "",
+        "ns": ns,
+        "low_ns": ns - half,
+        "high_ns": ns + half,
+        "share": ns / 100,
+    }
+
+
+def breakdown(*stretches: MeasuredStretch) -> Breakdown:
+    return {
+        "rank": 1,
+        "program_ns": 100.0,
+        "asking_ns": 0.5,
+        "loads": 9,
+        "stretches": list(stretches),
+        "uncut": [],
+        "error": None,
+    }
+
+
+def test_the_largest_stretch_is_said_only_where_it_is_sure() -> None:
+    lookup = stretch("bpf_map_lookup_elem", 61, 4)
+    sentence = "61% of the program's time is bpf_map_lookup_elem at lb.c:88."
+    assert conclude_where(breakdown(stretch(None, 39, 4), lookup)) == sentence
+    assert conclude_where(breakdown(stretch(None, 39, 30), lookup)) is None
+    assert conclude_where(breakdown(*[stretch(None, 20, 1)] * 5)) is None
+    around = "60% of the program's time is code around lb.c:88."
+    assert conclude_where(breakdown(stretch(None, 60, 1))) == around
+    assert conclude_where(breakdown()) is None
+
+
+@pytest.fixture
+def _kernel() -> None:
+    try:
+        engine.open_kernel()
+    except UnavailableError as reason:
+        oracles.missing("kernel", str(reason))
+
+
+def measured(name: str, *words: str) -> Any:
+    path = ROOT / f"examples/{name}.bpf.o"
+    run = slowpath("measure", str(path), "--seconds", "0.3", "--format", "json", *words)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+@pytest.mark.usefixtures("_kernel")
+@pytest.mark.parametrize("name", ["firewall", "tunnel", "count_min.8"])
+def test_the_slowest_path_is_taken_apart(name: str) -> None:
+    document = measured(name)
+    jsonschema.validate(document, schema("measure"))
+    (program,) = document["results"]
+    found = program["breakdown"]
+    assert found["error"] is None
+    slowest = max(program["paths"], key=lambda path: path["measured_ns"] or 0)
+    assert found["rank"] == slowest["rank"]
+    stretches = found["stretches"]
+    assert sum(each["instructions"] for each in stretches) == slowest["instructions"]
+    assert stretches[0]["from_instruction"] == 0
+    assert stretches[-1]["to_instruction"] is None
+    assert all(each["file"] and each["line"] for each in stretches)
+    for each in stretches:
+        assert each["ns"] is None or each["low_ns"] <= each["ns"] <= each["high_ns"]
+    oracles.compared("kernel", len(stretches), "stretches timed")
+
+
+@pytest.mark.usefixtures("_kernel")
+def test_people_see_where_the_time_goes() -> None:
+    words = ("measure", str(ROOT / "examples/firewall.bpf.o"), "--seconds", "0.3")
+    run = slowpath(*words)
+    assert run.returncode == 0
+    lines = run.stdout.splitlines()
+    start = next(number for number, line in enumerate(lines) if "  where the " in line)
+    assert lines[start + 1].split()[:4] == ["share", "ns", "instructions", "call"]
+    assert any("bpf_map_lookup_elem" in line for line in lines[start:])
+    assert "  where the " not in slowpath(*words, "--no-stretches").stdout
+
+
+@pytest.mark.usefixtures("_kernel")
+def test_it_can_be_left_out() -> None:
+    (program,) = measured("count_min.8", "--no-stretches")["results"]
+    assert program["breakdown"] is None
