@@ -94,6 +94,7 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
         "bound": [LISTING],
         "annotate": [LISTING],
         "diff": [LISTING, LISTING],
+        "measure": [OBJECT, "--seconds", "0.1", "--cache", "hot", "--no-stretches"],
         "compile": [OBJECT],
         "schema": ["bound"],
         "show": [OBJECT],
