@@ -9,17 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
 import oracles
-from slowpath import engine
-from slowpath.cli.errors import UnavailableError
+from running_kernel import held, needs_kernel, paths_of, stayed
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.schema.json_schema import schema
 from support import ROOT, slowpath
@@ -30,10 +27,7 @@ FLOW_MONITOR = ROOT / "examples/flow_monitor.bpf.o"
 
 @pytest.fixture(autouse=True)
 def _kernel() -> None:
-    try:
-        engine.open_kernel()
-    except UnavailableError as reason:
-        oracles.missing("kernel", str(reason))
+    needs_kernel()
 
 
 @cache
@@ -41,11 +35,6 @@ def measured(*words: str) -> Any:
     run = slowpath("measure", *words, "--format", "json")
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
-
-
-def paths_of(document: Any) -> Iterator[Any]:
-    for program in document["results"]:
-        yield from program["paths"]
 
 
 def test_a_measurement_has_the_documented_shape() -> None:
@@ -151,34 +140,6 @@ def test_a_gate_needs_two_files_and_a_condition() -> None:
     words = ["measure", str(FIREWALL), str(FIREWALL), "--fail-on"]
     for text in ("ratio < 1", "ratio > x", "1 > ratio", "", "old_ns > 3"):
         assert slowpath(*words, text).returncode == ExitCode.USAGE
-
-
-Held = tuple[set[int], set[int], set[int], set[Path]]
-"""Numbers of programs, maps and links that the kernel has, and namespaces that processes are in."""
-
-
-def held() -> Held:
-    spaces = set()
-    for process in Path("/proc").iterdir():
-        try:
-            for task in (process / "task").iterdir():
-                spaces.add((task / "ns/net").readlink())
-        except OSError:  # it has ended, or is no process
-            continue
-    programs, maps, links = engine.open_kernel().objects()
-    return set(programs), set(maps), set(links), spaces
-
-
-def stayed(before: Held) -> list[int]:
-    """How many there are besides, once the kernel has cleared up, which takes it a moment."""
-    for _ in range(100):
-        programs, maps, links, spaces = held()
-        more = [len(programs - before[0]), len(maps - before[1]), len(links - before[2])]
-        more.append(len(spaces - before[3]))
-        if not any(more):
-            break
-        time.sleep(0.1)
-    return more
 
 
 def test_nothing_stays_behind() -> None:

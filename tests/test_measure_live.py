@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -17,12 +16,10 @@ import jsonschema
 import pytest
 
 import oracles
-from slowpath import engine
-from slowpath.cli.errors import UnavailableError
+from running_kernel import held, needs_kernel, paths_of, stayed
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.schema.json_schema import schema
 from support import ROOT, slowpath
-from test_measure import held, stayed
 
 FIREWALL = ROOT / "examples/firewall.bpf.o"
 FLOW_MONITOR = ROOT / "examples/flow_monitor.bpf.o"
@@ -31,10 +28,7 @@ LIVE = ("--mode", "live", "--seconds", "0.3")
 
 @pytest.fixture(autouse=True)
 def _kernel() -> None:
-    try:
-        engine.open_kernel()
-    except UnavailableError as reason:
-        oracles.missing("kernel", str(reason))
+    needs_kernel()
 
 
 @cache
@@ -42,11 +36,6 @@ def measured(*words: str) -> Any:
     run = slowpath("measure", *words, *LIVE, "--format", "json")
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
-
-
-def paths_of(document: Any) -> Iterator[Any]:
-    for program in document["results"]:
-        yield from program["paths"]
 
 
 def test_a_live_measurement_has_the_documented_shape() -> None:

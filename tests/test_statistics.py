@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from slowpath.measurements.timing.statistics import (
-    bootstrap,
     estimate,
     mean_interval,
     quantile,
@@ -51,18 +50,6 @@ def test_quantiles_of_student_are_those_of_scipy(freedom: int) -> None:
     for share in (0.9, 0.975, 0.985):
         theirs = float(stats.t.ppf(share, freedom))
         assert student_quantile(freedom, share) == pytest.approx(theirs, rel=0.05)
-
-
-def test_intervals_are_those_of_scipy() -> None:
-    draw = random.Random(5)  # noqa: S311 - no secret
-    for size in (7, 12, 30):
-        values = [draw.gauss(100, 4) for _ in range(size)]
-        theirs = stats.bootstrap(
-            (values,), np.median, method="percentile", n_resamples=20_000, rng=1
-        ).confidence_interval
-        ours = bootstrap(values, resamples=20_000)
-        assert ours.low == pytest.approx(theirs.low, abs=0.6)
-        assert ours.high == pytest.approx(theirs.high, abs=0.6)
 
 
 def _clumped(draw: random.Random, deviation: float, apart: float) -> float:
@@ -115,12 +102,7 @@ def test_clumps_are_no_outliers(values: list[float]) -> None:
     assert len(without_outliers([10.0] * 6 + [12.0] * 4)) == 10
 
 
-def test_the_same_values_give_the_same_interval() -> None:
-    values = [3.0, 1.0, 4.0, 1.5, 9.0, 2.6]
-    assert bootstrap(values) == bootstrap(values)
-
-
 def test_without_values_there_is_nothing_to_say() -> None:
-    for ask in (bootstrap, estimate, without_outliers, lambda values: quantile(values, 0.5)):
+    for ask in (estimate, without_outliers, lambda values: quantile(values, 0.5)):
         with pytest.raises(ValueError, match="no values"):
             ask([])

@@ -5,6 +5,7 @@ It knows no command line and prints nothing.
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypedDict
 
 from slowpath import _core
@@ -321,16 +322,23 @@ def prepare_case(
         raise InputError(_as_text(subject.file), str(problem)) from None
 
 
+@contextmanager
+def _of_the_kernel() -> Iterator[None]:
+    """What the kernel refuses is an error that says so."""
+    try:
+        yield
+    except _core.Error as problem:
+        raise InputError("the running kernel", str(problem)) from None
+
+
 def cut_case(station: Station, case: Case) -> tuple[list[Stretch], list[int]]:
     """Cuts a path into stretches; also the instructions at which it could not be cut.
 
     Raises:
         InputError: when its instructions are not known, or the kernel refuses the cut program.
     """
-    try:
+    with _of_the_kernel():
         return _core.stretches(station, case)
-    except _core.Error as problem:
-        raise InputError("the running kernel", str(problem)) from None
 
 
 def load_cases(station: Station, cases: Sequence[Case]) -> Load:
@@ -339,10 +347,8 @@ def load_cases(station: Station, cases: Sequence[Case]) -> Load:
     Raises:
         InputError: when the kernel does not take one of them.
     """
-    try:
+    with _of_the_kernel():
         return station.load(list(cases))
-    except _core.Error as problem:
-        raise InputError("the running kernel", str(problem)) from None
 
 
 def cool_case(station: Station, case: Case, cache_bytes: int) -> Cold:
@@ -351,10 +357,8 @@ def cool_case(station: Station, case: Case, cache_bytes: int) -> Cold:
     Raises:
         InputError: when there are none, with the reason.
     """
-    try:
+    with _of_the_kernel():
         return station.cool(case, cache_bytes)
-    except _core.Error as problem:
-        raise InputError("the running kernel", str(problem)) from None
 
 
 def load_cold(station: Station, cases: Sequence[Cold]) -> Load:
@@ -363,10 +367,8 @@ def load_cold(station: Station, cases: Sequence[Cold]) -> Load:
     Raises:
         InputError: when the kernel does not take one of them.
     """
-    try:
+    with _of_the_kernel():
         return station.load_cold(list(cases))
-    except _core.Error as problem:
-        raise InputError("the running kernel", str(problem)) from None
 
 
 def sample(station: Station, load: Load, subject: int, repeat: int) -> tuple[int, int, int]:
@@ -377,10 +379,8 @@ def sample(station: Station, load: Load, subject: int, repeat: int) -> tuple[int
     Raises:
         InputError: when the kernel does not run it.
     """
-    try:
+    with _of_the_kernel():
         return station.sample(load, subject, repeat)
-    except _core.Error as problem:
-        raise InputError("the running kernel", str(problem)) from None
 
 
 LiveCase = _core.LiveCase
@@ -407,10 +407,8 @@ def load_live_cases(station: Station, cases: Sequence[LiveCase]) -> LiveLoad:
     Raises:
         InputError: when the kernel does not take one of them.
     """
-    try:
+    with _of_the_kernel():
         return _core.LiveLoad(station, list(cases))
-    except _core.Error as problem:
-        raise InputError("the running kernel", str(problem)) from None
 
 
 def sample_live(
@@ -424,10 +422,8 @@ def sample_live(
     Raises:
         InputError: when the kernel does not run them.
     """
-    try:
+    with _of_the_kernel():
         return load.sample(station, asked, frames, batch)
-    except _core.Error as problem:
-        raise InputError("the running kernel", str(problem)) from None
 
 
 Trace = _core.Trace
@@ -488,10 +484,8 @@ def advance_trace(station: Station, trace: Trace, milliseconds: int) -> bool:
     Raises:
         InputError: when nothing can be run any more.
     """
-    try:
+    with _of_the_kernel():
         return trace.advance(station, milliseconds)
-    except _core.Error as problem:
-        raise InputError("the running kernel", str(problem)) from None
 
 
 def report_trace(trace: Trace) -> TraceReport:

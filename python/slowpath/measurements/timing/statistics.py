@@ -7,20 +7,16 @@ would add half a second to each start and a hundred megabytes to an installation
 """
 
 import math
-import random
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 CONFIDENCE = 0.95
-"""How often an interval is to contain what it is about."""
+"""How often an interval contains what it is about, at least."""
 _NOMINAL = 0.98  # of intervals that are looked at several times before one of them is taken
 _FAR, _NEAR = 5.0, 0.25
 """An outlier is so many standard deviations from the median, and this share of it or more."""
-RESAMPLES = 2000
-"""Samples that are drawn for an interval."""
 _NORMAL = 1.4826  # standard deviation of a normal distribution, in median absolute deviations
-_SEED = 0x510  # the same data give the same interval
 
 
 class Interval(NamedTuple):
@@ -114,27 +110,6 @@ def student_quantile(freedom: int, share: float) -> float:
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
     return float(z + sum(term / freedom**power for power, term in enumerate(terms, 1)))
-
-
-def bootstrap(
-    values: Sequence[float],
-    statistic: Callable[[Sequence[float]], float] = statistics.median,
-    resamples: int = RESAMPLES,
-) -> Interval:
-    """The percentile interval of a statistic (Efron 1979): of samples drawn from the values.
-
-    The values have to be independent of each other: medians of loads, not single calls.
-
-    Raises:
-        ValueError: when there are no values.
-    """
-    if not values:
-        raise ValueError("no values")
-    draw = random.Random(_SEED)  # noqa: S311 - no secret
-    size = len(values)
-    found = sorted(statistic(draw.choices(values, k=size)) for _ in range(resamples))
-    tail = (1 - CONFIDENCE) / 2
-    return Interval(quantile(found, tail), quantile(found, 1 - tail))
 
 
 def estimate(values: Sequence[float]) -> Estimate:
