@@ -57,28 +57,24 @@ def compare(file: Path, kernel: engine.Kernel, folder: Path) -> list[tuple[float
     for analysed in Session(read_request([str(file)], written)).analyse(Audience(Stopping())):
         station = engine.open_station(kernel, cpu)
         program = prepare_program(station, analysed, slowest_to_fastest, lambda *_: True)
-        load = KernelBench(station, program.cases).load()
+        load = KernelBench(station, program.cases).load(range(len(program.cases)))
         numbers = loaded(analysed.result["program"] or "")
         if len(numbers) != len(program.cases):
             print(f"{file.name}: other programs of that name are loaded", file=sys.stderr)
             continue
-        call = statistics.median(load.sample(Reference.DIRECT, 1).nanoseconds for _ in range(9))
+        call = statistics.median(load.sample(Reference.EMPTY, 1).nanoseconds for _ in range(9))
         for case, number in enumerate(numbers):
             path = program.record["paths"][program.numbers[case]]
             if path["arrangement"] != "repeated":
                 continue
             packet = folder / "packet"
             packet.write_bytes(bytes.fromhex(path["packet"]))
-            ours: dict[int, list[float]] = {case: [], Reference.EMPTY: [], Reference.DIRECT: []}
-            theirs = []
+            ours, theirs = [], []
             for _ in range(TIMES):
-                for subject, times in ours.items():
-                    sample = load.sample(subject, REPEAT // 5)
-                    times.append((sample.nanoseconds - call) / sample.runs)
+                sample = load.sample(case, REPEAT)
+                ours.append((sample.nanoseconds - call) / sample.runs)
                 theirs.append(by_bpftool(number, packet, cpu))
-            quiet = {subject: min(times) for subject, times in ours.items()}
-            a = quiet[case] - quiet[Reference.EMPTY] + quiet[Reference.DIRECT]
-            b = min(theirs)
+            a, b = min(ours), min(theirs)
             fits = abs(a - b) <= SHARE * b + MORE
             print(
                 f"{file.name:24} {path['instructions']:5} instructions {a:8.1f} {b:8.0f} ns "

@@ -1,7 +1,7 @@
 """When what is timed: on a bench whose times are known."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -16,7 +16,7 @@ from slowpath.measurements.timing.sampling import (
     ratio,
 )
 
-EMPTY = {Reference.DIRECT: 20.0, Reference.EMPTY: 21.0, Reference.WRAPPED: 50.0}
+EMPTY = {Reference.EMPTY: 20.0, Reference.WRAPPED: 50.0}
 CALL = 1500.0
 """Nanoseconds that a call takes besides its runs."""
 
@@ -36,6 +36,8 @@ class Bench:
     ) -> None:
         self.costs = [cost for cost, _ in costs]
         self.wrapped = [wrapped for _, wrapped in costs]
+        self.parts = [range(len(costs))[at : at + 2] for at in range(0, len(costs), 2)]
+        self.together = 0
         self.slower = slower
         self.placing = placing
         self.draw = random.Random(3)  # noqa: S311 - no secret
@@ -43,8 +45,9 @@ class Bench:
         self.loads = 0
         self.most = 0
 
-    def load(self) -> Load:
-        self.loads += 1
+    def load(self, part: Sequence[int]) -> Load:
+        self.loads += part[0] == 0
+        self.together = max(self.together, len(part))
         return _Load(self, [self.draw.gauss(1, self.placing) for _ in self.costs])
 
 
@@ -90,6 +93,7 @@ def test_costs_are_found_whatever_is_around_them() -> None:
         assert subject.run.value == pytest.approx(cost + 20, rel=0.005)
         assert subject.runs > 0
     assert outcome.loads == bench.loads == 6
+    assert bench.together == 2
 
 
 def test_what_was_timed_beside_a_slow_busy_loop_is_left_out() -> None:

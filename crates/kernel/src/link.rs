@@ -9,10 +9,10 @@
 //! (`bpf_prog_change_xdp` of `net/core/filter.c`).
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use crate::error::LinkError;
-use crate::sys::attach_xdp;
+use crate::sys::{attach_xdp, replace_xdp};
 use crate::{Device, Loaded, Namespace};
 
 /// At which point of receiving an attached program runs.
@@ -27,7 +27,8 @@ pub enum Mode {
 /// A program that is attached to a device until this goes.
 #[derive(Debug)]
 pub struct Link {
-    _fd: OwnedFd,
+    fd: OwnedFd,
+    device: Device,
 }
 
 impl Loaded {
@@ -47,7 +48,7 @@ impl Loaded {
             Mode::Native => 1 << 2,
         };
         let attached = namespace.enter(|| attach_xdp(self.fd(), device.index(), flags))?;
-        attached.map(|fd| Link { _fd: fd }).map_err(|cause| {
+        attached.map(|fd| Link { fd, device }).map_err(|cause| {
             let hint = match (cause.raw_os_error(), mode) {
                 (Some(libc::EBUSY), _) => "it has a program already",
                 (Some(libc::EOPNOTSUPP), Mode::Native) => "try the generic mode",
@@ -57,6 +58,19 @@ impl Loaded {
                 _ => "programs for devmaps and cpumaps cannot be attached",
             };
             LinkError::Kernel { device: device.index(), cause, hint }
+        })
+    }
+}
+
+impl Link {
+    /// Attaches another program in the place of the one that is.
+    ///
+    /// # Errors
+    /// If the kernel does not take it there.
+    pub fn replace(&self, program: &Loaded) -> Result<(), LinkError> {
+        replace_xdp(self.fd.as_fd(), program.fd()).map_err(|cause| {
+            let hint = "programs for devmaps and cpumaps cannot be attached";
+            LinkError::Kernel { device: self.device.index(), cause, hint }
         })
     }
 }

@@ -18,7 +18,7 @@ mod thread;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-pub use link::attach_xdp;
+pub use link::{attach_xdp, replace_xdp};
 pub use listing::{Listed, next_id, program_address, program_id};
 pub use live::{LiveSpec, test_run_live};
 pub use namespace::{join_network, own_network, unshare_network};
@@ -42,6 +42,7 @@ enum Command {
     BtfLoad = 18,
     MapFreeze = 22,
     LinkCreate = 28,
+    LinkUpdate = 29,
     LinkNextId = 31,
 }
 

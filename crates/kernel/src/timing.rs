@@ -1,11 +1,11 @@
 //! Timing runs of programs: many repetitions of one packet in one call, on a thread of its own.
 //!
 //! A [`Station`] is that thread: in a private network namespace, pinned to a CPU, and as far as the
-//! kernel allows not interrupted by others. A [`Trampoline`] is a program that stays attached while
-//! the programs that it calls take turns, because a test run with repetitions of a program that is
-//! attached nowhere waits for all CPUs twice (`bpf_prog_change_xdp` of `net/core/filter.c`). A
-//! [`Wrapper`] in front of a program takes back what the run before has changed, and reads the clock
-//! around the program alone. [`Trampoline::sample`] is one timed call.
+//! kernel allows not interrupted by others. Its [`Attachments`] keep programs attached that are
+//! timed, because a test run with repetitions of a program that is attached nowhere waits for all
+//! CPUs twice (`bpf_prog_change_xdp` of `net/core/filter.c`). A [`Wrapper`] in front of a program
+//! takes back what the run before has changed, and reads the clock around the program alone.
+//! [`Subject::sample`] is one timed call.
 //!
 //! What times mean is not known here: no statistics, no policy.
 //!
@@ -13,18 +13,20 @@
 //! is restored between repetitions, not even start and end of the packet.
 
 mod assembly;
+mod attachments;
 mod entry;
 mod error;
 mod rotation;
 mod station;
 mod steps;
-mod trampoline;
+mod subject;
 mod undo;
 mod wrapper;
 
+pub use attachments::{Attached, Attachments};
 pub use error::TimingError;
 pub use rotation::Rotation;
 pub use station::{Scheduling, Station};
-pub use trampoline::{Attached, Sample, Subject, Trampoline};
+pub use subject::{Sample, Subject};
 pub use undo::{ElementUndo, Undo};
 pub use wrapper::{Preparation, Wrapper};

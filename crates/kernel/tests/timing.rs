@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use slowpath_bpf::insn::{AluOp, Call, Condition, Insn, Register, Size, Source, Width};
 use slowpath_kernel::timing::{
-    Attached, Preparation, Rotation, Station, Subject, Trampoline, Undo, Wrapper,
+    Attachments, Preparation, Rotation, Station, Subject, Undo, Wrapper,
 };
-use slowpath_kernel::{Context, Kernel, Loaded, Namespace};
+use slowpath_kernel::{Context, Kernel, Loaded};
 use slowpath_oracle::Oracle;
 use support::kernel;
 
@@ -97,11 +97,6 @@ fn reading(kernel: &Kernel, at: i16, more: i32) -> Loaded {
     load(kernel, &insns, false)
 }
 
-fn trampoline(kernel: &Kernel, fragments: bool) -> (Trampoline, Namespace) {
-    let namespace = Namespace::new().expect("there are namespaces");
-    (Trampoline::new(kernel, &namespace, fragments).expect("attaches"), namespace)
-}
-
 fn subject<'a>(program: &'a Loaded, wrapper: Option<&'a Wrapper>) -> Subject<'a> {
     Subject { program, wrapper }
 }
@@ -127,41 +122,37 @@ fn a_station_works_in_a_namespace_of_its_own() {
 }
 
 #[test]
-fn programs_take_turns() {
+fn attached_programs_are_replaced() {
     let Some(kernel) = kernel() else { return };
-    for fragments in [false, true] {
-        let (trampoline, _namespace) = trampoline(&kernel, fragments);
-        assert_eq!(trampoline.fragments(), fragments);
+    let (attachments, context) = (Attachments::default(), Context::default());
+    for fragments in [false, true, false] {
         let empty = empty(&kernel, fragments);
         let drop = [set(Register::R0, Source::Imm(1)), Insn::Exit];
         let drop = load(&kernel, &drop, fragments);
+        let mut attached = Vec::new();
         for (program, value) in [(&empty, PASS), (&drop, DROP), (&empty, PASS)] {
-            let context = Context::default();
-            let sample = trampoline.sample(subject(program, None), &PACKET, &context, 100);
-            let sample = sample.expect("runs");
+            let plain = subject(program, None);
+            attached.push(plain.attach(&attachments).expect("attaches"));
+            let sample = plain.sample(&PACKET, &context, 100).expect("runs");
             assert_eq!((sample.runs, sample.return_value), (100, value));
             assert!(sample.nanoseconds > 0);
             let wrapper = Wrapper::new(&kernel, program, &Preparation::default()).expect("loads");
-            let subject = subject(program, Some(&wrapper));
-            let sample = trampoline.sample(subject, &PACKET, &context, 100).expect("runs");
+            let wrapped = subject(program, Some(&wrapper));
+            attached.push(wrapped.attach(&attachments).expect("attaches"));
+            let sample = wrapped.sample(&PACKET, &context, 100).expect("runs");
             assert_eq!((sample.runs, sample.return_value), (99, value));
         }
-        // One of the other kind is refused, and nothing else happens.
+        // One of the other kind is not called by a wrapper, and nothing else happens.
         let other = self::empty(&kernel, !fragments);
-        let refused = trampoline.sample(subject(&other, None), &PACKET, &Context::default(), 2);
-        assert!(refused.is_err());
+        let wrapper = Wrapper::new(&kernel, &empty, &Preparation::default()).expect("loads");
+        assert!(subject(&other, Some(&wrapper)).sample(&PACKET, &context, 2).is_err());
     }
-    let namespace = Namespace::new().expect("there are namespaces");
-    let attached = Attached::new(&namespace, empty(&kernel, false)).expect("attaches");
-    let sample = attached.sample(&PACKET, &Context::default(), 50).expect("runs");
-    assert_eq!((sample.runs, sample.return_value), (50, PASS));
-    Oracle::Kernel.compared(7, "timed calls");
+    Oracle::Kernel.compared(21, "timed calls");
 }
 
 #[test]
 fn moved_ends_are_put_back() {
     let Some(kernel) = kernel() else { return };
-    let (trampoline, _namespace) = trampoline(&kernel, false);
     let whole = vec![(0, PACKET.to_vec())];
     let moved = |head: i32, tail: i32, metadata_after: u32| Undo {
         head,
@@ -181,12 +172,12 @@ fn moved_ends_are_put_back() {
     for (helper, by, undo) in &cases {
         let program = adjusting(&kernel, *helper, *by);
         let context = Context::default();
-        let plain = trampoline.sample(subject(&program, None), &PACKET, &context, 1000);
+        let plain = subject(&program, None).sample(&PACKET, &context, 1000);
         assert_eq!(plain.expect("runs").return_value, DROP, "helper {helper} by {by}");
         let wrapper = restoring(&kernel, &program, undo);
         let subject = subject(&program, Some(&wrapper));
         for _ in 0..3 {
-            let sample = trampoline.sample(subject, &PACKET, &context, 1000).expect("is restored");
+            let sample = subject.sample(&PACKET, &context, 1000).expect("is restored");
             assert_eq!((sample.runs, sample.return_value), (999, PASS), "helper {helper} by {by}");
         }
     }
@@ -196,13 +187,12 @@ fn moved_ends_are_put_back() {
 #[test]
 fn what_cannot_be_put_back_is_an_error() {
     let Some(kernel) = kernel() else { return };
-    let (trampoline, _namespace) = trampoline(&kernel, false);
     let program = adjusting(&kernel, 44, -20);
     // In the wrong direction: sooner or later there is no room.
     let undo = Undo { head: 20, ..Undo::default() };
     let wrapper = restoring(&kernel, &program, &undo);
     let subject = subject(&program, Some(&wrapper));
-    let sample = trampoline.sample(subject, &PACKET, &Context::default(), 1000);
+    let sample = subject.sample(&PACKET, &Context::default(), 1000);
     assert!(sample.expect_err("fails").to_string().contains("could not be taken back"));
     assert_eq!(wrapper.run(&program, &PACKET, &Context::default(), 1000).expect("runs"), None);
     Oracle::Kernel.compared(1, "failed restorations");
@@ -211,19 +201,18 @@ fn what_cannot_be_put_back_is_an_error() {
 #[test]
 fn changed_bytes_are_put_back() {
     let Some(kernel) = kernel() else { return };
-    let (trampoline, _namespace) = trampoline(&kernel, false);
     let mut packet = PACKET;
     packet[21] = 0xa1;
     let program = reading(&kernel, 21, 1);
     let context = Context::default();
     // The byte counts up: the fourth run reads 0xa4.
-    let plain = trampoline.sample(subject(&program, None), &packet, &context, 4).expect("runs");
+    let plain = subject(&program, None).sample(&packet, &context, 4).expect("runs");
     assert_eq!(plain.return_value, 0);
     for (at, bytes) in [(21, vec![0xa1]), (0, packet.to_vec()), (19, packet[19..27].to_vec())] {
         let undo = Undo { packet: vec![(at, bytes)], ..Undo::default() };
         let wrapper = restoring(&kernel, &program, &undo);
         let subject = subject(&program, Some(&wrapper));
-        let sample = trampoline.sample(subject, &packet, &context, 4).expect("runs");
+        let sample = subject.sample(&packet, &context, 4).expect("runs");
         assert_eq!(sample.return_value, 1);
     }
     Oracle::Kernel.compared(4, "changed bytes put back");
@@ -232,7 +221,6 @@ fn changed_bytes_are_put_back() {
 #[test]
 fn rotations_visit_all_rows() {
     let Some(kernel) = kernel() else { return };
-    let (trampoline, _namespace) = trampoline(&kernel, false);
     let program = reading(&kernel, 30, 0);
     let rows: Vec<u8> = (0..4).flat_map(|row: u8| [0xee, row, 0xee, 0xee, 0xee]).collect();
     let rotation = Rotation { places: vec![(20, 1), (30, 1), (40, 3)], rows };
@@ -246,7 +234,7 @@ fn rotations_visit_all_rows() {
         .collect();
     assert_eq!(seen, BTreeSet::from([0, 1, 2, 3]));
     let subject = subject(&program, Some(&wrapper));
-    let sample = trampoline.sample(subject, &PACKET, &Context::default(), 101).expect("runs");
+    let sample = subject.sample(&PACKET, &Context::default(), 101).expect("runs");
     assert_eq!(sample.runs, 100);
     // Five rows are no power of two, and a packet may be too short for them.
     let five = Rotation { places: vec![(0, 1)], rows: vec![0; 5] };

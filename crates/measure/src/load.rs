@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use slowpath_kernel::timing::{
-    Attached, Preparation, Sample, Station, Subject, TimingError, Trampoline, Wrapper,
+    Attached, Attachments, Preparation, Sample, Station, Subject, TimingError, Wrapper,
 };
-use slowpath_kernel::{Context, Kernel, Loaded, Namespace};
+use slowpath_kernel::{Context, Kernel};
 
 use crate::case::{Arrangement, Case, InKernel};
 use crate::cold::Cold;
@@ -17,9 +17,7 @@ use crate::references::{busy, empty};
 pub enum Reference {
     /// Many independent additions.
     Busy,
-    /// An empty program, by itself: what the kernel's loop takes.
-    Direct,
-    /// An empty program, called as cases are whose runs follow each other.
+    /// An empty program: what the kernel's loop takes.
     Empty,
     /// An empty program, called as cases are that are restored between runs.
     Wrapped,
@@ -27,51 +25,43 @@ pub enum Reference {
 
 impl Reference {
     /// All of them, by number: -1, -2 and so on.
-    pub const ALL: [Reference; 4] =
-        [Reference::Busy, Reference::Direct, Reference::Empty, Reference::Wrapped];
+    pub const ALL: [Reference; 3] = [Reference::Busy, Reference::Empty, Reference::Wrapped];
 }
 
 /// The packet of references.
 const PACKET: [u8; 60] = [0; 60];
 
-/// A case in the kernel.
+/// A program in the kernel, attached.
 #[derive(Debug)]
 struct Ready {
-    case: Arc<Case>,
-    loaded: Arc<(InKernel, Option<Wrapper>)>,
-}
-
-/// What cases of a kind are called through, and what empty programs cost there.
-#[derive(Debug)]
-struct Way {
-    trampoline: Trampoline,
-    wrapper: Wrapper,
-    empty: Loaded,
-    _namespace: Namespace,
+    program: InKernel,
+    wrapper: Option<Wrapper>,
+    _attached: Attached,
 }
 
 /// Cases in the kernel, with programs and maps of their own: nothing is shared with another load.
 #[derive(Debug)]
 pub struct Load {
-    direct: Attached,
-    busy: Loaded,
-    plain: Way,
-    /// For programs that take packets in fragments, if there are any.
-    fragments: Option<Way>,
-    cases: Vec<Ready>,
-    _namespace: Namespace,
+    busy: Ready,
+    empty: Ready,
+    wrapped: Ready,
+    cases: Vec<(Arc<Case>, Arc<Ready>)>,
 }
 
-impl Way {
-    fn new(kernel: &Kernel, fragments: bool) -> Result<Way, MeasureError> {
-        let namespace = Namespace::new().map_err(TimingError::from)?;
-        let empty = empty(kernel, fragments)?;
-        Ok(Way {
-            trampoline: Trampoline::new(kernel, &namespace, fragments)?,
-            wrapper: Wrapper::new(kernel, &empty, &Preparation::default())?,
-            empty,
-            _namespace: namespace,
-        })
+impl Ready {
+    fn new(
+        attachments: &Attachments,
+        program: InKernel,
+        wrapper: Option<Wrapper>,
+    ) -> Result<Ready, TimingError> {
+        let subject = Subject { program: &program.program, wrapper: wrapper.as_ref() };
+        let attached = subject.attach(attachments)?;
+        Ok(Ready { program, wrapper, _attached: attached })
+    }
+
+    fn sample(&self, packet: &[u8], context: &Context, repeat: u32) -> Result<Sample, TimingError> {
+        let subject = Subject { program: &self.program.program, wrapper: self.wrapper.as_ref() };
+        subject.sample(packet, context, repeat)
     }
 }
 
@@ -85,8 +75,8 @@ impl Load {
         kernel: &Arc<Kernel>,
         cases: Vec<Arc<Case>>,
     ) -> Result<Load, MeasureError> {
-        let kernel = Arc::clone(kernel);
-        station.perform(move |_| Load::here(&kernel, cases))?
+        let (kernel, attachments) = (Arc::clone(kernel), station.attachments().clone());
+        station.perform(move |_| Load::here(&kernel, &attachments, cases))?
     }
 
     /// Loads cold cases, on the thread of a station: each is followed by an empty program that is
@@ -99,16 +89,20 @@ impl Load {
         kernel: &Arc<Kernel>,
         cases: Vec<Arc<Cold>>,
     ) -> Result<Load, MeasureError> {
-        let kernel = Arc::clone(kernel);
-        station.perform(move |_| Load::cold_here(&kernel, &cases))?
+        let (kernel, attachments) = (Arc::clone(kernel), station.attachments().clone());
+        station.perform(move |_| Load::cold_here(&kernel, &attachments, &cases))?
     }
 
-    fn here(kernel: &Kernel, cases: Vec<Arc<Case>>) -> Result<Load, MeasureError> {
-        let mut ready: Vec<Ready> = Vec::with_capacity(cases.len());
+    fn here(
+        kernel: &Kernel,
+        attachments: &Attachments,
+        cases: Vec<Arc<Case>>,
+    ) -> Result<Load, MeasureError> {
+        let mut ready: Vec<(Arc<Case>, Arc<Ready>)> = Vec::with_capacity(cases.len());
         for case in cases {
-            if let Some(like) = ready.iter().find(|like| like.case.shares_load(&case)) {
-                let loaded = Arc::clone(&like.loaded);
-                ready.push(Ready { case, loaded });
+            if let Some((_, like)) = ready.iter().find(|(like, _)| like.shares_load(&case)) {
+                let like = Arc::clone(like);
+                ready.push((case, like));
                 continue;
             }
             let loaded = case.load_spread(kernel)?;
@@ -119,37 +113,44 @@ impl Load {
                     Some(Wrapper::new(kernel, &loaded.program, &preparation)?)
                 }
             };
-            ready.push(Ready { case, loaded: Arc::new((loaded, wrapper)) });
+            ready.push((case, Arc::new(Ready::new(attachments, loaded, wrapper)?)));
         }
-        Load::of(kernel, ready)
+        Load::of(kernel, attachments, ready)
     }
 
-    fn cold_here(kernel: &Kernel, cases: &[Arc<Cold>]) -> Result<Load, MeasureError> {
+    fn cold_here(
+        kernel: &Kernel,
+        attachments: &Attachments,
+        cases: &[Arc<Cold>],
+    ) -> Result<Load, MeasureError> {
         let mut ready = Vec::with_capacity(2 * cases.len());
         for cold in cases {
-            let case = Arc::clone(cold.case());
             let (loaded, wrapper) = cold.load(kernel)?;
-            let empty = empty(kernel, loaded.program.fragments())?;
+            let empty = InKernel::without_maps(empty(kernel, loaded.program.fragments())?);
             let preparation = Preparation { undo: None, rotation: Some(cold.rotation()) };
-            let beside = Wrapper::new(kernel, &empty, &preparation)?;
-            let loaded = Arc::new((loaded, Some(wrapper)));
-            ready.push(Ready { case: Arc::clone(&case), loaded });
-            let loaded = Arc::new((InKernel::without_maps(empty), Some(beside)));
-            ready.push(Ready { case, loaded });
+            let beside = Wrapper::new(kernel, &empty.program, &preparation)?;
+            for (program, wrapper) in [(loaded, wrapper), (empty, beside)] {
+                let attached = Ready::new(attachments, program, Some(wrapper))?;
+                ready.push((Arc::clone(cold.case()), Arc::new(attached)));
+            }
         }
-        Load::of(kernel, ready)
+        Load::of(kernel, attachments, ready)
     }
 
-    fn of(kernel: &Kernel, ready: Vec<Ready>) -> Result<Load, MeasureError> {
-        let namespace = Namespace::new().map_err(TimingError::from)?;
-        let fragments = ready.iter().any(|ready| ready.loaded.0.program.fragments());
+    fn of(
+        kernel: &Kernel,
+        attachments: &Attachments,
+        cases: Vec<(Arc<Case>, Arc<Ready>)>,
+    ) -> Result<Load, MeasureError> {
+        let alone =
+            |program, wrapper| Ready::new(attachments, InKernel::without_maps(program), wrapper);
+        let behind = empty(kernel, false)?;
+        let wrapper = Wrapper::new(kernel, &behind, &Preparation::default())?;
         Ok(Load {
-            direct: Attached::new(&namespace, empty(kernel, false)?)?,
-            busy: busy(kernel)?,
-            plain: Way::new(kernel, false)?,
-            fragments: fragments.then(|| Way::new(kernel, true)).transpose()?,
-            cases: ready,
-            _namespace: namespace,
+            busy: alone(busy(kernel)?, None)?,
+            empty: alone(empty(kernel, false)?, None)?,
+            wrapped: alone(behind, Some(wrapper))?,
+            cases,
         })
     }
 
@@ -183,29 +184,20 @@ impl Load {
 
     fn sample_case(&self, case: usize, repeat: u32) -> Result<Sample, MeasureError> {
         let missing = || MeasureError::NoCase { number: i64::try_from(case).unwrap_or(i64::MAX) };
-        let Ready { case, loaded } = self.cases.get(case).ok_or_else(missing)?;
-        let (InKernel { program, switch, .. }, wrapper) = &**loaded;
+        let (case, ready) = self.cases.get(case).ok_or_else(missing)?;
+        let InKernel { program, switch, .. } = &ready.program;
         if let (Some(switch), Some(cut)) = (switch, &case.cut) {
             switch.turn(program, cut.at)?;
         }
-        let way = match (&self.fragments, program.fragments()) {
-            (Some(way), true) => way,
-            _ => &self.plain,
-        };
-        let subject = Subject { program, wrapper: wrapper.as_ref() };
-        Ok(way.trampoline.sample(subject, &case.packet, &case.context, repeat)?)
+        Ok(ready.sample(&case.packet, &case.context, repeat)?)
     }
 
     fn sample_known(&self, reference: Reference, repeat: u32) -> Result<Sample, MeasureError> {
-        let context = Context::default();
-        let Way { trampoline, wrapper, empty, .. } = &self.plain;
-        let subject = |program, wrapper| Subject { program, wrapper };
-        let subject = match reference {
-            Reference::Direct => return Ok(self.direct.sample(&PACKET, &context, repeat)?),
-            Reference::Busy => subject(&self.busy, None),
-            Reference::Empty => subject(empty, None),
-            Reference::Wrapped => subject(empty, Some(wrapper)),
+        let ready = match reference {
+            Reference::Busy => &self.busy,
+            Reference::Empty => &self.empty,
+            Reference::Wrapped => &self.wrapped,
         };
-        Ok(trampoline.sample(subject, &PACKET, &context, repeat)?)
+        Ok(ready.sample(&PACKET, &Context::default(), repeat)?)
     }
 }

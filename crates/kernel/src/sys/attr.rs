@@ -106,6 +106,14 @@ pub struct LinkCreateAttr {
 
 #[repr(C)]
 #[derive(Default)]
+pub struct LinkUpdateAttr {
+    pub link: u32,
+    pub program: u32,
+    pub flags: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
 pub struct NextIdAttr {
     pub start: u32,
     pub next: u32,

@@ -3,8 +3,8 @@
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use super::attr::LinkCreateAttr;
-use super::{Command, bpf_fd, field};
+use super::attr::{LinkCreateAttr, LinkUpdateAttr};
+use super::{Command, bpf, bpf_fd, field};
 
 /// `BPF_XDP` of `enum bpf_attach_type`.
 const XDP: u32 = 37;
@@ -15,4 +15,11 @@ pub fn attach_xdp(program: BorrowedFd, ifindex: u32, flags: u32) -> io::Result<O
     let mut attr = LinkCreateAttr { program: field(program), ifindex, attach: XDP, flags };
     // SAFETY: the structure holds no addresses.
     unsafe { bpf_fd(Command::LinkCreate, &mut attr) }
+}
+
+/// Puts another program into the place of the one that is attached.
+pub fn replace_xdp(link: BorrowedFd, program: BorrowedFd) -> io::Result<()> {
+    let mut attr = LinkUpdateAttr { link: field(link), program: field(program), flags: 0 };
+    // SAFETY: the structure holds no addresses.
+    unsafe { bpf(Command::LinkUpdate, &mut attr) }.map(drop)
 }

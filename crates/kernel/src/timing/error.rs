@@ -12,7 +12,7 @@ pub enum TimingError {
     /// There is no network namespace to work in.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// The program in front of those that are timed is not attached.
+    /// A program is not attached.
     #[error(transparent)]
     Link(#[from] LinkError),
     /// The kernel does not run the packet.

@@ -3,6 +3,7 @@
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
+use super::attachments::Attachments;
 use super::error::TimingError;
 use crate::Namespace;
 use crate::sys::{block_signals, number, pin, real_time};
@@ -26,6 +27,7 @@ pub struct Station {
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
     scheduling: Scheduling,
+    attachments: Attachments,
 }
 
 impl Station {
@@ -55,12 +57,18 @@ impl Station {
         let started = thread::Builder::new().name("measurement".to_owned()).spawn(work);
         let thread = started.map_err(|cause| TimingError::Thread { cause })?;
         let scheduling = told.recv().map_err(|_| TimingError::Gone)?;
-        Ok(Station { jobs: Some(jobs), thread: Some(thread), scheduling })
+        let attachments = Attachments::default();
+        Ok(Station { jobs: Some(jobs), thread: Some(thread), scheduling, attachments })
     }
 
     /// How the thread is scheduled.
     pub fn scheduling(&self) -> Scheduling {
         self.scheduling
+    }
+
+    /// Where programs are attached that are timed here.
+    pub fn attachments(&self) -> &Attachments {
+        &self.attachments
     }
 
     /// Does a job on the thread, and waits for its result.

@@ -5,6 +5,10 @@ from collections.abc import Sequence
 from slowpath import engine
 from slowpath.measurements.timing.sampling import Load, Sample
 
+TOGETHER = 32
+"""How many paths are attached at the same time. The kernel's dispatcher of XDP programs has room for
+48 (`BPF_DISPATCHER_MAX`), which others may use, too; what is not in it takes longer to call."""
+
 
 class KernelBench:
     """Loads paths into the running kernel and times them."""
@@ -14,14 +18,16 @@ class KernelBench:
         self._station = station
         self._cases = list(cases)
         self.wrapped = [case.arrangement == "restored" for case in self._cases]
+        self.parts = _parts(len(self._cases))
 
-    def load(self) -> Load:
-        """Loads all paths anew.
+    def load(self, part: Sequence[int]) -> Load:
+        """Loads paths anew.
 
         Raises:
             InputError: when the kernel does not take one of them any more.
         """
-        return _KernelLoad(self._station, engine.load_cases(self._station, self._cases))
+        cases = [self._cases[subject] for subject in part]
+        return _KernelLoad(self._station, engine.load_cases(self._station, cases), part)
 
 
 class ColdBench:
@@ -35,20 +41,30 @@ class ColdBench:
         self._station = station
         self._cases = list(cases)
         self.wrapped = [True] * (2 * len(self._cases))
+        self.parts = _parts(len(self.wrapped))
 
-    def load(self) -> Load:
-        """Loads all paths anew, and fills their maps.
+    def load(self, part: Sequence[int]) -> Load:
+        """Loads paths anew, and fills their maps.
 
         Raises:
             InputError: when the kernel does not take one of them any more.
         """
-        return _KernelLoad(self._station, engine.load_cold(self._station, self._cases))
+        cases = [self._cases[subject // 2] for subject in part[::2]]
+        return _KernelLoad(self._station, engine.load_cold(self._station, cases), part)
 
 
 class _KernelLoad:
-    def __init__(self, station: engine.Station, load: engine.Load) -> None:
+    def __init__(self, station: engine.Station, load: engine.Load, part: Sequence[int]) -> None:
         self._station = station
         self._load = load
+        self._first = part[0] if part else 0
 
     def sample(self, subject: int, repeat: int) -> Sample:
-        return Sample(*engine.sample(self._station, self._load, subject, repeat))
+        number = subject - self._first if subject >= 0 else subject
+        return Sample(*engine.sample(self._station, self._load, number, repeat))
+
+
+def _parts(count: int) -> list[range]:
+    """So many subjects in parts that are attached together."""
+    starts = range(0, count, TOGETHER)
+    return [range(start, min(start + TOGETHER, count)) for start in starts]

@@ -37,9 +37,8 @@ class Reference:
     """What is timed besides the subjects, by the number that the bench has for it."""
 
     BUSY = -1  # many independent additions, as the CPU has nothing to wait for
-    DIRECT = -2  # an empty program, by itself
-    EMPTY = -3  # the same, called as subjects are whose runs follow each other
-    WRAPPED = -4  # the same, called as subjects are that are restored between runs
+    EMPTY = -2  # an empty program
+    WRAPPED = -3  # the same, called as subjects are that are restored between runs
 
 
 class Sample(NamedTuple):
@@ -51,7 +50,7 @@ class Sample(NamedTuple):
 
 
 class Load(Protocol):
-    """All programs, loaded."""
+    """Programs of a part, loaded."""
 
     def sample(self, subject: int, repeat: int) -> Sample:
         """Times a subject, or a `Reference`, so many times in one call."""
@@ -64,8 +63,12 @@ class Bench(Protocol):
     def wrapped(self) -> Sequence[bool]:
         """Of each subject, whether it is restored between runs."""
 
-    def load(self) -> Load:
-        """Loads all programs anew."""
+    @property
+    def parts(self) -> Sequence[Sequence[int]]:
+        """Subjects that are loaded at the same time."""
+
+    def load(self, part: Sequence[int]) -> Load:
+        """Loads programs anew. Those of the part before are not used any more."""
 
 
 class Quota(NamedTuple):
@@ -79,8 +82,9 @@ class Quota(NamedTuple):
 class Observation(NamedTuple):
     """What one load said."""
 
-    values: list[float | None]  # ns of each subject beyond an empty program; None: all disturbed
-    direct: float | None  # ns of an empty program
+    whole: list[float | None]  # ns of each subject in the kernel's loop; None where it is unknown
+    net: list[float | None]  # ns beyond an empty program; None: all disturbed
+    empty: list[float]  # ns of an empty program, in each part
 
 
 class Measured(NamedTuple):
@@ -109,6 +113,7 @@ class Outcome(NamedTuple):
 class _Timed(NamedTuple):
     """A sample, and how long the busy loop took beside it."""
 
+    part: int
     subject: int
     nanoseconds: float  # of one run
     busy: float
@@ -163,16 +168,18 @@ class Sampler:
 
     def add_load(self) -> None:
         """Loads everything anew and lets subjects take turns."""
-        load = self._bench.load()
-        wrapped = self._bench.wrapped
-        references = [Reference.DIRECT]
-        references += [] if all(wrapped) else [Reference.EMPTY]
-        references += [Reference.WRAPPED] if any(wrapped) else []
-        turns = [*references, *range(len(wrapped))]
+        timed: list[_Timed] = []
+        for number, part in enumerate(self._bench.parts):
+            timed += self._take_turns(number, part, self._bench.load(part))
+        self._loads.append(timed)
+
+    def _take_turns(self, number: int, part: Sequence[int], load: Load) -> list[_Timed]:
+        wrapped = any(self._bench.wrapped[subject] for subject in part)
+        turns = [Reference.EMPTY, *([Reference.WRAPPED] if wrapped else []), *part]
         for subject in (Reference.BUSY, *turns):
             if subject not in self._repeats:
                 self._repeats[subject] = _repeats(load, subject)
-        call = _call(load, self._repeats[references[0]], references[0])
+        call = _call(load, self._repeats[Reference.EMPTY])
         timed: list[_Timed] = []
         for _ in range(_ROUNDS):
             self._order.shuffle(turns)
@@ -180,9 +187,9 @@ class Sampler:
             for subject in turns:
                 taken = self._sample(load, subject, call)
                 after = self._sample(load, Reference.BUSY, call)
-                timed.append(_Timed(subject, taken, max(before, after)))
+                timed.append(_Timed(number, subject, taken, max(before, after)))
                 before = after
-        self._loads.append(timed)
+        return timed
 
     def _sample(self, load: Load, subject: int, call: float) -> float:
         """Nanoseconds of one run."""
@@ -202,23 +209,30 @@ class Sampler:
         needed = min(_LEAST_LOADS, len(self._loads))
         for limit in DISTURBED[:-1]:
             found = [self._observation(timed, quiet * limit) for timed in self._loads]
-            values = zip(*(each.values for each in found), strict=True)
+            values = zip(*(each.net for each in found), strict=True)
             if all(len(one) - one.count(None) >= needed for one in values):
                 return limit, found
         return DISTURBED[-1], [self._observation(timed, math.inf) for timed in self._loads]
 
     def _observation(self, timed: Sequence[_Timed], limit: float) -> Observation:
-        kept: dict[int, list[float]] = {}
+        kept: dict[tuple[int, int], list[float]] = {}
         for sample in timed:
             if sample.busy <= limit:
-                kept.setdefault(sample.subject, []).append(sample.nanoseconds)
-        medians = {subject: statistics.median(values) for subject, values in kept.items()}
-        values: list[float | None] = []
-        for subject, wrapped in enumerate(self._bench.wrapped):
-            empty = medians.get(Reference.WRAPPED if wrapped else Reference.EMPTY)
-            whole = medians.get(subject)
-            values.append(None if whole is None or empty is None else whole - empty)
-        return Observation(values, medians.get(Reference.DIRECT))
+                kept.setdefault((sample.part, sample.subject), []).append(sample.nanoseconds)
+        medians = {key: statistics.median(values) for key, values in kept.items()}
+        bench, empties = self._bench, list[float]()
+        wholes = list[float | None]([None] * len(bench.wrapped))
+        nets = list[float | None]([None] * len(bench.wrapped))
+        for number, part in enumerate(bench.parts):
+            plain = medians.get((number, Reference.EMPTY))
+            empties += [] if plain is None else [plain]
+            for subject in part:
+                wrapped, whole = bench.wrapped[subject], medians.get((number, subject))
+                empty = medians.get((number, Reference.WRAPPED)) if wrapped else plain
+                if whole is not None and empty is not None:
+                    nets[subject] = whole - empty
+                wholes[subject] = None if wrapped else whole
+        return Observation(wholes, nets, empties)
 
     def is_precise(self, precision: float) -> tuple[bool, float | None]:
         """Whether all intervals are so narrow, and the widest; both as shares of the mean."""
@@ -232,18 +246,21 @@ class Sampler:
 
     def _evaluated(self) -> tuple[float, list[Measured | None], Estimate | None]:
         limit, observations = self._observations()
-        directs = [each.direct for each in observations if each.direct is not None]
-        if not directs:
+        empties = [empty for each in observations for empty in each.empty]
+        if not empties:
             return limit, [None] * len(self._runs), None
-        baseline = estimate(directs)
+        baseline = estimate(empties)
         subjects: list[Measured | None] = []
         for number, runs in enumerate(self._runs):
-            nets = [each.values[number] for each in observations]
+            nets = [each.net[number] for each in observations]
+            wholes = [each.whole[number] for each in observations]
+            if self._bench.wrapped[number]:
+                # The clock was read around the program alone.
+                wholes = [None if net is None else net + baseline.value for net in nets]
             known = [net for net in nets if net is not None]
             if not known:
                 subjects.append(None)
                 continue
-            wholes = [None if net is None else net + baseline.value for net in nets]
             run = estimate([whole for whole in wholes if whole is not None])
             subjects.append(Measured(run, estimate(known), wholes, runs))
         return limit, subjects, baseline
@@ -269,10 +286,10 @@ def _repeats(load: Load, subject: int) -> int:
     return max(_FEWEST_RUNS, min(int(aim / taken), _MOST_RUNS))
 
 
-def _call(load: Load, repeat: int, subject: int) -> float:
+def _call(load: Load, repeat: int) -> float:
     """Nanoseconds that a call takes besides its runs."""
-    one = min(load.sample(subject, 1).nanoseconds for _ in range(_CALLS))
-    many = load.sample(subject, repeat)
+    one = min(load.sample(Reference.EMPTY, 1).nanoseconds for _ in range(_CALLS))
+    many = load.sample(Reference.EMPTY, repeat)
     return max(one - many.nanoseconds / max(many.runs, 1), 0.0)
 
 
