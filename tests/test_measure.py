@@ -3,6 +3,7 @@
 Never how long something takes.
 """
 
+import csv
 import json
 import os
 import signal
@@ -66,9 +67,45 @@ def test_a_path_that_changes_maps_is_restored() -> None:
     paths = list(paths_of(measured(str(FLOW_MONITOR), "--seconds", "0.5")))
     restored = [path for path in paths if path["arrangement"] == "restored"]
     assert restored
-    # The first packet of a flow inserts it, further ones find it.
-    assert any(path["later_instructions"] is not None for path in restored)
     assert [path["error"] for path in paths if path["error"] is not None] == []
+
+
+def test_further_packets_are_measured_apart_from_the_first() -> None:
+    paths = list(paths_of(measured(str(FLOW_MONITOR), "--seconds", "0.5")))
+    # The first packet of a flow inserts it, further ones find it.
+    further = [(path, path["later"]) for path in paths if path["later"] is not None]
+    assert further
+    for path, later in further:
+        assert path["arrangement"] == "restored"
+        assert later["instructions"] != path["instructions"]
+        assert later["action"] == "XDP_PASS"
+        assert later["reason"] is None
+        assert later["low_ns"] <= later["measured_ns"] <= later["high_ns"]
+        assert later["spread_ns"] >= 0
+    oracles.compared("kernel", len(further), "paths of further packets measured")
+
+
+def test_further_packets_are_told_in_text_and_csv() -> None:
+    words = ["measure", str(FLOW_MONITOR), "--paths", "1", "--seconds", "0.3", "--cache", "hot"]
+    words += ["--no-stretches"]
+    lines = slowpath(*words).stdout.splitlines()
+    (told,) = [line for line in lines if "the first such packet takes" in line]
+    assert told.startswith("  path 1: ")
+    assert "later ones" in told
+    header, row = csv.reader(slowpath(*words, "--format", "csv").stdout.splitlines())
+    fields = dict(zip(header, row, strict=True))
+    assert f"({fields['later_instructions']} instructions, {fields['later_action']})" in told
+    assert float(fields["later_ns"]) > 0
+    assert fields["later_reason"] == ""
+
+
+def test_live_packets_are_not_measured_as_further_ones() -> None:
+    words = ["measure", str(FLOW_MONITOR), "--paths", "1", "--mode", "live", "--seconds", "0.2"]
+    document = json.loads(slowpath(*words, "--format", "json").stdout)
+    jsonschema.validate(document, schema("measure"))
+    (path,) = paths_of(document)
+    assert path["later"]["measured_ns"] is None
+    assert "--mode live" in path["later"]["reason"]
 
 
 def test_the_slowest_paths_can_be_asked_for() -> None:

@@ -285,6 +285,7 @@ Station = _core.Station
 """The thread that programs are timed on; from `open_station`."""
 Case = _core.Case
 """A path that can be timed; from `prepare_case`."""
+Later = _core.Later  # what packets do that come behind a first one
 Cold = _core.Cold
 """A path that many flows take; from `cool_case`."""
 Stretch = _core.Stretch  # a part of a path, with the case that ends where it does

@@ -65,12 +65,42 @@ pub struct Case {
     pub(crate) arrangement: Arrangement,
     pub(crate) action: u32,
     pub(crate) instructions: u64,
-    pub(crate) later_instructions: Option<u64>,
+    /// Whether such a packet runs once before anything is counted or timed.
+    pub(crate) warmed: bool,
+    pub(crate) later: Option<Later>,
     pub(crate) path: Option<PathId>,
     pub(crate) places: Arc<Places>,
     /// Slots of the instructions in order, where kernel and interpreter took the path by themselves.
     pub(crate) trace: Option<Arc<[usize]>>,
     pub(crate) cut: Option<Cut>,
+}
+
+/// What packets do that find the maps as a first one left them, which makes them take another path.
+#[derive(Clone, Debug)]
+pub struct Later {
+    pub(crate) action: u32,
+    pub(crate) instructions: u64,
+    pub(crate) case: Result<Arc<Case>, String>,
+}
+
+impl Later {
+    /// What a second packet returns (`enum xdp_action`).
+    pub fn action(&self) -> u32 {
+        self.action
+    }
+
+    /// How many instructions a second packet takes.
+    pub fn instructions(&self) -> u64 {
+        self.instructions
+    }
+
+    /// The path of all packets from the second one on.
+    ///
+    /// # Errors
+    /// Why they have none in common that could be timed.
+    pub fn case(&self) -> Result<&Arc<Case>, &str> {
+        self.case.as_ref().map_err(String::as_str)
+    }
 }
 
 /// Where a case ends that is only the beginning of a path.
@@ -98,10 +128,10 @@ impl Case {
         self.instructions
     }
 
-    /// How many instructions a second packet takes if nothing is restored; `None` if it takes the
-    /// same path.
-    pub fn later_instructions(&self) -> Option<u64> {
-        self.later_instructions
+    /// What further packets like it do, which find the maps as this one left them; `None` if they
+    /// take the same path.
+    pub fn later(&self) -> Option<&Later> {
+        self.later.as_ref()
     }
 
     /// Which path it is; `None` where the interpreter did not follow the kernel there.
@@ -151,8 +181,24 @@ impl Case {
                 (loaded.0, Some(loaded.1))
             }
         };
-        let installed = witness::install(&program, &self.witness)?;
+        let installed = self.install(&program)?;
         Ok(InKernel { program, switch, _installed: Some(installed) })
+    }
+
+    /// Makes the maps of a program what the path finds: as the witness says, and as packets leave
+    /// them that come before.
+    pub(crate) fn install(&self, loaded: &Loaded) -> Result<Installed, MeasureError> {
+        let installed = witness::install(loaded, &self.witness)?;
+        self.warm(loaded)?;
+        Ok(installed)
+    }
+
+    /// Runs the packet that comes before, if there is one.
+    pub(crate) fn warm(&self, loaded: &Loaded) -> Result<(), MeasureError> {
+        if self.warmed {
+            loaded.run_in(&self.packet, 1, &self.context)?;
+        }
+        Ok(())
     }
 
     /// Whether this one can be run with the program that was loaded for another one: they differ in

@@ -157,7 +157,7 @@ fn undo(kernel: &Kernel, case: &Case) -> Result<Undo, MeasureError> {
     let mut replay = Replay::new(kernel, &case.object, case.program)?;
     replay.install(&case.witness)?;
     match replay.run(&case.packet, &case.context) {
-        Ok(step) => Ok(case.undo(kernel, &step.effects)?.without_elements()),
+        Ok(step) => Ok(case.packet_undo(&step.effects)),
         // What is open does not matter; if the packet does, counting shows it.
         Err(_) => Ok(Undo::default()),
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use slowpath_kernel::cuts::{ASKING, ENDING, RESULT, Switch};
 use slowpath_kernel::timing::Undo;
-use slowpath_kernel::{Kernel, LoadError, witness};
+use slowpath_kernel::{Kernel, LoadError};
 
 use crate::case::{Arrangement, Case, Cut};
 use crate::error::MeasureError;
@@ -122,10 +122,10 @@ struct Attempt<'a> {
 
 impl Attempt<'_> {
     fn trial(&self) -> Result<(Trial, Switch), MeasureError> {
-        let Case { object, program, answers, witness, .. } = self.case;
+        let Case { object, program, answers, .. } = self.case;
         let loaded = self.kernel.load_cuttable_counted(object, *program, answers, self.places);
         let (counted, switch) = loaded?;
-        let installed = witness::install(counted.loaded(), witness)?;
+        let installed = self.case.install(counted.loaded())?;
         let undo = match self.arrangement {
             Arrangement::Repeated => None,
             Arrangement::Restored(undo) => Some(undo),

@@ -8,6 +8,9 @@
 //! programs beside them whose cost is known, and times any of them. [`live`] is the same with packets
 //! that really go where the program sends them.
 //!
+//! A packet may leave the maps such that further ones like it take another path: that is a case of its
+//! own, the [`Later`] one.
+//!
 //! A [`Cold`] is a case with packets of many flows, whose elements of maps do not fit into the caches.
 //!
 //! A [`Trace`] is a capture file on its way through a program: which path each packet takes, and for
@@ -19,6 +22,7 @@ mod case;
 mod cold;
 mod cuts;
 mod error;
+mod later;
 pub mod live;
 mod load;
 mod places;
@@ -29,7 +33,7 @@ mod stretches;
 mod trace;
 mod trial;
 
-pub use case::{Arrangement, Case};
+pub use case::{Arrangement, Case, Later};
 pub use cold::Cold;
 pub use error::MeasureError;
 pub use load::{Load, Reference};

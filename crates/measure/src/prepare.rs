@@ -11,7 +11,18 @@ use slowpath_replay::{Effects, Replay, ReplayError};
 
 use crate::case::{Arrangement, Case};
 use crate::error::MeasureError;
+use crate::later::{Second, further};
 use crate::trial::Trial;
+
+/// What is known of a path that was run.
+struct Followed {
+    /// Kernel and interpreter, behind the first packet.
+    replay: Replay,
+    /// What the first packet changed.
+    effects: Effects,
+    /// A second packet, which finds the maps as the first one left them.
+    second: Second,
+}
 
 impl Case {
     /// Finds out how a path can be repeated, on the thread of a station.
@@ -50,19 +61,21 @@ impl Case {
             arrangement: Arrangement::Repeated,
             action: 0,
             instructions: 0,
-            later_instructions: None,
+            warmed: false,
+            later: None,
             path: None,
             places: Arc::default(),
             trace: None,
             cut: None,
         };
-        let effects = case.follow(kernel, instructions)?;
-        case.arrange(kernel, &effects)?;
+        let mut followed = case.follow(kernel, instructions)?;
+        case.arrange(kernel, &followed.effects)?;
+        case.later = further(kernel, &case, &mut followed.replay, followed.second)?;
         Ok(case)
     }
 
-    /// Runs the path in kernel and interpreter; what it changes.
-    fn follow(&mut self, kernel: &Kernel, expected: Option<u64>) -> Result<Effects, MeasureError> {
+    /// Runs the path in kernel and interpreter.
+    fn follow(&mut self, kernel: &Kernel, expected: Option<u64>) -> Result<Followed, MeasureError> {
         let mut replay = Replay::new(kernel, &self.object, self.program)?;
         replay.install(&self.witness)?;
         let effects = match replay.run(&self.packet, &self.context) {
@@ -93,13 +106,15 @@ impl Case {
         }
         self.action = run.return_value;
         self.instructions = expected;
-        Ok(effects)
+        // A call has a packet of its own: fresh, as each that arrives.
+        let (run, tally) = counted.run_repeated(&self.packet, &self.context, 1)?;
+        Ok(Followed { replay, effects, second: (tally, run.return_value) })
     }
 
     /// The program in the kernel, counting, its maps as the witness says.
     pub(crate) fn counted(&self, kernel: &Kernel) -> Result<(Counted, Installed), MeasureError> {
         let counted = kernel.load_fingerprinted(&self.object, self.program, &self.answers)?;
-        let installed = witness::install(counted.loaded(), &self.witness)?;
+        let installed = self.install(counted.loaded())?;
         Ok((counted, installed))
     }
 
@@ -108,7 +123,6 @@ impl Case {
         if self.repeats(kernel, None)? {
             return Ok(());
         }
-        self.later_instructions = self.later(kernel)?;
         let undo = self.undo(kernel, effects)?;
         for undo in [undo.without_elements(), undo] {
             if !undo.is_empty() && self.repeats(kernel, Some(&undo))? {
@@ -125,16 +139,21 @@ impl Case {
         trial.repeats(&self.packet, &self.context, self.action)
     }
 
-    /// How many instructions a second packet takes.
-    fn later(&self, kernel: &Kernel) -> Result<Option<u64>, MeasureError> {
-        let (counted, _installed) = self.counted(kernel)?;
-        counted.run_repeated(&self.packet, &self.context, 1)?;
-        let (_, second) = counted.run_repeated(&self.packet, &self.context, 1)?;
-        Ok((second.instructions != self.instructions).then_some(second.instructions))
+    /// What has to be done between two runs.
+    fn undo(&self, kernel: &Kernel, effects: &Effects) -> Result<Undo, MeasureError> {
+        let loaded = self.load(kernel)?;
+        let element = |change: &slowpath_replay::MapChange| {
+            let number = self.object.maps.iter().position(|map| map.name == change.map)?;
+            loaded.program.map_at(number)?;
+            Some(ElementUndo { map: number, key: change.key.clone(), value: change.before.clone() })
+        };
+        let mut elements: Vec<ElementUndo> = effects.maps.iter().filter_map(element).collect();
+        elements.extend(self.queue_undo(effects));
+        Ok(Undo { elements, ..self.packet_undo(effects) })
     }
 
-    /// What has to be done between two runs.
-    pub(crate) fn undo(&self, kernel: &Kernel, effects: &Effects) -> Result<Undo, MeasureError> {
+    /// What has to be done for a run to find the packet as it arrived; maps stay as they are.
+    pub(crate) fn packet_undo(&self, effects: &Effects) -> Undo {
         let moved = &effects.moved;
         let shifted = moved.head != 0 || moved.tail != 0;
         let packet = if shifted {
@@ -146,22 +165,14 @@ impl Case {
             };
             effects.packet.iter().filter_map(place).collect()
         };
-        let loaded = self.load(kernel)?;
-        let element = |change: &slowpath_replay::MapChange| {
-            let number = self.object.maps.iter().position(|map| map.name == change.map)?;
-            loaded.program.map_at(number)?;
-            Some(ElementUndo { map: number, key: change.key.clone(), value: change.before.clone() })
-        };
-        let mut elements: Vec<ElementUndo> = effects.maps.iter().filter_map(element).collect();
-        elements.extend(self.queue_undo(effects));
-        Ok(Undo {
+        Undo {
             head: i32::try_from(moved.head).unwrap_or(i32::MAX),
             tail: i32::try_from(moved.tail).unwrap_or(i32::MAX),
             metadata_after: u32::try_from(moved.head - moved.metadata).unwrap_or(u32::MAX),
             metadata: self.context.metadata.clone(),
             packet,
-            elements,
-        })
+            elements: Vec::new(),
+        }
     }
 
     /// What was pushed is popped, if that is all that happened to a queue or stack.

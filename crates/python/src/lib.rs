@@ -53,7 +53,7 @@ mod _core {
     #[pymodule_export]
     use super::live::{LiveCase, LiveLoad};
     #[pymodule_export]
-    use super::measure::{Case, Cold, Load, Station};
+    use super::measure::{Case, Cold, Later, Load, Station};
     #[pymodule_export]
     use super::objects::{Btf, Object, Program, show};
     #[pymodule_export]

@@ -158,10 +158,10 @@ impl Case {
         self.inner.instructions()
     }
 
-    /// How many a second packet takes if nothing is restored; `None` if it takes the same path.
+    /// What further packets do; `None` if they take the same path.
     #[getter]
-    fn later_instructions(&self) -> Option<u64> {
-        self.inner.later_instructions()
+    fn later(&self) -> Option<Later> {
+        self.inner.later().cloned().map(|inner| Later { inner })
     }
 
     /// Which path it is, as digits; `None` where that is not known.
@@ -174,6 +174,39 @@ impl Case {
     #[getter]
     fn answered(&self) -> Vec<&str> {
         self.inner.answered()
+    }
+}
+
+/// What packets do that find the maps as a first one left them.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct Later {
+    inner: slowpath_measure::Later,
+}
+
+#[pymethods]
+impl Later {
+    /// What a second packet returns (`enum xdp_action`).
+    #[getter]
+    fn action(&self) -> u32 {
+        self.inner.action()
+    }
+
+    /// How many instructions the kernel counts for a second packet.
+    #[getter]
+    fn instructions(&self) -> u64 {
+        self.inner.instructions()
+    }
+
+    /// The path of all packets from the second one on; `None` if they have none in common.
+    #[getter]
+    fn case(&self) -> Option<Case> {
+        self.inner.case().ok().map(|case| Case { inner: Arc::clone(case) })
+    }
+
+    /// Why they have none in common; `None` if they have.
+    #[getter]
+    fn reason(&self) -> Option<&str> {
+        self.inner.case().err()
     }
 }
 

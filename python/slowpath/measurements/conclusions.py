@@ -61,7 +61,7 @@ def warnings_of(record: MeasuredProgram, outcome: Outcome) -> list[str]:
             "Not all intervals became as narrow as --precision asks for within --seconds "
             f"({outcome.seconds:.1f} s)."
         )
-    later = [path for path in record["paths"] if path["later_instructions"] is not None]
+    later = [path for path in record["paths"] if path["later"] is not None]
     if later:
         ranks = ", ".join(str(path["rank"]) for path in later)
         found.append(

@@ -33,6 +33,27 @@ class ColdPath(TypedDict):
     they do not fit."""
 
 
+class LaterPath(TypedDict):
+    """What further packets like it take: each is fresh, but finds the maps as others left them."""
+
+    instructions: int
+    """How many instructions the second packet takes."""
+    action: str
+    """What the program returns for it, such as `XDP_PASS`."""
+    measured_ns: float | None
+    """Nanoseconds of one run in the kernel's own loop, for packets from the second one on: the mean
+    over all loads but outliers. Null where that was not measured, see `reason`."""
+    spread_ns: float | None
+    """Standard deviation between loads."""
+    low_ns: float | None
+    """Lower end of the 95 % interval of `measured_ns`."""
+    high_ns: float | None
+    """Upper end of that interval."""
+    reason: str | None
+    """Why there is no time, such as that these packets do not all take the same path; null where
+    there is."""
+
+
 class MeasuredPath(TypedDict):
     """A path of a program, and how long the running kernel took for it."""
 
@@ -70,9 +91,9 @@ class MeasuredPath(TypedDict):
     arrangement: Literal["repeated", "restored"] | None
     """How repetitions took the same path: by themselves, or because what a run changed was taken
     back before the next one."""
-    later_instructions: int | None
-    """How many instructions a second packet takes if nothing is taken back; null where it takes the
-    same path."""
+    later: LaterPath | None
+    """What further packets take, because of what the first one left in maps; null where they take
+    the same path."""
     cold: ColdPath | None
     """The same path where map entries are not in the caches; null where that was not measured."""
     cold_reason: str | None

@@ -31,6 +31,8 @@ def measure_program_live(
     """
     record = program.record
     record["mode"] = "live"
+    for each in program.later:
+        each.record["reason"] = "it is measured without --mode live"
     cases: list[engine.LiveCase] = []
     rows: list[MeasuredPath] = []
     for case, number in zip(program.cases, program.numbers, strict=True):

@@ -10,6 +10,7 @@ from slowpath.analysis.outcomes import Analysed
 from slowpath.cli.errors import DisagreementError, InputError
 from slowpath.measurements.conclusions import conclude, warnings_of
 from slowpath.measurements.documents import MeasuredPath, MeasuredProgram, action_name
+from slowpath.measurements.later import LaterCase, fill_later, later_path
 from slowpath.measurements.paths import instructions_of
 from slowpath.measurements.stretches.conclusions import conclude_where
 from slowpath.measurements.stretches.measuring import break_down
@@ -28,6 +29,7 @@ class PreparedProgram(NamedTuple):
     cases: list[engine.Case]
     numbers: list[int]  # of each case, its path in the record
     witnesses: list[Witness]  # of each case
+    later: list[LaterCase]  # of paths whose further packets take another one
 
 
 def prepare_program(
@@ -64,7 +66,7 @@ def prepare_program(
         "trace": None,
         "error": result["error"],
     }
-    prepared = PreparedProgram(record, [], [], [])
+    prepared = PreparedProgram(record, [], [], [], [])
     if result["error"] is not None or task.object is None or task.program is None:
         if record["error"] is None:
             record["error"] = "it is a listing; the kernel runs BPF objects"
@@ -105,7 +107,7 @@ def _prepare_path(
         "instructions": instructions_of(path),
         "source": path["source"],
         "arrangement": None,
-        "later_instructions": None,
+        "later": None,
         "cold": None,
         "cold_reason": None,
         "answered": [],
@@ -126,7 +128,10 @@ def _prepare_path(
         return
     row["action"] = action_name(case.action)
     row["arrangement"] = "restored" if case.arrangement == "restored" else "repeated"
-    row["later_instructions"] = case.later_instructions
+    if case.later is not None:
+        later = row["later"] = later_path(case.later)
+        if case.later.case is not None:
+            program.later.append(LaterCase(later, case.later.case))
     row["answered"] = case.answered
     program.cases.append(case)
     program.numbers.append(len(program.record["paths"]) - 1)
@@ -150,7 +155,8 @@ def measure_together(
 ) -> Together:
     """Measures all paths of all programs in turns, and writes into their records what they take.
 
-    `extra` are measured with them, and are in no record.
+    Further packets that take other paths than the first are measured with them. So are `extra`,
+    which are in no record.
 
     Raises:
         InputError: when the kernel does not take a path any more.
@@ -163,7 +169,9 @@ def measure_together(
             [None] * len(each.record["paths"]) for each in programs
         ]
         return Together(None, rows_of, [None] * len(extra))
-    outcome = measure(KernelBench(station, [*cases, *extra]), quota, go_on)
+    later = [each for program in programs for each in program.later]
+    bench = KernelBench(station, [*cases, *(each.case for each in later), *extra])
+    outcome = measure(bench, quota, go_on)
     left = iter(outcome.subjects)
     subjects = []
     for program in programs:
@@ -174,6 +182,8 @@ def measure_together(
         subjects.append(rows)
         if not program.cases:
             without(program)
+    for each in later:
+        fill_later(each.record, next(left))
     return Together(outcome, subjects, list(left))
 
 

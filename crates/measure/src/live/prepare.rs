@@ -7,7 +7,7 @@ use slowpath_kernel::timing::Station;
 use slowpath_kernel::witness::{self, Installed};
 use slowpath_kernel::{Counted, Device, Kernel, Loaded, Tally};
 
-use crate::case::Case;
+use crate::case::{Case, Later};
 use crate::error::MeasureError;
 
 /// Packets of a trial: many more than the kernel has memory for at a time, so that each place is
@@ -50,8 +50,9 @@ impl LiveCase {
         let usual = trial.usual()?;
         let rewritten = !trial.repeats(&usual, false)?;
         if rewritten && !trial.repeats(&usual, true)? {
-            let later = case.later_instructions;
-            let later = later.map_or(String::new(), |n| format!(" of {n} instructions"));
+            let later = case.later().map(Later::instructions);
+            let other = later.filter(|&later| later != case.instructions);
+            let later = other.map_or(String::new(), |n| format!(" of {n} instructions"));
             return Err(MeasureError::NotLive {
                 why: format!(
                     "live packets after the first one take another path{later}, as maps are not \
@@ -91,7 +92,9 @@ impl Case {
         device: Device,
     ) -> Result<Installed, MeasureError> {
         let install = || witness::install_towards(loaded, &self.witness, device);
-        Ok(live.namespace().enter(install).map_err(LiveError::from)??)
+        let installed = live.namespace().enter(install).map_err(LiveError::from)??;
+        self.warm(loaded)?;
+        Ok(installed)
     }
 }
 
@@ -111,7 +114,7 @@ impl Trial<'_> {
     /// What a run of the path adds up to when it goes nowhere.
     fn usual(&self) -> Result<Tally, MeasureError> {
         let counted = self.counted()?;
-        let _installed = witness::install(counted.loaded(), &self.case.witness)?;
+        let _installed = self.case.install(counted.loaded())?;
         Ok(counted.run_repeated(&self.case.packet, &self.case.context, 1)?.1)
     }
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from slowpath.cli.printable import csv_line
 from slowpath.cli.terminal import Line
-from slowpath.commands.measure import cold_report
+from slowpath.commands.measure import cold_report, later_report
 from slowpath.commands.measure.stretches_report import stretches_report
 from slowpath.measurements.documents import MeasuredPath, MeasuredProgram
 from slowpath.measurements.environment import Environment
@@ -15,7 +15,7 @@ _RIGHT = {"instructions", "ns/packet", "spread", "Mpps/core", "program", "runs"}
 _CSV = (
     "file", "section", "program", "rank", "predicted_ns", "measured_ns", "spread_ns", "low_ns",
     "high_ns", "program_ns", "packetrate_pps", "runs", "packet", "action", "instructions",
-    "arrangement", "later_instructions", "error",
+    "arrangement", "error",
 )  # fmt: skip
 
 
@@ -64,6 +64,7 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
         )
     if record["conclusion"] is not None:
         yield Line(f"  {record['conclusion']}", "bold")
+    yield from later_report.notes(measured)
     yield from stretches_report(record["breakdown"], verbose=verbose)
     for path in record["paths"]:
         if path["error"] is not None:
@@ -74,9 +75,7 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
         yield from cold_report.notes(measured)
     if verbose:
         for path in measured:
-            later = path["later_instructions"]
-            rest = "" if later is None else f"; a second packet takes {later} instructions"
-            yield f"  path {path['rank']}: {path['arrangement']}{rest}"
+            yield f"  path {path['rank']}: {path['arrangement']}"
 
 
 def _plural(count: int, what: str) -> str:
@@ -100,12 +99,14 @@ def _row(path: MeasuredPath) -> list[str]:
 
 def csv_report(records: Sequence[MeasuredProgram]) -> Iterator[str]:
     """A header and a row for each path; of a program without any, one with its error."""
-    yield csv_line([*_CSV[:-1], *cold_report.CSV, _CSV[-1]])
+    own_columns, error = _CSV[:-1], _CSV[-1]
+    yield csv_line([*own_columns, *later_report.CSV, *cold_report.CSV, error])
     for record in records:
         head = [record["file"], record["section"], record["program"]]
         for path in record["paths"]:
-            own = [path[name] for name in _CSV[3:]]  # type: ignore[literal-required]
-            yield csv_line([*head, *own[:-1], *cold_report.csv_values(path), own[-1]])
+            own = [path[name] for name in own_columns[3:]]  # type: ignore[literal-required]
+            more = [*later_report.csv_values(path), *cold_report.csv_values(path)]
+            yield csv_line([*head, *own, *more, path["error"]])
         if not record["paths"]:
-            nothing = [None] * (len(_CSV) + len(cold_report.CSV) - 4)
+            nothing = [None] * (len(_CSV) + len(later_report.CSV) + len(cold_report.CSV) - 4)
             yield csv_line([*head, *nothing, record["error"]])

@@ -1,0 +1,214 @@
+//! What further packets do that find the maps as a first one left them: counted, and the same in the
+//! interpreter. Never how long it takes.
+
+mod counter;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use counter::{ADD, EXIT, PUT_COUNTER, counter, insn, result};
+use serde_json::{Value, json};
+use slowpath_bpf::Object;
+use slowpath_kernel::timing::Station;
+use slowpath_kernel::{Context, Kernel, witness};
+use slowpath_measure::{Arrangement, Case, Later, Load};
+use slowpath_oracle::Oracle;
+use slowpath_replay::Replay;
+
+const DROP: u32 = 1;
+const PASS: u32 = 2;
+const PACKET: [u8; 64] = [0x11; 64];
+
+/// Where paths are measured, or the reason to skip.
+fn station() -> Option<(Station, Arc<Kernel>)> {
+    let kernel = Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
+    let station = Station::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
+    Some((station, Arc::new(kernel)))
+}
+
+fn witness_of(packet: &[u8]) -> Value {
+    let digits: String = packet.iter().map(|byte| format!("{byte:02x}")).collect();
+    json!({ "packet": digits, "maps": {}, "unknowns": [], "environment": [] })
+}
+
+fn prepare(station: &Station, kernel: &Arc<Kernel>, object: &Arc<Object>, packet: &[u8]) -> Case {
+    let case = Case::prepare(station, kernel, object, 0, witness_of(packet), None);
+    case.unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Instructions and results of fresh packets behind each other, as the kernel counts.
+fn counted(kernel: &Kernel, object: &Object, packet: &[u8], packets: usize) -> Vec<(u64, u32)> {
+    let counted = kernel.load_counted(object, 0).expect("loads");
+    let _installed = witness::install(counted.loaded(), &witness_of(packet)).expect("installs");
+    let run = |_| {
+        let (run, tally) =
+            counted.run_repeated(packet, &Context::default(), 1).expect("the kernel runs it");
+        (tally.instructions, run.return_value)
+    };
+    (0..packets).map(run).collect()
+}
+
+/// Passes packets while a counter, to which each of them adds 1, is below a limit; then drops them.
+fn limiter(limit: i32) -> Arc<Object> {
+    counter(&[
+        insn(0x35, 1, 0, 4, limit),
+        insn(ADD, 1, 0, 0, 1),
+        PUT_COUNTER,
+        result(PASS),
+        EXIT,
+        result(DROP),
+        EXIT,
+    ])
+}
+
+/// Passes each other packet, and drops those between.
+fn toggle() -> Arc<Object> {
+    counter(&[
+        insn(0xa7, 1, 0, 0, 1),
+        PUT_COUNTER,
+        insn(0x15, 1, 0, 2, 0),
+        result(PASS),
+        EXIT,
+        result(DROP),
+        EXIT,
+    ])
+}
+
+/// The first packet passes as it is. Further ones are changed, and pass if they were not before.
+fn marking() -> Arc<Object> {
+    counter(&[
+        insn(0x55, 1, 0, 4, 0),
+        insn(0xb7, 1, 0, 0, 1),
+        PUT_COUNTER,
+        result(PASS),
+        EXIT,
+        insn(0x71, 2, 8, 14, 0),
+        insn(0x72, 8, 0, 14, 0x22),
+        result(PASS),
+        insn(0x15, 2, 0, 1, 0x11),
+        result(DROP),
+        EXIT,
+    ])
+}
+
+/// Drops packets like the one before, and renumbers others: one that came in again as it went out
+/// would not be like it.
+fn renumbering() -> Arc<Object> {
+    counter(&[
+        insn(0x71, 2, 8, 14, 0),
+        insn(0x1d, 2, 1, 5, 0),
+        insn(0x7b, 7, 2, 0, 0),
+        insn(ADD, 2, 0, 0, 1),
+        insn(0x73, 8, 2, 14, 0),
+        result(PASS),
+        EXIT,
+        result(DROP),
+        EXIT,
+    ])
+}
+
+/// Changes packets, and passes those that were not changed before; the counter stays.
+fn once_changed() -> Arc<Object> {
+    counter(&[
+        insn(0x71, 2, 8, 14, 0),
+        insn(0x72, 8, 0, 14, 0x22),
+        result(PASS),
+        insn(0x15, 2, 0, 1, 0x11),
+        result(DROP),
+        EXIT,
+    ])
+}
+
+/// Further packets take a path of their own, which the kernel counts, the interpreter takes too, and
+/// each repetition does.
+fn steady(
+    (station, kernel): (&Station, &Arc<Kernel>),
+    object: &Arc<Object>,
+    packet: &[u8],
+) -> (Case, Later) {
+    let first = prepare(station, kernel, object, packet);
+    let later = first.later().expect("takes another path").clone();
+    let case = Arc::clone(later.case().expect("is steady"));
+    let packets = counted(kernel, object, packet, 4);
+    assert_eq!(packets[0], (first.instructions(), first.action()));
+    for another in &packets[1..] {
+        assert_eq!(*another, (later.instructions(), later.action()));
+    }
+    assert_eq!((case.instructions(), case.action()), packets[1]);
+    assert!(case.later().is_none());
+    let mut replay = Replay::new(kernel, object, 0).expect("loads");
+    replay.install(&witness_of(packet)).expect("installs");
+    let mut step = || replay.run(packet, &Context::default()).unwrap_or_else(|e| panic!("{e}"));
+    let paths = [step().path, step().path];
+    assert_eq!([first.path(), case.path()], paths.map(Some));
+    // In the same load, in any order: each has maps of its own.
+    let cases = vec![Arc::new(first.clone()), Arc::clone(&case)];
+    let load = Arc::new(Load::new(station, kernel, cases).expect("loads"));
+    for number in [0, 1, 1, 0, 1] {
+        let sample = load.sample(station, number, 50).expect("runs");
+        assert_eq!(sample.return_value, [first.action(), later.action()][number]);
+    }
+    (first, later)
+}
+
+#[test]
+fn packets_behind_the_first_find_what_it_left() {
+    let Some((station, kernel)) = station() else { return };
+    let here = (&station, &kernel);
+    let (first, later) = steady(here, &limiter(1), &PACKET);
+    assert_eq!((first.action(), later.action()), (PASS, DROP));
+    assert!(later.instructions() < first.instructions());
+    // The second packet is fresh, whatever became of the first: it is changed for the first time.
+    let (first, later) = steady(here, &marking(), &PACKET);
+    assert_eq!((first.action(), later.action()), (PASS, PASS));
+    let Arrangement::Restored(undo) = later.case().expect("is steady").arrangement() else {
+        panic!("the packet stays changed");
+    };
+    assert_eq!((undo.packet.as_slice(), undo.elements.len()), (&[(14, vec![0x11])][..], 0));
+    let (first, later) = steady(here, &renumbering(), &PACKET);
+    assert_eq!((first.action(), later.action()), (PASS, DROP));
+    Oracle::Kernel.compared(3, "paths of further packets");
+}
+
+#[test]
+fn a_flow_is_inserted_once() {
+    let Some((station, kernel)) = station() else { return };
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/flow_monitor.bpf.o");
+    let bytes = std::fs::read(file).expect("is there");
+    let object = Arc::new(Object::parse(&bytes).expect("is an object"));
+    // Ethernet, IPv4, UDP.
+    let mut packet = vec![2; 12];
+    packet.extend([8, 0, 0x45, 0, 0, 50, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    packet.extend([0x30, 0x39, 0, 53, 0, 30, 0, 0]);
+    packet.resize(64, 0);
+    let (first, later) = steady((&station, &kernel), &object, &packet);
+    assert!(later.instructions() != first.instructions());
+    Oracle::Kernel.compared(1, "paths of further packets");
+}
+
+#[test]
+fn where_further_packets_differ_there_is_a_reason() {
+    let Some((station, kernel)) = station() else { return };
+    for (object, action) in [(limiter(3), PASS), (toggle(), DROP)] {
+        let case = prepare(&station, &kernel, &object, &PACKET);
+        let later = case.later().expect("maps make a difference");
+        let second = counted(&kernel, &object, &PACKET, 2)[1];
+        assert_eq!((later.instructions(), later.action()), second);
+        assert_eq!(later.action(), action);
+        let reason = later.case().expect_err("is not steady");
+        assert!(reason.contains("do not all take the path"), "{reason}");
+    }
+    Oracle::Kernel.compared(2, "reasons");
+}
+
+#[test]
+fn what_only_the_packet_carries_on_is_no_later_path() {
+    let Some((station, kernel)) = station() else { return };
+    let counting = prepare(&station, &kernel, &limiter(1 << 30), &PACKET);
+    assert_eq!(*counting.arrangement(), Arrangement::Repeated);
+    assert!(counting.later().is_none());
+    let changing = prepare(&station, &kernel, &once_changed(), &PACKET);
+    assert!(matches!(changing.arrangement(), Arrangement::Restored(_)));
+    assert!(changing.later().is_none());
+    Oracle::Kernel.compared(2, "paths that all packets take");
+}
