@@ -6,8 +6,8 @@ from slowpath import engine
 from slowpath.measurements.timing.sampling import Load, Sample
 
 TOGETHER = 32
-"""How many paths are attached at the same time. The kernel's dispatcher of XDP programs has room for
-48 (`BPF_DISPATCHER_MAX`), which others may use, too; what is not in it takes longer to call."""
+"""How many paths are attached at the same time. The kernel's dispatcher of XDP programs has room
+for 48 (`BPF_DISPATCHER_MAX`), which others may use, too; what is not in it takes longer to call."""
 
 
 class KernelBench:
