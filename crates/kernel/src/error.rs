@@ -166,12 +166,14 @@ pub enum MapError {
         map: String,
     },
     /// The kernel refuses.
-    #[error("map {map}: the kernel does not {action} the element: {cause}")]
+    #[error("map {map}: the kernel does not {action} the element{}: {cause}", of(.key))]
     Kernel {
         /// Name of the map.
         map: String,
         /// What was to be done.
         action: &'static str,
+        /// The element's key; empty where it has none.
+        key: Vec<u8>,
         /// The kernel's answer.
         cause: io::Error,
     },
@@ -240,6 +242,12 @@ pub enum LinkError {
         /// What may help.
         hint: &'static str,
     },
+}
+
+/// A key behind the element that has it.
+fn of(key: &[u8]) -> String {
+    let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+    if key.is_empty() { digits } else { format!(" with key {digits}") }
 }
 
 /// A hint behind what went before; nothing if there is none.

@@ -10,6 +10,9 @@ use slowpath_bpf::MapDef;
 use crate::error::MapError;
 use crate::sys::{Cpus, RawMap, is_per_cpu};
 
+/// Elements that are written in one call.
+const BATCH: usize = 4096;
+
 /// A map in the kernel.
 #[derive(Debug)]
 pub struct Map {
@@ -60,7 +63,7 @@ impl Map {
         match self.raw.lookup(key) {
             Ok(values) => Ok(Some(self.split(&values))),
             Err(cause) if absent(&cause) => Ok(None),
-            Err(cause) => Err(self.refused("read", cause)),
+            Err(cause) => Err(self.refused("read", key, cause)),
         }
     }
 
@@ -83,7 +86,30 @@ impl Map {
             bytes.extend_from_slice(value);
             bytes.resize((n + 1) * padded, 0);
         }
-        self.raw.update(key, &bytes).map_err(|cause| self.refused("write", cause))
+        self.raw.update(key, &bytes).map_err(|cause| self.refused("write", key, cause))
+    }
+
+    /// Sets the value of many keys, which follow each other, for all CPUs. It takes fewer calls of the
+    /// kernel than one for each.
+    pub fn update_each(&self, keys: &[u8], value: &[u8]) -> Result<(), MapError> {
+        let size = self.def.key_size as usize;
+        let expected = self.def.value_size as usize;
+        self.check("value", value.len(), expected)?;
+        let mut one = value.to_vec();
+        if is_per_cpu(self.def.kind.0) {
+            one.resize(expected.next_multiple_of(8), 0);
+        }
+        let one = one.repeat(self.values_per_key());
+        let values = one.repeat(BATCH.min(keys.len() / size.max(1)));
+        for keys in keys.chunks((BATCH * size).max(1)) {
+            let values = keys.len().checked_div(size).and_then(|n| values.get(..n * one.len()));
+            if values.is_some_and(|values| self.raw.update_batch(keys, values).is_ok()) {
+                continue;
+            }
+            // Not for maps of this type, or for one of the keys: what is wrong with it is said.
+            keys.chunks(size.max(1)).try_for_each(|key| self.update(key, value))?;
+        }
+        Ok(())
     }
 
     /// Deletes a key; whether there was one. Elements of arrays cannot be deleted.
@@ -92,7 +118,7 @@ impl Map {
         match self.raw.delete(key) {
             Ok(()) => Ok(true),
             Err(cause) if absent(&cause) => Ok(false),
-            Err(cause) => Err(self.refused("delete", cause)),
+            Err(cause) => Err(self.refused("delete", key, cause)),
         }
     }
 
@@ -105,7 +131,7 @@ impl Map {
                 Ok(_) if keys.len() > self.def.max_entries as usize => return Ok(keys),
                 Ok(key) => keys.push(key),
                 Err(cause) if absent(&cause) => return Ok(keys),
-                Err(cause) => return Err(self.refused("list", cause)),
+                Err(cause) => return Err(self.refused("list", &[], cause)),
             }
         }
     }
@@ -148,8 +174,8 @@ impl Map {
         Err(MapError::Count { map: self.def.name.clone(), count, expected })
     }
 
-    fn refused(&self, action: &'static str, cause: io::Error) -> MapError {
-        MapError::Kernel { map: self.def.name.clone(), action, cause }
+    fn refused(&self, action: &'static str, key: &[u8], cause: io::Error) -> MapError {
+        MapError::Kernel { map: self.def.name.clone(), action, key: key.to_owned(), cause }
     }
 }
 

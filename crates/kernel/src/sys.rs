@@ -24,7 +24,10 @@ pub use live::{LiveSpec, test_run_live};
 pub use namespace::{join_network, own_network, unshare_network};
 pub use thread::{block_signals, monotonic_raw, number, pin, real_time};
 
-use attr::{BtfLoadAttr, FdAttr, MapCreateAttr, MapElementAttr, NAME, ProgLoadAttr, TestRunAttr};
+use attr::{
+    BtfLoadAttr, FdAttr, MapBatchAttr, MapCreateAttr, MapElementAttr, NAME, ProgLoadAttr,
+    TestRunAttr,
+};
 
 /// Which command; the numbers are those of `enum bpf_cmd`.
 #[derive(Clone, Copy)]
@@ -41,6 +44,7 @@ enum Command {
     ObjectInfo = 15,
     BtfLoad = 18,
     MapFreeze = 22,
+    MapUpdateBatch = 26,
     LinkCreate = 28,
     LinkUpdate = 29,
     LinkNextId = 31,
@@ -238,6 +242,25 @@ impl RawMap {
         attr.value = address(value);
         // SAFETY: key and value are as long as the kernel takes them; it only reads them.
         unsafe { bpf(Command::MapUpdate, &mut attr) }.map(|_| ())
+    }
+
+    /// Writes elements whose keys follow each other, as do their values, in one call. Where it fails,
+    /// some may be written. Kernels before 5.6 do not have it, and not for maps of all types.
+    pub fn update_batch(&self, keys: &[u8], values: &[u8]) -> io::Result<()> {
+        let count = keys.len().checked_div(self.key_size).unwrap_or(0);
+        if count * self.key_size != keys.len() || count * self.transfer != values.len() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut attr = MapBatchAttr {
+            keys: address(keys),
+            values: address(values),
+            count: u32::try_from(count).map_err(|_| io::ErrorKind::InvalidInput)?,
+            fd: field(self.fd()),
+            ..MapBatchAttr::default()
+        };
+        // SAFETY: keys and values are as long as the kernel takes them for so many elements; it only
+        // reads them.
+        unsafe { bpf(Command::MapUpdateBatch, &mut attr) }.map(|_| ())
     }
 
     pub fn delete(&self, key: &[u8]) -> io::Result<()> {

@@ -127,7 +127,7 @@ pub fn others(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
 
 /// As many keys as some entries say, other than theirs.
 fn other_keys<'a>(entries: impl Iterator<Item = &'a Value> + Clone, map: &MapDef) -> Vec<Vec<u8>> {
-    let mentioned: Vec<Vec<u8>> = entries.clone().map(|entry| bytes(&entry["key"])).collect();
+    let mentioned: BTreeSet<Vec<u8>> = entries.clone().map(|entry| bytes(&entry["key"])).collect();
     let count: u64 = entries.filter_map(|entry| entry["others"].as_u64()).sum();
     let key = |number: u64| {
         let number = (0x3a5c_9e17_0000_0000 | number).to_le_bytes();

@@ -34,6 +34,19 @@ pub struct MapElementAttr {
 }
 
 #[repr(C)]
+#[derive(Default)]
+pub struct MapBatchAttr {
+    pub start: u64,
+    pub end: u64,
+    pub keys: u64,
+    pub values: u64,
+    pub count: u32,
+    pub fd: u32,
+    pub element_flags: u64,
+    pub flags: u64,
+}
+
+#[repr(C)]
 pub struct FdAttr {
     pub fd: u32,
 }

@@ -17,6 +17,11 @@ impl Rotation {
         self.places.iter().map(|&(_, len)| len as usize).sum()
     }
 
+    /// Bytes from one row to the next in a table of them.
+    pub fn stride(row: usize) -> usize {
+        row.next_multiple_of(if row <= 4 { 4 } else { 8 })
+    }
+
     /// How many rows there are; `None` if their number is no power of two, or there is none.
     pub fn count(&self) -> Option<usize> {
         let count = self.rows.len().checked_div(self.row())?;

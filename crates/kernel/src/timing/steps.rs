@@ -235,11 +235,6 @@ pub fn restore_elements(
     Ok(())
 }
 
-/// Bytes from one row to the next in the table of a rotation.
-pub fn stride(rotation: &Rotation) -> usize {
-    rotation.row().next_multiple_of(8)
-}
-
 /// Writes the next row of a rotation into the packet.
 pub fn rotate(
     code: &mut Assembly,
@@ -248,7 +243,7 @@ pub fn rotate(
 ) -> Result<(), TimingError> {
     let invalid = || TimingError::TooMuch { what: "to rotate" };
     let count = rotation.count().and_then(|count| i32::try_from(count).ok()).ok_or_else(invalid)?;
-    let stride = i32::try_from(stride(rotation)).map_err(|_| invalid())?;
+    let stride = i32::try_from(Rotation::stride(rotation.row())).map_err(|_| invalid())?;
     // A linear congruential generator modulo a power of two has its full period (Hull and Dobell:
     // the increment is odd, the factor is 1 modulo 4); the constants are those of Numerical Recipes.
     let row = Register::R8;

@@ -7,7 +7,7 @@ use slowpath_bpf::insn::{Register, Size, Source};
 use super::entry::{self, Entry};
 use super::error::TimingError;
 use super::rotation::Rotation;
-use super::steps::{Constants, after_run, restore_elements, restore_packet, rotate, state, stride};
+use super::steps::{Constants, after_run, restore_elements, restore_packet, rotate, state};
 use super::undo::Undo;
 use crate::sys::{Cpus, RawMap};
 use crate::{Context, Kernel, Loaded};
@@ -149,9 +149,10 @@ fn filled(name: &str, bytes: &[u8], cpus: Cpus) -> Result<Option<RawMap>, Timing
     Ok(Some(map))
 }
 
-/// The rows of a rotation, each from a multiple of 8 bytes on.
+/// The rows of a rotation, each at its place in the table.
 fn padded(rotation: &Rotation) -> Vec<u8> {
-    let (row, stride) = (rotation.row(), stride(rotation));
+    let row = rotation.row();
+    let stride = Rotation::stride(row);
     let padded = |row: &[u8]| {
         let mut row = row.to_vec();
         row.resize(stride, 0);

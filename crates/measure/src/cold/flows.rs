@@ -25,7 +25,8 @@ const MOST_FILLED: u32 = 1 << 20;
 #[derive(Clone, Debug)]
 struct Fill {
     map: String,
-    keys: BTreeSet<Vec<u8>>,
+    /// One after the other.
+    keys: Vec<u8>,
     value: Vec<u8>,
 }
 
@@ -66,6 +67,7 @@ impl Flows {
             entry_bytes += touched * size(target);
             if let Some(value) = &target.value {
                 let map = target.sought.map.clone();
+                let keys = keys.into_iter().flatten().collect();
                 fills.push(Fill { map, keys, value: value.clone() });
             }
         }
@@ -106,9 +108,7 @@ impl Flows {
     pub fn fill(&self, program: &Loaded) -> Result<(), MeasureError> {
         for fill in &self.fills {
             let Some(map) = program.map(&fill.map) else { continue };
-            for key in &fill.keys {
-                map.update(key, &fill.value)?;
-            }
+            map.update_each(&fill.keys, &fill.value)?;
         }
         Ok(())
     }
@@ -121,7 +121,7 @@ fn enough(probe: &Probe, freedom: &Freedom, most: usize, cache_bytes: u64) -> (u
         targets.filter(|&(_, &varies)| varies).map(|(target, _)| target)
     };
     let varying = freedom.bits.iter().flat_map(|bit| bit.flips.iter().map(|flip| flip.0));
-    let row = varying.collect::<BTreeSet<usize>>().len().next_multiple_of(8);
+    let row = Rotation::stride(varying.collect::<BTreeSet<usize>>().len());
     let kept = (1 << MOST_BITS).min(TABLE / row.max(1));
     let limits = [
         (kept, format!("no more than {kept} packets are kept ready")),

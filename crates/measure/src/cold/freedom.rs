@@ -9,7 +9,7 @@ use crate::error::MeasureError;
 const LOOKED_AT: usize = 256;
 /// Bits that are looked for, for each set of maps that they decide about, if these have room for so
 /// many elements: the logarithm of the most flows.
-pub const MOST_BITS: usize = 19;
+pub const MOST_BITS: usize = 20;
 /// Packets with several bits changed that each new bit is tried in.
 const MIXED: usize = 4;
 

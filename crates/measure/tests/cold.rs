@@ -1,0 +1,113 @@
+//! Packets of many flows: that there are as many as it takes, that all of them take the path, and
+//! what is said where there are not. Never how long they take.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use slowpath_bpf::Object;
+use slowpath_kernel::Kernel;
+use slowpath_kernel::timing::Station;
+use slowpath_measure::{Case, Cold, Load, MeasureError};
+use slowpath_oracle::Oracle;
+
+/// The path of a packet, with these maps, of the firewall's program.
+struct Bed {
+    kernel: Arc<Kernel>,
+    station: Station,
+    object: Arc<Object>,
+}
+
+impl Bed {
+    fn new() -> Option<Bed> {
+        let kernel = Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
+        let station = Station::start(None).map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/firewall.bpf.o");
+        let object = Object::parse(&std::fs::read(file).expect("is there")).expect("is an object");
+        Some(Bed { kernel: Arc::new(kernel), station, object: Arc::new(object) })
+    }
+
+    fn case(&self, packet: &[u8], maps: &Value) -> Arc<Case> {
+        let digits: String = packet.iter().map(|byte| format!("{byte:02x}")).collect();
+        let witness = json!({ "packet": digits, "maps": maps });
+        let case = Case::prepare(&self.station, &self.kernel, &self.object, 0, witness, None);
+        Arc::new(case.unwrap_or_else(|e| panic!("{e}")))
+    }
+
+    fn find(&self, case: &Arc<Case>, cache_bytes: u64) -> Result<Cold, MeasureError> {
+        Cold::find(&self.station, &self.kernel, case, cache_bytes)
+    }
+}
+
+/// TCP over IPv4.
+fn packet() -> Vec<u8> {
+    let mut packet = vec![2; 12];
+    packet.extend([8, 0, 0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    packet.extend([4, 0, 1, 187]);
+    packet.resize(64, 0);
+    packet
+}
+
+/// Bytes of a bucket of its rules, where nothing is found; in a trie there is nothing then.
+const BUCKET: u64 = 16;
+
+#[test]
+fn there_are_as_many_flows_as_it_takes() {
+    let Some(bed) = Bed::new() else { return };
+    let case = bed.case(&packet(), &json!({}));
+    let mut compared = 0;
+    for cache_bytes in [4 << 10, 16 << 10, 64 << 10] {
+        let cold = bed.find(&case, cache_bytes).unwrap_or_else(|e| panic!("{e}"));
+        let flows = cold.flows();
+        assert!(flows.is_power_of_two());
+        assert_eq!(cold.limited(), None);
+        assert_eq!(cold.entry_bytes(), flows as u64 * BUCKET);
+        assert!(cold.entry_bytes() >= 2 * cache_bytes, "{flows}");
+        assert!(cold.entry_bytes() / 2 < 2 * cache_bytes, "{flows} are more than it takes");
+        assert_eq!(cold.rotation().count(), Some(flows));
+        let rows = cold.rotation().rows.chunks(cold.rotation().row());
+        assert_eq!(rows.collect::<std::collections::BTreeSet<_>>().len(), flows);
+        compared += flows;
+    }
+    Oracle::Kernel.compared(compared, "packets of flows");
+}
+
+#[test]
+fn a_map_without_room_for_more_is_said() {
+    let Some(bed) = Bed::new() else { return };
+    let cold =
+        bed.find(&bed.case(&packet(), &json!({})), 64 << 20).unwrap_or_else(|e| panic!("{e}"));
+    let why = cold.limited().expect("is limited");
+    assert!(why.contains("fit into the last-level cache of 67108864 bytes"), "{why}");
+    assert!(cold.flows() <= 16384, "it has no more buckets");
+    assert_eq!(cold.entry_bytes(), cold.flows() as u64 * BUCKET);
+    Oracle::Kernel.compared(cold.flows(), "packets of flows");
+}
+
+#[test]
+fn loads_have_the_elements_of_all_flows() {
+    let Some(bed) = Bed::new() else { return };
+    let case = bed.case(&packet(), &json!({}));
+    let cold = Arc::new(bed.find(&case, 64 << 10).unwrap_or_else(|e| panic!("{e}")));
+    let load = Load::cold(&bed.station, &bed.kernel, vec![Arc::clone(&cold), Arc::clone(&cold)]);
+    let load = Arc::new(load.unwrap_or_else(|e| panic!("{e}")));
+    let repeat = u32::try_from(2 * cold.flows()).expect("fits");
+    // Each is followed by an empty program, which passes packets as the path does.
+    for number in 0..4 {
+        let sample = load.sample(&bed.station, number, repeat).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(sample.return_value, case.action(), "{number}");
+    }
+    assert!(load.sample(&bed.station, 4, 1).is_err());
+    Oracle::Kernel.compared(4 * repeat as usize, "packets of flows");
+}
+
+#[test]
+fn why_there_are_no_flows_is_said() {
+    let Some(bed) = Bed::new() else { return };
+    // Neither TCP nor UDP: nothing is looked up.
+    let case = bed.case(&[0; 64], &json!({}));
+    let refused = bed.find(&case, 1 << 20).expect_err("looks nothing up");
+    assert!(matches!(refused, MeasureError::NotCold { .. }), "{refused}");
+    assert!(refused.to_string().contains("nothing that it finds in maps differs"), "{refused}");
+    Oracle::Kernel.compared(1, "refusals of flows");
+}
