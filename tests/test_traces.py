@@ -222,6 +222,78 @@ def test_another_link_and_another_file_are_named(tmp_path: Path) -> None:
     oracles.compared("kernel", 1, "packets of a trace")
 
 
+def flow(source: int, port: int, protocol: int = 6) -> str:
+    """The key of a packet's flow in the maps of the firewall."""
+    mapped = bytes(10) + b"\xff\xff"
+    addresses = mapped + struct.pack(">I", 0x0A000000 + source)
+    addresses += mapped + struct.pack(">I", 0x0A0000FF)
+    return (addresses + struct.pack(">HHB", port, 443, protocol) + bytes(3)).hex()
+
+
+DENY = [1, 0, 0, 0]
+PREFIX = (128 - 8).to_bytes(4, "little").hex() + (bytes(10) + b"\xff\xff\x0b" + bytes(3)).hex()
+
+
+@pytest.mark.usefixtures("kernel")
+def test_maps_hold_what_they_are_given_before_the_first_packet(trace: Path, tmp_path: Path) -> None:
+    """Without rules all packets pass; a rule drops its flow from the first packet on."""
+    _, plain = run(FIREWALL, "--pcap", trace)
+    assert all(path["action"] == "XDP_PASS" for path in plain["trace"]["paths"])
+    assert all(each["entries"] is None for each in plain["trace"]["maps"])
+    maps = tmp_path / "maps.json"
+    rules = [{"key": flow(1, 1001), "value": DENY}, {"key": flow(2, 1002), "value": DENY}]
+    maps.write_text(json.dumps({"rules": rules, "prefixes": [{"key": PREFIX, "value": DENY}]}))
+    done, record = run(FIREWALL, "--pcap", trace, "--maps", maps)
+    assert done.returncode == 0, done.stderr
+    jsonschema.validate(json.loads(done.stdout), schema("measure"))
+    found = record["trace"]
+    assert found["disagreements"] == found["undecided"] == 0
+    assert {each["name"]: each["entries"] for each in found["maps"]} == {
+        "rules": 2, "prefixes": 1, "verdicts": None,
+    }  # fmt: skip
+    actions = {path["number"]: path["action"] for path in found["paths"]}
+    dropped = [PACKETS[n] for n, path in enumerate(found["packets"]) if actions[path] != "XDP_PASS"]
+    denied = {packet(1, 1001), packet(2, 1002)}
+    assert dropped == [each for each in PACKETS if each in denied]
+    assert dropped
+    for path in found["paths"]:
+        assert path["error"] in (None, DISTURBED)
+    oracles.compared("kernel", 2 * len(PACKETS), "packets of a trace")
+
+
+@pytest.mark.usefixtures("kernel")
+def test_what_maps_start_with_is_said(trace: Path, tmp_path: Path) -> None:
+    maps = tmp_path / "maps.json"
+    rules = [{"key": flow(1, 1001), "value": DENY}, {"others": 3}]
+    maps.write_text(json.dumps({"rules": rules}))
+    words = ["measure", str(FIREWALL), "--pcap", str(trace), "--maps", str(maps)]
+    done = slowpath(*words, "--seconds", "0.3")
+    assert done.returncode == 0, done.stderr
+    assert "maps at the start, by --maps: rules with 4 entries, 3 of them made up; " in done.stdout
+    assert "as the object makes them: prefixes, verdicts" in done.stdout
+    oracles.compared("kernel", len(PACKETS), "packets of a trace")
+
+
+@pytest.mark.usefixtures("kernel")
+def test_maps_that_cannot_be_filled_are_named(trace: Path, tmp_path: Path) -> None:
+    maps = tmp_path / "maps.json"
+    words = ["--pcap", str(trace), "--maps", str(maps)]
+    # The kernel refuses a prefix that is longer than the key.
+    long = (129).to_bytes(4, "little").hex() + bytes(16).hex()
+    maps.write_text(json.dumps({"prefixes": [{"key": long, "value": DENY}]}))
+    done, record = run(FIREWALL, *words)
+    assert done.returncode == ExitCode.INPUT
+    said = f"map prefixes: the kernel does not write the element with key {long}"
+    assert said in done.stderr
+    assert said in record["trace"]["error"]
+    assert "leave the map out" in record["trace"]["error"]
+    maps.write_text(json.dumps({"rules": [{"others": 16385}]}))
+    done, _ = run(FIREWALL, *words)
+    assert done.returncode == ExitCode.INPUT
+    assert "map rules: 16385 entries are more than its 16384" in done.stderr
+    oracles.compared("kernel", 1, "refusals of map content")
+
+
 @pytest.mark.usefixtures("kernel")
 def test_text_csv_and_picture(trace: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
@@ -253,13 +325,10 @@ def test_the_same_data_give_the_same_picture(tmp_path: Path) -> None:
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 
-def test_options_that_make_no_sense_are_refused(tmp_path: Path) -> None:
-    maps = tmp_path / "maps.json"
-    maps.write_text("{}")
+def test_options_that_make_no_sense_are_refused() -> None:
     cases: list[tuple[list[str], str]] = [
         (["--plot", "a.svg"], "'--plot': there are no packets to draw"),
         (["--pcap", "t.pcap", "--plot", "a.pdf"], "'--plot': the file has to end in"),
-        (["--pcap", "t.pcap", "--maps", str(maps)], "'--maps': with --pcap"),
         (["--pcap", "t.pcap", str(FIREWALL)], "'--pcap': two files are compared"),
     ]
     for words, said in cases:

@@ -306,16 +306,22 @@ def open_station(kernel: Kernel, cpu: int | None) -> Station:
 
 
 def prepare_case(
-    station: Station, subject: Subject, witness: str, instructions: int | None
+    station: Station,
+    subject: Subject,
+    witness: str,
+    instructions: int | None,
+    maps: str | None = None,
 ) -> Case:
     """Finds out how a path can be timed; the witness is JSON.
+
+    `maps` is the text of `--maps`, where that was known when the path was found.
 
     Raises:
         DisagreementError: when the kernel does something else than the interpreter.
         InputError: when the kernel does not take the path, or not again and again.
     """
     try:
-        return station.prepare(subject.object, subject.program, witness, instructions)
+        return station.prepare(subject.object, subject.program, witness, instructions, maps)
     except _core.Error as problem:
         report = getattr(problem, "report", None)
         if report is not None:
@@ -451,6 +457,14 @@ class TracePath(TypedDict):
     kept: int | None
 
 
+class TraceMap(TypedDict):
+    """What a map held before the first packet."""
+
+    name: str
+    entries: int | None
+    others: int
+
+
 class TraceReport(TypedDict):
     """What is known of a trace: `slowpath_measure::TraceReport`."""
 
@@ -463,18 +477,22 @@ class TraceReport(TypedDict):
     disagreements: TraceFault
     complete: bool
     ended: str | None
+    maps: list[TraceMap]
     paths: list[TracePath]
     taken: list[int | None]
 
 
-def open_trace(station: Station, subject: Subject, file: str) -> Trace:
-    """Opens a capture file for a program, whose maps are as the kernel makes them.
+def open_trace(station: Station, subject: Subject, file: str, maps: str | None) -> Trace:
+    """Opens a capture file for a program; `maps` is the text of `--maps`.
+
+    Maps that it does not name are as the kernel makes them.
 
     Raises:
-        InputError: when it is no capture file, or the program cannot be run.
+        InputError: when it is no capture file, the program cannot be run, or a map does not take
+            its content.
     """
     try:
-        return _core.Trace(station, subject.object, subject.program, file)
+        return _core.Trace(station, subject.object, subject.program, file, maps)
     except _core.Error as problem:
         raise InputError(_as_text(subject.file), str(problem)) from None
 

@@ -1,6 +1,6 @@
 //! The running kernel: whether it can be used, and loading programs into it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
@@ -98,6 +98,18 @@ impl Kernel {
         let refused = |cause| LoadError::Refused { program: name.to_owned(), cause };
         let fd = loaded.map_err(refused)?;
         Ok(Loaded::new(fd, BTreeMap::new(), BTreeMap::new()).with_fragments(fragments))
+    }
+
+    /// Numbers of the maps of the object that a program can reach.
+    ///
+    /// # Errors
+    /// If the program cannot be linked.
+    pub fn reachable_maps(
+        &self,
+        object: &Object,
+        program: usize,
+    ) -> Result<BTreeSet<usize>, LoadError> {
+        Ok(collect::collect(object, program, &|| self.types())?.maps)
     }
 
     /// [`Kernel::load`], with calls of the program itself answered as these say.

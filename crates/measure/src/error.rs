@@ -41,6 +41,22 @@ pub enum MeasureError {
         /// What that is.
         depends: Vec<String>,
     },
+    /// Maps do not take what they are to hold before a trace.
+    #[error("maps are not filled as --maps says: {0}; change that there, or leave the map out")]
+    Content(Box<ReplayError>),
+    /// A map that evicts has evicted some of what it is to hold before a trace.
+    #[error(
+        "map {map}: {entries} entries of --maps are more than it keeps, {kept}: a map of its type \
+         evicts before it is full; name fewer, or make it larger"
+    )]
+    Evicted {
+        /// Name of the map.
+        map: String,
+        /// How many there should be.
+        entries: u64,
+        /// How many there are.
+        kept: u64,
+    },
     /// The witness is no JSON.
     #[error("the witness cannot be read: {0}")]
     Witness(#[from] serde_json::Error),

@@ -38,4 +38,4 @@ pub use cold::Cold;
 pub use error::MeasureError;
 pub use load::{Load, Reference};
 pub use stretches::{Stretch, Stretches};
-pub use trace::{Trace, TraceFault, TracePath, TraceReport};
+pub use trace::{Trace, TraceFault, TraceMap, TracePath, TraceReport, with_content};

@@ -3,14 +3,17 @@
 
 mod report;
 mod samples;
+mod start;
 mod tally;
 
 pub use report::{TraceFault, TracePath, TraceReport};
+pub use start::{TraceMap, with_content};
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use slowpath_bpf::Object;
 use slowpath_capture::{Capture, Packet};
 use slowpath_kernel::timing::Station;
@@ -31,28 +34,35 @@ struct State {
     capture: Capture,
     replay: Replay,
     tally: Tally,
+    maps: Vec<TraceMap>,
     /// Why the rest of the trace is not run; [`None`] also at its end.
     ended: Option<String>,
     over: bool,
 }
 
 impl Trace {
-    /// Opens a trace, and loads the program with this number; its maps are as the kernel makes them.
+    /// Opens a trace, and loads the program with this number. Its maps hold what `content`, which has
+    /// the `maps` of a witness, says of them; those that it does not name are as the kernel makes them.
     ///
     /// # Errors
-    /// If the file is no capture, or the program is not replayed.
+    /// If the file is no capture, the program is not replayed, or a map does not take its content.
     pub fn start(
         station: &Station,
         kernel: &Arc<Kernel>,
         object: &Arc<Object>,
         program: usize,
         file: &Path,
+        content: Value,
     ) -> Result<Trace, MeasureError> {
         let capture = Capture::open(file)?;
         let (kernel, object) = (Arc::clone(kernel), Arc::clone(object));
-        let replay = station.perform(move |_| Replay::new(&kernel, &object, program))??;
+        let (replay, maps) = station.perform(move |_| {
+            let mut replay = Replay::new(&kernel, &object, program)?;
+            let maps = start::fill(&mut replay, &object, &content)?;
+            Ok::<_, MeasureError>((replay, maps))
+        })??;
         let tally = Tally::default();
-        let state = State { capture, replay, tally, ended: None, over: false };
+        let state = State { capture, replay, tally, maps, ended: None, over: false };
         Ok(Trace { state: Arc::new(Mutex::new(state)) })
     }
 
@@ -79,6 +89,7 @@ impl Trace {
         let mut report = state.tally.report(state.capture.format());
         report.complete = state.over && state.ended.is_none();
         report.ended.clone_from(&state.ended);
+        report.maps.clone_from(&state.maps);
         report
     }
 

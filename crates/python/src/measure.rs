@@ -51,10 +51,12 @@ impl Station {
     }
 
     /// Finds out how a path of a program can be timed: `witness` is the JSON text of its witness,
-    /// `instructions` how many it is known to take.
+    /// `instructions` how many it is known to take, `maps` the text of `--maps`.
     ///
     /// Raises an `Error`; of kind `defect` if kernel and interpreter disagree, with all that it takes
     /// to see it again in `report`.
+    #[pyo3(signature = (content, program, witness, instructions, maps))]
+    #[allow(clippy::too_many_arguments, reason = "arguments of the Python method")]
     fn prepare(
         &self,
         py: Python<'_>,
@@ -62,14 +64,20 @@ impl Station {
         program: usize,
         witness: &str,
         instructions: Option<u64>,
+        maps: Option<&str>,
     ) -> PyResult<Case> {
         let object = content.shared().object().ok_or_else(|| {
             let what = "it is a listing; the kernel runs BPF objects".to_owned();
             errors::exception(py, &slowpath::Error::Input(what))
         })?;
         let prepared = py.detach(|| {
-            let witness = serde_json::from_str(witness)?;
+            let mut witness = serde_json::from_str(witness)?;
             let Station { kernel, inner } = self;
+            // What cannot be filled is left out: whether the path is taken without, the run shows.
+            if let Some(Ok(content)) = maps.map(|text| slowpath::start_maps(text, &object)) {
+                witness =
+                    slowpath_measure::with_content(kernel, &object, program, witness, &content)?;
+            }
             slowpath_measure::Case::prepare(inner, kernel, &object, program, witness, instructions)
         });
         let inner = prepared.map(Arc::new).map_err(|error| exception(py, &error))?;

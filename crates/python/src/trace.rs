@@ -15,24 +15,30 @@ pub struct Trace {
 
 #[pymethods]
 impl Trace {
-    /// Opens the file and loads the program, with maps as the kernel makes them.
+    /// Opens the file and loads the program. `maps` is the text of `--maps`; maps that it does not
+    /// name are as the kernel makes them.
     ///
     /// Raises an `Error`.
     #[new]
+    #[pyo3(signature = (station, content, program, file, maps))]
     fn new(
         py: Python<'_>,
         station: &Station,
         content: &Object,
         program: usize,
         file: PathBuf,
+        maps: Option<&str>,
     ) -> PyResult<Self> {
         let object = content.shared().object().ok_or_else(|| {
             let what = "it is a listing; the kernel runs BPF objects".to_owned();
             errors::exception(py, &slowpath::Error::Input(what))
         })?;
+        let maps = slowpath::start_maps(maps.unwrap_or_default(), &object)
+            .map_err(|error| errors::exception(py, &error))?;
         let Station { kernel, inner } = station;
-        let started =
-            py.detach(|| slowpath_measure::Trace::start(inner, kernel, &object, program, &file));
+        let started = py.detach(|| {
+            slowpath_measure::Trace::start(inner, kernel, &object, program, &file, maps)
+        });
         Ok(Trace { inner: started.map_err(|error| exception(py, &error))? })
     }
 

@@ -33,16 +33,18 @@ def pair_programs(old: Sequence[Analysed], new: Sequence[Analysed]) -> list[Pair
     return pairs + [Pair(None, number) for number in names.values()]
 
 
-def same_packet(station: engine.Station, old: PreparedProgram, new: Analysed) -> engine.Case | None:
+def same_packet(
+    station: engine.Station, old: PreparedProgram, new: Analysed, maps: str | None = None
+) -> engine.Case | None:
     """What the new program does with the packet and the maps of the old one's slowest path.
 
-    None when it cannot be run with them: it has other maps.
+    None when it cannot be run with them: it has other maps. `maps` is the text of `--maps`.
     """
     if new.task.object is None or new.task.program is None or not old.witnesses:
         return None
     subject = engine.Subject(new.task.file, new.task.object, new.task.program.number, None)
     try:
-        return engine.prepare_case(station, subject, json.dumps(old.witnesses[0]), None)
+        return engine.prepare_case(station, subject, json.dumps(old.witnesses[0]), None, maps)
     except InputError:
         return None
 

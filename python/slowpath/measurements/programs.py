@@ -37,11 +37,12 @@ def prepare_program(
     analysed: Analysed,
     choose: Choose,
     going: Callable[[int, int], bool],
+    maps: str | None = None,
 ) -> PreparedProgram:
     """Runs the chosen paths once, in kernel and interpreter, and finds out how they can be timed.
 
     `going` is told before each path how many are done, and of how many; when it says no, the rest
-    is left out.
+    is left out. `maps` is the text of `--maps`.
     """
     result, task = analysed.result, analysed.task
     guarantee = result["guarantee"]
@@ -80,7 +81,7 @@ def prepare_program(
     for done, (rank, path) in enumerate(chosen):
         if not going(done, len(chosen)):
             break
-        _prepare_path(station, subject, (rank, path), prepared)
+        _prepare_path(station, subject, (rank, path), prepared, maps)
     return prepared
 
 
@@ -89,6 +90,7 @@ def _prepare_path(
     subject: engine.Subject,
     ranked: tuple[int, PathResult],
     program: PreparedProgram,
+    maps: str | None,
 ) -> None:
     rank, path = ranked
     row: MeasuredPath = {
@@ -118,7 +120,7 @@ def _prepare_path(
     program.record["paths"].append(row)
     try:
         case = engine.prepare_case(
-            station, subject, json.dumps(path["witness"]), instructions_of(path)
+            station, subject, json.dumps(path["witness"]), instructions_of(path), maps
         )
     except DisagreementError as problem:
         row["error"], row["report"] = problem.reason, problem.report

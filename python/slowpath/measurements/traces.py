@@ -15,6 +15,7 @@ from slowpath.measurements.trace.conclusions import conclude_trace, notes_of
 from slowpath.measurements.trace.documents import (
     MeasuredTrace,
     TraceDistance,
+    TraceMap,
     TraceMix,
     TracePath,
 )
@@ -24,6 +25,13 @@ TIMED = 30
 """How many paths of a trace are timed, those of most packets; and its slowest besides."""
 _TURN = 100
 """Milliseconds of running packets before somebody is asked whether to go on."""
+
+
+class AskedTrace(NamedTuple):
+    """A trace that is to run."""
+
+    file: str
+    maps: str | None = None  # the text of `--maps`: what maps hold before the first packet
 
 
 class PreparedTrace(NamedTuple):
@@ -37,7 +45,7 @@ class PreparedTrace(NamedTuple):
 def prepare_trace(
     station: engine.Station,
     analysed: Analysed,
-    file: str,
+    asked: AskedTrace,
     program: PreparedProgram,
     going: Callable[[str], bool],
 ) -> PreparedTrace:
@@ -45,14 +53,14 @@ def prepare_trace(
 
     `going` is told what is being done; when it says no, the rest is left out.
     """
-    prepared = PreparedTrace(_empty(file), [], [])
+    prepared = PreparedTrace(_empty(asked.file), [], [])
     record, task = prepared.record, analysed.task
     if analysed.result["error"] is not None or task.object is None or task.program is None:
         record["error"] = "the program cannot be run"
         return prepared
     subject = engine.Subject(task.file, task.object, task.program.number, None)
     try:
-        trace = engine.open_trace(station, subject, file)
+        trace = engine.open_trace(station, subject, asked.file, asked.maps)
         left = True
         while left and going(f"packet {trace.packets + 1:,} of the trace"):
             left = engine.advance_trace(station, trace, _TURN)
@@ -84,6 +92,7 @@ def _empty(file: str) -> MeasuredTrace:
         "undecided": 0,
         "disagreements": 0,
         "uncertain": 0,
+        "maps": [],
         "paths": [],
         "mix": None,
         "slowest": None,
@@ -106,6 +115,7 @@ def _fill(
     record["undecided"] = report["undecided"]["packets"]
     record["disagreements"] = report["disagreements"]["packets"]
     record["report"] = report["disagreements"]["report"]
+    record["maps"] = [_map(each) for each in report["maps"]]
     paths = report["paths"]
     known = sum(path["packets"] for path in paths)
     order = sorted(range(len(paths)), key=lambda at: (-paths[at]["packets"], paths[at]["first"]))
@@ -139,6 +149,10 @@ def _fill(
     record["slowest"] = _slowest(record["paths"], found)
     record["warnings"] = notes_of(record, report)
     return order
+
+
+def _map(told: engine.TraceMap) -> TraceMap:
+    return {"name": told["name"], "entries": told["entries"], "others": told["others"]}
 
 
 def _slowest(paths: Sequence[TracePath], found: Sequence[PathResult]) -> TraceDistance | None:

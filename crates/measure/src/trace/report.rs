@@ -3,6 +3,8 @@
 use serde::Serialize;
 use slowpath_replay::PathId;
 
+use super::start::TraceMap;
+
 /// What is known of a trace. Packets and paths count from 1.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceReport {
@@ -25,6 +27,8 @@ pub struct TraceReport {
     pub complete: bool,
     /// Why the rest of it did not.
     pub ended: Option<String>,
+    /// What maps held before the first packet.
+    pub maps: Vec<TraceMap>,
     /// The paths, in the order in which packets took them first.
     pub paths: Vec<TracePath>,
     /// Of each packet, the number of its path, where that is known.

@@ -6,6 +6,11 @@ use slowpath_bpf::lift::MAX_CONTENT_BYTES;
 /// Larger values, in bytes, can be given as the pieces that matter.
 pub(crate) const WHOLE: u32 = 256;
 
+/// Bytes as they are written: two hexadecimal digits each.
+pub(crate) fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The bytes that a key or value of `size` bytes stands for; zeros follow those of a large value.
 /// The error goes behind its name.
 pub(super) fn read(value: &Value, size: u32) -> Result<Vec<u8>, String> {

@@ -4,10 +4,12 @@
 //! the front end.
 
 mod bytes;
+mod start;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use bytes::WHOLE;
+pub(crate) use bytes::{WHOLE, digits};
+pub use start::start_maps;
 
 use crate::Error;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-use super::{bytes, read};
+use super::{bytes, read, start_maps};
 use serde_json::json;
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::EntryValue;
@@ -119,6 +119,34 @@ fn errors_name_map_and_entry() {
     assert!(error("events = []\n").contains("ringbuf has no entries"));
     let beyond = "[[\".bss\"]]\nkey = 1\nvalue = 0\n";
     assert!(error(beyond).contains("entry 1: `key` is not below 1"));
+}
+
+#[test]
+fn maps_start_with_what_is_given_written_out() {
+    let start = |maps: serde_json::Value| {
+        start_maps(&maps.to_string(), &monitor()).map_err(|error| error.to_string())
+    };
+    assert_eq!(start_maps("", &monitor()).expect("valid"), json!({ "maps": {} }));
+    let given = json!({ "flows": [
+        { "key": "00".repeat(40), "value": "--".repeat(31) + "ff" },
+        { "key": "01".repeat(40), "value": null },
+        { "others": 3 },
+    ] });
+    let written = json!({ "maps": { "flows": [
+        { "key": "00".repeat(40), "value": "00".repeat(31) + "ff" },
+        { "others": 3 },
+    ] } });
+    assert_eq!(start(given).expect("valid"), written);
+    // What the object fills in is zero where it is not mentioned, and nobody writes what is read-only.
+    let size = |name: &str| {
+        let object = monitor();
+        object.maps.iter().find(|map| map.name == name).expect("is there").value_size as usize
+    };
+    let zero = start(json!({ ".bss": [] })).expect("valid");
+    assert!(zero["maps"][".bss"].as_array().is_some_and(|entries| entries.len() <= 1), "{zero}");
+    let other = "a5".repeat(size(".rodata"));
+    let refused = start(json!({ ".rodata": [{ "key": 0, "value": other }] })).expect_err("refused");
+    assert!(refused.contains("map .rodata: the kernel keeps it"), "{refused}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The memory that a witness needs, as map content for reports.
 
 use super::support::FILL;
-use crate::contents::WHOLE;
+use crate::contents::{WHOLE, digits};
 use crate::result::{
     self, ElementValue, Fill, HeldMap, MapContent, MapElement, Others, QueueElement,
 };
@@ -210,7 +210,7 @@ fn entry(
     names: &mut InnerNames,
     memory: &Memory<'_>,
 ) -> Option<MapContent> {
-    let key = hex(element.key.as_ref()?);
+    let key = digits(element.key.as_ref()?);
     element.present?;
     let inside = element.which.zip(outer).map(|(which, outer)| {
         let number = which.wrapping_sub((memory.base)(outer.values)) >> outer.element_bits;
@@ -225,14 +225,10 @@ fn entry(
     })
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// A value; of a large one, the known bytes by their offset.
 fn value(value: &PartialValue) -> ElementValue {
     if value.size() > WHOLE {
-        let pieces = value.runs().into_iter().map(|(at, bytes)| (at.to_string(), hex(&bytes)));
+        let pieces = value.runs().into_iter().map(|(at, bytes)| (at.to_string(), digits(&bytes)));
         return ElementValue::Pieces(pieces.collect());
     }
     let byte = |byte: Option<u8>| byte.map_or_else(|| "--".into(), |byte| format!("{byte:02x}"));

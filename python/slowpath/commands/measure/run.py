@@ -42,7 +42,7 @@ from slowpath.measurements.programs import (
     prepare_program,
 )
 from slowpath.measurements.timing.sampling import Progress, Quota
-from slowpath.measurements.traces import PreparedTrace, finish_trace, prepare_trace
+from slowpath.measurements.traces import AskedTrace, PreparedTrace, finish_trace, prepare_trace
 from slowpath.work.stopping import Stopping, heeding_signals
 
 _VERSIONS = ("old", "new")
@@ -107,6 +107,7 @@ class _Run:
         self, request: Request, settings: Settings, station: engine.Station, stopping: Stopping
     ) -> None:
         self._settings = settings
+        self._maps = request.options.maps
         self._station = station
         self._stopping = stopping
         self._unmatched = Unmatched()
@@ -162,7 +163,8 @@ class _Run:
             line.show(doing)
             return not self._stopping.asked
 
-        trace = prepare_trace(self._station, analysed, self._settings.pcap, program, going)
+        asked = AskedTrace(self._settings.pcap, self._maps)
+        trace = prepare_trace(self._station, analysed, asked, program, going)
         program.record["trace"] = trace.record
         return trace
 
@@ -183,7 +185,9 @@ class _Run:
 
     def _prepared(self, analysed: Analysed, line: LiveLine) -> PreparedProgram:
         self._codes.append(self._complaints.add(analysed))
-        return prepare_program(self._station, analysed, self._choose(), self._going(line))
+        return prepare_program(
+            self._station, analysed, self._choose(), self._going(line), self._maps
+        )
 
     def _versions(
         self, analyses: list[Analysed], files: Sequence[str]
@@ -203,7 +207,7 @@ class _Run:
             with LiveLine(both[1].task.label, self._settings.seconds) as line:
                 programs = self._prepared(both[0], line), self._prepared(both[1], line)
                 try:
-                    same = same_packet(self._station, programs[0], both[1])
+                    same = same_packet(self._station, programs[0], both[1], self._maps)
                     quota = self._quota()._replace(fewest_loads=FEWEST_LOADS)
                     compared = compare(self._station, programs, same, quota, self._go_on(line))
                     comparison.append(compared)

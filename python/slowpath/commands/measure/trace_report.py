@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from slowpath.cli.printable import csv_line
 from slowpath.cli.terminal import Line
 from slowpath.measurements.documents import MeasuredProgram
-from slowpath.measurements.trace.conclusions import rest_of
+from slowpath.measurements.trace.conclusions import rest_of, started_with
 from slowpath.measurements.trace.documents import MeasuredTrace, TracePath
 from slowpath.report.grid import grid
 
@@ -40,6 +40,9 @@ def _trace(record: MeasuredProgram, trace: MeasuredTrace) -> Iterator[Line | str
         f"{len(paths)} paths",
         "bold",
     )
+    started = started_with(trace)
+    if started is not None:
+        yield f"  {started}"
     shown = paths[:_SHOWN]
     slowest = trace["slowest"]
     if slowest is not None and slowest["path"] > _SHOWN:

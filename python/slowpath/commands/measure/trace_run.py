@@ -38,10 +38,6 @@ def check_trace_options(
             raise OptionError(
                 "--pcap", "two files are compared, and a trace runs through one; name one"
             )
-        if "--maps" in request.option_files:
-            raise OptionError(
-                "--maps", "with --pcap, the maps are as the object makes them; leave --maps out"
-            )
 
 
 def complain_of_trace(record: MeasuredProgram, trace: MeasuredTrace, *, stopped: bool) -> ExitCode:

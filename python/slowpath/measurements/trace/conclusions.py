@@ -31,6 +31,22 @@ def conclude_trace(record: MeasuredTrace) -> str | None:
     return f"{sentence} Their slowest has {most} instructions, the slowest path {bound}."
 
 
+def started_with(record: MeasuredTrace) -> str | None:
+    """What maps held before the first packet; None where all were as the object makes them."""
+    given = [(each, each["entries"]) for each in record["maps"]]
+    told = [
+        f"{each['name']} with {entries:,} {'entry' if entries == 1 else 'entries'}"
+        + (f", {each['others']:,} of them made up" if each["others"] else "")
+        for each, entries in given
+        if entries is not None
+    ]
+    if not told:
+        return None
+    left = [each["name"] for each, entries in given if entries is None]
+    open_ones = f"; as the object makes them: {', '.join(left)}" if left else ""
+    return f"maps at the start, by --maps: {', '.join(told)}{open_ones}"
+
+
 def notes_of(record: MeasuredTrace, report: engine.TraceReport) -> list[str]:
     """What is to be said about how a trace ran."""
     found = []

@@ -3,6 +3,19 @@
 from typing import Literal, TypedDict
 
 
+class TraceMap(TypedDict):
+    """What a map held before the first packet of a trace."""
+
+    name: str
+    """The map."""
+    entries: int | None
+    """How many elements `--maps` put there. Null: it does not name the map, which was as the
+    object makes it."""
+    others: int
+    """How many of them have keys and values that `--maps` leaves open (`others`), and that
+    were made up."""
+
+
 class TracePath(TypedDict):
     """A path that packets of a trace take."""
 
@@ -100,6 +113,9 @@ class MeasuredTrace(TypedDict):
     slowpath."""
     uncertain: int
     """How many may have taken another path than is said, because of time or random numbers."""
+    maps: list[TraceMap]
+    """What the maps held before the first packet that the program can reach and finds elements
+    in."""
     paths: list[TracePath]
     """The path of most packets first."""
     mix: TraceMix | None

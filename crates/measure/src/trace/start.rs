@@ -1,0 +1,92 @@
+//! What is in maps before the first packet of a trace.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use slowpath_bpf::lift::{EntryKeys, entry_keys};
+use slowpath_bpf::{MapDef, Object};
+use slowpath_kernel::Kernel;
+use slowpath_replay::Replay;
+
+use crate::error::MeasureError;
+
+/// A map, and how it comes to its content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TraceMap {
+    /// Its name.
+    pub name: String,
+    /// How many elements it was given; [`None`] if it is as the object makes it.
+    pub entries: Option<u64>,
+    /// How many of them have keys and values that nobody has chosen.
+    pub others: u64,
+}
+
+/// The witness of a path that was found for known content of maps, with that content: it says itself
+/// only what is not known. What the program cannot reach is left out.
+///
+/// # Errors
+/// If the program cannot be linked.
+pub fn with_content(
+    kernel: &Kernel,
+    object: &Object,
+    program: usize,
+    mut witness: Value,
+    content: &Value,
+) -> Result<Value, MeasureError> {
+    let reached = kernel.reachable_maps(object, program)?;
+    let reached = reached.iter().filter_map(|&number| object.maps.get(number));
+    let known: Map<String, Value> = reached.flat_map(|map| told(content, map)).collect();
+    if !witness["maps"].is_object() {
+        witness["maps"] = json!({});
+    }
+    if let Some(maps) = witness["maps"].as_object_mut() {
+        maps.extend(known);
+    }
+    Ok(witness)
+}
+
+/// What content says of a map, and of those that it holds.
+fn told(content: &Value, map: &MapDef) -> impl Iterator<Item = (String, Value)> {
+    let names = [map.name.clone(), format!("{}.inner", map.name)];
+    names.into_iter().filter_map(|name| {
+        let entries = content["maps"].get(&name)?.clone();
+        Some((name, entries))
+    })
+}
+
+/// Fills the maps of a program, in kernel and interpreter. `content` has the `maps` of a witness;
+/// maps that it does not name stay as they are, and those that the program cannot reach are passed
+/// over. What is known then of each map that the program can reach, and that it finds elements in.
+pub fn fill(
+    replay: &mut Replay,
+    object: &Object,
+    content: &Value,
+) -> Result<Vec<TraceMap>, MeasureError> {
+    let reached = |map: &&MapDef| replay.loaded().map(&map.name).is_some();
+    let mut maps = Map::new();
+    let mut known = Vec::new();
+    for map in object.maps.iter().filter(reached) {
+        if !map.read_only && entry_keys(map.kind) != EntryKeys::None {
+            known.push(account(&map.name, content["maps"].get(&map.name)));
+        }
+        maps.extend(told(content, map));
+    }
+    let installed = replay.install(&json!({ "maps": maps }));
+    installed.map_err(|error| MeasureError::Content(Box::new(error)))?;
+    for TraceMap { name, entries, .. } in &known {
+        let map = replay.loaded().map(name).filter(|map| map.definition().kind.evicts());
+        if let (Some(map), &Some(entries)) = (map, entries) {
+            let kept = map.keys()?.len() as u64;
+            if kept < entries {
+                return Err(MeasureError::Evicted { map: name.clone(), entries, kept });
+            }
+        }
+    }
+    Ok(known)
+}
+
+fn account(name: &str, content: Option<&Value>) -> TraceMap {
+    let entries = || content.and_then(Value::as_array).into_iter().flatten();
+    let others: u64 = entries().filter_map(|entry| entry["others"].as_u64()).sum();
+    let given = entries().filter(|entry| !entry["others"].is_u64()).count() as u64;
+    TraceMap { name: name.to_owned(), entries: content.map(|_| given + others), others }
+}

@@ -1,0 +1,199 @@
+//! Traces whose maps hold something before the first packet: kernel and interpreter agree on what
+//! packets find there, and what cannot be put there is refused with its name.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use slowpath_bpf::Object;
+use slowpath_kernel::Kernel;
+use slowpath_kernel::timing::Station;
+use slowpath_measure::{MeasureError, Trace, TraceReport};
+use slowpath_oracle::Oracle;
+
+fn kernel() -> Option<Arc<Kernel>> {
+    Kernel::available().map(Arc::new).map_err(|reason| Oracle::Kernel.missing(reason)).ok()
+}
+
+fn object(below: &str) -> Arc<Object> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(below);
+    let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    Arc::new(Object::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
+}
+
+/// A capture file with these packets, in a folder of this test.
+fn capture(name: &str, packets: &[Vec<u8>]) -> PathBuf {
+    let word = |number: usize| (number as u32).to_le_bytes();
+    let mut file = [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0].to_vec();
+    file.extend([word(0), word(0), word(65535), word(1)].concat());
+    for packet in packets {
+        file.extend([word(0), word(0), word(packet.len()), word(packet.len())].concat());
+        file.extend(packet);
+    }
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, file).expect("is written");
+    path
+}
+
+/// Runs packets through the program with a name, on maps that hold this.
+fn run(
+    kernel: &Arc<Kernel>,
+    (object, program): (&Arc<Object>, &str),
+    file: &Path,
+    content: Value,
+) -> Result<TraceReport, MeasureError> {
+    let station = Station::start(None).expect("starts");
+    let number = object.programs.iter().position(|p| p.name == program).expect("is in it");
+    let trace = Trace::start(&station, kernel, object, number, file, content)?;
+    while trace.advance(&station, Duration::from_secs(1))? {}
+    let report = trace.report();
+    for fault in [&report.refused, &report.undecided, &report.disagreements] {
+        assert_eq!(fault.packets, 0, "{:?}", fault.what);
+    }
+    assert!(report.complete);
+    Ok(report)
+}
+
+/// TCP over IPv4, from one port.
+fn packet(port: u16) -> Vec<u8> {
+    let mut packet = vec![2; 12];
+    packet.extend([8, 0, 0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    packet.extend(port.to_be_bytes());
+    packet.extend([1, 187]);
+    packet.resize(64, 0);
+    packet
+}
+
+/// The key of its flow in the firewall's rules.
+fn flow(port: u16) -> String {
+    let mapped = "00000000000000000000ffff";
+    format!("{mapped}0a000001{mapped}0a000002{port:04x}01bb06000000")
+}
+
+#[test]
+fn packets_find_what_maps_were_given() {
+    let Some(kernel) = kernel() else { return };
+    let object = object("examples/firewall.bpf.o");
+    let packets: Vec<Vec<u8>> = (0..40).map(|n| packet(n % 8)).collect();
+    let file = capture("found.pcap", &packets);
+    let firewall = (&object, "firewall");
+    let plain = run(&kernel, firewall, &file, json!({})).expect("runs");
+    assert_eq!(plain.paths.len(), 1);
+    assert!(plain.maps.iter().all(|map| map.entries.is_none()));
+
+    let rules: Vec<Value> =
+        [1u16, 5].iter().map(|&port| json!({ "key": flow(port), "value": [1, 0, 0, 0] })).collect();
+    let text = json!({ "rules": rules, "verdicts": [{ "key": 1, "value": 7 }] }).to_string();
+    let content = slowpath::start_maps(&text, &object).expect("can be read");
+    let filled = run(&kernel, firewall, &file, content).expect("runs");
+    let told: Vec<(&str, Option<u64>)> =
+        filled.maps.iter().map(|map| (map.name.as_str(), map.entries)).collect();
+    assert_eq!(told, [("rules", Some(2)), ("prefixes", None), ("verdicts", Some(1))]);
+    assert_eq!(filled.paths.len(), 2);
+    for (number, taken) in filled.taken.iter().enumerate() {
+        let path = &filled.paths[taken.expect("is known") as usize - 1];
+        let denied = [1, 5].contains(&(number % 8));
+        assert_eq!(path.action, if denied { 1 } else { 2 }, "packet {number}");
+        assert_eq!(path.path == plain.paths[0].path, !denied, "packet {number}");
+    }
+    Oracle::Kernel.compared(2 * packets.len(), "packets of a trace");
+}
+
+/// What `--maps` says of the maps of an object of tests, and what the trace of some packets of zeros
+/// through a program gives.
+fn features(kernel: &Arc<Kernel>, program: &str, maps: &Value) -> Result<TraceReport, String> {
+    let object = object("crates/kernel/tests/objects/features.bpf.o");
+    let file = capture(&format!("{program}.pcap"), &vec![vec![0; 64]; 3]);
+    let content = slowpath::start_maps(&maps.to_string(), &object).map_err(|e| e.to_string())?;
+    run(kernel, (&object, program), &file, content).map_err(|e| e.to_string())
+}
+
+#[test]
+fn maps_of_all_types_are_filled() {
+    let Some(kernel) = kernel() else { return };
+    let (drop, pass, redirect) = (1, 2, 4);
+    let pairs = json!([{ "key": 1, "value": 5 }, { "key": 3, "value": 7 }]);
+    let cases = [
+        (json!({}), pass),
+        (json!({ "per_cpu": pairs, "table": pairs, "recent": pairs }), pass),
+        (json!({ "table": [{ "key": 1, "value": 5 }, { "others": 7 }] }), pass),
+        (json!({ "routes": [{ "key": [32, 0x0100_000a], "value": 1 }] }), drop),
+        (json!({ "routes": [{ "key": [8, 0x0000_000a], "value": 1 }] }), drop),
+        (json!({ "routes": [{ "key": [8, 0x0000_000b], "value": 1 }] }), pass),
+        (json!({ "ports": [{ "key": 3, "value": 9 }] }), redirect),
+    ];
+    for (maps, action) in &cases {
+        let report = features(&kernel, "all_maps", maps).unwrap_or_else(|e| panic!("{maps}: {e}"));
+        let taken: Vec<u32> = report.paths.iter().map(|path| path.action).collect();
+        assert!(taken.iter().all(|taken| taken == action), "{maps}: {taken:?}");
+        for map in &report.maps {
+            let told = maps[&map.name].as_array();
+            assert_eq!(map.entries.is_some(), told.is_some(), "{maps}: {map:?}");
+        }
+    }
+    let full = features(&kernel, "all_maps", &cases[2].0).expect("runs");
+    let table = full.maps.iter().find(|map| map.name == "table").expect("is reached");
+    assert_eq!((table.entries, table.others), (Some(8), 7));
+    // What the program cannot reach does not matter, and neither does what is so anyway.
+    let same = json!({ ".rodata": [{ "key": 0, "value": 3 }], "table": pairs });
+    assert_eq!(features(&kernel, "globals", &same).expect("runs").paths[0].action, 3);
+    let slots =
+        json!({ "calls": [{ "key": 1, "program": "answer" }, { "key": 2, "program": "again" }] });
+    assert_eq!(features(&kernel, "tail_call", &slots).expect("runs").paths[0].action, redirect);
+    Oracle::Kernel.compared(3 * (cases.len() + 3), "packets of a trace");
+}
+
+#[test]
+fn queues_are_filled_in_their_order() {
+    let Some(kernel) = kernel() else { return };
+    let object = object("crates/kernel/tests/objects/helpers.bpf.o");
+    let file = capture("queues.pcap", &vec![vec![0; 512]; 4]);
+    for map in ["queue", "stack"] {
+        let text = format!("{{\"{map}\": [{{\"value\": 5}}, {{\"value\": 6}}]}}");
+        let content = slowpath::start_maps(&text, &object).expect("can be read");
+        let report = run(&kernel, (&object, &format!("{map}_steps")), &file, content);
+        let report = report.unwrap_or_else(|e| panic!("{map}: {e}"));
+        assert!(report.maps.iter().any(|known| known.name == map && known.entries == Some(2)));
+    }
+    Oracle::Kernel.compared(8, "packets of a trace");
+}
+
+#[test]
+fn what_cannot_be_filled_is_named() {
+    let Some(kernel) = kernel() else { return };
+    let cases = [
+        (
+            "globals",
+            json!({ ".rodata": [{ "key": 0, "value": 4 }] }),
+            "map .rodata: the kernel keeps it",
+        ),
+        ("tail_call", json!({ "calls": [] }), "map calls: key 01000000 does not hold"),
+        (
+            "all_maps",
+            json!({ "nested": [{ "key": 0, "map": "nested#1" }] }),
+            "map nested: key 00000000",
+        ),
+        (
+            "all_maps",
+            json!({ "routes": [{ "others": 2 }] }),
+            "map routes: `others` says too little",
+        ),
+        ("all_maps", json!({ "ring": [] }), "map ring: a ringbuf has no entries"),
+        (
+            "all_maps",
+            json!({ "table": [{ "others": 9 }] }),
+            "map table: 9 entries are more than its 8",
+        ),
+        (
+            "all_maps",
+            json!({ "routes": [{ "key": [33, 1], "value": 1 }] }),
+            "map routes: the kernel does not write the element with key 2100000001000000",
+        ),
+    ];
+    for (program, maps, said) in &cases {
+        let refused = features(&kernel, program, maps).expect_err("is refused");
+        assert!(refused.contains(said), "{refused}");
+    }
+    Oracle::Kernel.compared(cases.len(), "refusals of map content");
+}

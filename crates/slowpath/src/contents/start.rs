@@ -1,0 +1,183 @@
+//! What `--maps FILE` says as content that the maps of a loaded program can start with: in the form
+//! of a witness, as whoever fills maps in the kernel reads it.
+
+use serde_json::{Map, Value, json};
+use slowpath_bpf::lift::{EntryKeys, EntryValue, MapContent, MapEntry, entry_keys};
+use slowpath_bpf::{MapDef, MapKind, Object, SlotRef};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::bytes::digits;
+use super::{inner_map, read};
+use crate::Error;
+
+/// What `--maps` says of the maps of an object, as the `maps` of a witness that has no packet. What
+/// the object itself fills in for good, such as slots of program arrays, is left out where `--maps`
+/// says the same.
+///
+/// # Errors
+/// If the text cannot be read, or says of a map what only the object can fill in.
+pub fn start_maps(text: &str, object: &Object) -> Result<Value, Error> {
+    let contents = read(text, object)?;
+    let mut maps = Map::new();
+    for (name, content) in &contents {
+        let fail = |what: String| Error::OptionFile {
+            option: "--maps",
+            line: None,
+            what: format!("map {name}: {what}"),
+        };
+        let given = match object.maps.iter().find(|map| map.name == *name) {
+            Some(map) => entries(map, content, object).map_err(fail)?,
+            None => Some(inner_entries(name, content, &contents, object).map_err(fail)?),
+        };
+        if let Some(given) = given {
+            maps.insert(name.clone(), given.into());
+        }
+    }
+    Ok(json!({ "maps": maps }))
+}
+
+/// The entries of a map; `None` if the object fills it in with the same.
+fn entries(
+    map: &MapDef,
+    content: &MapContent,
+    object: &Object,
+) -> Result<Option<Vec<Value>>, String> {
+    if map.read_only {
+        let told = content.entries.first().and_then(|entry| bytes(entry, map.value_size));
+        let same = told.unwrap_or_else(|| vec![0; map.value_size as usize]);
+        return match map.initial.as_deref() {
+            Some(initial) if initial == same => Ok(None),
+            _ => Err("the kernel keeps it as the object has it, read-only; leave it out".into()),
+        };
+    }
+    if map.kind == MapKind::PROG_ARRAY || !map.slots.is_empty() {
+        return match differing_slot(map, content, object) {
+            None => Ok(None),
+            Some(key) => Err(format!(
+                "key {key} does not hold what the object puts there, and only the object fills \
+                 this {}; let it do so (`.values`), or leave the map out",
+                map.kind
+            )),
+        };
+    }
+    if content.others > 0 && !has_others(map.kind) {
+        return Err(format!("`others` says too little to fill a {}; give its entries", map.kind));
+    }
+    let mut given = Vec::with_capacity(content.entries.len());
+    for entry in &content.entries {
+        given.push(match &entry.value {
+            EntryValue::Map(held) if !held.contains('#') => {
+                return Err(format!(
+                    "key {} holds {held}, which the object defines, and only the object puts that \
+                     there; call the map {}#1, and give its content in {}.inner",
+                    digits(&entry.key),
+                    map.name,
+                    map.name
+                ));
+            }
+            EntryValue::Map(held) => json!({ "key": digits(&entry.key), "map": held }),
+            _ => element(entry, map.value_size),
+        });
+    }
+    // What the object fills in is zero where it is not mentioned, as all other elements are.
+    if map.initial.is_some() && content.entries.is_empty() {
+        let zero = digits(&vec![0; map.value_size as usize]);
+        given.push(json!({ "key": digits(&vec![0; map.key_size as usize]), "value": zero }));
+    }
+    if content.others > 0 {
+        given.push(json!({ "others": content.others }));
+    }
+    Ok(Some(given))
+}
+
+/// The entries of the maps in a map of maps.
+fn inner_entries(
+    name: &str,
+    content: &MapContent,
+    contents: &BTreeMap<String, MapContent>,
+    object: &Object,
+) -> Result<Vec<Value>, String> {
+    let outer = name.strip_suffix(".inner").unwrap_or(name);
+    let size = inner_map(object, name).map_or(0, |inner| inner.value_size);
+    let held = contents.get(outer).into_iter().flat_map(|outer| &outer.entries);
+    let held: BTreeSet<&str> = held
+        .filter_map(|entry| match &entry.value {
+            EntryValue::Map(held) => Some(held.as_str()),
+            _ => None,
+        })
+        .collect();
+    let known = |map: &String| match held.contains(map.as_str()) {
+        true => Ok(()),
+        false => Err(format!("no entry of {outer} holds {map}; put it there under a key")),
+    };
+    let mut given = Vec::with_capacity(content.entries.len());
+    for entry in &content.entries {
+        if let EntryValue::Inner { map, .. } = &entry.value {
+            known(map)?;
+            let mut given_here = element(entry, size);
+            given_here["map"] = map.as_str().into();
+            given.push(given_here);
+        }
+    }
+    for (map, whole) in &content.inner {
+        known(map)?;
+        let mut about = json!({ "map": map, "others": whole.others });
+        if let Some(size) = whole.max_entries {
+            about["max_entries"] = size.into();
+        }
+        given.push(about);
+    }
+    Ok(given)
+}
+
+/// The first key under which the object puts something else than `--maps` says.
+fn differing_slot(map: &MapDef, content: &MapContent, object: &Object) -> Option<String> {
+    let name = |target: &SlotRef| match *target {
+        SlotRef::Program(number) => object.programs.get(number).map(|p| p.name.as_str()),
+        SlotRef::Map(number) => object.maps.get(number).map(|map| map.name.as_str()),
+    };
+    let there: BTreeMap<Vec<u8>, Option<&str>> = map
+        .slots
+        .iter()
+        .map(|(slot, target)| (slot.to_le_bytes().to_vec(), name(target)))
+        .collect();
+    let told: BTreeMap<Vec<u8>, Option<&str>> = content
+        .entries
+        .iter()
+        .map(|entry| {
+            let holds = match &entry.value {
+                EntryValue::Program(name) | EntryValue::Map(name) => Some(name.as_str()),
+                _ => None,
+            };
+            (entry.key.clone(), holds)
+        })
+        .collect();
+    let mut keys = there.keys().chain(told.keys());
+    keys.find(|&key| there.get(key) != told.get(key)).map(|key| digits(key))
+}
+
+/// Whether elements whose keys nobody looks for can be made up.
+fn has_others(kind: MapKind) -> bool {
+    entry_keys(kind) == EntryKeys::Order
+        || (entry_keys(kind) == EntryKeys::Keys && kind != MapKind::LPM_TRIE && !kind.holds_maps())
+}
+
+fn element(entry: &MapEntry, size: u32) -> Value {
+    let value = bytes(entry, size).unwrap_or_default();
+    match entry.key.is_empty() {
+        true => json!({ "value": digits(&value) }),
+        false => json!({ "key": digits(&entry.key), "value": digits(&value) }),
+    }
+}
+
+/// The bytes of a value, all of them: zeros follow those that are given.
+fn bytes(entry: &MapEntry, size: u32) -> Option<Vec<u8>> {
+    match &entry.value {
+        EntryValue::Bytes(value) | EntryValue::Inner { value, .. } => {
+            let mut value = value.clone();
+            value.resize(size as usize, 0);
+            Some(value)
+        }
+        EntryValue::Program(_) | EntryValue::Map(_) => None,
+    }
+}
