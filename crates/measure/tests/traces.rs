@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -22,8 +23,10 @@ fn object(below: &str) -> Arc<Object> {
     Arc::new(Object::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
 }
 
-/// A capture file with these packets, in a folder of this test.
-fn capture(name: &str, packets: &[Vec<u8>]) -> PathBuf {
+/// A new capture file with these packets: tests run at the same time.
+fn capture(packets: &[Vec<u8>]) -> PathBuf {
+    static FILES: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("{}.pcap", FILES.fetch_add(1, Ordering::Relaxed));
     let word = |number: usize| (number as u32).to_le_bytes();
     let mut file = [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0].to_vec();
     file.extend([word(0), word(0), word(65535), word(1)].concat());
@@ -76,7 +79,7 @@ fn packets_find_what_maps_were_given() {
     let Some(kernel) = kernel() else { return };
     let object = object("examples/firewall.bpf.o");
     let packets: Vec<Vec<u8>> = (0..40).map(|n| packet(n % 8)).collect();
-    let file = capture("found.pcap", &packets);
+    let file = capture(&packets);
     let firewall = (&object, "firewall");
     let plain = run(&kernel, firewall, &file, json!({})).expect("runs");
     assert_eq!(plain.paths.len(), 1);
@@ -104,7 +107,7 @@ fn packets_find_what_maps_were_given() {
 /// through a program gives.
 fn features(kernel: &Arc<Kernel>, program: &str, maps: &Value) -> Result<TraceReport, String> {
     let object = object("crates/kernel/tests/objects/features.bpf.o");
-    let file = capture(&format!("{program}.pcap"), &vec![vec![0; 64]; 3]);
+    let file = capture(&vec![vec![0; 64]; 3]);
     let content = slowpath::start_maps(&maps.to_string(), &object).map_err(|e| e.to_string())?;
     run(kernel, (&object, program), &file, content).map_err(|e| e.to_string())
 }
@@ -148,7 +151,7 @@ fn maps_of_all_types_are_filled() {
 fn queues_are_filled_in_their_order() {
     let Some(kernel) = kernel() else { return };
     let object = object("crates/kernel/tests/objects/helpers.bpf.o");
-    let file = capture("queues.pcap", &vec![vec![0; 512]; 4]);
+    let file = capture(&vec![vec![0; 512]; 4]);
     for map in ["queue", "stack"] {
         let text = format!("{{\"{map}\": [{{\"value\": 5}}, {{\"value\": 6}}]}}");
         let content = slowpath::start_maps(&text, &object).expect("can be read");
