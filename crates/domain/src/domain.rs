@@ -89,7 +89,8 @@ impl Domain {
         let m = mask(width);
         let top = 1u64 << (width - 1);
         let (first, last) = (lo as u64 & m, hi as u64 & m);
-        if lo > hi || hi - lo > i128::from(m) {
+        // The bounds may be as far apart as no signed number of 128 bits is.
+        if lo > hi || hi.abs_diff(lo) > u128::from(m) {
             return Self::full(width);
         }
         if first <= last {

@@ -80,8 +80,42 @@ const BINARY: &[Binary] = &[
     ("slt", transfer::slt, |a, b, w| u64::from(signed(a, w) < signed(b, w))),
 ];
 
+/// Integers, most of them near where their arithmetic overflows.
+fn integer() -> impl Strategy<Value = i128> {
+    let near = |base: i128| (-3..=3_i128).prop_map(move |by| base.saturating_add(by));
+    prop_oneof![
+        near(i128::MIN),
+        near(i128::MAX),
+        near(1 << 126),
+        near(-1 << 126),
+        near(1 << 64),
+        near(-1 << 63),
+        near(0),
+        any::<i128>(),
+        any::<i64>().prop_map(i128::from),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn arcs_have_all_integers_between_their_bounds(
+        width in prop_oneof![Just(64_u8), Just(32), 1_u8..=64],
+        bounds in (integer(), integer()),
+        at in prop_oneof![0_u128..300, any::<u128>()],
+    ) {
+        let (lo, hi) = (bounds.0.min(bounds.1), bounds.0.max(bounds.1));
+        let arc = Domain::arc(width, lo, hi);
+        let between = match hi.abs_diff(lo).checked_add(1) {
+            Some(count) => lo.wrapping_add_unsigned(at % count),
+            None => at as i128,
+        };
+        for value in [lo, between, hi] {
+            prop_assert!(arc.contains(value as u64 & mask(width)), "{lo} {value} {hi}: {arc:?}");
+        }
+        prop_assert!(lo == hi || Domain::arc(width, hi, lo).is_full());
+    }
 
     #[test]
     fn results_of_members_are_members((width, (x, a), (y, b)) in two_members()) {

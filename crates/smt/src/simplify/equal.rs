@@ -62,7 +62,8 @@ impl TermPool {
             return Some(self.bool(difference.constant == 0));
         }
         if let Some((lo, hi)) = difference.range(self)
-            && (lo - 1) >> width == hi >> width
+            && let Some(below) = lo.checked_sub(1)
+            && below >> width == hi >> width
         {
             // No multiple of 2^width lies between.
             return Some(self.bool(false));

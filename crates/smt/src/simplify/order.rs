@@ -73,20 +73,21 @@ impl TermPool {
         let (x, y) = (self.linear(a), self.linear(b));
         let (carry_x, carry_y) = (x.carry(self)?, y.carry(self)?);
         // As integers: sum(x) + constant_x - carry_x * 2^w  <  sum(y) + constant_y - carry_y * 2^w
-        let slack =
-            i128::from(y.constant) - i128::from(x.constant) + ((carry_x - carry_y) << width);
+        let carried = carry_x.checked_sub(carry_y)?.checked_mul(1 << width)?;
+        let slack = carried.checked_add(i128::from(y.constant) - i128::from(x.constant))?;
         let (left, right) = separate(&x, &y)?;
         let (left_lo, left_hi) = left.range(self)?;
         let (right_lo, right_hi) = right.range(self)?;
-        if left_hi < right_lo + slack {
+        if left_hi < right_lo.checked_add(slack)? {
             return Some(self.bool(true));
         }
-        if left_lo >= right_hi + slack {
+        if left_lo >= right_hi.checked_add(slack)? {
             return Some(self.bool(false));
         }
         let limit = i128::from(mask(width));
-        let (left_offset, right_offset) = (0.max(-slack), 0.max(slack));
-        if left_hi + left_offset > limit || right_hi + right_offset > limit {
+        let (left_offset, right_offset) = (0.max(slack.checked_neg()?), 0.max(slack));
+        if left_hi.checked_add(left_offset)? > limit || right_hi.checked_add(right_offset)? > limit
+        {
             return None;
         }
         let left = Linear { constant: left_offset as u64, ..left };

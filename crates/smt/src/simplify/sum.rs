@@ -214,8 +214,9 @@ impl TermPool {
         let carry = inner.carry(self)?;
         let low = if shift > 0 { self.constant_low(l)? } else { 0 };
         let body_width = self.width(body);
-        let offset = i128::from(inner.constant) - (carry << body_width);
-        let constant = ((offset << shift) as u64)
+        // All of it modulo 2^64, so that no carry is too large.
+        let offset = inner.constant.wrapping_sub((carry << body_width) as u64);
+        let constant = (offset << shift)
             .wrapping_add(low)
             .wrapping_add(top.wrapping_shl(u32::from(body_width + shift)));
         let mut result = Linear::constant(width, constant);
