@@ -23,6 +23,7 @@ from slowpath.schema.json_schema import schema
 from support import ROOT, slowpath
 
 FIREWALL = ROOT / "examples/firewall.bpf.o"
+CHANGES = ROOT / "crates/measure/tests/objects/changes.bpf.o"
 FLOW_MONITOR = ROOT / "examples/flow_monitor.bpf.o"
 
 
@@ -106,6 +107,29 @@ def test_live_packets_are_not_measured_as_further_ones() -> None:
     (path,) = paths_of(document)
     assert path["later"]["measured_ns"] is None
     assert "--mode live" in path["later"]["reason"]
+
+
+def test_ring_buffers_are_drained() -> None:
+    names = ["-n", "output_small", "-n", "insert_and_tell", "-n", "reserve_most"]
+    words = [*names, "--seconds", "0.3", "--format", "json"]
+    run = slowpath("measure", str(CHANGES), *words)
+    assert run.returncode == 0, run.stderr
+    document = json.loads(run.stdout)
+    jsonschema.validate(document, schema("measure"))
+    told = [
+        (path["arrangement"], path["drained"], path["action"])
+        for path in paths_of(document)
+        if path["error"] is None
+    ]
+    assert sorted(told) == [
+        ("repeated", False, "XDP_DROP"),  # there is no room
+        ("repeated", False, "XDP_DROP"),
+        ("repeated", False, "XDP_PASS"),  # the element is there
+        ("repeated", True, "XDP_PASS"),
+        ("restored", True, "XDP_TX"),
+    ]
+    (refused,) = (path for path in paths_of(document) if path["error"] is not None)
+    assert "no room for what two runs write" in refused["error"]
 
 
 def test_the_slowest_paths_can_be_asked_for() -> None:

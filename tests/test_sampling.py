@@ -36,6 +36,7 @@ class Bench:
     ) -> None:
         self.costs = [cost for cost, _ in costs]
         self.wrapped = [wrapped for _, wrapped in costs]
+        self.net = self.wrapped
         self.parts = [range(len(costs))[at : at + 2] for at in range(0, len(costs), 2)]
         self.together = 0
         self.slower = slower

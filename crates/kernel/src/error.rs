@@ -165,6 +165,20 @@ pub enum MapError {
         /// Name of the map.
         map: String,
     },
+    /// The map is no ring buffer.
+    #[error("map {map} is no ring buffer")]
+    NoRing {
+        /// Name of the map.
+        map: String,
+    },
+    /// How far a ring buffer was read and written is not shared.
+    #[error("map {map}: the kernel does not share the ring buffer's positions: {cause}")]
+    Shared {
+        /// Name of the map.
+        map: String,
+        /// The kernel's answer.
+        cause: io::Error,
+    },
     /// The kernel refuses.
     #[error("map {map}: the kernel does not {action} the element{}: {cause}", of(.key))]
     Kernel {
@@ -194,6 +208,15 @@ pub enum InstallError {
     /// A socket to redirect packets to is not created.
     #[error("no socket to redirect packets to: {cause}")]
     Socket {
+        /// The kernel's answer.
+        cause: io::Error,
+    },
+    /// Nobody can listen to events that the program sends.
+    #[error(
+        "nobody can listen to what the program sends by bpf_perf_event_output: {cause}; it \
+             needs CAP_PERFMON"
+    )]
+    Listener {
         /// The kernel's answer.
         cause: io::Error,
     },

@@ -29,6 +29,7 @@ mod map;
 mod namespace;
 mod program;
 mod rewriting;
+mod ring;
 mod sys;
 #[cfg(test)]
 mod tests;
@@ -45,4 +46,5 @@ pub use link::{Link, Mode};
 pub use loaded::{Loaded, TestRun};
 pub use map::Map;
 pub use namespace::{Device, DeviceCounts, Namespace};
+pub use ring::Ring;
 pub use unavailable::Unavailable;

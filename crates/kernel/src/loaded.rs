@@ -74,6 +74,11 @@ impl Loaded {
         self.maps.get(&number)
     }
 
+    /// The maps that the program can reach.
+    pub(crate) fn maps(&self) -> impl Iterator<Item = &Map> {
+        self.maps.values()
+    }
+
     /// Runs a packet of at least 14 bytes `repeat` times (0 counts as 1). A repetition gets packet,
     /// maps and context as the one before left them: nothing is set back, not even where the packet
     /// starts (`bpf_test_run` of `net/bpf/test_run.c`).

@@ -13,6 +13,9 @@ mod link;
 mod listing;
 mod live;
 mod namespace;
+mod perf;
+mod ring;
+mod shared;
 mod thread;
 
 use std::io;
@@ -22,6 +25,8 @@ pub use link::{attach_xdp, replace_xdp};
 pub use listing::{Listed, next_id, program_address, program_id};
 pub use live::{LiveSpec, test_run_live};
 pub use namespace::{join_network, own_network, unshare_network};
+pub use perf::Listener;
+pub use ring::Positions;
 pub use thread::{block_signals, monotonic_raw, number, pin, real_time};
 
 use attr::{

@@ -6,6 +6,7 @@
 //! witness is no error: what is not understood is left out, and the run shows it.
 
 mod answers;
+mod readers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -21,6 +22,7 @@ use crate::loaded::Loaded;
 use crate::map::Map;
 use crate::namespace::Device;
 use crate::sys::xdp_socket;
+use readers::Readers;
 
 /// What stands for bytes that a path does not depend on.
 pub const ANY: u8 = 0x5a;
@@ -155,9 +157,12 @@ pub struct Installed {
     inner: BTreeMap<String, Map>,
     /// What redirecting maps lead to.
     sockets: Vec<OwnedFd>,
+    /// Who reads what programs write for user space.
+    readers: Readers,
 }
 
-/// Installs what a witness says about maps. What redirects to devices leads to the loopback device.
+/// Installs what a witness says about maps, and about who reads ring buffers and events. What
+/// redirects to devices leads to the loopback device.
 ///
 /// # Errors
 /// If the program has no such map, or the kernel does not take an element.
@@ -175,7 +180,12 @@ pub fn install_towards(
     witness: &Value,
     device: Device,
 ) -> Result<Installed, InstallError> {
-    let mut installed = Installed { device, inner: BTreeMap::new(), sockets: Vec::new() };
+    let mut installed = Installed {
+        device,
+        inner: BTreeMap::new(),
+        sockets: Vec::new(),
+        readers: Readers::default(),
+    };
     let names = witness["maps"].as_object().into_iter().flatten().map(|(name, _)| name);
     for name in names.clone().filter(|name| !name.ends_with(".inner")) {
         let map = loaded.map(name).ok_or_else(|| InstallError::NoMap { map: name.clone() })?;
@@ -197,6 +207,7 @@ pub fn install_towards(
             }
         }
     }
+    installed.readers = Readers::new(loaded, witness)?;
     Ok(installed)
 }
 

@@ -13,6 +13,7 @@ use slowpath_kernel::{Answer, Context, Kernel, Loaded};
 use slowpath_kernel::timing::Undo;
 use slowpath_replay::PathId;
 
+use crate::drain::{Draining, Drains};
 use crate::error::MeasureError;
 use crate::places::Places;
 
@@ -43,13 +44,14 @@ impl fmt::Display for Arrangement {
 pub(crate) struct InKernel {
     pub(crate) program: Loaded,
     pub(crate) switch: Option<Switch>,
+    pub(crate) drains: Option<Drains>,
     _installed: Option<Installed>,
 }
 
 impl InKernel {
     /// A program that has no maps.
     pub(crate) fn without_maps(program: Loaded) -> InKernel {
-        InKernel { program, switch: None, _installed: None }
+        InKernel { program, switch: None, drains: None, _installed: None }
     }
 }
 
@@ -63,6 +65,7 @@ pub struct Case {
     pub(crate) context: Context,
     pub(crate) answers: Vec<Answer>,
     pub(crate) arrangement: Arrangement,
+    pub(crate) draining: Option<Draining>,
     pub(crate) action: u32,
     pub(crate) instructions: u64,
     /// Whether such a packet runs once before anything is counted or timed.
@@ -116,6 +119,11 @@ impl Case {
     /// How repetitions are made to take the path.
     pub fn arrangement(&self) -> &Arrangement {
         &self.arrangement
+    }
+
+    /// Whether ring buffers that the path writes to are emptied between calls.
+    pub fn is_drained(&self) -> bool {
+        self.draining.is_some()
     }
 
     /// What the program returns (`enum xdp_action`).
@@ -182,7 +190,13 @@ impl Case {
             }
         };
         let installed = self.install(&program)?;
-        Ok(InKernel { program, switch, _installed: Some(installed) })
+        let drains = self.drains(&program)?;
+        Ok(InKernel { program, switch, drains, _installed: Some(installed) })
+    }
+
+    /// The ring buffers to empty of the program in the kernel, if there are any.
+    pub(crate) fn drains(&self, program: &Loaded) -> Result<Option<Drains>, MeasureError> {
+        Ok(self.draining.as_ref().map(|draining| draining.of(program)).transpose()?)
     }
 
     /// Makes the maps of a program what the path finds: as the witness says, and as packets leave

@@ -53,6 +53,10 @@ impl Cold {
     }
 
     fn here(kernel: &Kernel, case: Arc<Case>, cache_bytes: u64) -> Result<Cold, MeasureError> {
+        if case.is_drained() {
+            let why = "it writes to a ring buffer, which is emptied between calls only";
+            return Err(MeasureError::not_cold(why));
+        }
         let undo = undo(kernel, &case)?;
         let mut probe = Probe::new(kernel, &case)?;
         let freedom = Freedom::find(&mut probe)?;

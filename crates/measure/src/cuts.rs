@@ -8,7 +8,7 @@ use slowpath_kernel::{Kernel, LoadError};
 
 use crate::case::{Arrangement, Case, Cut};
 use crate::error::MeasureError;
-use crate::trial::{FEW, Trial};
+use crate::trial::Trial;
 
 /// Most elements of maps of which each choice is tried.
 const FEW_ELEMENTS: usize = 3;
@@ -130,7 +130,8 @@ impl Attempt<'_> {
             Arrangement::Repeated => None,
             Arrangement::Restored(undo) => Some(undo),
         };
-        Ok((Trial::new(self.kernel, (counted, installed), undo)?, switch))
+        let drains = self.case.drains(counted.loaded())?;
+        Ok((Trial::new(self.kernel, (counted, installed), undo, drains)?, switch))
     }
 
     /// Whether a beginning is repeated as it should be: each time the instructions up to its end.
@@ -146,8 +147,9 @@ impl Attempt<'_> {
         if value != result || first.instructions != beginning.counted {
             return Ok(false);
         }
-        let again = trial.run(packet, context, FEW)?;
-        Ok(again.is_some_and(|(value, all)| value == result && all.is_multiple_of(&first, FEW)))
+        let few = trial.few();
+        let again = trial.run(packet, context, few)?;
+        Ok(again.is_some_and(|(value, all)| value == result && all.is_multiple_of(&first, few)))
     }
 
     /// Those of the candidates that are repeated each by itself.

@@ -10,7 +10,7 @@ use slowpath_replay::{Effects, Replay, ReplayError, Step};
 
 use crate::case::{Arrangement, Case, Later};
 use crate::error::MeasureError;
-use crate::trial::{FEW, Trial};
+use crate::trial::Trial;
 
 /// What a second packet was counted to be, and what it returns.
 pub type Second = (Tally, u32);
@@ -41,8 +41,13 @@ pub fn further(
         Err(_) => None,
     };
     let (tally, action) = second;
-    let case = behind(first, step, second);
-    let case = match obstacle(kernel, &case, &tally) {
+    let mut case = behind(first, step, second);
+    // It may write to other ring buffers than the first one, or none.
+    let found = case.draining(kernel).and_then(|draining| {
+        case.draining = draining;
+        obstacle(kernel, &case, &tally)
+    });
+    let case = match found {
         Ok(None) => Ok(Arc::new(case)),
         Ok(Some(why)) => Err(why.to_owned()),
         Err(error) => Err(error.to_string()),
@@ -82,7 +87,11 @@ fn obstacle(
         Arrangement::Repeated => None,
         Arrangement::Restored(undo) => Some(undo),
     };
-    let trial = || Trial::new(kernel, case.counted(kernel)?, undo);
+    let trial = || {
+        let counted = case.counted(kernel)?;
+        let drains = case.drains(counted.0.loaded())?;
+        Trial::new(kernel, counted, undo, drains)
+    };
     let whole = trial()?;
     let once = whole.run(&case.packet, &case.context, 1)?;
     if once.is_none_or(|(value, tally)| value != case.action || tally != *second) {
@@ -91,7 +100,8 @@ fn obstacle(
     if whole.repeats(&case.packet, &case.context, case.action)? {
         return Ok(None);
     }
-    let restored = trial()?.run(&case.packet, &case.context, FEW)?.is_some();
+    let again = trial()?;
+    let restored = again.run(&case.packet, &case.context, again.few())?.is_some();
     Ok(Some(if restored {
         "further packets do not all take the path of the second one: they go on changing maps"
     } else {

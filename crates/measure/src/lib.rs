@@ -4,7 +4,7 @@
 //! [`Case::prepare`] runs it in the kernel and in the interpreter, which have to agree, and finds out
 //! how the kernel can run it many times: nothing is restored between repetitions, so a path that
 //! changes its packet or its maps may be another one from the second run on. That each repetition
-//! takes the path is seen by counting, never assumed. A [`Load`] is a set of cases in the kernel, with
+//! takes the path is seen by counting, never assumed. Ring buffers are emptied between calls. A [`Load`] is a set of cases in the kernel, with
 //! programs beside them whose cost is known, and times any of them. [`live`] is the same with packets
 //! that really go where the program sends them.
 //!
@@ -21,6 +21,7 @@
 mod case;
 mod cold;
 mod cuts;
+mod drain;
 mod error;
 mod later;
 pub mod live;

@@ -154,7 +154,8 @@ impl Load {
         })
     }
 
-    /// Times a case, by its number, in one call with so many runs, on the thread of a station.
+    /// Times a case, by its number, in one call with so many runs, on the thread of a station. One
+    /// whose ring buffers are drained in several, of which nothing but the runs counts.
     ///
     /// # Errors
     /// If there is no such case, or the kernel does not run it.
@@ -185,11 +186,15 @@ impl Load {
     fn sample_case(&self, case: usize, repeat: u32) -> Result<Sample, MeasureError> {
         let missing = || MeasureError::NoCase { number: i64::try_from(case).unwrap_or(i64::MAX) };
         let (case, ready) = self.cases.get(case).ok_or_else(missing)?;
-        let InKernel { program, switch, .. } = &ready.program;
+        let InKernel { program, switch, drains, .. } = &ready.program;
         if let (Some(switch), Some(cut)) = (switch, &case.cut) {
             switch.turn(program, cut.at)?;
         }
-        Ok(ready.sample(&case.packet, &case.context, repeat)?)
+        let once = |repeat| ready.sample(&case.packet, &case.context, repeat);
+        Ok(match drains {
+            Some(drains) => drains.sample(repeat, ready.wrapper.is_some(), once)?,
+            None => once(repeat)?,
+        })
     }
 
     fn sample_known(&self, reference: Reference, repeat: u32) -> Result<Sample, MeasureError> {

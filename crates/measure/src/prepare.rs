@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use slowpath_bpf::{MapKind, Object};
+use slowpath_bpf::{MapDef, MapKind, Object};
 use slowpath_kernel::timing::{ElementUndo, Station, Undo};
 use slowpath_kernel::witness::{self, Installed};
 use slowpath_kernel::{Counted, Kernel};
 use slowpath_replay::{Effects, Replay, ReplayError};
 
 use crate::case::{Arrangement, Case};
+use crate::drain::Draining;
 use crate::error::MeasureError;
 use crate::later::{Second, further};
 use crate::trial::Trial;
@@ -59,6 +60,7 @@ impl Case {
             witness,
             answers: Vec::new(),
             arrangement: Arrangement::Repeated,
+            draining: None,
             action: 0,
             instructions: 0,
             warmed: false,
@@ -69,6 +71,7 @@ impl Case {
             cut: None,
         };
         let mut followed = case.follow(kernel, instructions)?;
+        case.draining = case.draining(kernel)?;
         case.arrange(kernel, &followed.effects)?;
         case.later = further(kernel, &case, &mut followed.replay, followed.second)?;
         Ok(case)
@@ -118,6 +121,24 @@ impl Case {
         Ok((counted, installed))
     }
 
+    /// Which ring buffers the path fills up.
+    pub(crate) fn draining(&self, kernel: &Kernel) -> Result<Option<Draining>, MeasureError> {
+        let ring = |map: &MapDef| map.kind == MapKind::RINGBUF;
+        let mut maps = self.object.maps.iter();
+        if let Some(map) = maps.clone().find(|map| map.inner.as_deref().is_some_and(ring)) {
+            let why = format!("ring buffers in {} are not emptied", map.name);
+            return Err(MeasureError::NotRepeatable { why });
+        }
+        if !maps.any(ring) {
+            return Ok(None);
+        }
+        let (counted, _installed) = self.counted(kernel)?;
+        Draining::find(counted.loaded(), || {
+            counted.run_repeated(&self.packet, &self.context, 1)?;
+            Ok(())
+        })
+    }
+
     /// Chooses how repetitions are made to take the path: the simplest way that does.
     fn arrange(&mut self, kernel: &Kernel, effects: &Effects) -> Result<(), MeasureError> {
         if self.repeats(kernel, None)? {
@@ -130,12 +151,14 @@ impl Case {
                 return Ok(());
             }
         }
-        Err(MeasureError::NotRepeatable { why: reason(effects) })
+        Err(MeasureError::NotRepeatable { why: self.reason(effects) })
     }
 
     /// Whether repetitions take the path of the first run, with a wrapper that undoes this.
     fn repeats(&self, kernel: &Kernel, undo: Option<&Undo>) -> Result<bool, MeasureError> {
-        let trial = Trial::new(kernel, self.counted(kernel)?, undo)?;
+        let (counted, installed) = self.counted(kernel)?;
+        let drains = self.drains(counted.loaded())?;
+        let trial = Trial::new(kernel, (counted, installed), undo, drains)?;
         trial.repeats(&self.packet, &self.context, self.action)
     }
 
@@ -175,31 +198,39 @@ impl Case {
         }
     }
 
-    /// What was pushed is popped, if that is all that happened to a queue or stack.
+    /// What was pushed to a queue or stack is popped, and what was popped is pushed. In a queue the
+    /// others move on: whether the next run takes the path is seen by counting.
     fn queue_undo(&self, effects: &Effects) -> Vec<ElementUndo> {
         let mut undo = Vec::new();
-        for change in effects.unreadable.iter().filter(|change| change.call == "map_push_elem") {
+        for change in &effects.unreadable {
             for name in &change.maps {
-                let number = self.object.maps.iter().position(|map| map.name == *name);
-                let Some(number) = number else { continue };
-                if self.object.maps[number].kind == MapKind::STACK {
-                    undo.push(ElementUndo { map: number, key: Vec::new(), value: None });
-                }
+                let found = self.object.maps.iter().enumerate().find(|(_, map)| map.name == *name);
+                let Some((number, map)) = found else { continue };
+                let queued = || witness::queued(&self.witness, map);
+                let value = match (change.call.as_str(), map.kind) {
+                    ("map_push_elem", MapKind::QUEUE | MapKind::STACK) => None,
+                    ("map_pop_elem", MapKind::QUEUE) => queued().into_iter().next(),
+                    ("map_pop_elem", MapKind::STACK) => queued().pop(),
+                    _ => continue,
+                };
+                undo.push(ElementUndo { map: number, key: Vec::new(), value });
             }
         }
         undo
     }
-}
 
-/// Why a path cannot be repeated, as far as its effects tell.
-fn reason(effects: &Effects) -> String {
-    let inner = effects.maps.iter().find(|change| change.inner.is_some());
-    match (effects.unreadable.first(), inner) {
-        (Some(change), _) => {
-            let maps = change.maps.join(", ");
-            format!("what bpf_{} does to {maps} is not taken back", change.call)
+    /// Why a path cannot be repeated, as far as its effects tell.
+    fn reason(&self, effects: &Effects) -> String {
+        let inner = effects.maps.iter().find(|change| change.inner.is_some());
+        let drained = |call: &str| self.is_drained() && call.starts_with("ringbuf_");
+        let unreadable = effects.unreadable.iter().find(|change| !drained(&change.call));
+        match (unreadable, inner) {
+            (Some(change), _) => {
+                let maps = change.maps.join(", ");
+                format!("what bpf_{} does to {maps} is not taken back", change.call)
+            }
+            (None, Some(change)) => format!("what it writes to {} is not taken back", change.map),
+            (None, None) => "something changes that is not known".to_owned(),
         }
-        (None, Some(change)) => format!("what it writes to {} is not taken back", change.map),
-        (None, None) => "something changes that is not known".to_owned(),
     }
 }

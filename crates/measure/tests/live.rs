@@ -13,6 +13,8 @@ use slowpath_measure::live::{LiveCase, LiveLoad, LiveSubject};
 use slowpath_measure::{Case, MeasureError};
 use slowpath_oracle::Oracle;
 
+const FEATURES: &str = "../kernel/tests/objects/features.bpf.o";
+const CHANGES: &str = "tests/objects/changes.bpf.o";
 const FRAMES: u32 = 5000;
 
 /// Where paths are measured, or the reason to skip.
@@ -27,10 +29,10 @@ fn station() -> Option<(Station, Arc<Kernel>)> {
 fn prepare(
     station: &Station,
     kernel: &Arc<Kernel>,
-    program: &str,
+    (object, program): (&str, &str),
     maps: &Value,
 ) -> Result<LiveCase, MeasureError> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernel/tests/objects/features.bpf.o");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(object);
     let object = Object::parse(&std::fs::read(file).expect("is there")).expect("is an object");
     let number = object.programs.iter().position(|p| p.name == program).expect("is in it");
     let witness = json!({ "packet": "00".repeat(64), "maps": maps });
@@ -42,7 +44,7 @@ fn prepare(
 fn what_is_redirected_to_a_device_arrives() {
     let Some((station, kernel)) = station() else { return };
     let ports = json!({ "ports": [{ "key": "03000000", "value": "01000000" }] });
-    let case = prepare(&station, &kernel, "all_maps", &ports).expect("runs live");
+    let case = prepare(&station, &kernel, (CHANGES, "redirect"), &ports).expect("runs live");
     assert_eq!((case.case().action(), case.unreceived()), (4, None));
     let load = LiveLoad::new(&station, &kernel, vec![Arc::new(case)]).map(Arc::new);
     let load = load.expect("is loaded");
@@ -57,11 +59,15 @@ fn what_is_redirected_to_a_device_arrives() {
 }
 
 #[test]
-fn what_is_redirected_elsewhere_is_refused() {
+fn what_leads_nowhere_or_needs_a_reader_is_refused() {
     let Some((station, kernel)) = station() else { return };
     // It returns `XDP_REDIRECT`, and redirects to nothing.
-    let refused = prepare(&station, &kernel, "answer", &json!({})).expect_err("goes nowhere");
+    let refused =
+        prepare(&station, &kernel, (FEATURES, "answer"), &json!({})).expect_err("goes nowhere");
     assert!(matches!(refused, MeasureError::NotLive { .. }), "{refused}");
     assert!(refused.to_string().contains("lead nowhere"), "{refused}");
-    Oracle::Kernel.compared(1, "refusals of live packets");
+    let refused = prepare(&station, &kernel, (CHANGES, "output_anyway"), &json!({}));
+    let refused = refused.expect_err("fills a ring buffer").to_string();
+    assert!(refused.contains("ring buffer"), "{refused}");
+    Oracle::Kernel.compared(2, "refusals of live packets");
 }

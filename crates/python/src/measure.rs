@@ -154,6 +154,12 @@ impl Case {
         self.inner.arrangement().to_string()
     }
 
+    /// Whether ring buffers are emptied between calls, of which a sample is then several.
+    #[getter]
+    fn drained(&self) -> bool {
+        self.inner.is_drained()
+    }
+
     /// What the program returns (`enum xdp_action`).
     #[getter]
     fn action(&self) -> u32 {

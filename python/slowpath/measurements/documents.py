@@ -91,6 +91,8 @@ class MeasuredPath(TypedDict):
     arrangement: Literal["repeated", "restored"] | None
     """How repetitions took the same path: by themselves, or because what a run changed was taken
     back before the next one."""
+    drained: bool
+    """Whether ring buffers that it writes to were emptied between calls."""
     later: LaterPath | None
     """What further packets take, because of what the first one left in maps; null where they take
     the same path."""

@@ -109,6 +109,7 @@ def _prepare_path(
         "instructions": instructions_of(path),
         "source": path["source"],
         "arrangement": None,
+        "drained": False,
         "later": None,
         "cold": None,
         "cold_reason": None,
@@ -130,6 +131,7 @@ def _prepare_path(
         return
     row["action"] = action_name(case.action)
     row["arrangement"] = "restored" if case.arrangement == "restored" else "repeated"
+    row["drained"] = case.drained
     if case.later is not None:
         later = row["later"] = later_path(case.later)
         if case.later.case is not None:

@@ -143,6 +143,7 @@ def _fill(
                 "program_ns": None,
                 "runs": 0,
                 "arrangement": None,
+                "drained": False,
                 "error": None,
             }
         )
@@ -207,6 +208,7 @@ def _prepare_path(
         row["error"], row["measured_packet"] = problem.reason, None
         return
     row["arrangement"] = "restored" if case.arrangement == "restored" else "repeated"
+    row["drained"] = case.drained
     trace.cases.append(case)
     trace.numbers.append(place)
 

@@ -46,6 +46,9 @@ impl LiveCase {
         if case.context.ingress_ifindex > 0 {
             return Err(not_live("the path needs a packet from a certain device"));
         }
+        if case.is_drained() {
+            return Err(not_live("the path writes to a ring buffer, which nobody reads meanwhile"));
+        }
         let trial = Trial { kernel, live: Live::new(kernel)?, case: &case, batch };
         let usual = trial.usual()?;
         let rewritten = !trial.repeats(&usual, false)?;

@@ -15,7 +15,7 @@ _RIGHT = {"instructions", "ns/packet", "spread", "Mpps/core", "program", "runs"}
 _CSV = (
     "file", "section", "program", "rank", "predicted_ns", "measured_ns", "spread_ns", "low_ns",
     "high_ns", "program_ns", "packetrate_pps", "runs", "packet", "action", "instructions",
-    "arrangement", "error",
+    "arrangement", "drained", "error",
 )  # fmt: skip
 
 
@@ -75,7 +75,8 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
         yield from cold_report.notes(measured)
     if verbose:
         for path in measured:
-            yield f"  path {path['rank']}: {path['arrangement']}"
+            drained = ", ring buffers emptied between calls" if path["drained"] else ""
+            yield f"  path {path['rank']}: {path['arrangement']}{drained}"
 
 
 def _plural(count: int, what: str) -> str:

@@ -18,7 +18,7 @@ _RIGHT = {"path", "packets", "share", "instructions", "ns/packet", "spread", "fi
 _CSV = (
     "file", "section", "program", "trace", "number", "path", "rank", "packets", "share",
     "instructions", "action", "first", "measured_packet", "measured_ns", "spread_ns", "low_ns",
-    "high_ns", "program_ns", "runs", "arrangement", "error",
+    "high_ns", "program_ns", "runs", "arrangement", "drained", "error",
 )  # fmt: skip
 _OF_PROGRAM = 4
 

@@ -19,6 +19,7 @@ class KernelBench:
         self._cases = list(cases)
         self.wrapped = [case.arrangement == "restored" for case in self._cases]
         self.parts = _parts(len(self._cases))
+        self.net = [case.arrangement == "restored" or case.drained for case in self._cases]
 
     def load(self, part: Sequence[int]) -> Load:
         """Loads paths anew.
@@ -40,7 +41,7 @@ class ColdBench:
         """Nothing is loaded yet."""
         self._station = station
         self._cases = list(cases)
-        self.wrapped = [True] * (2 * len(self._cases))
+        self.wrapped = self.net = [True] * (2 * len(self._cases))
         self.parts = _parts(len(self.wrapped))
 
     def load(self, part: Sequence[int]) -> Load:

@@ -64,6 +64,10 @@ class Bench(Protocol):
         """Of each subject, whether it is restored between runs."""
 
     @property
+    def net(self) -> Sequence[bool]:
+        """Of each subject, whether its samples leave out what calls take besides runs."""
+
+    @property
     def parts(self) -> Sequence[Sequence[int]]:
         """Subjects that are loaded at the same time."""
 
@@ -196,8 +200,8 @@ class Sampler:
         sample = load.sample(subject, self._repeats[subject])
         if subject >= 0:
             self._runs[subject] += sample.runs
-        by_wrapper = subject == Reference.WRAPPED or (subject >= 0 and self._bench.wrapped[subject])
-        besides = 0.0 if by_wrapper else call
+        net = subject == Reference.WRAPPED or (subject >= 0 and self._bench.net[subject])
+        besides = 0.0 if net else call
         taken = max(sample.nanoseconds - besides, _LEAST) / max(sample.runs, 1)
         if subject == Reference.BUSY:
             self._busy.append(taken)

@@ -55,6 +55,8 @@ class TracePath(TypedDict):
     arrangement: Literal["repeated", "restored"] | None
     """How repetitions took the same path: by themselves, or because what a run changed was taken
     back before the next one."""
+    drained: bool
+    """Whether ring buffers that it writes to were emptied between calls."""
     error: str | None
     """Why the path could not be timed, one line."""
 

@@ -1,0 +1,72 @@
+//! Who reads what programs write for user space: nobody empties a ring buffer where a path finds no
+//! room, and somebody listens to events where no path says that nobody does.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use slowpath_bpf::MapKind;
+
+use crate::error::InstallError;
+use crate::loaded::Loaded;
+use crate::sys::Listener;
+
+/// Those who listen, as long as this is there.
+#[derive(Debug, Default)]
+pub struct Readers {
+    _listeners: Vec<Listener>,
+}
+
+impl Readers {
+    /// Fills ring buffers that have no room, and listens to events.
+    pub fn new(loaded: &Loaded, witness: &Value) -> Result<Readers, InstallError> {
+        for ring in full_rings(witness) {
+            if let Some(map) = loaded.map(ring) {
+                map.ring()?.fill();
+            }
+        }
+        let mut listeners = Vec::new();
+        if !listening(witness) {
+            return Ok(Readers::default());
+        }
+        let events = loaded.maps().filter(|map| map.definition().kind == MapKind::PERF_EVENT_ARRAY);
+        for map in events {
+            for cpu in 0..map.cpus().count().min(map.definition().max_entries as usize) {
+                let made = Listener::new(cpu);
+                let made = made.map_err(|cause| InstallError::Listener { cause })?;
+                let Some(listener) = made else { continue };
+                map.set_fd(cpu as u32, listener.fd())?;
+                listeners.push(listener);
+            }
+        }
+        Ok(Readers { _listeners: listeners })
+    }
+}
+
+fn unknowns<'a>(
+    witness: &'a Value,
+    call: &'static str,
+) -> impl Iterator<Item = (&'a str, &'a Value)> {
+    let all = witness["unknowns"].as_array().into_iter().flatten();
+    let ours = all.filter(move |u| u["call"].as_str().is_some_and(|name| name.starts_with(call)));
+    ours.filter_map(|unknown| Some((unknown["result"].as_str()?, unknown)))
+}
+
+/// Ring buffers that have no room whenever a path asks for some.
+fn full_rings(witness: &Value) -> BTreeSet<&str> {
+    let (mut full, mut others) = (BTreeSet::new(), BTreeSet::new());
+    for (result, unknown) in unknowns(witness, "bpf_ringbuf_") {
+        let Some(name) = result.strip_prefix("room in ") else { continue };
+        if unknown["meaning"] == "no" {
+            full.insert(name)
+        } else {
+            others.insert(name)
+        };
+    }
+    full.difference(&others).copied().collect()
+}
+
+/// Whether somebody listens to events: no path says that one could not be sent.
+fn listening(witness: &Value) -> bool {
+    let mut results = unknowns(witness, "bpf_perf_event_output");
+    results.all(|(_, unknown)| unknown["value"] == 0)
+}

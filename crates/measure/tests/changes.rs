@@ -1,0 +1,142 @@
+//! Runs that change what outlives them: each repetition takes the path of the first, and which of
+//! them are repeated, restored, drained or refused.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use slowpath_bpf::Object;
+use slowpath_kernel::Kernel;
+use slowpath_kernel::timing::Station;
+use slowpath_measure::{Case, Load, MeasureError};
+use slowpath_oracle::Oracle;
+
+const DROP: u32 = 1;
+const PASS: u32 = 2;
+const TX: u32 = 3;
+
+struct Changes {
+    kernel: Arc<Kernel>,
+    station: Station,
+    object: Arc<Object>,
+}
+
+impl Changes {
+    fn new() -> Option<Changes> {
+        let kernel = Kernel::available();
+        let kernel = kernel.map_err(|reason| Oracle::Kernel.missing(reason)).ok()?;
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/objects/changes.bpf.o");
+        let bytes = std::fs::read(&path).expect("is committed");
+        Some(Changes {
+            kernel: Arc::new(kernel),
+            station: Station::start(None).expect("starts"),
+            object: Arc::new(Object::parse(&bytes).expect("is an object")),
+        })
+    }
+
+    fn prepare(&self, name: &str, maps: Value, unknowns: Value) -> Result<Case, MeasureError> {
+        let number = self.object.programs.iter().position(|program| program.name == name);
+        let number = number.unwrap_or_else(|| panic!("{name} is there"));
+        let witness = json!({
+            "packet": "00".repeat(60), "maps": maps, "unknowns": unknowns, "environment": [],
+        });
+        Case::prepare(&self.station, &self.kernel, &self.object, number, witness, None)
+    }
+
+    /// How a path is repeated, what it returns, and that it does so when it is timed.
+    fn told(&self, name: &str, maps: Value, unknowns: Value) -> (String, bool, u32) {
+        let case = self.prepare(name, maps, unknowns).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let case = Arc::new(case);
+        let told = (case.arrangement().to_string(), case.is_drained(), case.action());
+        assert!(case.answered().is_empty(), "{name}");
+        let load = Load::new(&self.station, &self.kernel, vec![Arc::clone(&case)]);
+        let load = Arc::new(load.unwrap_or_else(|e| panic!("{name}: {e}")));
+        for repeat in [1, 2, 50, 5_000] {
+            let sample = load.sample(&self.station, 0, repeat).expect("is timed");
+            assert_eq!(sample.return_value, case.action(), "{name}, {repeat} runs");
+            assert!(sample.runs > 0 || repeat == 1, "{name}, {repeat} runs");
+        }
+        told
+    }
+}
+
+fn how(arrangement: &str, drained: bool, action: u32) -> (String, bool, u32) {
+    (arrangement.to_owned(), drained, action)
+}
+
+fn said(call: &str, result: &str, value: u64, meaning: &str) -> Value {
+    json!([{
+        "instruction": 0, "call": call, "result": result, "value": value, "meaning": meaning,
+    }])
+}
+
+#[test]
+fn ring_buffers_are_emptied_between_calls() {
+    let Some(changes) = Changes::new() else { return };
+    for (name, arrangement, action) in [
+        ("output_small", "repeated", PASS),
+        ("output_large", "repeated", PASS),
+        // The path is the same if there is no room: what is written is counted.
+        ("output_anyway", "repeated", PASS),
+        ("reserve_two", "repeated", PASS),
+        ("insert_and_tell", "restored", TX),
+    ] {
+        let told = changes.told(name, json!({}), json!([]));
+        assert_eq!(told, how(arrangement, true, action), "{name}");
+    }
+    Oracle::Kernel.compared(5, "paths that write to ring buffers");
+}
+
+#[test]
+fn a_ring_buffer_without_room_is_filled_and_stays_so() {
+    let Some(changes) = Changes::new() else { return };
+    for (name, call) in
+        [("output_small", "bpf_ringbuf_output"), ("reserve_most", "bpf_ringbuf_reserve")]
+    {
+        let full = said(call, "room in small", 1, "no");
+        assert_eq!(changes.told(name, json!({}), full), how("repeated", false, DROP), "{name}");
+    }
+    Oracle::Kernel.compared(2, "paths that find ring buffers full");
+}
+
+#[test]
+fn a_ring_buffer_with_room_for_one_run_is_refused() {
+    let Some(changes) = Changes::new() else { return };
+    let refused = changes.prepare("reserve_most", json!({}), json!([])).expect_err("is refused");
+    assert!(refused.to_string().contains("small has no room for what two runs write"), "{refused}");
+}
+
+#[test]
+fn events_have_a_listener_unless_the_path_needs_none() {
+    let Some(changes) = Changes::new() else { return };
+    let heard = changes.told("tell_event", json!({}), json!([]));
+    assert_eq!(heard, how("repeated", false, PASS));
+    let nobody = said("bpf_perf_event_output", "return value", 1, "-ENOENT");
+    assert_eq!(changes.told("tell_event", json!({}), nobody), how("repeated", false, DROP));
+    Oracle::Kernel.compared(2, "paths that send events");
+}
+
+#[test]
+fn insertions_and_deletions_are_taken_back() {
+    let Some(changes) = Changes::new() else { return };
+    let element = |map: &str| json!({map: [{"key": "00000000", "value": "0100000000000000"}]});
+    let queued = |map: &str| json!({map: [{"value": "07000000"}, {"value": "07000000"}]});
+    let cases = [
+        ("insert_per_cpu", json!({}), TX),
+        ("insert_recent", json!({}), TX),
+        ("insert_recent_per_cpu", json!({}), TX),
+        ("delete_element", element("table"), TX),
+        ("delete_per_cpu", element("per_cpu"), TX),
+        ("push_queue", json!({}), TX),
+        ("push_stack", json!({}), TX),
+        ("pop_queue", queued("queue"), TX),
+        ("pop_stack", queued("stack"), TX),
+    ];
+    let count = cases.len();
+    for (name, maps, action) in cases {
+        assert_eq!(changes.told(name, maps, json!([])), how("restored", false, action), "{name}");
+    }
+    // Nothing to delete.
+    assert_eq!(changes.told("delete_element", json!({}), json!([])), how("repeated", false, PASS));
+    Oracle::Kernel.compared(count + 1, "paths that insert and delete");
+}
