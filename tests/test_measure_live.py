@@ -77,7 +77,12 @@ def test_a_path_that_only_the_first_packet_takes_is_refused() -> None:
     paths = list(paths_of(measured(str(FLOW_MONITOR))))
     refused = [path for path in paths if path["live"] is None]
     assert refused
-    assert all("take another path" in path["error"] for path in refused)
+    # Some tell of new flows by a ring buffer, which has no reader here.
+    full = [path for path in refused if path["drained"]]
+    assert all("ring buffer" in path["error"] for path in full)
+    others = [path for path in refused if not path["drained"]]
+    assert others
+    assert all("take another path" in path["error"] for path in others)
     assert any(path["live"] is not None for path in paths)
 
 
