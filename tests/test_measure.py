@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from functools import cache
 from typing import Any
 
@@ -220,3 +221,59 @@ def test_nothing_stays_behind_when_it_is_killed(number: signal.Signals, delay: f
     process.send_signal(number)
     process.wait(30)
     assert stayed(before) == [0, 0, 0, 0]
+
+
+CHEAP_LATER = """
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, __u32);
+} seen SEC(".maps");
+
+SEC("xdp") int counts(struct xdp_md *ctx)
+{
+    __u32 key = 0, *packets = bpf_map_lookup_elem(&seen, &key);
+    if (!packets)
+        return XDP_ABORTED;
+    if (*packets >= FIRST)
+        return XDP_DROP;
+    *packets += 1;
+    volatile __u32 hash = 1;
+    for (int i = 0; i < 60; i++)
+        hash ^= hash >> 3;
+    return XDP_DROP;
+}
+char _license[] SEC("license") = "GPL";
+"""
+
+
+@pytest.mark.parametrize("first", [100, 2000, 50_000])
+def test_a_path_that_later_packets_leave_is_restored(tmp_path: Path, first: int) -> None:
+    # However many packets take the path, runs without restoring would take another one.
+    source = tmp_path / "counts.bpf.c"
+    source.write_text(CHEAP_LATER.replace("FIRST", str(first)))
+    run = slowpath("measure", str(source), "--cache", "hot", "--seconds", "0.1", "--format", "json")
+    assert run.returncode == 0, run.stderr
+    paths = list(paths_of(json.loads(run.stdout)))
+    most = max(paths, key=lambda path: path["instructions"])
+    assert most["arrangement"] == "restored"
+    assert most["measured_ns"] is not None
+
+
+def test_a_path_that_depends_on_a_random_number_is_measured(tmp_path: Path) -> None:
+    source = tmp_path / "draws.bpf.c"
+    source.write_text(
+        '#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\nSEC("xdp") int draws(void *ctx)\n'
+        "{\n    volatile __u32 hash = bpf_get_prandom_u32();\n    if (hash & 1)\n"
+        "        hash ^= hash >> 3;\n    return XDP_PASS;\n}\n"
+    )
+    run = slowpath("measure", str(source), "--seconds", "0.1", "--format", "json")
+    assert run.returncode == 0, run.stderr
+    paths = list(paths_of(json.loads(run.stdout)))
+    assert len({path["instructions"] for path in paths}) == 2
+    for path in paths:
+        assert path["measured_ns"] is not None, path["error"]
+        assert path["answered"] == ["bpf_get_prandom_u32"]

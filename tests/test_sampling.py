@@ -1,10 +1,12 @@
 """When what is timed: on a bench whose times are known."""
 
 import random
+import sys
 from collections.abc import Callable, Sequence
 
 import pytest
 
+from slowpath.cli.errors import InputError
 from slowpath.measurements.timing.sampling import (
     Load,
     Outcome,
@@ -38,13 +40,16 @@ class Bench:
         self.wrapped = [wrapped for _, wrapped in costs]
         self.net = self.wrapped
         self.parts = [range(len(costs))[at : at + 2] for at in range(0, len(costs), 2)]
+        self.most = [sys.maxsize] * len(costs)
         self.together = 0
+        self.failing = sys.maxsize
+        self.runs = [0] * len(costs)
         self.slower = slower
         self.placing = placing
         self.draw = random.Random(3)  # noqa: S311 - no secret
         self.time = 0
         self.loads = 0
-        self.most = 0
+        self.longest = 0
 
     def load(self, part: Sequence[int]) -> Load:
         self.loads += part[0] == 0
@@ -60,7 +65,9 @@ class _Load:
     def sample(self, subject: int, repeat: int) -> Sample:
         bench = self.bench
         bench.time += 1
-        bench.most = max(bench.most, repeat)
+        if subject == bench.failing and bench.loads > 1:
+            raise InputError("bench", "it takes another path")
+        bench.longest = max(bench.longest, repeat)
         runs, call = repeat, CALL
         if subject == Reference.BUSY:
             one = 50.0
@@ -69,6 +76,7 @@ class _Load:
         else:
             wrapped = bench.wrapped[subject]
             around = EMPTY[Reference.WRAPPED if wrapped else Reference.EMPTY]
+            bench.runs[subject] += repeat
             one = around + bench.costs[subject] * self.placed[subject]
         if subject == Reference.WRAPPED or (subject >= 0 and bench.wrapped[subject]):
             runs, call = repeat - 1, 0.0
@@ -172,5 +180,24 @@ def test_runs_of_a_sample_are_limited() -> None:
     taken(fast, Quota(0.5, 0.0))
     slow = Bench([(5e6, False)])
     taken(slow, Quota(0.5, 0.0))
-    assert fast.most <= 1_000_000
+    assert fast.longest <= 1_000_000
     assert slow.loads == 3
+
+
+def test_no_more_runs_are_timed_after_a_load_than_take_the_path() -> None:
+    bench = Bench([(10.0, False), (10.0, False)])
+    bench.most = [2000, sys.maxsize]
+    outcome = taken(bench, Quota(0.5, 0.0), lambda _: False)
+    assert outcome.loads == 1
+    limited, free = bench.runs
+    assert 1000 < limited <= 2000 < free
+
+
+def test_a_subject_that_fails_does_not_end_the_others() -> None:
+    bench = Bench([(100.0, False), (50.0, True), (10.0, False)])
+    bench.failing = 1
+    outcome = taken(bench, Quota(0.01, 60.0))
+    assert outcome.failed == {1: "it takes another path"}
+    assert outcome.subjects[1] is None
+    assert outcome.precise
+    assert [one is not None for one in outcome.subjects] == [True, False, True]

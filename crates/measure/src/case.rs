@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use slowpath_bpf::Object;
-use slowpath_kernel::cuts::Switch;
+use slowpath_kernel::cuts::{RESULT, Switch};
 use slowpath_kernel::witness::{self, Installed};
 use slowpath_kernel::{Answer, Context, Kernel, Loaded};
 
@@ -71,6 +71,8 @@ pub struct Case {
     /// Whether such a packet runs once before anything is counted or timed.
     pub(crate) warmed: bool,
     pub(crate) later: Option<Later>,
+    /// Repetitions that were seen to take the path.
+    pub(crate) repetitions: u32,
     pub(crate) path: Option<PathId>,
     pub(crate) places: Arc<Places>,
     /// Slots of the instructions in order, where kernel and interpreter took the path by themselves.
@@ -126,9 +128,21 @@ impl Case {
         self.draining.is_some()
     }
 
+    /// How many repetitions may be timed with the maps of one load: as many were seen to take the
+    /// path, counted block by block.
+    pub fn repetitions(&self) -> u32 {
+        // Where ring buffers are emptied, some calls have one run more, see `Drains::sample`.
+        if self.is_drained() { self.repetitions / 3 * 2 } else { self.repetitions }
+    }
+
     /// What the program returns (`enum xdp_action`).
     pub fn action(&self) -> u32 {
         self.action
+    }
+
+    /// What a run returns: up to where it is cut, if it is.
+    pub(crate) fn returns(&self) -> u32 {
+        if self.cut.as_ref().is_some_and(|cut| cut.at.is_some()) { RESULT } else { self.action }
     }
 
     /// How many instructions the path takes, a 64-bit immediate load as one, as the kernel counts.

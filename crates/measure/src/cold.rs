@@ -14,13 +14,17 @@ mod freedom;
 mod probe;
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use slowpath_kernel::timing::{Preparation, Rotation, Station, Undo, Wrapper};
+use slowpath_kernel::timing::{
+    Attachments, Preparation, Rotation, Station, Subject, Undo, Wrapper,
+};
 use slowpath_kernel::{Kernel, Loaded};
 use slowpath_replay::Replay;
 
 use crate::case::{Arrangement, Case, InKernel};
 use crate::error::MeasureError;
+use crate::trial::LONG;
 use flows::Flows;
 use freedom::Freedom;
 use probe::Probe;
@@ -49,10 +53,15 @@ impl Cold {
         cache_bytes: u64,
     ) -> Result<Cold, MeasureError> {
         let (kernel, case) = (Arc::clone(kernel), Arc::clone(case));
-        station.perform(move |_| Cold::here(&kernel, case, cache_bytes))?
+        let attachments = station.attachments().clone();
+        station.perform(move |_| Cold::here((&kernel, &attachments), case, cache_bytes))?
     }
 
-    fn here(kernel: &Kernel, case: Arc<Case>, cache_bytes: u64) -> Result<Cold, MeasureError> {
+    fn here(
+        (kernel, attachments): (&Kernel, &Attachments),
+        case: Arc<Case>,
+        cache_bytes: u64,
+    ) -> Result<Cold, MeasureError> {
         if case.is_drained() {
             let why = "it writes to a ring buffer, which is emptied between calls only";
             return Err(MeasureError::not_cold(why));
@@ -70,7 +79,7 @@ impl Cold {
                 )));
             }
             let cold = Cold { case: Arc::clone(&case), undo: undo.clone(), flows };
-            if cold.takes_the_path(kernel)? {
+            if cold.takes_the_path((kernel, attachments))? {
                 return Ok(cold);
             }
             // Maps that evict, for one, do not keep as many as they have room for.
@@ -79,12 +88,17 @@ impl Cold {
         }
     }
 
-    /// Whether the packets of all flows take the path, the second time too.
-    fn takes_the_path(&self, kernel: &Kernel) -> Result<bool, MeasureError> {
+    /// Whether the packets of all flows take the path, at least twice and as often as in a load.
+    fn takes_the_path(
+        &self,
+        (kernel, attachments): (&Kernel, &Attachments),
+    ) -> Result<bool, MeasureError> {
         let Ok(count) = u32::try_from(self.flows.count()) else { return Ok(false) };
         let (counted, _installed) = self.case.counted(kernel)?;
         self.flows.fill(counted.loaded())?;
         let wrapper = self.wrapper(kernel, counted.loaded())?;
+        let subject = Subject { program: counted.loaded(), wrapper: Some(&wrapper) };
+        let _attached = subject.attach(attachments)?;
         let run = |repeat: u32| {
             counted.tally(|loaded| {
                 let run = wrapper.run(loaded, &self.case.packet, &self.case.context, repeat);
@@ -95,10 +109,14 @@ impl Cold {
         if value != Some(self.case.action) || first.instructions != self.case.instructions {
             return Ok(false);
         }
-        for _ in 0..2 {
+        let started = Instant::now();
+        for round in 1.. {
             let (value, tally) = run(count)?;
             if value != Some(self.case.action) || !tally.is_multiple_of(&first, count) {
                 return Ok(false);
+            }
+            if round >= 2 && started.elapsed() >= LONG {
+                break;
             }
         }
         Ok(true)

@@ -1,17 +1,21 @@
 //! Beginnings of a path, as cases: how each can be repeated, found by counting.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use slowpath_kernel::cuts::{ASKING, ENDING, RESULT, Switch};
-use slowpath_kernel::timing::Undo;
+use slowpath_kernel::timing::{Attachments, Undo};
 use slowpath_kernel::{Kernel, LoadError};
 
 use crate::case::{Arrangement, Case, Cut};
 use crate::error::MeasureError;
-use crate::trial::Trial;
+use crate::trial::{Trial, Wanted};
 
 /// Most elements of maps of which each choice is tried.
 const FEW_ELEMENTS: usize = 3;
+/// For how long repetitions of a beginning are counted: as long as those of a load are timed, and
+/// there are many beginnings.
+const LONG: Duration = Duration::from_millis(4);
 
 /// A beginning of a path, or all of it.
 struct Beginning {
@@ -28,7 +32,7 @@ struct Beginning {
 /// If the kernel does not take the program any more.
 pub fn beginnings(
     case: &Case,
-    kernel: &Kernel,
+    kernel: (&Kernel, &Attachments),
     trace: &[usize],
     points: &[usize],
 ) -> Result<Vec<Option<Case>>, MeasureError> {
@@ -45,11 +49,13 @@ pub fn beginnings(
     for arrangement in arrangements(&case.arrangement) {
         let candidates = (0..wanted.len()).filter(|&n| found[n].is_none()).collect();
         let attempt = Attempt { case, kernel, places: &places, arrangement: &arrangement };
-        for number in attempt.together(&wanted, attempt.alone(&wanted, candidates)?)? {
+        let alone = attempt.alone(&wanted, candidates)?;
+        for (number, repetitions) in attempt.together(&wanted, alone)? {
             let cut = Some(Cut { points: Arc::clone(&places), at: wanted[number].at });
             let code = Arc::clone(&code);
             let arrangement = arrangement.clone();
-            found[number] = Some(Case { arrangement, cut, places: code, ..case.clone() });
+            found[number] =
+                Some(Case { arrangement, cut, places: code, repetitions, ..case.clone() });
         }
     }
     Ok(found)
@@ -115,7 +121,7 @@ fn arrangements(whole: &Arrangement) -> Vec<Arrangement> {
 /// Beginnings of a path that are repeated in the same way.
 struct Attempt<'a> {
     case: &'a Case,
-    kernel: &'a Kernel,
+    kernel: (&'a Kernel, &'a Attachments),
     places: &'a [usize],
     arrangement: &'a Arrangement,
 }
@@ -123,7 +129,7 @@ struct Attempt<'a> {
 impl Attempt<'_> {
     fn trial(&self) -> Result<(Trial, Switch), MeasureError> {
         let Case { object, program, answers, .. } = self.case;
-        let loaded = self.kernel.load_cuttable_counted(object, *program, answers, self.places);
+        let loaded = self.kernel.0.load_cuttable_counted(object, *program, answers, self.places);
         let (counted, switch) = loaded?;
         let installed = self.case.install(counted.loaded())?;
         let undo = match self.arrangement {
@@ -134,22 +140,18 @@ impl Attempt<'_> {
         Ok((Trial::new(self.kernel, (counted, installed), undo, drains)?, switch))
     }
 
-    /// Whether a beginning is repeated as it should be: each time the instructions up to its end.
+    /// How often a beginning was seen to be repeated as it should be, each time the instructions up
+    /// to its end; `None` if it was not.
     fn repeats(
         &self,
         (trial, switch): &(Trial, Switch),
         beginning: &Beginning,
-    ) -> Result<bool, MeasureError> {
+    ) -> Result<Option<u32>, MeasureError> {
         let Case { packet, context, action, .. } = self.case;
         switch.turn(trial.counted().loaded(), beginning.at)?;
-        let result = if beginning.at.is_some() { RESULT } else { *action };
-        let Some((value, first)) = trial.run(packet, context, 1)? else { return Ok(false) };
-        if value != result || first.instructions != beginning.counted {
-            return Ok(false);
-        }
-        let few = trial.few();
-        let again = trial.run(packet, context, few)?;
-        Ok(again.is_some_and(|(value, all)| value == result && all.is_multiple_of(&first, few)))
+        let value = if beginning.at.is_some() { RESULT } else { *action };
+        let wanted = Wanted { value, instructions: beginning.counted };
+        trial.repeats(packet, context, &wanted, LONG)
     }
 
     /// Those of the candidates that are repeated each by itself.
@@ -165,7 +167,7 @@ impl Attempt<'_> {
                 Some(ready) => ready,
                 None => self.trial()?,
             };
-            if self.repeats(&ready, &wanted[number])? {
+            if self.repeats(&ready, &wanted[number])?.is_some() {
                 fine.push(number);
                 trial = Some(ready);
             }
@@ -174,22 +176,25 @@ impl Attempt<'_> {
         Ok(fine)
     }
 
-    /// Those that are repeated whatever of them ran before.
+    /// Those that are repeated whatever of them ran before, and how often they were.
     fn together(
         &self,
         wanted: &[Beginning],
         mut fine: Vec<usize>,
-    ) -> Result<Vec<usize>, MeasureError> {
-        'anew: while !fine.is_empty() {
+    ) -> Result<Vec<(usize, u32)>, MeasureError> {
+        'anew: loop {
             let trial = self.trial()?;
+            let mut seen = vec![u32::MAX; fine.len()];
             for turn in (0..fine.len()).rev().chain(0..fine.len()) {
-                if !self.repeats(&trial, &wanted[fine[turn]])? {
-                    fine.remove(turn);
-                    continue 'anew;
+                match self.repeats(&trial, &wanted[fine[turn]])? {
+                    Some(repetitions) => seen[turn] = seen[turn].min(repetitions),
+                    None => {
+                        fine.remove(turn);
+                        continue 'anew;
+                    }
                 }
             }
-            break;
+            return Ok(fine.into_iter().zip(seen).collect());
         }
-        Ok(fine)
     }
 }

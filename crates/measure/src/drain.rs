@@ -70,11 +70,6 @@ impl Draining {
 }
 
 impl Drains {
-    /// How many runs there is room for.
-    pub fn runs(&self) -> u32 {
-        self.runs
-    }
-
     fn drain(&self) {
         for (ring, _) in &self.rings {
             ring.drain();

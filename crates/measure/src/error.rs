@@ -79,6 +79,17 @@ pub enum MeasureError {
         /// What is in the way.
         why: String,
     },
+    /// A timed run did not take the path.
+    #[error(
+        "a timed run returned {returned}, not {expected}: it took another path, although as many \
+         repetitions were counted before; please report it with the program"
+    )]
+    OtherValue {
+        /// What a run on the path returns.
+        expected: u32,
+        /// What the last of these runs returned.
+        returned: u32,
+    },
     /// Packets are not run live.
     #[error(transparent)]
     Live(#[from] LiveError),

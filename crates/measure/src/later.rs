@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use slowpath_kernel::timing::Attachments;
 use slowpath_kernel::{Kernel, Tally};
 use slowpath_replay::{Effects, Replay, ReplayError, Step};
 
 use crate::case::{Arrangement, Case, Later};
 use crate::error::MeasureError;
-use crate::trial::Trial;
+use crate::trial::{FEW, LONG, Trial, Wanted};
 
 /// What a second packet was counted to be, and what it returns.
 pub type Second = (Tally, u32);
@@ -21,7 +22,7 @@ pub type Second = (Tally, u32);
 /// # Errors
 /// If kernel and interpreter disagree about the second packet.
 pub fn further(
-    kernel: &Kernel,
+    (kernel, attachments): (&Kernel, &Attachments),
     first: &Case,
     replay: &mut Replay,
     second: Second,
@@ -45,7 +46,7 @@ pub fn further(
     // It may write to other ring buffers than the first one, or none.
     let found = case.draining(kernel).and_then(|draining| {
         case.draining = draining;
-        obstacle(kernel, &case, &tally)
+        obstacle((kernel, attachments), &mut case, &tally)
     });
     let case = match found {
         Ok(None) => Ok(Arc::new(case)),
@@ -79,8 +80,8 @@ fn behind(first: &Case, step: Option<Step>, (tally, action): Second) -> Case {
 
 /// Why packets from the second one on do not take the same path, if they do not.
 fn obstacle(
-    kernel: &Kernel,
-    case: &Case,
+    (kernel, attachments): (&Kernel, &Attachments),
+    case: &mut Case,
     second: &Tally,
 ) -> Result<Option<&'static str>, MeasureError> {
     let undo = match &case.arrangement {
@@ -90,18 +91,20 @@ fn obstacle(
     let trial = || {
         let counted = case.counted(kernel)?;
         let drains = case.drains(counted.0.loaded())?;
-        Trial::new(kernel, counted, undo, drains)
+        Trial::new((kernel, attachments), counted, undo, drains)
     };
     let whole = trial()?;
     let once = whole.run(&case.packet, &case.context, 1)?;
     if once.is_none_or(|(value, tally)| value != case.action || tally != *second) {
         return Ok(Some("which path a second packet takes differs from time to time"));
     }
-    if whole.repeats(&case.packet, &case.context, case.action)? {
+    let wanted = Wanted { value: case.action, instructions: case.instructions };
+    if let Some(repetitions) = whole.repeats(&case.packet, &case.context, &wanted, LONG)? {
+        case.repetitions = repetitions;
         return Ok(None);
     }
     let again = trial()?;
-    let restored = again.run(&case.packet, &case.context, again.few())?.is_some();
+    let restored = again.run(&case.packet, &case.context, FEW)?.is_some();
     Ok(Some(if restored {
         "further packets do not all take the path of the second one: they go on changing maps"
     } else {

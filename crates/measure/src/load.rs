@@ -10,7 +10,7 @@ use slowpath_kernel::{Context, Kernel};
 use crate::case::{Arrangement, Case, InKernel};
 use crate::cold::Cold;
 use crate::error::MeasureError;
-use crate::references::{busy, empty};
+use crate::references::{PASS, busy, empty};
 
 /// What is timed besides cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,16 @@ pub struct Load {
     busy: Ready,
     empty: Ready,
     wrapped: Ready,
-    cases: Vec<(Arc<Case>, Arc<Ready>)>,
+    cases: Vec<Timed>,
+}
+
+/// What is timed for a case.
+#[derive(Debug)]
+struct Timed {
+    case: Arc<Case>,
+    ready: Arc<Ready>,
+    /// What each run returns.
+    value: u32,
 }
 
 impl Ready {
@@ -98,11 +107,12 @@ impl Load {
         attachments: &Attachments,
         cases: Vec<Arc<Case>>,
     ) -> Result<Load, MeasureError> {
-        let mut ready: Vec<(Arc<Case>, Arc<Ready>)> = Vec::with_capacity(cases.len());
+        let mut timed: Vec<Timed> = Vec::with_capacity(cases.len());
         for case in cases {
-            if let Some((_, like)) = ready.iter().find(|(like, _)| like.shares_load(&case)) {
-                let like = Arc::clone(like);
-                ready.push((case, like));
+            let value = case.returns();
+            if let Some(like) = timed.iter().find(|like| like.case.shares_load(&case)) {
+                let ready = Arc::clone(&like.ready);
+                timed.push(Timed { case, ready, value });
                 continue;
             }
             let loaded = case.load_spread(kernel)?;
@@ -113,9 +123,10 @@ impl Load {
                     Some(Wrapper::new(kernel, &loaded.program, &preparation)?)
                 }
             };
-            ready.push((case, Arc::new(Ready::new(attachments, loaded, wrapper)?)));
+            let ready = Arc::new(Ready::new(attachments, loaded, wrapper)?);
+            timed.push(Timed { case, ready, value });
         }
-        Load::of(kernel, attachments, ready)
+        Load::of(kernel, attachments, timed)
     }
 
     fn cold_here(
@@ -123,24 +134,25 @@ impl Load {
         attachments: &Attachments,
         cases: &[Arc<Cold>],
     ) -> Result<Load, MeasureError> {
-        let mut ready = Vec::with_capacity(2 * cases.len());
+        let mut timed = Vec::with_capacity(2 * cases.len());
         for cold in cases {
             let (loaded, wrapper) = cold.load(kernel)?;
             let empty = InKernel::without_maps(empty(kernel, loaded.program.fragments())?);
             let preparation = Preparation { undo: None, rotation: Some(cold.rotation()) };
             let beside = Wrapper::new(kernel, &empty.program, &preparation)?;
-            for (program, wrapper) in [(loaded, wrapper), (empty, beside)] {
-                let attached = Ready::new(attachments, program, Some(wrapper))?;
-                ready.push((Arc::clone(cold.case()), Arc::new(attached)));
+            let value = cold.case().returns();
+            for (program, wrapper, value) in [(loaded, wrapper, value), (empty, beside, PASS)] {
+                let ready = Arc::new(Ready::new(attachments, program, Some(wrapper))?);
+                timed.push(Timed { case: Arc::clone(cold.case()), ready, value });
             }
         }
-        Load::of(kernel, attachments, ready)
+        Load::of(kernel, attachments, timed)
     }
 
     fn of(
         kernel: &Kernel,
         attachments: &Attachments,
-        cases: Vec<(Arc<Case>, Arc<Ready>)>,
+        cases: Vec<Timed>,
     ) -> Result<Load, MeasureError> {
         let alone =
             |program, wrapper| Ready::new(attachments, InKernel::without_maps(program), wrapper);
@@ -185,16 +197,22 @@ impl Load {
 
     fn sample_case(&self, case: usize, repeat: u32) -> Result<Sample, MeasureError> {
         let missing = || MeasureError::NoCase { number: i64::try_from(case).unwrap_or(i64::MAX) };
-        let (case, ready) = self.cases.get(case).ok_or_else(missing)?;
+        let Timed { case, ready, value } = self.cases.get(case).ok_or_else(missing)?;
         let InKernel { program, switch, drains, .. } = &ready.program;
         if let (Some(switch), Some(cut)) = (switch, &case.cut) {
             switch.turn(program, cut.at)?;
         }
         let once = |repeat| ready.sample(&case.packet, &case.context, repeat);
-        Ok(match drains {
+        let sample = match drains {
             Some(drains) => drains.sample(repeat, ready.wrapper.is_some(), once)?,
             None => once(repeat)?,
-        })
+        };
+        let (expected, returned) = (*value, sample.return_value);
+        if expected == returned {
+            Ok(sample)
+        } else {
+            Err(MeasureError::OtherValue { expected, returned })
+        }
     }
 
     fn sample_known(&self, reference: Reference, repeat: u32) -> Result<Sample, MeasureError> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use slowpath_bpf::{MapDef, MapKind, Object};
-use slowpath_kernel::timing::{ElementUndo, Station, Undo};
+use slowpath_kernel::timing::{Attachments, ElementUndo, Station, Undo};
 use slowpath_kernel::witness::{self, Installed};
 use slowpath_kernel::{Counted, Kernel};
 use slowpath_replay::{Effects, Replay, ReplayError};
@@ -13,7 +13,7 @@ use crate::case::{Arrangement, Case};
 use crate::drain::Draining;
 use crate::error::MeasureError;
 use crate::later::{Second, further};
-use crate::trial::Trial;
+use crate::trial::{LONG, Trial, Wanted};
 
 /// What is known of a path that was run.
 struct Followed {
@@ -42,11 +42,14 @@ impl Case {
         instructions: Option<u64>,
     ) -> Result<Case, MeasureError> {
         let (kernel, object) = (Arc::clone(kernel), Arc::clone(object));
-        station.perform(move |_| Case::here(&kernel, object, program, witness, instructions))?
+        let attachments = station.attachments().clone();
+        station.perform(move |_| {
+            Case::here((&kernel, &attachments), object, program, witness, instructions)
+        })?
     }
 
     fn here(
-        kernel: &Kernel,
+        (kernel, attachments): (&Kernel, &Attachments),
         object: Arc<Object>,
         program: usize,
         witness: Value,
@@ -65,6 +68,7 @@ impl Case {
             instructions: 0,
             warmed: false,
             later: None,
+            repetitions: 0,
             path: None,
             places: Arc::default(),
             trace: None,
@@ -72,8 +76,8 @@ impl Case {
         };
         let mut followed = case.follow(kernel, instructions)?;
         case.draining = case.draining(kernel)?;
-        case.arrange(kernel, &followed.effects)?;
-        case.later = further(kernel, &case, &mut followed.replay, followed.second)?;
+        case.arrange((kernel, attachments), &followed.effects)?;
+        case.later = further((kernel, attachments), &case, &mut followed.replay, followed.second)?;
         Ok(case)
     }
 
@@ -81,10 +85,14 @@ impl Case {
     fn follow(&mut self, kernel: &Kernel, expected: Option<u64>) -> Result<Followed, MeasureError> {
         let mut replay = Replay::new(kernel, &self.object, self.program)?;
         replay.install(&self.witness)?;
+        let mut open = false;
         let effects = match replay.run(&self.packet, &self.context) {
             Ok(step) => {
                 self.action = step.outcome.action;
                 self.instructions = step.instructions;
+                // With another time or random number it would have been another, of as many
+                // instructions perhaps.
+                open = step.open_path;
                 self.path = Some(step.path);
                 self.trace = Some(step.run.costs.iter().map(|cost| cost.insn.index()).collect());
                 step.effects
@@ -94,7 +102,7 @@ impl Case {
             Err(error) => return Err(error.into()),
         };
         let expected = expected.unwrap_or(self.instructions);
-        if self.instructions != expected {
+        if open || self.instructions != expected {
             // Clocks, random numbers and the like: the kernel's own lead elsewhere.
             self.answers = witness::answers(&self.witness);
             self.path = None;
@@ -140,13 +148,17 @@ impl Case {
     }
 
     /// Chooses how repetitions are made to take the path: the simplest way that does.
-    fn arrange(&mut self, kernel: &Kernel, effects: &Effects) -> Result<(), MeasureError> {
-        if self.repeats(kernel, None)? {
+    fn arrange(
+        &mut self,
+        (kernel, attachments): (&Kernel, &Attachments),
+        effects: &Effects,
+    ) -> Result<(), MeasureError> {
+        if self.repeats((kernel, attachments), None)? {
             return Ok(());
         }
         let undo = self.undo(kernel, effects)?;
         for undo in [undo.without_elements(), undo] {
-            if !undo.is_empty() && self.repeats(kernel, Some(&undo))? {
+            if !undo.is_empty() && self.repeats((kernel, attachments), Some(&undo))? {
                 self.arrangement = Arrangement::Restored(undo);
                 return Ok(());
             }
@@ -155,11 +167,18 @@ impl Case {
     }
 
     /// Whether repetitions take the path of the first run, with a wrapper that undoes this.
-    fn repeats(&self, kernel: &Kernel, undo: Option<&Undo>) -> Result<bool, MeasureError> {
+    fn repeats(
+        &mut self,
+        (kernel, attachments): (&Kernel, &Attachments),
+        undo: Option<&Undo>,
+    ) -> Result<bool, MeasureError> {
         let (counted, installed) = self.counted(kernel)?;
         let drains = self.drains(counted.loaded())?;
-        let trial = Trial::new(kernel, (counted, installed), undo, drains)?;
-        trial.repeats(&self.packet, &self.context, self.action)
+        let trial = Trial::new((kernel, attachments), (counted, installed), undo, drains)?;
+        let wanted = Wanted { value: self.action, instructions: self.instructions };
+        let repeats = trial.repeats(&self.packet, &self.context, &wanted, LONG)?;
+        self.repetitions = repeats.unwrap_or(0);
+        Ok(repeats.is_some())
     }
 
     /// What has to be done between two runs.

@@ -10,7 +10,7 @@ const ADDITIONS: u32 = 400;
 const REGISTERS: [Register; 6] =
     [Register::R0, Register::R1, Register::R2, Register::R3, Register::R4, Register::R5];
 /// `XDP_PASS`.
-const PASS: i32 = 2;
+pub const PASS: u32 = 2;
 
 fn set(dst: Register, value: i32) -> Insn {
     Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Imm(value) }
@@ -18,7 +18,11 @@ fn set(dst: Register, value: i32) -> Insn {
 
 /// A program that does nothing but let packets pass.
 pub fn empty(kernel: &Kernel, fragments: bool) -> Result<Loaded, LoadError> {
-    kernel.load_generated("slowpath_empty", &[set(Register::R0, PASS), Insn::Exit], fragments)
+    kernel.load_generated(
+        "slowpath_empty",
+        &[set(Register::R0, PASS.cast_signed()), Insn::Exit],
+        fragments,
+    )
 }
 
 /// A program of many independent additions. Whatever keeps the CPU from working at its full rate
@@ -33,6 +37,6 @@ pub fn busy(kernel: &Kernel) -> Result<Loaded, LoadError> {
         dst,
         src: Source::Imm(7),
     }));
-    insns.extend([set(Register::R0, PASS), Insn::Exit]);
+    insns.extend([set(Register::R0, PASS.cast_signed()), Insn::Exit]);
     kernel.load_generated("slowpath_busy", &insns, false)
 }

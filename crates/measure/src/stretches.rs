@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{Call, Insn, helper_name};
-use slowpath_kernel::timing::Station;
+use slowpath_kernel::timing::{Attachments, Station};
 use slowpath_kernel::{Kernel, LoadError, witness};
 
 use crate::case::Case;
@@ -60,17 +60,22 @@ impl Case {
         kernel: &Arc<Kernel>,
     ) -> Result<Stretches, MeasureError> {
         let (case, kernel) = (Arc::clone(self), Arc::clone(kernel));
-        station.perform(move |_| case.stretches_here(&kernel))?
+        let attachments = station.attachments().clone();
+        station.perform(move |_| case.stretches_here(&kernel, &attachments))?
     }
 
-    fn stretches_here(&self, kernel: &Kernel) -> Result<Stretches, MeasureError> {
+    fn stretches_here(
+        &self,
+        kernel: &Kernel,
+        attachments: &Attachments,
+    ) -> Result<Stretches, MeasureError> {
         let trace = self.trace.as_deref().ok_or_else(|| MeasureError::NoTrace {
             depends: witness::open(&self.witness).into_iter().collect(),
         })?;
         let program = self.object.link(self.program, None).map_err(LoadError::from)?;
         let wanted = Way::new(&program, trace).points();
         let points = accepted(self, kernel, trace, &wanted)?;
-        let cases = beginnings(self, kernel, trace, &points)?;
+        let cases = beginnings(self, (kernel, attachments), trace, &points)?;
         if cases.last().is_none_or(Option::is_none) {
             let why = "with questions where to end it takes another path".to_owned();
             return Err(MeasureError::NotRepeatable { why });

@@ -2,21 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use slowpath_kernel::timing::{Preparation, Undo, Wrapper};
+use slowpath_kernel::timing::{Attached, Attachments, Preparation, Subject, Undo, Wrapper};
 use slowpath_kernel::witness::Installed;
 use slowpath_kernel::{Context, Counted, Kernel, Tally};
 
 use crate::drain::Drains;
 use crate::error::MeasureError;
 
-/// Repetitions that are counted to find out whether they take the same path, and for how long.
-const REPETITIONS: u32 = 100_000;
-const LONG: Duration = Duration::from_millis(20);
+/// For how long repetitions are counted: several times as long as those of a load are timed.
+pub const LONG: Duration = Duration::from_millis(20);
 /// Repetitions that tell how long one is.
-const FEW: u32 = 64;
-/// Calls that these are at most where ring buffers are emptied between them: each call waits for all
-/// CPUs.
-const FEW_CALLS: u32 = 4;
+pub const FEW: u32 = 128;
+/// Most repetitions that are counted, however short they are.
+const MOST: u32 = 1 << 20;
 
 /// A program that counts, with what undoes its changes between runs.
 pub struct Trial {
@@ -24,13 +22,23 @@ pub struct Trial {
     wrapper: Option<Wrapper>,
     drains: Option<Drains>,
     _installed: Installed,
+    _attached: Attached,
+}
+
+/// What a run has to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// What it returns.
+    pub value: u32,
+    /// How many instructions are counted.
+    pub instructions: u64,
 }
 
 impl Trial {
     /// A program whose maps are filled, with a wrapper that undoes this, and ring buffers that are
     /// emptied between calls.
     pub fn new(
-        kernel: &Kernel,
+        (kernel, attachments): (&Kernel, &Attachments),
         (counted, installed): (Counted, Installed),
         undo: Option<&Undo>,
         drains: Option<Drains>,
@@ -39,7 +47,10 @@ impl Trial {
             let preparation = Preparation { undo: Some(undo), rotation: None };
             Wrapper::new(kernel, counted.loaded(), &preparation)
         });
-        Ok(Trial { counted, wrapper: wrapper.transpose()?, drains, _installed: installed })
+        let wrapper = wrapper.transpose()?;
+        let subject = Subject { program: counted.loaded(), wrapper: wrapper.as_ref() };
+        let attached = subject.attach(attachments)?;
+        Ok(Trial { counted, wrapper, drains, _installed: installed, _attached: attached })
     }
 
     /// The program.
@@ -70,40 +81,42 @@ impl Trial {
         Ok(value.map(|return_value| (return_value, tally)))
     }
 
-    /// Repetitions that tell whether they take the same path, if it need not be said for certain.
-    pub fn few(&self) -> u32 {
-        self.drains.as_ref().map_or(FEW, |drains| FEW.min(drains.runs().saturating_mul(FEW_CALLS)))
-    }
-
-    /// Whether repetitions take the path of the first run, and return this.
+    /// How many repetitions were seen to take the path of the first run and return this: as many as
+    /// fit into a time, but for the fewest; `None` if one did not.
+    ///
+    /// What the first runs do to maps, later ones may find: no more repetitions may be timed on the
+    /// same maps than were counted here.
     pub fn repeats(
         &self,
         packet: &[u8],
         context: &Context,
-        action: u32,
-    ) -> Result<bool, MeasureError> {
-        let Some((_, first)) = self.run(packet, context, 1)? else { return Ok(false) };
-        let started = Instant::now();
-        let few = self.few();
-        let mut repeat = few;
+        wanted: &Wanted,
+        long: Duration,
+    ) -> Result<Option<u32>, MeasureError> {
+        let Some((value, first)) = self.run(packet, context, 1)? else { return Ok(None) };
+        if value != wanted.value || first.instructions != wanted.instructions {
+            return Ok(None);
+        }
+        let mut repeat = FEW;
         loop {
             let before = self.drains.as_ref().map(Drains::positions);
+            let started = Instant::now();
             // With a wrapper, the state of its first call is that of the last: undone from the start.
             match self.run(packet, context, repeat)? {
-                Some((value, tally)) if value == action && tally.is_multiple_of(&first, repeat) => {
-                }
-                _ => return Ok(false),
+                Some((value, tally))
+                    if value == wanted.value && tally.is_multiple_of(&first, repeat) => {}
+                _ => return Ok(None),
             }
             let drains = self.drains.as_ref().zip(before.as_deref());
             if drains.is_some_and(|(drains, before)| !drains.wrote(before, repeat)) {
-                return Ok(false);
+                return Ok(None);
             }
-            let one = started.elapsed() / repeat;
-            if repeat > few || one >= LONG / few {
-                return Ok(true);
+            let one = started.elapsed().as_nanos() / u128::from(repeat);
+            if repeat > FEW || one * u128::from(FEW) >= long.as_nanos() {
+                return Ok(Some(repeat));
             }
-            let affordable = LONG.as_nanos() / one.as_nanos().max(1);
-            repeat = u32::try_from(affordable).unwrap_or(REPETITIONS).clamp(few + 1, REPETITIONS);
+            let affordable = long.as_nanos() / one.max(1);
+            repeat = u32::try_from(affordable).unwrap_or(MOST).clamp(FEW + 1, MOST);
         }
     }
 }

@@ -160,6 +160,12 @@ impl Case {
         self.inner.is_drained()
     }
 
+    /// How many repetitions may be timed with the maps of one load.
+    #[getter]
+    fn repetitions(&self) -> u32 {
+        self.inner.repetitions()
+    }
+
     /// What the program returns (`enum xdp_action`).
     #[getter]
     fn action(&self) -> u32 {

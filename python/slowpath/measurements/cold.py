@@ -71,7 +71,7 @@ def measure_cold(
         cold, empty = outcome.subjects[2 * number : 2 * number + 2]
         value = _beyond(cold, empty, program.record["baseline_ns"] or 0.0)
         if value is None:
-            each.path["cold_reason"] = "the CPU was slowed down whenever it was timed"
+            each.path["cold_reason"] = outcome.why(2 * number)
         else:
             each.path["cold"] = _cold(each, value, cache_bytes)
     _conclude(program.record)

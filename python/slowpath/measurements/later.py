@@ -28,10 +28,10 @@ def later_path(later: engine.Later) -> LaterPath:
     }
 
 
-def fill_later(record: LaterPath, measured: Measured | None) -> None:
-    """Writes into the record what further packets take."""
-    if measured is None or measured.run.value <= 0:
-        record["reason"] = "the CPU was slowed down too much whenever it was timed"
+def fill_later(record: LaterPath, measured: Measured | None, why: str) -> None:
+    """Writes into the record what further packets take, or why that is not known."""
+    if measured is None:
+        record["reason"] = why
         return
     run = measured.run
     record["measured_ns"], record["spread_ns"], record["reason"] = run.value, run.spread, None

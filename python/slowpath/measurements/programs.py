@@ -149,6 +149,12 @@ class Together(NamedTuple):
     subjects: list[list[Measured | None]]  # of each program, of each of its paths in the record
     extra: list[Measured | None]
 
+    def why(self, extra: int) -> str:
+        """Why nothing is known of one of the extra cases."""
+        if self.outcome is None:
+            return "interrupted before it was measured"
+        return self.outcome.why(len(self.outcome.subjects) - len(self.extra) + extra)
+
 
 def measure_together(
     station: engine.Station,
@@ -176,19 +182,22 @@ def measure_together(
     later = [each for program in programs for each in program.later]
     bench = KernelBench(station, [*cases, *(each.case for each in later), *extra])
     outcome = measure(bench, quota, go_on)
-    left = iter(outcome.subjects)
+    left = iter(enumerate(outcome.subjects))
     subjects = []
     for program in programs:
         rows: list[Measured | None] = [None] * len(program.record["paths"])
         for number in program.numbers:
-            rows[number] = next(left)
+            subject, rows[number] = next(left)
+            if rows[number] is None:
+                program.record["paths"][number]["error"] = outcome.why(subject)
         _fill(program.record, outcome, rows)
         subjects.append(rows)
         if not program.cases:
             without(program)
     for each in later:
-        fill_later(each.record, next(left))
-    return Together(outcome, subjects, list(left))
+        subject, measured = next(left)
+        fill_later(each.record, measured, outcome.why(subject))
+    return Together(outcome, subjects, [measured for _, measured in left])
 
 
 def add_breakdown(
@@ -230,9 +239,7 @@ def _fill(record: MeasuredProgram, outcome: Outcome, rows: Sequence[Measured | N
     record["discarded"], record["precise"] = outcome.discarded, outcome.precise
     record["seconds"] = outcome.seconds
     for path, measured in zip(record["paths"], rows, strict=True):
-        if measured is None or measured.run.value <= 0:
-            if path["error"] is None:
-                path["error"] = "the CPU was slowed down too much whenever it was timed"
+        if measured is None:
             continue
         run = measured.run
         path["measured_ns"], path["spread_ns"] = run.value, run.spread

@@ -8,7 +8,7 @@ from slowpath import engine
 from slowpath.analysis.outcomes import Analysed
 from slowpath.cli.errors import InputError
 from slowpath.measurements.documents import MeasuredPath, action_name
-from slowpath.measurements.programs import PreparedProgram
+from slowpath.measurements.programs import PreparedProgram, Together
 from slowpath.measurements.timing.sampling import Measured
 from slowpath.measurements.timing.statistics import estimate
 from slowpath.measurements.trace.conclusions import conclude_trace, notes_of
@@ -213,16 +213,14 @@ def _prepare_path(
     trace.numbers.append(place)
 
 
-def finish_trace(
-    trace: PreparedTrace, program: PreparedProgram, subjects: Sequence[Measured | None]
-) -> None:
-    """Writes into the record of a trace what its paths take; `subjects` are those of its cases."""
+def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: Together) -> None:
+    """Writes into the record of a trace what its paths take; its cases are the extra ones."""
     record = trace.record
     timed: list[tuple[TracePath, Measured]] = []
-    for place, measured in zip(trace.numbers, subjects, strict=True):
+    for number, (place, measured) in enumerate(zip(trace.numbers, together.extra, strict=True)):
         row = record["paths"][place]
         if measured is None:
-            row["error"] = "the CPU was slowed down whenever it was timed"
+            row["error"] = together.why(number)
             continue
         run = measured.run
         row["measured_ns"], row["spread_ns"] = run.value, run.spread

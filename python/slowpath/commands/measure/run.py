@@ -148,7 +148,7 @@ class _Run:
         extra = [] if trace is None else trace.cases
         together = measure_together(self._station, [program], quota, self._go_on(line), extra)
         if trace is not None:
-            finish_trace(trace, program, together.extra)
+            finish_trace(trace, program, together)
         self._cold(program, line)
         self._take_apart(program, line)
 

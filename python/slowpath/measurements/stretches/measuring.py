@@ -40,7 +40,7 @@ def break_down(
     parts = take_apart(_loads(outcome), questions)
     breakdown["loads"] = outcome.loads
     if parts.whole is None:
-        breakdown["error"] = "the CPU was slowed down whenever it was timed"
+        breakdown["error"] = outcome.why(0)
         return breakdown
     breakdown["program_ns"] = parts.whole.value
     breakdown["asking_ns"] = None if parts.asking is None else parts.asking.value

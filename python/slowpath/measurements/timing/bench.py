@@ -1,5 +1,6 @@
 """The running kernel as what measurements are made on."""
 
+import sys
 from collections.abc import Sequence
 
 from slowpath import engine
@@ -18,6 +19,7 @@ class KernelBench:
         self._station = station
         self._cases = list(cases)
         self.wrapped = [case.arrangement == "restored" for case in self._cases]
+        self.most = [case.repetitions for case in self._cases]
         self.parts = _parts(len(self._cases))
         self.net = [case.arrangement == "restored" or case.drained for case in self._cases]
 
@@ -42,6 +44,7 @@ class ColdBench:
         self._station = station
         self._cases = list(cases)
         self.wrapped = self.net = [True] * (2 * len(self._cases))
+        self.most = [sys.maxsize] * len(self.wrapped)
         self.parts = _parts(len(self.wrapped))
 
     def load(self, part: Sequence[int]) -> Load:

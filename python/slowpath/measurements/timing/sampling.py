@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+from slowpath.cli.errors import InputError
 from slowpath.measurements.timing.statistics import Estimate, estimate, quantile
 
 DISTURBED = (1.02, 1.05, 1.1, 1.25, math.inf)
@@ -26,7 +27,7 @@ _MOST_LOADS = 400
 _ROUNDS = 6  # of a load
 _SAMPLE = 0.5e6  # nanoseconds that a sample is to take
 _BUSY = 0.12e6  # the same for the busy loop
-_TRIAL = 48  # runs of a first sample, which says how many are needed
+_TRIAL = 16  # runs of a first sample, which says how many are needed
 _FEWEST_RUNS, _MOST_RUNS = 16, 1_000_000
 _LEAST = 1.0  # nanoseconds that are left of a sample
 _CALLS = 9  # with one run each, which tell what a call takes besides
@@ -53,7 +54,11 @@ class Load(Protocol):
     """Programs of a part, loaded."""
 
     def sample(self, subject: int, repeat: int) -> Sample:
-        """Times a subject, or a `Reference`, so many times in one call."""
+        """Times a subject, or a `Reference`, so many times in one call.
+
+        Raises:
+            InputError: when it does not do what it should.
+        """
 
 
 class Bench(Protocol):
@@ -66,6 +71,10 @@ class Bench(Protocol):
     @property
     def net(self) -> Sequence[bool]:
         """Of each subject, whether its samples leave out what calls take besides runs."""
+
+    @property
+    def most(self) -> Sequence[int]:
+        """Of each subject, how often it can be run after it was loaded."""
 
     @property
     def parts(self) -> Sequence[Sequence[int]]:
@@ -103,7 +112,8 @@ class Measured(NamedTuple):
 class Outcome(NamedTuple):
     """What a measurement came to."""
 
-    subjects: list[Measured | None]  # None: there was no undisturbed sample
+    subjects: list[Measured | None]  # None: there was no undisturbed sample, or it failed
+    failed: dict[int, str]  # of subjects that did not do what they should, why
     baseline: Estimate | None  # ns of an empty program
     loads: int
     samples: int
@@ -112,6 +122,10 @@ class Outcome(NamedTuple):
     busy: tuple[float, float]  # ns of the busy loop: undisturbed, and in the median
     precise: bool  # whether all intervals are as narrow as was asked for
     seconds: float
+
+    def why(self, subject: int) -> str:
+        """Why nothing is known of a subject."""
+        return self.failed.get(subject, "the CPU was slowed down too much whenever it was timed")
 
 
 class _Timed(NamedTuple):
@@ -164,6 +178,7 @@ class Sampler:
         self._repeats: dict[int, int] = {}
         self._busy: list[float] = []
         self._runs = [0] * len(bench.wrapped)
+        self._failed: dict[int, str] = {}
 
     @property
     def loads(self) -> int:
@@ -182,18 +197,45 @@ class Sampler:
         turns = [Reference.EMPTY, *([Reference.WRAPPED] if wrapped else []), *part]
         for subject in (Reference.BUSY, *turns):
             if subject not in self._repeats:
-                self._repeats[subject] = _repeats(load, subject)
+                self._prepare(load, subject)
         call = _call(load, self._repeats[Reference.EMPTY])
         timed: list[_Timed] = []
         for _ in range(_ROUNDS):
             self._order.shuffle(turns)
             before = self._sample(load, Reference.BUSY, call)
             for subject in turns:
-                taken = self._sample(load, subject, call)
+                if subject in self._failed:
+                    continue
+                taken = self._sample_subject(load, subject, call)
                 after = self._sample(load, Reference.BUSY, call)
-                timed.append(_Timed(number, subject, taken, max(before, after)))
+                if taken is not None:
+                    timed.append(_Timed(number, subject, taken, max(before, after)))
                 before = after
         return timed
+
+    def _prepare(self, load: Load, subject: int) -> None:
+        """Finds out how many runs a sample of a subject has."""
+        try:
+            repeats = _repeats(load, subject)
+        except InputError as problem:
+            if subject < 0:
+                raise
+            self._failed[subject] = problem.reason
+            return
+        if subject >= 0:
+            left = self._bench.most[subject] - 2 * _TRIAL
+            repeats = min(repeats, max(_FEWEST_RUNS, left // (_ROUNDS + 1)))
+        self._repeats[subject] = repeats
+
+    def _sample_subject(self, load: Load, subject: int, call: float) -> float | None:
+        """Nanoseconds of one run; None if it fails, now and in all loads to come."""
+        try:
+            return self._sample(load, subject, call)
+        except InputError as problem:
+            if subject < 0:
+                raise
+            self._failed[subject] = problem.reason
+            return None
 
     def _sample(self, load: Load, subject: int, call: float) -> float:
         """Nanoseconds of one run."""
@@ -214,7 +256,8 @@ class Sampler:
         for limit in DISTURBED[:-1]:
             found = [self._observation(timed, quiet * limit) for timed in self._loads]
             values = zip(*(each.net for each in found), strict=True)
-            if all(len(one) - one.count(None) >= needed for one in values):
+            enough = [len(one) - one.count(None) >= needed for one in values]
+            if all(fine or number in self._failed for number, fine in enumerate(enough)):
                 return limit, found
         return DISTURBED[-1], [self._observation(timed, math.inf) for timed in self._loads]
 
@@ -242,7 +285,9 @@ class Sampler:
         """Whether all intervals are so narrow, and the widest; both as shares of the mean."""
         widest = 0.0
         _, subjects, _ = self._evaluated()
-        for subject in subjects:
+        for number, subject in enumerate(subjects):
+            if number in self._failed:
+                continue
             if subject is None or subject.run.value <= 0:
                 return False, None
             widest = max(widest, subject.run.interval.half_width / subject.run.value)
@@ -262,7 +307,7 @@ class Sampler:
                 # The clock was read around the program alone.
                 wholes = [None if net is None else net + baseline.value for net in nets]
             known = [net for net in nets if net is not None]
-            if not known:
+            if not known or number in self._failed:
                 subjects.append(None)
                 continue
             run = estimate([whole for whole in wholes if whole is not None])
@@ -277,7 +322,18 @@ class Sampler:
         discarded = sum(sample.busy > quiet * limit for sample in samples)
         busy = (quiet, statistics.median(self._busy))
         loads, size = self.loads, len(samples)
-        return Outcome(subjects, baseline, loads, size, discarded, limit, busy, precise, seconds)
+        return Outcome(
+            subjects,
+            self._failed,
+            baseline,
+            loads,
+            size,
+            discarded,
+            limit,
+            busy,
+            precise,
+            seconds,
+        )
 
 
 def _repeats(load: Load, subject: int) -> int:
