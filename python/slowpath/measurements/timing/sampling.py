@@ -10,6 +10,7 @@ left out.
 import math
 import random
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
@@ -216,16 +217,12 @@ class Sampler:
     def _prepare(self, load: Load, subject: int) -> None:
         """Finds out how many runs a sample of a subject has."""
         try:
-            repeats = _repeats(load, subject)
+            most = self._bench.most[subject] if subject >= 0 else sys.maxsize
+            self._repeats[subject] = _repeats(load, subject, most)
         except InputError as problem:
             if subject < 0:
                 raise
             self._failed[subject] = problem.reason
-            return
-        if subject >= 0:
-            left = self._bench.most[subject] - 2 * _TRIAL
-            repeats = min(repeats, max(_FEWEST_RUNS, left // (_ROUNDS + 1)))
-        self._repeats[subject] = repeats
 
     def _sample_subject(self, load: Load, subject: int, call: float) -> float | None:
         """Nanoseconds of one run; None if it fails, now and in all loads to come."""
@@ -336,14 +333,16 @@ class Sampler:
         )
 
 
-def _repeats(load: Load, subject: int) -> int:
-    """How many runs a sample needs to take as long as it should."""
+def _repeats(load: Load, subject: int, most: int) -> int:
+    """How many runs a sample needs to take as long as it should; all of a load are `most`."""
     aim = _BUSY if subject == Reference.BUSY else _SAMPLE
     trial = load.sample(subject, _TRIAL)
     taken = max(trial.nanoseconds / max(trial.runs, 1), 0.1)
-    trial = load.sample(subject, max(_TRIAL, min(int(aim / taken / 4), _MOST_RUNS)))
+    second = max(_TRIAL, min(int(aim / taken / 4), most // 8, _MOST_RUNS))
+    trial = load.sample(subject, second)
     taken = max(trial.nanoseconds / max(trial.runs, 1), 0.1)
-    return max(_FEWEST_RUNS, min(int(aim / taken), _MOST_RUNS))
+    left = (most - _TRIAL - second) // _ROUNDS
+    return max(_FEWEST_RUNS, min(int(aim / taken), left, _MOST_RUNS))
 
 
 def _call(load: Load, repeat: int) -> float:
