@@ -10,8 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jsonschema
