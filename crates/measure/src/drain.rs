@@ -14,8 +14,8 @@ const MOST_CALLS: u32 = 500;
 /// Ring buffers that are emptied between calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draining {
-    /// By the names of their maps, bytes that a run writes.
-    written: Vec<(String, usize)>,
+    /// The names of their maps.
+    written: Vec<String>,
     /// How many runs all of them have room for.
     runs: u32,
 }
@@ -23,7 +23,7 @@ pub struct Draining {
 /// The same of a program in the kernel.
 #[derive(Debug)]
 pub struct Drains {
-    rings: Vec<(Ring, usize)>,
+    rings: Vec<Ring>,
     runs: u32,
 }
 
@@ -53,7 +53,7 @@ impl Draining {
                 return Err(MeasureError::NotRepeatable { why });
             }
             found.runs = found.runs.min(runs);
-            found.written.push((ring.name().to_owned(), bytes));
+            found.written.push(ring.name().to_owned());
         }
         Ok((!found.written.is_empty()).then_some(found))
     }
@@ -61,33 +61,27 @@ impl Draining {
     /// The ring buffers of a program in the kernel.
     pub fn of(&self, program: &Loaded) -> Result<Drains, MapError> {
         let all = program.rings()?.into_iter();
-        let written = |ring: Ring| {
-            let found = self.written.iter().find(|(name, _)| name == ring.name());
-            found.map(|(_, bytes)| (ring, *bytes))
-        };
-        Ok(Drains { rings: all.filter_map(written).collect(), runs: self.runs })
+        let written = |ring: &Ring| self.written.iter().any(|name| name == ring.name());
+        Ok(Drains { rings: all.filter(written).collect(), runs: self.runs })
     }
 }
 
 impl Drains {
     fn drain(&self) {
-        for (ring, _) in &self.rings {
+        for ring in &self.rings {
             ring.drain();
         }
     }
 
     /// Where the next records will be written.
     pub fn positions(&self) -> Vec<usize> {
-        self.rings.iter().map(|(ring, _)| ring.position()).collect()
+        self.rings.iter().map(Ring::position).collect()
     }
 
-    /// Whether so many runs since then wrote as many records as they should: a program need not
-    /// look at whether there was room.
-    pub fn wrote(&self, before: &[usize], runs: u32) -> bool {
-        let mut rings = self.rings.iter().zip(before);
-        rings.all(|((ring, bytes), &before)| {
-            ring.position().wrapping_sub(before) == bytes.wrapping_mul(runs as usize)
-        })
+    /// Bytes that were written since then to each.
+    pub fn since(&self, before: &[usize]) -> Vec<usize> {
+        let rings = self.rings.iter().zip(before);
+        rings.map(|(ring, &before)| ring.position().wrapping_sub(before)).collect()
     }
 
     /// So many runs in calls of as many as there is room for; the last one's result, `None` as soon
