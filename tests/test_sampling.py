@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from slowpath.cli.errors import InputError
 from slowpath.measurements.timing.sampling import (
     Load,
     Outcome,
@@ -14,6 +13,7 @@ from slowpath.measurements.timing.sampling import (
     Quota,
     Reference,
     Sample,
+    SubjectError,
     measure,
     ratio,
 )
@@ -66,7 +66,7 @@ class _Load:
         bench = self.bench
         bench.time += 1
         if subject == bench.failing and bench.loads > 1:
-            raise InputError("bench", "it takes another path")
+            raise SubjectError("it takes another path")
         bench.longest = max(bench.longest, repeat)
         runs, call = repeat, CALL
         if subject == Reference.BUSY:

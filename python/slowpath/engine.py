@@ -378,6 +378,10 @@ def load_cold(station: Station, cases: Sequence[Cold]) -> Load:
         return station.load_cold(list(cases))
 
 
+Refusal = InputError
+"""What functions here raise when the kernel does not do what it is asked for."""
+
+
 def sample(station: Station, load: Load, subject: int, repeat: int) -> tuple[int, int, int]:
     """Times a path of a load, or what has a negative number, in one call with so many runs.
 

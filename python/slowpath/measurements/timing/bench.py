@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from slowpath import engine
-from slowpath.measurements.timing.sampling import Load, Sample
+from slowpath.measurements.timing.sampling import Load, Sample, SubjectError
 
 TOGETHER = 32
 """How many paths are attached at the same time. The kernel's dispatcher of XDP programs has room
@@ -65,7 +65,10 @@ class _KernelLoad:
 
     def sample(self, subject: int, repeat: int) -> Sample:
         number = subject - self._first if subject >= 0 else subject
-        return Sample(*engine.sample(self._station, self._load, number, repeat))
+        try:
+            return Sample(*engine.sample(self._station, self._load, number, repeat))
+        except engine.Refusal as problem:
+            raise SubjectError(problem.reason) from problem
 
 
 def _parts(count: int) -> list[range]:

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from slowpath.cli.errors import InputError
 from slowpath.measurements.timing.statistics import Estimate, estimate, quantile
 
 DISTURBED = (1.02, 1.05, 1.1, 1.25, math.inf)
@@ -43,6 +42,14 @@ class Reference:
     WRAPPED = -3  # the same, called as subjects are that are restored between runs
 
 
+class SubjectError(Exception):
+    """A subject that does not do what it should."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class Sample(NamedTuple):
     """One timed call."""
 
@@ -58,7 +65,7 @@ class Load(Protocol):
         """Times a subject, or a `Reference`, so many times in one call.
 
         Raises:
-            InputError: when it does not do what it should.
+            SubjectError: when it does not do what it should.
         """
 
 
@@ -219,7 +226,7 @@ class Sampler:
         try:
             most = self._bench.most[subject] if subject >= 0 else sys.maxsize
             self._repeats[subject] = _repeats(load, subject, most)
-        except InputError as problem:
+        except SubjectError as problem:
             if subject < 0:
                 raise
             self._failed[subject] = problem.reason
@@ -228,7 +235,7 @@ class Sampler:
         """Nanoseconds of one run; None if it fails, now and in all loads to come."""
         try:
             return self._sample(load, subject, call)
-        except InputError as problem:
+        except SubjectError as problem:
             if subject < 0:
                 raise
             self._failed[subject] = problem.reason
