@@ -10,7 +10,7 @@ import pytest
 import oracles
 from slowpath import engine
 from slowpath.cli.errors import UnavailableError
-from slowpath.commands.measure.cold_report import cell, is_shown
+from slowpath.commands.measure.reports.cold import cell, is_shown
 from slowpath.measurements.cold import last_level
 from support import ROOT, slowpath
 

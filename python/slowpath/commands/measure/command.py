@@ -31,7 +31,8 @@ FORMATS = ("table", "json", "csv")
 def _measure(given: Namespace) -> int:
     from slowpath.analysis.options import read_option, read_request
     from slowpath.commands.measure.gate import parse_gate
-    from slowpath.commands.measure.run import Settings, measure
+    from slowpath.commands.measure.run import measure
+    from slowpath.commands.measure.settings import Settings
 
     paths, seconds = ("all", _LOOK) if given.paths is None else (given.paths, None)
     written = written_options(given, given.file)._replace(

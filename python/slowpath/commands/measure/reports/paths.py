@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from slowpath.cli.printable import csv_line
 from slowpath.cli.terminal import Line
-from slowpath.commands.measure import cold_report, later_report
-from slowpath.commands.measure.stretches_report import stretches_report
+from slowpath.commands.measure.reports import cold as cold_report
+from slowpath.commands.measure.reports import later as later_report
+from slowpath.commands.measure.reports.stretches import stretches_report
 from slowpath.measurements.documents import MeasuredPath, MeasuredProgram
 from slowpath.measurements.environment import Environment
 from slowpath.report.grid import grid

@@ -1,0 +1,1 @@
+"""What was measured, as text for people and as CSV."""

@@ -1,0 +1,63 @@
+"""How to measure, as options say it, and whether that makes sense."""
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from slowpath import engine
+from slowpath.analysis.plan import Request
+from slowpath.cli.errors import OptionError
+from slowpath.commands.measure.gate import Gate
+from slowpath.commands.measure.trace_run import check_trace_options
+
+VERSIONS = ("old", "new")
+
+
+class Settings(NamedTuple):
+    """How to measure, and how to tell."""
+
+    between: bool  # the slowest, the fastest and some between, not the slowest so many
+    precision: float  # half the intervals, as a share of the times
+    seconds: float
+    cpu: int | None
+    form: str
+    verbose: bool
+    gates: Sequence[Gate] = ()
+    live: int | None = None  # how many live packets at a time; None: test runs
+    pcap: str | None = None  # a trace to run
+    plot: str | None = None  # a file for a picture of it
+    cache: str = "both"  # `hot`, `cold`, or `both`: cold where it differs
+    stretches: bool = True  # whether to say where the time goes
+
+
+def check(settings: Settings, request: Request) -> None:
+    """Finds out before the work whether it can be done.
+
+    Raises:
+        OptionError: when an option makes no sense for what the files are, or with the others.
+    """
+    if settings.gates and len(request.files) != len(VERSIONS):
+        raise OptionError("--fail-on", "there is nothing to compare; name two files, old and new")
+    if settings.gates and settings.live is not None:
+        raise OptionError("--fail-on", "versions are compared without --mode live")
+    check_trace_options(settings.pcap, settings.plot, request, live=settings.live is not None)
+
+
+def chosen_cpu(asked: int | None) -> int:
+    """The CPU to measure on.
+
+    Raises:
+        OptionError: when this process may not run there.
+    """
+    allowed = os.sched_getaffinity(0)
+    if asked is None:
+        return max(allowed)
+    if asked not in allowed:
+        listed = ", ".join(map(str, sorted(allowed)))
+        raise OptionError("--cpu", f"this process may not run on CPU {asked}, but on {listed}")
+    return asked
+
+
+def watched_cpu(station: engine.Station) -> int:
+    """The CPU that a station is on, as far as is known."""
+    return max(os.sched_getaffinity(0)) if station.cpu is None else station.cpu
