@@ -20,7 +20,7 @@ from slowpath.analysis.analyst import Audience
 from slowpath.analysis.options import WrittenOptions, read_request
 from slowpath.analysis.outcomes import Analysed
 from slowpath.analysis.session import Session
-from slowpath.measurements.comparison import FEWEST_LOADS, compare
+from slowpath.measurements.comparison import FEWEST_LOADS, SamePacket, compare
 from slowpath.measurements.documents import ComparedPath
 from slowpath.measurements.paths import slowest
 from slowpath.measurements.programs import prepare_program
@@ -54,7 +54,9 @@ def compared(station: engine.Station, old: Analysed, new: Analysed, seconds: flo
         for each in (old, new)
     ]
     quota = Quota(PRECISION, seconds, FEWEST_LOADS)
-    return compare(station, (prepared[0], prepared[1]), None, quota, lambda _: True)["paths"][0]
+    return compare(station, (prepared[0], prepared[1]), SamePacket(None), quota, lambda _: True)[
+        "paths"
+    ][0]
 
 
 def main() -> None:

@@ -73,7 +73,7 @@ WARNINGS: list[tuple[str, object, str, str, str]] = [
     ("run.frequency_end_hz", 1_500_000_000, "frequency-changed", "1.50 GHz", "-u 1.50GHz"),
     ("run.throttled", 1, "throttled", "CPU 3 once", "cool down"),
     ("run.siblings", [{"cpu": 1, "busy": 0.25}], "sibling-busy", "CPU 1, ", "echo off > /sys"),
-    ("run.load_end", [4.5, 1.0, 1.0], "load", "4.50, with 4 CPUs", "top"),
+    ("run.load_start", [4.5, 1.0, 1.0], "load", "4.50, with 4 CPUs", "top"),
     ("run.waited_ns", 10**9, "cpu-shared", "10.0 % of the time", "isolcpus=3"),
     ("run.quota_stops", 3, "quota", "3 times", "--cpus"),
     ("run.time.stolen", 0.006, "stolen", "0.6 % of the time of CPU 3", "not shared"),

@@ -270,6 +270,37 @@ def test_a_run_is_the_difference_of_two_moments(tmp_path: Path) -> None:
     assert json.loads(json.dumps(record)) == record
 
 
+def test_what_happens_in_a_pause_is_no_part_of_the_run(tmp_path: Path) -> None:
+    """An analysis, which works on all CPUs, heats them and waits for others, comes in between."""
+    files = machine(tmp_path, TREE | _moment(0, 0, 0, 10, 20))
+    watch = environment.begin(3, files=files)
+    watch.pause()
+    analysed = {
+        f"{CPU}/cpu3/cpufreq/scaling_cur_freq": "2300000\n",
+        f"{CPU}/cpu3/thermal_throttle/core_throttle_count": "6\n",
+        "sys/fs/cgroup/user.slice/cpu.stat": "nr_throttled 8\n",
+        "proc/loadavg": "1.50 0.40 0.30 1/90 123\n",
+    }
+    machine(tmp_path, analysed | _moment(5000, 5000, 500, 5010, 5020))
+    with watch.resumed():
+        machine(tmp_path, _moment(5050, 5090, 510, 5013, 5025))
+    machine(tmp_path, _moment(9000, 9000, 900, 9010, 9020))
+    run = watch.end()["run"]
+    assert run["load_start"] == [0.5, 0.4, 0.3]
+    assert (run["frequency_start_hz"], run["frequency_end_hz"]) == (2_300_000_000, 2_300_000_000)
+    assert run["time"] is not None
+    assert (run["time"]["user"], run["time"]["stolen"]) == (0.9, 0.1)
+    assert run["siblings"] == [{"cpu": 1, "busy": 1.0}]
+    assert run["others_busy"] == 0.0
+    assert (run["interrupts"], run["involuntary_switches"]) == (8, 5)
+    assert (run["waited_ns"], run["throttled"], run["quota_stops"]) == (3000, 0, 0)
+    with watch.resumed():
+        machine(tmp_path, _moment(9050, 9090, 910, 9013, 9025))
+    again = watch.end()["run"]
+    assert (again["interrupts"], again["waited_ns"]) == (16, 6000)
+    assert again["time"] == run["time"]
+
+
 def test_a_machine_that_tells_nothing_is_no_error(tmp_path: Path) -> None:
     """As macOS, where none of these files are."""
     record = environment.begin(0, files=Files(tmp_path / "none")).end()

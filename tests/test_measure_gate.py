@@ -3,7 +3,7 @@
 import pytest
 
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.commands.measure.gate import decide, parse_gate
+from slowpath.commands.measure.gate import decide, is_decided, parse_gate
 from slowpath.measurements.documents import ComparedPath
 
 
@@ -16,6 +16,8 @@ def row(value: float | None, low: float | None, high: float | None) -> ComparedP
         "low": low,
         "high": high,
         "significant": None,
+        "error": None,
+        "report": None,
     }
 
 
@@ -48,3 +50,11 @@ def test_what_could_not_be_compared_is_no_pass() -> None:
 def test_other_conditions_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="no condition"):
         parse_gate(text)
+
+
+def test_several_conditions_are_decided_when_all_are() -> None:
+    gates = [parse_gate("ratio > 1.05"), parse_gate("ratio > 1.5")]
+    assert not is_decided(gates, row(1.1, 1.0, 1.2))
+    assert is_decided(gates, row(1.1, 1.06, 1.2))
+    # Longer measuring finds no path where there is none.
+    assert is_decided(gates, row(None, None, None))

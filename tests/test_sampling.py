@@ -8,6 +8,7 @@ import pytest
 
 from slowpath.measurements.timing.sampling import (
     Load,
+    Measured,
     Outcome,
     Progress,
     Quota,
@@ -17,6 +18,7 @@ from slowpath.measurements.timing.sampling import (
     measure,
     ratio,
 )
+from slowpath.measurements.timing.statistics import Estimate
 
 EMPTY = {Reference.EMPTY: 20.0, Reference.WRAPPED: 50.0}
 CALL = 1500.0
@@ -144,6 +146,38 @@ def test_it_goes_on_until_it_is_precise() -> None:
         assert subject.run.interval.half_width <= precision * 1.3 * subject.run.value
         spreads[precision] = bench.loads
     assert spreads[0.005] > spreads[0.02] >= 6
+
+
+def test_it_goes_on_until_what_is_asked_is_decided() -> None:
+    """Each time is precise long before their ratio lies on one side of a limit."""
+
+    def beyond(subjects: Sequence[Measured | None]) -> Estimate:
+        old, new = subjects
+        assert old is not None
+        assert new is not None
+        found = ratio(old, new)
+        assert found is not None
+        return found
+
+    asked = list[int]()
+
+    def decided(subjects: Sequence[Measured | None]) -> bool:
+        asked.append(1)
+        return 1.0 not in beyond(subjects).interval
+
+    def bench() -> Bench:
+        return Bench([(200.0, False), (202.0, False)], placing=0.02)
+
+    short = taken(bench(), Quota(0.05, 600.0))
+    assert short.loads == 6
+    assert 1.0 in beyond(short.subjects).interval
+    long = taken(bench(), Quota(0.05, 600.0, decided=decided))
+    assert 1.0 not in beyond(long.subjects).interval
+    # Each look is twice as late as the one before: who looks often is often wrong.
+    assert long.loads == 6 * 2 ** (len(asked) - 1) > short.loads
+    # Without a decision it ends when the time is over.
+    over = taken(bench(), Quota(0.05, 0.0, decided=lambda _: False))
+    assert over.loads == 3
 
 
 def test_it_ends_when_it_is_asked_to() -> None:

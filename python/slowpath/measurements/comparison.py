@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from slowpath import engine
 from slowpath.analysis.outcomes import Analysed
-from slowpath.cli.errors import InputError
+from slowpath.cli.errors import DisagreementError, InputError
 from slowpath.measurements.documents import ComparedPath, ComparedVersions, MeasuredProgram
 from slowpath.measurements.programs import PreparedProgram, measure_together
 from slowpath.measurements.timing.sampling import Measured, Progress, Quota, ratio
@@ -33,26 +33,54 @@ def pair_programs(old: Sequence[Analysed], new: Sequence[Analysed]) -> list[Pair
     return pairs + [Pair(None, number) for number in names.values()]
 
 
+class SamePacket(NamedTuple):
+    """What the new program does with the packet and the maps of the old one's slowest path."""
+
+    case: engine.Case | None
+    error: str | None = None  # why it cannot be timed
+    report: str | None = None  # where kernel and interpreter disagree: what it takes to report it
+
+
 def same_packet(
     station: engine.Station, old: PreparedProgram, new: Analysed, maps: str | None = None
-) -> engine.Case | None:
-    """What the new program does with the packet and the maps of the old one's slowest path.
+) -> SamePacket:
+    """Has the new program run with the packet and the maps of the old one's slowest path.
 
-    None when it cannot be run with them: it has other maps. `maps` is the text of `--maps`.
+    `maps` is the text of `--maps`.
     """
-    if new.task.object is None or new.task.program is None or not old.witnesses:
-        return None
+    if not old.witnesses:
+        return SamePacket(None, "no path of the old program could be prepared")
+    if new.task.object is None or new.task.program is None:
+        return SamePacket(None, "the new program cannot be run")
     subject = engine.Subject(new.task.file, new.task.object, new.task.program.number, None)
     try:
-        return engine.prepare_case(station, subject, json.dumps(old.witnesses[0]), None, maps)
-    except InputError:
-        return None
+        case = engine.prepare_case(station, subject, json.dumps(old.witnesses[0]), None, maps)
+    except DisagreementError as problem:
+        return SamePacket(None, problem.reason, problem.report)
+    except InputError as problem:
+        return SamePacket(None, problem.reason)
+    return SamePacket(case)
+
+
+def until_decided(
+    quota: Quota,
+    programs: tuple[PreparedProgram, PreparedProgram],
+    decided: Callable[[ComparedPath], bool],
+) -> Quota:
+    """The quota, but going on until the comparison of the slowest paths decides what is asked."""
+    split = len(programs[0].cases)
+    end = split + len(programs[1].cases)
+
+    def enough(subjects: Sequence[Measured | None]) -> bool:
+        return decided(_row("slowest", _first(subjects[:split]), _first(subjects[split:end])))
+
+    return quota._replace(decided=enough)
 
 
 def compare(
     station: engine.Station,
     programs: tuple[PreparedProgram, PreparedProgram],
-    same: engine.Case | None,
+    same: SamePacket,
     quota: Quota,
     go_on: Callable[[Progress], bool],
 ) -> ComparedVersions:
@@ -62,15 +90,20 @@ def compare(
         InputError: when the kernel does not take a path any more.
     """
     old, new = programs
-    extra = [] if same is None else [same]
+    extra = [] if same.case is None else [same.case]
     together = measure_together(station, programs, quota, go_on, extra)
     olds, news = together.subjects
+    packet = _row(
+        _SAME,
+        olds[old.numbers[0]] if old.numbers else None,
+        together.extra[0] if together.extra else None,
+    )
+    packet["error"], packet["report"] = same.error or packet["error"], same.report
     paths = [
         _row("slowest", _first(olds), _first(news)),
+        packet,
         _row("fastest", _last(olds), _last(news)),
     ]
-    if together.extra and old.numbers:
-        paths.insert(1, _row(_SAME, olds[old.numbers[0]], together.extra[0]))
     compared: ComparedVersions = {
         "old": _named(old.record),
         "new": _named(new.record),
@@ -107,7 +140,16 @@ def _row(path: str, old: Measured | None, new: Measured | None) -> ComparedPath:
         "low": None if found is None else found.interval.low,
         "high": None if found is None else found.interval.high,
         "significant": None if found is None else 1.0 not in found.interval,
+        "error": None if found is not None else _why(old, new),
+        "report": None,
     }
+
+
+def _why(old: Measured | None, new: Measured | None) -> str:
+    """Why there is no ratio."""
+    if old is None or new is None:
+        return f"no path of the {'old' if old is None else 'new'} program was measured"
+    return "there were too few loads in which both were measured undisturbed"
 
 
 def _conclusion(row: ComparedPath) -> str | None:

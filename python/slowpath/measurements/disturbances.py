@@ -176,7 +176,7 @@ def _others(record: Environment) -> Iterator[Disturbance]:
                 f"{_percent(sibling['busy'])} of the time.",
                 "Run `echo off > /sys/devices/system/cpu/smt/control`.",
             )
-    load = max(((run[key] or [0.0])[0] for key in ("load_start", "load_end")), default=0.0)
+    load = (run["load_start"] or [0.0])[0]  # later on, slowpath's own work is part of it
     if online and load > len(online):
         count = f"{len(online)} CPU" + ("s" if len(online) > 1 else "")
         yield _warning(

@@ -172,6 +172,10 @@ class ComparedPath(TypedDict):
     """Upper end of that interval."""
     significant: bool | None
     """Whether 1 lies outside of the interval."""
+    error: str | None
+    """Why it could not be compared, one line; null where it was."""
+    report: str | None
+    """Where kernel and interpreter disagree: all that it takes to report it, but for the file."""
 
 
 class ComparedVersions(TypedDict):
@@ -183,7 +187,7 @@ class ComparedVersions(TypedDict):
     """The new one."""
     paths: list[ComparedPath]
     """`slowest`: the slowest of each; `same packet`: what both do with the packet and maps of the
-    old one's path of most instructions, where the new one has such maps; `fastest`."""
+    old one's path of most instructions; `fastest`."""
     conclusion: str | None
     """What became of the slowest path, in a sentence; null where it could not be compared."""
 

@@ -2,16 +2,22 @@
 
     watch = environment.begin(cpu)
     ...  # the run, on the thread that called
+    watch.pause()
+    ...  # what is no part of it, such as an analysis
+    with watch.resumed():
+        ...  # more of the run
     record = watch.end()
 
 What cannot be read is null: containers hide files, kernels lack them, other systems have none.
 `disturbances.py` says what of it disturbs measurements.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypedDict
 
 from slowpath import engine
-from slowpath.measurements.machine.counters import Counters, read_counters
+from slowpath.measurements.machine.counters import Counters, left_out, read_counters
 from slowpath.measurements.machine.files import Files
 from slowpath.measurements.machine.host import Host, host
 from slowpath.measurements.machine.kernel import KernelFacts, kernel_facts
@@ -42,11 +48,36 @@ class Watch:
         self._cpu = cpu
         self._thread = thread
         self._before = before
+        self._paused: Counters | None = None  # what was counted when a pause began
+        self._begun = False  # whether anything of the run is over
+
+    def pause(self) -> None:
+        """What comes now is no part of the run."""
+        if self._paused is None:
+            self._paused = self._read()
+
+    @contextmanager
+    def resumed(self) -> Iterator[None]:
+        """A part of the run, between pauses."""
+        if self._paused is not None:
+            now = self._read()
+            self._before = left_out(self._before, self._paused, now)
+            if not self._begun:
+                self._before = self._before._replace(frequency_hz=now.frequency_hz)
+            self._paused = None
+        self._begun = True
+        try:
+            yield
+        finally:
+            self.pause()
+
+    def _read(self) -> Counters:
+        return read_counters(self._files, self._cpu, self._thread)
 
     def end(self) -> Environment:
         """The record of the run, which has ended. It can be asked again, for a longer run."""
         # The counters first: reading the rest is no part of the run.
-        after = read_counters(self._files, self._cpu, self._thread)
+        after = self._read() if self._paused is None else self._paused
         where = processor(self._files, self._cpu)
         return {
             "slowpath": engine.version(),

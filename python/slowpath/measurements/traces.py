@@ -234,7 +234,7 @@ def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: Toget
         slowest["measured_ns"] = record["paths"][slowest["path"] - 1]["measured_ns"]
         ranked = [path for path in program.record["paths"] if path["rank"] == 1]
         slowest["bound_ns"] = _time(ranked)
-    record["conclusion"] = conclude_trace(record)
+    record["conclusion"] = conclude_trace(record, complete=program.record["complete"])
 
 
 def _time(paths: Sequence[MeasuredPath]) -> float | None:

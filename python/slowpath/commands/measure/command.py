@@ -72,9 +72,9 @@ MEASURE = Command(
         "receiving and sending.",
         "With --mode live, a program costs what a packet takes beyond a minimal program of the "
         "same action; beside it stands what a virtual device receives with the program.",
-        "Exit codes: 0 fine, 1 --fail-on holds, 2 wrong usage, 3 a file cannot be read, analysed "
-        "or measured, or this kernel measures nothing for us, 4 stopped before anything was "
-        "measured, or before --fail-on was decided.",
+        "Exit codes: 0 fine, 1 --fail-on holds or lacks what to compare, 2 wrong usage, 3 a file "
+        "cannot be read, analysed or measured, or this kernel measures nothing for us, 4 stopped "
+        "before anything was measured, or before --fail-on was decided.",
     ),
     (
         FILES,
@@ -155,7 +155,8 @@ MEASURE = Command(
             default=[],
             help="Fail if the slowest path of the new file takes more than so many times as long "
             "as that of the old one. The whole 95%% interval of the ratio has to be beyond the "
-            "limit; where it is on both sides, that is not decided.",
+            "limit; where it is on both sides after --seconds, that is not decided. A program that "
+            "only one of the files has fails, too.",
         ),
         option(
             TRACE,

@@ -1,6 +1,7 @@
 """`--fail-on`: how much longer the new program may take. What is not decided is no pass."""
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from slowpath.cli.exit_codes import ExitCode
@@ -34,6 +35,11 @@ def parse_gate(text: str) -> Gate:
     if found is None:
         raise ValueError(f"{text!r} is no condition; write for example 'ratio > 1.05'")
     return Gate(text, float(found[2]), found[1] == ">=")
+
+
+def is_decided(gates: Sequence[Gate], row: ComparedPath) -> bool:
+    """Whether measuring for longer would tell nothing more."""
+    return all(decide(gate, row).code is not ExitCode.UNDECIDED for gate in gates)
 
 
 def decide(gate: Gate, row: ComparedPath) -> Decision:

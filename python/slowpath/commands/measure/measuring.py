@@ -8,8 +8,9 @@ from slowpath.analysis.plan import Request
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.terminal import error, note
 from slowpath.commands.measure.live_line import LiveLine
-from slowpath.commands.measure.settings import Settings
+from slowpath.commands.measure.settings import Settings, watched_cpu
 from slowpath.commands.measure.trace_run import complain_of_trace
+from slowpath.measurements import environment
 from slowpath.measurements.paths import slowest, slowest_to_fastest
 from slowpath.measurements.programs import Choose, PreparedProgram, prepare_program
 from slowpath.measurements.timing.sampling import Progress, Quota
@@ -22,7 +23,9 @@ class Measuring:
     def __init__(
         self, request: Request, settings: Settings, station: engine.Station, stopping: Stopping
     ) -> None:
-        """Nothing is measured yet."""
+        """Nothing is measured yet; the machine is watched only while something is."""
+        self.watch = environment.begin(watched_cpu(station), thread=station.thread)
+        self.watch.pause()
         self.settings = settings
         self.maps = request.options.maps
         self.station = station

@@ -7,7 +7,7 @@ from slowpath import engine
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import note, out, out_lines
-from slowpath.commands.measure.reports.comparison import comparison_report
+from slowpath.commands.measure.reports.comparison import comparison_csv, comparison_report
 from slowpath.commands.measure.reports.live import live_csv_report, live_text_report
 from slowpath.commands.measure.reports.paths import csv_report, text_report
 from slowpath.commands.measure.reports.traces import trace_csv, trace_report
@@ -22,6 +22,7 @@ from slowpath.measurements.environment import Environment
 class Found(NamedTuple):
     """All that was measured."""
 
+    files: Sequence[str]
     records: Sequence[MeasuredProgram]
     comparison: Sequence[ComparedVersions] | None  # None: there was one version
     where: Environment
@@ -53,6 +54,8 @@ def _document(found: Found, disturbed: Sequence[Disturbance]) -> dict[str, objec
 
 
 def _csv(found: Found, settings: Settings) -> Iterator[str]:
+    if found.comparison is not None:
+        return comparison_csv(found.comparison, found.records, found.files[0])
     if settings.pcap is not None:
         return trace_csv(found.records)
     return csv_report(found.records) if settings.live is None else live_csv_report(found.records)

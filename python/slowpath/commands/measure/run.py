@@ -20,7 +20,6 @@ from slowpath.commands.measure.settings import (
     watched_cpu,
 )
 from slowpath.commands.measure.versions_run import VersionsRun
-from slowpath.measurements import environment
 from slowpath.measurements.cold import Told, last_level, measure_cold
 from slowpath.measurements.documents import MeasuredProgram
 from slowpath.measurements.live import measure_program_live
@@ -59,15 +58,14 @@ class _Run:
 
     def all_of(self, session: Session, files: Sequence[str]) -> ExitCode:
         """Measures all programs of a session, each by itself or two versions in turns; reports."""
-        measuring, station = self._measuring, self._station
-        watch = environment.begin(watched_cpu(station), thread=station.thread)
+        measuring, watch = self._measuring, self._measuring.watch
         analyses = session.analyse(Audience(self._stopping))
         if len(files) == len(VERSIONS) and self._settings.live is None:
             versions = VersionsRun(measuring, self._one)
             versions.all_of(list(analyses), files)
-            found = Found(versions.records, versions.comparison, watch.end())
+            found = Found(files, versions.records, versions.comparison, watch.end())
         else:
-            found = Found([self._one(analysed) for analysed in analyses], None, watch.end())
+            found = Found(files, [self._one(analysed) for analysed in analyses], None, watch.end())
         measuring.codes.append(report(found, self._settings))
         measuring.codes.append(measuring.unmatched.complain())
         return worst(measuring.codes)
@@ -77,7 +75,8 @@ class _Run:
             program = self._measuring.prepared(analysed, line)
             trace = self._traced(analysed, program, line)
             try:
-                self._measure(program, trace, line)
+                with self._measuring.watch.resumed():
+                    self._measure(program, trace, line)
             except InputError as problem:
                 program.record["error"] = problem.reason
         self._measuring.complain(analysed, program)

@@ -40,6 +40,12 @@ def check(settings: Settings, request: Request) -> None:
         raise OptionError("--fail-on", "there is nothing to compare; name two files, old and new")
     if settings.gates and settings.live is not None:
         raise OptionError("--fail-on", "versions are compared without --mode live")
+    if settings.cache == "cold" and settings.live is not None:
+        raise OptionError("--cache", "live packets are measured on hot caches; leave it out")
+    if settings.cache == "cold" and len(request.files) == len(VERSIONS):
+        raise OptionError(
+            "--cache", "two versions are compared on hot caches; leave it out, or name one file"
+        )
     check_trace_options(settings.pcap, settings.plot, request, live=settings.live is not None)
 
 

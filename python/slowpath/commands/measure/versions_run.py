@@ -4,11 +4,18 @@ from collections.abc import Callable, Sequence
 
 from slowpath.analysis.outcomes import Analysed
 from slowpath.cli.errors import InputError
+from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.terminal import error
-from slowpath.commands.measure.gate import decide
+from slowpath.commands.measure.gate import decide, is_decided
 from slowpath.commands.measure.live_line import LiveLine
 from slowpath.commands.measure.measuring import Measuring
-from slowpath.measurements.comparison import FEWEST_LOADS, compare, pair_programs, same_packet
+from slowpath.measurements.comparison import (
+    FEWEST_LOADS,
+    compare,
+    pair_programs,
+    same_packet,
+    until_decided,
+)
 from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
 
 
@@ -30,11 +37,24 @@ class VersionsRun:
         for pair in pair_programs(old, new):
             if pair.old is not None and pair.new is not None:
                 self._both(old[pair.old], new[pair.new])
-                continue
-            if pair.old is not None:
-                self.records.append(self._alone(old[pair.old]))
-            if pair.new is not None:
-                self.records.append(self._alone(new[pair.new]))
+            elif pair.old is not None:
+                self._only(old[pair.old], files[1])
+            elif pair.new is not None:
+                self._only(new[pair.new], files[0])
+        if self._measuring.settings.gates and not self.records:
+            self._miss(files[1], "there is no program to compare")
+
+    def _only(self, analysed: Analysed, other: str) -> None:
+        """A program that the other file does not have."""
+        record = self._alone(analysed)
+        self.records.append(record)
+        if self._measuring.settings.gates and analysed.result["error"] is None:
+            self._miss(record["file"], f"{record['program']}: {other} has no program of this name")
+
+    def _miss(self, file: str, what: str) -> None:
+        gates = self._measuring.settings.gates
+        error(file, f"{what}, and --fail-on {gates[0].text!r} needs it")
+        self._measuring.codes.append(ExitCode.FAILED)
 
     def _both(self, old: Analysed, new: Analysed) -> None:
         measuring = self._measuring
@@ -42,9 +62,13 @@ class VersionsRun:
             programs = measuring.prepared(old, line), measuring.prepared(new, line)
             try:
                 same = same_packet(measuring.station, programs[0], new, measuring.maps)
-                quota = measuring.quota._replace(fewest_loads=FEWEST_LOADS)
+                quota, gates = measuring.quota, measuring.settings.gates
+                quota = quota._replace(fewest_loads=FEWEST_LOADS)
+                if gates:
+                    quota = until_decided(quota, programs, lambda row: is_decided(gates, row))
                 going = measuring.go_on(line)
-                compared = compare(measuring.station, programs, same, quota, going)
+                with measuring.watch.resumed():
+                    compared = compare(measuring.station, programs, same, quota, going)
                 self.comparison.append(compared)
                 self._hold(compared)
             except InputError as problem:
@@ -54,9 +78,14 @@ class VersionsRun:
             self.records.append(program.record)
 
     def _hold(self, compared: ComparedVersions) -> None:
-        """What `--fail-on` says of a comparison."""
+        """What is to be said of a comparison: `--fail-on`, and where the kernel disagrees."""
+        for row in compared["paths"]:
+            if row["report"] is not None:
+                what = f"{row['path']}: {row['error']}"
+                self._measuring.disagree(compared["new"], what)
         for gate in self._measuring.settings.gates:
             decision = decide(gate, compared["paths"][0])
-            self._measuring.codes.append(decision.code)
+            stopped = self._measuring.stopping.asked and compared["paths"][0]["ratio"] is None
+            self._measuring.codes.append(ExitCode.UNDECIDED if stopped else decision.code)
             if decision.reason is not None:
                 error(compared["new"], decision.reason)

@@ -31,6 +31,10 @@ class Ticks(NamedTuple):
         """The ticks between two readings. Some columns can go back."""
         return Ticks(*(max(0, b - a) for a, b in zip(before, self, strict=True)))
 
+    def plus(self, more: "Ticks") -> "Ticks":
+        """So many ticks more."""
+        return Ticks(*(a + b for a, b in zip(self, more, strict=True)))
+
     @property
     def total(self) -> int:
         """All of them."""
@@ -55,6 +59,47 @@ class Counters(NamedTuple):
     voluntary: int | None  # context switches of the thread
     involuntary: int | None
     waited_ns: int | None  # that the thread could have run and others did
+
+
+def left_out(start: Counters, paused: Counters, resumed: Counters) -> Counters:
+    """What a run is to be compared with that began at `start`, without what grew in a pause.
+
+    Frequency and load averages grow by nothing: they stay those of the start.
+    """
+    ticks = {
+        number: each.plus(resumed.ticks[number].since(paused.ticks[number]))
+        for number, each in start.ticks.items()
+        if number in paused.ticks and number in resumed.ticks
+    }
+    return start._replace(
+        seconds=start.seconds + resumed.seconds - paused.seconds,
+        ticks=ticks,
+        interrupts=_moved(start.interrupts, paused.interrupts, resumed.interrupts),
+        throttled=_later(start.throttled, paused.throttled, resumed.throttled),
+        quota_stops=_later(start.quota_stops, paused.quota_stops, resumed.quota_stops),
+        voluntary=_later(start.voluntary, paused.voluntary, resumed.voluntary),
+        involuntary=_later(start.involuntary, paused.involuntary, resumed.involuntary),
+        waited_ns=_later(start.waited_ns, paused.waited_ns, resumed.waited_ns),
+    )
+
+
+def _later(start: int | None, paused: int | None, resumed: int | None) -> int | None:
+    if start is None or paused is None or resumed is None:
+        return None
+    return start + max(0, resumed - paused)
+
+
+def _moved(
+    start: Mapping[str, int] | None,
+    paused: Mapping[str, int] | None,
+    resumed: Mapping[str, int] | None,
+) -> dict[str, int] | None:
+    if start is None or paused is None or resumed is None:
+        return None
+    return {
+        name: start.get(name, 0) + max(0, count - paused.get(name, 0))
+        for name, count in resumed.items()
+    }
 
 
 def read_counters(files: Files, cpu: int, thread: int) -> Counters:

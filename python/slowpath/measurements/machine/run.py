@@ -49,11 +49,11 @@ class RunFacts(TypedDict):
     """What happened during a run; null is what is not known."""
 
     seconds: float
-    """How long it took."""
+    """How long it took, without the analysis and other pauses."""
     load_start: list[float] | None
-    """Load averages of 1, 5 and 15 minutes when it began."""
+    """Load averages of 1, 5 and 15 minutes when it began, before slowpath looked for paths."""
     load_end: list[float] | None
-    """The same when it ended."""
+    """The same when it ended: what slowpath itself did is part of it."""
     frequency_start_hz: int | None
     """The CPU's frequency when it began."""
     frequency_end_hz: int | None

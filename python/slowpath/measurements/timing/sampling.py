@@ -32,6 +32,7 @@ _FEWEST_RUNS, _MOST_RUNS = 16, 1_000_000
 _LEAST = 1.0  # nanoseconds that are left of a sample
 _CALLS = 9  # with one run each, which tell what a call takes besides
 _MORE = 1.4  # times as many loads, before whether it is precise is looked at again
+_MORE_TO_DECIDE = 2.0  # the same where intervals decide something: a wrong one would be kept
 
 
 class Reference:
@@ -98,6 +99,9 @@ class Quota(NamedTuple):
     precision: float  # half the length of intervals, as a share of the mean
     seconds: float  # at most, but for the fewest loads
     fewest_loads: int = _FEWEST_LOADS
+    decided: Callable[[Sequence["Measured | None"]], bool] | None = None
+    """Whether what is known of the subjects decides what is asked; before that, to be precise is
+    not enough. None: nothing is asked."""
 
 
 class Observation(NamedTuple):
@@ -149,10 +153,12 @@ def measure(bench: Bench, quota: Quota, go_on: Callable[["Progress"], bool]) -> 
     """Measures all subjects of a bench until that is precise enough, or `go_on` says no.
 
     It is looked at rarely whether it is: who stops as soon as an interval happens to be narrow has
-    intervals that are too narrow.
+    intervals that are too narrow. Who stops as soon as one happens to lie on one side of a limit is
+    wrong more often still, so with something to decide it is looked at even more rarely.
     """
     started = time.monotonic()
     sampler, look = Sampler(bench), quota.fewest_loads
+    more = _MORE if quota.decided is None else _MORE_TO_DECIDE
     while True:
         sampler.add_load()
         seconds = time.monotonic() - started
@@ -161,10 +167,11 @@ def measure(bench: Bench, quota: Quota, go_on: Callable[["Progress"], bool]) -> 
         over = seconds >= quota.seconds or loads >= _MOST_LOADS
         # A program that takes seconds to load is not loaded as often.
         fewest = _LEAST_LOADS if seconds >= 2 * quota.seconds else quota.fewest_loads
-        if asked or (over and loads >= fewest) or (loads >= look and precise):
+        enough = loads >= look and precise and sampler.decides(quota)
+        if asked or (over and loads >= fewest) or enough:
             return sampler.outcome(seconds, precise=precise and loads >= quota.fewest_loads)
         if loads >= look:
-            look = int(_MORE * look)
+            look = int(more * look)
 
 
 class Progress(NamedTuple):
@@ -296,6 +303,10 @@ class Sampler:
                 return False, None
             widest = max(widest, subject.run.interval.half_width / subject.run.value)
         return widest <= precision, widest
+
+    def decides(self, quota: Quota) -> bool:
+        """Whether what is known decides what is asked."""
+        return quota.decided is None or quota.decided(self._evaluated()[1])
 
     def _evaluated(self) -> tuple[float, list[Measured | None], Estimate | None]:
         limit, observations = self._observations()

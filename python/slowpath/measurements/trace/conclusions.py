@@ -7,8 +7,11 @@ _USUAL = 0.01
 """Share of packets without a time that is worth a word."""
 
 
-def conclude_trace(record: MeasuredTrace) -> str | None:
-    """What a trace comes to; None when nothing of it was timed."""
+def conclude_trace(record: MeasuredTrace, *, complete: bool) -> str | None:
+    """What a trace comes to; None when nothing of it was timed.
+
+    `complete` says whether the analysis found all paths, so that its slowest is the slowest.
+    """
     mix, slowest = record["mix"], record["slowest"]
     if mix is None or slowest is None:
         return None
@@ -21,14 +24,31 @@ def conclude_trace(record: MeasuredTrace) -> str | None:
     if bound is None:
         return sentence
     if most >= bound:
-        return f"{sentence} The slowest path is among theirs."
+        return f"{sentence} {_reached(most, bound, complete=complete)}"
+    path = "slowest path" if complete else "slowest path that was found"
     if slowest["bound_ns"] is not None:
         factor = slowest["bound_ns"] / mix["mean_ns"]
         return (
-            f"{sentence} The slowest path takes {factor:.1f} times as long, and none of them takes "
+            f"{sentence} The {path} takes {factor:.1f} times as long, and none of them takes "
             f"it: their slowest has {most} instructions of {bound}."
         )
-    return f"{sentence} Their slowest has {most} instructions, the slowest path {bound}."
+    return f"{sentence} Their slowest has {most} instructions, the {path} {bound}."
+
+
+def _reached(most: int, bound: int, *, complete: bool) -> str:
+    """What it means that a trace has a path of as many instructions as the analysis found."""
+    if most > bound and complete:
+        return (
+            f"Their slowest has {most} instructions, more than the slowest path of the analysis "
+            f"({bound}): what that assumes (--mtu, --unroll, --assume) is not so in this trace."
+        )
+    if not complete:
+        found = "as many as" if most == bound else "more than"
+        return (
+            f"Their slowest has {most} instructions, {found} the slowest path that was found "
+            f"({bound}), but the search had to stop: --deadline gives it longer."
+        )
+    return "The slowest path is among theirs."
 
 
 def started_with(record: MeasuredTrace) -> str | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from slowpath.cli.printable import csv_line
 from slowpath.cli.terminal import Line
+from slowpath.commands.measure.reports.paths import errors_of, why_not
 from slowpath.measurements.documents import MeasuredPath, MeasuredProgram
 from slowpath.measurements.environment import Environment
 from slowpath.measurements.live_documents import LivePath
@@ -37,7 +38,7 @@ def _program(record: MeasuredProgram, *, verbose: bool) -> Iterator[Line | str]:
     known = [(path, path["live"]) for path in record["paths"] if path["live"] is not None]
     if not known:
         yield Line(f"{named}: not measured", "bold")
-        yield from _errors(record)
+        yield from errors_of(record)
         return
     found = f"{record['found']}" if record["complete"] else f"{record['found']} found so far"
     batch = known[0][1]["batch"]
@@ -59,18 +60,12 @@ def _program(record: MeasuredProgram, *, verbose: bool) -> Iterator[Line | str]:
     )
     if record["conclusion"] is not None:
         yield Line(f"  {record['conclusion']}", "bold")
-    yield from _errors(record)
+    yield from errors_of(record)
     for warning in record["warnings"]:
         yield Line(f"  warning: {warning}", "yellow")
     for path, live in known:
         for note in live["notes"] if verbose else ():
             yield f"  path {path['rank']}: {note}"
-
-
-def _errors(record: MeasuredProgram) -> Iterator[str]:
-    for path in record["paths"]:
-        if path["error"] is not None:
-            yield f"  path {path['rank']} was not measured: {path['error']}"
 
 
 def _row(path: MeasuredPath, live: LivePath) -> list[str]:
@@ -99,6 +94,7 @@ def live_csv_report(records: Sequence[MeasuredProgram]) -> Iterator[str]:
             head = [path[name] for name in _HEAD]  # type: ignore[literal-required]
             live = path["live"]
             told = [None if live is None else live[name] for name in _LIVE]  # type: ignore[literal-required]
-            yield csv_line([*names, *head, *told, path["error"]])
+            error = why_not(record, path, measured=live is not None)
+            yield csv_line([*names, *head, *told, error])
         if not record["paths"]:
             yield csv_line([*names, *[None] * (len(_HEAD) + len(_LIVE)), record["error"]])

@@ -43,6 +43,7 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
     measured = [path for path in record["paths"] if path["measured_ns"] is not None]
     if not measured:
         yield Line(f"{named}: not measured", "bold")
+        yield from errors_of(record)
         return
     found = "paths" if record["complete"] else "paths that were found"
     yield Line(f"{named}: {len(measured)} of {record['found']} {found}, caches hot", "bold")
@@ -67,9 +68,7 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
         yield Line(f"  {record['conclusion']}", "bold")
     yield from later_report.notes(measured)
     yield from stretches_report(record["breakdown"], verbose=verbose)
-    for path in record["paths"]:
-        if path["error"] is not None:
-            yield f"  path {path['rank']} was not measured: {path['error']}"
+    yield from errors_of(record)
     for warning in record["warnings"]:
         yield Line(f"  warning: {warning}", "yellow")
     if shown or verbose:
@@ -78,6 +77,18 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
         for path in measured:
             drained = ", ring buffers emptied between calls" if path["drained"] else ""
             yield f"  path {path['rank']}: {path['arrangement']}{drained}"
+
+
+def errors_of(record: MeasuredProgram) -> Iterator[str]:
+    """Why paths were not measured, a line for each."""
+    for path in record["paths"]:
+        if path["error"] is not None:
+            yield f"  path {path['rank']} was not measured: {path['error']}"
+
+
+def why_not(record: MeasuredProgram, path: MeasuredPath, *, measured: bool) -> str | None:
+    """Why a path has no value: an error of its own, or that of its program."""
+    return path["error"] if measured else path["error"] or record["error"]
 
 
 def _plural(count: int, what: str) -> str:
@@ -108,7 +119,8 @@ def csv_report(records: Sequence[MeasuredProgram]) -> Iterator[str]:
         for path in record["paths"]:
             own = [path[name] for name in own_columns[3:]]  # type: ignore[literal-required]
             more = [*later_report.csv_values(path), *cold_report.csv_values(path)]
-            yield csv_line([*head, *own, *more, path["error"]])
+            why = why_not(record, path, measured=path["measured_ns"] is not None)
+            yield csv_line([*head, *own, *more, why])
         if not record["paths"]:
             nothing = [None] * (len(_CSV) + len(later_report.CSV) + len(cold_report.CSV) - 4)
             yield csv_line([*head, *nothing, record["error"]])
