@@ -1,0 +1,67 @@
+"""What reports say of measurements, by records that the tests describe."""
+
+import csv
+import io
+from typing import Any
+
+import pytest
+
+from slowpath.cli.terminal import Line
+from slowpath.commands.measure.reports.live import live_csv_report
+from slowpath.commands.measure.reports.paths import csv_report, text_report
+from slowpath.measurements.documents import MeasuredPath, MeasuredProgram
+from slowpath.measurements.trace.conclusions import conclude_trace
+from slowpath.measurements.trace.documents import MeasuredTrace
+
+WHERE: Any = {"processor": {"cpu": 1, "model": "A"}, "kernel": {"release": "6.18"}}
+
+
+def unmeasured(errors: list[str | None], error: str | None) -> Any:
+    """A program, and why nothing was measured of each of its paths."""
+    record: Any = dict.fromkeys(MeasuredProgram.__annotations__)
+    paths = []
+    for rank, why in enumerate(errors, 1):
+        path: Any = dict.fromkeys(MeasuredPath.__annotations__)
+        paths.append(path | {"rank": rank, "error": why})
+    return record | {"file": "a.o", "program": "p", "paths": paths, "error": error}
+
+
+def test_each_path_says_why_it_was_not_measured() -> None:
+    record = unmeasured(["the kernel takes another path", "it cannot be repeated"], "the first")
+    told = list(text_report([record], WHERE, verbose=False))
+    assert told[0] == Line("a.o:p: not measured", "bold")
+    assert told[1:3] == [
+        "  path 1 was not measured: the kernel takes another path",
+        "  path 2 was not measured: it cannot be repeated",
+    ]
+
+
+def test_a_row_without_values_has_a_reason() -> None:
+    record = unmeasured(["it cannot be repeated", None], "interrupted before it was measured")
+    for lines in (csv_report([record]), live_csv_report([record])):
+        rows = csv.DictReader(io.StringIO("\n".join(lines)))
+        found = [row["error"] for row in rows]
+        assert found == ["it cannot be repeated", "interrupted before it was measured"]
+
+
+@pytest.mark.parametrize(
+    ("most", "complete", "said"),
+    [
+        (40, True, "The slowest path is among theirs."),
+        (41, True, "more than the slowest path of the analysis (40): what that assumes (--mtu"),
+        (40, False, "as many as the slowest path that was found (40), but the search had to stop"),
+        (41, False, "more than the slowest path that was found (40), but the search had to stop"),
+        (39, True, "Their slowest has 39 instructions, the slowest path 40."),
+        (39, False, "Their slowest has 39 instructions, the slowest path that was found 40."),
+    ],
+)
+def test_a_trace_reaches_the_slowest_path_only_if_that_is_known(
+    most: int, said: str, *, complete: bool
+) -> None:
+    trace: Any = dict.fromkeys(MeasuredTrace.__annotations__)
+    trace["mix"] = {"mean_ns": 10.0, "packetrate_pps": 1e8}
+    trace["slowest"] = {"instructions": most, "bound_instructions": 40, "bound_ns": None}
+    sentence = conclude_trace(trace, complete=complete)
+    assert sentence is not None
+    assert said in sentence
+    assert ("among theirs" in sentence) == (most == 40 and complete)

@@ -1,0 +1,89 @@
+"""`slowpath measure` with two files: what is compared, what is not, and what is said of it."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import oracles
+from running_kernel import needs_kernel
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.programs import clang
+from support import ROOT, slowpath
+
+FIREWALL = ROOT / "examples/firewall.bpf.o"
+FLOW_MONITOR = ROOT / "examples/flow_monitor.bpf.o"
+SHORT = ("--paths", "1", "--seconds", "0.3", "--no-stretches", "--cache", "hot")
+SOURCE = """
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+SEC("xdp") int NAME(struct xdp_md *ctx)
+{
+    char *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+    if (data + 40 > end)
+        return XDP_DROP;
+    BODY
+    *(__u32 *)data = 7;
+    return XDP_PASS;
+}
+SEC("xdp") int other_NAME(struct xdp_md *ctx) { return XDP_PASS; }
+"""
+
+
+@pytest.fixture(autouse=True)
+def _kernel() -> None:
+    needs_kernel()
+
+
+def source(folder: Path, file: str, name: str, body: str = "") -> Path:
+    """A program in C."""
+    if clang._find_clang() is None:
+        oracles.missing("clang", "there is no clang in PATH or $CLANG")
+    path = folder / file
+    path.write_text(SOURCE.replace("NAME", name).replace("BODY", body))
+    return path
+
+
+def test_a_gate_fails_for_programs_without_a_counterpart(tmp_path: Path) -> None:
+    old, new = source(tmp_path, "a.bpf.c", "marks"), source(tmp_path, "b.bpf.c", "renamed")
+    run = slowpath("measure", old, new, *SHORT, "--fail-on", "ratio > 100")
+    assert run.returncode == ExitCode.FAILED, run.stderr
+    assert f"{old}: marks: {new} has no program of this name" in run.stderr
+    assert f"{new}: other_renamed: {old} has no program of this name" in run.stderr
+    # Without a gate that is no failure.
+    assert slowpath("measure", old, new, *SHORT).returncode == 0
+
+
+def test_csv_has_the_comparison(tmp_path: Path) -> None:
+    words = ["measure", str(FIREWALL), str(FIREWALL), *SHORT, "--format", "csv"]
+    rows = list(csv.DictReader(io.StringIO(slowpath(*words).stdout)))
+    assert [row["path"] for row in rows] == ["slowest", "same packet", "fastest"]
+    for row in rows:
+        assert float(row["low"]) <= float(row["ratio"]) <= float(row["high"])
+        assert row["old"] == row["new"] == f"{FIREWALL}:firewall"
+    old, new = source(tmp_path, "a.bpf.c", "marks"), source(tmp_path, "b.bpf.c", "renamed")
+    words = ["measure", str(old), str(new), *SHORT, "--format", "csv"]
+    rows = list(csv.DictReader(io.StringIO(slowpath(*words).stdout)))
+    assert [bool(row["old"]) for row in rows] == [True, True, False, False]
+    assert {row["error"] for row in rows} == {"the other file has no program of this name"}
+
+
+def test_a_packet_that_cannot_be_compared_says_why() -> None:
+    words = ["measure", str(FLOW_MONITOR), str(FIREWALL), *SHORT]
+    run = slowpath(*words, "--format", "json")
+    (compared,) = json.loads(run.stdout)["comparison"]
+    rows = {row["path"]: row for row in compared["paths"]}
+    assert rows["slowest"]["error"] is None
+    assert rows["same packet"]["ratio"] is None
+    why = rows["same packet"]["error"]
+    assert why
+    assert f"same packet was not compared: {why}" in slowpath(*words).stdout
+
+
+@pytest.mark.parametrize("words", [[str(FIREWALL)], ["--mode", "live"]])
+def test_cold_caches_are_refused_where_nothing_is_measured_on_them(words: list[str]) -> None:
+    run = slowpath("measure", str(FIREWALL), *words, "--cache", "cold")
+    assert run.returncode == ExitCode.USAGE
+    assert "'--cache'" in run.stderr
