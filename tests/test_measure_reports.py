@@ -45,7 +45,7 @@ def test_a_row_without_values_has_a_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("most", "complete", "said"),
+    ("most", "known", "said"),
     [
         (40, True, "The slowest path is among theirs."),
         (41, True, "more than the slowest path of the analysis (40): what that assumes (--mtu"),
@@ -56,12 +56,12 @@ def test_a_row_without_values_has_a_reason() -> None:
     ],
 )
 def test_a_trace_reaches_the_slowest_path_only_if_that_is_known(
-    most: int, said: str, *, complete: bool
+    most: int, said: str, *, known: bool
 ) -> None:
     trace: Any = dict.fromkeys(MeasuredTrace.__annotations__)
     trace["mix"] = {"mean_ns": 10.0, "packetrate_pps": 1e8}
     trace["slowest"] = {"instructions": most, "bound_instructions": 40, "bound_ns": None}
-    sentence = conclude_trace(trace, complete=complete)
+    sentence = conclude_trace(trace, known=known)
     assert sentence is not None
     assert said in sentence
-    assert ("among theirs" in sentence) == (most == 40 and complete)
+    assert ("among theirs" in sentence) == (most == 40 and known)

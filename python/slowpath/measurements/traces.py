@@ -19,6 +19,7 @@ from slowpath.measurements.trace.documents import (
     TraceMix,
     TracePath,
 )
+from slowpath.schema.derived import is_found
 from slowpath.schema.results import PathResult
 
 TIMED = 30
@@ -40,6 +41,7 @@ class PreparedTrace(NamedTuple):
     record: MeasuredTrace
     cases: list[engine.Case]
     numbers: list[int]  # of each case, its place in the record's paths
+    known: bool  # whether the analysis has found the slowest path that there is
 
 
 def prepare_trace(
@@ -53,7 +55,9 @@ def prepare_trace(
 
     `going` is told what is being done; when it says no, the rest is left out.
     """
-    prepared = PreparedTrace(_empty(asked.file), [], [])
+    guarantee = analysed.result["guarantee"]
+    known = guarantee is not None and is_found(guarantee)
+    prepared = PreparedTrace(_empty(asked.file), [], [], known)
     record, task = prepared.record, analysed.task
     if analysed.result["error"] is not None or task.object is None or task.program is None:
         record["error"] = "the program cannot be run"
@@ -234,7 +238,7 @@ def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: Toget
         slowest["measured_ns"] = record["paths"][slowest["path"] - 1]["measured_ns"]
         ranked = [path for path in program.record["paths"] if path["rank"] == 1]
         slowest["bound_ns"] = _time(ranked)
-    record["conclusion"] = conclude_trace(record, complete=program.record["complete"])
+    record["conclusion"] = conclude_trace(record, known=trace.known)
 
 
 def _time(paths: Sequence[MeasuredPath]) -> float | None:

@@ -7,10 +7,10 @@ _USUAL = 0.01
 """Share of packets without a time that is worth a word."""
 
 
-def conclude_trace(record: MeasuredTrace, *, complete: bool) -> str | None:
+def conclude_trace(record: MeasuredTrace, *, known: bool) -> str | None:
     """What a trace comes to; None when nothing of it was timed.
 
-    `complete` says whether the analysis found all paths, so that its slowest is the slowest.
+    `known` says whether the slowest path that the analysis found is the slowest there is.
     """
     mix, slowest = record["mix"], record["slowest"]
     if mix is None or slowest is None:
@@ -24,8 +24,8 @@ def conclude_trace(record: MeasuredTrace, *, complete: bool) -> str | None:
     if bound is None:
         return sentence
     if most >= bound:
-        return f"{sentence} {_reached(most, bound, complete=complete)}"
-    path = "slowest path" if complete else "slowest path that was found"
+        return f"{sentence} {_reached(most, bound, known=known)}"
+    path = "slowest path" if known else "slowest path that was found"
     if slowest["bound_ns"] is not None:
         factor = slowest["bound_ns"] / mix["mean_ns"]
         return (
@@ -35,14 +35,14 @@ def conclude_trace(record: MeasuredTrace, *, complete: bool) -> str | None:
     return f"{sentence} Their slowest has {most} instructions, the {path} {bound}."
 
 
-def _reached(most: int, bound: int, *, complete: bool) -> str:
+def _reached(most: int, bound: int, *, known: bool) -> str:
     """What it means that a trace has a path of as many instructions as the analysis found."""
-    if most > bound and complete:
+    if most > bound and known:
         return (
             f"Their slowest has {most} instructions, more than the slowest path of the analysis "
             f"({bound}): what that assumes (--mtu, --unroll, --assume) is not so in this trace."
         )
-    if not complete:
+    if not known:
         found = "as many as" if most == bound else "more than"
         return (
             f"Their slowest has {most} instructions, {found} the slowest path that was found "
