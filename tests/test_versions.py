@@ -30,6 +30,8 @@ SEC("xdp") int NAME(struct xdp_md *ctx)
 }
 SEC("xdp") int other_NAME(struct xdp_md *ctx) { return XDP_PASS; }
 """
+RANDOM = "__u32 a = bpf_get_prandom_u32(); if (a == 0 || a == 0xffffffff) return XDP_TX;"
+"""Takes the same way nearly always, and another one for what is tried first."""
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +82,15 @@ def test_a_packet_that_cannot_be_compared_says_why() -> None:
     why = rows["same packet"]["error"]
     assert why
     assert f"same packet was not compared: {why}" in slowpath(*words).stdout
+
+
+def test_a_packet_whose_path_depends_on_random_numbers_is_compared(tmp_path: Path) -> None:
+    old, new = source(tmp_path, "a.bpf.c", "marks"), source(tmp_path, "b.bpf.c", "marks", RANDOM)
+    run = slowpath("measure", old, new, *SHORT, "--prog-name", "marks", "--format", "json")
+    (compared,) = json.loads(run.stdout)["comparison"]
+    row = compared["paths"][1]
+    assert (row["path"], row["error"]) == ("same packet", None)
+    assert row["ratio"] is not None
 
 
 @pytest.mark.parametrize("words", [[str(FIREWALL)], ["--mode", "live"]])

@@ -29,7 +29,7 @@ impl Case {
     /// Finds out how a path can be repeated, on the thread of a station.
     ///
     /// `witness` is a path's in the result of an analysis, and `instructions` what the path is known
-    /// to take.
+    /// to take; without it, what the interpreter says, or the kernel where that one does not know.
     ///
     /// # Errors
     /// If kernel and interpreter disagree, the kernel takes another path, or it cannot be repeated.
@@ -101,15 +101,20 @@ impl Case {
             Err(ReplayError::Undecided(_)) => Effects::default(),
             Err(error) => return Err(error.into()),
         };
-        let expected = expected.unwrap_or(self.instructions);
-        if open || self.instructions != expected {
-            // Clocks, random numbers and the like: the kernel's own lead elsewhere.
-            self.answers = witness::answers(&self.witness);
+        let told = (self.path.is_some() && !open).then_some(self.instructions);
+        let known = expected.or(told);
+        if open || known != Some(self.instructions) {
+            if expected.is_some() {
+                // Clocks, random numbers and the like: the kernel's own lead elsewhere.
+                self.answers = witness::answers(&self.witness);
+            }
             self.path = None;
             self.trace = None;
         }
         let (counted, _installed) = self.counted(kernel)?;
         let (run, tally) = counted.run_repeated(&self.packet, &self.context, 1)?;
+        // Where nobody knows, it is the kernel's path, if that one repeats.
+        let expected = known.unwrap_or(tally.instructions);
         if tally.instructions != expected {
             let depends = witness::open(&self.witness).into_iter().collect();
             let taken = tally.instructions;
