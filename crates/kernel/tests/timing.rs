@@ -28,24 +28,29 @@ fn empty(kernel: &Kernel, fragments: bool) -> Loaded {
     load(kernel, &[set(Register::R0, Source::Imm(2)), Insn::Exit], fragments)
 }
 
-/// Calls a helper with the context and a number, and returns `XDP_PASS` if it succeeds, else
+/// Calls helpers with the context and a number each, and returns `XDP_PASS` if all succeed, else
 /// `XDP_DROP`.
-fn adjusting(kernel: &Kernel, helper: i32, by: i32) -> Loaded {
-    let insns = [
-        set(Register::R2, Source::Imm(by)),
-        Insn::Call(Call::Helper(helper)),
-        set(Register::R1, Source::Reg(Register::R0)),
-        set(Register::R0, Source::Imm(2)),
-        Insn::Branch {
-            width: Width::W64,
-            cond: Condition::Eq,
-            dst: Register::R1,
-            src: Source::Imm(0),
-            offset: 1,
-        },
-        set(Register::R0, Source::Imm(1)),
-        Insn::Exit,
-    ];
+fn adjusting(kernel: &Kernel, calls: &[(i32, i32)]) -> Loaded {
+    let mut insns = vec![set(Register::R6, Source::Reg(Register::R1))];
+    for &(helper, by) in calls {
+        insns.extend([
+            set(Register::R1, Source::Reg(Register::R6)),
+            set(Register::R2, Source::Imm(by)),
+            Insn::Call(Call::Helper(helper)),
+            set(Register::R1, Source::Reg(Register::R0)),
+            set(Register::R0, Source::Imm(2)),
+            Insn::Branch {
+                width: Width::W64,
+                cond: Condition::Eq,
+                dst: Register::R1,
+                src: Source::Imm(0),
+                offset: 2,
+            },
+            set(Register::R0, Source::Imm(1)),
+            Insn::Exit,
+        ]);
+    }
+    insns.push(Insn::Exit);
     load(kernel, &insns, false)
 }
 
@@ -163,22 +168,25 @@ fn moved_ends_are_put_back() {
     };
     // adjust_head, adjust_tail, adjust_meta
     let cases = [
-        (44, -20, moved(-20, 0, 0)),
-        (44, 20, moved(20, 0, 0)),
-        (65, -20, moved(0, -20, 0)),
-        (65, 100, moved(0, 100, 0)),
-        (54, -8, moved(0, 0, 8)),
+        (vec![(44, -20)], moved(-20, 0, 0)),
+        (vec![(44, 20)], moved(20, 0, 0)),
+        (vec![(65, -20)], moved(0, -20, 0)),
+        (vec![(65, 100)], moved(0, 100, 0)),
+        (vec![(54, -8)], moved(0, 0, 8)),
+        // What is left is shorter than what has to come off again.
+        (vec![(44, -20), (65, -66)], moved(-20, -66, 0)),
+        (vec![(65, 100), (44, 150)], moved(150, 100, 0)),
     ];
-    for (helper, by, undo) in &cases {
-        let program = adjusting(&kernel, *helper, *by);
+    for (calls, undo) in &cases {
+        let program = adjusting(&kernel, calls);
         let context = Context::default();
         let plain = subject(&program, None).sample(&PACKET, &context, 1000);
-        assert_eq!(plain.expect("runs").return_value, DROP, "helper {helper} by {by}");
+        assert_eq!(plain.expect("runs").return_value, DROP, "{calls:?}");
         let wrapper = restoring(&kernel, &program, undo);
         let subject = subject(&program, Some(&wrapper));
         for _ in 0..3 {
             let sample = subject.sample(&PACKET, &context, 1000).expect("is restored");
-            assert_eq!((sample.runs, sample.return_value), (999, PASS), "helper {helper} by {by}");
+            assert_eq!((sample.runs, sample.return_value), (999, PASS), "{calls:?}");
         }
     }
     Oracle::Kernel.compared(cases.len(), "moved ends put back");
@@ -187,7 +195,7 @@ fn moved_ends_are_put_back() {
 #[test]
 fn what_cannot_be_put_back_is_an_error() {
     let Some(kernel) = kernel() else { return };
-    let program = adjusting(&kernel, 44, -20);
+    let program = adjusting(&kernel, &[(44, -20)]);
     // In the wrong direction: sooner or later there is no room.
     let undo = Undo { head: 20, ..Undo::default() };
     let wrapper = restoring(&kernel, &program, &undo);

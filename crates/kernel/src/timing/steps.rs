@@ -102,9 +102,12 @@ pub fn restore_packet(code: &mut Assembly, undo: &Undo) -> Result<(), TimingErro
     };
     let before = i32::try_from(undo.metadata.len()).map_err(|_| too_far())?;
     let after = i32::try_from(undo.metadata_after).map_err(|_| too_far())?;
+    // An Ethernet header has to remain at every step: what makes the packet longer comes first.
+    let tail = undo.tail.saturating_neg();
+    adjust(code, ADJUST_TAIL, tail.max(0))?;
     adjust(code, ADJUST_HEAD, undo.head.saturating_neg())?;
     adjust(code, ADJUST_META, after - before)?;
-    adjust(code, ADJUST_TAIL, undo.tail.saturating_neg())?;
+    adjust(code, ADJUST_TAIL, tail.min(0))?;
     let metadata = [(0, undo.metadata.clone())];
     write(code, &metadata, [DATA_META, DATA])?;
     write(code, &undo.packet, [DATA, DATA_END])
