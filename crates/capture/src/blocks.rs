@@ -33,6 +33,9 @@ impl Blocks {
         let mut input = Fill(input);
         let mut start = vec![0; 4];
         let count = input.read(&mut start)?;
+        if count == 0 {
+            return Err(Problem::Empty);
+        }
         start.truncate(count);
         let next = start == SECTION;
         let shown = start.clone();

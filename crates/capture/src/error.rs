@@ -31,6 +31,9 @@ pub enum Problem {
         /// What to do, where that is known.
         hint: &'static str,
     },
+    /// There is nothing in it.
+    #[error("it is empty: it has not even the header of a capture")]
+    Empty,
     /// It ends within a block.
     #[error("it is cut off")]
     CutOff,

@@ -168,7 +168,8 @@ fn other_links_are_named() {
 #[test]
 fn what_is_no_capture_is_refused() {
     let problem = |bytes: &[u8]| read(bytes.to_vec()).1.unwrap();
-    assert!(matches!(problem(b"").problem, Problem::CutOff));
+    assert!(matches!(problem(b"").problem, Problem::Empty));
+    assert!(problem(b"").to_string().starts_with("it is empty"));
     assert!(matches!(problem(&[0xd4, 0xc3]).problem, Problem::CutOff));
     assert!(matches!(problem(b"\x7fELF and so on, and so on").problem, Problem::OtherFile { .. }));
     assert!(problem(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0]).to_string().contains("decompress it first"));
@@ -239,6 +240,7 @@ proptest! {
                 prop_assert_eq!(error.packets, found.len() as u64);
                 prop_assert_eq!(error.offset, whole as u64);
             }
+            Some(error) if end == 0 => prop_assert!(matches!(error.problem, Problem::Empty)),
             Some(error) => prop_assert!(matches!(error.problem, Problem::CutOff)),
         }
     }

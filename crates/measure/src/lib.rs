@@ -29,6 +29,7 @@ mod load;
 mod places;
 mod points;
 mod prepare;
+mod reason;
 mod references;
 mod stretches;
 mod trace;

@@ -13,6 +13,7 @@ use crate::case::{Arrangement, Case};
 use crate::drain::Draining;
 use crate::error::MeasureError;
 use crate::later::{Second, further};
+use crate::reason;
 use crate::trial::{LONG, Trial, Wanted};
 
 /// What is known of a path that was run.
@@ -254,7 +255,10 @@ impl Case {
                 format!("what bpf_{} does to {maps} is not taken back", change.call)
             }
             (None, Some(change)) => format!("what it writes to {} is not taken back", change.map),
-            (None, None) => "something changes that is not known".to_owned(),
+            (None, None) => {
+                let depends: Vec<String> = witness::open(&self.witness).into_iter().collect();
+                reason::unknown(effects, &depends)
+            }
         }
     }
 }

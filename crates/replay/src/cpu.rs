@@ -1,5 +1,6 @@
 //! Stays on one CPU: maps have a value for each, and the one of the CPU that runs the program is
-//! compared.
+//! compared. A thread that measures is pinned for ever, by `slowpath-kernel`; here it belongs to
+//! somebody else, and gets its CPUs back.
 
 use std::marker::PhantomData;
 

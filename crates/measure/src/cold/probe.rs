@@ -10,7 +10,8 @@ use slowpath_replay::{Entry, Replay, Sought};
 use crate::case::Case;
 use crate::error::MeasureError;
 
-/// Types of maps whose elements can be made for a packet: a value says all about them.
+/// Types of maps whose elements can be made for a packet: a value says all about them. That the same
+/// can be read back, which a replay needs, is a coincidence: what is compared need not be made.
 const MADE: [MapKind; 7] = [
     MapKind::ARRAY,
     MapKind::PERCPU_ARRAY,
@@ -25,7 +26,8 @@ const MADE: [MapKind; 7] = [
 const ROUNDS: usize = 16;
 
 /// Elements that each CPU keeps free in a map that evicts (`LOCAL_FREE_TARGET` of
-/// `kernel/bpf/bpf_lru_list.c`).
+/// `kernel/bpf/bpf_lru_list.c`). A replay asks when evictions may begin; here it is asked how many
+/// elements stay, with the same number of the kernel's.
 const KEPT_FREE: usize = 128;
 
 /// An element that the witness's packet makes the program look for.

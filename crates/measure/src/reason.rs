@@ -1,0 +1,53 @@
+//! What is said of a path that cannot be repeated although nothing is known to be in the way.
+
+use std::collections::BTreeSet;
+
+use slowpath_replay::Effects;
+
+/// What is known all the same: what a run changes, and what the path depends on that packet and maps
+/// do not determine.
+pub fn unknown(effects: &Effects, depends: &[String]) -> String {
+    let maps: BTreeSet<&str> = effects.maps.iter().map(|change| change.map.as_str()).collect();
+    let mut changed: Vec<String> = maps.into_iter().map(|map| format!("map {map}")).collect();
+    if !effects.packet.is_empty() || effects.moved.head != 0 || effects.moved.tail != 0 {
+        changed.insert(0, "packet".to_owned());
+    }
+    let taken_back = if changed.is_empty() {
+        "a run is seen to change neither packet nor maps".to_owned()
+    } else {
+        format!("to take back what a run changes ({}) is not enough", changed.join(", "))
+    };
+    let differs = if depends.is_empty() {
+        "what else differs is not known".to_owned()
+    } else {
+        format!("it depends on {}, which may differ each time", depends.join(", "))
+    };
+    format!("{taken_back}, and {differs}")
+}
+
+#[cfg(test)]
+mod tests {
+    use slowpath_replay::{MapChange, PacketChange};
+
+    use super::*;
+
+    #[test]
+    fn what_is_known_is_said() {
+        let mut effects = Effects::default();
+        assert_eq!(
+            unknown(&effects, &[]),
+            "a run is seen to change neither packet nor maps, and what else differs is not known"
+        );
+        let inner = None;
+        for key in [vec![0], vec![1]] {
+            let map = "flows".to_owned();
+            effects.maps.push(MapChange { map, inner, key, before: None, after: Some(vec![1]) });
+        }
+        effects.packet.push(PacketChange { offset: 0, before: vec![0], after: vec![1] });
+        assert_eq!(
+            unknown(&effects, &["bpf_get_prandom_u32 (result)".to_owned()]),
+            "to take back what a run changes (packet, map flows) is not enough, and it depends on \
+             bpf_get_prandom_u32 (result), which may differ each time"
+        );
+    }
+}
