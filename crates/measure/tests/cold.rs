@@ -1,6 +1,8 @@
 //! Packets of many flows: that there are as many as it takes, that all of them take the path, and
 //! what is said where there are not. Never how long they take.
 
+mod assembled;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +12,8 @@ use slowpath_kernel::Kernel;
 use slowpath_kernel::timing::Station;
 use slowpath_measure::{Case, Cold, Load, MeasureError};
 use slowpath_oracle::Oracle;
+
+use assembled::{ADD, EXIT, insn, object, result};
 
 /// The path of a packet, with these maps, of the firewall's program.
 struct Bed {
@@ -25,6 +29,11 @@ impl Bed {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/firewall.bpf.o");
         let object = Object::parse(&std::fs::read(file).expect("is there")).expect("is an object");
         Some(Bed { kernel: Arc::new(kernel), station, object: Arc::new(object) })
+    }
+
+    /// The same for another program.
+    fn with(self, object: Arc<Object>) -> Bed {
+        Bed { object, ..self }
     }
 
     fn case(&self, packet: &[u8], maps: &Value) -> Arc<Case> {
@@ -110,4 +119,59 @@ fn why_there_are_no_flows_is_said() {
     assert!(matches!(refused, MeasureError::NotCold { .. }), "{refused}");
     assert!(refused.to_string().contains("nothing that it finds in maps differs"), "{refused}");
     Oracle::Kernel.compared(1, "refusals of flows");
+}
+
+/// Looks up two words of the packet, at these offsets, in one hash map: drops what is not found.
+fn twice(offsets: [i16; 2]) -> Arc<Object> {
+    let mut insns = vec![
+        insn(0x61, 8, 1, 0, 0),
+        insn(0x61, 2, 1, 4, 0),
+        insn(0xbf, 3, 8, 0, 0),
+        insn(ADD, 3, 0, 0, 64),
+        insn(0xbd, 3, 2, 2, 0),
+        result(1),
+        EXIT,
+    ];
+    for offset in offsets {
+        insns.extend([
+            insn(0x61, 1, 8, offset, 0),
+            insn(0x63, 10, 1, -4, 0),
+            insn(0xbf, 2, 10, 0, 0),
+            insn(ADD, 2, 0, 0, -4),
+            insn(0x18, 1, 0, 0, 0),
+            insn(0, 0, 0, 0, 0),
+            insn(0x85, 0, 0, 0, 1),
+            insn(0x55, 0, 0, 2, 0),
+            result(1),
+            EXIT,
+        ]);
+    }
+    insns.extend([result(3), EXIT]);
+    object([1, 4, 8, 1 << 16], &insns)
+}
+
+#[test]
+fn look_ups_for_one_element_are_told_apart() {
+    let Some(bed) = Bed::new() else { return };
+    let bed = bed.with(twice([26, 30]));
+    let element = json!({ "key": "00000000", "value": "0100000000000000" });
+    let maps = json!({ "counters": [element] });
+    let case = bed.case(&[0; 64], &maps);
+    assert_eq!(case.action(), 3, "both are found");
+    let cold = bed.find(&case, 256 << 10).unwrap_or_else(|e| panic!("{e}"));
+    assert!(cold.flows() >= 1024, "{}", cold.flows());
+    let word = |packet: &[u8], at: usize| packet[at..at + 4].to_vec();
+    let mut both = 0;
+    for row in cold.rotation().rows.chunks(cold.rotation().row()) {
+        let mut packet = vec![0; 64];
+        let mut from = 0;
+        for &(at, len) in &cold.rotation().places {
+            let (at, len) = (at as usize, len as usize);
+            packet[at..at + len].copy_from_slice(&row[from..from + len]);
+            from += len;
+        }
+        both += usize::from(word(&packet, 26) != word(&packet, 30));
+    }
+    assert_eq!(both, cold.flows(), "each looks for two elements");
+    Oracle::Kernel.compared(cold.flows(), "packets of flows");
 }

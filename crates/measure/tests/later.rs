@@ -1,12 +1,14 @@
 //! What further packets do that find the maps as a first one left them: counted, and the same in the
 //! interpreter. Never how long it takes.
 
+mod assembled;
 mod counter;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use counter::{ADD, EXIT, PUT_COUNTER, counter, insn, result};
+use assembled::{ADD, EXIT, insn, result};
+use counter::{PUT_COUNTER, counter};
 use serde_json::{Value, json};
 use slowpath_bpf::Object;
 use slowpath_kernel::timing::Station;

@@ -55,8 +55,10 @@ impl Flows {
         let (count, reason) = enough(probe, freedom, most, cache_bytes);
         let mut fills = Vec::new();
         let mut entry_bytes = 0;
-        for (number, target) in probe.targets.iter().enumerate().filter(|&(n, _)| freedom.varies[n])
-        {
+        for (number, target) in probe.targets.iter().enumerate() {
+            if !freedom.varies[number] && !target.added {
+                continue;
+            }
             let computed = freedom.computed[number];
             let keys = if computed {
                 indices(probe, target)?
@@ -77,7 +79,7 @@ impl Flows {
                  {cache_bytes} bytes: {reason}"
             )
         });
-        let rotation = rotation(&probe.packet, freedom, count);
+        let rotation = rotation(probe, freedom, count);
         Ok(Flows { rotation, count, fills, entry_bytes, limited })
     }
 
@@ -121,6 +123,7 @@ fn enough(probe: &Probe, freedom: &Freedom, most: usize, cache_bytes: u64) -> (u
         targets.filter(|&(_, &varies)| varies).map(|(target, _)| target)
     };
     let varying = freedom.bits.iter().flat_map(|bit| bit.flips.iter().map(|flip| flip.0));
+    let varying = varying.chain(probe.moved.iter().copied());
     let row = Rotation::stride(varying.collect::<BTreeSet<usize>>().len());
     let kept = (1 << MOST_BITS).min(TABLE / row.max(1));
     let limits = [
@@ -207,13 +210,14 @@ fn indices(probe: &Probe, target: &Target) -> Result<BTreeSet<Vec<u8>>, MeasureE
 }
 
 /// Packets of all flows: the bytes that differ, and where.
-fn rotation(packet: &[u8], freedom: &Freedom, count: usize) -> Rotation {
-    let varied: BTreeMap<usize, u8> = freedom
-        .bits
-        .iter()
-        .take(count.checked_ilog2().unwrap_or(0) as usize)
-        .flat_map(|bit| bit.flips.iter())
-        .filter_map(|&(offset, _)| Some((offset, *packet.get(offset)?)))
+fn rotation(probe: &Probe, freedom: &Freedom, count: usize) -> Rotation {
+    let packet = &probe.packet;
+    let bits = freedom.bits.iter().take(count.checked_ilog2().unwrap_or(0) as usize);
+    let offsets = bits.flat_map(|bit| bit.flips.iter().map(|flip| flip.0));
+    // What is not as in the witness's packet is the same in all.
+    let varied: BTreeMap<usize, u8> = offsets
+        .chain(probe.moved.iter().copied())
+        .filter_map(|offset| Some((offset, *packet.get(offset)?)))
         .collect();
     let mut places: Vec<(u32, u32)> = Vec::new();
     for offset in varied.keys().filter_map(|&offset| u32::try_from(offset).ok()) {

@@ -10,6 +10,8 @@ const LOOKED_AT: usize = 256;
 /// Bits that are looked for, for each set of maps that they decide about, if these have room for so
 /// many elements: the logarithm of the most flows.
 pub const MOST_BITS: usize = 20;
+/// How often look-ups for one element are told apart.
+const MOST_PARTED: usize = 8;
 /// Packets with several bits changed that each new bit is tried in.
 const MIXED: usize = 4;
 
@@ -40,7 +42,11 @@ impl Freedom {
     /// # Errors
     /// [`MeasureError::NotCold`], if there are none.
     pub fn find(probe: &mut Probe) -> Result<Freedom, MeasureError> {
-        let candidates = candidates(probe)?;
+        let mut candidates = candidates(probe)?;
+        for _ in 0..MOST_PARTED {
+            let Some(parted) = parting(probe, &candidates)? else { break };
+            candidates = parted;
+        }
         if candidates.is_empty() {
             let why = if probe.followed {
                 "nothing that it finds in maps differs from flow to flow"
@@ -146,6 +152,18 @@ fn candidates(probe: &mut Probe) -> Result<Candidates, MeasureError> {
         }
     }
     Ok(found)
+}
+
+/// The candidates of a packet in which more elements are looked for, if one of these bits leads to it.
+fn parting(probe: &mut Probe, all: &Candidates) -> Result<Option<Candidates>, MeasureError> {
+    for &flip in all.values().flatten() {
+        let mut packet = probe.packet.clone();
+        Bit { flips: vec![flip], changes: Vec::new() }.flip(&mut packet);
+        if probe.part(&packet)? {
+            return Ok(Some(candidates(probe)?));
+        }
+    }
+    Ok(None)
 }
 
 /// A bit with what it changes, if it is free, together with others that are.

@@ -1,6 +1,6 @@
 //! Whether a changed packet takes the path of the witness, once maps have what it looks for.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap};
 
 use slowpath_bpf::{MapDef, MapKind};
 use slowpath_kernel::witness::Installed;
@@ -41,6 +41,10 @@ pub struct Target {
     pub map: MapDef,
     /// How many elements it has.
     pub present: usize,
+    /// How many look-ups there are in the map, this one included.
+    pub sharing: usize,
+    /// Whether the witness does not say that it is there: it has to be made.
+    pub added: bool,
 }
 
 impl Target {
@@ -51,9 +55,9 @@ impl Target {
             usize::MAX
         } else if self.map.kind.evicts() {
             // Some are gone before it is full.
-            (most / 2).saturating_sub(KEPT_FREE * cpus)
+            (most / 2).saturating_sub(KEPT_FREE * cpus) / self.sharing
         } else {
-            most.saturating_sub(self.present)
+            most.saturating_sub(self.present) / self.sharing
         }
     }
 }
@@ -61,9 +65,12 @@ impl Target {
 /// The path in kernel and interpreter, on maps that get further elements.
 #[derive(Debug)]
 pub struct Probe {
+    /// The witness's packet, or one like it in which fewer look-ups are for one element.
     pub packet: Vec<u8>,
-    /// What the witness's packet makes the program look for; the keys of changed packets stand at
-    /// the same places.
+    /// Where it is not the witness's.
+    pub moved: BTreeSet<usize>,
+    /// What the packet makes the program look for; the keys of changed packets stand at the same
+    /// places.
     pub targets: Vec<Target>,
     /// Whether the interpreter takes the path by itself: there is nothing else that it depends on.
     /// If not, what is looked for after it has left the path is not known; the kernel's path decides.
@@ -75,7 +82,8 @@ pub struct Probe {
     replay: Replay,
     counted: Counted,
     first: Tally,
-    made: HashSet<(usize, Vec<u8>)>,
+    /// Elements that were made, and their values: of which map, and their keys.
+    made: HashMap<(String, Vec<u8>), Vec<u8>>,
     _installed: Installed,
 }
 
@@ -91,7 +99,14 @@ impl Probe {
         let mut targets = Vec::new();
         for sought in search.elements {
             let Some(map) = replay.loaded().map(&sought.map) else {
-                targets.push(Target { sought, value: None, map: MapDef::new(""), present: 0 });
+                targets.push(Target {
+                    sought,
+                    value: None,
+                    map: MapDef::new(""),
+                    present: 0,
+                    sharing: 1,
+                    added: false,
+                });
                 continue;
             };
             let made = MADE.contains(&map.definition().kind);
@@ -99,13 +114,15 @@ impl Probe {
             let value = values.and_then(|values| values.into_iter().next());
             let array = is_array(map.definition().kind);
             let present = if made && !array { map.keys()?.len() } else { 0 };
-            targets.push(Target { sought, value, map: map.definition().clone(), present });
+            let map = map.definition().clone();
+            targets.push(Target { sought, value, map, present, sharing: 1, added: false });
         }
         let (counted, installed) = case.counted(kernel)?;
         let (_, first) = counted.run_repeated(&case.packet, &case.context, 1)?;
         Ok(Probe {
             packet: case.packet.clone(),
-            targets,
+            moved: BTreeSet::new(),
+            targets: shared(targets),
             followed,
             cpus: kernel.cpus(),
             context: case.context.clone(),
@@ -113,7 +130,7 @@ impl Probe {
             replay,
             counted,
             first,
-            made: HashSet::new(),
+            made: HashMap::new(),
             _installed: installed,
         })
     }
@@ -141,21 +158,70 @@ impl Probe {
             }
         }
         let Some(search) = found else { return Ok(None) };
-        if search.elements.len() != self.targets.len() {
-            return Ok(None);
-        }
-        let (run, tally) = self.counted.run_repeated(packet, &self.context, 1)?;
-        if run.return_value != self.action || tally != self.first {
+        if search.elements.len() != self.targets.len() || !self.takes_the_path(packet)? {
             return Ok(None);
         }
         Ok(Some(search.elements.into_iter().map(|sought| sought.key).collect()))
+    }
+
+    fn takes_the_path(&self, packet: &[u8]) -> Result<bool, MeasureError> {
+        let (run, tally) = self.counted.run_repeated(packet, &self.context, 1)?;
+        Ok(run.return_value == self.action && tally == self.first)
+    }
+
+    /// Starts from a packet instead, if it takes the path and makes the program look for more
+    /// elements: of look-ups for one element (many fields of a witness are zero), each has its own
+    /// from there on. Whether that is so.
+    pub fn part(&mut self, packet: &[u8]) -> Result<bool, MeasureError> {
+        for _ in 0..ROUNDS {
+            let Some(search) = self.replay.sought(packet, &self.context)? else { return Ok(false) };
+            let Some(targets) = self.parted(search.elements) else { return Ok(false) };
+            let mut news = false;
+            for target in targets.iter().filter(|target| target.added) {
+                let made = self.put(target.sought.clone(), target.value.clone());
+                let Some(made) = made else { return Ok(false) };
+                news |= made;
+            }
+            if news {
+                continue;
+            }
+            if targets.len() <= self.targets.len() || !self.takes_the_path(packet)? {
+                return Ok(false);
+            }
+            let differs = self.packet.iter().zip(packet).map(|(old, new)| old != new);
+            self.moved.extend((0..).zip(differs).filter(|&(_, differs)| differs).map(|at| at.0));
+            self.packet = packet.to_vec();
+            self.targets = shared(targets);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Targets for these elements: known ones, and others like those of the same map, if all of
+    /// these are alike.
+    fn parted(&self, elements: Vec<Sought>) -> Option<Vec<Target>> {
+        let target = |sought: Sought| {
+            let mut like = self.targets.iter().filter(|target| target.sought.map == sought.map);
+            if let Some(known) = like.clone().find(|target| target.sought == sought) {
+                return Some(known.clone());
+            }
+            let first = like.next()?;
+            let alike = like.all(|target| target.value == first.value);
+            (alike && MADE.contains(&first.map.kind)).then(|| Target {
+                sought,
+                added: true,
+                ..first.clone()
+            })
+        };
+        elements.into_iter().map(target).collect()
     }
 
     /// Makes elements like those of the targets; whether there were any to be made, `None` if one
     /// cannot be.
     fn make(&mut self, elements: &[Sought]) -> Option<bool> {
         let mut news = false;
-        for (number, (sought, target)) in elements.iter().zip(&self.targets).enumerate() {
+        let mut wanted = Vec::new();
+        for (sought, target) in elements.iter().zip(&self.targets) {
             if sought.map != target.sought.map {
                 return None;
             }
@@ -169,17 +235,36 @@ impl Probe {
             {
                 return None;
             }
-            let Some(value) = &target.value else { continue };
-            if self.made.insert((number, sought.key.clone())) {
-                let entry = Entry { key: sought.key.clone(), value: value.clone() };
-                let map = self.counted.loaded().map(&sought.map)?;
-                map.update(&entry.key, &entry.value).ok()?;
-                self.replay.put(&sought.map, &entry).ok()?;
-                news = true;
-            }
+            wanted.push((sought.clone(), target.value.clone()));
+        }
+        for (sought, value) in wanted {
+            news |= self.put(sought, value)?;
         }
         Some(news)
     }
+
+    /// Makes an element, if there is to be one and it was not made before; whether it was made now,
+    /// `None` if it cannot be.
+    fn put(&mut self, sought: Sought, value: Option<Vec<u8>>) -> Option<bool> {
+        let Some(value) = value else { return Some(false) };
+        let place = (sought.map.clone(), sought.key.clone());
+        if self.made.insert(place, value.clone()).is_some_and(|made| made == value) {
+            return Some(false);
+        }
+        let entry = Entry { key: sought.key, value };
+        self.counted.loaded().map(&sought.map)?.update(&entry.key, &entry.value).ok()?;
+        self.replay.put(&sought.map, &entry).ok()?;
+        Some(true)
+    }
+}
+
+/// Targets that know how many there are in their map.
+fn shared(mut targets: Vec<Target>) -> Vec<Target> {
+    let maps: Vec<String> = targets.iter().map(|target| target.sought.map.clone()).collect();
+    for target in &mut targets {
+        target.sharing = maps.iter().filter(|map| **map == target.sought.map).count();
+    }
+    targets
 }
 
 /// Whether a map has all of its elements from the start.

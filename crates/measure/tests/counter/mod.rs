@@ -2,28 +2,10 @@
 
 use std::sync::Arc;
 
-use object::write::{Object, Relocation, Symbol, SymbolSection};
-use object::{
-    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionKind, SymbolFlags, SymbolKind,
-    SymbolScope,
-};
+use crate::assembled::{ADD, EXIT, insn, object, result};
 
-/// `dst += imm`.
-pub const ADD: u8 = 0x07;
-pub const EXIT: [u8; 8] = insn(0x95, 0, 0, 0, 0);
 /// The counter becomes `r1`.
 pub const PUT_COUNTER: [u8; 8] = insn(0x7b, 7, 1, 0, 0);
-
-/// An instruction (RFC 9669, section 3.1).
-pub const fn insn(code: u8, dst: u8, src: u8, offset: i16, imm: i32) -> [u8; 8] {
-    let (offset, imm) = (offset.to_le_bytes(), imm.to_le_bytes());
-    [code, dst | src << 4, offset[0], offset[1], imm[0], imm[1], imm[2], imm[3]]
-}
-
-/// `r0` becomes what the program returns.
-pub fn result(action: u32) -> [u8; 8] {
-    insn(0xb7, 0, 0, 0, i32::try_from(action).expect("is small"))
-}
 
 /// A program that begins its body with the counter in `r1`, its address in `r7`, and 64 bytes of the
 /// packet at `r8`.
@@ -46,38 +28,5 @@ pub fn counter(body: &[[u8; 8]]) -> Arc<slowpath_bpf::Object> {
         insn(0xbf, 7, 0, 0, 0),
         insn(0x79, 1, 7, 0, 0),
     ];
-    let load = 8 * before.iter().position(|insn| insn[0] == 0x18).expect("is there") as u64;
-    let bytes = file(&[&before, body].concat().concat(), load);
-    Arc::new(slowpath_bpf::Object::parse(&bytes).unwrap_or_else(|e| panic!("{e}")))
-}
-
-/// The object with this code, which loads the address of the map at this offset.
-fn file(code: &[u8], load: u64) -> Vec<u8> {
-    let mut file = Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
-    let text = file.add_section(Vec::new(), b"xdp".to_vec(), SectionKind::Text);
-    let maps = file.add_section(Vec::new(), b"maps".to_vec(), SectionKind::Data);
-    let license = file.add_section(Vec::new(), b"license".to_vec(), SectionKind::Data);
-    file.append_section_data(license, b"GPL\0", 1);
-    file.append_section_data(text, code, 8);
-    // Type, size of keys and values, elements and flags, as libbpf's `bpf_map_def`.
-    let map: Vec<u8> = [2u32, 4, 8, 1, 0].into_iter().flat_map(u32::to_le_bytes).collect();
-    file.append_section_data(maps, &map, 4);
-    let mut symbol = |name: &str, section, kind, size: usize| {
-        file.add_symbol(Symbol {
-            name: name.as_bytes().to_vec(),
-            value: 0,
-            size: size as u64,
-            kind,
-            scope: SymbolScope::Linkage,
-            weak: false,
-            section: SymbolSection::Section(section),
-            flags: SymbolFlags::None,
-        })
-    };
-    symbol("counting", text, SymbolKind::Text, code.len());
-    let symbol = symbol("counters", maps, SymbolKind::Data, map.len());
-    let flags = RelocationFlags::Elf { r_type: 1 };
-    let relocation = Relocation { offset: load, symbol, addend: 0, flags };
-    file.add_relocation(text, relocation).expect("is for ELF");
-    file.write().unwrap_or_else(|e| panic!("{e}"))
+    object([2, 4, 8, 1], &[&before, body].concat())
 }

@@ -1,0 +1,59 @@
+//! Programs with one map, of instructions.
+
+use std::sync::Arc;
+
+use object::write::{Object, Relocation, Symbol, SymbolSection};
+use object::{
+    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionKind, SymbolFlags, SymbolKind,
+    SymbolScope,
+};
+
+/// `dst += imm`.
+pub const ADD: u8 = 0x07;
+pub const EXIT: [u8; 8] = insn(0x95, 0, 0, 0, 0);
+/// An instruction (RFC 9669, section 3.1).
+pub const fn insn(code: u8, dst: u8, src: u8, offset: i16, imm: i32) -> [u8; 8] {
+    let (offset, imm) = (offset.to_le_bytes(), imm.to_le_bytes());
+    [code, dst | src << 4, offset[0], offset[1], imm[0], imm[1], imm[2], imm[3]]
+}
+
+/// `r0` becomes what the program returns.
+pub fn result(action: u32) -> [u8; 8] {
+    insn(0xb7, 0, 0, 0, i32::try_from(action).expect("is small"))
+}
+
+/// The object with these instructions, whose 64-bit loads are of the map's address; the map has this
+/// type, size of keys and values, and number of elements.
+pub fn object(map: [u32; 4], insns: &[[u8; 8]]) -> Arc<slowpath_bpf::Object> {
+    let code = insns.concat();
+    let mut file = Object::new(BinaryFormat::Elf, Architecture::Bpf, Endianness::Little);
+    let text = file.add_section(Vec::new(), b"xdp".to_vec(), SectionKind::Text);
+    let maps = file.add_section(Vec::new(), b"maps".to_vec(), SectionKind::Data);
+    let license = file.add_section(Vec::new(), b"license".to_vec(), SectionKind::Data);
+    file.append_section_data(license, b"GPL\0", 1);
+    file.append_section_data(text, &code, 8);
+    // libbpf's `bpf_map_def`: flags are last.
+    let map: Vec<u8> = map.into_iter().chain([0]).flat_map(u32::to_le_bytes).collect();
+    file.append_section_data(maps, &map, 4);
+    let mut symbol = |name: &str, section, kind, size: usize| {
+        file.add_symbol(Symbol {
+            name: name.as_bytes().to_vec(),
+            value: 0,
+            size: size as u64,
+            kind,
+            scope: SymbolScope::Linkage,
+            weak: false,
+            section: SymbolSection::Section(section),
+            flags: SymbolFlags::None,
+        })
+    };
+    symbol("counting", text, SymbolKind::Text, code.len());
+    let symbol = symbol("counters", maps, SymbolKind::Data, map.len());
+    let flags = RelocationFlags::Elf { r_type: 1 };
+    for (number, _) in insns.iter().enumerate().filter(|(_, insn)| insn[0] == 0x18) {
+        let relocation = Relocation { offset: 8 * number as u64, symbol, addend: 0, flags };
+        file.add_relocation(text, relocation).expect("is for ELF");
+    }
+    let bytes = file.write().unwrap_or_else(|e| panic!("{e}"));
+    Arc::new(slowpath_bpf::Object::parse(&bytes).unwrap_or_else(|e| panic!("{e}")))
+}
