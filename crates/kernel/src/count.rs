@@ -14,6 +14,7 @@ pub use answers::Answer;
 pub(crate) use rewrite::{Weights, replacements};
 use slowpath_bpf::{BpfProgram, MapDef, MapKind};
 
+use crate::again::again;
 use crate::context::Context;
 use crate::error::{LoadError, MapError, RunError};
 use crate::loaded::{Loaded, TestRun};
@@ -74,7 +75,7 @@ impl Counted {
         context: &Context,
         repeat: u32,
     ) -> Result<(TestRun, Tally), RunError> {
-        self.tally(|loaded| loaded.run_in(packet, repeat, context))
+        again(|| self.tally(|loaded| loaded.run_in(packet, repeat, context)))
     }
 
     fn instructions(&self, sum: u64) -> u64 {
@@ -82,6 +83,7 @@ impl Counted {
     }
 
     /// What the blocks add up to that are executed while `run` runs the program, in whatever way.
+    /// Where a signal may end that, all of this is to be done [`again`].
     ///
     /// # Errors
     /// Those of `run`, and if the counter cannot be read.

@@ -6,6 +6,7 @@ use slowpath_bpf::{ObjectError, ProgramKind};
 use thiserror::Error;
 
 use crate::Context;
+use crate::again::Interruptible;
 use crate::unavailable::Unavailable;
 
 /// Why a program is not loaded.
@@ -112,6 +113,9 @@ pub enum RunError {
         /// What may help.
         hint: &'static str,
     },
+    /// A signal ended it before all repetitions were made.
+    #[error("a signal came before all repetitions were made; run them again")]
+    Interrupted,
     /// The counter of instructions cannot be read.
     #[error("the counter of instructions is not there{}", .cause.as_ref().map_or_else(String::new, |e| format!(": {e}")))]
     NoCount {
@@ -120,9 +124,18 @@ pub enum RunError {
     },
 }
 
+impl Interruptible for RunError {
+    fn is_interrupted(&self) -> bool {
+        matches!(self, RunError::Interrupted)
+    }
+}
+
 impl RunError {
     /// The kernel's answer to a packet of `len` bytes, with what may be behind it.
     pub(crate) fn of(len: usize, context: &Context, cause: io::Error) -> RunError {
+        if cause.raw_os_error() == Some(libc::EINTR) {
+            return RunError::Interrupted;
+        }
         let hint = if *context != Context::default() {
             "check metadata, device and queue"
         } else if len > 3000 {
@@ -256,13 +269,13 @@ pub enum LinkError {
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
     /// The kernel refuses.
-    #[error("the kernel does not attach the program to device {device}: {cause}; {hint}")]
+    #[error("the kernel does not attach the program to device {device}: {cause}{}", then(.hint))]
     Kernel {
         /// The number of the device in its namespace.
         device: u32,
         /// The kernel's answer.
         cause: io::Error,
-        /// What may help.
+        /// What may help; empty where nothing is known.
         hint: &'static str,
     },
 }
@@ -271,6 +284,21 @@ pub enum LinkError {
 fn of(key: &[u8]) -> String {
     let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
     if key.is_empty() { digits } else { format!(" with key {digits}") }
+}
+
+impl LinkError {
+    /// The kernel's answer, with what may be behind it; in the driver, or in the kernel's own code.
+    pub(crate) fn of(device: u32, cause: io::Error, native: bool) -> LinkError {
+        let hint = match cause.raw_os_error() {
+            Some(libc::EBUSY) => "it has a program already",
+            Some(libc::EOPNOTSUPP) if native => "try the generic mode",
+            Some(libc::EPERM | libc::EACCES) => "run as root, or with CAP_BPF and CAP_NET_ADMIN",
+            Some(libc::EINVAL) => "programs for devmaps and cpumaps cannot be attached",
+            Some(libc::ENOMEM) => "there is not enough memory",
+            _ => "",
+        };
+        LinkError::Kernel { device, cause, hint }
+    }
 }
 
 /// A hint behind what went before; nothing if there is none.

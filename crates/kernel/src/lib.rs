@@ -13,6 +13,7 @@
 //! Source: bpf(2), the kernel's `uapi/linux/bpf.h` and `net/bpf/test_run.c`, and the behaviour of
 //! libbpf for what is convention. Linux 5.18 is the first kernel with all that is used here.
 
+mod again;
 mod btf;
 mod collect;
 mod context;
@@ -20,6 +21,7 @@ mod count;
 mod create;
 pub mod cuts;
 mod error;
+mod generated;
 mod kernel;
 mod link;
 pub mod listing;
@@ -38,9 +40,11 @@ mod unavailable;
 mod verdict;
 pub mod witness;
 
+pub use again::{Interruptible, again};
 pub use context::Context;
 pub use count::{Answer, Counted, Tally};
 pub use error::{InstallError, LinkError, LoadError, MapError, NamespaceError, RunError};
+pub use generated::GeneratedError;
 pub use kernel::Kernel;
 pub use link::{Link, Mode};
 pub use loaded::{Loaded, TestRun};

@@ -8,7 +8,6 @@
 //! all CPUs (milliseconds), unless the program is there because it is attached
 //! (`bpf_prog_change_xdp` of `net/core/filter.c`).
 
-use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use crate::error::LinkError;
@@ -48,17 +47,9 @@ impl Loaded {
             Mode::Native => 1 << 2,
         };
         let attached = namespace.enter(|| attach_xdp(self.fd(), device.index(), flags))?;
-        attached.map(|fd| Link { fd, device }).map_err(|cause| {
-            let hint = match (cause.raw_os_error(), mode) {
-                (Some(libc::EBUSY), _) => "it has a program already",
-                (Some(libc::EOPNOTSUPP), Mode::Native) => "try the generic mode",
-                _ if cause.kind() == io::ErrorKind::PermissionDenied => {
-                    "run as root, or with CAP_BPF and CAP_NET_ADMIN"
-                }
-                _ => "programs for devmaps and cpumaps cannot be attached",
-            };
-            LinkError::Kernel { device: device.index(), cause, hint }
-        })
+        attached
+            .map(|fd| Link { fd, device })
+            .map_err(|cause| LinkError::of(device.index(), cause, mode == Mode::Native))
     }
 }
 
@@ -68,9 +59,7 @@ impl Link {
     /// # Errors
     /// If the kernel does not take it there.
     pub fn replace(&self, program: &Loaded) -> Result<(), LinkError> {
-        replace_xdp(self.fd.as_fd(), program.fd()).map_err(|cause| {
-            let hint = "programs for devmaps and cpumaps cannot be attached";
-            LinkError::Kernel { device: self.device.index(), cause, hint }
-        })
+        let replaced = replace_xdp(self.fd.as_fd(), program.fd());
+        replaced.map_err(|cause| LinkError::of(self.device.index(), cause, false))
     }
 }

@@ -23,7 +23,6 @@ mod action;
 mod error;
 mod programs;
 mod receiver;
-mod rewriter;
 mod run;
 mod sending;
 mod yard;

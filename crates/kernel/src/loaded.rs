@@ -87,6 +87,10 @@ impl Loaded {
     }
 
     /// [`Loaded::run`] with more about how the packet arrives.
+    ///
+    /// # Errors
+    /// If the kernel does not run it; [`RunError::Interrupted`] if a signal came before all
+    /// repetitions were made.
     pub fn run_in(
         &self,
         packet: &[u8],

@@ -96,23 +96,11 @@ impl Namespace {
     /// # Errors
     /// If the kernel has no such devices, or the names are taken or too long.
     pub fn create_pair(&self, names: [&str; 2]) -> Result<[Device; 2], NamespaceError> {
-        self.create_numbered_pair(names, 0)
-    }
-
-    /// The same, and the first device has this number (0 for any that is free).
-    ///
-    /// # Errors
-    /// As for [`Namespace::create_pair`], and if the number is taken: 1 always is.
-    pub fn create_numbered_pair(
-        &self,
-        names: [&str; 2],
-        number: u32,
-    ) -> Result<[Device; 2], NamespaceError> {
         self.enter(|| {
             let failed = |action| {
                 move |cause| NamespaceError::Device { device: names.join(" and "), action, cause }
             };
-            netlink::create_pair(names, number).map_err(failed("create"))?;
+            netlink::create_pair(names).map_err(failed("create"))?;
             let mut devices = [Device::LOOPBACK; 2];
             for (device, name) in devices.iter_mut().zip(names) {
                 device.index = netlink::index(name).map_err(failed("find"))?;

@@ -354,7 +354,8 @@ pub struct RawRun {
 }
 
 /// Runs a program `repeat` times, on the data and context given; those after it are written to
-/// `out` and `context`.
+/// `out` and `context`. A signal may end more than one repetition early (EINTR): to begin again is for
+/// whoever knows what the runs before have done.
 pub fn test_run(
     program: BorrowedFd,
     data: &[u8],
@@ -378,7 +379,11 @@ pub fn test_run(
     };
     // SAFETY: all addresses and sizes are those of slices; the kernel writes to `out` and
     // `context` only.
-    unsafe { bpf(Command::ProgTestRun, &mut attr)? };
+    let run = unsafe {
+        let command = if repeat > 1 { bpf_once } else { bpf };
+        command(Command::ProgTestRun, &mut attr)
+    };
+    run?;
     let TestRunAttr { return_value, size_out, duration, .. } = attr;
     Ok(RawRun { return_value, size: size_out as usize, duration })
 }

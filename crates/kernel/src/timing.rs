@@ -12,9 +12,7 @@
 //! Source: `bpf_test_run` and `bpf_prog_test_run_xdp` of the kernel's `net/bpf/test_run.c`. Nothing
 //! is restored between repetitions, not even start and end of the packet.
 
-mod assembly;
 mod attachments;
-mod entry;
 mod error;
 mod rotation;
 mod station;

@@ -3,14 +3,16 @@
 mod support;
 
 use std::collections::BTreeSet;
+use std::process::Command;
+use std::sync::mpsc;
 
 use slowpath_bpf::insn::{AluOp, Call, Condition, Insn, Register, Size, Source, Width};
 use slowpath_kernel::timing::{
-    Attachments, Preparation, Rotation, Station, Subject, Undo, Wrapper,
+    Attachments, Preparation, Rotation, Station, Subject, TimingError, Undo, Wrapper,
 };
-use slowpath_kernel::{Context, Kernel, Loaded};
+use slowpath_kernel::{Context, Kernel, Loaded, RunError};
 use slowpath_oracle::Oracle;
-use support::kernel;
+use support::{assemble, kernel};
 
 const PASS: u32 = 2;
 const DROP: u32 = 1;
@@ -124,6 +126,46 @@ fn a_station_works_in_a_namespace_of_its_own() {
     assert!(station.perform(|_| panic!("on purpose")).is_err());
     assert!(station.perform(|_| ()).is_err());
     Oracle::Kernel.compared(1, "namespaces of stations");
+}
+
+#[test]
+fn a_job_that_is_not_waited_for_goes_on_alone() {
+    let Some(_) = kernel() else { return };
+    let station = Station::start(None).expect("starts").with_patience(|| false);
+    let (go_on, told) = mpsc::channel::<()>();
+    let (say, said) = mpsc::channel();
+    let job = move |_: &_| {
+        let _ = told.recv();
+        say.send("done").expect("is heard");
+    };
+    assert!(matches!(station.perform(job), Err(TimingError::NotAwaited)));
+    // Nor is its thread waited for, which would be for ever.
+    drop(station);
+    assert!(said.try_recv().is_err());
+    drop(go_on);
+    assert_eq!(said.recv(), Ok("done"));
+    Oracle::Kernel.compared(1, "jobs that go on alone");
+}
+
+#[test]
+fn what_is_stopped_and_continued_begins_anew() {
+    let Some(kernel) = kernel() else { return };
+    let count = [set(Register::R0, Source::Imm(2)), Insn::Exit];
+    let counted = kernel.load_counted(&assemble::object(&[&count]), 0).expect("loads");
+    // Of more than one try, the instructions of the last one count.
+    let pause = "sleep 0.01; kill -STOP $1; kill -CONT $1;".repeat(20);
+    let process = std::process::id().to_string();
+    let mut pausing = Command::new("sh").args(["-c", &pause, "sh", &process]).spawn();
+    let pausing = pausing.as_mut().expect("there is a shell");
+    let (mut runs, mut interrupted) = (0, 0);
+    while pausing.try_wait().expect("is known").is_none() {
+        let (_, tally) = counted.run_repeated(&PACKET, &Context::default(), 50_000).expect("runs");
+        assert_eq!(tally.instructions, 100_000);
+        let plain = counted.loaded().run(&PACKET, 50_000);
+        interrupted += usize::from(matches!(plain, Err(RunError::Interrupted)));
+        runs += 1;
+    }
+    Oracle::Kernel.compared(runs + interrupted, "runs with stops between");
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::{LinkError, LoadError, MapError, NamespaceError};
+use crate::again::Interruptible;
+use crate::{GeneratedError, LinkError, NamespaceError};
 
 /// Why packets are not run live.
 #[derive(Debug, Error)]
@@ -15,12 +16,9 @@ pub enum LiveError {
     /// A program is not attached.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// One of the programs that count, send and serve as baselines is not loaded.
+    /// One of the programs that count, send and serve as baselines does not what it should.
     #[error(transparent)]
-    Load(#[from] LoadError),
-    /// A map of these programs is not read or written.
-    #[error(transparent)]
-    Map(#[from] MapError),
+    Generated(#[from] GeneratedError),
     /// A file descriptor is not copied.
     #[error("the program cannot be held: {cause}; close other files")]
     Held {
@@ -52,9 +50,7 @@ pub enum LiveError {
         batch: u32,
     },
     /// Packets come in on another device.
-    #[error(
-        "a packet from device {wanted}; here they come from device {device}: make another Live"
-    )]
+    #[error("a packet from device {wanted}; here they come from device {device}")]
     Device {
         /// Number of the device that the packet should come from.
         wanted: u32,
@@ -74,4 +70,10 @@ pub enum LiveError {
         /// What may help.
         hint: &'static str,
     },
+}
+
+impl Interruptible for LiveError {
+    fn is_interrupted(&self) -> bool {
+        matches!(self, LiveError::Interrupted)
+    }
 }

@@ -3,7 +3,7 @@
 //! A generator, which writes each packet anew, sends packets out of one end of a pair of virtual
 //! Ethernet devices; at the other end the driver receives them (NAPI, `veth_poll` of
 //! `drivers/net/veth.c`) and runs the program on each. What the program sends back arrives where
-//! the generator is, and is counted and dropped there. What it lets pass goes up the network
+//! the generator is, and is dropped there. What it lets pass goes up the network
 //! stack, where nobody waits for it.
 //!
 //! All of that happens on one CPU as a rule: when a batch is sent, the kernel receives it before the
@@ -14,10 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::LiveError;
-use super::programs::{Counter, generator};
+use super::programs::generator;
 use super::sending::{Sending, settled};
 use super::yard::{Held, Pair, Yard};
-use crate::sys::Cpus;
 use crate::{Context, Device, Link, Loaded, Mode};
 
 /// A program attached to a device to which packets are sent.
@@ -25,7 +24,6 @@ use crate::{Context, Device, Link, Loaded, Mode};
 pub struct Receiver {
     generator: Held,
     packet: Vec<u8>,
-    counter: Counter,
     // Detached before their devices go.
     _links: [Link; 2],
     pair: Pair,
@@ -36,8 +34,6 @@ pub struct Receiver {
 pub struct ReceiverRun {
     /// How many were sent.
     pub frames: u32,
-    /// How many at a time.
-    pub batch: u32,
     /// Until the last was sent, which includes receiving all but those that were still on their
     /// way: wall time by `CLOCK_MONOTONIC_RAW`.
     pub elapsed: Duration,
@@ -45,30 +41,32 @@ pub struct ReceiverRun {
     pub received: u64,
     /// How many the device had no room for.
     pub lost: u64,
-    /// How many the program sent back where they came from.
-    pub returned: u64,
 }
 
 impl Receiver {
     pub(super) fn new(
         yard: &Arc<Yard>,
         program: &Loaded,
+        dropping: &Loaded,
         packet: &[u8],
-        cpus: Cpus,
     ) -> Result<Receiver, LiveError> {
-        let pair = yard.pair(0)?;
-        let counter = Counter::new(cpus)?;
+        let pair = yard.pair()?;
         let attach = |program: &Loaded, device: Device| {
             program.attach(yard.namespace(), device, Mode::Native)
         };
-        let links = [attach(program, pair.near)?, attach(counter.program(), pair.far)?];
+        let links = [attach(program, pair.near)?, attach(dropping, pair.far)?];
         let generator = yard.hold(&generator(packet)?)?;
-        Ok(Receiver { generator, packet: packet.to_vec(), counter, _links: links, pair })
+        Ok(Receiver { generator, packet: packet.to_vec(), _links: links, pair })
     }
 
     /// The device that the program is attached to.
     pub fn device(&self) -> Device {
         self.pair.near
+    }
+
+    /// Where packets are sent from, and what the program sends back arrives.
+    pub fn sender(&self) -> Device {
+        self.pair.far
     }
 
     /// Sends so many packets (0 counts as 1), and so many at a time (0 for 64), and waits until they
@@ -85,7 +83,7 @@ impl Receiver {
             frames,
             batch,
         };
-        let (before, returned) = (self.seen()?, self.counter.count()?);
+        let before = self.seen()?;
         let elapsed = sending.send(self.pair.namespace())?;
         let frames = u64::from(sending.frames());
         settled(frames, || {
@@ -94,16 +92,12 @@ impl Receiver {
                 since(now.received, before.received) + since(now.lost, before.lost),
             )
         })?;
-        let count = || self.counter.count();
-        let returned = since(settled(returned.saturating_add(frames), count)?, returned);
         let after = self.seen()?;
         Ok(ReceiverRun {
             frames: sending.frames(),
-            batch: sending.batch(),
             elapsed,
             received: since(after.received, before.received),
             lost: since(after.lost, before.lost),
-            returned,
         })
     }
 

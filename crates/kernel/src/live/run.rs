@@ -7,7 +7,6 @@ use super::action::Action;
 use super::error::LiveError;
 use super::programs::{self, Counter};
 use super::receiver::Receiver;
-use super::rewriter::Rewriter;
 use super::sending::{Sending, settled};
 use super::yard::{Held, Pair, Yard};
 use crate::sys::Cpus;
@@ -32,8 +31,6 @@ pub struct Live {
 pub struct LiveRun {
     /// How many packets the program was run on.
     pub frames: u32,
-    /// How many at a time.
-    pub batch: u32,
     /// From the call until it returned: wall time by `CLOCK_MONOTONIC_RAW`.
     pub elapsed: Duration,
     /// How many arrived at the device that [`Live::device`] leads to: those of `XDP_TX`, and of
@@ -50,27 +47,19 @@ impl Live {
     /// # Errors
     /// Without `CAP_SYS_ADMIN`, without virtual Ethernet, or before Linux 5.18.
     pub fn new(kernel: &Kernel) -> Result<Live, LiveError> {
-        Live::with_device(kernel, 0)
-    }
-
-    /// The same, and [`Live::device`] has this number, for programs that ask where packets come in
-    /// (0 for any).
-    ///
-    /// # Errors
-    /// As for [`Live::new`], and for number 1, which is that of the loopback device.
-    pub fn with_device(kernel: &Kernel, number: u32) -> Result<Live, LiveError> {
         let cpus = kernel.possible_cpus();
         let yard = Yard::new()?;
-        let pair = yard.pair(number)?;
+        let pair = yard.pair()?;
         let counter = Counter::new(cpus)?;
         // Virtual Ethernet sends bare frames only to where a program receives them.
         let link = counter.program().attach(yard.namespace(), pair.far, Mode::Native)?;
         let mut baselines = Vec::new();
         for action in Action::ALL {
-            let program = programs::minimal(action, cpus)?;
-            if action == Action::Redirect {
-                yard.namespace().enter(|| programs::lead_to(&program, pair.near))??;
-            }
+            let program = if action == Action::Redirect {
+                programs::redirecting(yard.namespace(), pair.near, cpus)?
+            } else {
+                programs::minimal(action)?
+            };
             let held = yard.hold(&program)?;
             baselines.push((program, held));
         }
@@ -121,22 +110,21 @@ impl Live {
     }
 
     /// Attaches a program in the driver of a device of its own, to which copies of a packet can be
-    /// sent. What the program redirects comes back and is counted if its maps lead to
-    /// [`Receiver::device`].
+    /// sent. What the program redirects comes back if its maps lead to [`Receiver::device`].
     ///
     /// # Errors
     /// If the program cannot be attached there, or there is no room for more devices.
     pub fn receiver(&self, program: &Loaded, packet: &[u8]) -> Result<Receiver, LiveError> {
-        Receiver::new(&self.yard, program, packet, self.cpus)
+        Receiver::new(&self.yard, program, self.minimal(Action::Drop), packet)
     }
 
     /// Holds a program such that each packet is written anew before the program gets it.
     ///
     /// # Errors
     /// As for [`Live::hold`], and if what writes the packet is not loaded: the packet may be too
-    /// long, and programs for packets in fragments are not called by it.
+    /// long.
     pub fn hold_rewritten(&self, program: &Loaded, packet: &[u8]) -> Result<Held, LiveError> {
-        self.yard.hold_rewritten(Rewriter::new(packet, program, self.cpus)?)
+        self.yard.hold_rewritten(program, packet, self.cpus)
     }
 
     /// Runs a program on so many packets (0 counts as 1), so many at a time (0 for 64), on the
@@ -163,7 +151,6 @@ impl Live {
         let all = before.saturating_add(sending.frames().into());
         let delivered = settled(all, || self.counter.count())?.saturating_sub(before);
         let lost = lost()?.saturating_sub(lost_before);
-        let (frames, batch) = (sending.frames(), sending.batch());
-        Ok(LiveRun { frames, batch, elapsed, delivered, lost })
+        Ok(LiveRun { frames: sending.frames(), elapsed, delivered, lost })
     }
 }

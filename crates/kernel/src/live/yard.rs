@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::error::LiveError;
-use super::rewriter::Rewriter;
+use super::programs;
+use crate::generated::Entry;
+use crate::sys::Cpus;
 use crate::{Device, Link, Loaded, Mode, Namespace};
 
 /// A namespace in which pairs of devices are made.
@@ -30,8 +32,8 @@ pub struct Pair {
 #[derive(Debug)]
 pub struct Held {
     fd: OwnedFd,
-    // Its slot is emptied when nobody has it any more.
-    _rewriter: Option<Rewriter>,
+    // Calls the program as long as somebody has it.
+    _rewriter: Option<Entry>,
     // Detached before its device goes.
     _link: Link,
     _pair: Pair,
@@ -52,24 +54,33 @@ impl Yard {
         self.closing.store(true, Ordering::Relaxed);
     }
 
-    /// Two devices; the first has this number unless it is 0.
-    pub fn pair(self: &Arc<Yard>, first: u32) -> Result<Pair, LiveError> {
+    /// Two devices.
+    pub fn pair(self: &Arc<Yard>) -> Result<Pair, LiveError> {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         let names = [format!("near{number}"), format!("far{number}")];
         let names = [names[0].as_str(), names[1].as_str()];
-        let [near, far] = self.namespace.create_numbered_pair(names, first)?;
+        let [near, far] = self.namespace.create_pair(names)?;
         Ok(Pair { yard: Arc::clone(self), near, far })
     }
 
-    /// Holds a program with a rewriter in front of it.
-    pub fn hold_rewritten(self: &Arc<Yard>, rewriter: Rewriter) -> Result<Held, LiveError> {
+    /// Holds a program with one in front of it that writes the whole packet anew. What that costs,
+    /// the same in front of a minimal program tells.
+    pub fn hold_rewritten(
+        self: &Arc<Yard>,
+        program: &Loaded,
+        packet: &[u8],
+        cpus: Cpus,
+    ) -> Result<Held, LiveError> {
+        let write = |code: &mut _| programs::write(code, packet);
+        let rewriter = Entry::new("rewriter", program.fragments(), cpus, write)?;
+        rewriter.select(program.fd())?;
         let held = self.hold(rewriter.program())?;
         Ok(Held { _rewriter: Some(rewriter), ..held })
     }
 
     pub fn hold(self: &Arc<Yard>, program: &Loaded) -> Result<Held, LiveError> {
         let fd = program.fd().try_clone_to_owned().map_err(|cause| LiveError::Held { cause })?;
-        let pair = self.pair(0)?;
+        let pair = self.pair()?;
         let link = program.attach(&self.namespace, pair.near, Mode::Generic)?;
         Ok(Held { fd, _rewriter: None, _link: link, _pair: pair })
     }

@@ -19,15 +19,13 @@ use rustix::net::{
 /// Room for an answer: an error has the request in it.
 const ANSWER: usize = 4096;
 
-/// Makes two virtual Ethernet devices that lead to each other; the first has this number unless it
-/// is 0.
-pub fn create_pair(names: [&str; 2], number: u32) -> io::Result<()> {
+/// Makes two virtual Ethernet devices that lead to each other.
+pub fn create_pair(names: [&str; 2]) -> io::Result<()> {
     let [mut near, far] = names.map(|name| {
         let mut message = LinkMessage::default();
         message.attributes.push(LinkAttribute::IfName(name.to_owned()));
         message
     });
-    near.header.index = number;
     let peer = InfoData::Veth(InfoVeth::Peer(far));
     let info = vec![LinkInfo::Kind(InfoKind::Veth), LinkInfo::Data(peer)];
     near.attributes.push(LinkAttribute::LinkInfo(info));

@@ -5,6 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use super::attr::TestRunAttr;
+use super::thread::monotonic_raw;
 use super::{Command, address, bpf_once, field, length};
 
 /// `BPF_F_TEST_XDP_LIVE_FRAMES`.
@@ -42,17 +43,5 @@ pub fn test_run_live(spec: &LiveSpec) -> io::Result<Duration> {
     let start = monotonic_raw();
     // SAFETY: addresses and sizes are those of slices, which the kernel only reads.
     unsafe { bpf_once(Command::ProgTestRun, &mut attr)? };
-    Ok(monotonic_raw().saturating_sub(start))
-}
-
-/// `CLOCK_MONOTONIC_RAW`.
-#[cfg(target_os = "linux")]
-fn monotonic_raw() -> Duration {
-    use rustix::time::{ClockId, clock_gettime};
-    Duration::try_from(clock_gettime(ClockId::MonotonicRaw)).unwrap_or_default()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn monotonic_raw() -> Duration {
-    Duration::ZERO
+    Ok(Duration::from_nanos(monotonic_raw().saturating_sub(start)))
 }

@@ -4,7 +4,9 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::again::Interruptible;
 use crate::error::{LinkError, NamespaceError, RunError};
+use crate::generated::GeneratedError;
 
 /// Why runs are not timed.
 #[derive(Debug, Error)]
@@ -18,20 +20,9 @@ pub enum TimingError {
     /// The kernel does not run the packet.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The kernel does not take what is generated here.
-    #[error("the kernel refuses {what} that timing needs: {cause}")]
-    Generated {
-        /// Of what kind it is.
-        what: &'static str,
-        /// The kernel's answer.
-        cause: io::Error,
-    },
-    /// The kernel does not let the program be called.
-    #[error("the kernel does not let the program be called by another one: {cause}")]
-    Selected {
-        /// The kernel's answer.
-        cause: io::Error,
-    },
+    /// A program that is written here does not do what it should.
+    #[error(transparent)]
+    Generated(#[from] GeneratedError),
     /// A generated program would be too long.
     #[error("there is too much {what} between two runs")]
     TooMuch {
@@ -53,7 +44,16 @@ pub enum TimingError {
         /// The system's answer.
         cause: io::Error,
     },
+    /// Nobody waits for it any more.
+    #[error("interrupted before it was done")]
+    NotAwaited,
     /// The thread has ended.
     #[error("the thread of the measurement has ended")]
     Gone,
+}
+
+impl Interruptible for TimingError {
+    fn is_interrupted(&self) -> bool {
+        matches!(self, TimingError::Run(fault) if fault.is_interrupted())
+    }
 }

@@ -1,7 +1,10 @@
 //! The thread that programs are timed on.
 
-use std::sync::mpsc::{self, Sender};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use super::attachments::Attachments;
 use super::error::TimingError;
@@ -9,6 +12,18 @@ use crate::Namespace;
 use crate::sys::{block_signals, number, pin, real_time};
 
 type Job = Box<dyn FnOnce(&Namespace) + Send>;
+
+/// How long to wait for a job before asking whether to go on.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// Says whether to go on waiting for a job.
+struct Patience(Box<dyn Fn() -> bool + Send + Sync>);
+
+impl fmt::Debug for Patience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Patience")
+    }
+}
 
 /// How the thread is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +43,9 @@ pub struct Station {
     thread: Option<JoinHandle<()>>,
     scheduling: Scheduling,
     attachments: Attachments,
+    patience: Patience,
+    /// Whether a job was not waited for, which may be still under way.
+    left: AtomicBool,
 }
 
 impl Station {
@@ -41,24 +59,40 @@ impl Station {
         let (jobs, received) = mpsc::channel::<Job>();
         let (tell, told) = mpsc::channel();
         let work = move || {
+            let starting = tell.clone();
             let entered = namespace.enter(|| {
                 // Signals are for whoever waits for results.
                 block_signals();
                 let pinned = cpu.filter(|&cpu| pin(cpu).is_ok());
                 let real_time = real_time().is_ok();
-                let _ = tell.send(Scheduling { cpu: pinned, real_time, thread: number() });
+                let _ = starting.send(Ok(Scheduling { cpu: pinned, real_time, thread: number() }));
                 for job in received {
                     job(&namespace);
                 }
             });
-            // Who waits for an answer gets none.
-            drop(entered);
+            // Who waits for the answer of a job gets none.
+            if let Err(cause) = entered {
+                let _ = tell.send(Err(cause));
+            }
         };
         let started = thread::Builder::new().name("measurement".to_owned()).spawn(work);
         let thread = started.map_err(|cause| TimingError::Thread { cause })?;
-        let scheduling = told.recv().map_err(|_| TimingError::Gone)?;
-        let attachments = Attachments::default();
-        Ok(Station { jobs: Some(jobs), thread: Some(thread), scheduling, attachments })
+        let scheduling = told.recv().map_err(|_| TimingError::Gone)??;
+        Ok(Station {
+            jobs: Some(jobs),
+            thread: Some(thread),
+            scheduling,
+            attachments: Attachments::default(),
+            patience: Patience(Box::new(|| true)),
+            left: AtomicBool::new(false),
+        })
+    }
+
+    /// The same, and whoever waits for a job asks again and again whether to go on waiting.
+    #[must_use]
+    pub fn with_patience(mut self, patience: impl Fn() -> bool + Send + Sync + 'static) -> Station {
+        self.patience = Patience(Box::new(patience));
+        self
     }
 
     /// How the thread is scheduled.
@@ -73,8 +107,12 @@ impl Station {
 
     /// Does a job on the thread, and waits for its result.
     ///
+    /// A job that is not waited for goes on, with all that it needs, until it ends or the process
+    /// does. Its result is dropped, and those after it wait for it.
+    ///
     /// # Errors
-    /// If the thread has ended, because a job before this one failed in a way it should not.
+    /// If the thread has ended, because a job before this one failed in a way it should not, or it
+    /// is not to be waited for ([`Station::with_patience`]).
     pub fn perform<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Namespace) -> T + Send + 'static,
@@ -85,7 +123,17 @@ impl Station {
         });
         let jobs = self.jobs.as_ref().ok_or(TimingError::Gone)?;
         jobs.send(job).map_err(|_| TimingError::Gone)?;
-        answered.recv().map_err(|_| TimingError::Gone)
+        loop {
+            match answered.recv_timeout(SLICE) {
+                Ok(result) => return Ok(result),
+                Err(RecvTimeoutError::Disconnected) => return Err(TimingError::Gone),
+                Err(RecvTimeoutError::Timeout) if (self.patience.0)() => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    self.left.store(true, Ordering::Relaxed);
+                    return Err(TimingError::NotAwaited);
+                }
+            }
+        }
     }
 }
 
@@ -93,7 +141,8 @@ impl Drop for Station {
     fn drop(&mut self) {
         // Without jobs to come, the thread ends.
         self.jobs = None;
-        if let Some(thread) = self.thread.take() {
+        let thread = self.thread.take().filter(|_| !self.left.load(Ordering::Relaxed));
+        if let Some(thread) = thread {
             let _ = thread.join();
         }
     }

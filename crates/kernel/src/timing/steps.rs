@@ -6,27 +6,22 @@
 use std::os::fd::BorrowedFd;
 
 use slowpath_bpf::MapKind;
+use slowpath_bpf::insn::helper::{
+    MAP_DELETE_ELEM, MAP_POP_ELEM, MAP_PUSH_ELEM, MAP_UPDATE_ELEM, XDP_ADJUST_HEAD,
+    XDP_ADJUST_META, XDP_ADJUST_TAIL,
+};
 use slowpath_bpf::insn::{AluOp, Condition, Register, Size, Source};
 
-use super::assembly::Assembly;
 use super::error::TimingError;
 use super::rotation::Rotation;
 use super::undo::Undo;
 use crate::Loaded;
+use crate::generated::Assembly;
 
 /// `struct xdp_md`.
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const DATA_META: i16 = 8;
-
-/// Numbers of helpers (`uapi/linux/bpf.h`).
-const MAP_UPDATE: i32 = 2;
-const MAP_DELETE: i32 = 3;
-const ADJUST_HEAD: i32 = 44;
-const ADJUST_META: i32 = 54;
-const ADJUST_TAIL: i32 = 65;
-const MAP_PUSH: i32 = 87;
-const MAP_POP: i32 = 88;
 
 /// The state of a wrapper: words of 8 bytes in the value of a map, at these offsets.
 pub mod state {
@@ -104,10 +99,10 @@ pub fn restore_packet(code: &mut Assembly, undo: &Undo) -> Result<(), TimingErro
     let after = i32::try_from(undo.metadata_after).map_err(|_| too_far())?;
     // An Ethernet header has to remain at every step: what makes the packet longer comes first.
     let tail = undo.tail.saturating_neg();
-    adjust(code, ADJUST_TAIL, tail.max(0))?;
-    adjust(code, ADJUST_HEAD, undo.head.saturating_neg())?;
-    adjust(code, ADJUST_META, after - before)?;
-    adjust(code, ADJUST_TAIL, tail.min(0))?;
+    adjust(code, XDP_ADJUST_TAIL, tail.max(0))?;
+    adjust(code, XDP_ADJUST_HEAD, undo.head.saturating_neg())?;
+    adjust(code, XDP_ADJUST_META, after - before)?;
+    adjust(code, XDP_ADJUST_TAIL, tail.min(0))?;
     let metadata = [(0, undo.metadata.clone())];
     write(code, &metadata, [DATA_META, DATA])?;
     write(code, &undo.packet, [DATA, DATA_END])
@@ -216,21 +211,21 @@ pub fn restore_elements(
             (Some(_), true) => {
                 code.map_value(Register::R2, fd, value);
                 code.set(Register::R3, 0);
-                code.call(MAP_PUSH);
+                code.call(MAP_PUSH_ELEM);
             }
             (None, true) => {
                 code.map_value(Register::R2, fd, value);
-                code.call(MAP_POP);
+                code.call(MAP_POP_ELEM);
             }
             (Some(_), false) => {
                 code.map_value(Register::R2, fd, key);
                 code.map_value(Register::R3, fd, value);
                 code.set(Register::R4, 0);
-                code.call(MAP_UPDATE);
+                code.call(MAP_UPDATE_ELEM);
             }
             (None, false) => {
                 code.map_value(Register::R2, fd, key);
-                code.call(MAP_DELETE);
+                code.call(MAP_DELETE_ELEM);
             }
         }
         check(code)?;

@@ -3,6 +3,7 @@
 use super::attachments::{Attached, Attachments};
 use super::error::TimingError;
 use super::wrapper::Wrapper;
+use crate::again::again;
 use crate::error::RunError;
 use crate::sys::{monotonic_raw, test_run};
 use crate::{Context, Loaded};
@@ -45,6 +46,15 @@ impl Subject<'_> {
     /// # Errors
     /// If the kernel does not run it, or a wrapper could not restore what it has to.
     pub fn sample(
+        &self,
+        packet: &[u8],
+        context: &Context,
+        repeat: u32,
+    ) -> Result<Sample, TimingError> {
+        again(|| self.sample_once(packet, context, repeat))
+    }
+
+    fn sample_once(
         &self,
         packet: &[u8],
         context: &Context,

@@ -1,19 +1,19 @@
 //! Programs in front of those that are timed: they make each run find what the first one found, and
 //! read the clock.
 
+use std::io;
+
 use slowpath_bpf::MapKind;
+use slowpath_bpf::insn::helper::KTIME_GET_NS;
 use slowpath_bpf::insn::{Register, Size, Source};
 
-use super::entry::{self, Entry};
 use super::error::TimingError;
 use super::rotation::Rotation;
 use super::steps::{Constants, after_run, restore_elements, restore_packet, rotate, state};
 use super::undo::Undo;
+use crate::generated::{Entry, GeneratedError, KEY, map};
 use crate::sys::{Cpus, RawMap};
 use crate::{Context, Kernel, Loaded};
-
-/// `bpf_ktime_get_ns`.
-const CLOCK: i32 = 5;
 
 /// What a wrapper does before each run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,8 +45,6 @@ pub struct Accounts {
     pub failures: u64,
 }
 
-const KEY: [u8; 4] = [0; 4];
-
 impl Wrapper {
     /// One for runs of a program, whose maps it restores. The program may be another with the same
     /// maps at the time it is called.
@@ -60,7 +58,7 @@ impl Wrapper {
         preparation: &Preparation,
     ) -> Result<Wrapper, TimingError> {
         let cpus = kernel.possible_cpus();
-        let state = entry::map("slowpath.state", MapKind::ARRAY, state::SIZE, cpus)?;
+        let state = map("slowpath.state", MapKind::ARRAY, state::SIZE, cpus)?;
         let undo = preparation.undo.cloned().unwrap_or_default();
         let constants = Constants::of(&undo, program)?;
         let constant_map = filled("slowpath.values", &constants.bytes, cpus)?;
@@ -68,22 +66,27 @@ impl Wrapper {
             Some(rotation) => filled("slowpath.rows", &padded(rotation), cpus)?,
             None => None,
         };
-        let entry = Entry::new("slowpath_wrapper", program.fragments(), cpus, |code| {
-            code.call(CLOCK);
-            code.map_value(Register::R7, state.fd(), 0);
-            let constants = constant_map.as_ref().map(|map| (map.fd(), &constants));
-            after_run(
-                code,
-                |code| restore_packet(code, &undo),
-                |code| restore_elements(code, &undo, program, constants),
-            )?;
-            if let Some((rotation, table)) = preparation.rotation.zip(table.as_ref()) {
-                rotate(code, rotation, table.fd())?;
-            }
-            code.call(CLOCK);
-            code.store(Size::DW, Register::R7, state::STARTED, Source::Reg(Register::R0));
-            Ok(())
-        })?;
+        let entry = Entry::new(
+            "slowpath_wrapper",
+            program.fragments(),
+            cpus,
+            |code| -> Result<(), TimingError> {
+                code.call(KTIME_GET_NS);
+                code.map_value(Register::R7, state.fd(), 0);
+                let constants = constant_map.as_ref().map(|map| (map.fd(), &constants));
+                after_run(
+                    code,
+                    |code| restore_packet(code, &undo),
+                    |code| restore_elements(code, &undo, program, constants),
+                )?;
+                if let Some((rotation, table)) = preparation.rotation.zip(table.as_ref()) {
+                    rotate(code, rotation, table.fd())?;
+                }
+                code.call(KTIME_GET_NS);
+                code.store(Size::DW, Register::R7, state::STARTED, Source::Reg(Register::R0));
+                Ok(())
+            },
+        )?;
         Ok(Wrapper { entry, state, _constants: constant_map, _table: table })
     }
 
@@ -95,7 +98,7 @@ impl Wrapper {
     /// returns what the last run did; `None` if something could not be restored.
     ///
     /// # Errors
-    /// If the kernel does not run it.
+    /// If the kernel does not run it, or a signal ends it early.
     pub fn run(
         &self,
         program: &Loaded,
@@ -114,7 +117,7 @@ impl Wrapper {
         let mut words = self.words()?;
         words[..state::ROW as usize].fill(0);
         let written = self.state.update(&KEY, &words);
-        written.map_err(|cause| TimingError::Generated { what: "a wrapper's state", cause })
+        written.map_err(|cause| refused("a wrapper's state", cause))
     }
 
     pub(super) fn accounts(&self) -> Result<Accounts, TimingError> {
@@ -132,8 +135,12 @@ impl Wrapper {
 
     fn words(&self) -> Result<Vec<u8>, TimingError> {
         let read = self.state.lookup(&KEY);
-        read.map_err(|cause| TimingError::Generated { what: "a wrapper's state", cause })
+        read.map_err(|cause| refused("a wrapper's state", cause))
     }
+}
+
+fn refused(what: &'static str, cause: io::Error) -> TimingError {
+    GeneratedError::Refused { what, cause }.into()
 }
 
 /// A map whose only value is this, unless that is empty.
@@ -143,9 +150,9 @@ fn filled(name: &str, bytes: &[u8], cpus: Cpus) -> Result<Option<RawMap>, Timing
     }
     let too_much = |_| TimingError::TooMuch { what: "to keep" };
     let size = u32::try_from(bytes.len()).map_err(too_much)?;
-    let map = entry::map(name, MapKind::ARRAY, size, cpus)?;
+    let map = map(name, MapKind::ARRAY, size, cpus)?;
     let written = map.update(&KEY, bytes);
-    written.map_err(|cause| TimingError::Generated { what: "the values of a map", cause })?;
+    written.map_err(|cause| refused("the values of a map", cause))?;
     Ok(Some(map))
 }
 

@@ -3,7 +3,7 @@
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use slowpath_bpf::insn::{
-    AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width, encode,
+    AluOp, AtomicOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width, encode,
 };
 
 /// Instructions as they are written.
@@ -52,8 +52,19 @@ impl Assembly {
         self.address(dst, Imm64::MapFdValue { fd: map.as_raw_fd(), offset });
     }
 
+    /// `dst = value`, all 64 bits of it.
+    pub fn number(&mut self, dst: Register, value: u64) {
+        self.address(dst, Imm64::Value(value));
+    }
+
     fn address(&mut self, dst: Register, value: Imm64) {
         self.insns.extend([Insn::LoadImm64 { dst, value }, Insn::SecondSlot]);
+    }
+
+    /// Adds a register to 8 bytes in memory, as one step for all CPUs.
+    pub fn count(&mut self, base: Register, offset: i16, src: Register) {
+        let op = AtomicOp::Add { fetch: false };
+        self.insns.push(Insn::Atomic { op, width: Width::W64, base, offset, src });
     }
 
     /// Calls a helper by its number.
@@ -64,6 +75,11 @@ impl Assembly {
     /// `return value`.
     pub fn exit(&mut self, value: i32) {
         self.set(Register::R0, value);
+        self.leave();
+    }
+
+    /// `return r0`.
+    pub fn leave(&mut self) {
         self.insns.push(Insn::Exit);
     }
 
