@@ -6,6 +6,7 @@ around, and looks like a formula; every command writes every format that it has.
 
 import csv
 import json
+import math
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -281,6 +282,12 @@ def test_json_is_printable_ascii_and_unicode() -> None:
     assert json.loads(text) == value
     assert json.loads(json_line("a\udcff\\")) == "a\\udcff\\"
     assert json_ascii('{"a": "\x7f\u202e"}') == r'{"a": "\u007f\u202e"}'
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
+def test_json_has_no_numbers_that_are_none(number: float) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        json_line({"low_ns": number})
 
 
 def test_options_are_read_as_typed() -> None:

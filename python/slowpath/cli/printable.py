@@ -81,10 +81,13 @@ def json_line(value: object) -> str:
 
     Bytes of file names that are no text, which JSON has no way to write, become a text such as
     `\udcff`, backslash included.
+
+    Raises:
+        ValueError: when a number in it is none or infinite, which JSON has no way to write either.
     """
     import json
 
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return json_ascii(re.sub("[\ud800-\udfff]", lambda lone: f"\\\\u{ord(lone[0]):04x}", text))
 
 

@@ -14,9 +14,9 @@ class ColdPath(TypedDict):
     """Nanoseconds of one run in the kernel's own loop: the mean over all loads but outliers."""
     spread_ns: float
     """Standard deviation between loads."""
-    low_ns: float
-    """Lower end of the 95 % interval of `measured_ns`."""
-    high_ns: float
+    low_ns: float | None
+    """Lower end of the 95 % interval of `measured_ns`; null after a single load."""
+    high_ns: float | None
     """Upper end of that interval."""
     differs: bool
     """Whether it differs from what the path takes on hot caches by more than both spreads."""

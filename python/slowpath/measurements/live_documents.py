@@ -7,13 +7,13 @@ class LivePath(TypedDict):
     """A path on live packets: what the program costs, and what a device receives with it."""
 
     program_ns: float
-    """Nanoseconds of one packet beyond those of a minimal program with the same action: the median
-    over all loads."""
+    """Nanoseconds of one packet beyond those of a minimal program with the same action: the mean
+    over all loads but outliers."""
     program_spread_ns: float
-    """Standard deviation between loads, from the median absolute deviation."""
-    low_ns: float
-    """Lower end of the 95 % interval of `program_ns`."""
-    high_ns: float
+    """Standard deviation between loads."""
+    low_ns: float | None
+    """Lower end of the 95 % interval of `program_ns`; null after a single load."""
+    high_ns: float | None
     """Upper end of that interval."""
     run_ns: float
     """Nanoseconds of one packet with the program: the kernel makes it, and does what the program

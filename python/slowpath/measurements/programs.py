@@ -1,7 +1,6 @@
 """Programs whose paths are measured together, in turns."""
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -243,8 +242,7 @@ def _fill(record: MeasuredProgram, outcome: Outcome, rows: Sequence[Measured | N
             continue
         run = measured.run
         path["measured_ns"], path["spread_ns"] = run.value, run.spread
-        if math.isfinite(run.interval.half_width):
-            path["low_ns"], path["high_ns"] = run.interval
+        path["low_ns"], path["high_ns"] = run.interval.known
         path["outliers"] = run.outliers
         path["program_ns"] = measured.net.value
         path["packetrate_pps"] = 1e9 / run.value

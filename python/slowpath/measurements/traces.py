@@ -1,6 +1,5 @@
 """Traces: which path each packet takes, and what the paths and all packets together cost."""
 
-import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -228,8 +227,7 @@ def finish_trace(trace: PreparedTrace, program: PreparedProgram, together: Toget
             continue
         run = measured.run
         row["measured_ns"], row["spread_ns"] = run.value, run.spread
-        if math.isfinite(run.interval.half_width):
-            row["low_ns"], row["high_ns"] = run.interval
+        row["low_ns"], row["high_ns"] = run.interval.known
         row["program_ns"], row["runs"] = measured.net.value, measured.runs
         timed.append((row, measured))
     record["mix"] = mixed([(row["share"], measured) for row, measured in timed])
@@ -264,11 +262,11 @@ def mixed(shares: Sequence[tuple[float, Measured]]) -> TraceMix | None:
     if not means:
         return None
     mean = estimate(means)
-    sure = math.isfinite(mean.interval.half_width)
+    low, high = mean.interval.known
     return {
         "share": known,
         "mean_ns": mean.value,
-        "low_ns": mean.interval.low if sure else None,
-        "high_ns": mean.interval.high if sure else None,
+        "low_ns": low,
+        "high_ns": high,
         "packetrate_pps": 1e9 / mean.value if mean.value > 0 else 0.0,
     }

@@ -5,6 +5,7 @@ A quantity has four: `_a` is the old value, `_b` the new one, `_diff` is b - a, 
 side that does not have the value; a percentage of nothing.
 """
 
+import math
 from typing import Literal, NamedTuple
 
 from slowpath.commands.diff.pairs import Pair
@@ -92,10 +93,11 @@ def make_row(pair: Pair) -> Row:
 
 
 def _percent(a: float, b: float) -> float | None:
-    """By how many percent b is more than a; None when a is nothing and b is something."""
+    """By how many percent b is more than a; None when a is nothing, or nearly, and b is more."""
     if a == 0:
         return 0.0 if b == 0 else None
-    return _PERCENT * (b - a) / a
+    percent = _PERCENT * (b - a) / a
+    return percent if math.isfinite(percent) else None
 
 
 def numbers_of(result: Result) -> dict[str, float | None]:

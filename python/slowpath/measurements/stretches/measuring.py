@@ -1,6 +1,5 @@
 """Stretches of a path, measured in turns."""
 
-import math
 from collections.abc import Callable
 
 from slowpath import engine
@@ -81,8 +80,7 @@ def _row(stretch: engine.Stretch, part: Estimate | None, parts: Parts) -> Measur
     }
     if part is not None:
         row["ns"] = part.value
-        if math.isfinite(part.interval.half_width):
-            row["low_ns"], row["high_ns"] = part.interval
+        row["low_ns"], row["high_ns"] = part.interval.known
         if parts.whole is not None and parts.whole.value > 0:
             row["share"] = part.value / parts.whole.value
     return row

@@ -30,6 +30,11 @@ class Interval(NamedTuple):
         """Half of its length."""
         return (self.high - self.low) / 2
 
+    @property
+    def known(self) -> tuple[float | None, float | None]:
+        """Its ends; None where nothing is known, after a single value."""
+        return (self.low, self.high) if math.isfinite(self.half_width) else (None, None)
+
     def __contains__(self, value: object) -> bool:
         """Whether a number is inside, ends included."""
         return isinstance(value, int | float) and self.low <= value <= self.high
