@@ -19,7 +19,7 @@ use std::time::Instant;
 use slowpath_kernel::timing::{
     Attachments, Preparation, Rotation, Station, Subject, Undo, Wrapper,
 };
-use slowpath_kernel::{Kernel, Loaded};
+use slowpath_kernel::{Kernel, Loaded, again};
 use slowpath_replay::Replay;
 
 use crate::case::{Arrangement, Case, InKernel};
@@ -100,9 +100,11 @@ impl Cold {
         let subject = Subject { program: counted.loaded(), wrapper: Some(&wrapper) };
         let _attached = subject.attach(attachments)?;
         let run = |repeat: u32| {
-            counted.tally(|loaded| {
-                let run = wrapper.run(loaded, &self.case.packet, &self.case.context, repeat);
-                run.map_err(MeasureError::from)
+            again(|| {
+                counted.tally(|loaded| {
+                    let run = wrapper.run(loaded, &self.case.packet, &self.case.context, repeat);
+                    run.map_err(MeasureError::from)
+                })
             })
         };
         let (value, first) = run(1)?;

@@ -3,7 +3,7 @@
 use slowpath_capture::CaptureError;
 use slowpath_kernel::live::LiveError;
 use slowpath_kernel::timing::TimingError;
-use slowpath_kernel::{InstallError, LoadError, MapError, RunError};
+use slowpath_kernel::{InstallError, Interruptible, LoadError, MapError, RunError};
 use slowpath_replay::ReplayError;
 use thiserror::Error;
 
@@ -99,6 +99,12 @@ pub enum MeasureError {
         /// What is in the way.
         why: String,
     },
+    /// More live packets were to be timed than were seen to take the path.
+    #[error("{frames} live packets were seen to take the path; no more are timed in one load")]
+    NotCounted {
+        /// How many were seen.
+        frames: u32,
+    },
     /// There are no packets that take the path and find other data.
     #[error("{why}")]
     NotCold {
@@ -111,6 +117,17 @@ pub enum MeasureError {
         /// Its number.
         number: i64,
     },
+}
+
+impl Interruptible for MeasureError {
+    fn is_interrupted(&self) -> bool {
+        match self {
+            MeasureError::Run(fault) => fault.is_interrupted(),
+            MeasureError::Timing(fault) => fault.is_interrupted(),
+            MeasureError::Live(fault) => fault.is_interrupted(),
+            _ => false,
+        }
+    }
 }
 
 impl MeasureError {

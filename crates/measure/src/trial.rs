@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use slowpath_kernel::timing::{Attached, Attachments, Preparation, Subject, Undo, Wrapper};
 use slowpath_kernel::witness::Installed;
-use slowpath_kernel::{Context, Counted, Kernel, Tally};
+use slowpath_kernel::{Context, Counted, Kernel, Loaded, Tally, again};
 
 use crate::drain::Drains;
 use crate::error::MeasureError;
@@ -65,7 +65,7 @@ impl Trial {
         context: &Context,
         repeat: u32,
     ) -> Result<Option<(u32, Tally)>, MeasureError> {
-        let (value, tally) = self.counted.tally(|loaded| {
+        let runs = |loaded: &Loaded| {
             let call = |runs: u32| match &self.wrapper {
                 Some(wrapper) => {
                     let run = wrapper.run(loaded, packet, context, runs);
@@ -77,7 +77,8 @@ impl Trial {
                 Some(drains) => drains.calls(repeat, call),
                 None => call(repeat),
             }
-        })?;
+        };
+        let (value, tally) = again(|| self.counted.tally(runs))?;
         Ok(value.map(|return_value| (return_value, tally)))
     }
 

@@ -46,7 +46,8 @@ fn what_is_redirected_to_a_device_arrives() {
     let ports = json!({ "ports": [{ "key": "03000000", "value": "01000000" }] });
     let case = prepare(&station, &kernel, (CHANGES, "redirect"), &ports).expect("runs live");
     assert_eq!((case.case().action(), case.unreceived()), (4, None));
-    let load = LiveLoad::new(&station, &kernel, vec![Arc::new(case)]).map(Arc::new);
+    let case = Arc::new(case);
+    let load = LiveLoad::new(&station, &kernel, vec![Arc::clone(&case)]).map(Arc::new);
     let load = load.expect("is loaded");
     for subject in LiveSubject::ALL {
         let sample = load.sample(&station, 0, subject, FRAMES, 64).expect("runs");
@@ -55,6 +56,13 @@ fn what_is_redirected_to_a_device_arrives() {
         assert!(sample.nanoseconds > 0);
     }
     assert!(load.sample(&station, 1, LiveSubject::Program, 1, 64).is_err());
+    // No program has more packets than were seen to take the path.
+    let counted = case.counted();
+    for subject in [LiveSubject::Program, LiveSubject::Receiver] {
+        let more = load.sample(&station, 0, subject, counted - FRAMES + 1, 64);
+        let refused = more.expect_err("were not counted");
+        assert!(matches!(refused, MeasureError::NotCounted { .. }), "{refused}");
+    }
     Oracle::Kernel.compared(4 * FRAMES as usize, "live packets");
 }
 

@@ -16,6 +16,7 @@ mod stretches;
 mod target;
 mod trace;
 mod values;
+mod waiting;
 mod worker;
 
 use pyo3::prelude::*;

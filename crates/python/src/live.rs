@@ -1,6 +1,6 @@
 //! Paths on live packets, timed in the running kernel.
 
-use crate::measure::{Case, Station, exception};
+use crate::measure::{Case, Station};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use slowpath_measure::live::LiveSubject;
@@ -19,18 +19,23 @@ impl LiveCase {
     /// Raises an `Error` if they do not.
     #[new]
     fn new(py: Python<'_>, station: &Station, case: &Case, batch: u32) -> PyResult<Self> {
-        let Station { kernel, inner } = station;
-        let prepared = py.detach(|| {
+        let Station { kernel, inner, .. } = station;
+        let prepared = station.perform(py, || {
             slowpath_measure::live::LiveCase::prepare(inner, kernel, &case.inner, batch)
         });
-        let inner = prepared.map(Arc::new).map_err(|error| exception(py, &error))?;
-        Ok(LiveCase { inner })
+        Ok(LiveCase { inner: Arc::new(prepared?) })
     }
 
     /// Whether each packet has to be written anew.
     #[getter]
     fn rewritten(&self) -> bool {
         self.inner.rewritten()
+    }
+
+    /// How many packets were seen to take it: no more are timed in one load.
+    #[getter]
+    fn counted(&self) -> u32 {
+        self.inner.counted()
     }
 
     /// Why nothing is known of a device that receives these packets; `None` if something is.
@@ -55,10 +60,10 @@ impl LiveLoad {
     #[allow(clippy::needless_pass_by_value, reason = "a list of Python objects")]
     fn new(py: Python<'_>, station: &Station, cases: Vec<PyRef<'_, LiveCase>>) -> PyResult<Self> {
         let cases = cases.iter().map(|case| Arc::clone(&case.inner)).collect();
-        let Station { kernel, inner } = station;
-        let loaded = py.detach(|| slowpath_measure::live::LiveLoad::new(inner, kernel, cases));
-        let inner = loaded.map(Arc::new).map_err(|error| exception(py, &error))?;
-        Ok(LiveLoad { inner })
+        let Station { kernel, inner, .. } = station;
+        let loaded =
+            station.perform(py, || slowpath_measure::live::LiveLoad::new(inner, kernel, cases));
+        Ok(LiveLoad { inner: Arc::new(loaded?) })
     }
 
     /// Times a path by its number, or what it is held against (see
@@ -75,8 +80,8 @@ impl LiveLoad {
         let (case, subject) = asked;
         let subject = LiveSubject::ALL.get(subject).copied();
         let subject = subject.ok_or_else(|| PyIndexError::new_err("no such subject"))?;
-        let sampled = py.detach(|| self.inner.sample(&station.inner, case, subject, frames, batch));
-        let sample = sampled.map_err(|error| exception(py, &error))?;
+        let sample = station
+            .perform(py, || self.inner.sample(&station.inner, case, subject, frames, batch))?;
         Ok((sample.nanoseconds, sample.frames, sample.arrived, sample.lost))
     }
 }

@@ -3,17 +3,21 @@
 use crate::errors;
 use crate::kernel::Kernel;
 use crate::objects::Object;
+use crate::waiting::Waiting;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use slowpath_kernel::timing::TimingError;
 use slowpath_measure::{MeasureError, Reference};
 use slowpath_replay::ReplayError;
 use std::sync::Arc;
 
-/// The thread that programs are timed on, in a private network namespace.
+/// The thread that programs are timed on, in a private network namespace. Who waits for it looks for
+/// signals meanwhile.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Station {
     pub kernel: Arc<slowpath_kernel::Kernel>,
     pub inner: slowpath_kernel::timing::Station,
+    waiting: Arc<Waiting>,
 }
 
 #[pymethods]
@@ -25,11 +29,21 @@ impl Station {
     #[pyo3(signature = (kernel, cpu))]
     fn new(py: Python<'_>, kernel: &Kernel, cpu: Option<usize>) -> PyResult<Self> {
         let kernel = kernel.shared();
-        let started = py.detach(|| slowpath_kernel::timing::Station::start(cpu));
+        let waiting = Arc::new(Waiting::default());
+        let asked = Arc::clone(&waiting);
+        let started = py.detach(|| {
+            let station = slowpath_kernel::timing::Station::start(cpu)?;
+            Ok::<_, TimingError>(station.with_patience(move || asked.goes_on()))
+        });
         let inner = started.map_err(|error| {
             errors::exception(py, &slowpath::Error::Unavailable(error.to_string()))
         })?;
-        Ok(Station { kernel, inner })
+        Ok(Station { kernel, inner, waiting })
+    }
+
+    /// Asks to end soon: what takes much longer from now on is not waited for.
+    fn stop(&self) {
+        self.waiting.stop();
     }
 
     /// The CPU that the thread is pinned to, if it is.
@@ -70,9 +84,9 @@ impl Station {
             let what = "it is a listing; the kernel runs BPF objects".to_owned();
             errors::exception(py, &slowpath::Error::Input(what))
         })?;
-        let prepared = py.detach(|| {
+        let prepared = self.perform(py, || {
             let mut witness = serde_json::from_str(witness)?;
-            let Station { kernel, inner } = self;
+            let Station { kernel, inner, .. } = self;
             // What cannot be filled is left out: whether the path is taken without, the run shows.
             if let Some(Ok(content)) = maps.map(|text| slowpath::start_maps(text, &object)) {
                 witness =
@@ -80,7 +94,7 @@ impl Station {
             }
             slowpath_measure::Case::prepare(inner, kernel, &object, program, witness, instructions)
         });
-        let inner = prepared.map(Arc::new).map_err(|error| exception(py, &error))?;
+        let inner = prepared.map(Arc::new)?;
         Ok(Case { inner })
     }
 
@@ -88,9 +102,9 @@ impl Station {
     #[allow(clippy::needless_pass_by_value, reason = "a list of Python objects")]
     fn load(&self, py: Python<'_>, cases: Vec<PyRef<'_, Case>>) -> PyResult<Load> {
         let cases = cases.iter().map(|case| Arc::clone(&case.inner)).collect();
-        let Station { kernel, inner } = self;
-        let loaded = py.detach(|| slowpath_measure::Load::new(inner, kernel, cases));
-        let inner = loaded.map(Arc::new).map_err(|error| exception(py, &error))?;
+        let Station { kernel, inner, .. } = self;
+        let loaded = self.perform(py, || slowpath_measure::Load::new(inner, kernel, cases));
+        let inner = loaded.map(Arc::new)?;
         Ok(Load { inner })
     }
 
@@ -99,10 +113,10 @@ impl Station {
     ///
     /// Raises an `Error` that says why there are none.
     fn cool(&self, py: Python<'_>, case: &Case, cache_bytes: u64) -> PyResult<Cold> {
-        let Station { kernel, inner } = self;
-        let found =
-            py.detach(|| slowpath_measure::Cold::find(inner, kernel, &case.inner, cache_bytes));
-        let inner = found.map(Arc::new).map_err(|error| exception(py, &error))?;
+        let Station { kernel, inner, .. } = self;
+        let found = self
+            .perform(py, || slowpath_measure::Cold::find(inner, kernel, &case.inner, cache_bytes));
+        let inner = found.map(Arc::new)?;
         Ok(Cold { inner })
     }
 
@@ -110,9 +124,9 @@ impl Station {
     #[allow(clippy::needless_pass_by_value, reason = "a list of Python objects")]
     fn load_cold(&self, py: Python<'_>, cases: Vec<PyRef<'_, Cold>>) -> PyResult<Load> {
         let cases = cases.iter().map(|case| Arc::clone(&case.inner)).collect();
-        let Station { kernel, inner } = self;
-        let loaded = py.detach(|| slowpath_measure::Load::cold(inner, kernel, cases));
-        let inner = loaded.map(Arc::new).map_err(|error| exception(py, &error))?;
+        let Station { kernel, inner, .. } = self;
+        let loaded = self.perform(py, || slowpath_measure::Load::cold(inner, kernel, cases));
+        let inner = loaded.map(Arc::new)?;
         Ok(Load { inner })
     }
 
@@ -126,17 +140,35 @@ impl Station {
         subject: i64,
         repeat: u32,
     ) -> PyResult<(u64, u64, u32)> {
-        let sampled = py.detach(|| match usize::try_from(subject) {
-            Ok(case) => Some(load.inner.sample(&self.inner, case, repeat)),
+        let sample = match usize::try_from(subject) {
+            Ok(case) => self.perform(py, || load.inner.sample(&self.inner, case, repeat)),
             Err(_) => {
-                let number = usize::try_from(subject.unsigned_abs() - 1).ok()?;
-                let reference = *Reference::ALL.get(number)?;
-                Some(load.inner.sample_reference(&self.inner, reference, repeat))
+                let number = usize::try_from(subject.unsigned_abs() - 1).ok();
+                let reference = number.and_then(|number| Reference::ALL.get(number)).copied();
+                let reference =
+                    reference.ok_or_else(|| PyIndexError::new_err("no such reference"))?;
+                self.perform(py, || load.inner.sample_reference(&self.inner, reference, repeat))
             }
-        });
-        let sampled = sampled.ok_or_else(|| PyIndexError::new_err("no such reference"))?;
-        let sample = sampled.map_err(|error| exception(py, &error))?;
+        }?;
         Ok((sample.nanoseconds, sample.runs, sample.return_value))
+    }
+}
+
+impl Station {
+    /// Does what waits for the thread, with the interpreter lock released.
+    ///
+    /// Raises an `Error`, or what the handler of a signal raised meanwhile.
+    pub fn perform<T: Send>(
+        &self,
+        py: Python<'_>,
+        job: impl FnOnce() -> Result<T, MeasureError> + Send,
+    ) -> PyResult<T> {
+        py.detach(job).map_err(|error| match error {
+            MeasureError::Timing(TimingError::NotAwaited) => {
+                self.waiting.raised().unwrap_or_else(|| exception(py, &error))
+            }
+            _ => exception(py, &error),
+        })
     }
 }
 
@@ -270,7 +302,7 @@ pub struct Load {
 }
 
 /// An error as an exception; one that is a defect here has a `report`.
-pub fn exception(py: Python<'_>, error: &MeasureError) -> PyErr {
+fn exception(py: Python<'_>, error: &MeasureError) -> PyErr {
     let (kind, report) = match error {
         MeasureError::Replay(ReplayError::Disagreement(what)) => {
             (slowpath::Error::Disagreement(error.to_string()), Some(what.report()))

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use crate::measure::{Case, Station, exception};
+use crate::measure::{Case, Station};
 
 /// A part of a path.
 #[pyclass(frozen, get_all, module = "slowpath._core")]
@@ -32,9 +32,8 @@ pub fn stretches(
     station: &Station,
     case: &Case,
 ) -> PyResult<(Vec<Stretch>, Vec<usize>)> {
-    let Station { kernel, inner } = station;
-    let cut = py.detach(|| case.inner.stretches(inner, kernel));
-    let cut = cut.map_err(|error| exception(py, &error))?;
+    let Station { kernel, inner, .. } = station;
+    let cut = station.perform(py, || case.inner.stretches(inner, kernel))?;
     let part = |part: slowpath_measure::Stretch| {
         let slowpath_measure::Stretch { case, questions, from, to, instructions, call, source } =
             part;

@@ -1,7 +1,7 @@
 //! Traces on their way through programs.
 
 use crate::errors;
-use crate::measure::{Station, exception};
+use crate::measure::Station;
 use crate::objects::Object;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -35,18 +35,17 @@ impl Trace {
         })?;
         let maps = slowpath::start_maps(maps.unwrap_or_default(), &object)
             .map_err(|error| errors::exception(py, &error))?;
-        let Station { kernel, inner } = station;
-        let started = py.detach(|| {
+        let Station { kernel, inner, .. } = station;
+        let started = station.perform(py, || {
             slowpath_measure::Trace::start(inner, kernel, &object, program, &file, maps)
         });
-        Ok(Trace { inner: started.map_err(|error| exception(py, &error))? })
+        Ok(Trace { inner: started? })
     }
 
     /// Runs packets for about so many milliseconds; whether there may be more.
     fn advance(&self, py: Python<'_>, station: &Station, milliseconds: u64) -> PyResult<bool> {
         let time = Duration::from_millis(milliseconds);
-        let advanced = py.detach(|| self.inner.advance(&station.inner, time));
-        advanced.map_err(|error| exception(py, &error))
+        station.perform(py, || self.inner.advance(&station.inner, time))
     }
 
     /// How many packets were read until now.

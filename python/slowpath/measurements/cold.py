@@ -1,6 +1,6 @@
 """Paths on cold caches: many flows take turns, whose map entries do not fit into the caches."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from slowpath import engine
@@ -9,20 +9,13 @@ from slowpath.measurements.documents import ColdPath, MeasuredPath, MeasuredProg
 from slowpath.measurements.machine.processor import Cache
 from slowpath.measurements.programs import PreparedProgram
 from slowpath.measurements.timing.bench import ColdBench
-from slowpath.measurements.timing.sampling import Measured, Progress, Quota, measure
+from slowpath.measurements.timing.sampling import Measured, Quota, Told, measure
 from slowpath.measurements.timing.statistics import Estimate, estimate
 
 _LOADS = 3
 """Fewest loads: each fills the maps anew, which takes its time."""
 _MUCH = 1.5
 """How much longer than on hot caches a path takes for it to be part of the conclusion."""
-
-
-class Told(NamedTuple):
-    """Who is told how far it is, and says whether to go on."""
-
-    preparing: Callable[[int, int], bool]  # how many paths are prepared, and of how many
-    measuring: Callable[[Progress], bool]
 
 
 class _Found(NamedTuple):
@@ -93,11 +86,12 @@ def _beyond(cold: Measured | None, empty: Measured | None, baseline: float) -> E
 def _cold(found: _Found, value: Estimate, cache_bytes: int) -> ColdPath:
     path, case = found
     hot, spread = path["measured_ns"] or 0.0, path["spread_ns"] or 0.0
+    low, high = value.interval.known
     return {
         "measured_ns": value.value,
         "spread_ns": value.spread,
-        "low_ns": value.interval.low,
-        "high_ns": value.interval.high,
+        "low_ns": low,
+        "high_ns": high,
         "differs": abs(value.value - hot) > spread + value.spread,
         "flows": case.flows,
         "entry_bytes": case.entry_bytes,

@@ -1,7 +1,6 @@
 """Programs whose paths are measured on packets that really go where the program sends them."""
 
 import math
-from collections.abc import Callable
 
 from slowpath import engine
 from slowpath.cli.errors import InputError
@@ -10,7 +9,7 @@ from slowpath.measurements.live_documents import LivePath
 from slowpath.measurements.programs import PreparedProgram, without
 from slowpath.measurements.timing.live import LiveOutcome, MeasuredLive, measure_live
 from slowpath.measurements.timing.live_bench import LiveKernelBench
-from slowpath.measurements.timing.sampling import DISTURBED, Progress, Quota
+from slowpath.measurements.timing.sampling import DISTURBED, Quota, Told
 from slowpath.measurements.timing.statistics import Estimate
 
 _MANY_LOST = 0.001
@@ -22,7 +21,7 @@ def measure_program_live(
     program: PreparedProgram,
     batch: int,
     quota: Quota,
-    go_on: Callable[[Progress], bool],
+    told: Told,
 ) -> None:
     """Measures the paths that live packets take, and writes into the record what they take.
 
@@ -35,8 +34,12 @@ def measure_program_live(
         each.record["reason"] = "it is measured without --mode live"
     cases: list[engine.LiveCase] = []
     rows: list[MeasuredPath] = []
-    for case, number in zip(program.cases, program.numbers, strict=True):
+    prepared = zip(program.cases, program.numbers, strict=True)
+    for done, (case, number) in enumerate(prepared):
         row = record["paths"][number]
+        if not told.preparing(done, len(program.cases)):
+            row["error"] = "interrupted before it was measured"
+            continue
         try:
             cases.append(engine.prepare_live_case(station, record["file"], case, batch))
         except InputError as problem:
@@ -46,21 +49,28 @@ def measure_program_live(
     if not cases:
         without(program)
         return
-    outcome = measure_live(LiveKernelBench(station, cases, batch), quota, go_on)
+    crowded: list[str] = []
+    outcome = measure_live(LiveKernelBench(station, cases, batch), quota, told.measuring)
     for live, row, measured in zip(cases, rows, outcome.paths, strict=True):
         if measured is None:
             row["error"] = "the CPU was slowed down whenever it was timed"
         else:
             row["live"] = _path(live, row, measured, batch)
             row["runs"] = measured.frames
+            if measured.lost > _MANY_LOST * measured.sent:
+                crowded.append(
+                    f"{measured.lost:,} packets of path {row['rank']} found no room in a device: "
+                    "choose a smaller --batch."
+                )
     record["loads"], record["samples"] = outcome.loads, outcome.samples
     record["discarded"], record["precise"] = outcome.discarded, outcome.precise
     record["seconds"] = outcome.seconds
-    record["warnings"] = _warnings(record, outcome)
+    record["warnings"] = [*_warnings(outcome), *crowded]
     record["conclusion"] = _conclusion(record)
 
 
 def _path(case: engine.LiveCase, row: MeasuredPath, measured: MeasuredLive, batch: int) -> LivePath:
+    low, high = measured.program.interval.known
     notes = []
     if case.rewritten:
         notes.append(
@@ -72,8 +82,8 @@ def _path(case: engine.LiveCase, row: MeasuredPath, measured: MeasuredLive, batc
     return {
         "program_ns": measured.program.value,
         "program_spread_ns": measured.program.spread,
-        "low_ns": measured.program.interval.low,
-        "high_ns": measured.program.interval.high,
+        "low_ns": low,
+        "high_ns": high,
         "run_ns": measured.run.value,
         "baseline_ns": measured.baseline.value,
         "baseline_action": row["action"] or "",
@@ -109,7 +119,7 @@ def _conclusion(record: MeasuredProgram) -> str | None:
     return sentence
 
 
-def _warnings(record: MeasuredProgram, outcome: LiveOutcome) -> list[str]:
+def _warnings(outcome: LiveOutcome) -> list[str]:
     found = []
     if outcome.limit > DISTURBED[0]:
         slower = f"up to {outcome.limit:g} times as long as undisturbed"
@@ -125,11 +135,4 @@ def _warnings(record: MeasuredProgram, outcome: LiveOutcome) -> list[str]:
             "Not all intervals became as narrow as --precision asks for within --seconds "
             f"({outcome.seconds:.1f} s)."
         )
-    for path in record["paths"]:
-        live = path["live"]
-        if live is not None and live["lost"] > _MANY_LOST * live["frames"]:
-            found.append(
-                f"{live['lost']:,} packets of path {path['rank']} found no room in a device: "
-                "choose a smaller --batch."
-            )
     return found

@@ -1,12 +1,13 @@
 //! Live cases in the kernel, ready to be timed.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use slowpath_kernel::live::{Action, Held, Live, LiveRun, Receiver, ReceiverRun};
 use slowpath_kernel::timing::Station;
 use slowpath_kernel::witness::Installed;
-use slowpath_kernel::{Kernel, Loaded};
+use slowpath_kernel::{Kernel, Loaded, again};
 
 use super::prepare::LiveCase;
 use crate::error::MeasureError;
@@ -64,7 +65,10 @@ struct Ready {
     program: Held,
     /// If it is not the one that [`Live`] has.
     baseline: Option<Held>,
+    /// Packets that the program had until now.
+    ran: AtomicU64,
     receiver: Option<Mutex<Receiver>>,
+    received: AtomicU64,
     _kept: Vec<Kept>,
 }
 
@@ -108,7 +112,8 @@ impl LiveLoad {
     /// on the thread of a station.
     ///
     /// # Errors
-    /// If there is no such case or nothing receives its packets, or a signal comes.
+    /// If there is no such case or nothing receives its packets, or a program would have had more of
+    /// them in this load than were seen to take the path.
     pub fn sample(
         self: &Arc<Self>,
         station: &Station,
@@ -118,7 +123,7 @@ impl LiveLoad {
         batch: u32,
     ) -> Result<LiveSample, MeasureError> {
         let load = Arc::clone(self);
-        station.perform(move |_| load.sample_here(case, subject, frames, batch))?
+        station.perform(move |_| again(|| load.sample_here(case, subject, frames, batch)))?
     }
 
     fn sample_here(
@@ -140,11 +145,17 @@ impl LiveLoad {
         };
         let minimal = || self.live.baseline(ready.case.action);
         match subject {
-            LiveSubject::Program => Ok(run(&ready.program)?.into()),
+            LiveSubject::Program => {
+                ready.charge(&ready.ran, frames)?;
+                Ok(run(&ready.program)?.into())
+            }
             LiveSubject::Baseline => {
                 Ok(run(ready.baseline.as_ref().unwrap_or_else(minimal))?.into())
             }
-            LiveSubject::Receiver => receive(ready.receiver.as_ref()),
+            LiveSubject::Receiver => {
+                ready.charge(&ready.received, frames)?;
+                receive(ready.receiver.as_ref())
+            }
             LiveSubject::ReceiverDrop => receive(self.drops.get(&case.packet.len())),
         }
     }
@@ -181,7 +192,16 @@ impl Ready {
             kept.push(Kept { _program: loaded, _installed: installed });
             receiver = Some(Mutex::new(made));
         }
-        Ok(Ready { case: live_case, program, baseline, receiver, _kept: kept })
+        let (ran, received) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Ready { case: live_case, program, baseline, ran, receiver, received, _kept: kept })
+    }
+
+    /// Takes so many packets from those that a program can have.
+    fn charge(&self, had: &AtomicU64, frames: u32) -> Result<(), MeasureError> {
+        let most = self.case.counted;
+        let frames = u64::from(frames.max(1));
+        let after = had.fetch_add(frames, Ordering::Relaxed).saturating_add(frames);
+        if after <= most.into() { Ok(()) } else { Err(MeasureError::NotCounted { frames: most }) }
     }
 }
 

@@ -1,18 +1,25 @@
 //! From a case to one that live packets take: tried, and counted.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use slowpath_kernel::live::{Action, Live, LiveError};
 use slowpath_kernel::timing::Station;
 use slowpath_kernel::witness::{self, Installed};
-use slowpath_kernel::{Counted, Device, Kernel, Loaded, Tally};
+use slowpath_kernel::{Counted, Device, Kernel, Loaded, Tally, again};
 
 use crate::case::{Case, Later};
 use crate::error::MeasureError;
 
-/// Packets of a trial: many more than the kernel has memory for at a time, so that each place is
-/// used again.
-const TRIAL: u32 = 4096;
+/// First packets of a trial: many more than the kernel has memory for at a time, so that each place
+/// is used again.
+const FIRST: u32 = 4096;
+/// How many follow on the same maps, and for how long: no load times more.
+const FEWEST: u32 = 32_768;
+const MOST: u32 = 4_000_000;
+const LONG: Duration = Duration::from_millis(30);
+/// How often a device is sent what is missing, as packets find no room.
+const SENDINGS: u32 = 8;
 
 /// A path that live packets take.
 #[derive(Debug)]
@@ -20,6 +27,7 @@ pub struct LiveCase {
     pub(super) case: Arc<Case>,
     pub(super) action: Action,
     pub(super) rewritten: bool,
+    pub(super) counted: u32,
     pub(super) unreceived: Option<String>,
 }
 
@@ -51,8 +59,10 @@ impl LiveCase {
         }
         let trial = Trial { kernel, live: Live::new(kernel)?, case: &case, batch };
         let usual = trial.usual()?;
-        let rewritten = !trial.repeats(&usual, false)?;
-        if rewritten && !trial.repeats(&usual, true)? {
+        let plain = trial.repeats(&usual, false)?;
+        let rewritten = plain.is_none();
+        let counted = if rewritten { trial.repeats(&usual, true)? } else { plain };
+        let Some(counted) = counted else {
             let later = case.later().map(Later::instructions);
             let other = later.filter(|&later| later != case.instructions);
             let later = other.map_or(String::new(), |n| format!(" of {n} instructions"));
@@ -62,11 +72,11 @@ impl LiveCase {
                      set back between them"
                 ),
             });
-        }
-        let unreceived = trial.receive(&usual)?;
+        };
+        let unreceived = trial.receive(&usual, counted)?;
         drop(trial);
         let action = Action::of(case.action);
-        Ok(LiveCase { case, action, rewritten, unreceived })
+        Ok(LiveCase { case, action, rewritten, counted, unreceived })
     }
 
     /// The path.
@@ -78,6 +88,12 @@ impl LiveCase {
     /// takes another path.
     pub fn rewritten(&self) -> bool {
         self.rewritten
+    }
+
+    /// How many packets were seen to take it, one after the other on the same maps. As maps are not
+    /// set back, nothing is known of more.
+    pub fn counted(&self) -> u32 {
+        self.counted
     }
 
     /// Why nothing is known of a device that receives these packets, if nothing is.
@@ -121,8 +137,9 @@ impl Trial<'_> {
         Ok(counted.run_repeated(&self.case.packet, &self.case.context, 1)?.1)
     }
 
-    /// Whether all live packets take the path, each written anew or not.
-    fn repeats(&self, usual: &Tally, rewritten: bool) -> Result<bool, MeasureError> {
+    /// How many live packets were seen to take the path, each written anew or not; `None` if some do
+    /// not.
+    fn repeats(&self, usual: &Tally, rewritten: bool) -> Result<Option<u32>, MeasureError> {
         let Case { packet, context, .. } = self.case;
         let counted = self.counted()?;
         let _installed =
@@ -132,32 +149,40 @@ impl Trial<'_> {
         } else {
             self.live.hold(counted.loaded())?
         };
-        for frames in [1, TRIAL] {
+        let run = |frames| {
             let run = |_: &Loaded| {
                 let run = self.live.run(&held, packet, context, frames, self.batch);
                 run.map_err(MeasureError::from)
             };
-            let (run, tally) = counted.tally(run)?;
-            if frames == 1 && tally.fingerprint != usual.fingerprint {
-                let (expected, taken) = (self.case.instructions, tally.instructions);
-                return Err(MeasureError::OtherPath { expected, taken, depends: Vec::new() });
-            }
-            if !tally.is_multiple_of(usual, frames) {
-                return Ok(false);
-            }
+            let (run, tally) = again(|| counted.tally(run))?;
             let arrived = run.delivered + run.lost;
-            if Action::of(self.case.action).sends() && arrived < u64::from(frames) {
+            let same = tally.is_multiple_of(usual, frames);
+            if same && Action::of(self.case.action).sends() && arrived < u64::from(frames) {
                 return Err(not_live(
                     "what the program redirects does not go to a device of its maps: CPU maps, \
                      sockets and numbers of devices lead nowhere here",
                 ));
             }
+            Ok((run, tally))
+        };
+        let (_, first) = run(1)?;
+        if first.fingerprint != usual.fingerprint {
+            let (expected, taken) = (self.case.instructions, first.instructions);
+            return Err(MeasureError::OtherPath { expected, taken, depends: Vec::new() });
         }
-        Ok(true)
+        let (trial, tally) = run(FIRST)?;
+        if !tally.is_multiple_of(usual, FIRST) {
+            return Ok(None);
+        }
+        let one = (trial.elapsed / FIRST).as_nanos().max(1);
+        let affordable = u32::try_from(LONG.as_nanos() / one).unwrap_or(MOST);
+        let frames = affordable.clamp(FEWEST, MOST);
+        let (_, tally) = run(frames)?;
+        Ok(tally.is_multiple_of(usual, frames).then_some(frames))
     }
 
-    /// Whether packets that a device receives take the path; what happens if they do not.
-    fn receive(&self, usual: &Tally) -> Result<Option<String>, MeasureError> {
+    /// Whether so many packets that a device receives take the path; what happens if they do not.
+    fn receive(&self, usual: &Tally, frames: u32) -> Result<Option<String>, MeasureError> {
         let counted = self.counted()?;
         let mut receiver = match self.live.receiver(counted.loaded(), &self.case.packet) {
             Ok(receiver) => receiver,
@@ -165,12 +190,21 @@ impl Trial<'_> {
             Err(cause) => return Err(cause.into()),
         };
         let _installed = self.case.install_live(&self.live, counted.loaded(), receiver.device())?;
-        let run = |_: &Loaded| receiver.run(TRIAL, self.batch).map_err(MeasureError::from);
-        let (run, tally) = counted.tally(run)?;
-        let received = u32::try_from(run.received).unwrap_or(u32::MAX);
-        let same = received > 0 && tally.is_multiple_of(usual, received);
-        let why = "packets that a device receives take another path";
-        Ok((!same).then(|| why.to_owned()))
+        let mut missing = frames;
+        for _ in 0..SENDINGS {
+            let (run, tally) = again(|| {
+                counted.tally(|_| receiver.run(missing, self.batch).map_err(MeasureError::from))
+            })?;
+            let received = u32::try_from(run.received).unwrap_or(u32::MAX);
+            if !tally.is_multiple_of(usual, received) {
+                return Ok(Some("packets that a device receives take another path".to_owned()));
+            }
+            missing = missing.saturating_sub(received);
+            if missing == 0 {
+                return Ok(None);
+            }
+        }
+        Ok(Some("too few packets arrive at a device".to_owned()))
     }
 }
 

@@ -20,12 +20,13 @@ from slowpath.commands.measure.settings import (
     watched_cpu,
 )
 from slowpath.commands.measure.versions_run import VersionsRun
-from slowpath.measurements.cold import Told, last_level, measure_cold
+from slowpath.measurements.cold import last_level, measure_cold
 from slowpath.measurements.documents import MeasuredProgram
 from slowpath.measurements.live import measure_program_live
 from slowpath.measurements.machine.files import Files
 from slowpath.measurements.machine.processor import processor
 from slowpath.measurements.programs import PreparedProgram, add_breakdown, measure_together
+from slowpath.measurements.timing.sampling import Told
 from slowpath.measurements.traces import AskedTrace, PreparedTrace, finish_trace, prepare_trace
 from slowpath.work.stopping import heeding_signals
 
@@ -46,7 +47,9 @@ def measure(request: Request, settings: Settings) -> ExitCode:
     note_remarks(session.plan)
     with heeding_signals() as stopping:
         station = engine.open_station(kernel, chosen_cpu(settings.cpu))
-        return _Run(Measuring(request, settings, station, stopping)).all_of(session, request.files)
+        measuring = Measuring(request, settings, station, stopping)
+        with stopping.calling(station.stop):
+            return _Run(measuring).all_of(session, request.files)
 
 
 class _Run:
@@ -88,7 +91,8 @@ class _Run:
         quota, batch = self._measuring.quota, self._settings.live
         go_on = self._measuring.go_on(line)
         if batch is not None:
-            measure_program_live(self._station, program, batch, quota, go_on)
+            told = Told(self._measuring.going(line), go_on)
+            measure_program_live(self._station, program, batch, quota, told)
             return
         extra = [] if trace is None else trace.cases
         together = measure_together(self._station, [program], quota, go_on, extra)

@@ -60,6 +60,10 @@ class LiveBench(Protocol):
     def received(self) -> Sequence[bool]:
         """Of each path, whether it can be timed at a receiver."""
 
+    @property
+    def counted(self) -> Sequence[int]:
+        """Of each path, how many packets a load times at most."""
+
     def load(self) -> LiveLoad:
         """Loads all paths anew."""
 
@@ -74,7 +78,8 @@ class MeasuredLive(NamedTuple):
     receiver_drop: Estimate | None  # the same with a program that drops all
     frames: int  # packets that the program was run on
     arrived: int  # of these packets, how many did at the other end of the device
-    lost: int  # packets that found no room, of all subjects of the path
+    sent: int  # packets of all subjects of the path
+    lost: int  # of these packets, how many found no room
 
 
 class LiveOutcome(NamedTuple):
@@ -103,8 +108,13 @@ def measure_live(bench: LiveBench, quota: Quota, go_on: Callable[[Progress], boo
     """Measures all paths of a bench until that is precise enough, or `go_on` says no."""
     started = time.monotonic()
     sampler, look = _Sampler(bench), quota.fewest_loads
+    widest: float | None = None
+
+    def going() -> bool:
+        return go_on(Progress(len(sampler.loads), time.monotonic() - started, widest))
+
     while True:
-        sampler.add_load()
+        sampler.add_load(going)
         seconds = time.monotonic() - started
         loads = len(sampler.loads)
         widest = sampler.widest()
@@ -126,10 +136,11 @@ class _Sampler:
         self._busy: list[float] = []
         self._ran = [0] * len(bench.received)
         self._arrived = [0] * len(bench.received)
+        self._sent = [0] * len(bench.received)
         self._lost = [0] * len(bench.received)
 
-    def add_load(self) -> None:
-        """Loads everything anew and lets subjects take turns."""
+    def add_load(self, going: Callable[[], bool]) -> None:
+        """Loads everything anew and lets subjects take turns, as many rounds as `going` says."""
         load = self._bench.load()
         turns: list[_Key] = []
         for path, received in enumerate(self._bench.received):
@@ -137,15 +148,18 @@ class _Sampler:
             if received:
                 turns += [(path, LiveSubject.RECEIVER), (path, LiveSubject.RECEIVER_DROP)]
             if path not in self._frames:
-                self._frames[path] = _frames(load, path)
+                self._frames[path] = _frames(load, path, self._bench.counted[path])
         timed: list[_Timed] = []
-        for _ in range(_ROUNDS):
+        for number in range(_ROUNDS):
+            if number and not going():
+                break
             self._order.shuffle(turns)
             before = self._busy_loop(load)
             for path, subject in turns:
                 # As many packets of all subjects: what a call takes besides is in all of them.
                 sample = load.sample(path, subject, self._frames[path])
                 after = self._busy_loop(load)
+                self._sent[path] += sample.frames
                 self._lost[path] += sample.lost
                 if subject == LiveSubject.PROGRAM:
                     self._ran[path] += sample.frames
@@ -191,6 +205,7 @@ class _Sampler:
                     _estimate_of(medians, (path, LiveSubject.RECEIVER_DROP)),
                     ran,
                     self._arrived[path],
+                    self._sent[path],
                     self._lost[path],
                 )
             )
@@ -227,8 +242,9 @@ def _estimate_of(medians: Sequence[dict[_Key, float]], key: _Key) -> Estimate | 
     return estimate(values) if values else None
 
 
-def _frames(load: LiveLoad, path: int) -> int:
-    """How many packets a sample needs to take as long as it should."""
+def _frames(load: LiveLoad, path: int, counted: int) -> int:
+    """How many packets a sample needs to take as long as it should, as far as all can have them."""
     trials = [load.sample(path, LiveSubject.PROGRAM, _TRIAL) for _ in range(_TRIALS)]
     taken = min(trial.nanoseconds / max(trial.frames, 1) for trial in trials)
-    return max(_FEWEST, min(int(_SAMPLE / max(taken, 0.1)), _MOST))
+    most = min(_MOST, (counted - _TRIALS * _TRIAL) // _ROUNDS)
+    return min(max(_FEWEST, int(_SAMPLE / max(taken, 0.1))), most)

@@ -23,6 +23,7 @@ class LiveKernelBench:
         self._batch = batch
         self._busy = engine.load_cases(station, [])
         self.received = [case.unreceived is None for case in self._cases]
+        self.counted = [case.counted for case in self._cases]
 
     def load(self) -> LiveLoad:
         """Loads all paths anew.

@@ -182,6 +182,13 @@ class Progress(NamedTuple):
     widest: float | None  # half the longest interval, as a share of its mean
 
 
+class Told(NamedTuple):
+    """Who is told how far it is, and says whether to go on."""
+
+    preparing: Callable[[int, int], bool]  # how many paths are prepared, and of how many
+    measuring: Callable[[Progress], bool]
+
+
 class Sampler:
     """Samples of all loads until now."""
 

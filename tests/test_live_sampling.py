@@ -1,0 +1,101 @@
+"""When live packets are timed, and what samples come to, without a kernel."""
+
+import json
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from slowpath.cli.printable import json_line
+from slowpath.measurements import live as measurements
+from slowpath.measurements.programs import PreparedProgram
+from slowpath.measurements.timing.live import LiveSample, measure_live
+from slowpath.measurements.timing.sampling import Progress, Quota, Told
+
+ROUNDS, SUBJECTS = 3, 4
+
+
+class Bench:
+    """One path of 100 ns, of which a share of the packets finds no room; 60 ns are the baseline."""
+
+    def __init__(self, lost: float = 0.0, counted: int = 1_000_000) -> None:
+        self.received = [True]
+        self.counted = [counted]
+        self.ran = list[int]()
+        self._lost = lost
+
+    def load(self) -> "Bench":
+        self.ran.append(0)
+        return self
+
+    def busy(self) -> float:
+        return 1000.0
+
+    def sample(self, path: int, subject: int, frames: int) -> LiveSample:
+        assert path == 0
+        self.ran[-1] += frames if subject == 0 else 0
+        taken = 100 if subject == 0 else 60
+        return LiveSample(taken * frames, frames, 0, int(self._lost * frames))
+
+
+def asked_after(times: int) -> Callable[[Progress], bool]:
+    left = iter(range(times))
+    return lambda _: next(left, None) is not None
+
+
+QUOTA = Quota(0.01, 0.0)
+
+
+@pytest.mark.parametrize("counted", [32_768, 50_000, 4_000_000])
+def test_no_load_times_more_packets_than_were_counted(counted: int) -> None:
+    bench = Bench(counted=counted)
+    measure_live(bench, QUOTA, lambda _: True)
+    assert max(bench.ran) <= counted
+    assert min(bench.ran) >= ROUNDS * 4096
+
+
+def test_who_asks_to_end_waits_for_one_round() -> None:
+    outcome = measure_live(Bench(), QUOTA, asked_after(0))
+    assert (outcome.loads, outcome.samples) == (1, SUBJECTS)
+    assert outcome.paths[0] is not None
+
+
+def program(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> tuple[PreparedProgram, Any]:
+    """A program with one path, which is measured on a bench."""
+    case = SimpleNamespace(rewritten=False, unreceived=None, counted=bench.counted[0])
+    monkeypatch.setattr(measurements.engine, "prepare_live_case", lambda *_: case)
+    monkeypatch.setattr(measurements, "LiveKernelBench", lambda *_: bench)
+    path = {"rank": 1, "action": "XDP_DROP", "live": None, "error": None}
+    record = {"file": "a.o", "paths": [path], "error": None}
+    return PreparedProgram(cast("Any", record), [cast("Any", None)], [0], []), path
+
+
+def measured(prepared: PreparedProgram, told: Told) -> Any:
+    measurements.measure_program_live(cast("Any", None), prepared, 64, QUOTA, told)
+    return prepared.record
+
+
+def test_after_one_load_the_interval_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared, path = program(monkeypatch, Bench())
+    record = measured(prepared, Told(lambda *_: True, asked_after(1)))
+    assert record["loads"] == 1
+    assert (path["live"]["low_ns"], path["live"]["high_ns"]) == (None, None)
+    assert json.loads(json_line(record))["paths"][0]["live"]["program_ns"] == 40
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.0008, False), (0.0015, True)])
+def test_what_found_no_room_is_a_share_of_all_packets(
+    monkeypatch: pytest.MonkeyPatch, share: float, *, told: bool
+) -> None:
+    prepared, path = program(monkeypatch, Bench(share))
+    record = measured(prepared, Told(lambda *_: True, lambda _: True))
+    assert path["live"]["lost"] > 0.001 * path["live"]["frames"]
+    assert any("found no room" in warning for warning in record["warnings"]) == told
+
+
+def test_who_asked_to_end_has_nothing_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared, path = program(monkeypatch, Bench())
+    monkeypatch.setattr(measurements.engine, "prepare_live_case", None)
+    record = measured(prepared, Told(lambda *_: False, lambda _: True))
+    assert path["error"] == record["error"] == "interrupted before it was measured"
