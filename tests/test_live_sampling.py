@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from slowpath import engine
 from slowpath.cli.printable import json_line
 from slowpath.measurements import live as measurements
 from slowpath.measurements.programs import PreparedProgram
@@ -64,11 +65,11 @@ def test_who_asks_to_end_waits_for_one_round() -> None:
 def program(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> tuple[PreparedProgram, Any]:
     """A program with one path, which is measured on a bench."""
     case = SimpleNamespace(rewritten=False, unreceived=None, counted=bench.counted[0])
-    monkeypatch.setattr(measurements.engine, "prepare_live_case", lambda *_: case)
+    monkeypatch.setattr(engine, "prepare_live_case", lambda *_: case)
     monkeypatch.setattr(measurements, "LiveKernelBench", lambda *_: bench)
     path = {"rank": 1, "action": "XDP_DROP", "live": None, "error": None}
     record = {"file": "a.o", "paths": [path], "error": None}
-    return PreparedProgram(cast("Any", record), [cast("Any", None)], [0], []), path
+    return PreparedProgram(cast("Any", record), [cast("Any", None)], [0], [], []), path
 
 
 def measured(prepared: PreparedProgram, told: Told) -> Any:
@@ -96,6 +97,6 @@ def test_what_found_no_room_is_a_share_of_all_packets(
 
 def test_who_asked_to_end_has_nothing_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared, path = program(monkeypatch, Bench())
-    monkeypatch.setattr(measurements.engine, "prepare_live_case", None)
+    monkeypatch.setattr(engine, "prepare_live_case", None)
     record = measured(prepared, Told(lambda *_: False, lambda _: True))
     assert path["error"] == record["error"] == "interrupted before it was measured"

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -20,6 +21,7 @@ from running_kernel import held, needs_kernel, paths_of, stayed
 from slowpath import engine
 from slowpath.cli.errors import InputError
 from slowpath.cli.exit_codes import ExitCode
+from slowpath.programs import clang
 from slowpath.schema.json_schema import schema
 from support import ROOT, slowpath
 
@@ -86,6 +88,33 @@ def test_a_path_that_only_the_first_packet_takes_is_refused() -> None:
     assert others
     assert all("take another path" in path["error"] for path in others)
     assert any(path["live"] is not None for path in paths)
+
+
+LATE = """
+#include <linux/bpf.h>
+
+volatile unsigned int seen;
+
+__attribute__((section("xdp"), used)) int program(struct xdp_md *ctx)
+{
+	if (seen > 6000)
+		return XDP_DROP;
+	seen++;
+	return XDP_DROP;
+}
+"""
+
+
+def test_a_path_that_ends_after_thousands_of_packets_is_refused(tmp_path: Path) -> None:
+    if clang._find_clang() is None:
+        oracles.missing("clang", "there is no clang in PATH or $CLANG")
+    source = tmp_path / "late.bpf.c"
+    source.write_text(LATE)
+    longest, shortest = paths_of(measured(str(source)))
+    assert "take another path" in longest["error"]
+    assert (shortest["error"], longest["live"]) == (None, None)
+    assert shortest["live"] is not None
+    oracles.compared("kernel", 1, "refusals of live packets")
 
 
 def test_batches_can_be_chosen() -> None:
