@@ -31,6 +31,8 @@ def _calm() -> Any:
     record["run"] |= {"seconds": 10.0, "time": deepcopy(CALM_TIME), "waited_ns": 1000}
     record["run"] |= {"load_start": [1.0, 1.0, 1.0], "load_end": [1.0, 1.0, 1.0]}
     record["run"] |= {"frequency_start_hz": 2_000_000_000, "frequency_end_hz": 2_010_000_000}
+    record["kernel"]["architecture"] = "x86_64"
+    record["pace"] = {"clock_hz": 2_000_000_000, "instructions_per_cycle": 3.9}
     return record
 
 
@@ -71,6 +73,8 @@ WARNINGS: list[tuple[str, object, str, str, str]] = [
     ("processor.frequency.governor", "powersave", "governor", "powersave", "cpupower -c 3 freq"),
     ("processor.frequency.boost", True, "boost", "turbo", "echo 0 > /sys/devices/system/cpu/cpu"),
     ("run.frequency_end_hz", 1_500_000_000, "frequency-changed", "1.50 GHz", "-u 1.50GHz"),
+    ("pace.instructions_per_cycle", 2.4, "core-shared", "2.4 additions", "smt/control"),
+    ("processor.frequency.most_hz", 3_000_000_000, "below-frequency", "2.00 GHz", "turbostat"),
     ("run.throttled", 1, "throttled", "CPU 3 once", "cool down"),
     ("run.siblings", [{"cpu": 1, "busy": 0.25}], "sibling-busy", "CPU 1, ", "echo off > /sys"),
     ("run.load_start", [4.5, 1.0, 1.0], "load", "4.50, with 4 CPUs", "top"),
@@ -147,3 +151,15 @@ def test_warnings_come_before_notes() -> None:
     record["kernel"]["lockdown"] = "integrity"
     found = [each["severity"] for each in disturbances.of(record)]
     assert found == ["warning", "note", "note"]
+
+
+def test_cores_that_are_not_known_to_be_wide_are_not_said_to_be_shared() -> None:
+    record: Any = _with("pace.instructions_per_cycle", 2.0)
+    record["kernel"]["architecture"] = "aarch64"
+    assert disturbances.of(record) == []
+
+
+def test_a_frequency_that_may_change_is_not_said_to_be_too_low() -> None:
+    record: Any = _with("processor.frequency.most_hz", 3_000_000_000)
+    record["processor"]["frequency"]["boost"] = True
+    assert {each["code"] for each in disturbances.of(record)} == {"boost"}

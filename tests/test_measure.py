@@ -43,6 +43,8 @@ def measured(*words: str) -> Any:
 def test_a_measurement_has_the_documented_shape() -> None:
     document = measured(str(FIREWALL), "--seconds", "0.5")
     jsonschema.validate(document, schema("measure"))
+    pace = document["environment"]["pace"]
+    assert pace is None or pace["clock_hz"] > 0 < pace["instructions_per_cycle"]
     (program,) = document["results"]
     assert program["error"] is None
     assert program["complete"]

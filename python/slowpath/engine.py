@@ -358,6 +358,33 @@ def load_cases(station: Station, cases: Sequence[Case]) -> Load:
         return station.load(list(cases))
 
 
+Pace = _core.Pace
+"""Programs that tell how fast the CPU itself is; from `load_pace`."""
+
+
+def load_pace(station: Station) -> Pace:
+    """Loads programs that tell how fast the CPU of a station is.
+
+    Raises:
+        InputError: when the kernel does not take one of them.
+    """
+    with _of_the_kernel():
+        return station.load_pace()
+
+
+def pace(station: Station, programs: Pace, repeat: int) -> tuple[float, float]:
+    """Nanoseconds of an addition that waits for the one before, and of one that waits for none.
+
+    They are timed in calls with so many runs, and are differences: less than nothing where the CPU
+    was disturbed.
+
+    Raises:
+        InputError: when the kernel does not run them.
+    """
+    with _of_the_kernel():
+        return station.pace(programs, repeat)
+
+
 def cool_case(station: Station, case: Case, cache_bytes: int) -> Cold:
     """Many flows that take the path of a case and touch more memory than the last-level cache has.
 

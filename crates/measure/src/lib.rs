@@ -16,6 +16,8 @@
 //! A [`Trace`] is a capture file on its way through a program: which path each packet takes, and for
 //! each path a packet with its maps, from which a case can be made.
 //!
+//! [`Pace`] tells how fast the CPU itself is.
+//!
 //! How often to load and to time, and what times mean, is not known here.
 
 mod case;
@@ -26,6 +28,7 @@ mod error;
 mod later;
 pub mod live;
 mod load;
+mod pace;
 mod places;
 mod points;
 mod prepare;
@@ -39,5 +42,6 @@ pub use case::{Arrangement, Case, Later};
 pub use cold::Cold;
 pub use error::MeasureError;
 pub use load::{Load, Reference};
+pub use pace::{Pace, Paced};
 pub use stretches::{Stretch, Stretches};
 pub use trace::{Trace, TraceFault, TraceMap, TracePath, TraceReport, with_content};

@@ -10,7 +10,7 @@ use slowpath_kernel::{Context, Kernel};
 use crate::case::{Arrangement, Case, InKernel};
 use crate::cold::Cold;
 use crate::error::MeasureError;
-use crate::references::{PASS, busy, empty};
+use crate::references::{PACKET, PASS, busy, empty};
 
 /// What is timed besides cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,9 +27,6 @@ impl Reference {
     /// All of them, by number: -1, -2 and so on.
     pub const ALL: [Reference; 3] = [Reference::Busy, Reference::Empty, Reference::Wrapped];
 }
-
-/// The packet of references.
-const PACKET: [u8; 60] = [0; 60];
 
 /// A program in the kernel, attached.
 #[derive(Debug)]

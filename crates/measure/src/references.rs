@@ -7,12 +7,15 @@ use slowpath_kernel::{Kernel, LoadError, Loaded};
 const ADDITIONS: u32 = 400;
 /// Registers that they go to in turn: each waits for the sixth before it only, so that they are
 /// limited by how many instructions the CPU can do at once.
-const REGISTERS: [Register; 6] =
+pub const REGISTERS: [Register; 6] =
     [Register::R0, Register::R1, Register::R2, Register::R3, Register::R4, Register::R5];
+/// The packet of programs that look at none.
+pub const PACKET: [u8; 60] = [0; 60];
 /// `XDP_PASS`.
 pub const PASS: u32 = 2;
 
-fn set(dst: Register, value: i32) -> Insn {
+/// An instruction that sets a register to a number.
+pub fn set(dst: Register, value: i32) -> Insn {
     Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Imm(value) }
 }
 

@@ -108,6 +108,20 @@ impl Station {
         Ok(Load { inner })
     }
 
+    /// Loads programs that tell how fast the CPU itself is.
+    fn load_pace(&self, py: Python<'_>) -> PyResult<Pace> {
+        let Station { kernel, inner, .. } = self;
+        let loaded = self.perform(py, || slowpath_measure::Pace::new(inner, kernel))?;
+        Ok(Pace { inner: Arc::new(loaded) })
+    }
+
+    /// Times them, in calls with so many runs: nanoseconds of an addition that waits for the one before
+    /// it, and of one that waits for none.
+    fn pace(&self, py: Python<'_>, pace: &Pace, repeat: u32) -> PyResult<(f64, f64)> {
+        let paced = self.perform(py, || pace.inner.sample(&self.inner, repeat))?;
+        Ok((paced.dependent, paced.independent))
+    }
+
     /// Finds packets of many flows that take the path of a case and whose elements of maps exceed a
     /// last-level cache of so many bytes.
     ///
@@ -170,6 +184,12 @@ impl Station {
             _ => exception(py, &error),
         })
     }
+}
+
+/// Programs that tell how fast the CPU itself is.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct Pace {
+    inner: Arc<slowpath_measure::Pace>,
 }
 
 /// A path that can be timed.

@@ -16,9 +16,14 @@ _INTERRUPTED = 0.01
 _BUSY_SIBLING = 0.02
 _BUSY_OTHERS = 0.25
 _FREQUENCY = 0.02
+_SLOW_CLOCK = 0.1
 """From which share of the time, or of the frequency, on something is worth a word."""
 _CLOCKS = ("tsc", "kvm-clock", "hyperv_clocksource", "arch_sys_counter", "riscv_clocksource", "xen")
 """Clocks that are read without leaving the CPU, or nearly so. The others take a microsecond."""
+_WHOLE_CORE = {"x86_64": 3.0, "AMD64": 3.0}
+"""Additions in a cycle that a core does at least if it is there for one CPU alone: those of servers
+do 4 since Haswell and Zen. Two CPUs that share one get about half. Not told where cores have one
+CPU each, as on arm64."""
 _SLOWS_CALLS = {
     "spectre_v2": ("Retpoline", "LFENCE"),
     "retbleed": ("Mitigation",),
@@ -166,6 +171,34 @@ def _frequency(record: Environment) -> Iterator[Disturbance]:
         )
 
 
+def _pace(record: Environment) -> Iterator[Disturbance]:
+    pace, cpu = record["pace"], record["processor"]["cpu"]
+    if pace is None:
+        return
+    least = _WHOLE_CORE.get(record["kernel"]["architecture"])
+    if least is not None and pace["instructions_per_cycle"] < least:
+        yield _warning(
+            "core-shared",
+            f"CPU {cpu} did {pace['instructions_per_cycle']:.1f} additions in a cycle, where a "
+            f"whole core does at least {least:g}: another CPU had its share of the core most of "
+            "the time, perhaps one of another virtual machine.",
+            "Measure when the machine is quiet, or where no core is shared: "
+            "`echo off > /sys/devices/system/cpu/smt/control` on one's own machine, a virtual "
+            "machine with whole cores elsewhere.",
+        )
+    frequency = record["processor"]["frequency"]
+    most = frequency["most_hz"]
+    # Where it may exceed the nominal frequency or saves power, that is said, and the rest follows.
+    steady = frequency["boost"] is False and frequency["governor"] == "performance"
+    if steady and most is not None and pace["clock_hz"] < (1 - _SLOW_CLOCK) * most:
+        yield _warning(
+            "below-frequency",
+            f"The clock of CPU {cpu} ran at {_ghz(pace['clock_hz'])}, where {_ghz(most)} are "
+            "allowed: heat or a limit of power slowed it down.",
+            "Let the machine cool down, and look at its limits of power: `turbostat` shows them.",
+        )
+
+
 def _others(record: Environment) -> Iterator[Disturbance]:
     run, cpu, online = record["run"], record["processor"]["cpu"], record["processor"]["online"]
     for sibling in run["siblings"]:
@@ -252,6 +285,7 @@ _LOOKS: tuple[Callable[[Environment], Iterator[Disturbance]], ...] = (
     _settings,
     _kernel,
     _frequency,
+    _pace,
     _others,
     _interruptions,
     _machine,

@@ -23,6 +23,17 @@ from slowpath.measurements.machine.host import Host, host
 from slowpath.measurements.machine.kernel import KernelFacts, kernel_facts
 from slowpath.measurements.machine.processor import Processor, processor
 from slowpath.measurements.machine.run import RunFacts, between
+from slowpath.measurements.timing.pace import Paced
+
+
+class Pace(TypedDict):
+    """How fast the CPU was: medians of many additions that were timed during the run."""
+
+    clock_hz: int
+    """Its frequency: how many additions a second that wait for each other, which take one cycle."""
+    instructions_per_cycle: float
+    """How many additions that wait for none were done in a cycle, of at most 5: fewer than the core
+    can where another CPU shares it."""
 
 
 class Environment(TypedDict):
@@ -38,6 +49,8 @@ class Environment(TypedDict):
     """What the kernel runs on."""
     run: RunFacts
     """What happened during the run."""
+    pace: Pace | None
+    """How fast the CPU was; null where that was not timed, or programs are not compiled."""
 
 
 class Watch:
@@ -74,18 +87,28 @@ class Watch:
     def _read(self) -> Counters:
         return read_counters(self._files, self._cpu, self._thread)
 
-    def end(self) -> Environment:
+    def end(self, paced: Paced | None = None) -> Environment:
         """The record of the run, which has ended. It can be asked again, for a longer run."""
         # The counters first: reading the rest is no part of the run.
         after = self._read() if self._paused is None else self._paused
-        where = processor(self._files, self._cpu)
+        where, kernel = processor(self._files, self._cpu), kernel_facts(self._files)
         return {
             "slowpath": engine.version(),
-            "kernel": kernel_facts(self._files),
+            "kernel": kernel,
             "processor": where,
             "host": host(self._files, self._cpu),
             "run": between(self._before, after, self._cpu, where["siblings"]),
+            "pace": None if kernel["bpf"]["jit_enable"] == 0 else _pace(paced),
         }
+
+
+def _pace(paced: Paced | None) -> Pace | None:
+    if paced is None:
+        return None
+    return {
+        "clock_hz": paced.clock_hz,
+        "instructions_per_cycle": round(paced.instructions_per_cycle, 2),
+    }
 
 
 def begin(cpu: int, *, thread: int | None = None, files: Files | None = None) -> Watch:

@@ -11,8 +11,10 @@ from slowpath.commands.measure.live_line import LiveLine
 from slowpath.commands.measure.settings import Settings, watched_cpu
 from slowpath.commands.measure.trace_run import complain_of_trace
 from slowpath.measurements import environment
+from slowpath.measurements.environment import Environment
 from slowpath.measurements.paths import slowest, slowest_to_fastest
 from slowpath.measurements.programs import Choose, PreparedProgram, prepare_program
+from slowpath.measurements.timing.pace import PaceMeter
 from slowpath.measurements.timing.sampling import Progress, Quota
 from slowpath.work.stopping import Stopping
 
@@ -33,6 +35,8 @@ class Measuring:
         self.codes: list[ExitCode] = []
         self.unmatched = Unmatched()
         self._complaints = Complaints(request, self.unmatched)
+        pace = engine.load_pace(station)
+        self._pace = PaceMeter(lambda runs: engine.pace(station, pace, runs))
 
     @property
     def quota(self) -> Quota:
@@ -66,9 +70,14 @@ class Measuring:
 
         def go_on(progress: Progress) -> bool:
             line.show_progress(progress)
+            self._pace.read()
             return not self.stopping.asked
 
         return go_on
+
+    def environment(self) -> Environment:
+        """Where it was measured, and how fast the CPU was meanwhile."""
+        return self.watch.end(self._pace.paced())
 
     def complain(self, analysed: Analysed, program: PreparedProgram) -> None:
         """Says on standard error what was not measured, and why."""

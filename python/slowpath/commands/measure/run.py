@@ -61,14 +61,16 @@ class _Run:
 
     def all_of(self, session: Session, files: Sequence[str]) -> ExitCode:
         """Measures all programs of a session, each by itself or two versions in turns; reports."""
-        measuring, watch = self._measuring, self._measuring.watch
+        measuring = self._measuring
         analyses = session.analyse(Audience(self._stopping))
         if len(files) == len(VERSIONS) and self._settings.live is None:
             versions = VersionsRun(measuring, self._one)
             versions.all_of(list(analyses), files)
-            found = Found(files, versions.records, versions.comparison, watch.end())
+            found = Found(files, versions.records, versions.comparison, measuring.environment())
         else:
-            found = Found(files, [self._one(analysed) for analysed in analyses], None, watch.end())
+            found = Found(
+                files, [self._one(analysed) for analysed in analyses], None, measuring.environment()
+            )
         measuring.codes.append(report(found, self._settings))
         measuring.codes.append(measuring.unmatched.complain())
         return worst(measuring.codes)
