@@ -144,8 +144,8 @@ class Killer:
             return None if code == -signal.SIGKILL else f"exit code {code}"
         text = self._out.read_text()
         if number is not None and code in {-signal.SIGTERM, ExitCode.INTERRUPTED}:
-            # Before there was anything to end: while modules are imported.
-            return "output, but it was ended" if text else None
+            # Before there was anything to end, while modules are imported, or behind the output.
+            return _fault(text, files, code) if text else None
         if code != ExitCode.FINE and (number is None or code != ExitCode.UNDECIDED):
             return f"exit code {code}"
         return _fault(text, files, code)
