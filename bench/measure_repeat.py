@@ -1,7 +1,7 @@
 """Whether `slowpath measure` says the same twice: every example, measured now and later.
 
     measure_repeat.py take DIR [OPTION...]     measures all examples, one JSON file each
-    measure_repeat.py compare DIR DIR          by how much the paths of both differ
+    measure_repeat.py compare DIR DIR [PLOT]   by how much the paths of both differ; an SVG or PNG
 
 Options are those of `slowpath measure`. Compared are paths of at least 10 ns, by `measured_ns`.
 """
@@ -12,6 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import matplotlib.pyplot as plt
 
 ROOT = Path(__file__).resolve().parent.parent
 LEAST = 10.0
@@ -48,7 +50,23 @@ def times(folder: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
     return found
 
 
-def compare(first: Path, second: Path) -> None:
+def draw(differences: list[tuple[float, bool]], file: Path) -> None:
+    """Which share of the paths differs by no more than so much."""
+    figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
+    for name, told in (("all", (False, True)), ("not said to be disturbed", (False,))):
+        chosen = sorted(difference for difference, disturbed in differences if disturbed in told)
+        shares = [(number + 1) / len(chosen) for number in range(len(chosen))]
+        axes.step([100 * each for each in chosen], shares, where="post", label=name)
+    axes.set_xlabel("difference between two runs of the same path [%]")
+    axes.set_ylabel("share of the paths")
+    axes.set_xlim(left=0)
+    axes.set_ylim(0, 1.02)
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right")
+    figure.savefig(file)
+
+
+def compare(first: Path, second: Path, plot: Path | None) -> None:
     a, b = times(first), times(second)
     rows = []
     for key in a.keys() & b.keys():
@@ -77,6 +95,8 @@ def compare(first: Path, second: Path) -> None:
             f"{at[0.75]:.2%} at the 75th and {at[0.9]:.2%} at the 90th percentile, {ordered[-1]:.1%} "
             "at most"
         )
+    if plot is not None:
+        draw([(row[0], row[5]) for row in rows], plot)
     inside = sum(row[4] for row in rows)
     print(f"{inside} of {len(rows)} medians of the second run are in the first one's interval")
 
@@ -86,7 +106,9 @@ def main() -> None:
         case ["take", folder, *options]:
             take(Path(folder), options)
         case ["compare", first, second]:
-            compare(Path(first), Path(second))
+            compare(Path(first), Path(second), None)
+        case ["compare", first, second, plot]:
+            compare(Path(first), Path(second), Path(plot))
         case _:
             sys.exit(__doc__)
 
