@@ -1,0 +1,43 @@
+//! Capture files, pcap or pcapng: every input gives packets, whose bytes are some of the input, and
+//! then the end or one error of one line; nothing comes behind that.
+
+#![no_main]
+
+use std::io::Cursor;
+
+use libfuzzer_sys::fuzz_target;
+use slowpath_capture::{Capture, CaptureError};
+
+/// The fewest bytes of a file that a packet takes: the length of a simple packet's block, twice.
+const LEAST: usize = 8;
+
+fn one_line(error: &CaptureError) {
+    let text = error.to_string();
+    assert!(!text.is_empty() && text.lines().count() == 1, "{text:?}");
+}
+
+fuzz_target!(|input: &[u8]| {
+    let mut capture = match Capture::new(Box::new(Cursor::new(input.to_vec()))) {
+        Ok(capture) => capture,
+        Err(error) => return one_line(&error),
+    };
+    let (mut count, mut bytes) = (0, 0);
+    loop {
+        match capture.next_packet() {
+            Ok(Some(packet)) => {
+                count += 1;
+                bytes += packet.bytes.len();
+                assert!(packet.wire_length >= packet.bytes.len());
+                assert_eq!(capture.packets(), count as u64);
+                assert!(bytes <= input.len() && count <= input.len() / LEAST);
+            }
+            Ok(None) => break,
+            Err(error) => {
+                one_line(&error);
+                break;
+            }
+        }
+    }
+    assert!(matches!(capture.next_packet(), Ok(None)));
+    assert_eq!(capture.packets(), count as u64);
+});
