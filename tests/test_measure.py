@@ -254,7 +254,7 @@ char _license[] SEC("license") = "GPL";
 """
 
 
-@pytest.mark.parametrize("first", [100, 2000, 50_000])
+@pytest.mark.parametrize("first", [100, 500, 3000])
 def test_a_path_that_later_packets_leave_is_restored(tmp_path: Path, first: int) -> None:
     # However many packets take the path, runs without restoring would take another one.
     source = tmp_path / "counts.bpf.c"
