@@ -11,6 +11,7 @@ import argparse
 import csv
 import json
 import os
+import statistics
 import sys
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ def main() -> None:
         widths = sorted(((row["high"] or 0.0) - (row["low"] or 0.0)) / 2 for row in found)
         middle = times // 2
         print(
-            f"{name:16} told {told:3} of {times:3} times; ratio {ratios[middle]:.4f} "
+            f"{name:16} told {told:3} of {times:3} times; ratio {statistics.median(ratios):.4f} "
             f"({ratios[0]:.4f} to {ratios[-1]:.4f}), interval ± {widths[middle]:.4f}, "
             f"{found[-1]['old_ns']:.1f} and {found[-1]['new_ns']:.1f} ns",
             flush=True,
@@ -86,7 +87,7 @@ def main() -> None:
 
     if given.same:
         series("none", base, given.same)
-    for more in MORE:
+    for more in MORE if given.each else ():
         values = {name: value + more.get(name, 0) for name, value in BASE.items()}
         series(" ".join(f"{name}+{n}" for name, n in more.items()), analysed(values), given.each)
     if given.csv is not None:

@@ -358,6 +358,30 @@ def load_cases(station: Station, cases: Sequence[Case]) -> Load:
         return station.load(list(cases))
 
 
+Busy = _core.Busy
+"""A loop that tells whether something disturbs the CPU; from `load_busy`."""
+
+
+def load_busy(station: Station) -> Busy:
+    """Loads the busy loop.
+
+    Raises:
+        InputError: when the kernel does not take it.
+    """
+    with _of_the_kernel():
+        return station.load_busy()
+
+
+def sample_busy(station: Station, busy: Busy, repeat: int) -> tuple[int, int, int]:
+    """Times the busy loop in one call; see `sample`.
+
+    Raises:
+        InputError: when the kernel does not run it.
+    """
+    with _of_the_kernel():
+        return station.sample_busy(busy, repeat)
+
+
 Pace = _core.Pace
 """Programs that tell how fast the CPU itself is; from `load_pace`."""
 

@@ -117,6 +117,9 @@ pub enum MeasureError {
         /// Its number.
         number: i64,
     },
+    /// Nothing in this load is restored between runs, so there is nothing that is called like that.
+    #[error("there is no such reference")]
+    NoReference,
 }
 
 impl Interruptible for MeasureError {

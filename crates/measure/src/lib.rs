@@ -16,10 +16,12 @@
 //! A [`Trace`] is a capture file on its way through a program: which path each packet takes, and for
 //! each path a packet with its maps, from which a case can be made.
 //!
-//! [`Pace`] tells how fast the CPU itself is.
+//! [`Busy`] tells whether something disturbed what was timed beside it, [`Pace`] how fast the CPU itself
+//! is.
 //!
 //! How often to load and to time, and what times mean, is not known here.
 
+mod busy;
 mod case;
 mod cold;
 mod cuts;
@@ -38,6 +40,7 @@ mod stretches;
 mod trace;
 mod trial;
 
+pub use busy::Busy;
 pub use case::{Arrangement, Case, Later};
 pub use cold::Cold;
 pub use error::MeasureError;

@@ -10,22 +10,21 @@ use slowpath_kernel::{Context, Kernel};
 use crate::case::{Arrangement, Case, InKernel};
 use crate::cold::Cold;
 use crate::error::MeasureError;
-use crate::references::{PACKET, PASS, busy, empty};
+use crate::references::{PACKET, PASS, empty};
 
 /// What is timed besides cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// Many independent additions.
-    Busy,
     /// An empty program: what the kernel's loop takes.
     Empty,
-    /// An empty program, called as cases are that are restored between runs.
+    /// An empty program, called as cases are that are restored between runs. It is there where one of
+    /// them is.
     Wrapped,
 }
 
 impl Reference {
-    /// All of them, by number: -1, -2 and so on.
-    pub const ALL: [Reference; 3] = [Reference::Busy, Reference::Empty, Reference::Wrapped];
+    /// All of them, by number: -1, -2.
+    pub const ALL: [Reference; 2] = [Reference::Empty, Reference::Wrapped];
 }
 
 /// A program in the kernel, attached.
@@ -39,9 +38,8 @@ struct Ready {
 /// Cases in the kernel, with programs and maps of their own: nothing is shared with another load.
 #[derive(Debug)]
 pub struct Load {
-    busy: Ready,
     empty: Ready,
-    wrapped: Ready,
+    wrapped: Option<Ready>,
     cases: Vec<Timed>,
 }
 
@@ -153,14 +151,14 @@ impl Load {
     ) -> Result<Load, MeasureError> {
         let alone =
             |program, wrapper| Ready::new(attachments, InKernel::without_maps(program), wrapper);
-        let behind = empty(kernel, false)?;
-        let wrapper = Wrapper::new(kernel, &behind, &Preparation::default())?;
-        Ok(Load {
-            busy: alone(busy(kernel)?, None)?,
-            empty: alone(empty(kernel, false)?, None)?,
-            wrapped: alone(behind, Some(wrapper))?,
-            cases,
-        })
+        let wrapped = if cases.iter().any(|timed| timed.ready.wrapper.is_some()) {
+            let behind = empty(kernel, false)?;
+            let wrapper = Wrapper::new(kernel, &behind, &Preparation::default())?;
+            Some(alone(behind, Some(wrapper))?)
+        } else {
+            None
+        };
+        Ok(Load { empty: alone(empty(kernel, false)?, None)?, wrapped, cases })
     }
 
     /// Times a case, by its number, in one call with so many runs, on the thread of a station. One
@@ -181,7 +179,7 @@ impl Load {
     /// Times a reference; see [`Load::sample`].
     ///
     /// # Errors
-    /// If the kernel does not run it.
+    /// If this load has no such reference, or the kernel does not run it.
     pub fn sample_reference(
         self: &Arc<Self>,
         station: &Station,
@@ -214,9 +212,8 @@ impl Load {
 
     fn sample_known(&self, reference: Reference, repeat: u32) -> Result<Sample, MeasureError> {
         let ready = match reference {
-            Reference::Busy => &self.busy,
             Reference::Empty => &self.empty,
-            Reference::Wrapped => &self.wrapped,
+            Reference::Wrapped => self.wrapped.as_ref().ok_or(MeasureError::NoReference)?,
         };
         Ok(ready.sample(&PACKET, &Context::default(), repeat)?)
     }

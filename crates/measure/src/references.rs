@@ -3,8 +3,6 @@
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 use slowpath_kernel::{Kernel, LoadError, Loaded};
 
-/// Additions of the busy loop.
-const ADDITIONS: u32 = 400;
 /// Registers that they go to in turn: each waits for the sixth before it only, so that they are
 /// limited by how many instructions the CPU can do at once.
 pub const REGISTERS: [Register; 6] =
@@ -26,20 +24,4 @@ pub fn empty(kernel: &Kernel, fragments: bool) -> Result<Loaded, LoadError> {
         &[set(Register::R0, PASS.cast_signed()), Insn::Exit],
         fragments,
     )
-}
-
-/// A program of many independent additions. Whatever keeps the CPU from working at its full rate
-/// shows here first: a lower frequency, and a neighbour on the same core, which a chain of dependent
-/// instructions hardly notices.
-pub fn busy(kernel: &Kernel) -> Result<Loaded, LoadError> {
-    let mut insns: Vec<Insn> = REGISTERS.iter().map(|&register| set(register, 3)).collect();
-    let registers = REGISTERS.iter().copied().cycle();
-    insns.extend(registers.take(ADDITIONS as usize).map(|dst| Insn::Alu {
-        width: Width::W64,
-        op: AluOp::Add,
-        dst,
-        src: Source::Imm(7),
-    }));
-    insns.extend([set(Register::R0, PASS.cast_signed()), Insn::Exit]);
-    kernel.load_generated("slowpath_busy", &insns, false)
 }

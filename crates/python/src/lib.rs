@@ -54,7 +54,7 @@ mod _core {
     #[pymodule_export]
     use super::live::{LiveCase, LiveLoad};
     #[pymodule_export]
-    use super::measure::{Case, Cold, Later, Load, Pace, Station};
+    use super::measure::{Busy, Case, Cold, Later, Load, Pace, Station};
     #[pymodule_export]
     use super::objects::{Btf, Object, Program, show};
     #[pymodule_export]

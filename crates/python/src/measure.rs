@@ -108,6 +108,20 @@ impl Station {
         Ok(Load { inner })
     }
 
+    /// Loads the busy loop.
+    fn load_busy(&self, py: Python<'_>) -> PyResult<Busy> {
+        let Station { kernel, inner, .. } = self;
+        let loaded = self.perform(py, || slowpath_measure::Busy::new(inner, kernel))?;
+        Ok(Busy { inner: Arc::new(loaded) })
+    }
+
+    /// Times it, in one call with so many runs: nanoseconds of all of them, how many
+    /// these are, and what the last one returned.
+    fn sample_busy(&self, py: Python<'_>, busy: &Busy, repeat: u32) -> PyResult<(u64, u64, u32)> {
+        let sample = self.perform(py, || busy.inner.sample(&self.inner, repeat))?;
+        Ok((sample.nanoseconds, sample.runs, sample.return_value))
+    }
+
     /// Loads programs that tell how fast the CPU itself is.
     fn load_pace(&self, py: Python<'_>) -> PyResult<Pace> {
         let Station { kernel, inner, .. } = self;
@@ -184,6 +198,12 @@ impl Station {
             _ => exception(py, &error),
         })
     }
+}
+
+/// A busy loop, which tells whether something disturbed what was timed beside it.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct Busy {
+    inner: Arc<slowpath_measure::Busy>,
 }
 
 /// Programs that tell how fast the CPU itself is.

@@ -1,10 +1,11 @@
 """The running kernel as what measurements are made on."""
 
+import random
 import sys
 from collections.abc import Sequence
 
 from slowpath import engine
-from slowpath.measurements.timing.sampling import Load, Sample, SubjectError
+from slowpath.measurements.timing.sampling import Load, Reference, Sample, SubjectError
 
 TOGETHER = 32
 """How many paths are attached at the same time. The kernel's dispatcher of XDP programs has room
@@ -15,22 +16,29 @@ class KernelBench:
     """Loads paths into the running kernel and times them."""
 
     def __init__(self, station: engine.Station, cases: Sequence[engine.Case]) -> None:
-        """Nothing is loaded yet."""
+        """Loads the busy loop alone."""
         self._station = station
+        self._busy = engine.load_busy(station)
         self._cases = list(cases)
+        self._order = random.Random(0)  # noqa: S311 - no secret
         self.wrapped = [case.arrangement == "restored" for case in self._cases]
         self.most = [case.repetitions for case in self._cases]
         self.parts = _parts(len(self._cases))
         self.net = [case.arrangement == "restored" or case.drained for case in self._cases]
 
     def load(self, part: Sequence[int]) -> Load:
-        """Loads paths anew.
+        """Loads paths anew, in another order each time.
+
+        The kernel finds a program by its address, and what is loaded first lies elsewhere than
+        what is loaded last: that is not to favour one of them.
 
         Raises:
             InputError: when the kernel does not take one of them any more.
         """
-        cases = [self._cases[subject] for subject in part]
-        return _KernelLoad(self._station, engine.load_cases(self._station, cases), part)
+        order = list(part)
+        self._order.shuffle(order)
+        load = engine.load_cases(self._station, [self._cases[subject] for subject in order])
+        return _KernelLoad(self._station, load, self._busy, order)
 
 
 class ColdBench:
@@ -40,8 +48,9 @@ class ColdBench:
     """
 
     def __init__(self, station: engine.Station, cases: Sequence[engine.Cold]) -> None:
-        """Nothing is loaded yet."""
+        """Loads the busy loop alone."""
         self._station = station
+        self._busy = engine.load_busy(station)
         self._cases = list(cases)
         self.wrapped = self.net = [True] * (2 * len(self._cases))
         self.most = [sys.maxsize] * len(self.wrapped)
@@ -54,18 +63,24 @@ class ColdBench:
             InputError: when the kernel does not take one of them any more.
         """
         cases = [self._cases[subject // 2] for subject in part[::2]]
-        return _KernelLoad(self._station, engine.load_cold(self._station, cases), part)
+        load = engine.load_cold(self._station, cases)
+        return _KernelLoad(self._station, load, self._busy, list(part))
 
 
 class _KernelLoad:
-    def __init__(self, station: engine.Station, load: engine.Load, part: Sequence[int]) -> None:
+    def __init__(
+        self, station: engine.Station, load: engine.Load, busy: engine.Busy, order: list[int]
+    ) -> None:
         self._station = station
         self._load = load
-        self._first = part[0] if part else 0
+        self._busy = busy
+        self._numbers = {subject: number for number, subject in enumerate(order)}
 
     def sample(self, subject: int, repeat: int) -> Sample:
-        number = subject - self._first if subject >= 0 else subject
+        number = self._numbers.get(subject, subject)
         try:
+            if subject == Reference.BUSY:
+                return Sample(*engine.sample_busy(self._station, self._busy, repeat))
             return Sample(*engine.sample(self._station, self._load, number, repeat))
         except engine.Refusal as problem:
             raise SubjectError(problem.reason) from problem

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from slowpath import engine
 from slowpath.measurements.timing.live import LiveLoad, LiveSample
-from slowpath.measurements.timing.sampling import Reference
 
 _BUSY = 1000  # runs of the busy loop
 _TIMES = 3  # the median of so many, as packets that are still under way are no disturbance
@@ -21,7 +20,7 @@ class LiveKernelBench:
         self._station = station
         self._cases = list(cases)
         self._batch = batch
-        self._busy = engine.load_cases(station, [])
+        self._busy = engine.load_busy(station)
         self.received = [case.unreceived is None for case in self._cases]
         self.counted = [case.counted for case in self._cases]
 
@@ -37,7 +36,7 @@ class LiveKernelBench:
 
 class _KernelLoad:
     def __init__(
-        self, station: engine.Station, load: engine.LiveLoad, busy: engine.Load, batch: int
+        self, station: engine.Station, load: engine.LiveLoad, busy: engine.Busy, batch: int
     ) -> None:
         self._station = station
         self._load = load
@@ -45,8 +44,8 @@ class _KernelLoad:
         self._batch = batch
 
     def busy(self) -> float:
-        asked = self._station, self._busy, Reference.BUSY, _BUSY
-        return statistics.median(engine.sample(*asked)[0] for _ in range(_TIMES))
+        asked = self._station, self._busy, _BUSY
+        return statistics.median(engine.sample_busy(*asked)[0] for _ in range(_TIMES))
 
     def sample(self, path: int, subject: int, frames: int) -> LiveSample:
         asked = (path, subject)

@@ -4,7 +4,8 @@ A *load* is one loading of all programs into the kernel. Where their code comes 
 they take by a few percent, so a load is one independent observation, and each subject gets one
 value from each load. Within a load subjects take turns in random order, and between any two a busy
 loop is timed: what keeps the CPU from computing shows there first, and what was timed beside it is
-left out.
+left out. Loading takes longer than timing, so in a load that is disturbed subjects take further
+turns: whether that is so, the busy loop says alone.
 """
 
 import math
@@ -12,6 +13,7 @@ import random
 import statistics
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
@@ -24,7 +26,9 @@ _UNDISTURBED = 0.1  # share of the busy loop's samples that are taken for undist
 _FEWEST_LOADS = 6
 _LEAST_LOADS = 3
 _MOST_LOADS = 400
-_ROUNDS = 6  # of a load
+_ROUNDS = 6  # of a load, at least
+_MOST_ROUNDS = 24  # the same of one that is disturbed
+_ENOUGH = 4  # undisturbed samples of each subject, with which a load ends
 _SAMPLE = 0.5e6  # nanoseconds that a sample is to take
 _BUSY = 0.12e6  # the same for the busy loop
 _TRIAL = 16  # runs of a first sample, which says how many are needed
@@ -38,9 +42,9 @@ _MORE_TO_DECIDE = 2.0  # the same where intervals decide something: a wrong one 
 class Reference:
     """What is timed besides the subjects, by the number that the bench has for it."""
 
-    BUSY = -1  # many independent additions, as the CPU has nothing to wait for
-    EMPTY = -2  # an empty program
-    WRAPPED = -3  # the same, called as subjects are that are restored between runs
+    EMPTY = -1  # an empty program
+    WRAPPED = -2  # the same, called as subjects are that are restored, where a part has such
+    BUSY = -3  # many independent additions, as the CPU has nothing to wait for
 
 
 class SubjectError(Exception):
@@ -198,6 +202,7 @@ class Sampler:
         self._order = random.Random(0)  # noqa: S311 - no secret
         self._loads: list[list[_Timed]] = []
         self._repeats: dict[int, int] = {}
+        self._rounds: dict[int, int] = {}  # in which a subject takes part, at most
         self._busy: list[float] = []
         self._runs = [0] * len(bench.wrapped)
         self._failed: dict[int, str] = {}
@@ -222,7 +227,13 @@ class Sampler:
                 self._prepare(load, subject)
         call = _call(load, self._repeats[Reference.EMPTY])
         timed: list[_Timed] = []
-        for _ in range(_ROUNDS):
+        quiet = math.inf
+        for rounds in range(_MOST_ROUNDS):
+            if rounds == _ROUNDS:
+                quiet = quantile(self._busy, _UNDISTURBED) * DISTURBED[0]
+            turns = [subject for subject in turns if self._rounds[subject] > rounds]
+            if rounds >= _ROUNDS and self._are_enough(timed, turns, quiet):
+                break
             self._order.shuffle(turns)
             before = self._sample(load, Reference.BUSY, call)
             for subject in turns:
@@ -235,15 +246,21 @@ class Sampler:
                 before = after
         return timed
 
+    def _are_enough(self, timed: Sequence[_Timed], turns: Sequence[int], quiet: float) -> bool:
+        """Whether so many samples of each subject are undisturbed that a load can end."""
+        undisturbed = Counter(sample.subject for sample in timed if sample.busy <= quiet)
+        asked = (subject for subject in turns if subject not in self._failed)
+        return all(undisturbed[subject] >= _ENOUGH for subject in asked)
+
     def _prepare(self, load: Load, subject: int) -> None:
         """Finds out how many runs a sample of a subject has."""
         try:
             most = self._bench.most[subject] if subject >= 0 else sys.maxsize
-            self._repeats[subject] = _repeats(load, subject, most)
+            self._repeats[subject], self._rounds[subject] = _repeats(load, subject, most)
         except SubjectError as problem:
             if subject < 0:
                 raise
-            self._failed[subject] = problem.reason
+            self._rounds[subject], self._failed[subject] = 0, problem.reason
 
     def _sample_subject(self, load: Load, subject: int, call: float) -> float | None:
         """Nanoseconds of one run; None if it fails, now and in all loads to come."""
@@ -358,16 +375,20 @@ class Sampler:
         )
 
 
-def _repeats(load: Load, subject: int, most: int) -> int:
-    """How many runs a sample needs to take as long as it should; all of a load are `most`."""
+def _repeats(load: Load, subject: int, most: int) -> tuple[int, int]:
+    """How many runs a sample needs to take as long as it should, and how many samples a load has.
+
+    All runs of a load are `most`.
+    """
     aim = _BUSY if subject == Reference.BUSY else _SAMPLE
     trial = load.sample(subject, _TRIAL)
     taken = max(trial.nanoseconds / max(trial.runs, 1), 0.1)
     second = max(_TRIAL, min(int(aim / taken / 4), most // 8, _MOST_RUNS))
     trial = load.sample(subject, second)
     taken = max(trial.nanoseconds / max(trial.runs, 1), 0.1)
-    left = (most - _TRIAL - second) // _ROUNDS
-    return max(_FEWEST_RUNS, min(int(aim / taken), left, _MOST_RUNS))
+    left = most - _TRIAL - second
+    repeats = max(_FEWEST_RUNS, min(int(aim / taken), left // _ROUNDS, _MOST_RUNS))
+    return repeats, max(_ROUNDS, min(_MOST_ROUNDS, left // repeats))
 
 
 def _call(load: Load, repeat: int) -> float:
