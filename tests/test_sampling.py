@@ -121,8 +121,8 @@ def test_what_was_timed_beside_a_slow_busy_loop_is_left_out() -> None:
 def test_a_load_that_is_disturbed_has_further_samples() -> None:
     quiet = Bench([(100.0, False)])
     usual = taken(quiet, Quota(0.5, 0.0), lambda _: False)
-    # A tenth of the time is left, so that no load has four samples of everything in six rounds.
-    disturbed = Bench([(100.0, False)], slower=lambda time: 1.0 if time // 8 % 10 == 0 else 1.3)
+    # A sixth of the time is left, so that no load has four samples of everything in six rounds.
+    disturbed = Bench([(100.0, False)], slower=lambda time: 1.0 if time // 12 % 6 == 0 else 1.3)
     outcome = taken(disturbed, Quota(0.01, 60.0))
     assert usual.samples / usual.loads == 12
     assert 12 < outcome.samples / outcome.loads <= 48
