@@ -35,7 +35,7 @@ export DEBIAN_FRONTEND := noninteractive
 
 SOURCES := $(shell find crates targets -type f \( -name '*.rs' -o -name '*.toml' \)) \
 	Cargo.toml Cargo.lock pyproject.toml
-MODULES := $(shell find python -type f \( -name '*.py' -o -name '*.pyi' -o -name '*.json' \)) README.md
+MODULES := $(shell find python -type f -not -name '*.so' -not -name '*.pyc') README.md
 WHEELS := target/wheels
 
 .PHONY: demo wheel test lint lint-rust lint-python test-rust test-python fmt bench performance published bless setup system oracle linters fresh-oracles deny clean

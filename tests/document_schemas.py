@@ -21,6 +21,7 @@ from typing import (
 
 from slowpath.annotation.rows import Annotation
 from slowpath.commands.diff.machine import ComparedProgram, StoppedProgram
+from slowpath.experiments.specification.documents import Experiment
 from slowpath.measurements.disturbances import Disturbance
 from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
 from slowpath.measurements.environment import Environment
@@ -72,6 +73,7 @@ class MeasureDocument(TypedDict):
 DOCUMENTS: dict[str, Any] = {
     "annotate": AnnotateDocument,
     "diff": DiffDocument,
+    "experiment": Experiment,
     "measure": MeasureDocument,
 }
 
@@ -107,7 +109,7 @@ def _part(kind: Any, definitions: dict[str, Schema]) -> Schema:
     if origin in (Union, UnionType):
         return _union([_part(one, definitions) for one in arguments])
     if origin is Literal:
-        return {"oneOf": [{"type": "string", "const": word} for word in arguments]}
+        return {"oneOf": [{"type": SCALARS[type(word)], "const": word} for word in arguments]}
     if origin is dict:
         return {"type": "object", "additionalProperties": _part(arguments[1], definitions)}
     if origin in (list, tuple):

@@ -36,6 +36,7 @@ EXTRAS = {
     "pandas",
     "scipy",
     "sklearn",
+    "yaml",
 }
 """Packages of the extras in `pyproject.toml` and what they bring along: some have none of them."""
 
@@ -78,7 +79,7 @@ HEAVY = {
 }
 """Modules that take milliseconds, and packages that are none of a short run's business."""
 
-MODULES = {"scikit-learn": "sklearn"}
+MODULES = {"scikit-learn": "sklearn", "PyYAML": "yaml"}
 """Packages whose module has another name."""
 
 LISTING = "examples/two_protocols.asm"

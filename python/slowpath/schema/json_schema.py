@@ -1,6 +1,7 @@
 """The JSON Schemas of documents, as files beside this one: what writes them keeps them up to date.
 
 Those of `bound`, `show` and `compile` are derived from the engine's types, see `make bless`.
+That of `experiment` is of what users write, in YAML.
 """
 
 import json

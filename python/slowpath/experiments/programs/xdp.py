@@ -1,0 +1,98 @@
+"""XDP programs of experiments: C for clang, what maps hold, and the packet.
+
+The templates are in `xdp/`, one for each component. The program without the component is made of
+the same template, so that it differs in nothing else.
+"""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+from slowpath.experiments.programs.entries import SPREAD, drawn_values
+from slowpath.experiments.programs.fitting_together import check_together
+from slowpath.experiments.programs.packet import TYPE, headers_end, key_offset, packet_of
+from slowpath.experiments.programs.template import expand
+from slowpath.experiments.programs.xdp_maps import maps_of
+from slowpath.experiments.specification.components import SIZE, YES
+from slowpath.experiments.specification.documents import Experiment
+from slowpath.experiments.specification.points import Settings, number_of, settings_at
+
+FOLDER = Path(__file__).parent / "xdp"
+ENTRY = "program"
+"""Name of the program in the object."""
+_INSTRUCTIONS = {
+    "add": "%0 += %1",
+    "xor": "%0 ^= %1",
+    "shift": "%0 <<= 1",
+    "multiply": "%0 *= %1",
+    "divide": "%0 /= %1",
+    "modulo": "%0 %%= %1",
+    "byte-swap": "%0 = be64 %0",
+    "constant": "%0 = 0x123456789abcdef ll",
+}
+
+
+class XdpProgram(NamedTuple):
+    """What a point is measured with."""
+
+    text: str  # C
+    maps: str  # as `--maps` takes it (JSON)
+    packet: bytes
+
+
+def kinds() -> list[str]:
+    """The components that there are templates for."""
+    return sorted(path.name.removesuffix(".bpf.c") for path in FOLDER.glob("*.bpf.c"))
+
+
+def xdp_program(experiment: Experiment, value: int, *, component: bool) -> XdpProgram:
+    """The program of a point, or the one without the component.
+
+    Raises:
+        InputError: when the parameters do not fit together.
+    """
+    part = experiment["component"]
+    settings = settings_at(experiment, value)
+    check_together(experiment, settings)
+    values = {**settings, **_names(experiment, settings), "component": int(component)}
+    role = f"{part['sweep']['parameter']} = {value}"
+    values["role"] = role if component else f"{role}, without the component"
+    text = expand(FOLDER, f"{part['kind']}.bpf.c", values)
+    maps = json.dumps(maps_of(experiment, settings, text), separators=(",", ":")) + "\n"
+    shape = number_of(settings, "headers"), number_of(settings, "header_bytes")
+    parser = shape if part["kind"] == "parser" else None
+    return XdpProgram(text, maps, packet_of(experiment, number_of(settings, SIZE), parser))
+
+
+def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
+    """What templates need besides parameters."""
+    count, key = number_of(settings, "count"), number_of(settings, "key_bytes") or 4
+    vary, size = experiment["traffic"]["vary"], number_of(settings, "bytes") // 4
+    kind = experiment["component"]["kind"]
+    map_type = str(settings.get("map", "")).upper()
+    entries = number_of(settings, "entries")
+    copied = number_of(settings, "bytes") // 8
+    return {
+        "title": experiment["description"],
+        "experiment": experiment["name"],
+        "payload": headers_end(experiment),
+        "key_offset": key_offset(experiment),
+        "key_words": key // 4,
+        "other_words": key // 4 - 1,
+        "value_words": number_of(settings, "value_bytes") // 8,
+        "header_words": number_of(settings, "header_bytes") // 4,
+        "words": copied if kind == "copy" else size,
+        "quarters": count // 4,
+        "rest": 0 if settings.get("dependent") == YES else count % 4,
+        "instruction": _INSTRUCTIONS.get(str(settings.get("operation")), ""),
+        "map_type": map_type,
+        # An LRU map evicts before it is full.
+        "max_entries": 2 * entries + 1024 if map_type.startswith("LRU") else entries,
+        "type": TYPE,
+        "spread": SPREAD,
+        "turns": number_of(settings, "turns") or count // 64,
+        "hit": settings.get("hit", YES),
+        "vary": int(bool(vary)),
+        "how": vary[0]["how"] if vary else "",
+        "values": drawn_values(experiment, settings),
+    }

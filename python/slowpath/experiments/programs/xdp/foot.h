@@ -1,0 +1,2 @@
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,111 @@
+"""What the maps of an XDP program of an experiment hold, as `--maps` takes it."""
+
+from collections.abc import Callable, Iterator
+
+from slowpath.experiments.programs.entries import prefix_address
+from slowpath.experiments.programs.packet import headers_end, key_offset, packet_of
+from slowpath.experiments.specification.components import SIZE
+from slowpath.experiments.specification.documents import Experiment
+from slowpath.experiments.specification.points import Settings, number_of
+
+Entry = dict[str, str]
+Maps = dict[str, list[Entry]]
+_NONE = "0" * 8
+
+
+def maps_of(experiment: Experiment, settings: Settings, text: str) -> Maps:
+    """What each map holds that the text of a program defines."""
+    maps: Maps = {}
+    for name, entries in _TABLES.get(experiment["component"]["kind"], _no_tables)(
+        experiment, settings
+    ):
+        if f"}} {name} SEC" in text:
+            maps[name] = entries
+    if "__u32 drawn;" in text:
+        maps[".bss"] = [{"key": _NONE, "value": _NONE}]
+    return maps
+
+
+def _little(value: int, size: int) -> str:
+    return value.to_bytes(size, "little").hex()
+
+
+def _value(settings: Settings) -> str:
+    """One, and as many zeros as there is room for."""
+    return _little(1, number_of(settings, "value_bytes"))
+
+
+Tables = Iterator[tuple[str, list[Entry]]]
+
+
+def _no_tables(_experiment: Experiment, _settings: Settings) -> Tables:
+    yield from ()
+
+
+def _exact(experiment: Experiment, settings: Settings) -> Tables:
+    packet, where = packet_of(experiment, number_of(settings, SIZE)), key_offset(experiment)
+    rest = packet[where + 4 : where + number_of(settings, "key_bytes")].hex()
+    value = _value(settings)
+    found = [
+        {"key": _little(at, 4) + rest, "value": value}
+        for at in range(number_of(settings, "entries"))
+    ]
+    for table in range(number_of(settings, "tables")):
+        yield f"table{table}", found
+
+
+def _array(_experiment: Experiment, settings: Settings) -> Tables:
+    value = _value(settings)
+    found = range(number_of(settings, "entries"))
+    yield "table", [{"key": _little(at, 4), "value": value} for at in found]
+
+
+def _lpm(_experiment: Experiment, settings: Settings) -> Tables:
+    bits, value = number_of(settings, "prefix_bits"), _value(settings)
+    found = [prefix_address(at, bits) for at in range(number_of(settings, "entries"))]
+    yield "table", [{"key": _little(bits, 4) + one.hex(), "value": value} for one in found]
+
+
+def _ternary(_experiment: Experiment, settings: Settings) -> Tables:
+    entries, masks = number_of(settings, "entries"), number_of(settings, "masks")
+    high = 1 << 31  # no packet has this bit, so only the last entry matches
+    if settings["method"] == "linear":
+        others = [_little((1 << 32) - 1, 4) + _little(high | at, 4) for at in range(entries - 1)]
+        rules = [*others, _little(high, 4) + _little(0, 4)]
+        yield (
+            "rules",
+            [
+                {"key": _little(at, 4), "value": rule + _little(1, 8)}
+                for at, rule in enumerate(rules)
+            ],
+        )
+        return
+    keys = [_little(at % masks, 4) + _little(high | at, 4) for at in range(entries - 1)]
+    keys.append(_little(masks - 1, 4) + _little(0, 4))
+    yield "rules", [{"key": key, "value": _little(1, 8)} for key in keys]
+
+
+def _state(_experiment: Experiment, settings: Settings) -> Tables:
+    size = 8 * number_of(settings, "accesses")
+    found = range(number_of(settings, "entries"))
+    yield "state", [{"key": _little(at, 4), "value": _little(0, size)} for at in found]
+
+
+def _copy(_experiment: Experiment, settings: Settings) -> Tables:
+    yield "state", [{"key": _NONE, "value": _little(0, number_of(settings, "bytes"))}]
+
+
+def _helper(experiment: Experiment, settings: Settings) -> Tables:
+    packet, payload = packet_of(experiment, number_of(settings, SIZE)), headers_end(experiment)
+    yield "table", [{"key": packet[payload : payload + 4].hex(), "value": _little(0, 8)}]
+
+
+_TABLES: dict[str, Callable[[Experiment, Settings], Tables]] = {
+    "table-exact": _exact,
+    "table-array": _array,
+    "table-lpm": _lpm,
+    "table-ternary": _ternary,
+    "state": _state,
+    "copy": _copy,
+    "helper": _helper,
+}

@@ -1,0 +1,68 @@
+/* A ternary look-up mask by mask, by masks
+ * Made for the experiment table-ternary-masks; masks = 4.
+ */
+#include <linux/bpf.h>
+
+#define SEC(name) __attribute__((section(name), used))
+#define __uint(name, value) int (*name)[value]
+#define __type(name, value) typeof(value) *name
+#define __array(name, value) typeof(value) *name[]
+#define __inline inline __attribute__((always_inline))
+#define keep(value) asm volatile("" : : "r"(value))	/* it has to be computed */
+#define forget(value) asm volatile("" : "+r"(value))	/* it may be anything */
+
+static void *(*const lookup)(void *map, const void *key) = (void *)BPF_FUNC_map_lookup_elem;
+
+struct key {
+	__u32 word[1];
+};
+
+/* The key of a packet: the words from byte 42 on. */
+static __inline void read_key(struct key *key, void *data)
+{
+	volatile __u32 *from = data + 42;
+
+	key->word[0] = from[0];
+}
+
+/* What is left of a word under one of the masks. */
+struct masked {
+	__u32 mask;
+	__u32 value;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 256);
+	__type(key, struct masked);
+	__type(value, __u64);
+} rules SEC(".maps");
+
+SEC("xdp")
+int program(struct xdp_md *ctx)
+{
+	struct key key;
+	__u64 action = 0;
+	void *data = (void *)(long)ctx->data;
+	void *end = (void *)(long)ctx->data_end;
+
+	if (data + 64 > end)
+		return XDP_ABORTED;
+	read_key(&key, data);
+	asm volatile("" : : "r"(&key) : "memory");
+	for (__u32 i = 0; i < 4; i++) {
+		struct masked masked = { i, key.word[0] & ~0U << i };
+		__u64 *found = lookup(&rules, &masked);
+
+		if (found) {
+			action = *found;
+			break;
+		}
+	}
+	if (!action)
+		return XDP_ABORTED;
+	keep(action);
+	return XDP_PASS;
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

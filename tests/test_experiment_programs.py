@@ -1,0 +1,162 @@
+"""Generated programs of experiments: expected ones, and what clang and the kernel make of them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import oracles
+from running_kernel import needs_kernel
+from slowpath import engine
+from slowpath.cli.errors import InputError
+from slowpath.experiments.programs.template import TemplateError, expand
+from slowpath.experiments.programs.xdp import ENTRY, XdpProgram, kinds, xdp_program
+from slowpath.experiments.shipped import shipped_experiment, shipped_names
+from slowpath.experiments.specification.components import COMPONENTS
+from slowpath.experiments.specification.points import points_of
+from slowpath.experiments.specification.reading import read_experiment
+from slowpath.programs.clang import compile_c
+from slowpath.programs.sources import Clang
+from support import GOLDEN, check_golden
+
+EXPECTED = [
+    ("parser-fields", 4),
+    ("table-exact-entries", 3),
+    ("table-exact-miss-entries", 2),
+    ("table-lpm-entries", 3),
+    ("table-ternary-linear-entries", 3),
+    ("table-ternary-masks", 4),
+    ("arithmetic-divide", 5),
+    ("branches-random", 64),
+    ("tail-calls", 2),
+]
+XDP = [name for name in shipped_names() if shipped_experiment(name)["component"]["kind"] in kinds()]
+
+
+@pytest.mark.parametrize(("name", "value"), EXPECTED)
+def test_expected_programs(name: str, value: int) -> None:
+    program = xdp_program(shipped_experiment(name), value, component=True)
+    folder = GOLDEN / "experiments/xdp"
+    check_golden(folder / f"{name}.bpf.c", program.text)
+    text = json.dumps({"maps": json.loads(program.maps), "packet": program.packet.hex()}, indent=1)
+    check_golden(folder / f"{name}.json", text + "\n")
+
+
+def test_the_baseline_is_the_same_without_the_component() -> None:
+    program = xdp_program(shipped_experiment("table-exact-entries"), 3, component=False)
+    check_golden(GOLDEN / "experiments/xdp/baseline.bpf.c", program.text)
+    assert json.loads(program.maps).keys() == {".bss"}
+
+
+def test_every_component_but_memory_has_a_template() -> None:
+    assert {*kinds()} == COMPONENTS.keys() - {"memory"}
+
+
+def written(folder: Path, program: XdpProgram) -> engine.Subject:
+    """A program compiled."""
+    file = folder / "program.bpf.c"
+    file.write_text(program.text)
+    found = engine.read_object(str(file), compile_c(str(file), Clang(("-mcpu=v3",))))
+    number = next(each.number for each in engine.programs(found) or [] if each.name == ENTRY)
+    return engine.Subject(str(file), found, number, None)
+
+
+@pytest.mark.parametrize("name", XDP)
+def test_the_kernel_takes_the_path_that_the_interpreter_takes(name: str, tmp_path: Path) -> None:
+    """Of the fewest and the most, with and without the component: no look-up fails."""
+    needs_kernel()
+    station = engine.open_station(engine.open_kernel(), None)
+    experiment = shipped_experiment(name)
+    points = [value for value in points_of(experiment) if value <= 3000]
+    counted = []
+    for value in (points[0], points[-1]):
+        instructions = []
+        for component in (False, True):
+            program = xdp_program(experiment, value, component=component)
+            witness = {
+                "packet": program.packet.hex(),
+                "length": len(program.packet),
+                "maps": json.loads(program.maps),
+                "unknowns": [],
+                "environment": [],
+            }
+            subject = written(tmp_path, program)
+            case = engine.prepare_case(station, subject, json.dumps(witness), None)
+            assert case.action == (3 if experiment["component"]["kind"] == "forward" else 2)
+            instructions.append(case.instructions)
+        assert instructions[0] <= instructions[1], "the component takes instructions"
+        counted.append(instructions[1] - instructions[0])
+    assert counted[-1] > 0
+    oracles.compared("kernel", 4, "programs of experiments")
+
+
+SHORT = """\
+schema: 1
+name: x
+description: x
+metrics: [ns]
+traffic: {size: 64, headers: [ethernet, ipv4, udp]}
+component: {kind: KIND, sweep: SWEEP}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "sweep", "said"),
+    [
+        (
+            "parser",
+            "headers, first: 9, last: 9",
+            "too short, 114 are needed",
+        ),
+        ("push", "headers, first: 8, last: 8}, fixed: {header_bytes: 64", "512 bytes are too many"),
+        ("parser", "fields, first: 4, last: 4", "4 fields do not fit into headers of 8 bytes"),
+        (
+            "copy",
+            "bytes, first: 512, last: 512",
+            "too short, 554 are needed",
+        ),
+        (
+            "table-lpm",
+            "entries, first: 200, last: 200}, fixed: {prefix_bits: 8",
+            "are no 200",
+        ),
+    ],
+)
+def test_parameters_that_do_not_fit_together(kind: str, sweep: str, said: str) -> None:
+    text = SHORT.replace("KIND", kind).replace("SWEEP", f"{{parameter: {sweep}}}")
+    experiment = read_experiment("x.yaml", text)
+    with pytest.raises(InputError, match=said):
+        xdp_program(experiment, points_of(experiment)[0], component=True)
+
+
+# --- templates ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a ${x} b", "a 2 b\n"),
+        ("//@ repeat x as i\n${i},${x}\n//@ end\n.", "0,2\n1,2\n.\n"),
+        ("//@ repeat 2 as i\n  //@ repeat i as j\n${i}${j}\n//@ end\n//@ end", "10\n"),
+        ("//@ if yes\na\n//@ else\nb\n//@ end", "a\n"),
+        ("//@ if not yes\na\n//@ else\nb\n//@ end", "b\n"),
+        ("//@ if word == one\na\n//@ end\n//@ if word == two\nb\n//@ end", "a\n"),
+        ("//@ if no\n//@ if yes\na\n//@ else\nb\n//@ end\n//@ end", ""),
+        ("//@ include other", "other 2\n"),
+        ("$x {x} %d", "$x {x} %d\n"),
+    ],
+)
+def test_templates(tmp_path: Path, text: str, expected: str) -> None:
+    (tmp_path / "t").write_text(text)
+    (tmp_path / "other").write_text("other ${x}")
+    values: dict[str, int | str] = {"x": 2, "yes": "yes", "no": 0, "word": "one"}
+    assert expand(tmp_path, "t", values) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["${y}", "//@ if x", "//@ while x\n//@ end", "//@ repeat y as i\n//@ end"]
+)
+def test_defects_of_templates_are_noticed(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t").write_text(text)
+    with pytest.raises(TemplateError):
+        expand(tmp_path, "t", {"x": 2})
