@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
+    Annotated,
     Any,
     Literal,
     TypedDict,
@@ -25,6 +26,7 @@ from slowpath.experiments.specification.documents import Experiment
 from slowpath.measurements.disturbances import Disturbance
 from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
 from slowpath.measurements.environment import Environment
+from slowpath.models.documents import FittedModel, Predicted
 
 Schema = dict[str, Any]
 
@@ -55,6 +57,19 @@ class DiffDocument(TypedDict):
     """Of all programs, whatever `--filter` leaves out of `programs`."""
 
 
+class FitDocument(TypedDict):
+    """What `slowpath fit --format json` writes."""
+
+    slowpath: str
+    """Version of slowpath."""
+    file: str
+    """The file of measurements as the user named it."""
+    model: FittedModel
+    """What was derived from it."""
+    predictions: list[Predicted] | None
+    """With `--predict`, what the model says at each line of that file; null otherwise."""
+
+
 class MeasureDocument(TypedDict):
     """What `slowpath measure --format json` writes."""
 
@@ -74,6 +89,7 @@ DOCUMENTS: dict[str, Any] = {
     "annotate": AnnotateDocument,
     "diff": DiffDocument,
     "experiment": Experiment,
+    "fit": FitDocument,
     "measure": MeasureDocument,
 }
 
@@ -135,11 +151,17 @@ def _union(choices: list[Schema]) -> Schema:
 
 
 def _said_of(kind: Any) -> dict[str, str]:
-    """What stands below the keys of a typed dictionary, by key."""
+    """What stands below the keys of a typed dictionary, by key.
+
+    Keys that are words of Python, such as `from`, are those of a base without a class statement,
+    and have their texts in their types.
+    """
+    hints = get_type_hints(kind, include_extras=True)
+    named = {key: one.__metadata__[0] for key, one in hints.items() if get_origin(one) is Annotated}
     tree = ast.parse(Path(inspect.getfile(kind)).read_text())
     found = (node for node in tree.body if isinstance(node, ast.ClassDef))
     body = next(node.body for node in found if node.name == kind.__name__)
-    return {
+    return named | {
         key.target.id: " ".join(str(text.value.value).split())
         for key, text in pairwise(body)
         if isinstance(key, ast.AnnAssign)

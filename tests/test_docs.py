@@ -17,6 +17,7 @@ COMMANDS: tuple[list[str], ...] = (
     [],
     ["bound"],
     ["measure"],
+    ["fit"],
     ["annotate"],
     ["diff"],
     ["compile"],

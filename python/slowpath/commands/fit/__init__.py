@@ -1,0 +1,1 @@
+"""The command `slowpath fit`: a model of anybody's measurements."""

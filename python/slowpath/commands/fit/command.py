@@ -1,0 +1,138 @@
+"""The command line of `slowpath fit`."""
+
+from argparse import Namespace
+
+from slowpath.cli.command import Command, argument, option, within
+
+DATA = "Data"
+MODEL = "Model"
+OUTPUT = "Output"
+FORMATS = ("table", "json", "csv")
+
+
+def _fit(given: Namespace) -> int:
+    from slowpath.commands.fit.run import fit
+
+    return fit(given)
+
+
+FIT = Command(
+    (
+        "Derive a model of measurements: how a number grows with another one.",
+        "The curve is cut into segments, each with the function that fits it best: constant, line, "
+        "polynomial, logarithm, hyperbola, exponential, power, or one of these inverted. How many "
+        "segments there are, and which functions, follows from the data. Relative differences "
+        "count, and single wrong values do little.",
+        "With --predict, standard output is a CSV of what the model says at the rows of a file.",
+        "Needs the extra `models`: pip install slowpath[models].",
+        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, or no model be "
+        "derived from it.",
+    ),
+    (
+        argument("FILE", "CSV file with a header line; each further line is a measurement."),
+        option(
+            DATA,
+            "--x",
+            metavar="COLUMN",
+            required=True,
+            help="The column that y depends on.",
+        ),
+        option(
+            DATA,
+            "--y",
+            metavar="COLUMN",
+            required=True,
+            help="The column that was measured.",
+        ),
+        option(
+            DATA,
+            "--weight",
+            metavar="COLUMN",
+            help="How much each line counts.",
+        ),
+        option(
+            DATA,
+            "--spread",
+            metavar="COLUMN",
+            help="The standard deviation of each y: sure values count more.",
+        ),
+        option(
+            MODEL,
+            "--select",
+            choices=("criterion", "margins"),
+            default="criterion",
+            help="How functions and the number of segments are selected: by an information "
+            "criterion, or by margins of the error, as Scholz et al. (2021) do (default: "
+            "%(default)s).",
+        ),
+        option(
+            MODEL,
+            "--segments",
+            metavar="N",
+            type=within(int, 1, 12),
+            help="Have so many segments, or as many as there can be.",
+        ),
+        option(
+            MODEL,
+            "--max-segments",
+            metavar="N",
+            type=within(int, 1, 12),
+            default=6,
+            help="Have no more segments than these (default: %(default)s).",
+        ),
+        option(
+            MODEL,
+            "--search",
+            choices=("dynamic", "exhaustive"),
+            default="dynamic",
+            help="How segments are found: by dynamic programming, or by trying all up to three; "
+            "both find the same (default: %(default)s).",
+        ),
+        option(
+            MODEL,
+            "--metric",
+            choices=("smape", "mape", "rmse"),
+            default="smape",
+            help="The error that is told, and that --select margins goes by (default: "
+            "%(default)s).",
+        ),
+        option(
+            MODEL,
+            "--confidence",
+            metavar="PERCENT",
+            type=within(float, 1, 99.9),
+            default=90.0,
+            help="How often an interval has what it is about (default: %(default)s).",
+        ),
+        option(
+            MODEL,
+            "--seed",
+            metavar="N",
+            type=within(int, 0, 2**32 - 1),
+            default=1,
+            help="Start of the random numbers that intervals are made with; the same gives the "
+            "same (default: %(default)s).",
+        ),
+        option(
+            OUTPUT,
+            "--predict",
+            metavar="FILE",
+            help="Write what the model says at the x of each line of this CSV file: the x columns, "
+            "y_pred, low, high. The interval is that of a single measurement.",
+        ),
+        option(
+            OUTPUT,
+            "--plot",
+            metavar="FILE",
+            help="Draw measurements and model; FILE ends in .svg or .png.",
+        ),
+        option(
+            OUTPUT,
+            "--format",
+            choices=FORMATS,
+            default="table",
+            help="How to write the model; json and csv are stable (default: %(default)s).",
+        ),
+    ),
+    _fit,
+)

@@ -1,0 +1,152 @@
+"""A model as text for people, and as CSV."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from slowpath.cli.printable import csv_line, one_line
+from slowpath.cli.terminal import Line
+from slowpath.models.documents import Errors, FittedModel, Predicted, Segment
+from slowpath.report.grid import grid
+
+if TYPE_CHECKING:
+    from slowpath.models.evaluation import Prediction
+
+_CSV = ("from", "to", "points", "template", "rank", "formula", "origin", "smape", "mape", "rmse")
+_DIGITS = 4
+_WORDS = {"smape": "sMAPE", "mape": "MAPE", "rmse": "RMSE"}
+
+
+def prediction_rows(
+    columns: Sequence[str], values: Mapping[str, Sequence[float]], found: "Prediction | None"
+) -> Iterator[Predicted]:
+    """What the model says, row by row."""
+    if found is None:
+        return
+    for at, row in enumerate(zip(*(values[name] for name in columns), strict=True)):
+        yield {
+            "x": list(row),
+            "y_pred": float(found.y[at]),
+            "low": float(found.low[at]),
+            "high": float(found.high[at]),
+            "outside": bool(found.outside[at]),
+        }
+
+
+def csv_report(model: FittedModel) -> Iterator[str]:
+    """One line for each segment; parameters have columns of their own, in order."""
+    most = max(len(segment["parameters"]) for segment in model["segments"])
+    numbers = range(1, most + 1)
+    names = [f"{what}{at}" for at in numbers for what in ("parameter", "low", "high")]
+    yield csv_line([*_CSV, *names])
+    for segment in model["segments"]:
+        known = [segment["from"], segment["to"], segment["points"], segment["template"]]
+        error = segment["errors"]
+        cells = [segment["rank"], segment["formula"], segment["origin"]]
+        told = [error["smape"], error["mape"], error["rmse"]]
+        values = [
+            v for one in segment["parameters"] for v in (one["value"], one["low"], one["high"])
+        ]
+        blank = [None] * (len(names) - len(values))
+        yield csv_line([*known, *cells, *told, *values, *blank])
+
+
+def text_report(file: str, model: FittedModel) -> Iterator[Line]:
+    """A table of segments, and what they come to in sentences."""
+    x, y = model["x"][0], model["y"]
+    low, high = model["range"][0]
+    yield Line(f"{file}: {model['points']:,} points, {y} over {x} from {_n(low)} to {_n(high)}")
+    yield Line("")
+    error = _WORDS[model["metric"]]
+    rows = [
+        [
+            _n(segment["from"]),
+            _n(segment["to"]),
+            str(segment["points"]),
+            written(segment, x),
+            _error(segment["errors"], model["metric"]),
+        ]
+        for segment in model["segments"]
+    ]
+    head = (f"{x} from", "to", "points", f"{y} =", error)
+    yield from grid(head, rows, right={f"{x} from", "to", "points", error})
+    yield Line("")
+    for sentence in _sentences(model):
+        yield Line(sentence)
+
+
+def written(segment: Segment, x: str) -> str:
+    """The formula with numbers in it."""
+    values = {one["name"]: one["value"] for one in segment["parameters"]}
+    origin = segment["origin"]
+    name = x if origin == 0 else f"({x} - {_n(origin)})"
+
+    def put(match: re.Match[str]) -> str:
+        word = match[0]
+        if word == "x":
+            return name
+        return f"{values[word]:.{_DIGITS}g}" if word in values else word
+
+    text = re.sub(r"\b[a-z]\w*\b", put, segment["formula"])
+    return one_line(re.sub(r"\+ -", "- ", text))
+
+
+def _sentences(model: FittedModel) -> Iterator[str]:
+    x, y = model["x"][0], model["y"]
+    for left, right in pairwise(model["segments"]):
+        yield (
+            f"It changes between {x} {_n(left['to'])} and {_n(right['from'])}, where the model "
+            "joins the two segments with a straight line."
+        )
+    word = _WORDS[model["metric"]]
+    told = _error(model["errors"], model["metric"])
+    held = model["held_out"]
+    left_out = (
+        "there are too few points to leave some out"
+        if held is None
+        else f"{_error(held, model['metric'])} for points that were left out"
+    )
+    yield f"Error ({word}) {told} of the points that it was fitted to, {left_out}."
+    share = model["confidence"]
+    below, above = (
+        max(abs(q) * segment["noise"] for segment in model["segments"])
+        for q in model["noise_quantiles"]
+    )
+    yield (
+        f"{share:.0%} of single measurements are expected within -{_percent(below)} and "
+        f"+{_percent(above)} of the model, or closer."
+    )
+    if model["outliers"]:
+        values = "value is" if model["outliers"] == 1 else "values are"
+        yield f"{model['outliers']} {values} far off, and counted less."
+    yield _beyond(model, x, y)
+
+
+def _beyond(model: FittedModel, x: str, y: str) -> str:
+    first, last = model["segments"][0], model["segments"][-1]
+    low, high = model["range"][0]
+    ends = [
+        f"{side} {_n(end)} {'the function goes on' if segment['extrapolates'] else f'{y} stays'}"
+        for side, end, segment in (("below", low, first), ("above", high, last))
+    ]
+    return f"Nothing was measured beyond: {' and '.join(ends)}, which is a guess ({x})."
+
+
+def _error(errors: Errors, metric: str) -> str:
+    known = {"smape": errors["smape"], "mape": errors["mape"], "rmse": errors["rmse"]}
+    value = known[metric]
+    if value is None:
+        return "-"
+    return _n(value) if metric == "rmse" else _percent(value)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.1 else f"{100 * share:.0f} %"  # noqa: PLR2004
+
+
+def _n(value: float) -> str:
+    """A number with few digits; whole ones with all of them."""
+    if value == int(value) and abs(value) < 1e12:  # noqa: PLR2004 - digits that people read
+        return f"{int(value):,}"
+    return f"{value:.{_DIGITS}g}"

@@ -1,0 +1,120 @@
+"""The command `slowpath fit`."""
+
+import importlib.util
+from argparse import Namespace
+from collections.abc import Sequence
+
+from slowpath import engine
+from slowpath.cli.errors import InputError, OptionError, UnavailableError
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.cli.inputs import write_error
+from slowpath.cli.printable import csv_line, json_line
+from slowpath.cli.terminal import note, out, out_lines
+from slowpath.commands.fit.reading import Table, read_table
+
+_PICTURES = (".svg", ".png")
+_SHOWN = 3
+
+
+def fit(given: Namespace) -> ExitCode:
+    """Reads, fits and writes.
+
+    Raises:
+        InputError: when a file or its content cannot be used.
+        OptionError: when an option makes no sense.
+    """
+    columns = _columns(given)
+    if given.plot is not None and not given.plot.endswith(_PICTURES):
+        raise OptionError("--plot", "the file has to end in .svg or .png")
+    _check_packages(["numpy", "scipy", *(["matplotlib"] if given.plot else [])])
+    others = [name for name in (given.weight, given.spread) if name is not None]
+    table = read_table(given.file, [*columns, given.y, *others])
+    query = None if given.predict is None else read_table(given.predict, columns)
+    return _derive(given, columns, table, query)
+
+
+def _columns(given: Namespace) -> list[str]:
+    columns = [name.strip() for name in given.x.split(",")]
+    if "" in columns or len(set(columns)) < len(columns):
+        raise OptionError("--x", "names of columns, each once, with commas between them")
+    if given.y in columns:
+        raise OptionError("--y", f"{given.y!r} is an x column already")
+    return columns
+
+
+def _check_packages(names: Sequence[str]) -> None:
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if missing:
+        are = "are" if len(missing) > 1 else "is"
+        raise UnavailableError(
+            f"{' and '.join(missing)} {are} not installed; pip install slowpath[models]"
+        )
+
+
+def _derive(
+    given: Namespace, columns: Sequence[str], table: Table, query: Table | None
+) -> ExitCode:
+    import numpy as np
+
+    from slowpath.commands.fit.report import csv_report, prediction_rows, text_report
+    from slowpath.models.evaluation import Prediction, evaluate
+    from slowpath.models.fitting import fit as derive
+    from slowpath.models.options import Options
+    from slowpath.models.points import PointsError, points_of
+
+    options = Options(
+        metric=given.metric,
+        select=given.select,
+        search=given.search,
+        segments=given.segments,
+        most_segments=given.max_segments,
+        confidence=given.confidence / 100,
+        seed=given.seed,
+    )
+    try:
+        points = points_of(
+            table.columns, columns, given.y, weight=given.weight, spread=given.spread
+        )
+        model = derive(points, options)
+    except PointsError as problem:
+        raise InputError(given.file, str(problem)) from None
+    found: Prediction | None = None
+    if query is not None and len(query):
+        rows_of = zip(*(query.columns[name] for name in columns), strict=True)
+        found = evaluate(model, np.array(list(rows_of)))
+    if given.plot is not None:
+        from slowpath.models.plot import draw
+
+        try:
+            draw(given.plot, model, points)
+        except OSError as problem:
+            raise write_error(given.plot, problem) from None
+    rows = None if query is None else list(prediction_rows(columns, query.columns, found))
+    if given.format == "json":
+        document = {"slowpath": engine.version(), "file": given.file, "model": model}
+        out(json_line(document | {"predictions": rows}))
+    elif rows is not None:
+        out_lines(
+            [csv_line([*columns, "y_pred", "low", "high"])]
+            + [csv_line([*row["x"], row["y_pred"], row["low"], row["high"]]) for row in rows]
+        )
+    elif given.format == "csv":
+        out_lines(csv_report(model))
+    else:
+        out_lines(text_report(given.file, model))
+    if rows is not None:
+        _warn(given.predict, columns, [list(row["x"]) for row in rows if row["outside"]], len(rows))
+    return ExitCode.FINE
+
+
+def _warn(file: str, columns: Sequence[str], outside: Sequence[Sequence[float]], all_: int) -> None:
+    """Says which rows are beyond what was measured."""
+    if not outside:
+        return
+    named = ", ".join(columns)
+    shown = "; ".join(", ".join(f"{value:g}" for value in row) for row in outside[:_SHOWN])
+    more = "; ..." if len(outside) > _SHOWN else ""
+    note(
+        f"warning: {file}: {len(outside)} of {all_} lines are beyond what was measured ({named}: "
+        f"{shown}{more}); what the model says there is a guess, and its interval too narrow"
+    )

@@ -1,0 +1,106 @@
+"""What a model says at some x: a document is enough, no data are needed."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.models.documents import FittedModel, Segment
+from slowpath.models.intervals import gradient
+from slowpath.models.parts import Part
+from slowpath.models.search.costs import Piece
+from slowpath.models.templates.batch import Floats
+from slowpath.models.templates.catalogue import BY_NAME
+
+
+class Prediction(NamedTuple):
+    """What a model says, for each x; always finite numbers."""
+
+    y: Floats
+    low: Floats  # lower end of the interval of a single measurement
+    high: Floats
+    outside: NDArray[np.bool_]  # whether x is beyond what was measured
+
+
+def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
+    """What a model says at every x; for several x columns, each x is a row.
+
+    Raises:
+        ValueError: when rows have another number of columns than the model.
+    """
+    rows = np.asarray(x, dtype=float)
+    rows = rows.reshape(-1, 1) if rows.ndim == 1 else rows
+    if rows.shape[1] != len(model["x"]):
+        raise ValueError(f"{rows.shape[1]} columns, and the model has {len(model['x'])}")
+    at = rows[:, 0]
+    parts = [_Evaluated(segment, model) for segment in model["segments"]]
+    found = np.zeros((3, len(at)))
+    starts = np.array([part.part.first for part in parts])
+    which = np.maximum(np.searchsorted(starts, at, side="right") - 1, 0)
+    for number, part in enumerate(parts):
+        inside = which == number
+        found[:, inside] = part.at(at[inside], extend=(number == 0, number == len(parts) - 1))
+        if number + 1 < len(parts):
+            gap = inside & (at > part.part.last)
+            found[:, gap] = _joined(part, parts[number + 1], at[gap])
+    low, high = np.array(model["range"]).T
+    outside = ((rows < low) | (rows > high)).any(axis=1)
+    return Prediction(found[0], found[1], found[2], outside)
+
+
+class _Evaluated:
+    """A segment of a document."""
+
+    def __init__(self, segment: Segment, model: FittedModel) -> None:
+        self.segment, self.model = segment, model
+        parameters = np.array([one["value"] for one in segment["parameters"]])
+        self.part = Part(
+            Piece(0, 0, 0),
+            BY_NAME[segment["template"]],
+            parameters,
+            segment["origin"],
+            segment["from"],
+            segment["to"],
+        )
+
+    def at(self, x: Floats, extend: tuple[bool, bool]) -> Floats:
+        """Value, low and high; beyond its ends only where it may go on there."""
+        goes_on = self.segment["extrapolates"]
+        low = x.min(initial=self.part.first) if goes_on and extend[0] else self.part.first
+        high = x.max(initial=self.part.last) if goes_on and extend[1] else self.part.last
+        within = np.clip(x, low, high)
+        with np.errstate(all="ignore"):
+            value = self.part.value(within)
+            undefined = ~np.isfinite(value)
+            within = np.where(undefined, np.clip(x, self.part.first, self.part.last), within)
+            value = np.where(undefined, self.part.value(within), value)
+            slopes = gradient(self.part, within)
+        covariance = np.array(self.segment["covariance"])
+        variance = np.nan_to_num(np.einsum("ij,jk,ik->i", slopes, covariance, slopes))
+        return self._with_interval(self._limited(value), np.maximum(variance, 0))
+
+    def _limited(self, value: Floats) -> Floats:
+        least, most = self.segment["at_least"], self.segment["at_most"]
+        if least is None and most is None:
+            return value
+        return np.clip(value, least, most)
+
+    def _with_interval(self, value: Floats, variance: Floats) -> Floats:
+        noise = self.segment["noise"] * np.maximum(np.abs(value), self.model["floor"])
+        unsure = self.model["quantile"] ** 2 * variance
+        below, above = (
+            np.sqrt((quantile * noise) ** 2 + unsure) for quantile in self.model["noise_quantiles"]
+        )
+        return np.array([value, value - below, value + above])
+
+
+def _joined(left: _Evaluated, right: _Evaluated, x: Floats) -> Floats:
+    """A straight line between two segments; the change may be anywhere between."""
+    a, b = left.part.last, right.part.first
+    begin = left.at(np.array([a]), (False, False))
+    end = right.at(np.array([b]), (False, False))
+    share = (x - a) / (b - a)
+    value = begin[0] + (end[0] - begin[0]) * share
+    ones = np.ones_like(x)
+    return np.array([value, min(begin[1], end[1]) * ones, max(begin[2], end[2]) * ones])

@@ -1,0 +1,35 @@
+"""How a model is derived: all that can be chosen."""
+
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+Rule: TypeAlias = Literal["criterion", "margins"]
+Method: TypeAlias = Literal["dynamic", "exhaustive"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+METHODS: tuple[Method, ...] = get_args(Method)
+MOST_SEGMENTS = 6
+
+
+class Options(NamedTuple):
+    """The defaults are what to take without a reason."""
+
+    metric: str = "smape"
+    """Which error is told, and judged where models are selected by it: see `metrics`."""
+    select: Rule = "criterion"
+    """By which rule templates and the number of segments are selected: see `selection`."""
+    search: Method = "dynamic"
+    """How segments are found: see `search`."""
+    segments: int | None = None
+    """How many segments there are to be; None: the rule decides."""
+    most_segments: int = MOST_SEGMENTS
+    """No more than these, where the rule decides."""
+    confidence: float = 0.9
+    """How often an interval has what it is about."""
+    hold_out: bool = True
+    """Whether points are left out to see how well the others predict them; it takes most of the
+    time."""
+    seed: int = 1
+    """Of the random numbers of the bootstrap: the same seed, the same intervals."""
+    margin: float = 0.1
+    """For the rule `margins`: a simpler model may have so much more of the error (paper, Eq. 3)."""
+    least_margin: float = 0.001
+    """The same, as an absolute error."""

@@ -1,0 +1,53 @@
+"""Points that are too far off to count as much as others.
+
+Each counts as if it were at the edge of what is usual. Before there is a model, a point is off that
+its neighbours do not lead to, neither from the left, nor from the right, nor from both sides: the
+first point behind a step is none.
+"""
+
+import numpy as np
+
+from slowpath.models.points import Series
+from slowpath.models.templates.batch import Floats
+
+_FAR = 5.0
+"""What is further away than so many standard deviations of the others is not usual."""
+_NORMAL = 1.4826
+"""Standard deviation of a normal distribution, in median absolute deviations."""
+_FEWEST = 7
+"""Points without which there is no saying what is usual."""
+_LEAST = 0.01
+"""Relative differences below are no reason to think a point wrong."""
+
+
+def alone(series: Series) -> Floats:
+    """How much each point counts, by its neighbours; 1 but for outliers."""
+    x, y, size = series.x, series.y, len(series.x)
+    if size < _FEWEST:
+        return np.ones(size)
+    apart = np.zeros(size)
+    for at in range(2, size - 2):
+        led = [_line(x, y, one, other, at) for one, other in ((-2, -1), (-1, 1), (1, 2))]
+        apart[at] = min(abs(value - y[at]) for value in led) / series.scale[at]
+    beyond = (y[1:-1] < np.minimum(y[:-2], y[2:])) | (y[1:-1] > np.maximum(y[:-2], y[2:]))
+    return np.where([False, *beyond, False], _counts(apart, float(np.median(apart))), 1.0)
+
+
+def of_model(fitted: Floats, series: Series) -> Floats:
+    """How much each point counts, by the model."""
+    if len(fitted) < _FEWEST:
+        return np.ones(len(fitted))
+    apart = np.abs(fitted - series.y) / series.scale
+    return _counts(apart, float(np.median(apart)))
+
+
+def _line(x: Floats, y: Floats, one: int, other: int, at: int) -> float:
+    """Where the line through two neighbours leads to."""
+    begin, end = at + one, at + other
+    share = (x[at] - x[begin]) / (x[end] - x[begin])
+    return float(y[begin] + (y[end] - y[begin]) * share)
+
+
+def _counts(apart: Floats, middle: float) -> Floats:
+    usual = max(_NORMAL * middle, _LEAST / _FAR)
+    return np.minimum(1.0, _FAR * usual / np.maximum(apart, usual))

@@ -1,0 +1,103 @@
+"""A model while it is derived: segments with fitted functions, and what they yield."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.models.points import Series
+from slowpath.models.search.costs import Piece
+from slowpath.models.templates.batch import Batch, Curve, Floats, pieces_of
+from slowpath.models.templates.template import Template
+
+_BETWEEN = 8
+"""Places between two points where a function is looked at."""
+_BEYOND = 0.5
+"""So much of the range of the measured values a function may leave it between points."""
+
+
+_FAR = 1e9
+"""Of residuals, in place of those that are not finite."""
+_CALLS = 200
+_FURTHEST = 10.0
+"""Parameters that become so many times as large run away, since the points do not tell them."""
+
+
+class Part(NamedTuple):
+    """A segment with a fitted function."""
+
+    piece: Piece
+    template: Template
+    parameters: Floats
+    origin: float
+    first: float  # x of its first point
+    last: float
+
+    def value(self, x: Floats) -> Floats:
+        """What the function yields; not finite where it is not defined."""
+        return self.template.value(self.parameters, x - self.origin)
+
+
+def part_of(series: Series, piece: Piece, template: Template) -> Part:
+    """A segment, fitted.
+
+    That is done in units in which numbers are around one: in others, steps of the final fit would
+    be of other sizes, and end elsewhere.
+    """
+    inside = slice(piece.begin, piece.end)
+    x, y = series.x[inside], series.y[inside]
+    by_x = abs(float(x[0])) or abs(float(x[-1])) or 1.0
+    by_y = float(np.median(series.level[inside])) or 1.0
+    curve = Curve(x / by_x, y / by_y, series.scale[inside] / by_y)
+    batch = pieces_of(curve, [(0, len(x))])
+    with np.errstate(all="ignore"):
+        found = template.fit(batch)
+        origin = batch.x[0] if template.origin_at_start else 0.0
+        if not template.exact:
+            found = _polished(template, found, batch, batch.x - origin)
+        found = template.scaled(found, by_x, by_y)
+    first = float(x[0])
+    begin = first if template.origin_at_start else 0.0
+    return Part(piece, template, found, begin, first, float(x[-1]))
+
+
+def _polished(template: Template, parameters: Floats, batch: Batch, x: Floats) -> Floats:
+    """The parameters after Levenberg and Marquardt, where they are better."""
+    if len(x) < len(parameters) or not np.isfinite(parameters).all():
+        return parameters
+    from scipy.optimize import least_squares
+
+    def residuals(now: Floats) -> Floats:
+        apart = (template.value(now, x) - batch.y) / batch.scale
+        return np.where(np.isfinite(apart), np.clip(apart, -_FAR, _FAR), _FAR)
+
+    found = least_squares(residuals, parameters, method="lm", x_scale="jac", max_nfev=_CALLS)
+    better = 2 * found.cost < float((residuals(parameters) ** 2).sum())
+    near = (np.abs(found.x) <= _FURTHEST * np.abs(parameters)).all()
+    return np.asarray(found.x) if better and near else parameters
+
+
+def sensible(part: Part, series: Series) -> bool:
+    """Whether the function is finite and stays near the measured values between the points, too."""
+    x = series.x[part.piece.begin : part.piece.end]
+    y = series.y[part.piece.begin : part.piece.end]
+    with np.errstate(all="ignore"):
+        values = part.value(between(x))
+    room = _BEYOND * float(y.max() - y.min()) + float(np.abs(values[::_BETWEEN] - y).max())
+    inside = (values >= y.min() - room) & (values <= y.max() + room)
+    return bool(np.isfinite(values).all() and np.isfinite(part.parameters).all() and inside.all())
+
+
+def between(x: Floats) -> Floats:
+    """The points, and places between them."""
+    if len(x) == 1:
+        return x
+    shares = np.arange(_BETWEEN) / _BETWEEN
+    return np.append((x[:-1, None] + np.diff(x)[:, None] * shares).ravel(), x[-1])
+
+
+def fitted_at_points(parts: Sequence[Part], series: Series) -> Floats:
+    """What the parts yield at the points that they were fitted to."""
+    return np.concatenate(
+        [part.value(series.x[part.piece.begin : part.piece.end]) for part in parts]
+    )

@@ -1,0 +1,60 @@
+"""A picture of a model: measurements, functions, interval."""
+
+import numpy as np
+
+from slowpath.models.documents import FittedModel
+from slowpath.models.evaluation import evaluate
+from slowpath.models.points import Points
+from slowpath.models.templates.batch import Floats
+
+_SIZE = (7.0, 4.0)  # inches
+_PLACES = 400
+_WIDE = 50.0
+"""Values that span more than this factor are drawn on a logarithmic axis."""
+
+
+def draw(file: str, model: FittedModel, points: Points) -> None:
+    """Writes the picture; it is SVG or PNG, by the end of the name. The same data, the same file.
+
+    Raises:
+        OSError: when the file cannot be written.
+    """
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    x, y = points.x[:, 0], points.y
+    with mpl.rc_context({"svg.hashsalt": "slowpath", "svg.fonttype": "none"}):
+        figure = Figure(figsize=_SIZE, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        axes.plot(x, y, ".", color="0.4", markersize=4, label="measured")
+        for number, segment in enumerate(model["segments"]):
+            inside = _places(segment["from"], segment["to"])
+            (line,) = axes.plot(inside, evaluate(model, inside).y, label=segment["template"])
+            if number:
+                axes.axvline(segment["from"], color="0.8", linewidth=0.8)
+            band = evaluate(model, inside)
+            axes.fill_between(inside, band.low, band.high, color=line.get_color(), alpha=0.2)
+        if _wide(x):
+            axes.set_xscale("log")
+        if _wide(y):
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=min(0.0, float(y.min())))
+        axes.set_xlabel(model["x"][0])
+        axes.set_ylabel(model["y"])
+        axes.legend()
+        axes.grid(visible=True, alpha=0.3)
+        svg = file.endswith(".svg")
+        figure.savefig(file, metadata={"Date": None} if svg else {"Software": None}, dpi=150)
+
+
+def _places(low: float, high: float) -> Floats:
+    if low > 0 and high > _WIDE * low:
+        return np.geomspace(low, high, _PLACES).clip(low, high)
+    return np.linspace(low, high, _PLACES)
+
+
+def _wide(values: Floats) -> bool:
+    return bool(values.min() > 0 and values.max() > _WIDE * values.min())

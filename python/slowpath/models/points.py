@@ -1,0 +1,160 @@
+"""What was measured: points, and what of them counts how much."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.models.templates.batch import Curve, Floats, Indices
+
+FEWEST = 3
+"""Points with different x that a model takes at least."""
+_NEAR = 2
+"""Neighbours on each side that say how large a value is; a single outlier does not."""
+_SMALL = 0.05
+"""Where values are zero or change signs: differences count relative to no less than so much of the
+median."""
+
+
+LARGEST = 1e60
+"""Values go up to this, and are zero below its inverse, so that no product of some overflows."""
+
+
+class PointsError(ValueError):
+    """Points that no model can be derived from; the text says why."""
+
+
+class Points(NamedTuple):
+    """A table of points, one row each, in any order.
+
+    `x` has one row for each point and one column for each of `names`; `y` is called `y_name`.
+    `weight` says how much a point counts, relative to others; `spread` is the standard deviation
+    of its y. Rows with the same x are measurements of the same thing.
+    """
+
+    names: tuple[str, ...]
+    x: Floats
+    y_name: str
+    y: Floats
+    weight: Floats | None = None
+    spread: Floats | None = None
+
+
+def points_of(
+    columns: Mapping[str, Sequence[float]],
+    x: Sequence[str],
+    y: str,
+    *,
+    weight: str | None = None,
+    spread: str | None = None,
+) -> Points:
+    """Points from columns of a table, by their names.
+
+    Raises:
+        PointsError: when values are no numbers, or there are too few of them.
+    """
+    used = {name: np.asarray(columns[name], dtype=float) for name in _named(x, y, weight, spread)}
+    for name, values in used.items():
+        if not np.isfinite(values).all():
+            place = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise PointsError(f"value {place + 1} of {name} is not a finite number")
+    for sign in (weight, spread):
+        if sign is not None and (used[sign] < 0).any():
+            raise PointsError(f"{sign} has negative values")
+    table = Points(
+        tuple(x),
+        np.column_stack([used[name] for name in x]),
+        y,
+        used[y],
+        None if weight is None else used[weight],
+        None if spread is None else used[spread],
+    )
+    check(table)
+    return table
+
+
+def ordered(points: Points) -> Points:
+    """The same points, ascending, so that nothing depends on their order; what is tiny is zero."""
+    x, y = (np.where(np.abs(side) < 1 / LARGEST, 0.0, side) for side in (points.x, points.y))
+    order = np.lexsort((y, *x.T[::-1]))
+    return points._replace(
+        x=x[order],
+        y=y[order],
+        weight=None if points.weight is None else points.weight[order],
+        spread=None if points.spread is None else points.spread[order],
+    )
+
+
+def _named(x: Sequence[str], y: str, *others: str | None) -> list[str]:
+    return [*x, y, *(name for name in others if name is not None)]
+
+
+def check(points: Points) -> None:
+    """Finds out whether a model can be derived.
+
+    Raises:
+        PointsError: when not.
+    """
+    largest = max(float(np.abs(points.x).max(initial=0)), float(np.abs(points.y).max(initial=0)))
+    if largest > LARGEST:
+        raise PointsError(f"{largest:g} is too large; values go up to {LARGEST:g}")
+    different = len(np.unique(points.x[:, 0])) if len(points.y) else 0
+    if different < FEWEST:
+        name = points.names[0]
+        raise PointsError(
+            f"{different} different values of {name}; a model takes at least {FEWEST}"
+        )
+
+
+class Series(NamedTuple):
+    """Points of one curve, one for each x, ascending."""
+
+    x: Floats
+    y: Floats  # the median of what was measured there
+    scale: Floats  # what residuals are divided by: they are relative to it
+    floor: float  # no value's own scale is less
+    row: Indices  # for each point of the table, its number here
+    level: Floats  # how large values are around it: what measured ones are compared with
+
+    @property
+    def curve(self) -> Curve:
+        """What functions are fitted to."""
+        return Curve(self.x, self.y, self.scale)
+
+
+def series_of(points: Points) -> Series:
+    """The curve over the first column."""
+    x, row, count = np.unique(points.x[:, 0], return_inverse=True, return_counts=True)
+    order = np.lexsort((points.y, row))
+    groups = np.split(order, np.cumsum(count)[:-1])
+    y = np.array([np.median(points.y[group]) for group in groups])
+    floor = value_floor(y)
+    level = np.maximum(_level(y), floor)
+    scale = level
+    if points.spread is not None:
+        spread = np.array([np.sqrt(np.mean(points.spread[group] ** 2)) for group in groups])
+        share = spread / scale
+        # None is taken for much surer than usual: few measurements can agree by chance.
+        usual = float(np.median(share)) or 1.0
+        scale = scale * np.maximum(share, usual / 2) / usual
+    weight = count.astype(float)
+    if points.weight is not None and points.weight.any():
+        sums = np.array([points.weight[group].sum() for group in groups])
+        weight = np.maximum(sums, 1e-9 * sums.max()) * (weight.mean() / sums.mean())
+    return Series(x, y, scale / np.sqrt(weight), floor, np.asarray(row), level)
+
+
+def value_floor(y: Floats) -> float:
+    """Zero where all values have one sign: then only relative differences count."""
+    if (y > 0).all() or (y < 0).all():
+        return 0.0
+    some = np.abs(y[y != 0])
+    return _SMALL * float(np.median(some)) if len(some) else 1.0
+
+
+def _level(y: Floats) -> Floats:
+    """How large values are, outliers aside: medians of as many neighbours on either side."""
+    size = np.abs(y)
+    last = len(y) - 1
+    near = [min(_NEAR, at, last - at) for at in range(len(y))]
+    return np.array([np.median(size[at - n : at + n + 1]) for at, n in enumerate(near)])

@@ -1,0 +1,1 @@
+"""Where a curve is cut into segments, and which template each gets."""

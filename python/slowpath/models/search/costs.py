@@ -1,0 +1,116 @@
+"""What every possible segment costs with every template: the table that all searches work on."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from slowpath.models.metrics.metric import Metric
+from slowpath.models.templates.batch import Curve, Floats, Indices, pieces_of
+from slowpath.models.templates.template import Template
+
+FINEST = 1e-6
+"""Relative differences below are none: what is measured or printed is no more precise."""
+_EQUAL = 1e-9
+"""Of losses that differ by less, that of the template that comes first counts."""
+_FEWEST = 3
+_MANY = 2_000_000
+"""Points of all pieces together that are worked on at a time; it keeps the memory small."""
+
+
+class Piece(NamedTuple):
+    """A segment with its template: points from `begin` to before `end`."""
+
+    begin: int
+    end: int
+    template: int  # its place among those that were tried
+
+
+class Costs:
+    """For all pairs of places where a curve may be cut, and all templates, the loss between.
+
+    `cuts` are numbers of points, ascending, from 0 to how many there are.
+    """
+
+    def __init__(
+        self,
+        curve: Curve,
+        cuts: Sequence[int],
+        templates: Sequence[Template],
+        metric: Metric | None = None,
+    ) -> None:
+        self.cuts, self.templates = list(cuts), templates
+        least = min(_FEWEST, len(curve.x))
+        self.pairs = [
+            (at, to)
+            for at, begin in enumerate(self.cuts)
+            for to, end in enumerate(self.cuts)
+            if end - begin >= least
+        ]
+        self._place = {pair: number for number, pair in enumerate(self.pairs)}
+        rows = [self._of(curve, part, metric) for part in self._parts()]
+        self.losses: Floats = np.concatenate([loss for loss, _ in rows], axis=1)
+        self.errors: Floats = np.concatenate([error for _, error in rows], axis=1)
+        self.ranks = sorted({template.rank for template in templates})
+
+    def _parts(self) -> list[list[tuple[int, int]]]:
+        """The pairs in portions."""
+        parts: list[list[tuple[int, int]]] = [[]]
+        points = 0
+        for at, to in self.pairs:
+            size = self.cuts[to] - self.cuts[at]
+            if points + size > _MANY and parts[-1]:
+                parts.append([])
+                points = 0
+            parts[-1].append((self.cuts[at], self.cuts[to]))
+            points += size
+        return parts
+
+    def _of(
+        self,
+        curve: Curve,
+        pieces: Sequence[tuple[int, int]],
+        metric: Metric | None,
+    ) -> tuple[Floats, Floats]:
+        """Losses, and errors by the metric if there is one; by template and piece."""
+        batch = pieces_of(curve, pieces)
+        floor = batch.lengths * FINEST**2
+        losses, errors = [], []
+        for order, template in enumerate(self.templates):
+            with np.errstate(all="ignore"):
+                fitted = template.fitted(batch)
+                loss = np.maximum(batch.losses(fitted), floor) * (1 + order * _EQUAL)
+                enough = batch.lengths >= fewest_points(template, len(curve.x))
+                allowed = enough & np.isfinite(loss)
+                losses.append(np.where(allowed, loss, np.inf))
+                if metric is not None:
+                    mean = batch.sums(metric.each(batch.y, fitted)) / batch.lengths
+                    each = np.array([metric.whole(one) for one in np.where(allowed, mean, 0.0)])
+                    errors.append(np.where(allowed, each, np.inf))
+        return np.array(losses), np.array(errors) if errors else np.zeros((0, len(pieces)))
+
+    def forbid(self, piece: Piece) -> None:
+        """Takes a template out of the choice for a segment."""
+        pair = self.cuts.index(piece.begin), self.cuts.index(piece.end)
+        self.losses[piece.template, self._place[pair]] = np.inf
+        if len(self.errors):
+            self.errors[piece.template, self._place[pair]] = np.inf
+
+    def cheapest(self) -> tuple[Floats, Indices]:
+        """For each rank, by the numbers of two cuts: the least loss, and of which template."""
+        size = len(self.cuts)
+        loss = np.full((len(self.ranks), size, size), np.inf)
+        which = np.zeros(loss.shape, dtype=np.intp)
+        at, to = (np.array(side) for side in zip(*self.pairs, strict=True))
+        for number, rank in enumerate(self.ranks):
+            those = np.array([n for n, one in enumerate(self.templates) if one.rank == rank])
+            best = self.losses[those].argmin(axis=0)
+            loss[number, at, to] = self.losses[those[best], np.arange(len(self.pairs))]
+            which[number, at, to] = those[best]
+        return loss, which
+
+
+def fewest_points(template: Template, points: int) -> int:
+    """How many points a segment needs: more than parameters, and enough to see a shape."""
+    spare = 1 if template.rank <= 2 else 2  # noqa: PLR2004 - as rank and points
+    return min(max(_FEWEST, template.rank + spare), max(points, template.rank))

@@ -1,0 +1,47 @@
+"""What a function template is: a function with free parameters, and how it is fitted to points.
+
+Rank (paper § 2.2) is the number of free parameters. Parameters are in the units of the data.
+"""
+
+from typing import Protocol
+
+from slowpath.models.templates.batch import Batch, Floats
+
+
+class Template(Protocol):
+    """A function of x with free parameters.
+
+    `value` and `formula` know x by its distance from an `origin`, where `origin_at_start` says so:
+    there, polynomials of high degree and exponentials lose no digits.
+    """
+
+    name: str
+    """As documents have it."""
+    rank: int
+    """How many free parameters it has."""
+    parameters: tuple[str, ...]
+    """Their names, as the formula has them."""
+    origin_at_start: bool
+    """Whether x counts from the start of the segment, and not from zero."""
+    exact: bool
+    """Whether `fit` yields the best parameters, and not only good ones to start from."""
+    simple: bool
+    """Whether it may go on beyond what was measured; others keep their last value there."""
+
+    def fitted(self, batch: Batch) -> Floats:
+        """The values at the points of each piece, fitted to it; not finite where it does not fit.
+
+        The sum of squared residuals is the smallest one, or close to it.
+        """
+
+    def fit(self, batch: Batch) -> Floats:
+        """The parameters for a single piece, the origin being its first x or zero."""
+
+    def value(self, parameters: Floats, x: Floats) -> Floats:
+        """Its values at x, which counts from the origin."""
+
+    def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
+        """The parameters in other units, in which numbers are so many times as large."""
+
+    def formula(self) -> str:
+        """How it is written, with the names of the parameters and `x`."""

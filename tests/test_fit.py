@@ -1,0 +1,127 @@
+"""The command `slowpath fit`: what it prints, and what it says of data that it cannot use."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import GOLDEN, ROOT, check_golden, slowpath
+from test_schema import check
+
+DATA = "examples/memory_latency.csv"
+COLUMNS = ("--x", "bytes", "--y", "ns")
+QUERY = "bytes\n100\n4096\n36000\n5e6\n1e12\n"
+
+
+def fitted(*words: str) -> str:
+    run = slowpath("fit", DATA, *COLUMNS, *words)
+    assert (run.returncode, run.stderr) == (0, "")
+    return run.stdout
+
+
+def test_table() -> None:
+    check_golden(GOLDEN / "fit/memory_latency.txt", fitted())
+
+
+def test_csv() -> None:
+    rows = list(csv.DictReader(fitted("--format", "csv").splitlines()))
+    assert float(rows[0]["low1"]) < float(rows[0]["parameter1"]) < float(rows[0]["high1"])
+
+
+def test_json_fits_its_schema(tmp_path: Path) -> None:
+    query = tmp_path / "query.csv"
+    query.write_text(QUERY)
+    run = slowpath("fit", DATA, *COLUMNS, "--format", "json", "--predict", query)
+    check("fit", run.stdout)
+    document = json.loads(run.stdout)
+    assert [row["outside"] for row in document["predictions"]] == [True, False, False, False, True]
+
+
+def test_predictions(tmp_path: Path) -> None:
+    query = tmp_path / "query.csv"
+    query.write_text(QUERY)
+    run = slowpath("fit", DATA, *COLUMNS, "--predict", query)
+    rows = list(csv.DictReader(run.stdout.splitlines()))
+    assert list(rows[0]) == ["bytes", "y_pred", "low", "high"]
+    assert [float(row["bytes"]) for row in rows] == [100, 4096, 36000, 5e6, 1e12]
+    for row in rows:
+        assert float(row["low"]) <= float(row["y_pred"]) <= float(row["high"])
+    assert "2 of 5 lines are beyond what was measured (bytes: 100; 1e+12)" in run.stderr
+
+
+def test_the_same_data_give_the_same_bytes() -> None:
+    assert fitted("--format", "json") == fitted("--format", "json")
+
+
+def test_plot(tmp_path: Path) -> None:
+    for name in ("a.svg", "b.svg"):
+        fitted("--plot", str(tmp_path / name))
+    text = (tmp_path / "a.svg").read_text()
+    assert text == (tmp_path / "b.svg").read_text()
+    assert "hyperbola" in text
+
+
+BAD = {
+    "": "is empty",
+    "x,z\n1,2\n": "has no column 'y'; its first line has x, z",
+    "x,y,y\n1,2,3\n": "has 2 columns 'y'; rename all but one",
+    "x,y\n1,2\n\n2,abc\n": "line 4, column y: 'abc' is not a number; correct it or remove the line",
+    "x,y\n1,2\n2,nan\n": "line 3, column y: 'nan' is not a finite number; remove the line",
+    "x,y\n1,2\n2\n": "line 3, column y: there is no value; fill it in or remove the line",
+    "x,y\n1,2\n2,3\n": "2 different values of x; a model takes at least 3",
+    "x,y\n1,1\n1,2\n1,3\n": "1 different values of x; a model takes at least 3",
+    "x,y\n": "0 different values of x; a model takes at least 3",
+    "x,y\n1,2\n2,3\n3,1e300\n": "1e+300 is too large; values go up to 1e+60",
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_data_that_cannot_be_used(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "data.csv"
+    file.write_text(text)
+    run = slowpath("fit", file, "--x", "x", "--y", "y")
+    assert (run.returncode, run.stdout) == (3, "")
+    assert run.stderr.startswith(f"error: {file}: ")
+    assert BAD[text] in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+def test_other_separators_comments_and_duplicates_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "data.csv"
+    file.write_text("\ufeff# measured\nx; y ;z\n1;2;a\n2;4;b\n2;4.1;c\n\n3;6;d\n4;8;\n")
+    run = slowpath("fit", file, "--x", "x", "--y", "y")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "5 points, y over x from 1 to 4" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--x", "x,x", "--y", "y"], "names of columns, each once"),
+        (["--x", "y", "--y", "y"], "'y' is an x column already"),
+        (["--x", "x", "--y", "y", "--plot", "a.pdf"], "has to end in .svg or .png"),
+        (["--y", "y"], "--x"),
+    ],
+)
+def test_wrong_usage(words: list[str], text: str) -> None:
+    run = slowpath("fit", DATA, *words)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert text in run.stderr
+
+
+def test_without_the_packages_one_line_says_what_to_install() -> None:
+    hide = (
+        "import importlib.util, sys; found = importlib.util.find_spec;"
+        "importlib.util.find_spec = lambda name: None if name == 'scipy' else found(name);"
+        f"sys.argv = ['slowpath', 'fit', {DATA!r}, '--x', 'bytes', '--y', 'ns'];"
+        "from slowpath.main import main; main()"
+    )
+    command = [sys.executable, "-c", hide]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 3
+    assert run.stderr == (
+        "error: this machine: scipy is not installed; pip install slowpath[models]\n"
+    )

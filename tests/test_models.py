@@ -1,0 +1,181 @@
+"""Models of curves: what any data yield, and that the fast search finds what the slow one finds."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from slowpath.models.evaluation import evaluate
+from slowpath.models.fitting import fit
+from slowpath.models.options import Options
+from slowpath.models.points import Points, PointsError, points_of
+from slowpath.models.search.costs import Costs
+from slowpath.models.search.dynamic import dynamic
+from slowpath.models.search.exhaustive import exhaustive
+from slowpath.models.templates.batch import Curve, Floats
+from slowpath.models.templates.catalogue import TEMPLATES
+
+QUICK = Options(hold_out=False)
+FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def points(x: Floats, y: Floats) -> Points:
+    return points_of({"entries": list(x), "ns": list(y)}, ["entries"], "ns")
+
+
+def noise(seed: int, size: int, share: float = 0.02) -> Floats:
+    return 1 + share * np.random.default_rng(seed).standard_normal(size)
+
+
+def steps(seed: int, size: int = 24) -> tuple[Floats, Floats]:
+    """A curve of two or three parts, with noise."""
+    draw = np.random.default_rng(seed)
+    x = np.geomspace(10, 10 ** draw.uniform(2, 6), size)
+    cuts = sorted(draw.choice(np.arange(7, size - 6), 1 + int(draw.integers(0, 2)), replace=False))
+    part = np.searchsorted(cuts, np.arange(size), side="right")
+    return x, (10.0 * 3.0**part + (part == 1) * np.log(x)) * noise(seed, size)
+
+
+CURVES = st.integers(0, 10_000).map(steps)
+
+
+@FEW
+@given(CURVES, st.integers(10, 14))
+def test_dynamic_programming_finds_what_trying_all_finds(
+    curve: tuple[Floats, Floats], size: int
+) -> None:
+    x, y = curve[0][:size], curve[1][:size]
+    costs = Costs(Curve(x, y, y), range(size + 1), TEMPLATES)
+    fast, slow = dynamic(costs, 3), exhaustive(costs, 3)
+    assert fast.keys() == slow.keys()
+    for key, found in fast.items():
+        assert found.loss == pytest.approx(slow[key].loss, rel=1e-12)
+        assert found.pieces[0].begin == 0
+        assert found.pieces[-1].end == size
+
+
+@FEW
+@given(CURVES, st.sampled_from([1e3, 1e-6, 7.3]), st.sampled_from([1e3, 1e-9, 0.37]))
+def test_units_do_not_matter(curve: tuple[Floats, Floats], by_x: float, by_y: float) -> None:
+    x, y = curve
+    one = fit(points(x, y), QUICK)
+    other = fit(points(x * by_x, y * by_y), QUICK)
+    assert [s["template"] for s in one["segments"]] == [s["template"] for s in other["segments"]]
+    for left, right in zip(one["segments"], other["segments"], strict=True):
+        assert right["from"] == pytest.approx(left["from"] * by_x)
+        assert right["to"] == pytest.approx(left["to"] * by_x)
+    between = np.sqrt(x[:-1] * x[1:])
+    here, there = evaluate(one, between), evaluate(other, between * by_x)
+    for ours, theirs in ((here.y, there.y), (here.low, there.low), (here.high, there.high)):
+        assert theirs == pytest.approx(ours * by_y, rel=1e-4)
+
+
+@FEW
+@given(CURVES, st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(curve: tuple[Floats, Floats], shuffle: Any) -> None:
+    x, y = curve
+    order = list(range(len(x)))
+    shuffle.shuffle(order)
+    assert fit(points(x, y), QUICK) == fit(points(x[order], y[order]), QUICK)
+
+
+ANY = st.lists(
+    st.tuples(
+        st.one_of(st.integers(-50, 50).map(float), st.floats(-1e9, 1e9)),
+        st.one_of(st.sampled_from([0.0, 1.0, -1.0]), st.floats(-1e9, 1e9)),
+    ),
+    min_size=3,
+    max_size=16,
+)
+
+
+@FEW
+@given(ANY, st.lists(st.floats(-1e12, 1e12), max_size=5))
+def test_whatever_was_measured_all_is_a_number(
+    rows: list[tuple[float, float]], elsewhere: list[float]
+) -> None:
+    x, y = np.array(rows).T
+    assume(len(np.unique(x)) >= 3)
+    model = fit(points(x, y))
+    json.dumps(model, allow_nan=False)
+    found = evaluate(model, [*x, *elsewhere])
+    for values in (found.y, found.low, found.high):
+        assert np.isfinite(values).all()
+    assert (found.low <= found.y).all()
+    assert (found.y <= found.high).all()
+
+
+SHAPES: dict[str, Callable[[Floats], Floats]] = {
+    "polynomial-0": lambda x: 0 * x + 33.0,
+    "polynomial-1": lambda x: 5 + 0.25 * x,
+    "polynomial-2": lambda x: 5 + 0.25 * x + 0.01 * x**2,
+    "logarithm": lambda x: 5 + 3 * np.log(x),
+    "hyperbola": lambda x: 5 + 300 / x,
+    "inverse-polynomial-1": lambda x: 1 / (0.001 + 0.0002 * x),
+    "exponential": lambda x: 5 + 2 * np.exp(0.02 * x),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_functions_without_noise_are_found(name: str) -> None:
+    x = np.linspace(1, 200, 40)
+    model = fit(points(x, SHAPES[name](x)))
+    assert [segment["template"] for segment in model["segments"]] == [name]
+    assert model["errors"]["smape"] < 1e-6
+    between = x[:-1] + 0.3
+    assert evaluate(model, between).y == pytest.approx(SHAPES[name](between), rel=1e-5)
+
+
+def test_a_step_is_found_where_it_is() -> None:
+    x = np.geomspace(10, 1e6, 60)
+    y = np.where(x < 2000, 20.0, 5 + 6 * np.log(x)) * noise(1, 60)
+    model = fit(points(x, y))
+    first, second = model["segments"]
+    assert (first["template"], second["template"]) == ("polynomial-0", "logarithm")
+    assert first["to"] < 2000 <= second["from"]
+    (level,) = first["parameters"]
+    assert level["low"] is not None
+    assert level["high"] is not None
+    assert level["low"] < 20 < level["high"]
+    assert model["held_out"] is not None
+    assert model["held_out"]["smape"] < 0.02
+
+
+def test_one_wrong_value_changes_nothing_else() -> None:
+    x = np.linspace(1, 100, 40)
+    y = (5 + x) * noise(2, 40, 0.005)
+    wrong = y.copy()
+    wrong[17] *= 5
+    model = fit(points(x, wrong))
+    assert model["outliers"] == 1
+    assert [segment["template"] for segment in model["segments"]] == ["polynomial-1"]
+    assert evaluate(model, [50.0]).y[0] == pytest.approx(55, rel=0.02)
+
+
+def test_a_number_of_segments_can_be_asked_for() -> None:
+    x = np.linspace(1, 100, 40)
+    for count in (1, 2, 4):
+        model = fit(points(x, x * noise(3, 40)), Options(segments=count))
+        assert len(model["segments"]) == count
+
+
+def test_the_rule_of_the_paper_selects_simple_functions() -> None:
+    x = np.linspace(1, 100, 30)
+    model = fit(points(x, (10 + x) * noise(4, 30)), Options(select="margins", segments=1))
+    assert [segment["template"] for segment in model["segments"]] == ["polynomial-1"]
+
+
+def test_beyond_what_was_measured_it_says_so() -> None:
+    x = np.linspace(10, 100, 30)
+    found = evaluate(fit(points(x, (10 + x) * noise(5, 30))), [5.0, 10.0, 100.0, 200.0])
+    assert found.outside.tolist() == [True, False, False, True]
+    assert found.y[3] == pytest.approx(210, rel=0.05)
+
+
+def test_too_few_points_are_refused() -> None:
+    with pytest.raises(PointsError, match="2 different values of entries"):
+        fit(points(np.array([1.0, 2.0, 2.0]), np.array([1.0, 2.0, 2.0])))
