@@ -31,7 +31,10 @@ _MOST_ROUNDS = 24  # the same of one that is disturbed
 _ENOUGH = 4  # undisturbed samples of each subject, with which a load ends
 _SAMPLE = 0.5e6  # nanoseconds that a sample is to take
 _BUSY = 0.12e6  # the same for the busy loop
-_TRIAL = 16  # runs of a first sample, which says how many are needed
+_TRIAL, _TRIALS = (
+    16,
+    3,
+)  # runs of first samples, which say how many are needed, and how many these are
 _FEWEST_RUNS, _MOST_RUNS = 16, 1_000_000
 _LEAST = 1.0  # nanoseconds that are left of a sample
 _CALLS = 9  # with one run each, which tell what a call takes besides
@@ -381,14 +384,17 @@ def _repeats(load: Load, subject: int, most: int) -> tuple[int, int]:
     All runs of a load are `most`.
     """
     aim = _BUSY if subject == Reference.BUSY else _SAMPLE
-    trial = load.sample(subject, _TRIAL)
-    taken = max(trial.nanoseconds / max(trial.runs, 1), 0.1)
-    second = max(_TRIAL, min(int(aim / taken / 4), most // 8, _MOST_RUNS))
-    trial = load.sample(subject, second)
-    taken = max(trial.nanoseconds / max(trial.runs, 1), 0.1)
-    left = most - _TRIAL - second
+    second = max(_TRIAL, min(int(aim / _taken(load, subject, _TRIAL) / 4), most // 16, _MOST_RUNS))
+    taken = _taken(load, subject, second)
+    left = most - _TRIALS * (_TRIAL + second)
     repeats = max(_FEWEST_RUNS, min(int(aim / taken), left // _ROUNDS, _MOST_RUNS))
     return repeats, max(_ROUNDS, min(_MOST_ROUNDS, left // repeats))
+
+
+def _taken(load: Load, subject: int, repeat: int) -> float:
+    """Nanoseconds of one run, as the least disturbed of a few samples says."""
+    trials = (load.sample(subject, repeat) for _ in range(_TRIALS))
+    return max(min(trial.nanoseconds / max(trial.runs, 1) for trial in trials), 0.1)
 
 
 def _call(load: Load, repeat: int) -> float:
