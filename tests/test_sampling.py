@@ -223,8 +223,8 @@ def test_calls_that_take_longer_than_runs_divide_by_nothing() -> None:
 
 def test_a_disturbance_at_the_start_does_not_make_samples_short() -> None:
     usual, disturbed = Bench([(100.0, False)]), Bench([(100.0, False)])
-    # One of the first samples of each subject takes much longer.
-    disturbed.slower = lambda time: 1000.0 if time < 24 and time % 3 == 1 else 1.0
+    # Every other one of the first samples takes much longer.
+    disturbed.slower = lambda time: 1000.0 if time < 24 and time % 2 == 0 else 1.0
     for bench in (usual, disturbed):
         taken(bench, Quota(0.5, 0.0), lambda _: False)
     assert disturbed.runs == usual.runs

@@ -31,10 +31,8 @@ _MOST_ROUNDS = 24  # the same of one that is disturbed
 _ENOUGH = 4  # undisturbed samples of each subject, with which a load ends
 _SAMPLE = 0.5e6  # nanoseconds that a sample is to take
 _BUSY = 0.12e6  # the same for the busy loop
-_TRIAL, _TRIALS = (
-    16,
-    3,
-)  # runs of first samples, which say how many are needed, and how many these are
+_TRIAL = 16  # runs of first samples, which say how many are needed
+_TRIALS = 3  # so many first samples, of which the least disturbed counts
 _FEWEST_RUNS, _MOST_RUNS = 16, 1_000_000
 _LEAST = 1.0  # nanoseconds that are left of a sample
 _CALLS = 9  # with one run each, which tell what a call takes besides
