@@ -22,6 +22,7 @@ from typing import (
 
 from slowpath.annotation.rows import Annotation
 from slowpath.commands.diff.machine import ComparedProgram, StoppedProgram
+from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.specification.documents import Experiment
 from slowpath.measurements.disturbances import Disturbance
 from slowpath.measurements.documents import ComparedVersions, MeasuredProgram
@@ -85,8 +86,20 @@ class MeasureDocument(TypedDict):
     """Programs that both files have, where two were named; null otherwise."""
 
 
+class CalibrateDocument(TypedDict):
+    """What `slowpath calibrate --format json` writes."""
+
+    slowpath: str
+    """Version of slowpath."""
+    directory: str
+    """That of the run, as the user named it."""
+    experiments: list[CalibratedExperiment]
+    """Those of the run that were measured, now or before, in the order in which it has them."""
+
+
 DOCUMENTS: dict[str, Any] = {
     "annotate": AnnotateDocument,
+    "calibrate": CalibrateDocument,
     "diff": DiffDocument,
     "experiment": Experiment,
     "fit": FitDocument,

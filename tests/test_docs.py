@@ -18,6 +18,7 @@ COMMANDS: tuple[list[str], ...] = (
     ["bound"],
     ["measure"],
     ["fit"],
+    ["calibrate"],
     ["annotate"],
     ["diff"],
     ["compile"],

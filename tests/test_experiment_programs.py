@@ -30,7 +30,7 @@ EXPECTED = [
     ("branches-random", 64),
     ("tail-calls", 2),
 ]
-XDP = [name for name in shipped_names() if shipped_experiment(name)["component"]["kind"] in kinds()]
+XDP = [name for name in shipped_names() if "linux-xdp" in shipped_experiment(name)["testbeds"]]
 
 
 @pytest.mark.parametrize(("name", "value"), EXPECTED)

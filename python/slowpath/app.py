@@ -37,6 +37,7 @@ ROOT = Group(
         "bound": "slowpath.commands.bound.command:BOUND",
         "measure": "slowpath.commands.measure.command:MEASURE",
         "fit": "slowpath.commands.fit.command:FIT",
+        "calibrate": "slowpath.commands.calibrate.command:CALIBRATE",
         "annotate": "slowpath.commands.annotate.command:ANNOTATE",
         "diff": "slowpath.commands.diff.command:DIFF",
         "compile": "slowpath.commands.compile.command:COMPILE",

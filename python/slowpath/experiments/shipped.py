@@ -1,4 +1,4 @@
-"""The specifications that come with slowpath: one YAML file each, in `shipped/`."""
+"""The specifications that come with slowpath: one YAML file each, in `catalogue/`."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from slowpath.cli.errors import OptionError
 from slowpath.experiments.specification.documents import Experiment
 from slowpath.experiments.specification.reading import load_experiment
 
-_FOLDER = Path(__file__).parent / "shipped"
+_FOLDER = Path(__file__).parent / "catalogue"
 
 
 def shipped_names() -> list[str]:

@@ -148,7 +148,8 @@ def _run(words: Sequence[str], seconds: float, memory: int | None) -> tuple[int,
         try:
             _, said = process.communicate(timeout=seconds)
         except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it may have ended meanwhile
+                os.killpg(process.pid, signal.SIGKILL)
             raise
     return process.returncode, said.decode(errors="replace")
 

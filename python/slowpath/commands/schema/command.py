@@ -18,6 +18,11 @@ SCHEMA = Command(
         "Documents of later versions may have further keys, and those of older versions lack some; "
         "docs/json.md says more.",
     ),
-    (argument("COMMAND", "bound, measure, fit, annotate, diff, compile, show or experiment."),),
+    (
+        argument(
+            "COMMAND",
+            "bound, measure, fit, calibrate, annotate, diff, compile, show or experiment.",
+        ),
+    ),
     _schema,
 )

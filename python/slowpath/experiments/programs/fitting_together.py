@@ -33,6 +33,7 @@ def check_together(experiment: Experiment, settings: Settings) -> None:
         "field-writes": payload + 2 * number_of(settings, "writes")
         if settings.get("where") == "header"
         else 2,
+        "memory": 0,
         "checksum": payload + number_of(settings, "bytes"),
         "copy": payload + number_of(settings, "bytes"),
         "helper": payload + 4,

@@ -1,7 +1,7 @@
 """XDP programs of experiments: C for clang, what maps hold, and the packet.
 
-The templates are in `xdp/`, one for each component. The program without the component is made of
-the same template, so that it differs in nothing else.
+The templates are in `templates/xdp/`, one for each component. The program without the component is
+made of the same template, so that it differs in nothing else.
 """
 
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowpath.experiments.programs.entries import SPREAD, drawn_values
-from slowpath.experiments.programs.fitting_together import check_together
+from slowpath.experiments.programs.fitting_together import check_together, refuse
 from slowpath.experiments.programs.packet import TYPE, headers_end, key_offset, packet_of
 from slowpath.experiments.programs.template import expand
 from slowpath.experiments.programs.xdp_maps import maps_of
@@ -17,7 +17,7 @@ from slowpath.experiments.specification.components import SIZE, YES
 from slowpath.experiments.specification.documents import Experiment
 from slowpath.experiments.specification.points import Settings, number_of, settings_at
 
-FOLDER = Path(__file__).parent / "xdp"
+FOLDER = Path(__file__).parent / "templates/xdp"
 ENTRY = "program"
 """Name of the program in the object."""
 _INSTRUCTIONS = {
@@ -54,6 +54,8 @@ def xdp_program(experiment: Experiment, value: int, *, component: bool) -> XdpPr
     part = experiment["component"]
     settings = settings_at(experiment, value)
     check_together(experiment, settings)
+    if settings.get("method") == "acl":
+        refuse(experiment, "method: acl is for dpdk; XDP programs have linear and tuples")
     values = {**settings, **_names(experiment, settings), "component": int(component)}
     role = f"{part['sweep']['parameter']} = {value}"
     values["role"] = role if component else f"{role}, without the component"
@@ -62,6 +64,14 @@ def xdp_program(experiment: Experiment, value: int, *, component: bool) -> XdpPr
     shape = number_of(settings, "headers"), number_of(settings, "header_bytes")
     parser = shape if part["kind"] == "parser" else None
     return XdpProgram(text, maps, packet_of(experiment, number_of(settings, SIZE), parser))
+
+
+def empty_program(experiment: Experiment, value: int) -> XdpProgram:
+    """A program that does nothing, for the packet of a point."""
+    size = number_of(settings_at(experiment, value), SIZE)
+    titles = {"title": experiment["description"], "experiment": experiment["name"]}
+    text = expand(FOLDER, "empty.c", {**titles, "role": "an empty program"})
+    return XdpProgram(text, "{}\n", packet_of(experiment, size))
 
 
 def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:

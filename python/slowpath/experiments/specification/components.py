@@ -91,7 +91,7 @@ COMPONENTS: Mapping[str, Component] = {
     "table-lpm": Component(
         "Look-ups in a table by the longest prefix",
         {
-            "method": Word("the library of a test bed that has several", ("lpm", "fib")),
+            "method": Word("the library of DPDK", ("lpm", "fib")),
             "entries": _ENTRIES._replace(most=1 << 20),
             "prefix_bits": Number("bits of each prefix", 8, 32, 24),
             "value_bytes": _VALUE._replace(usual=8),
@@ -103,7 +103,8 @@ COMPONENTS: Mapping[str, Component] = {
         "Look-ups by value and mask; the entry that matches is the last one",
         {
             "method": Word(
-                "entry by entry, or one exact table for each mask", ("linear", "tuples")
+                "entry by entry, one exact table for each mask, or DPDK's library",
+                ("linear", "tuples", "acl"),
             ),
             "entries": _ENTRIES._replace(most=1024),
             "masks": Number("different masks of the entries, for `tuples`", 1, 32, 1),

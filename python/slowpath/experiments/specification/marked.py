@@ -81,3 +81,12 @@ def _marked(node: Any, file: str, key: str, above: set[int]) -> Marked:  # noqa:
             there._replace(key=inner).refuse("stands here twice")
         table[name.value] = _marked(one, file, inner, within)
     return Marked(place, table)
+
+
+def yaml_text(document: object) -> str:
+    """A document as YAML, its keys in their order.
+
+    Raises:
+        OptionError: when PyYAML is not installed.
+    """
+    return str(_yaml().safe_dump(document, sort_keys=False, width=100))

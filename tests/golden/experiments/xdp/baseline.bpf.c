@@ -56,6 +56,7 @@ int program(struct xdp_md *ctx)
 		return XDP_ABORTED;
 	read_key(&key, data);
 	asm volatile("" : : "r"(&key) : "memory");
+	forget(sum);
 	keep(sum);
 	return XDP_PASS;
 }

@@ -20,66 +20,75 @@ int program(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data;
 	void *end = (void *)(long)ctx->data_end;
-	__u64 sum = 0;
+	__u64 sum = 0, type;
 
 	if (data + 42 > end)
 		return XDP_ABORTED;
-	{
-		volatile __u16 *field = data + 42 + 0 * 32;
-		__u64 type;
+	volatile __u16 *field = data + 42;
 
-		if ((void *)field + 32 > end)
-			return XDP_ABORTED;
-		type = field[0];
-		if (type != TYPE)
-			return XDP_ABORTED;
-		sum += field[1 + 0];
-		sum += field[1 + 1];
-		sum += field[1 + 2];
-		sum += field[1 + 3];
-	}
-	{
-		volatile __u16 *field = data + 42 + 1 * 32;
-		__u64 type;
-
-		if ((void *)field + 32 > end)
-			return XDP_ABORTED;
-		type = field[0];
-		if (type != TYPE)
-			return XDP_ABORTED;
-		sum += field[1 + 0];
-		sum += field[1 + 1];
-		sum += field[1 + 2];
-		sum += field[1 + 3];
-	}
-	{
-		volatile __u16 *field = data + 42 + 2 * 32;
-		__u64 type;
-
-		if ((void *)field + 32 > end)
-			return XDP_ABORTED;
-		type = field[0];
-		if (type != TYPE)
-			return XDP_ABORTED;
-		sum += field[1 + 0];
-		sum += field[1 + 1];
-		sum += field[1 + 2];
-		sum += field[1 + 3];
-	}
-	{
-		volatile __u16 *field = data + 42 + 3 * 32;
-		__u64 type;
-
-		if ((void *)field + 32 > end)
-			return XDP_ABORTED;
-		type = field[0];
-		if (type != TYPE)
-			return XDP_ABORTED;
-		sum += field[1 + 0];
-		sum += field[1 + 1];
-		sum += field[1 + 2];
-		sum += field[1 + 3];
-	}
+	forget(sum);
+	forget(field);
+	if ((void *)field + 32 > end)
+		return XDP_ABORTED;
+	type = field[0];
+	if (type != TYPE)
+		return XDP_ABORTED;
+	sum += field[1 + 0];
+	forget(sum);
+	sum += field[1 + 1];
+	forget(sum);
+	sum += field[1 + 2];
+	forget(sum);
+	sum += field[1 + 3];
+	forget(sum);
+	field = (void *)field + 32;
+	forget(field);
+	if ((void *)field + 32 > end)
+		return XDP_ABORTED;
+	type = field[0];
+	if (type != TYPE)
+		return XDP_ABORTED;
+	sum += field[1 + 0];
+	forget(sum);
+	sum += field[1 + 1];
+	forget(sum);
+	sum += field[1 + 2];
+	forget(sum);
+	sum += field[1 + 3];
+	forget(sum);
+	field = (void *)field + 32;
+	forget(field);
+	if ((void *)field + 32 > end)
+		return XDP_ABORTED;
+	type = field[0];
+	if (type != TYPE)
+		return XDP_ABORTED;
+	sum += field[1 + 0];
+	forget(sum);
+	sum += field[1 + 1];
+	forget(sum);
+	sum += field[1 + 2];
+	forget(sum);
+	sum += field[1 + 3];
+	forget(sum);
+	field = (void *)field + 32;
+	forget(field);
+	if ((void *)field + 32 > end)
+		return XDP_ABORTED;
+	type = field[0];
+	if (type != TYPE)
+		return XDP_ABORTED;
+	sum += field[1 + 0];
+	forget(sum);
+	sum += field[1 + 1];
+	forget(sum);
+	sum += field[1 + 2];
+	forget(sum);
+	sum += field[1 + 3];
+	forget(sum);
+	field = (void *)field + 32;
+	forget(field);
+	keep(field);
 	keep(sum);
 	return XDP_PASS;
 }

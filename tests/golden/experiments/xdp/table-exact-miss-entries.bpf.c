@@ -64,12 +64,14 @@ int program(struct xdp_md *ctx)
 		return XDP_ABORTED;
 	read_key(&key, data);
 	asm volatile("" : : "r"(&key) : "memory");
+	forget(sum);
 	struct value *value;
 
 	value = lookup(&table0, &key);
 	if (value)
 		return XDP_ABORTED;
 	sum++;
+	forget(sum);
 	keep(sum);
 	return XDP_PASS;
 }

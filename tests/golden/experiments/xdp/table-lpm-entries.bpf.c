@@ -70,12 +70,14 @@ int program(struct xdp_md *ctx)
 	prefix.address = (key.word[0] * 2654435761U) << (33 - 24) >> 1;
 	prefix.address = __builtin_bswap32(prefix.address);
 	asm volatile("" : : "r"(&prefix) : "memory");
+	forget(sum);
 	struct value *value;
 
 	value = lookup(&table, &prefix);
 	if (!value)
 		return XDP_ABORTED;
 	sum += value->word[0];
+	forget(sum);
 	keep(sum);
 	return XDP_PASS;
 }

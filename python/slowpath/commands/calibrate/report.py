@@ -1,0 +1,49 @@
+"""What a run came to, as text: a row for each experiment, with its model in short."""
+
+from collections.abc import Iterator, Sequence
+
+from slowpath.cli.terminal import Line
+from slowpath.experiments.results.documents import CalibratedExperiment, Point
+from slowpath.models.documents import FittedModel
+from slowpath.report.grid import grid
+
+_COLUMNS = ("experiment", "by", "from", "to", "first", "last", "unit", "error", "model")
+_RIGHT = ("from", "to", "first", "last", "error")
+_WORDS = {"polynomial-0": "constant", "polynomial-1": "linear", "polynomial-2": "quadratic"}
+_LARGE = 100.0
+
+
+def text_report(found: Sequence[CalibratedExperiment], directory: str) -> Iterator[Line | str]:
+    """The table, and where everything stands."""
+    if found:
+        yield from grid(_COLUMNS, [_row(each) for each in found], right=_RIGHT, margin="")
+        yield ""
+    yield f"Programs, samples, models and pictures: {directory}"
+
+
+def _row(found: CalibratedExperiment) -> list[str]:
+    result, state = found["result"], found["measurement"]["state"]
+    points, model = result["points"], result["model"]
+    asked = found["measurement"]["points"]
+    head = [found["name"], result["parameter"]]
+    if not points:
+        return [*head, f"{asked[0]:,}", f"{asked[-1]:,}", "", "", "", "", state]
+    ends = [f"{one['value']:,}" for one in (points[0], points[-1])]
+    costs = [_cost(one) for one in (points[0], points[-1])]
+    words = result["reason"] or "" if model is None else in_short(model)
+    error = "" if model is None else f"{model['errors']['smape']:.1%}"
+    partly = "" if state == "complete" else f" ({state})"
+    return [*head, *ends, *costs, result["metric"], error, words + partly]
+
+
+def _cost(point: Point) -> str:
+    cost = point["cost"]
+    return f"{cost:,.0f}" if abs(cost) >= _LARGE or cost.is_integer() else f"{cost:.1f}"
+
+
+def in_short(model: FittedModel) -> str:
+    """The functions of the segments, and where each but the last one ends."""
+    segments = model["segments"]
+    words = [_WORDS.get(one["template"], one["template"]) for one in segments]
+    ends = [f"{word} to {one['to']:,.0f}" for word, one in zip(words, segments, strict=True)]
+    return ", ".join([*ends[:-1], words[-1]])

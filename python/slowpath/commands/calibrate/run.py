@@ -1,0 +1,83 @@
+"""The command `slowpath calibrate`: experiments are run and evaluated, and reported."""
+
+import importlib.util
+
+from slowpath import engine
+from slowpath.cli.errors import OptionError
+from slowpath.cli.exit_codes import ExitCode, worst
+from slowpath.cli.printable import json_line
+from slowpath.cli.terminal import error, note, out, out_lines
+from slowpath.commands.calibrate.live_line import LiveLine
+from slowpath.commands.calibrate.report import text_report
+from slowpath.commands.calibrate.settings import Settings
+from slowpath.experiments.evaluation import evaluate, picture
+from slowpath.experiments.results.documents import CalibratedExperiment
+from slowpath.experiments.running import Audience, run, run_settings
+from slowpath.work.stopping import heeding_signals
+
+_PACKAGES = ("numpy", "scipy", "matplotlib", "yaml")
+
+
+def calibrate(settings: Settings) -> ExitCode:
+    """Runs what is to be run, and evaluates all that was measured.
+
+    Raises:
+        OptionError: when an extra is missing, or an option makes no sense here.
+        InputError: when this machine lacks something, or a directory cannot be read or written.
+    """
+    for package in _PACKAGES:
+        if importlib.util.find_spec(package) is None:
+            reason = f"{package} is not installed; it comes with: pip install slowpath[models]"
+            raise OptionError("calibrate", reason)
+    found, stopped = _measured(settings)
+    code = _report(settings, found)
+    return worst([code, ExitCode.UNDECIDED if stopped else ExitCode.FINE])
+
+
+def _measured(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
+    """All experiments of the run that were measured, now or before; whether it had to stop."""
+    folder, bed = settings.folder, settings.bed
+    stopped = False
+    if bed is not None:
+        limits = settings.limits
+        known = run_settings(bed.name, limits, settings.names)
+        folder.begin(known, settings.experiments)
+        with heeding_signals() as stopping, LiveLine(len(settings.experiments)) as line:
+            done = run(folder, bed, settings.experiments, limits, Audience(stopping, line.show))
+            for name in done:
+                line.done(name)
+            stopped = stopping.asked
+    measured = [name for name in settings.names if folder.of(name).measured]
+    return [_evaluated(settings, name) for name in measured], stopped
+
+
+def _evaluated(settings: Settings, name: str) -> CalibratedExperiment:
+    """What an experiment came to, with its picture."""
+    folder = settings.folder.of(name)
+    found = evaluate(folder)
+    picture(folder, found["result"])
+    return found
+
+
+def _report(settings: Settings, found: list[CalibratedExperiment]) -> ExitCode:
+    if settings.form == "json":
+        document = {
+            "slowpath": engine.version(),
+            "directory": str(settings.folder.path),
+            "experiments": found,
+        }
+        out(json_line(document))
+    else:
+        out_lines(text_report(found, str(settings.folder.path)))
+    code = ExitCode.FINE
+    for each in found:
+        name, measurement = each["name"], each["measurement"]
+        errors = measurement["errors"]
+        for reason in dict.fromkeys(one["reason"] for one in errors):
+            values = [one["value"] for one in errors if one["reason"] == reason]
+            which = f"{each['result']['parameter']} = {', '.join(f'{one:,}' for one in values)}"
+            error(name, f"{which}: {reason}")
+            code = ExitCode.INPUT
+        for text in measurement["notes"]:
+            note(f"note: {name}: {text}")
+    return code

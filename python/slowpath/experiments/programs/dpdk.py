@@ -1,0 +1,75 @@
+"""Programs for DPDK: one for all points of an experiment, which measures itself.
+
+The templates are in `templates/dpdk/`, one for each component; `main.h` there says how it is timed.
+"""
+
+from pathlib import Path
+
+from slowpath.experiments.programs.entries import SPREAD
+from slowpath.experiments.programs.fitting_together import check_together, refuse
+from slowpath.experiments.programs.packet import headers_end, key_offset, packet_of
+from slowpath.experiments.programs.template import expand
+from slowpath.experiments.specification.components import COMPONENTS, SIZE, Word
+from slowpath.experiments.specification.documents import Experiment
+from slowpath.experiments.specification.points import points_of, settings_at
+
+FOLDER = Path(__file__).parent / "templates/dpdk"
+_LINE = 64  # bytes of a cache line
+_METHODS = {
+    "table-exact": ("map", "hash"),
+    "table-ternary": ("method", "acl"),
+    "checksum": ("method", "helper"),
+}
+"""What a component is on DPDK, where it is several things elsewhere."""
+
+
+def kinds() -> list[str]:
+    """The components that there are templates for."""
+    return sorted(path.stem for path in FOLDER.glob("*.c"))
+
+
+def dpdk_program(experiment: Experiment) -> str:
+    """The program of an experiment, in C.
+
+    Raises:
+        InputError: when parameters do not fit together, or DPDK has nothing like it.
+    """
+    part, traffic = experiment["component"], experiment["traffic"]
+    sweep, points = part["sweep"], points_of(experiment)
+    if sweep["parameter"] == SIZE:
+        refuse(experiment, "dpdk sweeps parameters of components, not the packet size")
+    for value in points:
+        check_together(experiment, settings_at(experiment, value))
+    settings = settings_at(experiment, points[0])
+    key, word = _METHODS.get(part["kind"], ("", None))
+    if word is not None and settings[key] != word:
+        refuse(experiment, f"dpdk has {key}: {word} only")
+    vary = traffic["vary"]
+    packet = packet_of(experiment, int(settings[SIZE]))
+    names: dict[str, int | str] = {
+        **settings,
+        "title": experiment["description"],
+        "experiment": experiment["name"],
+        "parameters": _declared(part["kind"], settings, sweep["parameter"]),
+        "points": ", ".join(map(str, points)),
+        "swept": sweep["parameter"],
+        "key_offset": key_offset(experiment),
+        "payload": headers_end(experiment),
+        "stride": -(-len(packet) // _LINE) * _LINE,
+        "packet": ", ".join(map(str, packet)),
+        "vary": int(bool(vary)),
+        "how": vary[0]["how"] if vary else "",
+        "values": vary[0]["values"] if vary else 1,
+        "spread": SPREAD,
+    }
+    return expand(FOLDER, f"{part['kind']}.c", names)
+
+
+def _declared(kind: str, settings: dict[str, int | str], swept: str) -> str:
+    """Parameters in C: constants, and a variable."""
+    numbers = [
+        name for name, one in COMPONENTS[kind].parameters.items() if not isinstance(one, Word)
+    ]
+    constants = [f"{name} = {settings[name]}" for name in numbers if name != swept]
+    lines = [f"enum {{ {', '.join(constants)} }};"] if constants else []
+    return "\n".join([*lines, f"static long {swept};"])

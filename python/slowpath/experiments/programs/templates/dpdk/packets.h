@@ -1,0 +1,33 @@
+
+enum { PACKETS = 256, KEY_OFFSET = ${key_offset}, STRIDE = ${stride} };
+static uint8_t *packets;
+static const uint8_t packet_bytes[] = { ${packet} };
+//@ if vary
+static uint32_t drawn = 1;
+//@ end
+
+/* The next packet, with the bytes that vary as a load generator would write them. */
+static inline uint8_t *next_packet(uint32_t number)
+{
+	uint8_t *packet = packets + number % PACKETS * STRIDE;
+//@ if vary
+//@ if how == random
+	uint32_t index;
+
+	drawn = drawn * 1664525 + 1013904223; /* a linear congruential generator */
+	index = (uint64_t)drawn * (uint32_t)(${values}) >> 32;
+//@ else
+	uint32_t index = drawn++ % (uint32_t)(${values});
+//@ end
+	memcpy(packet + KEY_OFFSET, &index, sizeof(index));
+//@ end
+	return packet;
+}
+
+static int make_packets(void)
+{
+	packets = rte_zmalloc(NULL, PACKETS * STRIDE, 64);
+	for (int i = 0; packets && i < PACKETS; i++)
+		memcpy(packets + i * STRIDE, packet_bytes, sizeof(packet_bytes));
+	return packets ? 0 : -1;
+}

@@ -1,0 +1,169 @@
+"""The directory of a run, and the ones of its experiments: where things stand, read and written.
+
+run.json                    the test bed, and how to measure
+NAME/specification.yaml     of the experiment of this name
+NAME/programs/              what was generated
+NAME/samples.csv            raw data: each observation of each point
+NAME/environment.json       the machine, and what happened there meanwhile
+NAME/measurement.json       how it was measured, and how far it came
+NAME/points.csv, model.json, plot.svg     what it came to
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypedDict, cast
+
+from slowpath.cli.errors import InputError
+from slowpath.cli.inputs import read_text, write_error
+from slowpath.experiments.results.documents import Measurement, Sample
+from slowpath.experiments.results.samples import read_samples, samples_csv
+from slowpath.experiments.specification.documents import Experiment
+from slowpath.experiments.specification.marked import yaml_text
+from slowpath.experiments.specification.reading import load_experiment
+
+_RUN, _SPECIFICATION, _SAMPLES = "run.json", "specification.yaml", "samples.csv"
+_MEASUREMENT, _ENVIRONMENT = "measurement.json", "environment.json"
+
+
+class RunSettings(TypedDict):
+    """How a run is measured: `run.json`."""
+
+    testbed: str
+    precision: float
+    seconds: float
+    cpu: int | None
+    experiments: list[str]
+
+
+class ExperimentFolder:
+    """The directory of one experiment."""
+
+    def __init__(self, path: Path) -> None:
+        """It need not be there yet."""
+        self.path = path
+        self.programs = path / "programs"
+
+    @property
+    def measured(self) -> bool:
+        """Whether something is known of how it was measured."""
+        return (self.path / _MEASUREMENT).exists()
+
+    def begin(self, experiment: Experiment) -> None:
+        """Makes it, with the specification; what an earlier run left is not valid any more."""
+        _make(self.programs)
+        for name in (_MEASUREMENT, _SAMPLES, _ENVIRONMENT, "points.csv", "model.json", "plot.svg"):
+            (self.path / name).unlink(missing_ok=True)
+        for file in self.programs.iterdir():
+            file.unlink()
+        write(self.path / _SPECIFICATION, yaml_text(experiment))
+
+    def keep(
+        self, measurement: Measurement, samples: Sequence[Sample], environment: object
+    ) -> None:
+        """Writes what was measured; the measurement comes last, so that it vouches for the rest."""
+        text = samples_csv(samples)
+        if samples:
+            write(self.path / _SAMPLES, text)
+            measurement["samples_sha256"] = hashlib.sha256(text.encode()).hexdigest()
+        write(self.path / _ENVIRONMENT, _json(environment))
+        write(self.path / _MEASUREMENT, _json(measurement))
+
+    def experiment(self) -> Experiment:
+        """Its specification.
+
+        Raises:
+            InputError: when it is missing, or wrong.
+        """
+        return load_experiment(str(self.path / _SPECIFICATION))
+
+    def measurement(self) -> Measurement:
+        """How it was measured.
+
+        Raises:
+            InputError: when that is not known.
+        """
+        return cast("Measurement", _read(self.path / _MEASUREMENT))
+
+    def samples(self) -> list[Sample]:
+        """What was measured.
+
+        Raises:
+            InputError: when the file is damaged, or not the one that was measured.
+        """
+        file, known = self.path / _SAMPLES, self.measurement()["samples_sha256"]
+        if known is None:
+            return []
+        text = read_text(str(file))
+        if hashlib.sha256(text.encode()).hexdigest() != known:
+            reason = "is not what was measured: its hash is not the one in measurement.json"
+            raise InputError(str(file), reason)
+        try:
+            return read_samples(text)
+        except ValueError as problem:
+            raise InputError(str(file), str(problem)) from None
+
+
+class RunFolder:
+    """The directory of a run."""
+
+    def __init__(self, path: Path) -> None:
+        """It need not be there yet."""
+        self.path = path
+
+    def begin(self, settings: RunSettings, experiments: Sequence[Experiment]) -> None:
+        """Makes it, with the specifications of what is to be measured.
+
+        Raises:
+            InputError: when it cannot be written.
+        """
+        _make(self.path)
+        for experiment in experiments:
+            self.of(experiment["name"]).begin(experiment)
+        write(self.path / _RUN, _json(settings))
+
+    def settings(self) -> RunSettings:
+        """How it is measured.
+
+        Raises:
+            InputError: when it is no directory of a run.
+        """
+        return cast("RunSettings", _read(self.path / _RUN))
+
+    def of(self, name: str) -> ExperimentFolder:
+        """The directory of one of its experiments."""
+        return ExperimentFolder(self.path / name)
+
+
+def write(file: Path, text: str) -> None:
+    """Writes a file such that it is there as a whole, or as it was.
+
+    Raises:
+        InputError: when it cannot be written.
+    """
+    fresh = file.with_name(f".{file.name}.new")
+    try:
+        fresh.write_text(text)
+        fresh.replace(file)
+    except OSError as problem:
+        raise write_error(str(file), problem) from None
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise write_error(str(folder), problem) from None
+
+
+def _json(document: object) -> str:
+    return json.dumps(document, indent=1) + "\n"
+
+
+def _read(file: Path) -> object:
+    text = read_text(str(file))
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as problem:
+        raise InputError(f"{file}:{problem.lineno}", f"is not JSON: {problem.msg}") from None

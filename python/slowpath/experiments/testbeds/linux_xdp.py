@@ -1,0 +1,141 @@
+"""The running kernel: XDP programs, timed as `slowpath measure` times paths.
+
+All programs of an experiment are measured in turns, in the same loads, so that what the machine
+does to them cancels. A load is one observation of each point.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from slowpath import engine
+from slowpath.cli.errors import InputError
+from slowpath.experiments.programs.xdp import kinds, xdp_program
+from slowpath.experiments.results.documents import Sample
+from slowpath.experiments.specification.documents import Experiment, Metric
+from slowpath.experiments.specification.points import points_of
+from slowpath.experiments.testbeds.bed import Job, Limits, Measured
+from slowpath.experiments.testbeds.cpus import chosen_cpu
+from slowpath.experiments.testbeds.xdp_files import Written, XdpFiles
+from slowpath.measurements import environment
+from slowpath.measurements.timing.bench import KernelBench
+from slowpath.measurements.timing.pace import PaceMeter
+from slowpath.measurements.timing.sampling import Outcome, Progress, Quota, measure
+from slowpath.work.stopping import Stopping
+
+
+class LinuxXdp(NamedTuple):
+    """The test bed."""
+
+    name: str = "linux-xdp"
+    says: str = "XDP programs in the running kernel, timed in its loop for test runs"
+    target: str = "linux-xdp"
+    metrics: Sequence[Metric] = ("ns",)
+    exact: bool = False
+
+    def kinds(self) -> Sequence[str]:
+        """As `Bed` has it."""
+        return kinds()
+
+    def check(self, experiment: Experiment) -> None:
+        """As `Bed` has it."""
+        xdp_program(experiment, points_of(experiment)[0], component=True)
+
+    @contextmanager
+    def open(self, limits: Limits, stopping: Stopping) -> "Iterator[_Station]":
+        """As `Bed` has it."""
+        cpu = chosen_cpu(limits.cpu)
+        station = engine.open_station(engine.open_kernel(), cpu)
+        with stopping.calling(station.stop):
+            yield _Station(station, cpu, limits, stopping)
+
+
+BED = LinuxXdp()
+
+
+class _Cases:
+    """Programs that the kernel takes, each once."""
+
+    def __init__(self, station: engine.Station) -> None:
+        self._station = station
+        self.cases: list[engine.Case] = []
+        self._numbers = dict[str, int]()
+
+    def number(self, written: Written) -> int:
+        """The number of a program's case, which it gets now if it has none."""
+        if written.file not in self._numbers:
+            program = written.program
+            witness = {
+                "packet": program.packet.hex(),
+                "length": len(program.packet),
+                "maps": json.loads(program.maps),
+                "unknowns": [],
+                "environment": [],
+            }
+            subject = engine.Subject(written.file, written.object, written.number, None)
+            case = engine.prepare_case(self._station, subject, json.dumps(witness), None)
+            self._numbers[written.file] = len(self.cases)
+            self.cases.append(case)
+        return self._numbers[written.file]
+
+
+class _Station:
+    def __init__(
+        self, station: engine.Station, cpu: int, limits: Limits, stopping: Stopping
+    ) -> None:
+        self._station, self._cpu = station, cpu
+        self._limits, self._stopping = limits, stopping
+        self._pace = engine.load_pace(station)
+
+    def measure(self, job: Job) -> Measured:
+        """As `Station` has it."""
+        files, cases = XdpFiles(job.experiment, job.folder), _Cases(self._station)
+        errors, pairs = dict[int, str](), dict[int, tuple[int, int]]()
+        for value in job.points:
+            if self._stopping.asked:
+                return Measured([], errors, complete=False)
+            job.say(f"preparing {job.experiment['component']['sweep']['parameter']} = {value:,}")
+            try:
+                pair = files.pair(value)
+                pairs[value] = cases.number(pair.component), cases.number(pair.baseline)
+            except InputError as problem:
+                errors[value] = problem.reason
+        if not pairs:
+            return Measured([], errors, complete=True)
+        pace = PaceMeter(lambda runs: engine.pace(self._station, self._pace, runs))
+
+        def go_on(progress: Progress) -> bool:
+            sure = "" if progress.widest is None else f", ± {progress.widest:.1%} at worst"
+            job.say(f"loaded {progress.loads} times{sure}")
+            pace.read()
+            return not self._stopping.asked
+
+        watch = environment.begin(self._cpu, thread=self._station.thread)
+        bench = KernelBench(self._station, cases.cases)
+        quota = Quota(self._limits.precision, self._limits.seconds)
+        outcome = measure(bench, quota, go_on)
+        where = watch.end(pace.paced())
+        samples = list(_samples(outcome, pairs, errors))
+        notes = [] if outcome.precise or self._stopping.asked else [_imprecise(outcome)]
+        return Measured(samples, errors, not self._stopping.asked, where, notes)
+
+
+def _imprecise(outcome: Outcome) -> str:
+    return f"The precision was not reached in {outcome.seconds:.0f} s and {outcome.loads} loads."
+
+
+def _samples(
+    outcome: Outcome, pairs: dict[int, tuple[int, int]], errors: dict[int, str]
+) -> Iterator[Sample]:
+    """Of each point, what each load says of it; where nothing does, why."""
+    for value, (component, baseline) in pairs.items():
+        both = outcome.subjects[component], outcome.subjects[baseline]
+        if both[0] is None or both[1] is None:
+            errors[value] = outcome.why(component if both[0] is None else baseline)
+            continue
+        for load, (mine, other) in enumerate(zip(both[0].loads, both[1].loads, strict=True), 1):
+            if mine is not None:
+                # A baseline that was disturbed in a load counts as in the mean of its others.
+                usual = both[1].run.value if other is None else other
+                yield Sample(value, load, mine, usual)

@@ -1,0 +1,148 @@
+"""`slowpath calibrate`: runs that go on, are evaluated again, and say what is wrong."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from slowpath.experiments.shipped import shipped_names
+from slowpath.experiments.testbeds import TESTBEDS
+from support import ROOT, heed_interrupts, slowpath
+from test_schema import check
+
+ADD = ("--testbed", "ebpf", "--component", "arithmetic-add", "--points", "6")
+
+
+def run_in(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    return slowpath("calibrate", *words, cwd=folder)
+
+
+def test_a_run_is_reported_and_kept(tmp_path: Path) -> None:
+    run = run_in(tmp_path, *ADD)
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == "1 of 1: arithmetic-add\n"
+    head, row, _, last = run.stdout.splitlines()
+    assert head.split()[:3] == ["experiment", "by", "from"]
+    words = "arithmetic-add count 1 128 1 128 instructions 0.0% linear"
+    assert " ".join(row.split()) == words
+    assert last == "Programs, samples, models and pictures: calibration-ebpf"
+    folder = tmp_path / "calibration-ebpf/arithmetic-add"
+    names = {"environment.json", "measurement.json", "model.json", "plot.svg", "points.csv"}
+    names |= {"programs", "samples.csv", "specification.yaml"}
+    assert {file.name for file in folder.iterdir()} == names
+    assert (folder / "programs/count-52.bpf.c").read_text().startswith("/* Instructions of the")
+
+
+def test_documents_fit_their_schema(tmp_path: Path) -> None:
+    run = run_in(tmp_path, *ADD, "-o", "run", "--format", "json")
+    check("calibrate", run.stdout)
+    assert json.loads(run.stdout)["directory"] == "run"
+    again = run_in(tmp_path, "--evaluate", "run", "--format", "json")
+    assert again.stdout == run.stdout
+
+
+def test_it_is_evaluated_to_the_same_bytes_and_run_again(tmp_path: Path) -> None:
+    run_in(tmp_path, *ADD, "-o", "run")
+    folder = tmp_path / "run/arithmetic-add"
+    derived = {name: (folder / name).read_bytes() for name in ("model.json", "plot.svg")}
+    for name in derived:
+        (folder / name).unlink()
+    run = run_in(tmp_path, "--evaluate", "run")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert {name: (folder / name).read_bytes() for name in derived} == derived
+    programs = {file.name: file.read_bytes() for file in (folder / "programs").iterdir()}
+    samples = (folder / "samples.csv").read_bytes()
+    (folder / "samples.csv").write_text("")
+    run = run_in(tmp_path, "--rerun", "run")
+    assert (run.returncode, run.stderr) == (0, "1 of 1: arithmetic-add\n")
+    assert (folder / "samples.csv").read_bytes() == samples
+    assert {file.name: file.read_bytes() for file in (folder / "programs").iterdir()} == programs
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    other = ("--component", "parser-headers")
+    assert run_in(tmp_path, *ADD, *other, "-o", "run").returncode == 0
+    lost = tmp_path / "run/parser-headers"
+    for name in ("measurement.json", "model.json", "samples.csv"):
+        (lost / name).unlink()
+    kept = (tmp_path / "run/arithmetic-add/measurement.json").stat().st_mtime_ns
+    run = run_in(tmp_path, "--rerun", "run")
+    assert (run.returncode, run.stderr) == (0, "1 of 1: parser-headers\n")
+    assert [line.split()[0] for line in run.stdout.splitlines()[1:3]] == [
+        "arithmetic-add",
+        "parser-headers",
+    ]
+    assert (tmp_path / "run/arithmetic-add/measurement.json").stat().st_mtime_ns == kept
+
+
+def test_an_interrupted_run_keeps_what_is_there(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "slowpath", "calibrate", "--testbed", "ebpf", "-o", "run"]
+    process = subprocess.Popen(
+        words,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,  # noqa: PLW1509 - there are no threads
+    )
+    first = tmp_path / "run" / min(shipped_names()) / "measurement.json"
+    while not first.exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 4, errors
+    assert "arithmetic-add" in out
+    assert json.loads(first.read_text())["state"] == "complete"
+
+
+def test_ones_own_specification_is_run(tmp_path: Path) -> None:
+    text = (ROOT / "python/slowpath/experiments/catalogue/calls.yaml").read_text()
+    (tmp_path / "mine.yaml").write_text(text.replace("name: calls", "name: my-calls"))
+    run = run_in(tmp_path, "mine.yaml", "--testbed", "ebpf", "--range", "2:10", "--points", "5")
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines()[1].split()[:4] == ["my-calls", "calls", "2", "10"]
+
+
+def test_a_point_that_cannot_be_is_an_error(tmp_path: Path) -> None:
+    text = (ROOT / "python/slowpath/experiments/catalogue/copy-bytes.yaml").read_text()
+    (tmp_path / "mine.yaml").write_text(text.replace("size: 576", "size: 100"))
+    run = run_in(tmp_path, "mine.yaml", "--testbed", "ebpf")
+    assert run.returncode == 3
+    assert "bytes = 512: packets of 100 bytes are too short, 554 are needed" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--testbed", "fpga"], 2, "'fpga' is none of linux-xdp, dpdk, ebpf"),
+        (["--component", "x"], 2, "'x' is no experiment; slowpath calibrate --list has them"),
+        (["--component", "calls", "--range", "5"], 2, "'5' is no range; write FIRST:LAST"),
+        (["--component", "calls", "--range", "1:1e9"], 3, "calls cannot be 1,000,000,000; it is"),
+        (["--range", "1:2"], 2, "is for one experiment; name it with --component"),
+        (["--component", "calls", "--component", "calls"], 3, "is the name of two experiments"),
+        (["--component", "loops", "--testbed", "dpdk"], 3, "is for linux-xdp"),
+        (["nowhere.yaml"], 3, "nowhere.yaml: no such file"),
+        (["--evaluate", "nowhere"], 3, "nowhere/run.json: no such file"),
+        (["--rerun", "x", "--points", "3"], 2, "the directory says what is run; leave out --poi"),
+        (["--evaluate", "x", "--rerun", "x"], 2, "the directory says what is run; leave out --re"),
+        (["--component", "calls", "-o", "/proc/nothing"], 3, "/proc/nothing: cannot be written"),
+    ],
+    ids=lambda it: " ".join(it) if isinstance(it, list) else "",
+)
+def test_what_is_wrong_is_said(tmp_path: Path, words: list[str], code: int, said: str) -> None:
+    run = run_in(tmp_path, *words)
+    assert (run.returncode, run.stdout) == (code, "")
+    assert said in run.stderr.replace("\n", " ")
+    assert "Traceback" not in run.stderr
+
+
+def test_everything_is_listed(tmp_path: Path) -> None:
+    run = run_in(tmp_path, "--list")
+    assert (run.returncode, run.stderr) == (0, "")
+    listed = [line.split()[0] for line in run.stdout.splitlines() if line.startswith("  ")]
+    assert listed == [*TESTBEDS, *shipped_names()]

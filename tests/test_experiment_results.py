@@ -1,0 +1,137 @@
+"""The directory of a run: what is written is read again, and the same data give the same models."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slowpath.cli.errors import InputError
+from slowpath.experiments.evaluation import evaluate
+from slowpath.experiments.results.documents import Measurement, Sample
+from slowpath.experiments.results.folder import ExperimentFolder, RunFolder
+from slowpath.experiments.results.samples import points_csv, points_from, read_samples, samples_csv
+from slowpath.experiments.shipped import shipped_experiment
+from slowpath.experiments.specification.points import points_of
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+SAMPLES = st.lists(st.builds(Sample, st.integers(0), st.integers(1), FLOATS, FLOATS))
+
+
+@given(SAMPLES)
+def test_samples_are_read_as_they_were(samples: list[Sample]) -> None:
+    assert read_samples(samples_csv(samples)) == samples
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "line 1: the columns are not value,number"),
+        ("value,number,component,baseline\n1,1,2.0\n", "line 2: is no sample"),
+        ("value,number,component,baseline\n1,1,2.0,1.0\n1,1,2.0,x\n", "line 3: is no sample"),
+    ],
+)
+def test_other_files_are_no_samples(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        read_samples(text)
+
+
+def test_points_are_differences_with_intervals() -> None:
+    samples = [Sample(7, 1, 12.0, 10.0), Sample(7, 2, 13.0, 10.0), Sample(3, 1, 5.0, 4.0)]
+    first, second = points_from(samples, exact=False)
+    assert (first["value"], first["cost"], first["low"], first["high"]) == (3, 1.0, None, None)
+    assert (second["value"], second["cost"], second["program"]) == (7, 2.5, 12.5)
+    assert second["low"] is not None
+    assert second["low"] < 2.5
+    (exact,) = points_from(samples[:1], exact=True)
+    assert (exact["low"], exact["high"]) == (2.0, 2.0)
+    text = points_csv([first, exact], "entries")
+    assert text.splitlines() == [
+        "entries,cost,low,high,program,baseline,observations",
+        "3,1.0,,,5.0,4.0,1",
+        "7,2.0,2.0,2.0,12.0,10.0,1",
+    ]
+
+
+def measured(folder: Path) -> ExperimentFolder:
+    """The directory of an experiment with made-up samples: 3 ns and 2 for each header."""
+    experiment = shipped_experiment("parser-headers")
+    values = points_of(experiment)
+    run = RunFolder(folder)
+    settings: Any = {"testbed": "linux-xdp", "experiments": [experiment["name"]]}
+    run.begin(settings, [experiment])
+    measurement: Measurement = {
+        "slowpath": "0",
+        "testbed": "linux-xdp",
+        "target": "linux-xdp",
+        "metric": "ns",
+        "state": "complete",
+        "exact": False,
+        "date": "2026-01-02T03:04:05Z",
+        "seconds": 1.0,
+        "points": values,
+        "errors": [],
+        "notes": [],
+        "samples_sha256": None,
+    }
+    noise = (0.99, 1.01, 1.0, 0.98, 1.02)
+    samples = [
+        Sample(value, number, 20 + (3 + 2 * value) * share, 20.0)
+        for value in values
+        for number, share in enumerate(noise, 1)
+    ]
+    into = run.of(experiment["name"])
+    into.keep(measurement, samples, None)
+    return into
+
+
+def test_what_was_measured_is_evaluated_to_the_same_bytes(tmp_path: Path) -> None:
+    folder = measured(tmp_path)
+    found = evaluate(folder)
+    model = found["result"]["model"]
+    assert model is not None
+    assert [segment["template"] for segment in model["segments"]] == ["polynomial-1"]
+    names = ("model.json", "points.csv")
+    first = [(folder.path / name).read_bytes() for name in names]
+    for name in names:
+        (folder.path / name).unlink()
+    evaluate(folder)
+    assert [(folder.path / name).read_bytes() for name in names] == first
+    assert json.loads(first[0]) == json.loads(json.dumps(found["result"]))
+
+
+def test_samples_that_were_changed_are_refused(tmp_path: Path) -> None:
+    folder = measured(tmp_path)
+    file = folder.path / "samples.csv"
+    file.write_text(file.read_text().replace("20.0", "21.0", 1))
+    with pytest.raises(InputError, match="its hash is not the one in measurement"):
+        evaluate(folder)
+
+
+@pytest.mark.parametrize("name", ["specification.yaml", "measurement.json", "samples.csv"])
+def test_what_is_missing_is_named(tmp_path: Path, name: str) -> None:
+    folder = measured(tmp_path)
+    (folder.path / name).unlink()
+    with pytest.raises(InputError, match=f"{name}.*no such file"):
+        evaluate(folder)
+
+
+def test_a_new_run_leaves_nothing_of_the_old_one(tmp_path: Path) -> None:
+    folder = measured(tmp_path)
+    (folder.programs / "old.c").touch()
+    evaluate(folder)
+    folder.begin(shipped_experiment("parser-headers"))
+    assert not folder.measured
+    assert {file.name for file in folder.path.iterdir()} == {"programs", "specification.yaml"}
+    assert not list(folder.programs.iterdir())
+
+
+def test_too_few_points_have_no_model_but_a_reason(tmp_path: Path) -> None:
+    folder = measured(tmp_path)
+    samples = [one for one in folder.samples() if one.value < 5]
+    folder.keep(folder.measurement(), samples, None)
+    result = evaluate(folder)["result"]
+    assert result["model"] is None
+    assert "different values of headers" in str(result["reason"])

@@ -1,0 +1,201 @@
+"""Test beds: computed ones come out exactly right; of measured ones, what happens, never a time."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import oracles
+from running_kernel import needs_kernel
+from slowpath.cli.command import load
+from slowpath.cli.errors import InputError, UnavailableError
+from slowpath.experiments.evaluation import evaluate
+from slowpath.experiments.overriding import with_range
+from slowpath.experiments.programs import dpdk, xdp
+from slowpath.experiments.results.documents import CalibratedExperiment
+from slowpath.experiments.results.folder import RunFolder
+from slowpath.experiments.running import Audience, metric_on, run, run_settings
+from slowpath.experiments.shipped import shipped_experiment, shipped_names
+from slowpath.experiments.specification.documents import Experiment
+from slowpath.experiments.specification.reading import read_experiment
+from slowpath.experiments.testbeds import TESTBEDS
+from slowpath.experiments.testbeds.bed import Bed, Limits
+from slowpath.experiments.testbeds.dpdk import missing
+from slowpath.models.evaluation import evaluate as predict
+from slowpath.work.stopping import Stopping
+from support import GOLDEN, check_golden
+
+LIMITS = Limits(0.05, 0.3, None)
+
+
+def calibrated(
+    folder: Path, bed_name: str, experiment: Experiment, stopping: Stopping | None = None
+) -> CalibratedExperiment:
+    """An experiment that ran on a test bed."""
+    bed: Bed = load(TESTBEDS[bed_name])
+    into, name = RunFolder(folder), experiment["name"]
+    into.begin(run_settings(bed_name, LIMITS, [name]), [experiment])
+    audience = Audience(stopping or Stopping(), lambda _name, _text: None)
+    assert list(run(into, bed, [experiment], LIMITS, audience)) == [name]
+    return evaluate(into.of(name))
+
+
+# --- computed: what each step of the sweep adds, worked out by hand -------------------------------
+
+EXACT = [
+    # A compare and a jump are one instruction, a 64-bit constant is one, too.
+    ("ebpf", "arithmetic-add", 1),
+    ("ebpf", "arithmetic-constant", 1),
+    ("ebpf", "arithmetic-divide", 1),
+    ("ebpf", "calls", 5),  # the call, three of the function with its exit, and the result moved
+    ("ebpf", "field-writes-header", 1),
+    ("ebpf", "parser-branches", 1),
+    ("ebpf", "parser-headers", 7),  # bound (3), type, its check, a field, and its addition
+    ("ebpf", "state-reads", 2),  # a load and an addition
+    ("ebpf", "state-writes", 1),
+    ("ebpf", "table-exact-repeats", 7),  # map, key (2), call, check, load, addition
+    ("ebpf", "table-exact-tables", 7),
+    ("ebpf", "table-exact-entries", 0),
+    # 64-bit operations are two of the card's instructions, one for each half.
+    ("agilio-cx-2x40", "arithmetic-add", 2),
+    ("agilio-cx-2x40", "arithmetic-xor", 2),
+    ("agilio-cx-2x40", "arithmetic-constant", 4),  # each half is built of two 16-bit halves
+    ("agilio-cx-2x40", "parser-headers", 18),
+    ("agilio-cx-2x40", "state-atomic-adds", 7),
+]
+
+
+@pytest.mark.parametrize(("bed", "name", "step"), EXACT)
+def test_models_of_what_is_computed_are_exactly_right(
+    tmp_path: Path, bed: str, name: str, step: int
+) -> None:
+    experiment = with_range(shipped_experiment(name), None, None, 5)
+    found = calibrated(tmp_path, bed, experiment)
+    points, model = found["result"]["points"], found["result"]["model"]
+    assert found["measurement"]["state"] == "complete"
+    assert not found["measurement"]["errors"]
+    first = points[0]
+    expected = [first["cost"] + step * (one["value"] - first["value"]) for one in points]
+    assert [one["cost"] for one in points] == expected
+    assert all(one["low"] == one["high"] == one["cost"] for one in points)
+    assert model is not None
+    (segment,) = model["segments"]
+    assert segment["template"] == ("polynomial-1" if step else "polynomial-0")
+    between = [one["value"] + 0.5 for one in points[:-1]]
+    predicted = predict(model, between).y
+    for x, y in zip(between, predicted, strict=True):
+        assert y == pytest.approx(first["cost"] + step * (x - first["value"]), rel=1e-9, abs=1e-9)
+
+
+def test_what_the_card_cannot_run_has_a_reason_at_each_point(tmp_path: Path) -> None:
+    experiment = with_range(shipped_experiment("arithmetic-divide"), None, None, 2)
+    experiment["testbeds"] = ["agilio-cx-2x40"]
+    found = calibrated(tmp_path, "agilio-cx-2x40", experiment)
+    assert found["measurement"]["state"] == "failed"
+    assert all("division" in one["reason"] for one in found["measurement"]["errors"])
+    assert found["result"]["reason"] == "nothing was measured"
+
+
+# --- measured -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["headers-added", "table-exact-entries", "branches-random", "tail-calls"]
+)
+def test_the_kernel_measures_all_points(tmp_path: Path, name: str) -> None:
+    needs_kernel()
+    experiment = with_range(shipped_experiment(name), None, None, 3)
+    if name == "table-exact-entries":
+        experiment = with_range(experiment, 1, 1000, 3)
+    found = calibrated(tmp_path, "linux-xdp", experiment)
+    measurement, points = found["measurement"], found["result"]["points"]
+    assert (measurement["state"], measurement["errors"]) == ("complete", [])
+    assert [one["value"] for one in points] == measurement["points"]
+    assert all(one["observations"] >= 1 and one["program"] > 0 for one in points)
+    assert sorted(file.suffix for file in (tmp_path / name / "programs").glob("*.c"))
+    oracles.compared("kernel", len(points), "points of experiments")
+
+
+def test_a_stopped_measurement_is_partial(tmp_path: Path) -> None:
+    needs_kernel()
+    stopping, experiment = Stopping(), shipped_experiment("calls")
+    bed: Bed = load(TESTBEDS["linux-xdp"])
+    into = RunFolder(tmp_path)
+    into.begin(run_settings(bed.name, LIMITS, ["calls", "loops"]), [experiment])
+
+    def say(_name: str, text: str) -> None:
+        if text.startswith("loaded 1 "):
+            stopping.ask()
+
+    others = [experiment, shipped_experiment("loops")]
+    assert list(run(into, bed, others, LIMITS, Audience(stopping, say))) == ["calls"]
+    found = evaluate(into.of("calls"))
+    assert found["measurement"]["state"] == "partial"
+    assert all(one["observations"] == 1 for one in found["result"]["points"])
+
+
+DPDK = [name for name in shipped_names() if "dpdk" in shipped_experiment(name)["testbeds"]]
+
+
+@pytest.mark.parametrize("name", ["table-exact-entries", "table-lpm-fib-entries", "memory-latency"])
+def test_expected_programs_for_dpdk(name: str) -> None:
+    text = dpdk.dpdk_program(with_range(shipped_experiment(name), None, None, 3))
+    check_golden(GOLDEN / f"experiments/dpdk/{name}.c", text)
+
+
+@pytest.mark.parametrize("name", DPDK)
+def test_dpdk_measures_all_points(tmp_path: Path, name: str) -> None:
+    lacking = missing()
+    if lacking is not None:
+        pytest.skip(lacking)
+    sweep = shipped_experiment(name)["component"]["sweep"]
+    last = min(sweep["last"], 1 << 20 if sweep["parameter"] == "bytes" else 1000)
+    experiment = with_range(shipped_experiment(name), None, last, 2)
+    found = calibrated(tmp_path, "dpdk", experiment)
+    measurement, points = found["measurement"], found["result"]["points"]
+    assert (measurement["state"], measurement["errors"]) == ("complete", [])
+    assert [one["value"] for one in points] == [sweep["first"], last]
+    assert all(one["observations"] >= 3 and one["program"] > 0 for one in points)
+
+
+def test_what_dpdk_lacks_is_said_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cc").symlink_to(shutil.which("true") or "/bin/true")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    bed: Bed = load(TESTBEDS["dpdk"])
+    said = re.escape("needs pkg-config; install it with: apt install libdpdk-dev gcc pkg-config")
+    with pytest.raises(UnavailableError, match=said), bed.open(LIMITS, Stopping()):
+        pass
+
+
+# --- which experiment is for which test bed -------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_shipped_experiments_fit_the_test_beds_that_they_name(name: str) -> None:
+    experiment = shipped_experiment(name)
+    for bed_name in experiment["testbeds"]:
+        if bed_name in TESTBEDS:
+            bed: Bed = load(TESTBEDS[bed_name])
+            assert metric_on(bed, experiment) in experiment["metrics"]
+
+
+def test_a_test_bed_says_why_it_is_none_for_an_experiment() -> None:
+    bed: Bed = load(TESTBEDS["dpdk"])
+    with pytest.raises(InputError, match=r"is for linux-xdp, ebpf.*, not for dpdk"):
+        metric_on(bed, shipped_experiment("loops"))
+    for change, said in (
+        ({"metrics": ["instructions"]}, "asks for instructions, and dpdk tells ns, cycles"),
+        ({"component": shipped_experiment("loops")["component"]}, "dpdk has no component loops"),
+    ):
+        experiment = {**shipped_experiment("table-exact-entries"), **change}
+        del experiment["testbeds"]
+        with pytest.raises(InputError, match=said):
+            metric_on(bed, experiment)  # type: ignore[arg-type]
+    text = (xdp.FOLDER.parent.parent.parent / "catalogue/table-lru-entries.yaml").read_text()
+    other = read_experiment("x", text.replace("testbeds: [linux-xdp", "testbeds: [dpdk"))
+    with pytest.raises(InputError, match="dpdk has map: hash only"):
+        metric_on(bed, other)
