@@ -48,8 +48,8 @@ def test_the_baseline_is_the_same_without_the_component() -> None:
     assert json.loads(program.maps).keys() == {".bss"}
 
 
-def test_every_component_but_memory_has_a_template() -> None:
-    assert {*kinds()} == COMPONENTS.keys() - {"memory"}
+def test_every_component_has_a_template_but_those_that_xdp_lacks() -> None:
+    assert {*kinds()} == COMPONENTS.keys() - {"memory", "recirculate"}
 
 
 def written(folder: Path, program: XdpProgram) -> engine.Subject:
@@ -143,13 +143,21 @@ def test_parameters_that_do_not_fit_together(kind: str, sweep: str, said: str) -
         ("//@ if word == one\na\n//@ end\n//@ if word == two\nb\n//@ end", "a\n"),
         ("//@ if no\n//@ if yes\na\n//@ else\nb\n//@ end\n//@ end", ""),
         ("//@ include other", "other 2\n"),
+        ("//@ repeat x as i\n${at${i}}\n//@ end", "a\nb\n"),
         ("$x {x} %d", "$x {x} %d\n"),
     ],
 )
 def test_templates(tmp_path: Path, text: str, expected: str) -> None:
     (tmp_path / "t").write_text(text)
     (tmp_path / "other").write_text("other ${x}")
-    values: dict[str, int | str] = {"x": 2, "yes": "yes", "no": 0, "word": "one"}
+    values: dict[str, int | str] = {
+        "x": 2,
+        "yes": "yes",
+        "no": 0,
+        "word": "one",
+        "at0": "a",
+        "at1": "b",
+    }
     assert expand(tmp_path, "t", values) == expected
 
 

@@ -38,6 +38,7 @@ testbeds: [linux-xdp]
 
 SWEEP = "{parameter: entries, first: 10, last: 1e5, points: 5, scale: log}"
 WRONG = [
+    ("ipv4, udp]", "ipv4, udp, vxlan, udp]", 8, "has udp behind vxlan, where only ethernet can"),
     ("schema: 1", "schema: 2", 2, "schema: 2 is not between 1 and 1"),
     ("name: table-exact-mine", "name: ../x", 3, "name: '../x' is no name; use small letters, digi"),
     ("description: A look-up by entries\n", "", 2, "lacks description"),

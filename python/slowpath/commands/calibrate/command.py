@@ -28,7 +28,7 @@ CALIBRATE = Command(
         "measured stands in one directory, from which the models can be derived again.",
         "The test bed linux-xdp measures in the running kernel and takes what slowpath measure "
         "takes; dpdk runs programs on DPDK, which has to be installed; ebpf and agilio-cx-2x40 "
-        "compute.",
+        "compute; p4 only writes programs.",
         "Needs the extra `models`.",
         "Exit codes: 0 fine, 2 wrong usage, 3 an experiment cannot be read or measured, or this "
         "machine lacks something, 4 stopped before all was measured.",
@@ -72,7 +72,7 @@ CALIBRATE = Command(
             _HOW,
             "--testbed",
             metavar="NAME",
-            help="Where: linux-xdp, dpdk, ebpf or agilio-cx-2x40 (default: linux-xdp).",
+            help="Where: linux-xdp, dpdk, ebpf, agilio-cx-2x40 or p4 (default: linux-xdp).",
         ),
         option(
             _HOW,

@@ -1,6 +1,7 @@
 """The command `slowpath calibrate`: experiments are run and evaluated, and reported."""
 
 import importlib.util
+from collections.abc import Sequence
 
 from slowpath import engine
 from slowpath.cli.errors import OptionError
@@ -15,6 +16,7 @@ from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.running import Audience, run, run_settings
 from slowpath.work.stopping import heeding_signals
 
+_FEW = 3  # names in one line
 _PACKAGES = ("numpy", "scipy", "matplotlib", "yaml")
 
 
@@ -78,6 +80,16 @@ def _report(settings: Settings, found: list[CalibratedExperiment]) -> ExitCode:
             which = f"{each['result']['parameter']} = {', '.join(f'{one:,}' for one in values)}"
             error(name, f"{which}: {reason}")
             code = ExitCode.INPUT
-        for text in measurement["notes"]:
-            note(f"note: {name}: {text}")
+    _note(found)
     return code
+
+
+def _note(found: Sequence[CalibratedExperiment]) -> None:
+    """Says what has to be known of the figures, each sentence once."""
+    about = dict[str, list[str]]()
+    for each in found:
+        for text in each["measurement"]["notes"]:
+            about.setdefault(text, []).append(each["name"])
+    for text, names in about.items():
+        which = ", ".join(names) if len(names) <= _FEW else f"{len(names)} experiments"
+        note(f"note: {which}: {text}")

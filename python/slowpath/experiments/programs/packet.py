@@ -6,6 +6,7 @@ from slowpath.experiments.specification.reading import HEADERS
 TYPE = 0x1000
 """The type that headers of the component `parser` have, in the order of memory `00 10`."""
 _NUMBERS = {"ipv4": b"\x08\x00", "ipv6": b"\x86\xdd"}  # EtherType
+_VXLAN = b"\x12\xb5"  # UDP port
 _PROTOCOLS = {"udp": 17, "tcp": 6}
 
 
@@ -42,7 +43,10 @@ def packet_of(experiment: Experiment, size: int, parser: tuple[int, int] | None 
             source, to = (bytes.fromhex("20010db8") + bytes(11) + bytes([one]) for one in (1, 2))
             piece = b"\x60\0\0\0" + (left - 40).to_bytes(2, "big") + following + source + to
         elif header == "udp":
-            piece = b"\x10\x01\x10\x02" + left.to_bytes(2, "big") + bytes(2)
+            port = _VXLAN if inner == "vxlan" else b"\x10\x02"
+            piece = b"\x10\x01" + port + left.to_bytes(2, "big") + bytes(2)
+        elif header == "vxlan":
+            piece = b"\x08\0\0\0\0\0\x01\0"
         elif header == "tcp":
             piece = b"\x10\x01\x10\x02" + bytes(8) + b"\x50\x10\x10\0" + bytes(4)
         data[at : at + len(piece)] = piece

@@ -1,6 +1,7 @@
 """Templates of programs: text with names to fill in, and lines that repeat or leave out others.
 
-`${name}` is replaced. Lines of their own, in a comment of C and P4:
+`${name}` is replaced, from the inside out in `${name${i}}`. Lines of their own, in a comment of C
+and P4:
 
     //@ include FILE            the template beside this one
     //@ repeat COUNT as NAME    what follows, COUNT times, with NAME from 0 on
@@ -79,7 +80,9 @@ def _end(lines: _Lines, start: int) -> tuple[int, int | None]:
 
 
 def _filled(line: str, values: Values) -> str:
-    return _NAME.sub(lambda name: str(_value(name[1], values)), line)
+    while _NAME.search(line):
+        line = _NAME.sub(lambda name: str(_value(name[1], values)), line)
+    return line
 
 
 def _value(word: str, values: Values) -> int | str:

@@ -178,6 +178,10 @@ COMPONENTS: Mapping[str, Component] = {
         "Bytes copied from the packet to state",
         {"bytes": Number("bytes that are copied", 8, 1024, 8, 8)},
     ),
+    "recirculate": Component(
+        "Packets that go back from the last stage to the first one",
+        {"passes": Number("how often a packet goes back", 0, 16, 1)},
+    ),
     "memory": Component(
         "A read from memory whose address the read before tells",
         {"bytes": Number("bytes that are read in turn (working set)", 4096, 1 << 30, 4096, 64)},

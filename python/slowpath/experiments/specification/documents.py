@@ -3,7 +3,7 @@
 from typing import Literal, NotRequired, TypedDict
 
 Metric = Literal["ns", "cycles", "instructions"]
-Header = Literal["ethernet", "ipv4", "ipv6", "udp", "tcp"]
+Header = Literal["ethernet", "ipv4", "ipv6", "udp", "tcp", "vxlan"]
 How = Literal["random", "sequence"]
 Scale = Literal["linear", "log"]
 Baseline = Literal["without", "empty"]

@@ -33,16 +33,17 @@ from slowpath.experiments.specification.values import (
 )
 
 METRICS = ("ns", "cycles", "instructions")
-HEADERS = {"ethernet": 14, "ipv4": 20, "ipv6": 40, "udp": 8, "tcp": 20}
-"""Bytes of the headers that packets can have; without options (RFC 791, 8200, 768, 9293)."""
+HEADERS = {"ethernet": 14, "ipv4": 20, "ipv6": 40, "udp": 8, "tcp": 20, "vxlan": 8}
+"""Bytes of the headers that packets can have; without options (RFC 791, 8200, 768, 9293, 7348)."""
 SIZES = Number("bytes of a packet", 14, 3000, 64)
 POINTS = Number("values of a sweep", 1, 1000, 12)
 _FOLLOWS = {
     "ethernet": ("ipv4", "ipv6"),
     "ipv4": ("udp", "tcp"),
     "ipv6": ("udp", "tcp"),
-    "udp": (),
+    "udp": ("vxlan",),
     "tcp": (),
+    "vxlan": ("ethernet",),
 }
 
 

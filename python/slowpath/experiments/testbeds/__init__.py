@@ -7,5 +7,6 @@ TESTBEDS: Mapping[str, str] = {
     "dpdk": "slowpath.experiments.testbeds.dpdk:BED",
     "ebpf": "slowpath.experiments.testbeds.counted:EBPF",
     "agilio-cx-2x40": "slowpath.experiments.testbeds.counted:AGILIO",
+    "p4": "slowpath.experiments.testbeds.p4:BED",
 }
 """By name, where each is: `module:CONSTANT`; a run imports the one that it needs."""

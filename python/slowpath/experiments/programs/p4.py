@@ -1,0 +1,169 @@
+"""P4 programs of experiments: P4_16 for v1model, table entries for its command line, the packet.
+
+The templates are in `templates/p4/`, one for each component. Headers in front of the key are parsed
+as headers; one that the key begins in is cut there.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from slowpath.experiments.programs.entries import SPREAD, prefix_address
+from slowpath.experiments.programs.fitting_together import check_together, refuse
+from slowpath.experiments.programs.packet import TYPE, headers_end, key_offset, packet_of
+from slowpath.experiments.programs.template import expand
+from slowpath.experiments.specification.components import SIZE, YES
+from slowpath.experiments.specification.documents import Experiment
+from slowpath.experiments.specification.points import Settings, number_of, settings_at
+from slowpath.experiments.specification.reading import HEADERS
+
+FOLDER = Path(__file__).parent / "templates/p4"
+_INDENT = " " * 8
+_TABLES = ("table-exact", "table-lpm", "table-ternary")
+_OWN = ("parser", "push")
+_EXPRESSIONS = {
+    "add": "meta.sum + meta.operand",
+    "xor": "meta.sum ^ meta.operand",
+    "shift": "meta.sum << 1",
+    "multiply": "meta.sum * meta.operand",
+}
+_HIGH = 1 << 31
+
+
+class P4Program(NamedTuple):
+    """What a point would be measured with."""
+
+    text: str  # P4
+    entries: str  # commands for the switch, `table_add` of its command line
+    packet: bytes
+
+
+class _Layout(NamedTuple):
+    """What the parser takes apart."""
+
+    layers: list[tuple[str, str]]  # type and name of each header
+    split: int  # bytes of the header that the key cuts, in front of the key; 0: none
+
+
+def kinds() -> list[str]:
+    """The components that there are templates for."""
+    return sorted({path.stem for path in FOLDER.glob("*.p4")} - {"head"})
+
+
+def p4_program(experiment: Experiment, value: int, *, component: bool) -> P4Program:
+    """The program of a point, or the one without the component.
+
+    Raises:
+        InputError: when parameters do not fit together, or v1model has nothing like it.
+    """
+    part, settings = experiment["component"], settings_at(experiment, value)
+    check_together(experiment, settings)
+    _check(experiment, settings)
+    role = f"{part['sweep']['parameter']} = {value}"
+    names = {**settings, **_names(experiment, settings), "component": int(component)}
+    names["role"] = role if component else f"{role}, without the component"
+    text = expand(FOLDER, f"{part['kind']}.p4", names)
+    shape = number_of(settings, "headers"), number_of(settings, "header_bytes")
+    parser = shape if part["kind"] == "parser" else None
+    entries = _entries(experiment, settings) if component else ""
+    return P4Program(text, entries, packet_of(experiment, number_of(settings, SIZE), parser))
+
+
+def _check(experiment: Experiment, settings: Settings) -> None:
+    """Finds what v1model does not have."""
+    if settings.get("map", "hash") != "hash":
+        refuse(experiment, f"v1model has no tables like {settings['map']}")
+    if number_of(settings, "repeats") > 1:
+        refuse(experiment, "v1model applies a table once")
+    operation = settings.get("operation")
+    if experiment["component"]["kind"] == "arithmetic" and operation not in _EXPRESSIONS:
+        refuse(experiment, f"v1model has no {operation}; there are {', '.join(_EXPRESSIONS)}")
+
+
+def _layout(experiment: Experiment) -> _Layout:
+    """The headers that are in front of the key, or all of them where nothing is looked for."""
+    kind = experiment["component"]["kind"]
+    keyed = kind in (*_TABLES, "state")
+    end = key_offset(experiment) if keyed else headers_end(experiment)
+    layers, at = list[tuple[str, str]](), 0
+    for header in experiment["traffic"]["headers"]:
+        if at + HEADERS[header] > end:
+            break
+        number = sum(1 for known, _ in layers if known == f"{header}_t")
+        layers.append((f"{header}_t", f"{header}{number}"))
+        at += HEADERS[header]
+    split = end - at
+    if split:
+        layers.append(("before_t", "before"))
+    return _Layout([*layers, *([("key_t", "key")] if keyed else [])], split)
+
+
+def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
+    """What templates need besides parameters."""
+    kind, layout = experiment["component"]["kind"], _layout(experiment)
+    headers, size = number_of(settings, "headers"), number_of(settings, "header_bytes")
+    fields = number_of(settings, "fields")
+    own = headers if kind in _OWN else 0
+    if kind == "field-writes" and settings["where"] == "header":
+        own, size = number_of(settings, "writes"), 2
+    taken_off = [f"packet.extract(h.own[{number}]);" for number in range(own)]
+    extracted = [f"packet.extract(h.{name});" for _, name in layout.layers]
+    if kind == "field-writes":
+        extracted += taken_off
+    following: dict[str, int | str] = {
+        f"next{number}": f"own{number + 1}" for number in range(headers)
+    }
+    return following | {
+        f"next{headers - 1}": "accept",
+        "title": experiment["description"],
+        "experiment": experiment["name"],
+        "layers": "\n".join(f"    {one} {name};" for one, name in layout.layers),
+        "extractions": "\n".join(_INDENT + line for line in extracted),
+        "keyed": int(("key_t", "key") in layout.layers),
+        "key_bits": 8 * (number_of(settings, "key_bytes") or 4),
+        "split": int(layout.split > 0),
+        "split_bits": 8 * layout.split,
+        "own": own,
+        "front": int(kind == "push"),
+        "fields": fields,
+        "rest_bits": max(8 * size - 16 - 16 * fields, 0),
+        "metadata": number_of(settings, "writes") if settings.get("where") == "metadata" else 0,
+        "recirculated": int(kind == "recirculate"),
+        "value_bits": 8 * number_of(settings, "value_bytes") or 64,
+        "entries": number_of(settings, "entries") or 1,
+        "tables": number_of(settings, "tables") or 1,
+        "miss_bit": 8 * number_of(settings, "key_bytes") - 25,
+        "number": " ++ ".join(f"h.key.bits[{8 * at + 7}:{8 * at}]" for at in range(4)),
+        "spread": SPREAD,
+        "hit": settings.get("hit", YES),
+        "type": f"0x{int.from_bytes(TYPE.to_bytes(2, 'little'), 'big'):04x}",
+        "expression": _EXPRESSIONS.get(str(settings.get("operation")), ""),
+    }
+
+
+def _entries(experiment: Experiment, settings: Settings) -> str:
+    """The commands that fill the tables, one for each entry."""
+    kind = experiment["component"]["kind"]
+    if kind not in _TABLES:
+        return ""
+    numbers, lines = range(number_of(settings, "entries")), list[str]()
+    for table in range(number_of(settings, "tables") or 1):
+        command = f"table_add Ingress.table{table} Ingress.hit"
+        for number in numbers:
+            last = number == numbers[-1]
+            lines.append(f"{command} {_entry(experiment, settings, number, last=last)}")
+    return "\n".join([*lines, ""])
+
+
+def _entry(experiment: Experiment, settings: Settings, number: int, *, last: bool) -> str:
+    kind = experiment["component"]["kind"]
+    if kind == "table-lpm":
+        bits = number_of(settings, "prefix_bits")
+        return f"0x{prefix_address(number, bits).hex()}/{bits} => 1"
+    if kind == "table-ternary":
+        # No packet has the first bit, so only the last entry matches.
+        value, mask = (0, _HIGH) if last else (_HIGH | number, (1 << 32) - 1)
+        return f"0x{value:08x}&&&0x{mask:08x} => 1 {number + 1}"
+    where = key_offset(experiment)
+    rest = packet_of(experiment, number_of(settings, SIZE))[where + 4 :]
+    key = number.to_bytes(4, "little") + rest[: number_of(settings, "key_bytes") - 4]
+    return f"0x{key.hex()} => 1"
