@@ -63,6 +63,15 @@ def test_it_is_evaluated_to_the_same_bytes_and_run_again(tmp_path: Path) -> None
     assert {file.name: file.read_bytes() for file in (folder / "programs").iterdir()} == programs
 
 
+def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
+    run_in(tmp_path, *ADD)
+    before = (tmp_path / "calibration-ebpf/run.json").read_bytes()
+    run = run_in(tmp_path, "--testbed", "ebpf", "--component", "calls")
+    assert (run.returncode, run.stdout) == (3, "")
+    assert "calibration-ebpf: has a run; go on with it by --rerun" in run.stderr
+    assert (tmp_path / "calibration-ebpf/run.json").read_bytes() == before
+
+
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     other = ("--component", "parser-headers")
     assert run_in(tmp_path, *ADD, *other, "-o", "run").returncode == 0
@@ -139,6 +148,19 @@ def test_what_is_wrong_is_said(tmp_path: Path, words: list[str], code: int, said
     assert (run.returncode, run.stdout) == (code, "")
     assert said in run.stderr.replace("\n", " ")
     assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize(("module", "name"), [("yaml", "PyYAML"), ("scipy", "scipy")])
+def test_what_the_extra_lacks_is_said_in_one_line(tmp_path: Path, module: str, name: str) -> None:
+    program = (
+        f"import sys; sys.modules[{module!r}] = None; sys.argv = ['slowpath', 'calibrate', "
+        "'--component', 'calls', '--testbed', 'ebpf']\n"
+        "from slowpath.main import main; main()"
+    )
+    words = [sys.executable, "-c", program]
+    run = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    said = f"error: this machine: {name} is not installed; pip install slowpath[models]\n"
+    assert (run.returncode, run.stdout, run.stderr) == (3, "", said)
 
 
 def test_everything_is_listed(tmp_path: Path) -> None:

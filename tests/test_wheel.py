@@ -66,7 +66,7 @@ def test_it_has_what_belongs_to_it(wheel: Path) -> None:
     sources = {
         path.relative_to(ROOT / "python").as_posix()
         for path in (ROOT / "python").rglob("*")
-        if path.suffix in {".py", ".pyi", ".typed", ".json"}
+        if path.suffix in {".py", ".pyi", ".typed", ".json", ".yaml", ".c", ".h", ".p4"}
     }
     with ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}

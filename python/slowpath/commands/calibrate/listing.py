@@ -14,7 +14,7 @@ def list_all() -> ExitCode:
     """Writes them.
 
     Raises:
-        OptionError: when PyYAML is not installed.
+        UnavailableError: when PyYAML is not installed.
     """
     out_lines(_listed())
     return ExitCode.FINE

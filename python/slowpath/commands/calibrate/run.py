@@ -4,7 +4,7 @@ import importlib.util
 from collections.abc import Sequence
 
 from slowpath import engine
-from slowpath.cli.errors import OptionError
+from slowpath.cli.errors import UnavailableError
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, note, out, out_lines
@@ -17,20 +17,22 @@ from slowpath.experiments.running import Audience, run, run_settings
 from slowpath.work.stopping import heeding_signals
 
 _FEW = 3  # names in one line
-_PACKAGES = ("numpy", "scipy", "matplotlib", "yaml")
+_PACKAGES = ("numpy", "scipy", "matplotlib")
 
 
 def calibrate(settings: Settings) -> ExitCode:
     """Runs what is to be run, and evaluates all that was measured.
 
     Raises:
-        OptionError: when an extra is missing, or an option makes no sense here.
-        InputError: when this machine lacks something, or a directory cannot be read or written.
+        OptionError: when an option makes no sense here.
+        InputError: when the extra is missing, this machine lacks something else, or a directory
+            cannot be read or written.
     """
-    for package in _PACKAGES:
-        if importlib.util.find_spec(package) is None:
-            reason = f"{package} is not installed; it comes with: pip install slowpath[models]"
-            raise OptionError("calibrate", reason)
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        are = "are" if len(missing) > 1 else "is"
+        reason = f"{' and '.join(missing)} {are} not installed; pip install slowpath[models]"
+        raise UnavailableError(reason)
     found, stopped = _measured(settings)
     code = _report(settings, found)
     return worst([code, ExitCode.UNDECIDED if stopped else ExitCode.FINE])

@@ -51,6 +51,9 @@ def read_settings(given: Namespace) -> Settings:
     bed = _bed(given.testbed or _USUAL)
     experiments = _chosen(given, bed)
     folder = RunFolder(Path(given.output or f"calibration-{bed.name}"))
+    if folder.begun:
+        reason = "has a run; go on with it by --rerun, or name another directory by -o"
+        raise InputError(str(folder.path), reason)
     limits = Limits((given.precision or _PRECISION) / 100, given.seconds or _SECONDS, given.cpu)
     names = [experiment["name"] for experiment in experiments]
     return Settings(folder, bed, limits, experiments, names, given.format)

@@ -123,6 +123,11 @@ class RunFolder:
             self.of(experiment["name"]).begin(experiment)
         write(self.path / _RUN, _json(settings))
 
+    @property
+    def begun(self) -> bool:
+        """Whether it has a run already."""
+        return (self.path / _RUN).exists()
+
     def settings(self) -> RunSettings:
         """How it is measured.
 

@@ -5,7 +5,7 @@ Scalars stay text: what they are, whoever reads them knows. So `yes` is a word, 
 
 from typing import Any, NamedTuple, NoReturn
 
-from slowpath.cli.errors import InputError, OptionError
+from slowpath.cli.errors import InputError, UnavailableError
 
 
 class Place(NamedTuple):
@@ -36,7 +36,7 @@ def read_marked(file: str, text: str) -> Marked:
 
     Raises:
         InputError: when it is not valid YAML, or has what specifications do not need.
-        OptionError: when PyYAML is not installed.
+        UnavailableError: when PyYAML is not installed.
     """
     yaml = _yaml()
     try:
@@ -56,8 +56,8 @@ def _yaml() -> Any:  # noqa: ANN401 - a module
     try:
         import yaml
     except ImportError:
-        reason = "PyYAML is not installed; it comes with: pip install slowpath[models]"
-        raise OptionError("SPEC.yaml", reason) from None
+        reason = "PyYAML is not installed; pip install slowpath[models]"
+        raise UnavailableError(reason) from None
     return yaml
 
 
@@ -87,6 +87,6 @@ def yaml_text(document: object) -> str:
     """A document as YAML, its keys in their order.
 
     Raises:
-        OptionError: when PyYAML is not installed.
+        UnavailableError: when PyYAML is not installed.
     """
     return str(_yaml().safe_dump(document, sort_keys=False, width=100))

@@ -52,7 +52,7 @@ def load_experiment(file: str) -> Experiment:
 
     Raises:
         InputError: when it cannot be read, or something in it makes no sense.
-        OptionError: when PyYAML is not installed.
+        UnavailableError: when PyYAML is not installed.
     """
     return read_experiment(file, read_text(file))
 
@@ -62,7 +62,7 @@ def read_experiment(file: str, content: str) -> Experiment:
 
     Raises:
         InputError: when something in it makes no sense.
-        OptionError: when PyYAML is not installed.
+        UnavailableError: when PyYAML is not installed.
     """
     whole = table(
         read_marked(file, content),
