@@ -179,3 +179,77 @@ def test_beyond_what_was_measured_it_says_so() -> None:
 def test_too_few_points_are_refused() -> None:
     with pytest.raises(PointsError, match="2 different values of entries"):
         fit(points(np.array([1.0, 2.0, 2.0]), np.array([1.0, 2.0, 2.0])))
+
+
+def test_several_columns_interact_where_they_do() -> None:
+    draw = np.random.default_rng(6)
+    entries, key = (side.ravel() for side in np.meshgrid(np.geomspace(10, 1e5, 16), [4, 8, 16, 32]))
+    truth = np.where(
+        entries < 1500, 10 + 0.5 * key, 3 * np.log(entries) + 0.2 * key * np.log(entries)
+    )
+    y = truth * (1 + 0.01 * draw.standard_normal(len(truth)))
+    table = {"entries": list(entries), "key": list(key), "ns": list(y)}
+    model = fit(points_of(table, ["entries", "key"], "ns"))
+    first, second = model["segments"]
+    assert first["to"] < 1500 <= second["from"]
+    assert first["terms"] == [["1", "1"], ["1", "x"]]
+    assert ["ln(x)", "x"] in (second["terms"] or [])
+    found = evaluate(model, np.array([[100.0, 20.0], [2e4, 20.0]]))
+    assert found.y == pytest.approx([20, 3 * np.log(2e4) + 4 * np.log(2e4)], rel=0.03)
+    assert model["held_out"] is not None
+    assert model["held_out"]["mape"] is not None
+    assert model["held_out"]["mape"] < 0.03
+
+
+def test_units_of_several_columns_do_not_matter() -> None:
+    a, b = (side.ravel() for side in np.meshgrid(np.linspace(1, 50, 12), [1.0, 2.0, 4.0]))
+    y = (2 + a * b) * noise(7, len(a))
+    units = 1e3, 1e-6, 1e9
+    one = fit(points_of({"a": list(a), "b": list(b), "y": list(y)}, ["a", "b"], "y"), QUICK)
+    scaled = {"a": list(a * units[0]), "b": list(b * units[1]), "y": list(y * units[2])}
+    other = fit(points_of(scaled, ["a", "b"], "y"), QUICK)
+    assert [s["terms"] for s in one["segments"]] == [s["terms"] for s in other["segments"]]
+    here = evaluate(one, np.column_stack((a, b))).y
+    there = evaluate(other, np.column_stack((a * units[0], b * units[1]))).y
+    assert there == pytest.approx(here * units[2], rel=1e-6)
+
+
+@FEW
+@given(CURVES, st.sampled_from(["increasing", "decreasing"]))
+def test_what_may_only_rise_or_fall_does(curve: tuple[Floats, Floats], way: Any) -> None:
+    x, y = curve
+    model = fit(points(x, y), Options(monotone=way, hold_out=False))
+    found = evaluate(model, np.geomspace(x[0] / 3, x[-1] * 3, 300)).y
+    steps = np.diff(found) * (1 if way == "increasing" else -1)
+    assert (steps >= -1e-9 * np.abs(found).max()).all()
+
+
+def test_what_may_not_be_negative_is_not() -> None:
+    x = np.linspace(1, 100, 40)
+    y = np.maximum(50 - x, 0.0) + np.abs(noise(8, 40) - 1)
+    model = fit(points(x, y), Options(non_negative=True, hold_out=False))
+    assert (evaluate(model, np.linspace(-50, 300, 500)).y >= 0).all()
+
+
+def test_long_curves_are_searched_in_steps() -> None:
+    x = np.linspace(1, 1000, 700)
+    y = np.where(x < 333, 20.0, np.where(x < 700, 0.1 * x, 120 - 0.05 * x)) * noise(9, 700)
+    model = fit(points(x, y), QUICK)
+    assert [round(s["from"] / 3) for s in model["segments"][1:]] == pytest.approx([111, 233], abs=2)
+
+
+def test_cuts_at_extrema_are_found_where_the_slope_changes() -> None:
+    x = np.geomspace(10, 1e6, 60)
+    y = np.where(x < 2000, 20.0, 50.0) * noise(10, 60)
+    model = fit(points(x, y), Options(search="extrema", hold_out=False))
+    assert [segment["to"] < 2000 for segment in model["segments"]] == [True, False]
+
+
+def test_points_that_count_more_do() -> None:
+    x = np.repeat(np.linspace(1, 10, 10), 2)
+    y = np.tile([10.0, 20.0], 10)
+    table = {"x": list(x), "y": list(y), "sure": list(np.tile([1.0, 1.0], 10))}
+    table["x"] = [at + 0.01 * (number % 2) for number, at in enumerate(x)]
+    table["sure"] = [100.0 if value == 10 else 1.0 for value in y]
+    model = fit(points_of(table, ["x"], "y", weight="sure"), Options(segments=1, hold_out=False))
+    assert evaluate(model, [5.0]).y[0] == pytest.approx(10, rel=0.05)

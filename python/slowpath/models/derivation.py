@@ -1,5 +1,6 @@
 """From a curve to segments with functions: search, selection, outliers; no intervals yet."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,13 +10,17 @@ from slowpath.models.metrics import metric_named
 from slowpath.models.options import Options
 from slowpath.models.parts import Part, fitted_at_points, part_of, sensible
 from slowpath.models.points import Series
-from slowpath.models.search.costs import Costs, Piece
+from slowpath.models.search.costs import Costs
+from slowpath.models.search.cuts import all_cuts, closer, extrema, most_cuts, spread_out
 from slowpath.models.search.dynamic import dynamic
 from slowpath.models.search.exhaustive import exhaustive
 from slowpath.models.search.frontier import Found
+from slowpath.models.search.rules import Rules
 from slowpath.models.selection import criterion, margins
 from slowpath.models.templates.catalogue import TEMPLATES
+from slowpath.models.templates.terms import templates_over
 
+_SIGNS = {"increasing": 1, "decreasing": -1}
 _ROUNDS = 3
 """How often outliers are looked for."""
 
@@ -44,18 +49,37 @@ def derive(series: Series, options: Options) -> Derived:
 
 
 def _segments(series: Series, options: Options) -> tuple[Part, ...]:
-    """The best segments whose functions make sense between the points."""
-    by_margins = options.select == "margins"
-    costs = Costs(
-        series.curve,
-        range(len(series.x) + 1),
-        TEMPLATES,
-        metric_named(options.metric) if by_margins else None,
+    """The best segments; with very many points, first roughly, then ever closer."""
+    cuts = all_cuts(series.curve)
+    some = most_cuts(len(series.x))
+    if options.search == "extrema":
+        return _best(series, extrema(series.curve, cuts), options)
+    if len(cuts) <= some:
+        return _best(series, cuts, options)
+    step = len(cuts) // (some // 2)
+    tried = {*spread_out(cuts, some // 2), *extrema(series.curve, cuts)}
+    while True:
+        parts = _best(series, sorted(tried), options)
+        if step == 1:
+            return parts
+        step = max(1, step // 3)
+        tried = set(closer(cuts, [part.piece.begin for part in parts], step))
+
+
+def _best(series: Series, cuts: Sequence[int], options: Options) -> tuple[Part, ...]:
+    """The best segments with these cuts, whose functions make sense between the points."""
+    rules = Rules(
+        metric_named(options.metric) if options.select == "margins" else None,
+        0 if options.monotone is None else _SIGNS[options.monotone],
+        options.non_negative,
     )
+    others = series.others
+    templates = TEMPLATES if others is None else templates_over(1 + others.shape[1])
+    costs = Costs(series.curve, cuts, templates, rules)
     while True:
         found = _select(costs, options)
-        parts = tuple(_part(series, piece) for piece in found.pieces)
-        strange = [part.piece for part in parts if not sensible(part, series)]
+        parts = tuple(part_of(series, one, templates[one.template]) for one in found.pieces)
+        strange = [part.piece for part in parts if not sensible(part, series, rules)]
         if not strange:
             return parts
         for piece in strange:
@@ -69,7 +93,3 @@ def _select(costs: Costs, options: Options) -> Found:
         return margins.best(costs, limits, most, options.segments)
     frontier = (exhaustive if options.search == "exhaustive" else dynamic)(costs, most)
     return criterion.best(frontier, costs.cuts[-1], options.segments)
-
-
-def _part(series: Series, piece: Piece) -> Part:
-    return part_of(series, piece, TEMPLATES[piece.template])

@@ -46,14 +46,18 @@ class Segment(_Ends):
     points: int
     """How many values of x it was fitted to."""
     template: str
-    """Which function: `polynomial-0` to `-5`, `logarithm`, `hyperbola`, `exponential`, `power`,
-    and, with `inverse-` in front, one divided by it."""
+    """Which function: `polynomial-0` to `-5`, `logarithm`, `hyperbola`, `exponential`, and, with
+    `inverse-` in front, one divided by it; with several x columns, `terms`."""
     rank: int
     """How many free parameters it has."""
     formula: str
-    """How it is written, in `x` and the names of its parameters."""
+    """How it is written, in `x` and the names of its parameters; several x columns are `x1`, `x2`
+    and so on."""
     origin: float
     """`x` in the formula is what was measured less this."""
+    terms: list[list[str]] | None
+    """With several x columns, the product that each parameter is a factor of: for each column one
+    of `1`, `x`, `x^2`, `ln(x)` and `1/x`. Null for one column."""
     parameters: list[Parameter]
     """In the order of the formula."""
     covariance: list[list[float]]

@@ -12,6 +12,7 @@ from slowpath.models.parts import Part
 from slowpath.models.search.costs import Piece
 from slowpath.models.templates.batch import Floats
 from slowpath.models.templates.catalogue import BY_NAME
+from slowpath.models.templates.terms import Terms
 
 
 class Prediction(NamedTuple):
@@ -40,10 +41,11 @@ def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
     which = np.maximum(np.searchsorted(starts, at, side="right") - 1, 0)
     for number, part in enumerate(parts):
         inside = which == number
-        found[:, inside] = part.at(at[inside], extend=(number == 0, number == len(parts) - 1))
+        extend = (number == 0, number == len(parts) - 1)
+        found[:, inside] = part.at(at[inside], rows[inside, 1:], extend)
         if number + 1 < len(parts):
             gap = inside & (at > part.part.last)
-            found[:, gap] = _joined(part, parts[number + 1], at[gap])
+            found[:, gap] = _joined(part, parts[number + 1], rows[gap])
     low, high = np.array(model["range"]).T
     outside = ((rows < low) | (rows > high)).any(axis=1)
     return Prediction(found[0], found[1], found[2], outside)
@@ -57,25 +59,27 @@ class _Evaluated:
         parameters = np.array([one["value"] for one in segment["parameters"]])
         self.part = Part(
             Piece(0, 0, 0),
-            BY_NAME[segment["template"]],
+            BY_NAME[segment["template"]] if segment["terms"] is None else Terms(segment["terms"]),
             parameters,
             segment["origin"],
             segment["from"],
             segment["to"],
         )
 
-    def at(self, x: Floats, extend: tuple[bool, bool]) -> Floats:
+    def at(self, x: Floats, others: Floats, extend: tuple[bool, bool]) -> Floats:
         """Value, low and high; beyond its ends only where it may go on there."""
         goes_on = self.segment["extrapolates"]
         low = x.min(initial=self.part.first) if goes_on and extend[0] else self.part.first
         high = x.max(initial=self.part.last) if goes_on and extend[1] else self.part.last
         within = np.clip(x, low, high)
         with np.errstate(all="ignore"):
-            value = self.part.value(within)
+            value = self.part.value(within, others)
             undefined = ~np.isfinite(value)
             within = np.where(undefined, np.clip(x, self.part.first, self.part.last), within)
-            value = np.where(undefined, self.part.value(within), value)
-            slopes = gradient(self.part, within)
+            known = np.clip(others, *np.array(self.model["range"][1:]).reshape(-1, 2).T)
+            others = np.where(undefined[:, None], known, others)
+            value = np.where(undefined, self.part.value(within, others), value)
+            slopes = gradient(self.part, within, others)
         covariance = np.array(self.segment["covariance"])
         variance = np.nan_to_num(np.einsum("ij,jk,ik->i", slopes, covariance, slopes))
         return self._with_interval(self._limited(value), np.maximum(variance, 0))
@@ -95,12 +99,12 @@ class _Evaluated:
         return np.array([value, value - below, value + above])
 
 
-def _joined(left: _Evaluated, right: _Evaluated, x: Floats) -> Floats:
+def _joined(left: _Evaluated, right: _Evaluated, rows: Floats) -> Floats:
     """A straight line between two segments; the change may be anywhere between."""
-    a, b = left.part.last, right.part.first
-    begin = left.at(np.array([a]), (False, False))
-    end = right.at(np.array([b]), (False, False))
-    share = (x - a) / (b - a)
-    value = begin[0] + (end[0] - begin[0]) * share
+    x, others = rows[:, 0], rows[:, 1:]
     ones = np.ones_like(x)
-    return np.array([value, min(begin[1], end[1]) * ones, max(begin[2], end[2]) * ones])
+    a, b = left.part.last, right.part.first
+    begin = left.at(a * ones, others, (False, False))
+    end = right.at(b * ones, others, (False, False))
+    value = begin[0] + (end[0] - begin[0]) * (x - a) / (b - a)
+    return np.array([value, np.minimum(begin[1], end[1]), np.maximum(begin[2], end[2])])

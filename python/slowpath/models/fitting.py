@@ -1,5 +1,9 @@
 """The way from points to a model as a document."""
 
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,8 +14,9 @@ from slowpath.models.intervals import Spread, spread_of
 from slowpath.models.metrics import error
 from slowpath.models.options import Options
 from slowpath.models.parts import Part
-from slowpath.models.points import Points, check, ordered, series_of
+from slowpath.models.points import Points, PointsError, check, ordered, series_of
 from slowpath.models.templates.batch import Floats
+from slowpath.models.templates.terms import Terms
 
 _FOLDS = 5
 _FEWEST_HELD_OUT = 10
@@ -26,6 +31,8 @@ def fit(points: Points, options: Options | None = None) -> FittedModel:
     """
     chosen = options or Options()
     check(points)
+    if chosen.monotone is not None and len(points.names) > 1:
+        raise PointsError("a model of several x columns cannot be asked to rise or fall")
     table = ordered(points)
     model = _model(table, chosen)
     if chosen.hold_out:
@@ -38,8 +45,7 @@ def _model(points: Points, options: Options) -> FittedModel:
     derived = derive(series, options)
     spread = spread_of(derived.parts, derived.series, points, options)
     model = _document(points, options, derived, spread)
-    x = points.x if len(points.names) > 1 else points.x[:, 0]
-    found = evaluate(model, x).y
+    found = evaluate(model, points.x).y
     model["errors"] = errors(points.y, found)
     for part, segment in zip(derived.parts, model["segments"], strict=True):
         mine = (series.row >= part.piece.begin) & (series.row < part.piece.end)
@@ -57,10 +63,18 @@ def errors(measured: Floats, fitted: Floats) -> Errors:
     }
 
 
+class Limits(NamedTuple):
+    """Between which values a segment stays."""
+
+    least: float | None
+    most: float | None
+
+
 _UNKNOWN: Errors = {"smape": 0.0, "mape": None, "rmse": 0.0}
 
 
 def _document(points: Points, options: Options, derived: Derived, spread: Spread) -> FittedModel:
+    limits = _limits(derived.parts, options)
     size = len(derived.series.x)
     ranks = sum(p.template.rank * (p.piece.end - p.piece.begin) for p in derived.parts)
     return {
@@ -70,9 +84,9 @@ def _document(points: Points, options: Options, derived: Derived, spread: Spread
         "outliers": derived.outliers,
         "range": [(float(column.min()), float(column.max())) for column in points.x.T],
         "segments": [
-            _segment(part, covariance, noise, spread.quantile)
-            for part, covariance, noise in zip(
-                derived.parts, spread.covariances, spread.noise, strict=True
+            _segment(part, covariance, noise, spread.quantile, limit)
+            for part, covariance, noise, limit in zip(
+                derived.parts, spread.covariances, spread.noise, limits, strict=True
             )
         ],
         "metric": options.metric,
@@ -87,7 +101,30 @@ def _document(points: Points, options: Options, derived: Derived, spread: Spread
     }
 
 
-def _segment(part: Part, covariance: Floats, noise: float, quantile: float) -> Segment:
+def _limits(parts: Sequence[Part], options: Options) -> list[Limits]:
+    """Between which values each segment stays: none steps back behind the ones before."""
+    found: list[Limits] = []
+    least = 0.0 if options.non_negative else -math.inf
+    most = math.inf
+    for part in parts:
+        found.append(Limits(_known(least), _known(most)))
+        if options.monotone is None:
+            continue
+        end = float(part.value(np.array([part.last]))[0])
+        if options.monotone == "increasing":
+            least = max(least, end)
+        else:
+            most = max(min(most, end), least)
+    return found
+
+
+def _known(limit: float) -> float | None:
+    return limit if math.isfinite(limit) else None
+
+
+def _segment(
+    part: Part, covariance: Floats, noise: float, quantile: float, limits: Limits
+) -> Segment:
     certain = part.piece.end - part.piece.begin > part.template.rank
     widths = quantile * np.sqrt(np.maximum(np.diag(covariance), 0))
     parameters: list[Parameter] = [
@@ -109,11 +146,14 @@ def _segment(part: Part, covariance: Floats, noise: float, quantile: float) -> S
         "rank": part.template.rank,
         "formula": part.template.formula(),
         "origin": part.origin,
+        "terms": [list(term) for term in part.template.terms]
+        if isinstance(part.template, Terms)
+        else None,
         "parameters": parameters,
         "covariance": [[float(one) for one in row] for row in covariance],
         "noise": noise,
-        "at_least": None,
-        "at_most": None,
+        "at_least": limits.least,
+        "at_most": limits.most,
         "extrapolates": part.template.simple,
         "errors": _UNKNOWN,
     }
@@ -123,9 +163,11 @@ def _held_out(points: Points, options: Options) -> Errors | None:
     """The error at points that were left out, a fifth at a time."""
     column = points.x[:, 0]
     different = np.unique(column)
+    row = np.unique(points.x, axis=0, return_inverse=True)[1].ravel()
     if len(different) < _FEWEST_HELD_OUT:
         return None
-    fold = np.searchsorted(different, column) % _FOLDS
+    # With several columns, a fold must not have all points of one value of the last.
+    fold = (row if len(points.names) == 1 else row + row // _FOLDS) % _FOLDS
     inner = (column > different[0]) & (column < different[-1])
     measured, found = [], []
     for number in range(_FOLDS):
@@ -133,9 +175,8 @@ def _held_out(points: Points, options: Options) -> Errors | None:
         if not out.any():
             continue
         model = _model(_rows(points, ~out), options)
-        rest = points.x[out] if len(points.names) > 1 else points.x[out, 0]
         measured.append(points.y[out])
-        found.append(evaluate(model, rest).y)
+        found.append(evaluate(model, points.x[out]).y)
     return errors(np.concatenate(measured), np.concatenate(found))
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.models.options import Options
-from slowpath.models.parts import Part
+from slowpath.models.parts import Part, at_points
 from slowpath.models.points import Points, Series
 from slowpath.models.search.costs import FINEST
 from slowpath.models.templates.batch import Floats
@@ -54,7 +54,7 @@ class _Residuals(NamedTuple):
     leverage: Floats  # of the points that were fitted, as 1/sqrt(1 - h) for each measured one
 
 
-def gradient(part: Part, x: Floats) -> Floats:
+def gradient(part: Part, x: Floats, others: Floats | None = None) -> Floats:
     """How the value at x changes with each parameter: a row for each x."""
     columns = []
     for at, parameter in enumerate(part.parameters):
@@ -63,7 +63,7 @@ def gradient(part: Part, x: Floats) -> Floats:
         for sign in (1, -1):
             moved = part.parameters.copy()
             moved[at] += sign * step
-            sides.append(part._replace(parameters=moved).value(x))
+            sides.append(part._replace(parameters=moved).value(x, others))
         columns.append((sides[0] - sides[1]) / (2 * step))
     return np.column_stack(columns)
 
@@ -123,9 +123,10 @@ def _solution(slopes: Floats) -> Floats:
 
 def _residuals(part: Part, series: Series, points: Points) -> _Residuals:
     inside = slice(part.piece.begin, part.piece.end)
-    x, scale = series.x[inside], series.scale[inside]
-    values = part.value(x)
-    slopes = gradient(part, x) / scale[:, None]
+    x, others = at_points(part, series)
+    scale = series.scale[inside]
+    values = part.value(x, others)
+    slopes = gradient(part, x, others) / scale[:, None]
     share = np.clip((slopes * _solution(slopes).T).sum(axis=1), 0, _LEVERAGE)
     mine = (series.row >= part.piece.begin) & (series.row < part.piece.end)
     row = series.row[mine] - part.piece.begin

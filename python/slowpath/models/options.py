@@ -3,8 +3,10 @@
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 Rule: TypeAlias = Literal["criterion", "margins"]
-Method: TypeAlias = Literal["dynamic", "exhaustive"]
+Direction: TypeAlias = Literal["increasing", "decreasing"]
+Method: TypeAlias = Literal["dynamic", "exhaustive", "extrema"]
 RULES: tuple[Rule, ...] = get_args(Rule)
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 METHODS: tuple[Method, ...] = get_args(Method)
 MOST_SEGMENTS = 6
 
@@ -22,6 +24,10 @@ class Options(NamedTuple):
     """How many segments there are to be; None: the rule decides."""
     most_segments: int = MOST_SEGMENTS
     """No more than these, where the rule decides."""
+    monotone: Direction | None = None
+    """The model may only rise, or only fall, with x; for one x column."""
+    non_negative: bool = False
+    """The model is nowhere below zero."""
     confidence: float = 0.9
     """How often an interval has what it is about."""
     hold_out: bool = True

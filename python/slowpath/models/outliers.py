@@ -23,7 +23,7 @@ _LEAST = 0.01
 def alone(series: Series) -> Floats:
     """How much each point counts, by its neighbours; 1 but for outliers."""
     x, y, size = series.x, series.y, len(series.x)
-    if size < _FEWEST:
+    if size < _FEWEST or series.others is not None:
         return np.ones(size)
     apart = np.zeros(size)
     for at in range(2, size - 2):

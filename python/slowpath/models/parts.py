@@ -7,8 +7,10 @@ import numpy as np
 
 from slowpath.models.points import Series
 from slowpath.models.search.costs import Piece
+from slowpath.models.search.rules import Rules
 from slowpath.models.templates.batch import Batch, Curve, Floats, pieces_of
 from slowpath.models.templates.template import Template
+from slowpath.models.templates.terms import Terms
 
 _BETWEEN = 8
 """Places between two points where a function is looked at."""
@@ -16,6 +18,7 @@ _BEYOND = 0.5
 """So much of the range of the measured values a function may leave it between points."""
 
 
+_FLAT = 1e-9
 _FAR = 1e9
 """Of residuals, in place of those that are not finite."""
 _CALLS = 200
@@ -33,8 +36,10 @@ class Part(NamedTuple):
     first: float  # x of its first point
     last: float
 
-    def value(self, x: Floats) -> Floats:
+    def value(self, x: Floats, others: Floats | None = None) -> Floats:
         """What the function yields; not finite where it is not defined."""
+        if isinstance(self.template, Terms):
+            return self.template.value(self.parameters, x, others)
         return self.template.value(self.parameters, x - self.origin)
 
 
@@ -46,9 +51,12 @@ def part_of(series: Series, piece: Piece, template: Template) -> Part:
     """
     inside = slice(piece.begin, piece.end)
     x, y = series.x[inside], series.y[inside]
-    by_x = abs(float(x[0])) or abs(float(x[-1])) or 1.0
-    by_y = float(np.median(series.level[inside])) or 1.0
-    curve = Curve(x / by_x, y / by_y, series.scale[inside] / by_y)
+    others = None if series.others is None else series.others[inside]
+    by_x = by_y = 1.0
+    if others is None:
+        by_x = abs(float(x[0])) or abs(float(x[-1])) or 1.0
+        by_y = float(np.median(series.level[inside])) or 1.0
+    curve = Curve(x / by_x, y / by_y, series.scale[inside] / by_y, others)
     batch = pieces_of(curve, [(0, len(x))])
     with np.errstate(all="ignore"):
         found = template.fit(batch)
@@ -77,13 +85,19 @@ def _polished(template: Template, parameters: Floats, batch: Batch, x: Floats) -
     return np.asarray(found.x) if better and near else parameters
 
 
-def sensible(part: Part, series: Series) -> bool:
+def sensible(part: Part, series: Series, rules: Rules) -> bool:
     """Whether the function is finite and stays near the measured values between the points, too."""
     x = series.x[part.piece.begin : part.piece.end]
     y = series.y[part.piece.begin : part.piece.end]
+    if series.others is not None:
+        return bool(np.isfinite(part.parameters).all())
     with np.errstate(all="ignore"):
         values = part.value(between(x))
     room = _BEYOND * float(y.max() - y.min()) + float(np.abs(values[::_BETWEEN] - y).max())
+    if rules.non_negative and (values < 0).any():
+        return False
+    if rules.sign and (np.diff(values) * rules.sign < -_FLAT * np.abs(values).max()).any():
+        return False
     inside = (values >= y.min() - room) & (values <= y.max() + room)
     return bool(np.isfinite(values).all() and np.isfinite(part.parameters).all() and inside.all())
 
@@ -96,8 +110,12 @@ def between(x: Floats) -> Floats:
     return np.append((x[:-1, None] + np.diff(x)[:, None] * shares).ravel(), x[-1])
 
 
+def at_points(part: Part, series: Series) -> tuple[Floats, Floats | None]:
+    """The x that a part was fitted to, and the other columns."""
+    inside = slice(part.piece.begin, part.piece.end)
+    return series.x[inside], None if series.others is None else series.others[inside]
+
+
 def fitted_at_points(parts: Sequence[Part], series: Series) -> Floats:
     """What the parts yield at the points that they were fitted to."""
-    return np.concatenate(
-        [part.value(series.x[part.piece.begin : part.piece.end]) for part in parts]
-    )
+    return np.concatenate([part.value(*at_points(part, series)) for part in parts])

@@ -1,4 +1,4 @@
-"""A picture of a model: measurements, functions, interval."""
+"""A picture of a model: measurements, functions, interval; further x columns at their medians."""
 
 import numpy as np
 
@@ -24,6 +24,7 @@ def draw(file: str, model: FittedModel, points: Points) -> None:
     from matplotlib.figure import Figure
 
     x, y = points.x[:, 0], points.y
+    rest = np.median(points.x[:, 1:], axis=0)
     with mpl.rc_context({"svg.hashsalt": "slowpath", "svg.fonttype": "none"}):
         figure = Figure(figsize=_SIZE, layout="constrained")
         FigureCanvasAgg(figure)
@@ -31,10 +32,11 @@ def draw(file: str, model: FittedModel, points: Points) -> None:
         axes.plot(x, y, ".", color="0.4", markersize=4, label="measured")
         for number, segment in enumerate(model["segments"]):
             inside = _places(segment["from"], segment["to"])
-            (line,) = axes.plot(inside, evaluate(model, inside).y, label=segment["template"])
+            rows = np.column_stack([inside, *(one * np.ones_like(inside) for one in rest)])
+            band = evaluate(model, rows)
+            (line,) = axes.plot(inside, band.y, label=segment["template"])
             if number:
                 axes.axvline(segment["from"], color="0.8", linewidth=0.8)
-            band = evaluate(model, inside)
             axes.fill_between(inside, band.low, band.high, color=line.get_color(), alpha=0.2)
         if _wide(x):
             axes.set_xscale("log")
@@ -42,7 +44,8 @@ def draw(file: str, model: FittedModel, points: Points) -> None:
             axes.set_yscale("log")
         else:
             axes.set_ylim(bottom=min(0.0, float(y.min())))
-        axes.set_xlabel(model["x"][0])
+        held = [f"{name} = {one:g}" for name, one in zip(model["x"][1:], rest, strict=True)]
+        axes.set_xlabel(", ".join([model["x"][0], *held]))
         axes.set_ylabel(model["y"])
         axes.legend()
         axes.grid(visible=True, alpha=0.3)

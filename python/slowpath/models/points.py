@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.models.templates.batch import Curve, Floats, Indices
+from slowpath.models.templates.terms import MOST_COLUMNS
 
 FEWEST = 3
 """Points with different x that a model takes at least."""
@@ -95,6 +96,8 @@ def check(points: Points) -> None:
     Raises:
         PointsError: when not.
     """
+    if len(points.names) > MOST_COLUMNS:
+        raise PointsError(f"a model takes up to {MOST_COLUMNS} x columns, not {len(points.names)}")
     largest = max(float(np.abs(points.x).max(initial=0)), float(np.abs(points.y).max(initial=0)))
     if largest > LARGEST:
         raise PointsError(f"{largest:g} is too large; values go up to {LARGEST:g}")
@@ -107,7 +110,7 @@ def check(points: Points) -> None:
 
 
 class Series(NamedTuple):
-    """Points of one curve, one for each x, ascending."""
+    """Points of one curve, one for each x, ascending by the first column."""
 
     x: Floats
     y: Floats  # the median of what was measured there
@@ -115,21 +118,24 @@ class Series(NamedTuple):
     floor: float  # no value's own scale is less
     row: Indices  # for each point of the table, its number here
     level: Floats  # how large values are around it: what measured ones are compared with
+    others: Floats | None = None  # further columns of x
 
     @property
     def curve(self) -> Curve:
         """What functions are fitted to."""
-        return Curve(self.x, self.y, self.scale)
+        return Curve(self.x, self.y, self.scale, self.others)
 
 
 def series_of(points: Points) -> Series:
-    """The curve over the first column."""
-    x, row, count = np.unique(points.x[:, 0], return_inverse=True, return_counts=True)
+    """The curve over the first column; further columns make further points."""
+    rows, row, count = np.unique(points.x, axis=0, return_inverse=True, return_counts=True)
+    row = row.ravel()
     order = np.lexsort((points.y, row))
     groups = np.split(order, np.cumsum(count)[:-1])
     y = np.array([np.median(points.y[group]) for group in groups])
     floor = value_floor(y)
-    level = np.maximum(_level(y), floor)
+    single = len(points.names) == 1
+    level = np.maximum(_level(y) if single else np.abs(y), floor)
     scale = level
     if points.spread is not None:
         spread = np.array([np.sqrt(np.mean(points.spread[group] ** 2)) for group in groups])
@@ -141,7 +147,8 @@ def series_of(points: Points) -> Series:
     if points.weight is not None and points.weight.any():
         sums = np.array([points.weight[group].sum() for group in groups])
         weight = np.maximum(sums, 1e-9 * sums.max()) * (weight.mean() / sums.mean())
-    return Series(x, y, scale / np.sqrt(weight), floor, np.asarray(row), level)
+    others = None if single else rows[:, 1:]
+    return Series(rows[:, 0], y, scale / np.sqrt(weight), floor, row, level, others)
 
 
 def value_floor(y: Floats) -> float:

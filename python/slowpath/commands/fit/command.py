@@ -20,7 +20,7 @@ FIT = Command(
     (
         "Derive a model of measurements: how a number grows with another one.",
         "The curve is cut into segments, each with the function that fits it best: constant, line, "
-        "polynomial, logarithm, hyperbola, exponential, power, or one of these inverted. How many "
+        "polynomial, logarithm, hyperbola, exponential, or one of these inverted. How many "
         "segments there are, and which functions, follows from the data. Relative differences "
         "count, and single wrong values do little.",
         "With --predict, standard output is a CSV of what the model says at the rows of a file.",
@@ -33,9 +33,11 @@ FIT = Command(
         option(
             DATA,
             "--x",
-            metavar="COLUMN",
+            metavar="COLUMNS",
             required=True,
-            help="The column that y depends on.",
+            help="The column that y depends on, or up to three with commas between them. Segments "
+            "are of the first; within a segment, the columns add up or interact, whatever the data "
+            "show.",
         ),
         option(
             DATA,
@@ -83,10 +85,22 @@ FIT = Command(
         option(
             MODEL,
             "--search",
-            choices=("dynamic", "exhaustive"),
+            choices=("dynamic", "exhaustive", "extrema"),
             default="dynamic",
-            help="How segments are found: by dynamic programming, or by trying all up to three; "
-            "both find the same (default: %(default)s).",
+            help="How segments are found: by dynamic programming; by trying all up to three, which "
+            "finds the same; or only where the slope changes most (default: %(default)s).",
+        ),
+        option(
+            MODEL,
+            "--monotone",
+            choices=("increasing", "decreasing"),
+            help="The model may only rise, or only fall, with x; for one x column.",
+        ),
+        option(
+            MODEL,
+            "--non-negative",
+            action="store_true",
+            help="The model may not be below zero anywhere.",
         ),
         option(
             MODEL,

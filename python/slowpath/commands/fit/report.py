@@ -55,8 +55,11 @@ def csv_report(model: FittedModel) -> Iterator[str]:
 def text_report(file: str, model: FittedModel) -> Iterator[Line]:
     """A table of segments, and what they come to in sentences."""
     x, y = model["x"][0], model["y"]
-    low, high = model["range"][0]
-    yield Line(f"{file}: {model['points']:,} points, {y} over {x} from {_n(low)} to {_n(high)}")
+    over = " and ".join(
+        f"{name} from {_n(low)} to {_n(high)}"
+        for name, (low, high) in zip(model["x"], model["range"], strict=True)
+    )
+    yield Line(f"{file}: {model['points']:,} points, {y} over {over}")
     yield Line("")
     error = _WORDS[model["metric"]]
     rows = [
@@ -64,7 +67,7 @@ def text_report(file: str, model: FittedModel) -> Iterator[Line]:
             _n(segment["from"]),
             _n(segment["to"]),
             str(segment["points"]),
-            written(segment, x),
+            written(segment, model["x"]),
             _error(segment["errors"], model["metric"]),
         ]
         for segment in model["segments"]
@@ -76,16 +79,18 @@ def text_report(file: str, model: FittedModel) -> Iterator[Line]:
         yield Line(sentence)
 
 
-def written(segment: Segment, x: str) -> str:
-    """The formula with numbers in it."""
+def written(segment: Segment, names: Sequence[str]) -> str:
+    """The formula with numbers and the names of columns in it."""
+    columns = {f"x{number}": name for number, name in enumerate(names, 1)} | {"x": names[0]}
     values = {one["name"]: one["value"] for one in segment["parameters"]}
     origin = segment["origin"]
-    name = x if origin == 0 else f"({x} - {_n(origin)})"
+    if origin != 0:
+        columns["x"] = f"({names[0]} - {_n(origin)})"
 
     def put(match: re.Match[str]) -> str:
         word = match[0]
-        if word == "x":
-            return name
+        if word in columns:
+            return columns[word]
         return f"{values[word]:.{_DIGITS}g}" if word in values else word
 
     text = re.sub(r"\b[a-z]\w*\b", put, segment["formula"])
@@ -96,25 +101,25 @@ def _sentences(model: FittedModel) -> Iterator[str]:
     x, y = model["x"][0], model["y"]
     for left, right in pairwise(model["segments"]):
         yield (
-            f"It changes between {x} {_n(left['to'])} and {_n(right['from'])}, where the model "
-            "joins the two segments with a straight line."
+            f"It changes between {_n(left['to'])} and {_n(right['from'])} {x}; a straight line "
+            "joins the two."
         )
     word = _WORDS[model["metric"]]
     told = _error(model["errors"], model["metric"])
     held = model["held_out"]
     left_out = (
-        "there are too few points to leave some out"
+        "not known for others: there are too few to leave some out"
         if held is None
         else f"{_error(held, model['metric'])} for points that were left out"
     )
-    yield f"Error ({word}) {told} of the points that it was fitted to, {left_out}."
+    yield f"The error ({word}) is {told} for the points that it was fitted to, and {left_out}."
     share = model["confidence"]
     below, above = (
         max(abs(q) * segment["noise"] for segment in model["segments"])
         for q in model["noise_quantiles"]
     )
     yield (
-        f"{share:.0%} of single measurements are expected within -{_percent(below)} and "
+        f"{100 * share:g} % of single measurements are expected within -{_percent(below)} and "
         f"+{_percent(above)} of the model, or closer."
     )
     if model["outliers"]:
@@ -130,7 +135,7 @@ def _beyond(model: FittedModel, x: str, y: str) -> str:
         f"{side} {_n(end)} {'the function goes on' if segment['extrapolates'] else f'{y} stays'}"
         for side, end, segment in (("below", low, first), ("above", high, last))
     ]
-    return f"Nothing was measured beyond: {' and '.join(ends)}, which is a guess ({x})."
+    return f"Nothing was measured beyond, and what it says is a guess: {', '.join(ends)} ({x})."
 
 
 def _error(errors: Errors, metric: str) -> str:

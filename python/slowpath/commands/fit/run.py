@@ -67,6 +67,8 @@ def _derive(
         select=given.select,
         search=given.search,
         segments=given.segments,
+        monotone=given.monotone,
+        non_negative=given.non_negative,
         most_segments=given.max_segments,
         confidence=given.confidence / 100,
         seed=given.seed,

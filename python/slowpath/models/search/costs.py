@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.models.metrics.metric import Metric
+from slowpath.models.search.rules import FEWEST, Rules, enough, on_the_way
 from slowpath.models.templates.batch import Curve, Floats, Indices, pieces_of
 from slowpath.models.templates.template import Template
 
@@ -13,9 +13,11 @@ FINEST = 1e-6
 """Relative differences below are none: what is measured or printed is no more precise."""
 _EQUAL = 1e-9
 """Of losses that differ by less, that of the template that comes first counts."""
-_FEWEST = 3
 _MANY = 2_000_000
 """Points of all pieces together that are worked on at a time; it keeps the memory small."""
+
+
+_NO_RULES = Rules()
 
 
 class Piece(NamedTuple):
@@ -37,18 +39,21 @@ class Costs:
         curve: Curve,
         cuts: Sequence[int],
         templates: Sequence[Template],
-        metric: Metric | None = None,
+        rules: Rules = _NO_RULES,
     ) -> None:
         self.cuts, self.templates = list(cuts), templates
-        least = min(_FEWEST, len(curve.x))
+        self._rules, self._points = rules, len(curve.x)
+        between = np.append(0, np.cumsum(on_the_way(curve)))
+        least = min(FEWEST, len(curve.x))
         self.pairs = [
             (at, to)
             for at, begin in enumerate(self.cuts)
             for to, end in enumerate(self.cuts)
             if end - begin >= least
+            or (end > begin and between[end] - between[begin] == end - begin)
         ]
         self._place = {pair: number for number, pair in enumerate(self.pairs)}
-        rows = [self._of(curve, part, metric) for part in self._parts()]
+        rows = [self._of(curve, part) for part in self._parts()]
         self.losses: Floats = np.concatenate([loss for loss, _ in rows], axis=1)
         self.errors: Floats = np.concatenate([error for _, error in rows], axis=1)
         self.ranks = sorted({template.rank for template in templates})
@@ -66,22 +71,17 @@ class Costs:
             points += size
         return parts
 
-    def _of(
-        self,
-        curve: Curve,
-        pieces: Sequence[tuple[int, int]],
-        metric: Metric | None,
-    ) -> tuple[Floats, Floats]:
+    def _of(self, curve: Curve, pieces: Sequence[tuple[int, int]]) -> tuple[Floats, Floats]:
         """Losses, and errors by the metric if there is one; by template and piece."""
-        batch = pieces_of(curve, pieces)
+        batch, metric = pieces_of(curve, pieces), self._rules.metric
         floor = batch.lengths * FINEST**2
         losses, errors = [], []
         for order, template in enumerate(self.templates):
             with np.errstate(all="ignore"):
                 fitted = template.fitted(batch)
                 loss = np.maximum(batch.losses(fitted), floor) * (1 + order * _EQUAL)
-                enough = batch.lengths >= fewest_points(template, len(curve.x))
-                allowed = enough & np.isfinite(loss)
+                allowed = enough(template, batch, self._points) & np.isfinite(loss)
+                allowed &= self._rules.allows(batch, fitted)
                 losses.append(np.where(allowed, loss, np.inf))
                 if metric is not None:
                     mean = batch.sums(metric.each(batch.y, fitted)) / batch.lengths
@@ -108,9 +108,3 @@ class Costs:
             loss[number, at, to] = self.losses[those[best], np.arange(len(self.pairs))]
             which[number, at, to] = those[best]
         return loss, which
-
-
-def fewest_points(template: Template, points: int) -> int:
-    """How many points a segment needs: more than parameters, and enough to see a shape."""
-    spare = 1 if template.rank <= 2 else 2  # noqa: PLR2004 - as rank and points
-    return min(max(_FEWEST, template.rank + spare), max(points, template.rank))

@@ -21,6 +21,7 @@ class Curve(NamedTuple):
     x: Floats
     y: Floats
     scale: Floats
+    others: Floats | None = None  # further columns of x, one row for each point
 
 
 class Batch:
@@ -31,8 +32,10 @@ class Batch:
     last, so that nothing depends on the unit of x.
     """
 
-    def __init__(self, x: Floats, y: Floats, scale: Floats, starts: Indices) -> None:
-        self.x, self.y, self.scale, self.starts = x, y, scale, starts
+    def __init__(self, curve: Curve, starts: Indices) -> None:
+        x = curve.x
+        self.x, self.y, self.scale, self.starts = x, curve.y, curve.scale, starts
+        self.others = np.zeros((len(x), 0)) if curve.others is None else curve.others
         self.lengths = np.diff(np.append(starts, len(x)))
         self.first = x[starts]
         last = x[starts + self.lengths - 1]
@@ -74,7 +77,7 @@ class Batch:
 def _inverted(batch: Batch) -> Batch:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         safe = np.where(batch.y > 0, batch.y, np.nan)
-        return Batch(batch.x, 1 / safe, batch.scale / safe**2, batch.starts)
+        return Batch(Curve(batch.x, 1 / safe, batch.scale / safe**2), batch.starts)
 
 
 def pieces_of(curve: Curve, cuts: Sequence[tuple[int, int]]) -> Batch:
@@ -83,4 +86,5 @@ def pieces_of(curve: Curve, cuts: Sequence[tuple[int, int]]) -> Batch:
     lengths = np.array([end - begin for begin, end in cuts])
     starts = np.concatenate(([0], np.cumsum(lengths)[:-1]))
     places = np.arange(lengths.sum()) - np.repeat(starts - begins, lengths)
-    return Batch(curve.x[places], curve.y[places], curve.scale[places], starts)
+    others = None if curve.others is None else curve.others[places]
+    return Batch(Curve(curve.x[places], curve.y[places], curve.scale[places], others), starts)

@@ -1,6 +1,6 @@
-"""All templates: those of the paper (§ 2.2), and two that caches and costs paid once call for."""
+"""All templates: those of the paper (§ 2.2), and the hyperbola, which caches call for."""
 
-from slowpath.models.templates.exponential import Exponential, Power
+from slowpath.models.templates.exponential import Exponential
 from slowpath.models.templates.inverse import Inverse
 from slowpath.models.templates.logarithm import Hyperbola, Logarithm
 from slowpath.models.templates.polynomial import DEGREES, Polynomial
@@ -11,15 +11,13 @@ _PLAIN: tuple[Template, ...] = (
     Logarithm(),
     Hyperbola(),
     Exponential(),
-    Power(),
 )
 _INVERTED: tuple[Template, ...] = tuple(
-    Inverse(one) for one in _PLAIN if one.name not in {"polynomial-0", "hyperbola", "power"}
+    Inverse(one) for one in _PLAIN if one.name not in {"polynomial-0", "hyperbola"}
 )
 TEMPLATES: tuple[Template, ...] = tuple(
     sorted((*_PLAIN, *_INVERTED), key=lambda template: template.rank)
 )
-"""Simple ones first. The inverse of a constant would be a constant; those of a hyperbola and of a
-power are left out: nothing that was measured needed them."""
+"""Simple ones first. The inverse of a constant would be a constant."""
 BY_NAME = {template.name: template for template in TEMPLATES}
 """By the names that documents have."""

@@ -1,4 +1,4 @@
-"""Exponentials and powers: two shapes with one parameter inside."""
+"""The exponential: a shape with one parameter inside."""
 
 from collections.abc import Sequence
 
@@ -11,8 +11,6 @@ _SLOWEST, _FASTEST = 0.4, 300.0
 """Exponents over a whole piece: less is nearly a line. More than one from a point to the next is
 a step, wherever between them that is."""
 _STEPS = 12
-_POWERS = (-4.0, -3.0, -2.0, -1.4, -0.7, -0.35), (0.25, 0.5, 0.75, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
-"""-1 and 0 are templates of their own, and so is 1."""
 
 
 class Exponential(Separable):
@@ -64,47 +62,3 @@ class Exponential(Separable):
     def formula(self) -> str:
         """As it is."""
         return "a + b*exp(c*x)"
-
-
-class Power(Separable):
-    """a + b x^c, for x > 0."""
-
-    name = "power"
-    rank: int = 3
-    parameters: tuple[str, ...] = ("a", "b", "c")
-    origin_at_start = False
-    simple = False
-
-    def grids(self, batch: Batch) -> Sequence[Sequence[Floats]]:
-        """The same for all pieces."""
-        ones = np.ones(len(batch.starts))
-        return [[power * ones for power in row] for row in _POWERS]
-
-    def basis(self, batch: Batch, c: Floats) -> Floats:
-        """Of x by the first one, which does not matter to the other parameters."""
-        positive = np.where(batch.x > 0, batch.x, np.nan)
-        return (positive / batch.spread(batch.first)) ** batch.spread(c)
-
-    def change(self, batch: Batch, basis: Floats) -> Floats:
-        """By the logarithm."""
-        positive = np.where(batch.x > 0, batch.x, np.nan)
-        return np.log(positive / batch.spread(batch.first)) * basis
-
-    def in_units(self, batch: Batch, found: Floats) -> Floats:
-        """With x as it is."""
-        level, slope, c = found
-        return np.array([level, slope * batch.first[0] ** -c, c])
-
-    def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Not a number for x <= 0."""
-        with np.errstate(over="ignore"):
-            power = np.where(x > 0, x, np.nan) ** parameters[2]
-        return np.asarray(parameters[0] + parameters[1] * power)
-
-    def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """As the protocol has it."""
-        return np.asarray(parameters * np.array([y, y * x ** -parameters[2], 1.0]))
-
-    def formula(self) -> str:
-        """As it is."""
-        return "a + b*x^c"

@@ -1,5 +1,7 @@
 """Polynomials of degree 0 to 5, fitted to all pieces by one orthogonalisation."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from slowpath.models.templates.batch import Batch, Floats
@@ -59,16 +61,21 @@ class Polynomial:
 
 
 def _nested(batch: Batch) -> list[Floats]:
-    """For each degree, the fitted values: least squares, one column orthogonalised after another.
+    """For each degree, the fitted values."""
+    return orthogonal(batch, [batch.t**degree / batch.scale for degree in DEGREES])
 
-    Each column is orthogonalised twice (Kahan's and Parlett's "twice is enough").
+
+def orthogonal(batch: Batch, columns: Sequence[Floats]) -> list[Floats]:
+    """Least squares: the fitted values with the first column, the first two, and so on.
+
+    Columns are such of residuals. Each is orthogonalised twice (Kahan's and Parlett's "twice is
+    enough"); one that is a combination of those before adds nothing.
     """
     known: list[Floats] = []
     rest = batch.y / batch.scale
     whole, found = np.zeros_like(rest), []
-    column = 1 / batch.scale
-    for degree in DEGREES:
-        direction = column * batch.t**degree
+    for column in columns:
+        direction = column
         before = np.sqrt(batch.sums(direction**2))
         for _ in range(2 if known else 0):
             for other in known:

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Are known models recovered from noisy points?
+
+For each template, curves of one to three segments with steps of 22 to 100 % between them, 60 points,
+2 % noise. The oracle knows template and cuts, and fits parameters; errors are judged by fresh noise.
+"""
+
+import argparse
+from functools import partial
+from itertools import pairwise
+from multiprocessing import Pool
+from time import perf_counter
+
+import numpy as np
+
+from slowpath.models.derivation import derive
+from slowpath.models.metrics import error
+from slowpath.models.options import Options
+from slowpath.models.parts import Part, fitted_at_points, part_of
+from slowpath.models.points import Series, ordered, points_of, series_of
+from slowpath.models.search.costs import Piece
+from slowpath.models.templates.catalogue import TEMPLATES
+
+POINTS, SHORTEST = 60, 8
+
+
+def shape(name: str, draw: np.random.Generator, x: np.ndarray) -> np.ndarray:
+    """Values of a random function of this template, over a piece; positive."""
+    u = (x - x[0]) / (x[-1] - x[0])
+    base = name.removeprefix("inverse-")
+    if base == "polynomial-0":
+        y = np.zeros_like(x)
+    elif base.startswith("polynomial"):
+        degree = int(base[-1])
+        weights = np.append(draw.uniform(-1, 1, degree), draw.choice([-1.0, 1.0]))
+        y = np.polynomial.chebyshev.chebval(2 * u - 1, weights)
+    elif base == "logarithm":
+        y = np.log(x) * draw.choice([-1.0, 1.0])
+    elif base == "hyperbola":
+        y = draw.choice([-1.0, 1.0]) / x
+    else:
+        y = np.exp(draw.uniform(2, 5) * draw.choice([-1.0, 1.0]) * u) * draw.choice([-1.0, 1.0])
+    y = y - y.min()
+    y = y / (y.max() or 1.0) + 1 / (draw.uniform(1.5, 6) - 1)
+    return 1 / y if name.startswith("inverse-") else y
+
+
+def case(
+    name: str, seed: int, noise: float
+) -> tuple[np.ndarray, list[int], np.ndarray, np.ndarray]:
+    """Points, where the segments begin and end, measured values, and such of a second time."""
+    draw = np.random.default_rng([seed, *name.encode()])
+    number = int(draw.integers(1, 4))
+    start = draw.uniform(1, 10)
+    x = (
+        np.geomspace(1, 10 ** draw.uniform(2, 5), POINTS)
+        if draw.integers(2)
+        else np.linspace(start, start * draw.uniform(5, 100), POINTS)
+    )
+    while True:
+        inner = np.sort(
+            draw.choice(np.arange(SHORTEST, POINTS - SHORTEST + 1), number - 1, replace=False)
+        )
+        bounds = [0, *(int(at) for at in inner), POINTS]
+        if min(np.diff(bounds)) >= SHORTEST:
+            break
+    y: list[float] = []
+    for begin, end in pairwise(bounds):
+        piece = shape(name, draw, x[begin:end])
+        step = draw.choice([-1, 1]) * draw.uniform(0.2, 0.7)
+        factor = 10 ** draw.uniform(0, 3) if not y else y[-1] / piece[0] * np.exp(step)
+        y += list(piece * factor)
+    truth = np.array(y)
+    first, second = (truth * (1 + noise * draw.standard_normal(POINTS)) for _ in range(2))
+    return x, bounds, first, second
+
+
+def judge(seed: int, name: str, noise: float, select: str) -> tuple[bool, bool, float, float]:
+    """Right number of segments; cuts too; error over the oracle's; seconds."""
+    x, bounds, y, again = case(name, seed, noise)
+    series = series_of(ordered(points_of({"x": list(x), "y": list(y)}, ["x"], "y")))
+    begin = perf_counter()
+    parts = derive(series, Options(select=select)).parts
+    seconds = perf_counter() - begin
+    number = [template.name for template in TEMPLATES].index(name)
+    oracle = [part_of(series, Piece(a, b, number), TEMPLATES[number]) for a, b in pairwise(bounds)]
+    right = len(parts) == len(oracle)
+    near = right and all(abs(p.piece.end - b) <= 1 for p, b in zip(parts, bounds[1:], strict=True))
+    return right, near, off(parts, series, again) / off(oracle, series, again), seconds
+
+
+def off(parts: list[Part] | tuple[Part, ...], series: Series, measured: np.ndarray) -> float:
+    return error("smape", measured, fitted_at_points(parts, series))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=200, help="for each template")
+    parser.add_argument("--noise", type=float, default=0.02)
+    parser.add_argument("--select", default="criterion")
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args()
+    print(f"{'template':22} segments  cuts  error / oracle's  seconds")
+    every = []
+    with Pool(given.jobs) as pool:
+        for template in TEMPLATES:
+            one = partial(judge, name=template.name, noise=given.noise, select=given.select)
+            found = np.array(pool.map(one, range(given.cases)), dtype=float)
+            every.append(found)
+            tell(template.name, found)
+    tell("all", np.concatenate(every))
+
+
+def tell(name: str, found: np.ndarray) -> None:
+    right, near, ratio, seconds = found.T
+    share = near[right > 0].mean() if right.any() else 0.0
+    print(
+        f"{name:22} {right.mean():8.1%} {share:5.0%} {ratio.mean():17.3f} {np.median(seconds):8.2f}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
