@@ -253,3 +253,26 @@ def test_points_that_count_more_do() -> None:
     table["sure"] = [100.0 if value == 10 else 1.0 for value in y]
     model = fit(points_of(table, ["x"], "y", weight="sure"), Options(segments=1, hold_out=False))
     assert evaluate(model, [5.0]).y[0] == pytest.approx(10, rel=0.05)
+
+
+def test_points_that_are_left_out_tell_the_number_of_segments() -> None:
+    x = np.geomspace(10, 1e6, 40)
+    y = np.where(x < 2000, 20.0, 5 + 6 * np.log(x)) * noise(11, 40)
+    table, options = points(x, y), Options(select="held-out", most_segments=3)
+    assert [s["to"] < 2000 for s in fit(table, options)["segments"]] == [True, False]
+    assert len(fit(points(x, 7 * noise(12, 40)), options)["segments"]) == 1
+
+
+def test_models_of_random_curves_are_recovered() -> None:
+    """A few of the cases of `bench/fit_recovery.py`, which counts them all."""
+    right = 0
+    for seed in range(12):
+        draw = np.random.default_rng(seed)
+        x = np.geomspace(10, 1e5, 60)
+        cut = int(draw.integers(12, 48))
+        left, slope = draw.uniform(5, 50), draw.uniform(0.5, 3)
+        jump = left * draw.uniform(1.3, 2)
+        y = np.where(np.arange(60) < cut, left, jump * (1 + slope * np.log(x / x[cut])))
+        segments = fit(points(x, y * noise(seed, 60)), QUICK)["segments"]
+        right += len(segments) == 2 and abs(segments[0]["points"] - cut) <= 1
+    assert right >= 10

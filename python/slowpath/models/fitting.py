@@ -19,6 +19,8 @@ from slowpath.models.templates.batch import Floats
 from slowpath.models.templates.terms import Terms
 
 _FOLDS = 5
+_AS_WELL = 1.1
+"""An error so many times the least is nearly as small."""
 _FEWEST_HELD_OUT = 10
 """Values of x without which nothing is held out."""
 
@@ -34,6 +36,8 @@ def fit(points: Points, options: Options | None = None) -> FittedModel:
     if chosen.monotone is not None and len(points.names) > 1:
         raise PointsError("a model of several x columns cannot be asked to rise or fall")
     table = ordered(points)
+    if chosen.select == "held-out" and chosen.segments is None:
+        chosen = chosen._replace(segments=_segments_by_held_out(table, chosen))
     model = _model(table, chosen)
     if chosen.hold_out:
         model["held_out"] = _held_out(table, chosen)
@@ -157,6 +161,23 @@ def _segment(
         "extrapolates": part.template.simple,
         "errors": _UNKNOWN,
     }
+
+
+def _segments_by_held_out(points: Points, options: Options) -> int | None:
+    """The number of segments that predicts points best that were left out; None: too few points.
+
+    A smaller one is taken where it does so nearly as well.
+    """
+    found: list[float] = []
+    for number in range(1, options.most_segments + 1):
+        one = _held_out(points, options._replace(segments=number))
+        if one is None:
+            return None
+        known = {"smape": one["smape"], "mape": one["mape"], "rmse": one["rmse"]}
+        told = known[options.metric]
+        found.append(one["smape"] if told is None else told)
+    limit = _AS_WELL * min(found)
+    return next(number for number, one in enumerate(found, 1) if one <= limit)
 
 
 def _held_out(points: Points, options: Options) -> Errors | None:

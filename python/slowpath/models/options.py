@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-Rule: TypeAlias = Literal["criterion", "margins"]
+Rule: TypeAlias = Literal["criterion", "margins", "held-out"]
 Direction: TypeAlias = Literal["increasing", "decreasing"]
 Method: TypeAlias = Literal["dynamic", "exhaustive", "extrema"]
 RULES: tuple[Rule, ...] = get_args(Rule)

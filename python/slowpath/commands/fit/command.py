@@ -61,11 +61,11 @@ FIT = Command(
         option(
             MODEL,
             "--select",
-            choices=("criterion", "margins"),
+            choices=("criterion", "margins", "held-out"),
             default="criterion",
             help="How functions and the number of segments are selected: by an information "
-            "criterion, or by margins of the error, as Scholz et al. (2021) do (default: "
-            "%(default)s).",
+            "criterion; by margins of the error, as Scholz et al. (2021) do; or such that points "
+            "that are left out are predicted best, which takes longer (default: %(default)s).",
         ),
         option(
             MODEL,
