@@ -21,7 +21,7 @@ from slowpath.experiments.results.documents import Sample
 from slowpath.experiments.results.folder import write
 from slowpath.experiments.results.samples import points_from
 from slowpath.experiments.specification.documents import Experiment, Metric
-from slowpath.experiments.testbeds.bed import Job, Limits, Measured
+from slowpath.experiments.testbeds.bed import IMPRECISE, Job, Limits, Measured
 from slowpath.experiments.testbeds.cpus import chosen_cpu
 from slowpath.measurements import environment
 from slowpath.work.stopping import Stopping
@@ -211,6 +211,4 @@ class _Run:
 
     def notes(self) -> list[str]:
         """What has to be known of the figures."""
-        if self._precise:
-            return []
-        return [f"The precision was not reached in {self.visits} visits of all points."]
+        return [] if self._precise else [IMPRECISE]

@@ -15,7 +15,7 @@ from slowpath.experiments.programs.xdp import kinds, xdp_program
 from slowpath.experiments.results.documents import Sample
 from slowpath.experiments.specification.documents import Experiment, Metric
 from slowpath.experiments.specification.points import points_of
-from slowpath.experiments.testbeds.bed import Job, Limits, Measured
+from slowpath.experiments.testbeds.bed import IMPRECISE, Job, Limits, Measured
 from slowpath.experiments.testbeds.cpus import chosen_cpu
 from slowpath.experiments.testbeds.xdp_files import Written, XdpFiles
 from slowpath.measurements import environment
@@ -117,12 +117,8 @@ class _Station:
         outcome = measure(bench, quota, go_on)
         where = watch.end(pace.paced())
         samples = list(_samples(outcome, pairs, errors))
-        notes = [] if outcome.precise or self._stopping.asked else [_imprecise(outcome)]
+        notes = [] if outcome.precise or self._stopping.asked else [IMPRECISE]
         return Measured(samples, errors, not self._stopping.asked, where, notes)
-
-
-def _imprecise(outcome: Outcome) -> str:
-    return f"The precision was not reached in {outcome.seconds:.0f} s and {outcome.loads} loads."
 
 
 def _samples(
