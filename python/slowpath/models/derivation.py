@@ -57,7 +57,7 @@ def _segments(series: Series, options: Options) -> tuple[Part, ...]:
     if len(cuts) <= some:
         return _best(series, cuts, options)
     step = len(cuts) // (some // 2)
-    tried = {*spread_out(cuts, some // 2), *extrema(series.curve, cuts)}
+    tried = {*spread_out(cuts, some // 2), *extrema(series.curve, cuts, near=0)}
     while True:
         parts = _best(series, sorted(tried), options)
         if step == 1:

@@ -10,7 +10,7 @@ import numpy as np
 
 from slowpath.models.templates.batch import Curve, Floats
 
-_WORK = 2_400_000
+_WORK = 900_000
 """Cuts squared, times points: what a search may take."""
 _FEWEST = 12
 _EXTREMA = 8
@@ -38,8 +38,8 @@ def spread_out(cuts: Sequence[int], number: int) -> list[int]:
     return [cuts[at] for at in np.unique(places)]
 
 
-def extrema(curve: Curve, cuts: Sequence[int]) -> list[int]:
-    """The cuts at which the slope changes most, with their neighbours, and both ends."""
+def extrema(curve: Curve, cuts: Sequence[int], near: int = _NEAR) -> list[int]:
+    """The cuts at which the slope changes most, with so many neighbours, and both ends."""
     inner = np.array(cuts[:-1])
     x, y = curve.x[inner], curve.y[inner]
     found = {0, len(cuts) - 1}
@@ -50,7 +50,7 @@ def extrema(curve: Curve, cuts: Sequence[int]) -> list[int]:
         higher = (bend[1:-1] >= bend[:-2]) & (bend[1:-1] >= bend[2:])
         peaks = np.flatnonzero(higher) + 1
         top = peaks[np.argsort(-bend[peaks], kind="stable")[:_EXTREMA]]
-        found |= {int(at) + step + 1 for at in top for step in range(-_NEAR, _NEAR + 1)}
+        found |= {int(at) + step + 1 for at in top for step in range(-near, near + 1)}
     return [cuts[at] for at in sorted(found) if 0 <= at < len(cuts)]
 
 
