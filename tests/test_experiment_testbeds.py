@@ -164,7 +164,9 @@ def test_dpdk_measures_all_points(tmp_path: Path, name: str) -> None:
     sweep = shipped_experiment(name)["component"]["sweep"]
     last = min(sweep["last"], 1 << 20 if sweep["parameter"] == "bytes" else 1000)
     experiment = with_range(shipped_experiment(name), None, last, 2)
+    before = {*Path("/var/run/dpdk").glob("*")}
     found = calibrated(tmp_path, "dpdk", experiment)
+    assert {*Path("/var/run/dpdk").glob("*")} <= before
     measurement, points = found["measurement"], found["result"]["points"]
     assert (measurement["state"], measurement["errors"]) == ("complete", [])
     assert [one["value"] for one in points] == [sweep["first"], last]

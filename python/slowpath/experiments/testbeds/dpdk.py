@@ -118,6 +118,8 @@ class _Station:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            # Where it keeps files; they go with the folder.
+            env=os.environ | {"RUNTIME_DIRECTORY": str(self._binary.parent)},
             start_new_session=True,  # Ctrl-C is ours to handle
         ) as process:
             watch = environment.begin(self._cpu, thread=process.pid)
@@ -143,7 +145,7 @@ class _Station:
     def _command(self) -> list[str]:
         own = [f"{self._limits.seconds:g}", str(_FEWEST), "1"]
         eal = [*_OPTIONS, "-m", _ANY_MEMORY, "-l", str(self._cpu)]
-        return [str(self._binary), *eal, f"--file-prefix=slowpath-{os.getpid()}", "--", *own]
+        return [str(self._binary), *eal, "--", *own]
 
     def _follow(self, process: "subprocess.Popen[bytes]", run: "_Run") -> str:
         """Reads what the program says until it ends, is precise, or has to stop; its last words."""
