@@ -1,6 +1,6 @@
 """How small a difference `slowpath measure OLD NEW` tells, and how often it tells one that is none.
 
-    measure_power.py [--same N] [--each N] [--seconds S] [--csv FILE]
+    measure_power.py [--same N] [--each N] [--only WHAT...] [--seconds S] [--csv FILE]
 
 Compares a program with itself N times, and with versions of it that do a little more (see
 `power/difference.bpf.c`): a dependent chain of arithmetic that is longer, further look-ups of a
@@ -64,6 +64,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--same", type=int, default=100)
     parser.add_argument("--each", type=int, default=20)
+    parser.add_argument("--only", nargs="+", help="such as ALU+8; all differences by default")
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--csv", type=Path)
     given = parser.parse_args()
@@ -88,8 +89,10 @@ def main() -> None:
     if given.same:
         series("none", base, given.same)
     for more in MORE if given.each else ():
-        values = {name: value + more.get(name, 0) for name, value in BASE.items()}
-        series(" ".join(f"{name}+{n}" for name, n in more.items()), analysed(values), given.each)
+        name = " ".join(f"{name}+{n}" for name, n in more.items())
+        if given.only is None or name in given.only:
+            values = {name: value + more.get(name, 0) for name, value in BASE.items()}
+            series(name, analysed(values), given.each)
     if given.csv is not None:
         with given.csv.open("w", newline="") as file:
             writer = csv.DictWriter(file, list(rows[0]))
