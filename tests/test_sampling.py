@@ -192,6 +192,21 @@ def test_it_goes_on_until_what_is_asked_is_decided() -> None:
     assert over.loads == 3
 
 
+def test_it_goes_on_until_a_ratio_is_precise_too() -> None:
+    """Each load places both anew, so their ratio varies more than either."""
+
+    def between(subjects: Sequence[Measured | None]) -> Estimate | None:
+        old, new = subjects
+        return None if old is None or new is None else ratio(old, new)
+
+    def loads(quota: Quota) -> int:
+        return taken(Bench([(200.0, False), (202.0, False)], placing=0.02), quota).loads
+
+    assert loads(Quota(0.01, 600.0, between=between)) > loads(Quota(0.01, 600.0))
+    # What stays unknown is not precise, and ends when the time is over.
+    assert loads(Quota(0.5, 0.0, between=lambda _: None)) == 3
+
+
 def test_it_ends_when_it_is_asked_to() -> None:
     bench = Bench([(200.0, False)], placing=0.2)
     outcome = taken(bench, Quota(1e-9, 600.0), lambda progress: progress.loads < 9)

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from slowpath import engine
@@ -11,6 +12,7 @@ from slowpath.cli.errors import DisagreementError, InputError
 from slowpath.measurements.documents import ComparedPath, ComparedVersions, MeasuredProgram
 from slowpath.measurements.programs import PreparedProgram, measure_together
 from slowpath.measurements.timing.sampling import Measured, Progress, Quota, ratio
+from slowpath.measurements.timing.statistics import Estimate
 
 FEWEST_LOADS = 10
 """A difference is to be trusted: with fewer loads, intervals are wide anyway."""
@@ -68,13 +70,27 @@ def until_decided(
     decided: Callable[[ComparedPath], bool],
 ) -> Quota:
     """The quota, but going on until the comparison of the slowest paths decides what is asked."""
-    split = len(programs[0].cases)
-    end = split + len(programs[1].cases)
 
     def enough(subjects: Sequence[Measured | None]) -> bool:
-        return decided(_row("slowest", _first(subjects[:split]), _first(subjects[split:end])))
+        return decided(_row("slowest", *_slowest(programs, subjects)))
 
     return quota._replace(decided=enough)
+
+
+def _slowest(
+    programs: tuple[PreparedProgram, PreparedProgram], subjects: Sequence[Measured | None]
+) -> tuple[Measured | None, Measured | None]:
+    """The slowest path of each program, by time; all paths of both are the first subjects."""
+    split = len(programs[0].cases)
+    end = split + len(programs[1].cases)
+    return _first(subjects[:split]), _first(subjects[split:end])
+
+
+def _ratio_of_slowest(
+    programs: tuple[PreparedProgram, PreparedProgram], subjects: Sequence[Measured | None]
+) -> Estimate | None:
+    old, new = _slowest(programs, subjects)
+    return None if old is None or new is None else ratio(old, new)
 
 
 def compare(
@@ -91,6 +107,8 @@ def compare(
     """
     old, new = programs
     extra = [] if same.case is None else [same.case]
+    if old.cases and new.cases:
+        quota = quota._replace(between=partial(_ratio_of_slowest, programs))
     together = measure_together(station, programs, quota, go_on, extra)
     olds, news = together.subjects
     packet = _row(

@@ -107,6 +107,9 @@ class Quota(NamedTuple):
     decided: Callable[[Sequence["Measured | None"]], bool] | None = None
     """Whether what is known of the subjects decides what is asked; before that, to be precise is
     not enough. None: nothing is asked."""
+    between: Callable[[Sequence["Measured | None"]], Estimate | None] | None = None
+    """A ratio of subjects that is to be as precise as each of them: that each is known does not say
+    that what differs between them is."""
 
 
 class Observation(NamedTuple):
@@ -167,7 +170,7 @@ def measure(bench: Bench, quota: Quota, go_on: Callable[["Progress"], bool]) -> 
     while True:
         sampler.add_load()
         seconds = time.monotonic() - started
-        loads, (precise, widest) = sampler.loads, sampler.is_precise(quota.precision)
+        loads, (precise, widest) = sampler.loads, sampler.is_precise(quota)
         asked = not go_on(Progress(loads, seconds, widest))
         over = seconds >= quota.seconds or loads >= _MOST_LOADS
         # A program that takes seconds to load is not loaded as often.
@@ -317,17 +320,22 @@ class Sampler:
                 wholes[subject] = None if wrapped else whole
         return Observation(wholes, nets, empties)
 
-    def is_precise(self, precision: float) -> tuple[bool, float | None]:
-        """Whether all intervals are so narrow, and the widest; both as shares of the mean."""
-        widest = 0.0
+    def is_precise(self, quota: Quota) -> tuple[bool, float | None]:
+        """Whether all intervals are narrow enough, and the widest, as a share of the mean."""
         _, subjects, _ = self._evaluated()
-        for number, subject in enumerate(subjects):
-            if number in self._failed:
-                continue
-            if subject is None or subject.run.value <= 0:
+        asked = [
+            None if subject is None else subject.run
+            for number, subject in enumerate(subjects)
+            if number not in self._failed
+        ]
+        if quota.between is not None and not self._failed:
+            asked.append(quota.between(subjects))
+        widest = 0.0
+        for known in asked:
+            if known is None or known.value <= 0 or not math.isfinite(known.interval.half_width):
                 return False, None
-            widest = max(widest, subject.run.interval.half_width / subject.run.value)
-        return widest <= precision, widest
+            widest = max(widest, known.interval.half_width / known.value)
+        return widest <= quota.precision, widest
 
     def decides(self, quota: Quota) -> bool:
         """Whether what is known decides what is asked."""
