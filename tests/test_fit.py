@@ -125,3 +125,15 @@ def test_without_the_packages_one_line_says_what_to_install() -> None:
     assert run.stderr == (
         "error: this machine: scipy is not installed; pip install slowpath[models]\n"
     )
+
+
+def test_cells_may_have_what_ends_lines_elsewhere(tmp_path: Path) -> None:
+    file = tmp_path / "data.csv"
+    rows = "".join(f'{x},{2 * x},"a\u2028b\r{x}"\n' for x in range(1, 13))
+    file.write_text("x,y,note\n" + rows, newline="")
+    assert slowpath("fit", file, "--x", "x", "--y", "y").returncode == 0
+    with file.open("a") as added:
+        added.write(f"13,26,{'z' * 200_000}\n")
+    run = slowpath("fit", file, "--x", "x", "--y", "y")
+    assert run.returncode == 3
+    assert "line 26: field larger than field limit" in run.stderr

@@ -36,6 +36,16 @@ SECTION = {b".relxdp\0": b".rel\x1b[H\0"}
 BROKEN = {b"sketch\0": b"\xc2\x9b\xe2\x80\x8bk\0"}
 """The name of a map, which no map can have."""
 FORMULA = ("=", "+", "-", "@")
+COLUMN = "=\x1b[2J\x7f\x9b\u202e\u200b"
+EXPERIMENT = """schema: 1
+name: hostile
+description: {}
+metrics: [instructions]
+traffic: {{size: 64, headers: [ethernet]}}
+component:
+  kind: arithmetic
+  sweep: {{parameter: count, first: 1, last: 9, points: 5, scale: linear}}
+"""
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -74,6 +84,13 @@ def folder(tmp_path: Path) -> Path:
     instruction = "0:\t .0  immed[gprA_0, 0x1], gpr_wrboth\n"
     (made / "broken.asm").write_text(instruction + f"8:\t .1  {HOSTILE}[gprA_0]\n")
     (made / "target.toml").write_text(f'name = "{HOSTILE[8:]}"\nschema = "@{HOSTILE[9:]}"\n')
+    with (made / "data.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow([COLUMN, "@ns", "text"])
+        rows.writerows([x, 3.0 * x, HOSTILE] for x in range(1, 13))
+    description = json.dumps(f"={HOSTILE[:8]}\u202e")
+    (made / "experiment.yaml").write_text(EXPERIMENT.format(description))
+    (made / "broken.yaml").write_text(f"schema: 1\n{description}: 1\n")
     for name in ("old", "new"):
         results = [hostile_result(name), make_result(program=f"={HOSTILE}\ud800")]
         (made / f"{name}.json").write_text(json.dumps({"slowpath": "0", "results": results}))
@@ -117,7 +134,7 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
     thing = folder / "object.bpf.o"
     listing, broken = folder / "broken.asm", folder / "broken.bpf.o"
     all_of = ["-s", "*"]
-    section = folder / "section.bpf.o"
+    section, data = folder / "section.bpf.o", folder / "data.csv"
     saved: list[str | Path] = [folder / "old.json", folder / "new.json"]
     known: dict[str, list[list[str | Path]]] = {
         "bound": [
@@ -159,6 +176,23 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [thing, section, *all_of, "--seconds", "0.1"],
             [thing, listing, broken, folder / "missing", *all_of, "--seconds", "0.1"],
             [thing, "-n", HOSTILE],
+        ],
+        "fit": [
+            [data, "--x", COLUMN, "--y", "@ns"],
+            [data, "--x", COLUMN, "--y", "@ns", "--predict", data],
+            [data, "--x", COLUMN, "--y", "text"],
+            [data, "--x", HOSTILE, "--y", "@ns"],
+            [folder / "missing", "--x", "x", "--y", "y"],
+            [thing, "--x", "x", "--y", "y"],
+        ],
+        "calibrate": [
+            [folder / "experiment.yaml", "--testbed", "ebpf", "-o", folder / f"@{HOSTILE[:8]}"],
+            [folder / "experiment.yaml", "--testbed", HOSTILE],
+            [folder / "broken.yaml"],
+            [folder / "missing"],
+            ["--component", HOSTILE],
+            ["--rerun", folder],
+            ["--evaluate", folder / "missing"],
         ],
         "schema": [["bound"], [HOSTILE]],
         "targets list": [[]],

@@ -1,8 +1,9 @@
 """CSV files of measurements: columns by name; an error says which line, which column, and why."""
 
 import csv
+import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from slowpath.cli.errors import InputError
@@ -27,20 +28,34 @@ def read_table(file: str, names: Sequence[str]) -> Table:
     Raises:
         InputError: when a column or a number is missing.
     """
-    lines = read_text(file).removeprefix("\ufeff").splitlines()
-    kept = [(n, line) for n, line in enumerate(lines, 1) if line.strip() and line[0] != "#"]
-    if not kept:
+    text = read_text(file).removeprefix("\ufeff")
+    starts = (line for line in text.split("\n") if line.strip() and line[0] != "#")
+    head = next(starts, None)
+    if head is None:
         raise InputError(file, "is empty; the first line has to name the columns")
-    head = kept[0][1]
-    separator = max(_SEPARATORS, key=head.count)
-    header = [name.strip() for name in next(csv.reader([head], delimiter=separator))]
+    rows = _rows(file, text, max(_SEPARATORS, key=head.count))
+    header = [name.strip() for name in next(rows)[1]]
     places = {name: _place(file, header, name) for name in names}
     columns: dict[str, list[float]] = {name: [] for name in names}
-    for number, line in kept[1:]:
-        cells = next(csv.reader([line], delimiter=separator))
+    for number, cells in rows:
         for name, place in places.items():
             columns[name].append(_number(file, number, name, cells, place))
     return Table(file, columns)
+
+
+def _rows(file: str, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the numbers of their first lines; a quoted cell may have several."""
+    reader, first = csv.reader(io.StringIO(text, newline=""), delimiter=separator), 1
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as problem:
+            raise InputError(file, f"line {first}: {problem}") from None
+        if (len(cells) > 1 or "".join(cells).strip()) and not cells[0].startswith("#"):
+            yield first, cells
+        first = reader.line_num + 1
 
 
 def _place(file: str, header: Sequence[str], name: str) -> int:
