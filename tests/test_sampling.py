@@ -230,6 +230,22 @@ def test_ratios_are_those_of_loads_together() -> None:
     assert same.interval.low == same.interval.high == 1
 
 
+def test_ratios_are_known_where_nearly_everything_is_disturbed() -> None:
+    bench = Bench([(100.0, False), (110.0, False)], placing=0.01)
+    draw = random.Random(5)  # noqa: S311 - no secret
+    slower = [1.0 + draw.random() * (draw.random() < 0.95) for _ in range(100_000)]
+    # Whatever it is that disturbs, it stays for a while.
+    bench.slower = lambda time: slower[time // 400]
+    outcome = taken(bench, Quota(1e-9, 600.0), lambda progress: progress.loads < 60)
+    old, new = outcome.subjects
+    assert old is not None
+    assert new is not None
+    found = ratio(old, new)
+    assert found is not None
+    assert 130 / 120 in found.interval
+    assert found.size > sum(load is not None for load in new.loads)
+
+
 def test_calls_that_take_longer_than_runs_divide_by_nothing() -> None:
     bench = Bench([(0.0, False)], slower=lambda time: 500.0 if time < 60 else 0.001)
     outcome = taken(bench, Quota(0.01, 0.0))

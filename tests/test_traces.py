@@ -340,7 +340,7 @@ def test_options_that_make_no_sense_are_refused() -> None:
 def test_the_mean_is_weighted_and_disturbed_loads_are_filled() -> None:
     def measured(values: list[float | None]) -> Measured:
         known = estimate([value for value in values if value is not None])
-        return Measured(known, known, values, 1)
+        return Measured(known, known, values, values, 1)
 
     mix = mixed([(0.6, measured([10.0, 12.0, 11.0])), (0.2, measured([100.0, None, 100.0]))])
     assert mix is not None

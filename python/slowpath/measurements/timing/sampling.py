@@ -126,6 +126,7 @@ class Measured(NamedTuple):
     run: Estimate  # ns of one run in the kernel's loop, as `bpftool prog run` tells
     net: Estimate  # ns beyond an empty program
     loads: list[float | None]  # ns of one run, of each load
+    turns: list[float | None]  # the same of all samples, also of disturbed ones
     runs: int  # all that were timed
 
 
@@ -348,19 +349,28 @@ class Sampler:
             return limit, [None] * len(self._runs), None
         baseline = estimate(empties)
         subjects: list[Measured | None] = []
+        everything = [self._observation(timed, math.inf) for timed in self._loads]
         for number, runs in enumerate(self._runs):
             nets = [each.net[number] for each in observations]
-            wholes = [each.whole[number] for each in observations]
-            if self._bench.wrapped[number]:
-                # The clock was read around the program alone.
-                wholes = [None if net is None else net + baseline.value for net in nets]
+            wholes = self._wholes(number, observations, baseline.value)
+            turns = self._wholes(number, everything, baseline.value)
             known = [net for net in nets if net is not None]
             if not known or number in self._failed:
                 subjects.append(None)
                 continue
             run = estimate([whole for whole in wholes if whole is not None])
-            subjects.append(Measured(run, estimate(known), wholes, runs))
+            subjects.append(Measured(run, estimate(known), wholes, turns, runs))
         return limit, subjects, baseline
+
+    def _wholes(
+        self, subject: int, observations: Sequence[Observation], baseline: float
+    ) -> list[float | None]:
+        """Nanoseconds of one run in the kernel's loop, of each load."""
+        if not self._bench.wrapped[subject]:
+            return [each.whole[subject] for each in observations]
+        # The clock was read around the program alone.
+        nets = (each.net[subject] for each in observations)
+        return [None if net is None else net + baseline for net in nets]
 
     def outcome(self, seconds: float, *, precise: bool) -> Outcome:
         """What all samples say."""
@@ -411,7 +421,19 @@ def _call(load: Load, repeat: int) -> float:
 
 
 def ratio(old: Measured, new: Measured) -> Estimate | None:
-    """How much longer the new one takes, as often as both were loaded together; None: never."""
-    pairs = zip(old.loads, new.loads, strict=True)
-    ratios = [b / a for a, b in pairs if a is not None and b is not None and a > 0]
-    return estimate(ratios) if ratios else None
+    """How much longer the new one takes, as often as both were loaded together; None: never.
+
+    What disturbs one of two that take turns disturbs the other, too. So where few samples are
+    undisturbed, all of them together tell the ratio more precisely, and they are taken.
+    """
+    found = [
+        estimate(ratios)
+        for one, other in ((old.loads, new.loads), (old.turns, new.turns))
+        if (ratios := _ratios(one, other))
+    ]
+    return min(found, key=lambda one: one.interval.half_width, default=None)
+
+
+def _ratios(old: Sequence[float | None], new: Sequence[float | None]) -> list[float]:
+    pairs = zip(old, new, strict=True)
+    return [b / a for a, b in pairs if a is not None and b is not None and a > 0]
