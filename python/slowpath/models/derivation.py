@@ -17,6 +17,7 @@ from slowpath.models.search.exhaustive import exhaustive
 from slowpath.models.search.frontier import Found
 from slowpath.models.search.rules import Rules
 from slowpath.models.selection import criterion, margins
+from slowpath.models.templates.cap import Cap
 from slowpath.models.templates.catalogue import TEMPLATES
 from slowpath.models.templates.terms import templates_over
 
@@ -72,18 +73,28 @@ def _best(series: Series, cuts: Sequence[int], options: Options) -> tuple[Part, 
         metric_named(options.metric) if options.select == "margins" else None,
         0 if options.monotone is None else _SIGNS[options.monotone],
         options.non_negative,
+        _cap(series, options.least_parameter),
     )
     others = series.others
     templates = TEMPLATES if others is None else templates_over(1 + others.shape[1])
     costs = Costs(series.curve, cuts, templates, rules)
     while True:
         found = _select(costs, options)
-        parts = tuple(part_of(series, one, templates[one.template]) for one in found.pieces)
+        parts = tuple(
+            part_of(series, one, templates[one.template], rules.cap) for one in found.pieces
+        )
         strange = [part.piece for part in parts if not sensible(part, series, rules)]
         if not strange:
             return parts
         for piece in strange:
             costs.forbid(piece)
+
+
+def _cap(series: Series, least: float) -> Cap | None:
+    """The limit of parameters, in units in which nothing is far from one."""
+    if least == 0:
+        return None
+    return Cap(least, float(np.abs(series.x).max()), float(np.median(series.level)) or 1.0)
 
 
 def _select(costs: Costs, options: Options) -> Found:

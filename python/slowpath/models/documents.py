@@ -94,6 +94,9 @@ class FittedModel(TypedDict):
     """Which error the user chose."""
     select: str
     """By which rule templates and the number of segments were selected."""
+    least_parameter: float
+    """Parameters are no smaller (paper, Eq. 2), in units in which the largest x and the median of y
+    are one; 0 without such a limit."""
     rank: float
     """Mean of the segments' ranks, weighted by their points (paper, Eq. 4)."""
     errors: Errors

@@ -35,6 +35,8 @@ def fit(points: Points, options: Options | None = None) -> FittedModel:
     check(points)
     if chosen.monotone is not None and len(points.names) > 1:
         raise PointsError("a model of several x columns cannot be asked to rise or fall")
+    if chosen.least_parameter and len(points.names) > 1:
+        raise PointsError("parameters of a model of several x columns cannot have a least size")
     table = ordered(points)
     if chosen.select == "held-out" and chosen.segments is None:
         chosen = chosen._replace(segments=_segments_by_held_out(table, chosen))
@@ -95,6 +97,7 @@ def _document(points: Points, options: Options, derived: Derived, spread: Spread
         ],
         "metric": options.metric,
         "select": options.select,
+        "least_parameter": options.least_parameter,
         "rank": ranks / size,
         "errors": _UNKNOWN,
         "held_out": None,

@@ -28,6 +28,9 @@ class Options(NamedTuple):
     """The model may only rise, or only fall, with x; for one x column."""
     non_negative: bool = False
     """The model is nowhere below zero."""
+    least_parameter: float = 0.0
+    """Parameters are no smaller (paper, Eq. 2), where the largest x and the median of y are one;
+    for one x column."""
     confidence: float = 0.9
     """How often an interval has what it is about."""
     hold_out: bool = True

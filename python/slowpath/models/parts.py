@@ -9,6 +9,7 @@ from slowpath.models.points import Series
 from slowpath.models.search.costs import Piece
 from slowpath.models.search.rules import Rules
 from slowpath.models.templates.batch import Batch, Curve, Floats, pieces_of
+from slowpath.models.templates.cap import Cap
 from slowpath.models.templates.template import Template
 from slowpath.models.templates.terms import Terms
 
@@ -43,7 +44,7 @@ class Part(NamedTuple):
         return self.template.value(self.parameters, x - self.origin)
 
 
-def part_of(series: Series, piece: Piece, template: Template) -> Part:
+def part_of(series: Series, piece: Piece, template: Template, cap: Cap | None = None) -> Part:
     """A segment, fitted.
 
     That is done in units in which numbers are around one: in others, steps of the final fit would
@@ -59,11 +60,13 @@ def part_of(series: Series, piece: Piece, template: Template) -> Part:
     curve = Curve(x / by_x, y / by_y, series.scale[inside] / by_y, others)
     batch = pieces_of(curve, [(0, len(x))])
     with np.errstate(all="ignore"):
-        found = template.fit(batch)
+        found = template.each(batch)[:, 0]
         origin = batch.x[0] if template.origin_at_start else 0.0
         if not template.exact:
             found = _polished(template, found, batch, batch.x - origin)
         found = template.scaled(found, by_x, by_y)
+        if cap is not None:
+            found = cap.parameters(template, found)
     first = float(x[0])
     begin = first if template.origin_at_start else 0.0
     return Part(piece, template, found, begin, first, float(x[-1]))

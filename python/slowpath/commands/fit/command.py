@@ -104,6 +104,16 @@ FIT = Command(
         ),
         option(
             MODEL,
+            "--least-parameter",
+            metavar="N",
+            type=within(float, 0, 1),
+            default=0.0,
+            help="No parameter is smaller, as Scholz et al. (2021) have it, in units in which the "
+            "largest x and the median of y are one; functions that need small ones are then worse "
+            "than others. For one x column (default: no limit).",
+        ),
+        option(
+            MODEL,
             "--metric",
             choices=("smape", "mape", "rmse"),
             default="smape",

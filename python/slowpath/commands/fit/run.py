@@ -69,6 +69,7 @@ def _derive(
         segments=given.segments,
         monotone=given.monotone,
         non_negative=given.non_negative,
+        least_parameter=given.least_parameter,
         most_segments=given.max_segments,
         confidence=given.confidence / 100,
         seed=given.seed,

@@ -78,7 +78,7 @@ class Costs:
         losses, errors = [], []
         for order, template in enumerate(self.templates):
             with np.errstate(all="ignore"):
-                fitted = template.fitted(batch)
+                fitted = self._rules.fitted(template, batch)
                 loss = np.maximum(batch.losses(fitted), floor) * (1 + order * _EQUAL)
                 allowed = enough(template, batch, self._points) & np.isfinite(loss)
                 allowed &= self._rules.allows(batch, fitted)

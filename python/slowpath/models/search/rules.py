@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from slowpath.models.metrics.metric import Metric
 from slowpath.models.templates.batch import Batch, Curve, Floats
+from slowpath.models.templates.cap import Cap
 from slowpath.models.templates.template import Template
 
 FEWEST = 3
@@ -25,6 +26,11 @@ class Rules(NamedTuple):
     metric: Metric | None = None  # errors by it are wanted, too
     sign: int = 0  # 1: may only rise, -1: only fall
     non_negative: bool = False
+    cap: Cap | None = None  # parameters are no smaller
+
+    def fitted(self, template: Template, batch: Batch) -> Floats:
+        """The values of a template that is fitted to each piece."""
+        return template.fitted(batch) if self.cap is None else self.cap.fitted(template, batch)
 
     def allows(self, batch: Batch, fitted: Floats) -> NDArray[np.bool_]:
         """Which pieces have values at the points that are allowed."""

@@ -48,7 +48,7 @@ class Exponential(Separable):
     def in_units(self, batch: Batch, found: Floats) -> Floats:
         """So that it is b at the start."""
         level, slope, c = found
-        return np.array([level, slope * np.exp(-max(c, 0.0)), c / batch.width[0]])
+        return np.array([level, slope * np.exp(-np.maximum(c, 0.0)), c / batch.width])
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
         """Infinite far away."""
@@ -57,7 +57,7 @@ class Exponential(Separable):
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
         """As the protocol has it."""
-        return np.asarray(parameters * np.array([y, y, 1 / x]))
+        return np.asarray((parameters.T * np.array([y, y, 1 / x])).T)
 
     def formula(self) -> str:
         """As it is."""

@@ -27,9 +27,9 @@ class Inverse:
         """Not finite where the divisor is not positive."""
         return _inverse(self.other.fitted(batch.inverted()))
 
-    def fit(self, batch: Batch) -> Floats:
+    def each(self, batch: Batch) -> Floats:
         """As the protocol has it."""
-        return self.other.fit(batch.inverted())
+        return self.other.each(batch.inverted())
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
         """As above."""

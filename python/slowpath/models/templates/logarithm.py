@@ -69,7 +69,7 @@ class Hyperbola(_OfPositive):
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
         """As the protocol has it."""
-        return np.asarray(parameters * np.array([1.0, x]) * y)
+        return np.asarray((parameters.T * np.array([y, x * y])).T)
 
     def formula(self) -> str:
         """As it is."""

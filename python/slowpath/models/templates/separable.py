@@ -56,7 +56,7 @@ class Separable(ABC):
 
     @abstractmethod
     def in_units(self, batch: Batch, found: Floats) -> Floats:
-        """The parameters of the first piece, of a basis as above, in the units of the data."""
+        """The parameters of each piece, of a basis as above, in the units of the data."""
 
     def solve(self, batch: Batch) -> tuple[Floats, Floats, Floats]:
         """For each piece, a, b and c."""
@@ -98,10 +98,9 @@ class Separable(ABC):
         level, slope, c = self.solve(batch)
         return batch.spread(level) + batch.spread(slope) * self.basis(batch, c)
 
-    def fit(self, batch: Batch) -> Floats:
+    def each(self, batch: Batch) -> Floats:
         """As the protocol has it."""
-        found = np.array([part[0] for part in self.solve(batch)])
-        return self.in_units(batch, found)
+        return self.in_units(batch, np.array(self.solve(batch)))
 
 
 def _better(best: Floats, chosen: Floats, loss: Floats, c: Floats) -> tuple[Floats, Floats]:

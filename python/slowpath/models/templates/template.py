@@ -24,7 +24,7 @@ class Template(Protocol):
     origin_at_start: bool
     """Whether x counts from the start of the segment, and not from zero."""
     exact: bool
-    """Whether `fit` yields the best parameters, and not only good ones to start from."""
+    """Whether `each` yields the best parameters, and not only good ones to start from."""
     simple: bool
     """Whether it may go on beyond what was measured; others keep their last value there."""
 
@@ -34,14 +34,20 @@ class Template(Protocol):
         The sum of squared residuals is the smallest one, or close to it.
         """
 
-    def fit(self, batch: Batch) -> Floats:
-        """The parameters for a single piece, the origin being its first x or zero."""
+    def each(self, batch: Batch) -> Floats:
+        """The parameters for each piece, the origin being its first x or zero.
+
+        A row for each parameter, a column for each piece.
+        """
 
     def value(self, parameters: Floats, x: Floats) -> Floats:
-        """Its values at x, which counts from the origin."""
+        """Its values at x, which counts from the origin; parameters may differ from x to x."""
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
-        """The parameters in other units, in which numbers are so many times as large."""
+        """The parameters in other units, in which numbers are so many times as large.
+
+        For one piece or, with a column for each, for many.
+        """
 
     def formula(self) -> str:
         """How it is written, with the names of the parameters and `x`."""

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from slowpath.models.templates.batch import Batch, Floats
-from slowpath.models.templates.polynomial import orthogonal
+from slowpath.models.templates.orthogonal import Projection, orthogonal
 
 MOST_COLUMNS = 3
 NAME = "terms"
@@ -55,16 +55,15 @@ class Terms:
 
     def fitted(self, batch: Batch) -> Floats:
         """By least squares."""
+        return self._projection(batch).fitted
+
+    def each(self, batch: Batch) -> Floats:
+        """As the protocol has it."""
+        return self._projection(batch).factors
+
+    def _projection(self, batch: Batch) -> Projection:
         columns = self.columns(batch.x, batch.others)
         return orthogonal(batch, [column / batch.scale for column in columns])[-1]
-
-    def fit(self, batch: Batch) -> Floats:
-        """By least squares; columns have a length of one each, for the sake of precision."""
-        columns = self.columns(batch.x, batch.others)
-        rows = np.column_stack([column / batch.scale for column in columns])
-        norms = np.maximum(np.sqrt((rows**2).sum(axis=0)), np.finfo(float).tiny)
-        found = np.linalg.lstsq(rows / norms, batch.y / batch.scale)[0] / norms
-        return np.asarray(found, dtype=float)
 
     def value(self, parameters: Floats, x: Floats, others: Floats | None = None) -> Floats:
         """The sum."""
