@@ -63,8 +63,8 @@ class FitDocument(TypedDict):
 
     slowpath: str
     """Version of slowpath."""
-    file: str
-    """The file of measurements as the user named it."""
+    file: str | None
+    """The file of measurements as the user named it; null where columns came from Python."""
     model: FittedModel
     """What was derived from it."""
     predictions: list[Predicted] | None

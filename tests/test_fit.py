@@ -137,3 +137,11 @@ def test_cells_may_have_what_ends_lines_elsewhere(tmp_path: Path) -> None:
     run = slowpath("fit", file, "--x", "x", "--y", "y")
     assert run.returncode == 3
     assert "line 26: field larger than field limit" in run.stderr
+
+
+def test_places_that_are_too_far_are_refused(tmp_path: Path) -> None:
+    query = tmp_path / "query.csv"
+    query.write_text("bytes\n5000\n1e300\n")
+    run = slowpath("fit", DATA, *COLUMNS, "--predict", query)
+    assert (run.returncode, run.stdout) == (3, "")
+    assert run.stderr == f"error: {query}: 1e+300 is too large; values go up to 1e+60\n"

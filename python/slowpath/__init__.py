@@ -1,13 +1,15 @@
 """Throughput guarantees for packet-processing programs.
 
-For Python, this module has what `docs/python.md` describes: `slowpath.bound(...)` and the types of
-what it returns and raises. Nothing is imported before it is asked for, so that the command line,
-which is in `slowpath.app`, starts quickly.
+For Python, this module has what `docs/python.md` describes: `slowpath.bound(...)`,
+`slowpath.fit(...)`, and the types of what they return and raise. Nothing is imported before it is
+asked for, so that the command line, which is in `slowpath.app`, starts quickly.
 """
 
 TYPE_CHECKING = False  # as type checkers know it; the module `typing` is long to import
 if TYPE_CHECKING:
     from slowpath.api.bound import bound as bound
+    from slowpath.api.fit import fit as fit
+    from slowpath.api.model import Model as Model
     from slowpath.api.results import Program as Program
     from slowpath.api.results import Results as Results
     from slowpath.cli.errors import InputError as InputError
@@ -17,13 +19,15 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "bound": "slowpath.api.bound",
+    "fit": "slowpath.api.fit",
+    "Model": "slowpath.api.model",
     "Program": "slowpath.api.results",
     "Results": "slowpath.api.results",
     "InputError": "slowpath.cli.errors",
     "OptionError": "slowpath.cli.errors",
 }
 """Where the public names are."""
-__all__ = ["InputError", "OptionError", "Program", "Results", "bound"]
+__all__ = ["InputError", "Model", "OptionError", "Program", "Results", "bound", "fit"]
 
 
 def __getattr__(name: str) -> object:

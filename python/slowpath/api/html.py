@@ -1,4 +1,4 @@
-"""What notebooks show of results: a table of programs, and the packet that is slowest."""
+"""What notebooks show: a table of programs, the packet that is slowest, texts."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -18,6 +18,11 @@ def page_part(results: Sequence[Result]) -> str:
     head = "".join(f"<th>{name}</th>" for name in heads)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     return table + (_packet(results[0]) if len(results) == 1 else "")
+
+
+def preformatted(text: str) -> str:
+    """A text with its columns below each other, as HTML."""
+    return f"<pre>{escape(text)}</pre>"
 
 
 def _cells(result: Result) -> Iterator[str]:
@@ -47,4 +52,4 @@ def _packet(result: Result) -> str:
     if not result["paths"]:
         return ""
     lines = "\n".join(hex_dump(witness_bytes(result["paths"][0]["witness"])))
-    return f"<pre>{escape(lines)}</pre>"
+    return preformatted(lines)

@@ -80,7 +80,7 @@ def picture(folder: ExperimentFolder, document: ModelDocument) -> None:
     model = document["model"]
     if model is None:
         return
-    from slowpath.models.plot import draw
+    from slowpath.models.reports.plot import draw
 
     file = str(folder.path / "plot.svg")
     table = _table(document["parameter"], document["metric"], document["points"])

@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 from slowpath.models.documents import FittedModel, Segment
 from slowpath.models.intervals import gradient
 from slowpath.models.parts import Part
+from slowpath.models.points import PointsError, check_sizes
 from slowpath.models.search.costs import Piece
 from slowpath.models.templates.batch import Floats
 from slowpath.models.templates.catalogue import BY_NAME
 from slowpath.models.templates.terms import Terms
+
+_TABLE = 2  # dimensions
 
 
 class Prediction(NamedTuple):
@@ -28,12 +31,15 @@ def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
     """What a model says at every x; for several x columns, each x is a row.
 
     Raises:
-        ValueError: when rows have another number of columns than the model.
+        PointsError: when rows have another number of columns than the model, or something in them
+            is no number or too large.
     """
     rows = np.asarray(x, dtype=float)
     rows = rows.reshape(-1, 1) if rows.ndim == 1 else rows
-    if rows.shape[1] != len(model["x"]):
-        raise ValueError(f"{rows.shape[1]} columns, and the model has {len(model['x'])}")
+    if rows.ndim != _TABLE or rows.shape[1] != len(model["x"]):
+        named = ", ".join(model["x"])
+        raise PointsError(f"each x has to have {len(model['x'])} columns ({named})")
+    check_sizes(rows)
     at = rows[:, 0]
     parts = [_Evaluated(segment, model) for segment in model["segments"]]
     found = np.zeros((3, len(at)))

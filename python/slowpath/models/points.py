@@ -98,15 +98,27 @@ def check(points: Points) -> None:
     """
     if len(points.names) > MOST_COLUMNS:
         raise PointsError(f"a model takes up to {MOST_COLUMNS} x columns, not {len(points.names)}")
-    largest = max(float(np.abs(points.x).max(initial=0)), float(np.abs(points.y).max(initial=0)))
-    if largest > LARGEST:
-        raise PointsError(f"{largest:g} is too large; values go up to {LARGEST:g}")
+    check_sizes(points.x)
+    check_sizes(points.y)
     different = len(np.unique(points.x[:, 0])) if len(points.y) else 0
     if different < FEWEST:
         name = points.names[0]
         raise PointsError(
             f"{different} different values of {name}; a model takes at least {FEWEST}"
         )
+
+
+def check_sizes(values: Floats) -> None:
+    """Finds out whether values can be calculated with.
+
+    Raises:
+        PointsError: when one is no finite number, or too large.
+    """
+    if not np.isfinite(values).all():
+        raise PointsError(f"{values[~np.isfinite(values)][0]} is not a finite number")
+    largest = float(np.abs(values).max(initial=0))
+    if largest > LARGEST:
+        raise PointsError(f"{largest:g} is too large; values go up to {LARGEST:g}")
 
 
 class Series(NamedTuple):

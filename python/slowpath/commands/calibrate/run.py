@@ -1,10 +1,8 @@
 """The command `slowpath calibrate`: experiments are run and evaluated, and reported."""
 
-import importlib.util
 from collections.abc import Sequence
 
 from slowpath import engine
-from slowpath.cli.errors import UnavailableError
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, note, out, out_lines
@@ -14,6 +12,7 @@ from slowpath.commands.calibrate.settings import Settings
 from slowpath.experiments.evaluation import evaluate, picture
 from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.running import Audience, run, run_settings
+from slowpath.models.packages import need
 from slowpath.work.stopping import heeding_signals
 
 _FEW = 3  # names in one line
@@ -28,11 +27,7 @@ def calibrate(settings: Settings) -> ExitCode:
         InputError: when the extra is missing, this machine lacks something else, or a directory
             cannot be read or written.
     """
-    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
-    if missing:
-        are = "are" if len(missing) > 1 else "is"
-        reason = f"{' and '.join(missing)} {are} not installed; pip install slowpath[models]"
-        raise UnavailableError(reason)
+    need(_PACKAGES)
     found, stopped = _measured(settings)
     code = _report(settings, found)
     return worst([code, ExitCode.UNDECIDED if stopped else ExitCode.FINE])

@@ -1,16 +1,16 @@
 """The command `slowpath fit`."""
 
-import importlib.util
 from argparse import Namespace
 from collections.abc import Sequence
 
-from slowpath import engine
-from slowpath.cli.errors import InputError, OptionError, UnavailableError
+from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import write_error
-from slowpath.cli.printable import csv_line, json_line
+from slowpath.cli.printable import csv_line
 from slowpath.cli.terminal import note, out, out_lines
-from slowpath.commands.fit.reading import Table, read_table
+from slowpath.models.documents import FittedModel, Predicted
+from slowpath.models.packages import need
+from slowpath.models.reading import Table, read_table
 
 _PICTURES = (".svg", ".png")
 _SHOWN = 3
@@ -26,7 +26,7 @@ def fit(given: Namespace) -> ExitCode:
     columns = _columns(given)
     if given.plot is not None and not given.plot.endswith(_PICTURES):
         raise OptionError("--plot", "the file has to end in .svg or .png")
-    _check_packages(["numpy", "scipy", *(["matplotlib"] if given.plot else [])])
+    need(["numpy", "scipy", *(["matplotlib"] if given.plot else [])])
     others = [name for name in (given.weight, given.spread) if name is not None]
     table = read_table(given.file, [*columns, given.y, *others])
     query = None if given.predict is None else read_table(given.predict, columns)
@@ -42,25 +42,15 @@ def _columns(given: Namespace) -> list[str]:
     return columns
 
 
-def _check_packages(names: Sequence[str]) -> None:
-    missing = [name for name in names if importlib.util.find_spec(name) is None]
-    if missing:
-        are = "are" if len(missing) > 1 else "is"
-        raise UnavailableError(
-            f"{' and '.join(missing)} {are} not installed; pip install slowpath[models]"
-        )
-
-
 def _derive(
     given: Namespace, columns: Sequence[str], table: Table, query: Table | None
 ) -> ExitCode:
-    import numpy as np
-
-    from slowpath.commands.fit.report import csv_report, prediction_rows, text_report
-    from slowpath.models.evaluation import Prediction, evaluate
+    from slowpath.models import saved
     from slowpath.models.fitting import fit as derive
     from slowpath.models.options import Options
     from slowpath.models.points import PointsError, points_of
+    from slowpath.models.reports.rows import csv_report
+    from slowpath.models.reports.text import text_report
 
     options = Options(
         metric=given.metric,
@@ -81,21 +71,16 @@ def _derive(
         model = derive(points, options)
     except PointsError as problem:
         raise InputError(given.file, str(problem)) from None
-    found: Prediction | None = None
-    if query is not None and len(query):
-        rows_of = zip(*(query.columns[name] for name in columns), strict=True)
-        found = evaluate(model, np.array(list(rows_of)))
     if given.plot is not None:
-        from slowpath.models.plot import draw
+        from slowpath.models.reports.plot import draw
 
         try:
             draw(given.plot, model, points)
         except OSError as problem:
             raise write_error(given.plot, problem) from None
-    rows = None if query is None else list(prediction_rows(columns, query.columns, found))
+    rows = None if query is None else _predicted(model, columns, query)
     if given.format == "json":
-        document = {"slowpath": engine.version(), "file": given.file, "model": model}
-        out(json_line(document | {"predictions": rows}))
+        out(saved.written(given.file, model, rows))
     elif rows is not None:
         out_lines(
             [csv_line([*columns, "y_pred", "low", "high"])]
@@ -108,6 +93,22 @@ def _derive(
     if rows is not None:
         _warn(given.predict, columns, [list(row["x"]) for row in rows if row["outside"]], len(rows))
     return ExitCode.FINE
+
+
+def _predicted(model: FittedModel, columns: Sequence[str], query: Table) -> list[Predicted]:
+    import numpy as np
+
+    from slowpath.models.evaluation import evaluate
+    from slowpath.models.points import PointsError
+    from slowpath.models.reports.rows import prediction_rows
+
+    if not len(query):
+        return []
+    try:
+        found = evaluate(model, np.column_stack([query.columns[name] for name in columns]))
+    except PointsError as problem:
+        raise InputError(query.file, str(problem)) from None
+    return list(prediction_rows(columns, query.columns, found))
 
 
 def _warn(file: str, columns: Sequence[str], outside: Sequence[Sequence[float]], all_: int) -> None:

@@ -7,6 +7,8 @@ from slowpath.models.evaluation import evaluate
 from slowpath.models.points import Points
 from slowpath.models.templates.batch import Floats
 
+PICTURES = (".svg", ".png")
+"""What names of files end in."""
 _SIZE = (7.0, 4.0)  # inches
 _PLACES = 400
 _WIDE = 50.0

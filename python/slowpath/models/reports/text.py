@@ -1,65 +1,27 @@
-"""A model as text for people, and as CSV."""
+"""A model as text for people."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from slowpath.cli.printable import csv_line, one_line
+from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
-from slowpath.models.documents import Errors, FittedModel, Predicted, Segment
+from slowpath.models.documents import Errors, FittedModel, Segment
 from slowpath.report.grid import grid
 
-if TYPE_CHECKING:
-    from slowpath.models.evaluation import Prediction
-
-_CSV = ("from", "to", "points", "template", "rank", "formula", "origin", "smape", "mape", "rmse")
 _DIGITS = 4
 _WORDS = {"smape": "sMAPE", "mape": "MAPE", "rmse": "RMSE"}
 
 
-def prediction_rows(
-    columns: Sequence[str], values: Mapping[str, Sequence[float]], found: "Prediction | None"
-) -> Iterator[Predicted]:
-    """What the model says, row by row."""
-    if found is None:
-        return
-    for at, row in enumerate(zip(*(values[name] for name in columns), strict=True)):
-        yield {
-            "x": list(row),
-            "y_pred": float(found.y[at]),
-            "low": float(found.low[at]),
-            "high": float(found.high[at]),
-            "outside": bool(found.outside[at]),
-        }
-
-
-def csv_report(model: FittedModel) -> Iterator[str]:
-    """One line for each segment; parameters have columns of their own, in order."""
-    most = max(len(segment["parameters"]) for segment in model["segments"])
-    numbers = range(1, most + 1)
-    names = [f"{what}{at}" for at in numbers for what in ("parameter", "low", "high")]
-    yield csv_line([*_CSV, *names])
-    for segment in model["segments"]:
-        known = [segment["from"], segment["to"], segment["points"], segment["template"]]
-        error = segment["errors"]
-        cells = [segment["rank"], segment["formula"], segment["origin"]]
-        told = [error["smape"], error["mape"], error["rmse"]]
-        values = [
-            v for one in segment["parameters"] for v in (one["value"], one["low"], one["high"])
-        ]
-        blank = [None] * (len(names) - len(values))
-        yield csv_line([*known, *cells, *told, *values, *blank])
-
-
-def text_report(file: str, model: FittedModel) -> Iterator[Line]:
+def text_report(file: str | None, model: FittedModel) -> Iterator[Line]:
     """A table of segments, and what they come to in sentences."""
     x, y = model["x"][0], model["y"]
     over = " and ".join(
         f"{name} from {_n(low)} to {_n(high)}"
         for name, (low, high) in zip(model["x"], model["range"], strict=True)
     )
-    yield Line(f"{file}: {model['points']:,} points, {y} over {over}")
+    begin = "" if file is None else f"{file}: "
+    yield Line(f"{begin}{model['points']:,} points, {y} over {over}")
     yield Line("")
     error = _WORDS[model["metric"]]
     rows = [

@@ -1,0 +1,167 @@
+"""`slowpath.fit(...)`: what the command of that name does, for Python."""
+
+import os
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from slowpath.api.model import Model
+from slowpath.cli.errors import InputError, OptionError
+from slowpath.models.options import (
+    DIRECTIONS,
+    METHODS,
+    RULES,
+    Direction,
+    Method,
+    Options,
+    Rule,
+)
+from slowpath.models.packages import need
+
+File = str | os.PathLike[str]
+DATA = "data"
+"""What errors call columns that are given."""
+_MOST_SEGMENTS = 12
+
+
+class Columns(Protocol):
+    """Numbers by the names of columns: a dictionary, or a table of pandas or polars."""
+
+    def __getitem__(self, name: str, /) -> Any:  # noqa: ANN401 - whatever numpy takes
+        """The numbers of a column."""
+
+
+def fit(  # noqa: PLR0913 - one for each option of the command
+    data: File | Columns,
+    *,
+    x: str | Sequence[str],
+    y: str,
+    weight: str | None = None,
+    spread: str | None = None,
+    select: Rule = "criterion",
+    segments: int | None = None,
+    max_segments: int = 6,
+    search: Method = "dynamic",
+    monotone: Direction | None = None,
+    non_negative: bool = False,
+    least_parameter: float = 0.0,
+    metric: str = "smape",
+    confidence: float = 90.0,
+    seed: int = 1,
+) -> Model:
+    """Derives a model of measurements: how a number grows with another one.
+
+    Args:
+        data: a CSV file with a header line, or columns by their names.
+        x: the column that y depends on, or up to three; segments are of the first.
+        y: the column that was measured.
+        weight: a column: how much each row counts.
+        spread: a column: the standard deviation of each y.
+        select: how functions and the number of segments are selected: by an information
+            `criterion`, by the `margins` of the paper, or such that points are predicted best that
+            are left out: `held-out`.
+        segments: have so many segments, or as many as there can be.
+        max_segments: have no more segments than these.
+        search: how segments are found: `dynamic`, `exhaustive` or `extrema`.
+        monotone: the model may only rise (`increasing`) or fall (`decreasing`) with x.
+        non_negative: the model may not be below zero anywhere.
+        least_parameter: no parameter is smaller, where the largest x and the median of y are one.
+        metric: the error that is told: `smape`, `mape` or `rmse`.
+        confidence: how often an interval has what it is about, in percent.
+        seed: start of the random numbers that intervals are made with.
+
+    Raises:
+        OptionError: when an option makes no sense; it names the option of the command.
+        InputError: when no model can be derived from the data, a file cannot be read, or the extra
+            `models` is not installed.
+    """
+    names = (x,) if isinstance(x, str) else tuple(x)
+    options = Options(
+        metric=metric,
+        select=select,
+        search=search,
+        segments=segments,
+        most_segments=max_segments,
+        monotone=monotone,
+        non_negative=non_negative,
+        least_parameter=least_parameter,
+        confidence=confidence / 100,
+        seed=seed,
+    )
+    _check(names, y, options)
+    need(["numpy", "scipy"])
+    return _derived(data, names, y, (weight, spread), options)
+
+
+def _check(x: Sequence[str], y: str, options: Options) -> None:
+    """Finds out whether options make sense.
+
+    Raises:
+        OptionError: which does not.
+    """
+    from slowpath.models.metrics import METRICS
+
+    if not x or len(set(x)) < len(x) or y in x:
+        raise OptionError("--x", f"names of columns, each once, and not {y!r}")
+    for option, value, known in (
+        ("--select", options.select, RULES),
+        ("--search", options.search, METHODS),
+        ("--monotone", options.monotone, (None, *DIRECTIONS)),
+        ("--metric", options.metric, tuple(METRICS)),
+    ):
+        if value not in known:
+            words = ", ".join(str(one) for one in known if one is not None)
+            raise OptionError(option, f"{value!r} is none of {words}")
+    for option, number, least, most in (
+        ("--segments", 1 if options.segments is None else options.segments, 1, _MOST_SEGMENTS),
+        ("--max-segments", options.most_segments, 1, _MOST_SEGMENTS),
+        ("--least-parameter", options.least_parameter, 0, 1),
+        ("--confidence", 100 * options.confidence, 1, 99.9),
+        ("--seed", options.seed, 0, 2**32 - 1),
+    ):
+        if not least <= number <= most:
+            raise OptionError(option, f"{number:g} is not in the range {least}<=x<={most}")
+
+
+def _derived(
+    data: File | Columns,
+    x: Sequence[str],
+    y: str,
+    others: tuple[str | None, str | None],
+    options: Options,
+) -> Model:
+    from slowpath.models.fitting import fit as derive
+    from slowpath.models.points import PointsError, points_of
+    from slowpath.models.reading import read_table
+
+    weight, spread = others
+    names = [name for name in (*x, y, weight, spread) if name is not None]
+    file = os.fspath(data) if isinstance(data, str | os.PathLike) else None
+    columns = _numbers(data, names) if file is None else read_table(file, names).columns
+    try:
+        points = points_of(columns, x, y, weight=weight, spread=spread)
+        return Model(derive(points, options), file=file, points=points)
+    except PointsError as problem:
+        raise InputError(DATA if file is None else file, str(problem)) from None
+
+
+def _numbers(data: Any, names: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401 - as above
+    """Columns as arrays of the same length.
+
+    Raises:
+        InputError: when they are not.
+    """
+    import numpy as np
+
+    found = {}
+    for name in names:
+        try:
+            column = data[name]
+        except (KeyError, IndexError, TypeError):
+            raise InputError(DATA, f"has no column {name!r}") from None
+        try:
+            found[name] = np.asarray(column, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(DATA, f"{name} has something that is not a number") from None
+        if found[name].shape != (len(found[names[0]]),):
+            raise InputError(DATA, f"{name} has other rows than {names[0]}")
+    return found

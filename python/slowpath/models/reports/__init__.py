@@ -1,0 +1,1 @@
+"""Models for people and for other programs: text, rows, pictures."""

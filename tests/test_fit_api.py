@@ -1,0 +1,173 @@
+"""`slowpath.fit` from Python: models, options and errors of the command; models read again."""
+
+import csv
+import doctest
+import inspect
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import slowpath
+from slowpath.api.fit import _MOST_SEGMENTS
+from slowpath.commands.fit.command import FIT
+from slowpath.models.metrics import METRICS
+from slowpath.models.options import DIRECTIONS, METHODS, RULES
+from support import ROOT
+from support import slowpath as command
+
+DATA = "examples/memory_latency.csv"
+COLUMNS = {"n": [1.0, 2, 3, 4, 5, 6], "ns": [3.0, 5, 7, 9, 11, 13]}
+
+
+def columns() -> dict[str, list[float]]:
+    with (ROOT / DATA).open() as stream:
+        rows = list(csv.DictReader(stream))
+    return {name: [float(row[name]) for row in rows] for name in ("bytes", "ns")}
+
+
+def test_the_page_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    page = str(ROOT / "docs/models.md")
+    failed, tried = doctest.testfile(page, module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert tried > 8
+    assert failed == 0
+
+
+def test_models_are_those_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    model = slowpath.fit(DATA, x="bytes", y="ns", max_segments=3, seed=2)
+    words = ("fit", DATA, "--x", "bytes", "--y", "ns", "--max-segments", "3", "--seed", "2")
+    assert model.to_json() + "\n" == command(*words, "--format", "json").stdout
+    assert str(model) + "\n" == command(*words).stdout
+    same = slowpath.fit(columns(), x="bytes", y="ns", max_segments=3, seed=2)
+    assert same.document == model.document
+    assert (same.file, model.file) == (None, DATA)
+    assert str(same) == str(model).removeprefix(f"{DATA}: ")
+
+
+def test_every_option_of_the_command_can_be_given() -> None:
+    words = {name for entry in FIT.options for name in entry.names if name.startswith("--")}
+    given = inspect.signature(slowpath.fit).parameters
+    output = {"--format", "--plot", "--predict"}
+    names = {f"--{name.replace('_', '-')}" for name in given} - {"--data"}
+    assert names == words - output
+
+
+def test_options_are_what_the_command_takes() -> None:
+    help_text = command("fit", "--help").stdout
+    for known in (RULES, METHODS, DIRECTIONS, tuple(METRICS)):
+        assert "{" + ",".join(known) + "}" in "".join(help_text.split())
+    run = command("fit", DATA, "--x", "bytes", "--y", "ns", "--segments", str(_MOST_SEGMENTS + 1))
+    assert run.returncode == 2
+
+
+def test_models_are_read_again(tmp_path: Path) -> None:
+    model = slowpath.fit(columns(), x="bytes", y="ns")
+    again = slowpath.Model.from_json(model.to_json())
+    x = np.geomspace(10, 1e10, 200)
+    for ours, theirs in zip(model.predict(x), again.predict(x), strict=True):
+        assert np.array_equal(ours, theirs)
+    assert again.to_json() == model.to_json()
+    model.plot(tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").stat().st_size > 0
+    with pytest.raises(slowpath.InputError, match="no measurements"):
+        again.plot(tmp_path / "b.svg")
+
+
+def test_x_comes_in_any_form() -> None:
+    draw = np.random.default_rng(1)
+    a, b = draw.uniform(1, 9, (2, 40))
+    model = slowpath.fit({"a": a, "b": b, "y": 2 + a + b}, x=["a", "b"], y="y")
+    rows = np.column_stack((a, b))
+    assert np.array_equal(model.predict({"b": b, "a": a}).y, model.predict(rows).y)
+    one = slowpath.fit(COLUMNS, x="n", y="ns")
+    assert one.predict(3).y == pytest.approx([7])
+    assert one.predict(range(1, 7)).y == pytest.approx(COLUMNS["ns"])
+    assert "<pre>" in one._repr_html_()
+    assert repr(one) == "<slowpath.Model ns over n: 1 segment>"
+
+
+@pytest.mark.parametrize("x", ["text", [1, float("nan")], 1e300, [[1, 2]], {"m": [1]}, [[[1]]]])
+def test_x_that_cannot_be_used(x: Any) -> None:
+    with pytest.raises(slowpath.InputError, match=r"^x: cannot be used: "):
+        slowpath.fit(COLUMNS, x="n", y="ns").predict(x)
+
+
+@pytest.mark.parametrize(
+    ("given", "option"),
+    [
+        ({"x": ()}, "--x"),
+        ({"x": ["n", "n"]}, "--x"),
+        ({"y": "n"}, "--x"),
+        ({"select": "best"}, "--select"),
+        ({"search": "all"}, "--search"),
+        ({"monotone": "up"}, "--monotone"),
+        ({"metric": "mse"}, "--metric"),
+        ({"segments": 0}, "--segments"),
+        ({"max_segments": 13}, "--max-segments"),
+        ({"confidence": 100}, "--confidence"),
+        ({"least_parameter": -1}, "--least-parameter"),
+        ({"seed": -1}, "--seed"),
+    ],
+)
+def test_options_that_make_no_sense(given: dict[str, Any], option: str) -> None:
+    with pytest.raises(slowpath.OptionError) as raised:
+        slowpath.fit(COLUMNS, **{"x": "n", "y": "ns", **given})
+    assert raised.value.option == option
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ({"n": [1, 2, 3]}, "data: has no column 'ns'"),
+        ({"n": [1, 2, 3], "ns": [1, 2]}, "data: ns has other rows than n"),
+        ({"n": [1, 2, 3], "ns": ["a", 1, 2]}, "data: ns has something that is not a number"),
+        ({"n": [1, 2, 3], "ns": [1, 2, float("inf")]}, "data: value 3 of ns is not a finite"),
+        ({"n": [1, 2, 3], "ns": 4}, "data: ns has other rows than n"),
+        ([1, 2, 3], "data: has no column 'n'"),
+        ("none.csv", "none.csv: no such file"),
+    ],
+)
+def test_data_that_cannot_be_used(data: Any, reason: str) -> None:
+    with pytest.raises(slowpath.InputError) as raised:
+        slowpath.fit(data, x="n", y="ns")
+    assert str(raised.value).startswith(reason)
+
+
+def _change(path: str, value: object) -> Callable[[dict[str, Any]], None]:
+    def change(document: dict[str, Any]) -> None:
+        *keys, last = [int(key) if key.isdigit() else key for key in path.split(".")]
+        place: Any = document
+        for key in keys:
+            place = place[key]
+        place[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (_change("model", 1), "document.model"),
+        (_change("model.segments", []), "it has no segments"),
+        (_change("model.range", []), "range and x"),
+        (_change("model.segments.0.from", 9.0), "do not ascend"),
+        (_change("model.segments.0.template", "cosine"), "segments[0] has no function"),
+        (_change("model.segments.0.terms", [["x"]]), "segments[0] has no function"),
+        (_change("model.segments.0.covariance", [[1.0]]), "does not have 2 parameters"),
+        (_change("model.segments.0.noise", float("nan")), "is not JSON: NaN"),
+    ],
+)
+def test_documents_that_are_no_models(
+    change: Callable[[dict[str, Any]], None], reason: str
+) -> None:
+    document = json.loads(slowpath.fit(COLUMNS, x="n", y="ns").to_json())
+    change(document)
+    with pytest.raises(slowpath.InputError) as raised:
+        slowpath.Model.from_json(json.dumps(document))
+    assert str(raised.value).startswith("model: is not")
+    assert reason in str(raised.value)
