@@ -1,7 +1,6 @@
 /* Count-min sketch: counts the packets of TCP and UDP flows over IPv4 in HASHES counters each, one
- * per hash function; the least of them bounds the count of a flow from above.
- *
- * More hash functions make that bound tighter and the program slower; built with -DHASHES=N.
+ * per hash function; the least of them bounds the count of a flow from above. More hash functions
+ * (1 to 32, built with -DHASHES=N) make that bound tighter and the program slower.
  *
  * Source: G. Cormode, S. Muthukrishnan: An improved data stream summary: the count-min sketch and
  * its applications, Journal of Algorithms 55 (2005).
@@ -20,12 +19,13 @@
 #ifndef HASHES
 #define HASHES 4
 #endif
-#define COLUMNS 8192 /* a power of two */
+#define COLUMNS 8192 /* a power of two, as ROWS is: the card's arrays have such sizes */
+#define ROWS (HASHES > 16 ? 32 : HASHES > 8 ? 16 : HASHES > 4 ? 8 : HASHES > 2 ? 4 : HASHES)
 #define IP_MORE_OR_OFFSET 0x3fff
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, HASHES * COLUMNS);
+	__uint(max_entries, ROWS * COLUMNS);
 	__type(key, __u32);
 	__type(value, __u64);
 } sketch SEC(".maps");

@@ -22,6 +22,7 @@ from typing import (
 
 from slowpath.annotation.rows import Annotation
 from slowpath.commands.diff.machine import ComparedProgram, StoppedProgram
+from slowpath.commands.sweep.documents import Sweep
 from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.specification.documents import Experiment
 from slowpath.measurements.disturbances import Disturbance
@@ -104,6 +105,7 @@ DOCUMENTS: dict[str, Any] = {
     "experiment": Experiment,
     "fit": FitDocument,
     "measure": MeasureDocument,
+    "sweep": Sweep,
 }
 
 

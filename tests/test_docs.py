@@ -9,6 +9,8 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from textwrap import dedent
 
+import pytest
+
 from slowpath.report.csv import COLUMNS
 from support import ROOT, check_golden, slowpath
 
@@ -16,6 +18,7 @@ CI_PAGE = ROOT / "docs/ci.md"
 COMMANDS: tuple[list[str], ...] = (
     [],
     ["bound"],
+    ["sweep"],
     ["measure"],
     ["fit"],
     ["calibrate"],
@@ -81,9 +84,10 @@ def test_the_page_about_compiling_shows_real_output() -> None:
         assert_shows(command, excerpt)
 
 
-def test_the_readme_shows_real_output() -> None:
-    page = (ROOT / "README.md").read_text()
-    ((command, excerpt),) = re.findall(r"^\$ (slowpath .*)\n([^`]*)^```", page, re.MULTILINE)
+@pytest.mark.parametrize("page", ["README.md", "docs/sweep.md"])
+def test_pages_show_real_output(page: str) -> None:
+    text = (ROOT / page).read_text()
+    ((command, excerpt),) = re.findall(r"^\$ (slowpath .*)\n([^`]*)^```", text, re.MULTILINE)
     assert_shows(command, excerpt)
 
 

@@ -47,6 +47,16 @@ component:
   sweep: {{parameter: count, first: 1, last: 9, points: 5, scale: linear}}
 """
 
+C_SOURCE = f"""
+#ifdef BAD
+#error {HOSTILE}
+#endif
+__attribute__((section("x{HOSTILE[:4]}"), used)) int program(void *context)
+{{
+	return VALUE;
+}}
+"""
+
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -89,6 +99,7 @@ def folder(tmp_path: Path) -> Path:
         rows.writerow([COLUMN, "@ns", "text"])
         rows.writerows([x, 3.0 * x, HOSTILE] for x in range(1, 13))
     description = json.dumps(f"={HOSTILE[:8]}\u202e")
+    (made / "source.bpf.c").write_text(C_SOURCE)
     (made / "experiment.yaml").write_text(EXPERIMENT.format(description))
     (made / "broken.yaml").write_text(f"schema: 1\n{description}: 1\n")
     for name in ("old", "new"):
@@ -134,6 +145,7 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
     thing = folder / "object.bpf.o"
     listing, broken = folder / "broken.asm", folder / "broken.bpf.o"
     all_of = ["-s", "*"]
+    source = folder / "source.bpf.c"
     section, data = folder / "section.bpf.o", folder / "data.csv"
     saved: list[str | Path] = [folder / "old.json", folder / "new.json"]
     known: dict[str, list[list[str | Path]]] = {
@@ -176,6 +188,15 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [thing, section, *all_of, "--seconds", "0.1"],
             [thing, listing, broken, folder / "missing", *all_of, "--seconds", "0.1"],
             [thing, "-n", HOSTILE],
+        ],
+        "sweep": [
+            [source, "-D", f"VALUE=1,=2,{HOSTILE}", "--target", "agilio-cx-2x40,ebpf", *all_of],
+            [source, "-D", "VALUE=1,2", "--target", "ebpf", *all_of],
+            [source, "-D", "VALUE=1", "--cflags", "-DBAD", "--target", "ebpf"],
+            [source, "-D", "VALUE=1", "--target", HOSTILE],
+            [source, "-D", HOSTILE],
+            [source, "-D", "VALUE=1", "--plot", HOSTILE],
+            [folder / "missing.c", "-D", "VALUE=1"],
         ],
         "fit": [
             [data, "--x", COLUMN, "--y", "@ns"],

@@ -56,7 +56,7 @@ def stand_in(folder: Path, script: str) -> Path:
 
 
 def build(compiler: list[str], source: Path, result: Path, *how: str) -> None:
-    flags = ["-O2", "-g", "-target", "bpf", *clang._headers(), "-DVALUE=1", *how]
+    flags = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", *clang._headers(), "-DVALUE=1", *how]
     subprocess.run([*compiler, *flags, str(source), "-o", str(result)], check=True, timeout=60)
 
 

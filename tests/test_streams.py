@@ -96,6 +96,7 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
         "bound": [LISTING],
         "annotate": [LISTING],
         "diff": [LISTING, LISTING],
+        "sweep": ["examples/count_min.bpf.c", "-D", "HASHES=1,2"],
         "fit": ["examples/memory_latency.csv", "--x", "bytes", "--y", "ns"],
         "calibrate": ["--testbed", "ebpf", "--component", "calls", "--points", "5", "-o", FRESH],
         "measure": [OBJECT, "--seconds", "0.1", "--cache", "hot", "--no-stretches"],

@@ -35,6 +35,7 @@ ROOT = Group(
     ),
     {
         "bound": "slowpath.commands.bound.command:BOUND",
+        "sweep": "slowpath.commands.sweep.command:SWEEP",
         "measure": "slowpath.commands.measure.command:MEASURE",
         "fit": "slowpath.commands.fit.command:FIT",
         "calibrate": "slowpath.commands.calibrate.command:CALIBRATE",

@@ -45,7 +45,7 @@ CFLAGS = option(
     "--cflags",
     metavar="FLAGS",
     help="Flags for clang ($CLANG, else the one in PATH), which compiles files *.c with -O2 -g "
-    "-target bpf: '-DHASHES=3 -Iinclude'.",
+    "-target bpf -mcpu=v3: '-DHASHES=3 -Iinclude'.",
 )
 TARGET = option(
     GUARANTEE,

@@ -28,6 +28,12 @@ def note_remarks(plan: Plan) -> None:
         note(f"note: {file}: {remark}")
 
 
+def code_of(failure: Failure) -> ExitCode:
+    """What the exit code says of a program that could not be analysed."""
+    codes = {"option": ExitCode.USAGE, "stopped": ExitCode.UNDECIDED}
+    return codes.get(failure["kind"], ExitCode.INPUT)
+
+
 class Unmatched:
     """Says on standard error which limits of `--unroll` are about lines of no program."""
 
@@ -70,8 +76,7 @@ class Complaints:
         if failure is None:
             return ExitCode.FINE
         self._say_once(analysed, failure)
-        codes = {"option": ExitCode.USAGE, "stopped": ExitCode.UNDECIDED}
-        return codes.get(failure["kind"], ExitCode.INPUT)
+        return code_of(failure)
 
     def _say_once(self, analysed: Analysed, failure: Failure) -> None:
         complaint = self._blamed(analysed.task, failure)

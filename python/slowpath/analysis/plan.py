@@ -86,6 +86,18 @@ def make_plan(request: Request) -> Plan:
     return plan
 
 
+def for_target(plan: Plan, request: Request) -> Plan:
+    """The same programs on the target of a request; nothing is read or compiled again.
+
+    Raises:
+        OptionError: when an option makes no sense for the target.
+    """
+    if any(task.error is None for task in plan.tasks):
+        _check_count(request)
+    target, metric = request.target.name, request.metric
+    return plan._replace(tasks=[task._replace(target=target, metric=metric) for task in plan.tasks])
+
+
 def _tasks(
     file: str, request: Request, remarks: list[tuple[str, str]], known: list[str]
 ) -> Iterator[Task]:

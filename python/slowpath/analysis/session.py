@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from slowpath import engine
 from slowpath.analysis.analyst import Analyst, Audience, stopped, unreadable
 from slowpath.analysis.outcomes import Analysed
-from slowpath.analysis.plan import Request, Task, make_plan
+from slowpath.analysis.plan import Plan, Request, Task, for_target, make_plan
 from slowpath.cli.printable import json_line
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.work.stopping import Stopping
@@ -18,8 +18,8 @@ _TOTAL = "total deadline"
 class Session:
     """What the files have been found to have, and its analyses."""
 
-    def __init__(self, request: Request) -> None:
-        """Reads the files and chooses programs; C is compiled.
+    def __init__(self, request: Request, plan: Plan | None = None) -> None:
+        """Reads the files and chooses programs; C is compiled. Or takes those of another session.
 
         Raises:
             OptionError: when an option makes no sense for what the files are.
@@ -27,7 +27,7 @@ class Session:
         """
         self._btf = KernelBtf(request.btf)
         self._request = request
-        self.plan = make_plan(request)
+        self.plan = make_plan(request) if plan is None else for_target(plan, request)
 
     def analyse(
         self, audience: Audience, options: engine.Options | None = None

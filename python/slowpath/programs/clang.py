@@ -30,7 +30,9 @@ _NEWEST, _OLDEST = 40, 10
 """Versions that are looked for as `clang-N` where there is no `clang`; 10 is the first whose
 objects have BTF as it is today."""
 _OUT_OF_MEMORY = ("LLVM ERROR: out of memory", "std::bad_alloc")
-_TARGET = ("-O2", "-g", "-target", "bpf")
+_TARGET = ("-O2", "-g", "-target", "bpf", "-mcpu=v3")
+"""Version 3 of the instruction set, which has 32 bits, is clang's own default since clang 20; what
+older ones have by default takes more instructions, some of which the card lacks."""
 
 
 def compile_c(file: str, clang: Clang) -> bytes:
@@ -41,12 +43,8 @@ def compile_c(file: str, clang: Clang) -> bytes:
         StoppedError: when the time for all work ends before.
         KeyboardInterrupt: on SIGINT (Ctrl-C), SIGTERM and SIGHUP; clang is ended.
     """
-    program = _find_clang()
+    program = _need_clang(file, clang)
     command = shown_command(file, clang)
-    if program is None:
-        raise InputError(
-            file, f"is C source, and there is no clang in PATH or $CLANG to compile it: {command}"
-        )
     with _signals_interrupt(), tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
         made = Path(folder, "program.o")
         words = [*program, *_words(file, clang), "-fno-caret-diagnostics", "-o", str(made)]
@@ -68,6 +66,25 @@ def compile_c(file: str, clang: Clang) -> bytes:
         if not made.exists():
             raise InputError(file, f"clang wrote no object; the command: {command}")
         return read_program(str(made))
+
+
+def check_clang(file: str, clang: Clang) -> None:
+    """Finds out before the work whether a C source can be compiled.
+
+    Raises:
+        InputError: when there is no clang.
+    """
+    _need_clang(file, clang)
+
+
+def _need_clang(file: str, clang: Clang) -> list[str]:
+    program = _find_clang()
+    if program is None:
+        command = shown_command(file, clang)
+        raise InputError(
+            file, f"is C source, and there is no clang in PATH or $CLANG to compile it: {command}"
+        )
+    return program
 
 
 def _left(clang: Clang) -> float:

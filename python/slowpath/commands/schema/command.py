@@ -21,7 +21,7 @@ SCHEMA = Command(
     (
         argument(
             "COMMAND",
-            "bound, measure, fit, calibrate, annotate, diff, compile, show or experiment.",
+            "bound, sweep, measure, fit, calibrate, annotate, diff, compile, show or experiment.",
         ),
     ),
     _schema,

@@ -1,0 +1,1 @@
+"""The command `slowpath sweep`: a program's cost by a definition of its source."""

@@ -1,0 +1,166 @@
+"""A sweep as text for people, and as CSV."""
+
+from collections.abc import Iterator, Sequence
+
+from slowpath.cli.printable import csv_line
+from slowpath.cli.terminal import Line
+from slowpath.commands.sweep.documents import Sweep, SweptProgram, SweptResult, SweptTime
+from slowpath.report.grid import grid
+from slowpath.report.table import notes_of
+from slowpath.schema.derived import counted
+from slowpath.schema.rates import as_metric, format_rate
+from slowpath.schema.wording import metric_words
+
+_EXACT = {"exact": "yes", "conditional": "if", "bound": "no"}
+_MEASURED = "measured ns"
+_RESULT = ("target", "metric", "packetrate_pps", "bitrate_bps")
+_REST = ("verdict", "bottleneck", "stopped", "error")
+_TIME = ("ns", "low_ns", "high_ns", "program_ns")
+
+
+def text_report(sweep: Sweep) -> Iterator[Line]:
+    """A row for each program, with what every target says of it and why one says nothing."""
+    programs = sweep["programs"]
+    if not programs:
+        return
+    notes = _Notes()
+    several = len({one["program"] for one in programs if one["program"] is not None}) > 1
+    names = [one["name"] for one in sweep["definitions"]]
+    first = programs[0]
+    columns = [*names, *(["program"] if several else []), *_columns(first), ""]
+    right = {*names, _MEASURED, *(_heading(one) for one in first["results"])}
+    rows = [_row(one, names, notes, several=several) for one in programs]
+    yield from grid(columns, rows, right=right, margin="")
+    for note in notes_of(notes.texts):
+        yield Line(note)
+
+
+class _Notes:
+    """Assumptions, and the numbers that lead to them."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def marks(self, results: Sequence[SweptResult]) -> list[str]:
+        """What leads to the assumptions of these."""
+        found = list(dict.fromkeys(text for one in results for text in one["assumptions"]))
+        self.texts += [text for text in found if text not in self.texts]
+        numbers = sorted(self.texts.index(text) + 1 for text in found)
+        return [f"[{','.join(map(str, numbers))}]"] if numbers else []
+
+
+def _heading(result: SweptResult) -> str:
+    """The name of the column with what a target guarantees."""
+    rate = as_metric(result["metric"])
+    return result["target"] + ("" if rate else f" {metric_words(result['metric'])}")
+
+
+def _columns(program: SweptProgram) -> Iterator[str]:
+    for result in program["results"]:
+        yield _heading(result)
+        yield "exact"
+        if as_metric(result["metric"]) is not None:
+            yield "bottleneck"
+    if program["measured"] is not None:
+        yield _MEASURED
+
+
+def _row(program: SweptProgram, names: Sequence[str], notes: _Notes, *, several: bool) -> list[str]:
+    cells = [program["values"][name] for name in names]
+    if several:
+        cells.append(program["program"] or "")
+    for result in program["results"]:
+        cells += _cells(result)
+    measured = program["measured"]
+    if measured is not None:
+        cells.append(_time(measured))
+    remarks = [*_remarks(program), *notes.marks(program["results"])]
+    return [*cells, "; ".join(remarks)]
+
+
+def _cells(result: SweptResult) -> Iterator[str]:
+    """What a target guarantees; what it estimates would be a further cell."""
+    verdict, metric = result["verdict"], result["metric"]
+    yield "not analysed" if verdict is None else guaranteed_text(result)
+    yield "" if verdict is None else _EXACT[verdict]
+    if as_metric(metric) is not None:
+        yield result["bottleneck"] or ""
+
+
+def guaranteed(result: SweptResult) -> float | None:
+    """The number that the metric of a result is about."""
+    if result["verdict"] is None:
+        return None
+    if as_metric(result["metric"]) is None:
+        return counted(result["counts"] or {}, result["metric"])[1]
+    return result["packetrate_pps" if result["metric"] == "packetrate" else "bitrate_bps"]
+
+
+def guaranteed_text(result: SweptResult) -> str:
+    """The same as people read it."""
+    value, rate = guaranteed(result), as_metric(result["metric"])
+    if value is None:
+        return ""
+    return f"{int(value):,}" if rate is None else format_rate(value, rate)
+
+
+def _time(measured: SweptTime) -> str:
+    value, low, high = measured["ns"], measured["low_ns"], measured["high_ns"]
+    if value is None:
+        return "-"
+    either = "" if low is None or high is None else f" ± {(high - low) / 2:.1f}"
+    return f"{value:.1f}{either}"
+
+
+def _remarks(program: SweptProgram) -> Iterator[str]:
+    """Why something is not known, each reason once."""
+    results, measured = program["results"], program["measured"]
+    errors = {one["error"] for one in results}
+    if len(errors) == 1 and None not in errors:
+        yield f"{results[0]['error']}"
+    else:
+        for one in results:
+            if one["error"] is not None:
+                yield f"{one['target']}: {one['error']}"
+    for one in results:
+        if one["stopped"] is not None:
+            yield f"{one['target']} stopped: {one['stopped']}"
+    if measured is not None and measured["error"] is not None and measured["error"] not in errors:
+        yield f"not measured: {measured['error']}"
+
+
+def csv_report(sweep: Sweep) -> Iterator[str]:
+    """A line for each program on each target; what was measured is the same on all of them."""
+    names = [one["name"] for one in sweep["definitions"]]
+    counts = dict.fromkeys(
+        name
+        for program in sweep["programs"]
+        for result in program["results"]
+        for name in result["counts"] or ()
+    )
+    columns = ["program", *_RESULT, *(_identifier(name) for name in counts), *_REST]
+    columns += [f"measured_{name}" for name in (*_TIME, "error")]
+    yield csv_line([*(f"D_{name}" if name in columns else name for name in names), *columns])
+    for program in sweep["programs"]:
+        head = [*(number_or_text(program["values"][name]) for name in names), program["program"]]
+        timed = program["measured"]
+        times = [None] * (len(_TIME) + 1)
+        if timed is not None:
+            times = [timed[name] for name in (*_TIME, "error")]  # type: ignore[literal-required]
+        for result in program["results"]:
+            own = [result[name] for name in _RESULT]  # type: ignore[literal-required]
+            rest = [result[name] for name in _REST]  # type: ignore[literal-required]
+            numbers = [(result["counts"] or {}).get(name) for name in counts]
+            yield csv_line([*head, *own, *numbers, *rest, *times])
+
+
+def _identifier(name: str) -> str:
+    return name.replace(" ", "_")
+
+
+def number_or_text(value: str) -> int | str:
+    """A value as a cell: whole numbers are such, also below zero."""
+    try:
+        return int(value)
+    except ValueError:
+        return value

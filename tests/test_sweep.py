@@ -1,0 +1,379 @@
+"""`slowpath sweep`: a program by a definition of its source, value by value as `bound` has it."""
+
+import csv
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import oracles
+from running_kernel import needs_kernel
+from slowpath import app as cli
+from slowpath import engine
+from slowpath.cli.errors import UnavailableError
+from slowpath.commands.sweep.definitions import (
+    Definition,
+    check_definitions,
+    flags,
+    parse_definition,
+    points,
+)
+from slowpath.programs import clang
+from support import ROOT, heed_interrupts, slowpath
+from test_schema import check
+
+COUNT_MIN = "examples/count_min.bpf.c"
+SOURCE = """
+#include <linux/bpf.h>
+#ifdef MORE
+__attribute__((section("xdp"), used)) int second(struct xdp_md *ctx) { return MORE; }
+#endif
+#if VALUE < 9
+__attribute__((section("xdp"), used)) int program(struct xdp_md *ctx)
+{
+	return VALUE + (ctx->data_end > ctx->data + 64);
+}
+#endif
+"""
+BOTH = ("--target", "agilio-cx-2x40,ebpf")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A program that can be compiled."""
+    if clang._find_clang() is None:
+        oracles.missing("clang", "there is no clang in PATH or $CLANG")
+    file = tmp_path / "program.bpf.c"
+    file.write_text(SOURCE)
+    return file
+
+
+def swept(*words: str | Path, code: int = 0) -> dict[str, Any]:
+    """What a sweep says in JSON."""
+    run = slowpath("sweep", *words, "--format", "json")
+    assert run.returncode == code, run.stderr
+    check("sweep", run.stdout)
+    document: dict[str, Any] = json.loads(run.stdout)
+    return document
+
+
+# --- what -D says --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("N=1..4", ["1", "2", "3", "4"]),
+        ("N=1..20:6", ["1", "7", "13", "19"]),
+        ("N=-1..1", ["-1", "0", "1"]),
+        ("N=1,2,4", ["1", "2", "4"]),
+        ("N=1..2,8,16..17", ["1", "2", "8", "16", "17"]),
+        ("N=slow, fast", ["slow", "fast"]),
+        ("N=a=b", ["a=b"]),
+        ("_n1=0x10", ["0x10"]),
+    ],
+)
+def test_values(text: str, values: list[str]) -> None:
+    assert list(parse_definition(text).values) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("N", "'N' is not NAME=VALUES; write for example HASHES=1..20"),
+        ("1N=3", "'1N=3' is not NAME=VALUES"),
+        ("N(x)=3", "is not NAME=VALUES"),
+        ("N=", "N has an empty value; write for example N=1,2,4"),
+        ("N=1,,2", "N has an empty value"),
+        ("N=3..1", "'3..1' ends before it begins; write FIRST..LAST:STEP, such as 1..20:2"),
+        ("N=1..9:0", "'1..9:0' has steps of 0"),
+        ("N=1..x", "'1..x' is not a range; write FIRST..LAST or FIRST..LAST:STEP"),
+        ("N=1..99999999999", "has more than 10,000 values"),
+        ("N=1..3,2", "N has the value 2 twice"),
+    ],
+)
+def test_definitions_that_make_no_sense(text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(reason)):
+        parse_definition(text)
+    run = slowpath("sweep", COUNT_MIN, "-D", text)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "Invalid value for '-D': " in run.stderr
+    assert reason in run.stderr
+
+
+def test_several_definitions_are_a_grid() -> None:
+    both = [Definition("A", ("1", "2")), Definition("B", ("x", "y"))]
+    named = [dict(point) for point in points(both)]
+    assert named == [{"A": a, "B": b} for a in "12" for b in "xy"]
+    assert flags(next(points(both))) == ("-DA=1", "-DB=x")
+    for wrong in ([both[0], both[0]], [Definition(n, tuple(map(str, range(200)))) for n in "AB"]):
+        with pytest.raises(ValueError, match=r"twice|40,000 programs"):
+            check_definitions(wrong)
+
+
+# --- what comes out ------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("source")
+def test_each_value_is_what_bound_says_of_it() -> None:
+    document = swept(COUNT_MIN, "-D", "HASHES=1..7:3", *BOTH)
+    assert document["complete"]
+    assert document["definitions"] == [{"name": "HASHES", "values": ["1", "4", "7"]}]
+    assert [one["values"]["HASHES"] for one in document["programs"]] == ["1", "4", "7"]
+    compared = 0
+    for program in document["programs"]:
+        assert (program["program"], program["measured"]) == ("count_min", None)
+        define = f"-DHASHES={program['values']['HASHES']}"
+        for result in program["results"]:
+            words = ["--target", result["target"], "--metric", result["metric"]]
+            words += ["--cflags", define, "--format", "json"]
+            run = slowpath("bound", COUNT_MIN, *words)
+            (alone,) = json.loads(run.stdout)["results"]
+            for key in ("packetrate_pps", "bitrate_bps", "counts", "verdict", "bottleneck"):
+                assert result[key] == alone["guarantee"][key]
+            compared += 1
+    assert compared == 6
+    slowest = [one["results"][1]["counts"]["instructions"] for one in document["programs"]]
+    assert slowest == sorted(set(slowest))
+
+
+def test_the_table_has_a_row_for_each_value(source: Path) -> None:
+    run = slowpath("sweep", source, "-D", "VALUE=1,nix,2", *BOTH)
+    assert run.returncode == 3
+    head, *rows = run.stdout.splitlines()
+    names = "VALUE agilio-cx-2x40 exact bottleneck ebpf instructions exact"
+    assert " ".join(head.split()) == names
+    assert [row.split()[0] for row in rows] == ["1", "nix", "2"]
+    assert " ".join(rows[0].split()) == "1 54.4 Mpps yes mac 7 yes"
+    assert rows[1].count("not analysed") == 2
+    assert rows[1].count("clang: ") == 1  # the reason once, not for each target
+    assert "undeclared identifier 'nix'" in rows[1]
+    for target in ("agilio-cx-2x40", "ebpf"):
+        assert f"{source}: 1 of 3 programs not analysed on {target}" in run.stderr
+
+
+def test_what_one_target_cannot_run_the_others_still_tell(source: Path) -> None:
+    source.write_text(SOURCE.replace("VALUE +", "(VALUE > 1 ? ctx->data % 7 : 0) +"))
+    document = swept(source, "-D", "VALUE=1,2", *BOTH, code=3)
+    first, second = document["programs"]
+    assert [one["error"] for one in first["results"]] == [None, None]
+    card, count = second["results"]
+    assert "remainder" in card["error"] or "cannot" in card["error"]
+    assert (card["verdict"], count["error"]) == (None, None)
+    run = slowpath("sweep", source, "-D", "VALUE=1,2", *BOTH)
+    assert f"agilio-cx-2x40: {card['error']}" in run.stdout
+
+
+def test_csv_has_a_line_for_each_target(source: Path) -> None:
+    words = ["-D", "VALUE=1,2", "-D", "target=5,6", *BOTH, "--metric", "memory-accesses"]
+    run = slowpath("sweep", source, *words, "--format", "csv")
+    assert run.returncode == 0, run.stderr
+    rows = list(csv.DictReader(run.stdout.splitlines()))
+    assert len(rows) == 8
+    assert [row["D_target"] for row in rows] == ["5", "5", "6", "6"] * 2
+    assert [row["target"] for row in rows] == ["agilio-cx-2x40", "ebpf"] * 4
+    assert {row["metric"] for row in rows} == {"packetrate", "memory-accesses"}
+    for row in rows:
+        counts = row["target"] == "ebpf"
+        assert bool(row["memory_accesses"]) is counts
+        assert bool(row["packetrate_pps"]) is not counts
+
+
+def test_values_without_a_program_say_so(source: Path) -> None:
+    words = ("-D", "VALUE=1,9", "--target", "ebpf")
+    document = swept(source, *words, code=3)
+    assert "the object has no program" in document["programs"][1]["results"][0]["error"]
+    document = swept(source, *words, "-D", "MORE=2", "-n", "program", code=3)
+    known, none = document["programs"]
+    assert known["program"] == "program"
+    assert "no program matches" in none["results"][0]["error"]
+    run = slowpath("sweep", source, *words, "-n", "nix")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "'--prog-name': no program matches" in run.stderr
+
+
+def test_several_programs_have_a_row_each(source: Path) -> None:
+    run = slowpath("sweep", source, "-D", "VALUE=1,9", "-D", "MORE=2", "--target", "ebpf")
+    assert run.returncode == 0, run.stderr
+    cells = [row.split()[:3] for row in run.stdout.splitlines()]
+    assert cells[0] == ["VALUE", "MORE", "program"]
+    assert cells[1:] == [["1", "2", "second"], ["1", "2", "program"], ["9", "2", "second"]]
+
+
+def test_a_name_that_the_source_does_not_have_is_told(source: Path) -> None:
+    run = slowpath("sweep", source, "--cflags", "-DVALUE=1", "-D", "VALLUE=1,2")
+    assert run.returncode == 0
+    assert run.stderr == f"note: VALLUE changes nothing, and {source} has no such word\n"
+    assert slowpath("sweep", source, "-D", "VALUE=1,2").stderr == ""  # both as fast as can be
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "reason"),
+    [
+        (["examples/count_min.8.bpf.o", "-D", "N=1"], 2, "is no C source (*.c)"),
+        (["missing.bpf.c", "-D", "N=1"], 3, "missing.bpf.c: no such file"),
+        ([COUNT_MIN, "-D", "N=1", "-D", "N=2"], 2, "N is given twice; write all its values"),
+        ([COUNT_MIN, "-D", "N=1", "--target", "ebpf,nix"], 2, "'nix' is not a target"),
+        ([COUNT_MIN, "-D", "N=1", "--target", "ebpf,ebpf"], 2, "ebpf is named twice"),
+        ([COUNT_MIN, "-D", "N=1", "--metric", "x"], 2, "they have bitrate, packetrate"),
+        ([COUNT_MIN, "-D", "N=1", "--target", "ebpf", "--cores", "2"], 2, "there are no cores"),
+        ([COUNT_MIN, "-D", "N=1", "--plot", "x.pdf"], 2, "the file has to end in .svg or .png"),
+        ([COUNT_MIN, "-D", "N=1", "--seconds", "2"], 2, "nothing is measured without --measure"),
+    ],
+)
+@pytest.mark.usefixtures("source")
+def test_what_makes_no_sense(words: list[str], code: int, reason: str) -> None:
+    run = slowpath("sweep", *words)
+    assert (run.returncode, run.stdout) == (code, "")
+    assert reason in run.stderr
+
+
+def test_limits_of_loops_count_for_all_values(source: Path) -> None:
+    words = ["-D", "VALUE=1,2", "--target", "ebpf", "--unroll", "3@nowhere.c:1"]
+    run = slowpath("sweep", source, *words)
+    assert run.returncode == 2
+    assert "--unroll 3@nowhere.c:1: no program that was analysed has code" in run.stderr
+
+
+# --- pictures ------------------------------------------------------------------------------------
+
+
+def test_a_picture_has_a_panel_for_each_unit(source: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    words = [str(source), "-D", "VALUE=1..3", "-D", "MODE=$a,_b", *BOTH]
+    for name in ("one.svg", "two.svg"):
+        run = slowpath("sweep", *words, "--plot", tmp_path / name)
+        assert run.returncode == 0, run.stderr
+    text = (tmp_path / "one.svg").read_text()
+    assert text == (tmp_path / "two.svg").read_text()
+    for label in ("guaranteed Mpps", "instructions", "VALUE", "ebpf, MODE=_b", "ebpf, MODE=$a"):
+        assert f">{label}<" in text, label
+    run = slowpath("sweep", *words, "--plot", tmp_path / "three.png")
+    assert (tmp_path / "three.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_words_and_values_without_a_result_are_drawn(source: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    run = slowpath("sweep", source, "-D", "VALUE=1,XDP_PASS,$", "--plot", tmp_path / "a.svg")
+    assert run.returncode == 3
+    assert ">XDP_PASS<" in (tmp_path / "a.svg").read_text()
+    run = slowpath("sweep", source, "-D", "VALUE=nix", "--plot", tmp_path / "b.svg")
+    assert (tmp_path / "b.svg").read_text().startswith("<?xml")
+
+
+def test_a_picture_that_cannot_be_drawn_is_told_before_the_work(source: Path) -> None:
+    script = (
+        "import sys; sys.modules['matplotlib'] = None; sys.argv = ['slowpath', 'sweep', "
+        f"{str(source)!r}, '-D', 'VALUE=1', '--plot', 'a.svg']\n"
+        "from slowpath.main import main\nmain()\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (run.returncode, run.stdout) == (3, "")
+    said = "matplotlib is not installed; pip install slowpath[models]"
+    assert run.stderr == f"error: this machine: {said}\n"
+
+
+# --- being stopped -------------------------------------------------------------------------------
+
+
+def test_an_interrupt_keeps_what_there_is(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled, began = tmp_path / "compiled.o", tmp_path / "began"
+    (compiler,) = clang._find_clang() or [""]
+    words = ["-O2", "-g", "-target", "bpf", *clang._headers(), "-DVALUE=1", "-c", str(source)]
+    subprocess.run([compiler, *words, "-o", str(compiled)], check=True, timeout=60)
+    stand_in = tmp_path / "clang"
+    stand_in.write_text(
+        f"#!{sys.executable}\nimport sys, shutil, time, pathlib\n"
+        "if '-DVALUE=3' in sys.argv:\n"
+        f"    pathlib.Path({str(began)!r}).write_text('now')\n    time.sleep(600)\n"
+        f"shutil.copy({str(compiled)!r}, sys.argv[sys.argv.index('-o') + 1])\n"
+    )
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("CLANG", str(stand_in))
+    command = [sys.executable, "-m", "slowpath", "sweep", str(source), "-D", "VALUE=1..5"]
+    with subprocess.Popen(
+        [*command, "--target", "ebpf", "--format", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,  # noqa: PLW1509 - no thread runs
+    ) as run:
+        for _ in range(6000):
+            if began.exists():
+                break
+            time.sleep(0.01)
+        run.send_signal(signal.SIGINT)
+        output, errors = run.communicate(timeout=60)
+    assert run.returncode == 4
+    assert errors == "note: interrupted at value 3 of 5\n"
+    document = json.loads(output)
+    assert [one["values"]["VALUE"] for one in document["programs"]] == ["1", "2"]
+    assert not document["complete"]
+
+
+def test_the_time_for_all_values_is_counted_from_the_start(source: Path) -> None:
+    words = ["-D", "VALUE=1..3", "--target", "ebpf", "--total-deadline", "0.000001"]
+    document = swept(source, *words, code=4)
+    for program in document["programs"]:
+        assert "total deadline" in program["results"][0]["error"]
+
+
+# --- the running kernel --------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("source")
+def test_the_slowest_path_of_each_value_is_measured() -> None:
+    needs_kernel()
+    words = [COUNT_MIN, "-D", "HASHES=1,nix,8", *BOTH, "--measure", "--seconds", "0.3"]
+    document = swept(*words, code=3)
+    small, none, large = (one["measured"] for one in document["programs"])
+    assert none["ns"] is None
+    assert "clang: " in none["error"]
+    for timed, program in ((small, 0), (large, 2)):
+        counts = document["programs"][program]["results"][1]["counts"]
+        assert timed["instructions"] == counts["instructions"]
+        assert timed["ns"] > 0
+        assert timed["error"] is None
+    assert document["environment"]["kernel"]["release"]
+    oracles.compared("kernel", 2, "programs of a sweep")
+
+
+@pytest.mark.usefixtures("source")
+def test_a_kernel_that_measures_nothing_is_told_and_the_rest_is_there(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def refuse() -> None:
+        raise UnavailableError("the kernel runs no programs for us")
+
+    monkeypatch.setattr(engine, "open_kernel", refuse)
+    monkeypatch.chdir(ROOT)
+    words = ["sweep", COUNT_MIN, "-D", "HASHES=1,2", "--target", "ebpf", "--measure"]
+    assert cli.app(words) == 3
+    output, errors = capfd.readouterr()
+    assert errors == "error: this machine: the kernel runs no programs for us\n"
+    rows = output.splitlines()[1:]
+    assert [row.split()[:3] for row in rows] == [["1", "51", "yes"], ["2", "85", "yes"]]
+    assert all("not measured: the kernel runs no programs for us" in row for row in rows)
+
+
+def test_a_source_is_compiled_once_for_all_targets(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = shutil.which((clang._find_clang() or ["clang"])[0])
+    stand_in, calls = tmp_path / "clang", tmp_path / "calls"
+    stand_in.write_text(f'#!/bin/sh\necho call >> "{calls}"\nexec {found} "$@"\n')
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("CLANG", str(stand_in))
+    swept(source, "-D", "VALUE=1,2", *BOTH)
+    assert calls.read_text().split() == ["call", "call"]
