@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--select", default="criterion")
     given = parser.parse_args()
-    options = Options(select=given.select, hold_out=False)
+    options = Options(select=given.select)
     files = sorted(given.folder.glob("*.csv"))
     found = []
     print(f"{'curve':24} sMAPE model  line  in 90 % interval  segments")

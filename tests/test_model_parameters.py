@@ -57,6 +57,24 @@ def test_parameters_in_other_units_yield_the_same(template: Template) -> None:
         assert one == pytest.approx(found[:, at], rel=1e-12)
 
 
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda one: one.name)
+def test_slopes_are_what_small_changes_of_parameters_do(template: Template) -> None:
+    batch = pieces_of(curve(), CUTS[1:2])
+    found = template.each(batch)[:, 0]
+    x = batch.x - (batch.x[0] if template.origin_at_start else 0.0)
+    slopes = template.slopes(found, x)
+    assert slopes.shape == (len(x), template.rank)
+    for at, parameter in enumerate(found):
+        step = 1e-6 * (abs(parameter) or 1.0)
+        sides = []
+        for sign in (1, -1):
+            moved = found.copy()
+            moved[at] += sign * step
+            sides.append(template.value(moved, x))
+        numeric = (sides[0] - sides[1]) / (2 * step)
+        assert slopes[:, at] == pytest.approx(numeric, rel=1e-4, abs=1e-7 * np.abs(numeric).max())
+
+
 def test_small_parameters_get_the_size_of_the_limit_and_keep_their_sign() -> None:
     cubic = BY_NAME["polynomial-3"]
     found = np.array([[5.0, 0.01], [-0.01, -2.0], [0.0, 0.2], [1e-9, -1e-9]])

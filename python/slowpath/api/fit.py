@@ -129,9 +129,9 @@ def _derived(
     others: tuple[str | None, str | None],
     options: Options,
 ) -> Model:
+    from slowpath.models.files.reading import read_table
     from slowpath.models.fitting import fit as derive
     from slowpath.models.points import PointsError, points_of
-    from slowpath.models.reading import read_table
 
     weight, spread = others
     names = [name for name in (*x, y, weight, spread) if name is not None]

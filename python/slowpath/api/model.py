@@ -35,7 +35,7 @@ class Model:
             InputError: when the text is something else, or the extra `models` is not installed.
         """
         need(["numpy", "scipy"])
-        from slowpath.models.saved import read
+        from slowpath.models.files.saved import read
 
         file, document = read("model", text)
         return cls(document, file=file)
@@ -99,7 +99,7 @@ class Model:
 
     def to_json(self) -> str:
         """The document that `slowpath fit --format json` writes."""
-        from slowpath.models.saved import written
+        from slowpath.models.files.saved import written
 
         return written(self.file, self.document, None)
 

@@ -110,6 +110,9 @@ class FittedModel(TypedDict):
     """How often an interval has what it is about."""
     quantile: float
     """So many standard deviations of the parameters make an interval."""
+    widening: float
+    """Intervals of predictions are so many times as wide as residuals say, such that they have
+    this share of the points that were left out; 1 where none were."""
     noise_quantiles: tuple[float, float]
     """Where single measurements lie around the model, in units of `noise`: ends of an interval."""
 

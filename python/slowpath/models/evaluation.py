@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slowpath.models.documents import FittedModel, Segment
-from slowpath.models.intervals import gradient
 from slowpath.models.parts import Part
 from slowpath.models.points import PointsError, check_sizes
 from slowpath.models.search.costs import Piece
@@ -85,7 +84,7 @@ class _Evaluated:
             known = np.clip(others, *np.array(self.model["range"][1:]).reshape(-1, 2).T)
             others = np.where(undefined[:, None], known, others)
             value = np.where(undefined, self.part.value(within, others), value)
-            slopes = gradient(self.part, within, others)
+            slopes = self.part.slopes(within, others)
         covariance = np.array(self.segment["covariance"])
         variance = np.nan_to_num(np.einsum("ij,jk,ik->i", slopes, covariance, slopes))
         return self._with_interval(self._limited(value), np.maximum(variance, 0))
@@ -100,7 +99,8 @@ class _Evaluated:
         noise = self.segment["noise"] * np.maximum(np.abs(value), self.model["floor"])
         unsure = self.model["quantile"] ** 2 * variance
         below, above = (
-            np.sqrt((quantile * noise) ** 2 + unsure) for quantile in self.model["noise_quantiles"]
+            self.model["widening"] * np.sqrt((quantile * noise) ** 2 + unsure)
+            for quantile in self.model["noise_quantiles"]
         )
         return np.array([value, value - below, value + above])
 

@@ -2,27 +2,24 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.models.derivation import Derived, derive
 from slowpath.models.documents import Errors, FittedModel, Parameter, Segment
 from slowpath.models.evaluation import evaluate
+from slowpath.models.held_out import errors, held_out
 from slowpath.models.intervals import Spread, spread_of
-from slowpath.models.metrics import error
 from slowpath.models.options import Options
 from slowpath.models.parts import Part
 from slowpath.models.points import Points, PointsError, check, ordered, series_of
 from slowpath.models.templates.batch import Floats
 from slowpath.models.templates.terms import Terms
 
-_FOLDS = 5
 _AS_WELL = 1.1
 """An error so many times the least is nearly as small."""
-_FEWEST_HELD_OUT = 10
-"""Values of x without which nothing is held out."""
 
 
 def fit(points: Points, options: Options | None = None) -> FittedModel:
@@ -41,8 +38,10 @@ def fit(points: Points, options: Options | None = None) -> FittedModel:
     if chosen.select == "held-out" and chosen.segments is None:
         chosen = chosen._replace(segments=_segments_by_held_out(table, chosen))
     model = _model(table, chosen)
-    if chosen.hold_out:
-        model["held_out"] = _held_out(table, chosen)
+    others = held_out(table, partial(_model, options=chosen)) if chosen.hold_out else None
+    if others is not None:
+        model["held_out"] = others.errors()
+        model["widening"] = others.widening(chosen.confidence)
     return model
 
 
@@ -57,16 +56,6 @@ def _model(points: Points, options: Options) -> FittedModel:
         mine = (series.row >= part.piece.begin) & (series.row < part.piece.end)
         segment["errors"] = errors(points.y[mine], found[mine])
     return model
-
-
-def errors(measured: Floats, fitted: Floats) -> Errors:
-    """How far fitted values are from measured ones."""
-    mape = error("mape", measured, fitted)
-    return {
-        "smape": error("smape", measured, fitted),
-        "mape": mape if np.isfinite(mape) else None,
-        "rmse": error("rmse", measured, fitted),
-    }
 
 
 class Limits(NamedTuple):
@@ -104,6 +93,7 @@ def _document(points: Points, options: Options, derived: Derived, spread: Spread
         "floor": derived.series.floor,
         "confidence": options.confidence,
         "quantile": spread.quantile,
+        "widening": 1.0,
         "noise_quantiles": spread.noise_quantiles,
     }
 
@@ -173,41 +163,12 @@ def _segments_by_held_out(points: Points, options: Options) -> int | None:
     """
     found: list[float] = []
     for number in range(1, options.most_segments + 1):
-        one = _held_out(points, options._replace(segments=number))
-        if one is None:
+        others = held_out(points, partial(_model, options=options._replace(segments=number)))
+        if others is None:
             return None
+        one = others.errors()
         known = {"smape": one["smape"], "mape": one["mape"], "rmse": one["rmse"]}
         told = known[options.metric]
         found.append(one["smape"] if told is None else told)
     limit = _AS_WELL * min(found)
     return next(number for number, one in enumerate(found, 1) if one <= limit)
-
-
-def _held_out(points: Points, options: Options) -> Errors | None:
-    """The error at points that were left out, a fifth at a time."""
-    column = points.x[:, 0]
-    different = np.unique(column)
-    row = np.unique(points.x, axis=0, return_inverse=True)[1].ravel()
-    if len(different) < _FEWEST_HELD_OUT:
-        return None
-    # With several columns, a fold must not have all points of one value of the last.
-    fold = (row if len(points.names) == 1 else row + row // _FOLDS) % _FOLDS
-    inner = (column > different[0]) & (column < different[-1])
-    measured, found = [], []
-    for number in range(_FOLDS):
-        out = inner & (fold == number)
-        if not out.any():
-            continue
-        model = _model(_rows(points, ~out), options)
-        measured.append(points.y[out])
-        found.append(evaluate(model, points.x[out]).y)
-    return errors(np.concatenate(measured), np.concatenate(found))
-
-
-def _rows(points: Points, rows: NDArray[np.bool_]) -> Points:
-    return points._replace(
-        x=points.x[rows],
-        y=points.y[rows],
-        weight=None if points.weight is None else points.weight[rows],
-        spread=None if points.spread is None else points.spread[rows],
-    )

@@ -22,7 +22,6 @@ _PRIOR = 4.0
 """The spread of a segment is taken as if so many further points had that of the whole curve."""
 _FAR = 5.0 * 1.4826
 """What is further off than so many medians is an outlier, see `outliers`."""
-_STEP = 1e-6
 _LEVERAGE = 0.99
 _SAME = 1e-10
 """Parameters whose effects on the points differ by less are told apart by nothing."""
@@ -52,20 +51,6 @@ class _Residuals(NamedTuple):
     of_series: Floats  # of the points that were fitted
     of_points: Floats  # of what was measured
     leverage: Floats  # of the points that were fitted, as 1/sqrt(1 - h) for each measured one
-
-
-def gradient(part: Part, x: Floats, others: Floats | None = None) -> Floats:
-    """How the value at x changes with each parameter: a row for each x."""
-    columns = []
-    for at, parameter in enumerate(part.parameters):
-        step = _STEP * (abs(parameter) or 1.0)
-        sides = []
-        for sign in (1, -1):
-            moved = part.parameters.copy()
-            moved[at] += sign * step
-            sides.append(part._replace(parameters=moved).value(x, others))
-        columns.append((sides[0] - sides[1]) / (2 * step))
-    return np.column_stack(columns)
 
 
 def spread_of(parts: Sequence[Part], series: Series, points: Points, options: Options) -> Spread:
@@ -126,7 +111,7 @@ def _residuals(part: Part, series: Series, points: Points) -> _Residuals:
     x, others = at_points(part, series)
     scale = series.scale[inside]
     values = part.value(x, others)
-    slopes = gradient(part, x, others) / scale[:, None]
+    slopes = part.slopes(x, others) / scale[:, None]
     share = np.clip((slopes * _solution(slopes).T).sum(axis=1), 0, _LEVERAGE)
     mine = (series.row >= part.piece.begin) & (series.row < part.piece.end)
     row = series.row[mine] - part.piece.begin

@@ -43,6 +43,12 @@ class Part(NamedTuple):
             return self.template.value(self.parameters, x, others)
         return self.template.value(self.parameters, x - self.origin)
 
+    def slopes(self, x: Floats, others: Floats | None = None) -> Floats:
+        """How that changes with each parameter: a row for each x."""
+        if isinstance(self.template, Terms):
+            return self.template.slopes(self.parameters, x, others)
+        return self.template.slopes(self.parameters, x - self.origin)
+
 
 def part_of(series: Series, piece: Piece, template: Template, cap: Cap | None = None) -> Part:
     """A segment, fitted.

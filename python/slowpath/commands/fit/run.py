@@ -9,8 +9,8 @@ from slowpath.cli.inputs import write_error
 from slowpath.cli.printable import csv_line
 from slowpath.cli.terminal import note, out, out_lines
 from slowpath.models.documents import FittedModel, Predicted
+from slowpath.models.files.reading import Table, read_table
 from slowpath.models.packages import need
-from slowpath.models.reading import Table, read_table
 
 _PICTURES = (".svg", ".png")
 _SHOWN = 3
@@ -45,7 +45,7 @@ def _columns(given: Namespace) -> list[str]:
 def _derive(
     given: Namespace, columns: Sequence[str], table: Table, query: Table | None
 ) -> ExitCode:
-    from slowpath.models import saved
+    from slowpath.models.files import saved
     from slowpath.models.fitting import fit as derive
     from slowpath.models.options import Options
     from slowpath.models.points import PointsError, points_of

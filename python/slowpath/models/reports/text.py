@@ -77,7 +77,7 @@ def _sentences(model: FittedModel) -> Iterator[str]:
     yield f"The error ({word}) is {told} for the points that it was fitted to, and {left_out}."
     share = model["confidence"]
     below, above = (
-        max(abs(q) * segment["noise"] for segment in model["segments"])
+        max(abs(q) * segment["noise"] for segment in model["segments"]) * model["widening"]
         for q in model["noise_quantiles"]
     )
     yield (

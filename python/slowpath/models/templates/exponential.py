@@ -55,6 +55,12 @@ class Exponential(Separable):
         with np.errstate(over="ignore"):
             return np.asarray(parameters[0] + parameters[1] * np.exp(parameters[2] * x))
 
+    def slopes(self, parameters: Floats, x: Floats) -> Floats:
+        """By a, b and c."""
+        with np.errstate(over="ignore"):
+            power = np.exp(parameters[2] * x)
+        return np.column_stack([np.ones_like(x), power, parameters[1] * x * power])
+
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
         """As the protocol has it."""
         return np.asarray((parameters.T * np.array([y, y, 1 / x])).T)

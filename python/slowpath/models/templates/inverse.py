@@ -35,6 +35,11 @@ class Inverse:
         """As above."""
         return _inverse(self.other.value(parameters, x))
 
+    def slopes(self, parameters: Floats, x: Floats) -> Floats:
+        """Those of the other one, by the chain rule."""
+        value = self.value(parameters, x)
+        return -(value**2)[:, None] * self.other.slopes(parameters, x)
+
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
         """As the protocol has it."""
         return self.other.scaled(parameters, x, 1 / y)

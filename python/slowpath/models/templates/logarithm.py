@@ -44,6 +44,10 @@ class Logarithm(_OfPositive):
         """Not a number for x <= 0."""
         return np.asarray(parameters[0] + parameters[1] * np.log(np.where(x > 0, x, np.nan)))
 
+    def slopes(self, parameters: Floats, x: Floats) -> Floats:  # noqa: ARG002 - it is linear
+        """By a and b."""
+        return np.column_stack([np.ones_like(x), np.log(np.where(x > 0, x, np.nan))])
+
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
         """As the protocol has it."""
         level, slope = parameters
@@ -66,6 +70,10 @@ class Hyperbola(_OfPositive):
     def value(self, parameters: Floats, x: Floats) -> Floats:
         """Not a number for x <= 0."""
         return np.asarray(parameters[0] + parameters[1] / np.where(x > 0, x, np.nan))
+
+    def slopes(self, parameters: Floats, x: Floats) -> Floats:  # noqa: ARG002 - it is linear
+        """By a and b."""
+        return np.column_stack([np.ones_like(x), 1 / np.where(x > 0, x, np.nan)])
 
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
         """As the protocol has it."""

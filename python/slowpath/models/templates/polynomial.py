@@ -48,6 +48,10 @@ class Polynomial:
             found = found * x + parameter
         return found
 
+    def slopes(self, parameters: Floats, x: Floats) -> Floats:  # noqa: ARG002 - it is linear
+        """The powers of x."""
+        return np.vander(x, self.rank, increasing=True)
+
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
         """As the protocol has it."""
         return np.asarray((parameters.T * (y / x ** np.arange(self.rank))).T)

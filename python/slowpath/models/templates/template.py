@@ -43,6 +43,9 @@ class Template(Protocol):
     def value(self, parameters: Floats, x: Floats) -> Floats:
         """Its values at x, which counts from the origin; parameters may differ from x to x."""
 
+    def slopes(self, parameters: Floats, x: Floats) -> Floats:
+        """How its values at x change with each parameter: a row for each x."""
+
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:
         """The parameters in other units, in which numbers are so many times as large.
 

@@ -71,6 +71,10 @@ class Terms:
         columns = self.columns(x, rest)
         return np.asarray(np.sum([p * c for p, c in zip(parameters, columns, strict=True)], axis=0))
 
+    def slopes(self, parameters: Floats, x: Floats, others: Floats | None = None) -> Floats:  # noqa: ARG002 - it is linear
+        """The terms."""
+        return np.column_stack(self.columns(x, np.zeros((len(x), 0)) if others is None else others))
+
     def scaled(self, parameters: Floats, x: float, y: float) -> Floats:  # noqa: ARG002 - none
         """They are fitted in the units of the data."""
         return parameters

@@ -1,0 +1,88 @@
+"""Points that are left out, each in its turn, and what models of the others say there.
+
+How far off they are is the honest error of a model, and tells how wide intervals have to be:
+residuals of points that a model was fitted to are smaller than those of others, since functions and
+segments were chosen by them.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slowpath.models.documents import Errors, FittedModel
+from slowpath.models.evaluation import Prediction, evaluate
+from slowpath.models.metrics import error
+from slowpath.models.points import Points
+from slowpath.models.templates.batch import Floats
+
+Derive: TypeAlias = Callable[[Points], FittedModel]
+_FOLDS = 5
+_FEWEST = 10
+"""Values of x without which nothing is held out."""
+
+
+class HeldOut(NamedTuple):
+    """What was measured at points that were left out, and what was expected there."""
+
+    measured: Floats
+    found: Prediction
+
+    def errors(self) -> Errors:
+        """How far the models are off."""
+        return errors(self.measured, self.found.y)
+
+    def widening(self, confidence: float) -> float:
+        """So many times as wide, intervals have this share of the points.
+
+        That is a split conformal interval (Papadopoulos et al. 2002) by cross-validation: how far
+        each point is off, in units of its interval, of which the quantile is taken that a further
+        one would not exceed.
+        """
+        apart = self.measured - self.found.y
+        width = np.where(apart > 0, self.found.high - self.found.y, self.found.y - self.found.low)
+        share = np.sort(np.abs(apart) / np.maximum(width, np.finfo(float).tiny))
+        at = min(math.ceil(confidence * (len(share) + 1)), len(share)) - 1
+        return float(share[at])
+
+
+def errors(measured: Floats, fitted: Floats) -> Errors:
+    """How far fitted values are from measured ones."""
+    mape = error("mape", measured, fitted)
+    return {
+        "smape": error("smape", measured, fitted),
+        "mape": mape if np.isfinite(mape) else None,
+        "rmse": error("rmse", measured, fitted),
+    }
+
+
+def held_out(points: Points, derive: Derive) -> HeldOut | None:
+    """All points but the first and the last, a fifth at a time; None where there are too few."""
+    column = points.x[:, 0]
+    different = np.unique(column)
+    row = np.unique(points.x, axis=0, return_inverse=True)[1].ravel()
+    if len(different) < _FEWEST:
+        return None
+    # With several columns, a fold must not have all points of one value of the last.
+    fold = (row if len(points.names) == 1 else row + row // _FOLDS) % _FOLDS
+    inner = (column > different[0]) & (column < different[-1])
+    measured, found = [], []
+    for number in range(_FOLDS):
+        out = inner & (fold == number)
+        if not out.any():
+            continue
+        measured.append(points.y[out])
+        found.append(evaluate(derive(_rows(points, ~out)), points.x[out]))
+    together = Prediction(*(np.concatenate(side) for side in zip(*found, strict=True)))
+    return HeldOut(np.concatenate(measured), together)
+
+
+def _rows(points: Points, rows: NDArray[np.bool_]) -> Points:
+    return points._replace(
+        x=points.x[rows],
+        y=points.y[rows],
+        weight=None if points.weight is None else points.weight[rows],
+        spread=None if points.spread is None else points.spread[rows],
+    )
