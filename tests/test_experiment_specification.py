@@ -78,8 +78,15 @@ WRONG = [
     ("hit: yes}", "hit: yes", 15, "is not YAML: "),
     ("hit: yes", "hit: yes, hit: no", 14, "component.fixed.hit: stands here twice"),
     ("  fixed: {", "  fixed: &a {self: *a, ", 14, "component.fixed.self: contains itself"),
+    ("hit: yes", 'hit: "\\ud83d"', 14, "component.fixed.hit: has half of a character"),
+    ("fixed: {", 'fixed: {"\\udfff": 2, ', 14, "component.fixed: has half of a character"),
     ("fixed: {", "fixed: {[1]: 2, ", 14, "component.fixed: has a key that is no word"),
 ]
+
+
+def test_escapes_of_json_are_whole_letters() -> None:
+    text = GOOD.replace("A look-up by entries", '"\\ud83d\\ude00"')
+    assert read_experiment("a.yaml", text)["description"] == "\N{GRINNING FACE}"
 
 
 def test_a_specification_is_read() -> None:

@@ -116,6 +116,13 @@ CALIBRATE = Command(
             metavar="DIR",
             help="Derive the models again from what was measured in a run, and measure nothing.",
         ),
+        option(
+            OUTPUT,
+            "--html",
+            metavar="FILE",
+            help="Write a page about the run: figures, models, residuals, the machine; one file "
+            "that needs no network.",
+        ),
         form_option(FORMATS, "json is stable"),
     ),
     _calibrate,

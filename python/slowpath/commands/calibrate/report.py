@@ -29,14 +29,21 @@ def _row(found: CalibratedExperiment) -> list[str]:
     if not points:
         return [*head, f"{asked[0]:,}", f"{asked[-1]:,}", "", "", "", "", state]
     ends = [f"{one['value']:,}" for one in (points[0], points[-1])]
-    costs = [_cost(one) for one in (points[0], points[-1])]
-    words = result["reason"] or "" if model is None else in_short(model)
+    costs = [cost_text(one) for one in (points[0], points[-1])]
     error = "" if model is None else f"{model['errors']['smape']:.1%}"
-    partly = "" if state == "complete" else f" ({state})"
-    return [*head, *ends, *costs, result["metric"], error, words + partly]
+    return [*head, *ends, *costs, result["metric"], error, model_text(found)]
 
 
-def _cost(point: Point) -> str:
+def model_text(found: CalibratedExperiment) -> str:
+    """The model in short, or why there is none; and whether points are missing."""
+    result, state = found["result"], found["measurement"]["state"]
+    model = result["model"]
+    words = result["reason"] or "" if model is None else in_short(model)
+    return words + ("" if state == "complete" else f" ({state})")
+
+
+def cost_text(point: Point) -> str:
+    """A cost with as many digits as it takes to read it."""
     cost = point["cost"]
     return f"{cost:,.0f}" if abs(cost) >= _LARGE or cost.is_integer() else f"{cost:.1f}"
 

@@ -1,6 +1,7 @@
 """The command `slowpath calibrate`: experiments are run and evaluated, and reported."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from slowpath import engine
 from slowpath.cli.exit_codes import ExitCode, worst
@@ -11,6 +12,7 @@ from slowpath.commands.calibrate.report import text_report
 from slowpath.commands.calibrate.settings import Settings
 from slowpath.experiments.evaluation import evaluate, picture
 from slowpath.experiments.results.documents import CalibratedExperiment
+from slowpath.experiments.results.folder import write
 from slowpath.experiments.running import Audience, run, run_settings
 from slowpath.models.packages import need
 from slowpath.work.stopping import heeding_signals
@@ -30,6 +32,8 @@ def calibrate(settings: Settings) -> ExitCode:
     need(_PACKAGES)
     found, stopped = _measured(settings)
     code = _report(settings, found)
+    if settings.html is not None:
+        _page(settings.html, settings, found)
     return worst([code, ExitCode.UNDECIDED if stopped else ExitCode.FINE])
 
 
@@ -56,6 +60,19 @@ def _evaluated(settings: Settings, name: str) -> CalibratedExperiment:
     found = evaluate(folder)
     picture(folder, found["result"])
     return found
+
+
+def _page(file: str, settings: Settings, found: list[CalibratedExperiment]) -> None:
+    """Writes the page of the run.
+
+    Raises:
+        InputError: when it cannot be written.
+    """
+    from slowpath.commands.calibrate.page.document import run_page
+    from slowpath.commands.calibrate.page.records import environment_of
+
+    where = [environment_of(settings.folder.of(one["name"])) for one in found]
+    write(Path(file), run_page(str(settings.folder.path), found, where))
 
 
 def _report(settings: Settings, found: list[CalibratedExperiment]) -> ExitCode:

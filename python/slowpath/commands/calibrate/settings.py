@@ -30,6 +30,7 @@ class Settings(NamedTuple):
     experiments: Sequence[Experiment]  # that are to be measured
     names: Sequence[str]  # all of the run, in order
     form: str
+    html: str | None = None  # a file for a page
 
 
 def read_settings(given: Namespace) -> Settings:
@@ -39,6 +40,12 @@ def read_settings(given: Namespace) -> Settings:
         OptionError: when one makes no sense, or not with the others.
         InputError: when a specification or a directory cannot be read, or does not fit the bed.
     """
+    if given.html is not None and not given.html.endswith((".html", ".htm")):
+        raise OptionError("--html", "the file has to end in .html")
+    return _settings(given)._replace(html=given.html)
+
+
+def _settings(given: Namespace) -> Settings:
     for option, path in (("--evaluate", given.evaluate), ("--rerun", given.rerun)):
         if path is not None:
             _alone(given, option)

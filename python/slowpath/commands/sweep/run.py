@@ -1,6 +1,5 @@
 """The command `slowpath sweep`: every value is compiled and analysed, measured, and reported."""
 
-import importlib.util
 import re
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ from slowpath.commands.sweep.requests import Asked, read_asked
 from slowpath.commands.sweep.sweeping import Sweeping, Swept
 from slowpath.measurements import disturbances
 from slowpath.measurements.environment import Environment
+from slowpath.models.packages import need
 from slowpath.work.stopping import Stopping, heeding_signals
 
 _PICTURES = (".svg", ".png")
@@ -182,8 +182,7 @@ def _check_picture(file: str, source: str) -> None:
     if not file.endswith(_PICTURES):
         raise OptionError("--plot", "the file has to end in .svg or .png")
     read_option("--plot", lambda path: check_not_a_program(path, [source]), file)
-    if importlib.util.find_spec("matplotlib") is None:
-        raise UnavailableError("matplotlib is not installed; pip install slowpath[models]")
+    need(("matplotlib",))
 
 
 def _draw(file: str, asked: Asked, programs: Sequence[SweptProgram]) -> None:

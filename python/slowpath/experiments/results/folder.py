@@ -86,6 +86,14 @@ class ExperimentFolder:
         """
         return cast("Measurement", _read(self.path / _MEASUREMENT))
 
+    def environment(self) -> object:
+        """Where it was measured, as JSON has it; None where nothing was.
+
+        Raises:
+            InputError: when that is not known.
+        """
+        return _read(self.path / _ENVIRONMENT)
+
     def samples(self) -> list[Sample]:
         """What was measured.
 

@@ -67,7 +67,7 @@ def _marked(node: Any, file: str, key: str, above: set[int]) -> Marked:  # noqa:
         place.refuse("contains itself")
     within = above | {id(node)}
     if node.id == "scalar":
-        return Marked(place, str(node.value))
+        return Marked(place, _whole(place, str(node.value)))
     if node.id == "sequence":
         parts = enumerate(node.value, 1)
         return Marked(place, [_marked(one, file, f"{key}[{at}]", within) for at, one in parts])
@@ -79,8 +79,17 @@ def _marked(node: Any, file: str, key: str, above: set[int]) -> Marked:  # noqa:
         inner = f"{key}.{name.value}" if key else str(name.value)
         if name.value in table:
             there._replace(key=inner).refuse("stands here twice")
+        _whole(there, str(name.value))
         table[name.value] = _marked(one, file, inner, within)
     return Marked(place, table)
+
+
+def _whole(place: Place, text: str) -> str:
+    """A text whose letters are whole: escapes as JSON has them write some as two halves."""
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        place.refuse("has half of a character, an escape from \\ud800 to \\udfff by itself")
 
 
 def yaml_text(document: object) -> str:

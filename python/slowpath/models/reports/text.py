@@ -37,7 +37,7 @@ def text_report(file: str | None, model: FittedModel) -> Iterator[Line]:
     head = (f"{x} from", "to", "points", f"{y} =", error)
     yield from grid(head, rows, right={f"{x} from", "to", "points", error})
     yield Line("")
-    for sentence in _sentences(model):
+    for sentence in sentences(model):
         yield Line(sentence)
 
 
@@ -59,7 +59,8 @@ def written(segment: Segment, names: Sequence[str]) -> str:
     return one_line(re.sub(r"\+ -", "- ", text))
 
 
-def _sentences(model: FittedModel) -> Iterator[str]:
+def sentences(model: FittedModel) -> Iterator[str]:
+    """What a model comes to: where it changes, how far off it is, and how sure."""
     x, y = model["x"][0], model["y"]
     for left, right in pairwise(model["segments"]):
         yield (
