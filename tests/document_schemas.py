@@ -21,6 +21,7 @@ from typing import (
 )
 
 from slowpath.annotation.rows import Annotation
+from slowpath.commands.calibrate.listing import Catalogue
 from slowpath.commands.diff.machine import ComparedProgram, StoppedProgram
 from slowpath.commands.sweep.documents import Sweep
 from slowpath.experiments.results.documents import CalibratedExperiment
@@ -101,6 +102,7 @@ class CalibrateDocument(TypedDict):
 DOCUMENTS: dict[str, Any] = {
     "annotate": AnnotateDocument,
     "calibrate": CalibrateDocument,
+    "catalogue": Catalogue,
     "diff": DiffDocument,
     "experiment": Experiment,
     "fit": FitDocument,

@@ -37,6 +37,34 @@ def test_a_run_is_reported_and_kept(tmp_path: Path) -> None:
     assert (folder / "programs/count-52.bpf.c").read_text().startswith("/* Instructions of the")
 
 
+def test_what_there_is_is_listed(tmp_path: Path) -> None:
+    run = run_in(tmp_path, "--list")
+    assert (run.returncode, run.stderr) == (0, "")
+    for name in (*TESTBEDS, *shipped_names()):
+        assert f"\n  {name} " in run.stdout
+
+
+def test_the_list_is_for_machines_too(tmp_path: Path) -> None:
+    run = run_in(tmp_path, "--list", "--format", "json")
+    assert (run.returncode, run.stderr) == (0, "")
+    check("catalogue", run.stdout)
+    document = json.loads(run.stdout)
+    beds = {one["name"]: one for one in document["testbeds"]}
+    assert list(beds) == list(TESTBEDS)
+    assert {name for name, one in beds.items() if one["exact"]} == {"ebpf", "agilio-cx-2x40"}
+    listed = document["experiments"]
+    assert [one["specification"]["name"] for one in listed] == shipped_names()
+    for one in listed:
+        kind = one["specification"]["component"]["kind"]
+        assert one["runs_on"], one
+        assert all(kind in beds[name]["components"] for name in one["runs_on"])
+    on = {one["specification"]["name"]: one["runs_on"] for one in listed}
+    assert on["recirculation"] == ["p4"]
+    assert on["memory-latency"] == ["dpdk"]
+    assert {"linux-xdp", "ebpf", "agilio-cx-2x40"} <= set(on["arithmetic-add"])
+    assert not list(tmp_path.iterdir())
+
+
 def test_documents_fit_their_schema(tmp_path: Path) -> None:
     run = run_in(tmp_path, *ADD, "-o", "run", "--format", "json")
     check("calibrate", run.stdout)

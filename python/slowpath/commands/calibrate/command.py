@@ -16,7 +16,7 @@ def _calibrate(given: Namespace) -> int:
     from slowpath.commands.calibrate.settings import read_settings
 
     if given.list:
-        return list_all()
+        return list_all(given.format)
     return calibrate(read_settings(given))
 
 

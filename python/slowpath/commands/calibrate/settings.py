@@ -117,7 +117,7 @@ def _chosen(given: Namespace, bed: Bed) -> list[Experiment]:
     every = not experiments
     if every:
         experiments = [shipped_experiment(name) for name in shipped_names()]
-        experiments = [one for one in experiments if _fits(bed, one)]
+        experiments = [one for one in experiments if fits(bed, one)]
     for experiment in experiments:
         metric_on(bed, experiment)
     names = [experiment["name"] for experiment in experiments]
@@ -130,7 +130,8 @@ def _chosen(given: Namespace, bed: Bed) -> list[Experiment]:
     return [with_range(one, first, last, given.points) for one in experiments]
 
 
-def _fits(bed: Bed, experiment: Experiment) -> bool:
+def fits(bed: Bed, experiment: Experiment) -> bool:
+    """Whether a test bed has an experiment."""
     try:
         metric_on(bed, experiment)
     except InputError:

@@ -14,14 +14,16 @@ def _schema(given: Namespace) -> int:
 SCHEMA = Command(
     (
         "Print the JSON Schema (2020-12) of what a command writes with --format json.",
-        "With `experiment`, that of the specifications which slowpath calibrate takes, in YAML.",
+        "With `catalogue`, that of slowpath calibrate --list; with `experiment`, that of the "
+        "specifications which slowpath calibrate takes, in YAML.",
         "Documents of later versions may have further keys, and those of older versions lack some; "
         "docs/json.md says more.",
     ),
     (
         argument(
             "COMMAND",
-            "bound, sweep, measure, fit, calibrate, annotate, diff, compile, show or experiment.",
+            "bound, sweep, measure, fit, calibrate, annotate, diff, compile, show, catalogue or "
+            "experiment.",
         ),
     ),
     _schema,
