@@ -56,6 +56,8 @@ class Sweeping:
         try:
             plan, found = self._found(point)
         except KeyboardInterrupt:  # while clang was running, which heeds signals by itself
+            if self._stopping.asked:
+                raise  # a second one
             self._stopping.ask()
             return
         except OptionError as refusal:
