@@ -3,7 +3,7 @@
 
 Each CSV file of a folder has a column of x and one of y, in this order. A model of every other point
 is judged by the points between; then the other way round. Beside it stands the straight line from
-point to point.
+point to point. Without a folder, those are taken that `curves/measure.c` measured.
 """
 
 import argparse
@@ -17,6 +17,8 @@ from slowpath.models.fitting import fit
 from slowpath.models.metrics import error
 from slowpath.models.options import Options
 from slowpath.models.points import points_of
+
+CURVES = Path(__file__).resolve().parent / "curves"
 
 
 def read(file: Path) -> tuple[list[str], np.ndarray]:
@@ -47,7 +49,7 @@ def halves(file: Path, options: Options) -> tuple[float, float, float, int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", default=CURVES)
     parser.add_argument("--select", default="criterion")
     given = parser.parse_args()
     options = Options(select=given.select)

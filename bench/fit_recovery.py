@@ -98,16 +98,18 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=200, help="for each template")
     parser.add_argument("--noise", type=float, default=0.02)
     parser.add_argument("--select", default="criterion")
+    names = [template.name for template in TEMPLATES]
+    parser.add_argument("--template", choices=names, action="append", help="only these")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     print(f"{'template':22} segments  cuts  error / oracle's  seconds")
     every = []
     with Pool(given.jobs) as pool:
-        for template in TEMPLATES:
-            one = partial(judge, name=template.name, noise=given.noise, select=given.select)
+        for name in given.template or names:
+            one = partial(judge, name=name, noise=given.noise, select=given.select)
             found = np.array(pool.map(one, range(given.cases)), dtype=float)
             every.append(found)
-            tell(template.name, found)
+            tell(name, found)
     tell("all", np.concatenate(every))
 
 

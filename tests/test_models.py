@@ -276,3 +276,14 @@ def test_models_of_random_curves_are_recovered() -> None:
         segments = fit(points(x, y * noise(seed, 60)), QUICK)["segments"]
         right += len(segments) == 2 and abs(segments[0]["points"] - cut) <= 1
     assert right >= 10
+
+
+def test_each_segment_has_a_spread_of_its_own() -> None:
+    """A bend of 5 % is seen where points are sure to 0.2 %, whatever the others are like."""
+    x = np.geomspace(10, 1e6, 60)
+    loud, quiet = noise(21, 60, 0.1), noise(22, 60, 0.002)
+    truth = np.where(x < 1e3, 20.0, np.where(x < 3e4, 40.0, 42.0))
+    model = fit(points(x, truth * np.where(x < 1e3, loud, quiet)), QUICK)
+    ends = [segment["to"] for segment in model["segments"]]
+    assert any(2e4 < end < 3e4 for end in ends[:-1])
+    assert len(ends) <= 4

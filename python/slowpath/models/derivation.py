@@ -23,7 +23,7 @@ from slowpath.models.templates.terms import templates_over
 
 _SIGNS = {"increasing": 1, "decreasing": -1}
 _ROUNDS = 3
-"""How often outliers are looked for."""
+"""How often outliers, and the usual spread, are looked for."""
 
 
 class Derived(NamedTuple):
@@ -98,9 +98,21 @@ def _cap(series: Series, least: float) -> Cap | None:
 
 
 def _select(costs: Costs, options: Options) -> Found:
+    """By the chosen rule.
+
+    Where neighbours do not tell the usual spread, the segments found so far do, again and again.
+    """
     most = options.segments or options.most_segments
     if options.select == "margins":
         limits = margins.Margins(options.margin, options.least_margin)
         return margins.best(costs, limits, most, options.segments)
-    frontier = (exhaustive if options.search == "exhaustive" else dynamic)(costs, most)
-    return criterion.best(frontier, costs.cuts[-1], options.segments)
+    search = exhaustive if options.search == "exhaustive" else dynamic
+    told = costs.usual is not None
+    found = criterion.best(search(costs, most), costs.cuts[-1], options.segments)
+    for _ in range(0 if told else _ROUNDS):
+        before = found.pieces
+        costs.usual = costs.spread(before)
+        found = criterion.best(search(costs, most), costs.cuts[-1], options.segments)
+        if found.pieces == before:
+            break
+    return found

@@ -14,7 +14,7 @@ import numpy as np
 from slowpath.models.options import Options
 from slowpath.models.parts import Part, at_points
 from slowpath.models.points import Points, Series
-from slowpath.models.search.costs import FINEST
+from slowpath.models.search.evidence import FINEST
 from slowpath.models.templates.batch import Floats
 
 _DRAWS = 1000

@@ -5,12 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from slowpath.models.search.evidence import FINEST, surprise, usual_spread
 from slowpath.models.search.rules import FEWEST, Rules, enough, on_the_way
 from slowpath.models.templates.batch import Curve, Floats, Indices, pieces_of
 from slowpath.models.templates.template import Template
 
-FINEST = 1e-6
-"""Relative differences below are none: what is measured or printed is no more precise."""
 _EQUAL = 1e-9
 """Of losses that differ by less, that of the template that comes first counts."""
 _MANY = 2_000_000
@@ -56,6 +55,8 @@ class Costs:
         rows = [self._of(curve, part) for part in self._parts()]
         self.losses: Floats = np.concatenate([loss for loss, _ in rows], axis=1)
         self.errors: Floats = np.concatenate([error for _, error in rows], axis=1)
+        self.usual = usual_spread(curve)
+        """The usual spread; None: it is to be told from segments."""
         self.ranks = sorted({template.rank for template in templates})
 
     def _parts(self) -> list[list[tuple[int, int]]]:
@@ -91,20 +92,37 @@ class Costs:
 
     def forbid(self, piece: Piece) -> None:
         """Takes a template out of the choice for a segment."""
-        pair = self.cuts.index(piece.begin), self.cuts.index(piece.end)
+        pair = self._pair(piece)
         self.losses[piece.template, self._place[pair]] = np.inf
         if len(self.errors):
             self.errors[piece.template, self._place[pair]] = np.inf
 
+    def spread(self, pieces: Sequence[Piece] | None = None) -> float:
+        """Root of the mean square of residuals of segments; of the best single one by default."""
+        last = self._place[0, len(self.cuts) - 1]
+        if pieces is None:
+            whole = float(self.losses[:, last].min())
+        else:
+            places = [self._place[self._pair(piece)] for piece in pieces]
+            templates = [piece.template for piece in pieces]
+            whole = float(self.losses[templates, places].sum())
+        return max((whole / self._points) ** 0.5, FINEST) if np.isfinite(whole) else 1.0
+
+    def _pair(self, piece: Piece) -> tuple[int, int]:
+        return self.cuts.index(piece.begin), self.cuts.index(piece.end)
+
     def cheapest(self) -> tuple[Floats, Indices]:
-        """For each rank, by the numbers of two cuts: the least loss, and of which template."""
+        """For each rank, by the numbers of two cuts: the least surprise, and of which template."""
         size = len(self.cuts)
+        usual = self.spread() if self.usual is None else self.usual
         loss = np.full((len(self.ranks), size, size), np.inf)
         which = np.zeros(loss.shape, dtype=np.intp)
         at, to = (np.array(side) for side in zip(*self.pairs, strict=True))
+        points = np.array(self.cuts)[to] - np.array(self.cuts)[at]
         for number, rank in enumerate(self.ranks):
             those = np.array([n for n, one in enumerate(self.templates) if one.rank == rank])
             best = self.losses[those].argmin(axis=0)
-            loss[number, at, to] = self.losses[those[best], np.arange(len(self.pairs))]
+            least = self.losses[those[best], np.arange(len(self.pairs))]
+            loss[number, at, to] = surprise(least, points, rank, usual)
             which[number, at, to] = those[best]
         return loss, which

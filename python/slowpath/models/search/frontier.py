@@ -9,7 +9,7 @@ from slowpath.models.search.costs import Piece
 
 
 class Found(NamedTuple):
-    """Segments that cover all points, and their loss."""
+    """Segments that cover all points, and their surprise; or error, where that is judged."""
 
     loss: float
     pieces: tuple[Piece, ...]
