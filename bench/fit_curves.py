@@ -3,15 +3,19 @@
 
 Each CSV file of a folder has a column of x and one of y, in this order. A model of every other point
 is judged by the points between; then the other way round. Beside it stands the straight line from
-point to point. Without a folder, those are taken that `curves/measure.c` measured.
+point to point. Points of `slowpath calibrate` have intervals; then the model knows how sure each
+point is that it is made of, and the noise is told: the error of one that knows the truth, which is
+that of the measured values alone. Without a folder, those of `curves/` are taken.
 """
 
 import argparse
 import csv
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from slowpath.measurements.timing.statistics import student_quantile
 from slowpath.models.evaluation import evaluate
 from slowpath.models.fitting import fit
 from slowpath.models.metrics import error
@@ -27,24 +31,50 @@ def read(file: Path) -> tuple[list[str], np.ndarray]:
     return head, np.array(rows, dtype=float)
 
 
-def halves(file: Path, options: Options) -> tuple[float, float, float, int]:
-    """SMAPE of the model and of straight lines; the share inside intervals; segments."""
-    (x_name, y_name, *_), rows = read(file)
+class Judged(NamedTuple):
+    """What came of a curve."""
+
+    model: float  # sMAPE, as the next two
+    lines: float
+    noise: float  # not a number where it is not known
+    inside: float  # share of points inside of 90 % intervals
+    segments: int
+
+
+def spread_of(head: list[str], rows: np.ndarray) -> np.ndarray | None:
+    """Standard errors, where 95 % intervals are known."""
+    if "low" not in head or "high" not in head:
+        return None
+    low, high = (rows[:, head.index(name)] for name in ("low", "high"))
+    many = rows[:, head.index("observations")]
+    # As wide as `slowpath.measurements.timing.statistics` makes them.
+    return (high - low) / 2 / np.array([student_quantile(int(n) - 1, 0.99) for n in many])
+
+
+def halves(file: Path, options: Options) -> Judged:
+    """Models of either half of the points, judged by the other one."""
+    head, rows = read(file)
+    x_name, y_name = head[:2]
     rows = rows[np.argsort(rows[:, 0])]
-    x, y = rows[:, 0], rows[:, 1]
+    x, y, spread = rows[:, 0], rows[:, 1], spread_of(head, rows)
     model_off, line_off, inside, segments = [], [], [], []
     for half in (0, 1):
         known = np.arange(len(x)) % 2 == half
         known[[0, -1]] = True
         table = {x_name: list(x[known]), y_name: list(y[known])}
-        model = fit(points_of(table, [x_name], y_name), options)
+        if spread is not None:
+            table["spread"] = list(spread[known])
+        sure = None if spread is None else "spread"
+        model = fit(points_of(table, [x_name], y_name, spread=sure), options)
         found = evaluate(model, x[~known])
         model_off.append(error("smape", y[~known], found.y))
         line_off.append(error("smape", y[~known], np.interp(x[~known], x[known], y[known])))
         inside.append(((found.low <= y[~known]) & (y[~known] <= found.high)).mean())
         segments.append(len(model["segments"]))
     means = [float(np.mean(each)) for each in (model_off, line_off, inside)]
-    return means[0], means[1], means[2], max(segments)
+    # The mean size of a normal error, as a share of the sum of both values.
+    noise = np.nan if spread is None else float(np.mean(np.sqrt(2 / np.pi) * spread / y / 2))
+    return Judged(means[0], means[1], noise, means[2], max(segments))
 
 
 def main() -> None:
@@ -55,14 +85,19 @@ def main() -> None:
     options = Options(select=given.select)
     files = sorted(given.folder.glob("*.csv"))
     found = []
-    print(f"{'curve':24} sMAPE model  line  in 90 % interval  segments")
+    print(f"{'curve':24} sMAPE model  lines  noise  in 90 % interval  segments")
     for file in files:
-        model, line, inside, segments = halves(file, options)
-        found.append((model, line, inside))
-        print(f"{file.stem:24} {model:11.2%} {line:5.2%} {inside:17.0%} {segments:9}")
-    model, line, inside = np.array(found).T
-    print(f"{'mean':24} {model.mean():11.2%} {line.mean():5.2%} {inside.mean():17.0%}")
-    print(f"{'worst':24} {model.max():11.2%} {line.max():5.2%} {inside.min():17.0%}")
+        one = halves(file, options)
+        found.append(one)
+        noise = "" if np.isnan(one.noise) else f"{one.noise:.2%}"
+        print(
+            f"{file.stem:24} {one.model:11.2%} {one.lines:6.2%} {noise:>6} {one.inside:17.0%}"
+            f" {one.segments:9}",
+            flush=True,
+        )
+    model, lines, _, inside, _ = np.array(found).T
+    print(f"{'mean':24} {model.mean():11.2%} {lines.mean():6.2%} {'':6} {inside.mean():17.0%}")
+    print(f"{'worst':24} {model.max():11.2%} {lines.max():6.2%} {'':6} {inside.min():17.0%}")
 
 
 if __name__ == "__main__":

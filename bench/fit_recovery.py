@@ -14,6 +14,8 @@ from time import perf_counter
 import numpy as np
 
 from slowpath.models.derivation import derive
+from slowpath.models.evaluation import evaluate
+from slowpath.models.fitting import fit
 from slowpath.models.metrics import error
 from slowpath.models.options import Options
 from slowpath.models.parts import Part, fitted_at_points, part_of
@@ -75,18 +77,28 @@ def case(
     return x, bounds, first, second
 
 
-def judge(seed: int, name: str, noise: float, select: str) -> tuple[bool, bool, float, float]:
+def judge(
+    seed: int, name: str, noise: float, select: str, left_out: bool
+) -> tuple[bool, bool, float, float]:
     """Right number of segments; cuts too; error over the oracle's; seconds."""
     x, bounds, y, again = case(name, seed, noise)
-    series = series_of(ordered(points_of({"x": list(x), "y": list(y)}, ["x"], "y")))
+    points = ordered(points_of({"x": list(x), "y": list(y)}, ["x"], "y"))
+    series = series_of(points)
     begin = perf_counter()
-    parts = derive(series, Options(select=select)).parts
+    if left_out:
+        model = fit(points, Options(select=select))
+        ends = list(np.cumsum([one["points"] for one in model["segments"]]))
+        mine = error("smape", again, evaluate(model, x).y)
+    else:
+        parts = derive(series, Options(select=select)).parts
+        ends = [part.piece.end for part in parts]
+        mine = off(parts, series, again)
     seconds = perf_counter() - begin
     number = [template.name for template in TEMPLATES].index(name)
     oracle = [part_of(series, Piece(a, b, number), TEMPLATES[number]) for a, b in pairwise(bounds)]
-    right = len(parts) == len(oracle)
-    near = right and all(abs(p.piece.end - b) <= 1 for p, b in zip(parts, bounds[1:], strict=True))
-    return right, near, off(parts, series, again) / off(oracle, series, again), seconds
+    right = len(ends) == len(oracle)
+    near = right and all(abs(end - b) <= 1 for end, b in zip(ends, bounds[1:], strict=True))
+    return right, near, mine / off(oracle, series, again), seconds
 
 
 def off(parts: list[Part] | tuple[Part, ...], series: Series, measured: np.ndarray) -> float:
@@ -100,13 +112,24 @@ def main() -> None:
     parser.add_argument("--select", default="criterion")
     names = [template.name for template in TEMPLATES]
     parser.add_argument("--template", choices=names, action="append", help="only these")
+    parser.add_argument(
+        "--left-out",
+        action="store_true",
+        help="whether points that are left out say that more segments are better, too",
+    )
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     print(f"{'template':22} segments  cuts  error / oracle's  seconds")
     every = []
     with Pool(given.jobs) as pool:
         for name in given.template or names:
-            one = partial(judge, name=name, noise=given.noise, select=given.select)
+            one = partial(
+                judge,
+                name=name,
+                noise=given.noise,
+                select=given.select,
+                left_out=given.left_out,
+            )
             found = np.array(pool.map(one, range(given.cases)), dtype=float)
             every.append(found)
             tell(name, found)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from slowpath.models.evaluation import evaluate
+from slowpath.models.evaluation import Prediction, evaluate
 from slowpath.models.fitting import fit
+from slowpath.models.held_out import HeldOut, held_out
 from slowpath.models.options import Options
 from slowpath.models.points import Points, PointsError, points_of
 from slowpath.models.search.costs import Costs
@@ -19,6 +21,7 @@ from slowpath.models.search.exhaustive import exhaustive
 from slowpath.models.templates.batch import Curve, Floats
 from slowpath.models.templates.catalogue import TEMPLATES
 
+CURVES_MEASURED = Path(__file__).resolve().parent.parent / "bench" / "curves"
 QUICK = Options(hold_out=False)
 FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -181,6 +184,32 @@ def test_too_few_points_are_refused() -> None:
         fit(points(np.array([1.0, 2.0, 2.0]), np.array([1.0, 2.0, 2.0])))
 
 
+@pytest.mark.parametrize("size", [3, 4, 5, 8])
+def test_a_line_needs_no_more_than_three_points(size: int) -> None:
+    x = np.arange(1.0, size + 1)
+    for y in (2 * x, 5 - 0.1 * x, 100 + x, -x):
+        model = fit(points(x, y), QUICK)
+        assert [one["template"] for one in model["segments"]] == ["polynomial-1"]
+        assert evaluate(model, [2.5]).y == pytest.approx(np.interp([2.5], x, y), rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_few_points_that_only_spread_are_a_constant(size: int) -> None:
+    """Four functions are tried, each wrong once in twenty times."""
+    x = np.arange(1.0, size + 1)
+    wrong = 0
+    for seed in range(200):
+        model = fit(points(x, 10 * noise(seed, size)), QUICK)
+        wrong += model["segments"][0]["template"] != "polynomial-0"
+    assert wrong < 40
+
+
+def test_four_noisy_points_that_rise_are_a_line() -> None:
+    x = np.arange(1.0, 5.0)
+    model = fit(points(x, np.array([2.1, 3.9, 6.2, 7.8])), QUICK)
+    assert [one["template"] for one in model["segments"]] == ["polynomial-1"]
+
+
 def test_several_columns_interact_where_they_do() -> None:
     draw = np.random.default_rng(6)
     entries, key = (side.ravel() for side in np.meshgrid(np.geomspace(10, 1e5, 16), [4, 8, 16, 32]))
@@ -287,3 +316,62 @@ def test_each_segment_has_a_spread_of_its_own() -> None:
     ends = [segment["to"] for segment in model["segments"]]
     assert any(2e4 < end < 3e4 for end in ends[:-1])
     assert len(ends) <= 4
+
+
+def test_what_moves_all_points_at_once_widens_intervals() -> None:
+    """Points are on a line but for what is as likely to be 5 % higher for all of them."""
+    x = np.arange(1.0, 17.0)
+    y = (10 + 3 * x) * noise(1, 16, 0.001)
+    alone = points(x, y)
+    shared = np.column_stack([0.05 * y, np.zeros(16)])
+    without, together = (
+        fit(table, QUICK)["segments"][0]["parameters"]
+        for table in (alone, alone._replace(shared=shared))
+    )
+    for narrow, wide in zip(without, together, strict=True):
+        assert narrow["value"] == wide["value"]
+        low, high = wide["low"], wide["high"]
+        assert low is not None
+        assert high is not None
+        # Two observations: Student's quantile is 6.3 instead of the normal one.
+        assert (high - low) / 2 == pytest.approx(6.3 * 0.05 * wide["value"], rel=0.1)
+        assert narrow["high"] is not None
+        assert narrow["high"] - narrow["value"] < 0.1 * (high - wide["value"])
+
+
+def test_what_is_no_more_than_residuals_say_changes_nothing() -> None:
+    x = np.arange(1.0, 17.0)
+    y = (10 + 3 * x) * noise(1, 16, 0.02)
+    alone = points(x, y)
+    shared = np.diag(1e-6 * y)
+    one, other = (fit(table, QUICK) for table in (alone, alone._replace(shared=shared)))
+    for mine, yours in zip(one["segments"], other["segments"], strict=True):
+        assert np.allclose(mine["covariance"], yours["covariance"], rtol=1e-6)
+
+
+def judged(measured: Floats, found: Floats) -> HeldOut:
+    return HeldOut(measured, Prediction(found, found, found, np.zeros(len(found), dtype=bool)))
+
+
+def test_a_model_is_clearly_better_only_beyond_chance() -> None:
+    draw = np.random.default_rng(4)
+    measured = np.full(30, 100.0)
+    by_chance, other = (judged(measured, 100 + 5 * draw.standard_normal(30)) for _ in range(2))
+    near = judged(measured, 100 + 0.5 * draw.standard_normal(30))
+    assert near.clearly_better(other)
+    assert not other.clearly_better(near)
+    assert not by_chance.clearly_better(other)
+    assert not other.clearly_better(by_chance)
+    assert not near.clearly_better(near)
+
+
+def test_more_segments_are_taken_where_they_predict_what_was_left_out() -> None:
+    """Copies over bytes: caches and methods of copying make more steps than noise hides."""
+    rows = np.loadtxt(CURVES_MEASURED / "copy.csv", delimiter=",", skiprows=1)[1::2]
+    table = points(rows[:, 0], rows[:, 1])
+    frugal = held_out(table, lambda rest: fit(rest, QUICK))
+    model = fit(table)
+    assert frugal is not None
+    assert model["held_out"] is not None
+    assert model["held_out"]["smape"] < 0.95 * frugal.errors()["smape"]
+    assert len(model["segments"]) > len(fit(table, QUICK)["segments"])

@@ -13,10 +13,11 @@ from slowpath.models.points import Series
 from slowpath.models.search.costs import Costs
 from slowpath.models.search.cuts import all_cuts, closer, extrema, most_cuts, spread_out
 from slowpath.models.search.dynamic import dynamic
+from slowpath.models.search.evidence import DETAILED
 from slowpath.models.search.exhaustive import exhaustive
 from slowpath.models.search.frontier import Found
 from slowpath.models.search.rules import Rules
-from slowpath.models.selection import criterion, margins
+from slowpath.models.selection import criterion, few, margins
 from slowpath.models.templates.cap import Cap
 from slowpath.models.templates.catalogue import TEMPLATES
 from slowpath.models.templates.terms import templates_over
@@ -78,6 +79,8 @@ def _best(series: Series, cuts: Sequence[int], options: Options) -> tuple[Part, 
     others = series.others
     templates = TEMPLATES if others is None else templates_over(1 + others.shape[1])
     costs = Costs(series.curve, cuts, templates, rules)
+    if options.detailed:
+        costs.known = DETAILED
     while True:
         found = _select(costs, options)
         parts = tuple(
@@ -106,13 +109,16 @@ def _select(costs: Costs, options: Options) -> Found:
     if options.select == "margins":
         limits = margins.Margins(options.margin, options.least_margin)
         return margins.best(costs, limits, most, options.segments)
+    if costs.cuts[-1] <= few.FEW and options.segments in {None, 1}:
+        return few.best(costs)
+    each = criterion.PREDICTIONS if options.detailed else None
     search = exhaustive if options.search == "exhaustive" else dynamic
     told = costs.usual is not None
-    found = criterion.best(search(costs, most), costs.cuts[-1], options.segments)
+    found = criterion.best(search(costs, most), costs.cuts[-1], options.segments, each)
     for _ in range(0 if told else _ROUNDS):
         before = found.pieces
         costs.usual = costs.spread(before)
-        found = criterion.best(search(costs, most), costs.cuts[-1], options.segments)
+        found = criterion.best(search(costs, most), costs.cuts[-1], options.segments, each)
         if found.pieces == before:
             break
     return found

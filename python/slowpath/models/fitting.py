@@ -39,10 +39,26 @@ def fit(points: Points, options: Options | None = None) -> FittedModel:
         chosen = chosen._replace(segments=_segments_by_held_out(table, chosen))
     model = _model(table, chosen)
     others = held_out(table, partial(_model, options=chosen)) if chosen.hold_out else None
+    if others is not None and _may_be_detailed(chosen, table):
+        more = chosen._replace(detailed=True)
+        detailed = _model(table, more)
+        if _shape(detailed) != _shape(model):
+            again = held_out(table, partial(_model, options=more))
+            if again is not None and again.clearly_better(others):
+                model, others = detailed, again
     if others is not None:
         model["held_out"] = others.errors()
         model["widening"] = others.widening(chosen.confidence)
     return model
+
+
+def _may_be_detailed(options: Options, points: Points) -> bool:
+    by_rule = options.select == "criterion" and options.segments is None and not options.detailed
+    return by_rule and len(points.names) == 1
+
+
+def _shape(model: FittedModel) -> list[tuple[str, float]]:
+    return [(one["template"], one["to"]) for one in model["segments"]]
 
 
 def _model(points: Points, options: Options) -> FittedModel:

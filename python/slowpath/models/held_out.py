@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slowpath.models.documents import Errors, FittedModel
 from slowpath.models.evaluation import Prediction, evaluate
@@ -20,6 +19,10 @@ from slowpath.models.templates.batch import Floats
 
 Derive: TypeAlias = Callable[[Points], FittedModel]
 _FOLDS = 5
+_SURE = 1.64
+"""Standard errors that chance exceeds once in twenty times."""
+_WORTH = 0.05
+"""What makes errors smaller by less is not worth more segments."""
 _FEWEST = 10
 """Values of x without which nothing is held out."""
 
@@ -33,6 +36,16 @@ class HeldOut(NamedTuple):
     def errors(self) -> Errors:
         """How far the models are off."""
         return errors(self.measured, self.found.y)
+
+    def clearly_better(self, other: "HeldOut") -> bool:
+        """Whether the same points are nearer than to other models, and not by chance."""
+        mine, others = (
+            np.abs(each.found.y - each.measured) / (np.abs(each.found.y) + np.abs(each.measured))
+            for each in (self, other)
+        )
+        gain = np.nan_to_num(others - mine)
+        chance = float(gain.std()) / math.sqrt(len(gain))
+        return bool(gain.mean() > max(_SURE * chance, _WORTH * float(np.nanmean(others))))
 
     def widening(self, confidence: float) -> float:
         """So many times as wide, intervals have this share of the points.
@@ -74,15 +87,6 @@ def held_out(points: Points, derive: Derive) -> HeldOut | None:
         if not out.any():
             continue
         measured.append(points.y[out])
-        found.append(evaluate(derive(_rows(points, ~out)), points.x[out]))
+        found.append(evaluate(derive(points.rows(~out)), points.x[out]))
     together = Prediction(*(np.concatenate(side) for side in zip(*found, strict=True)))
     return HeldOut(np.concatenate(measured), together)
-
-
-def _rows(points: Points, rows: NDArray[np.bool_]) -> Points:
-    return points._replace(
-        x=points.x[rows],
-        y=points.y[rows],
-        weight=None if points.weight is None else points.weight[rows],
-        spread=None if points.spread is None else points.spread[rows],
-    )

@@ -4,6 +4,9 @@ A bootstrap of residuals: those of all segments, each divided by its segment's o
 for every point of a segment and the parameters fitted again, to first order. It is one of residuals
 and not of points, since who measures chooses x, and not a wild one, which keeps each point's own
 residual: with a handful of points in a segment, those are too few to stand for the noise.
+
+Residuals do not tell what moves all points at once. Where it is known how points move together,
+from one observation of all of them to the next, parameters are no surer than that allows.
 """
 
 from collections.abc import Sequence
@@ -71,10 +74,18 @@ def spread_of(parts: Sequence[Part], series: Series, points: Points, options: Op
     unit = pool - pool.mean()
     unit = unit / (float(np.sqrt(np.mean(unit**2))) or 1.0)
     covariances = []
-    for found, deviation in zip(residuals, of_series, strict=True):
+    for part, found, deviation in zip(parts, residuals, of_series, strict=True):
         again = draw.choice(unit, (_DRAWS, len(found.of_series))) * deviation
-        moved = again @ _solution(found.slopes).T
-        covariances.append(moved.T @ moved / _DRAWS)
+        solution = _solution(found.slopes)
+        moved = again @ solution.T
+        covariance = moved.T @ moved / _DRAWS
+        if points.shared is not None:
+            seen = points.shared.shape[1]
+            factor = student(options.confidence, max(seen - 1, 1))
+            factor /= student(options.confidence, freedom)
+            ways = solution @ _shared(part, series, points.shared) * factor
+            covariance = _no_less(covariance, ways @ ways.T)
+        covariances.append(covariance)
     return Spread(
         covariances,
         noise,
@@ -97,6 +108,29 @@ def _noise_quantiles(pool: Floats, confidence: float, freedom: int) -> tuple[flo
         return -student(confidence, freedom), student(confidence, freedom)
     low, high = np.quantile(pool, [tail, 1 - tail])
     return min(float(low), 0.0), max(float(high), 0.0)
+
+
+def _shared(part: Part, series: Series, shared: Floats) -> Floats:
+    """How the points of a part move together, as residuals: a row for each."""
+    rows = range(part.piece.begin, part.piece.end)
+    moved = np.array([shared[series.row == row].mean(axis=0) for row in rows])
+    return np.asarray(moved / series.scale[rows.start : rows.stop, None])
+
+
+def _no_less(one: Floats, other: Floats) -> Floats:
+    """A covariance that is nowhere less than either, and no more than it takes.
+
+    In units in which the first is one in every direction, the other is a sum of squares along some
+    directions; where that is more than one, it counts.
+    """
+    size = np.sqrt(np.diag(one) + np.diag(other))
+    size = np.where(size > 0, size, 1.0)
+    unit = one / np.outer(size, size) + _SAME * np.eye(len(one))
+    root = np.linalg.cholesky(unit)
+    back = np.linalg.inv(root)
+    values, ways = np.linalg.eigh(back @ (other / np.outer(size, size)) @ back.T)
+    wide = root @ (ways * np.sqrt(np.maximum(values, 1.0)))
+    return np.asarray((wide @ wide.T) * np.outer(size, size))
 
 
 def _solution(slopes: Floats) -> Floats:

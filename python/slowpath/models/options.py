@@ -8,7 +8,7 @@ Method: TypeAlias = Literal["dynamic", "exhaustive", "extrema"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 METHODS: tuple[Method, ...] = get_args(Method)
-MOST_SEGMENTS = 6
+MOST_SEGMENTS = 12
 
 
 class Options(NamedTuple):
@@ -24,6 +24,9 @@ class Options(NamedTuple):
     """How many segments there are to be; None: the rule decides."""
     most_segments: int = MOST_SEGMENTS
     """No more than these, where the rule decides."""
+    detailed: bool = False
+    """Segments and parameters cost little. The rule `criterion` takes such a model by itself where
+    it clearly predicts points better that were left out."""
     monotone: Direction | None = None
     """The model may only rise, or only fall, with x; for one x column."""
     non_negative: bool = False

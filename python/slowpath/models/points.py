@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from slowpath.models.templates.batch import Curve, Floats, Indices
 from slowpath.models.templates.terms import MOST_COLUMNS
@@ -30,7 +31,9 @@ class Points(NamedTuple):
 
     `x` has one row for each point and one column for each of `names`; `y` is called `y_name`.
     `weight` says how much a point counts, relative to others; `spread` is the standard deviation
-    of its y. Rows with the same x are measurements of the same thing.
+    of its y. Rows with the same x are measurements of the same thing. `shared` is what rows have in
+    common that were measured together: a matrix with a row for each, whose product with its own
+    transpose is the covariance of y.
     """
 
     names: tuple[str, ...]
@@ -39,6 +42,17 @@ class Points(NamedTuple):
     y: Floats
     weight: Floats | None = None
     spread: Floats | None = None
+    shared: Floats | None = None
+
+    def rows(self, which: NDArray[np.bool_] | Indices) -> "Points":
+        """Some of the rows, or all in another order."""
+        return self._replace(
+            x=self.x[which],
+            y=self.y[which],
+            weight=None if self.weight is None else self.weight[which],
+            spread=None if self.spread is None else self.spread[which],
+            shared=None if self.shared is None else self.shared[which],
+        )
 
 
 def points_of(
@@ -77,13 +91,7 @@ def points_of(
 def ordered(points: Points) -> Points:
     """The same points, ascending, so that nothing depends on their order; what is tiny is zero."""
     x, y = (np.where(np.abs(side) < 1 / LARGEST, 0.0, side) for side in (points.x, points.y))
-    order = np.lexsort((y, *x.T[::-1]))
-    return points._replace(
-        x=x[order],
-        y=y[order],
-        weight=None if points.weight is None else points.weight[order],
-        spread=None if points.spread is None else points.spread[order],
-    )
+    return points._replace(x=x, y=y).rows(np.lexsort((y, *x.T[::-1])))
 
 
 def _named(x: Sequence[str], y: str, *others: str | None) -> list[str]:

@@ -79,7 +79,7 @@ FIT = Command(
             "--max-segments",
             metavar="N",
             type=within(int, 1, 12),
-            default=6,
+            default=12,
             help="Have no more segments than these (default: %(default)s).",
         ),
         option(

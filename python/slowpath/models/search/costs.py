@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.models.search.evidence import FINEST, surprise, usual_spread
+from slowpath.models.search.evidence import FINEST, USUAL, surprise, usual_spread
 from slowpath.models.search.rules import FEWEST, Rules, enough, on_the_way
 from slowpath.models.templates.batch import Curve, Floats, Indices, pieces_of
 from slowpath.models.templates.template import Template
@@ -57,6 +57,8 @@ class Costs:
         self.errors: Floats = np.concatenate([error for _, error in rows], axis=1)
         self.usual = usual_spread(curve)
         """The usual spread; None: it is to be told from segments."""
+        self.known = USUAL
+        """How many points have told it."""
         self.ranks = sorted({template.rank for template in templates})
 
     def _parts(self) -> list[list[tuple[int, int]]]:
@@ -97,11 +99,14 @@ class Costs:
         if len(self.errors):
             self.errors[piece.template, self._place[pair]] = np.inf
 
+    def whole(self) -> Floats:
+        """The loss of each template over the whole curve."""
+        return self.losses[:, self._place[0, len(self.cuts) - 1]]
+
     def spread(self, pieces: Sequence[Piece] | None = None) -> float:
         """Root of the mean square of residuals of segments; of the best single one by default."""
-        last = self._place[0, len(self.cuts) - 1]
         if pieces is None:
-            whole = float(self.losses[:, last].min())
+            whole = float(self.whole().min())
         else:
             places = [self._place[self._pair(piece)] for piece in pieces]
             templates = [piece.template for piece in pieces]
@@ -123,6 +128,6 @@ class Costs:
             those = np.array([n for n, one in enumerate(self.templates) if one.rank == rank])
             best = self.losses[those].argmin(axis=0)
             least = self.losses[those[best], np.arange(len(self.pairs))]
-            loss[number, at, to] = surprise(least, points, rank, usual)
+            loss[number, at, to] = surprise(least, points, rank, usual, self.known)
             which[number, at, to] = those[best]
         return loss, which

@@ -18,23 +18,28 @@ FINEST = 1e-6
 USUAL = 12.0
 """So many points tell the usual spread. With many more, all segments have the same; with few, those
 of few points seem to be without noise."""
+DETAILED = 1.0
+"""The same where only predictions count: each segment has the spread that its points have."""
 _NORMAL = 1.4826
 """Standard deviation of a normal distribution, in median absolute deviations."""
 _FEWEST = 5
 """Points without which neighbours do not tell the spread."""
 
 
-def surprise(loss: Floats, points: Indices, rank: int, usual: float) -> Floats:
+def surprise(
+    loss: Floats, points: Indices, rank: int, usual: float, known: float = USUAL
+) -> Floats:
     """Twice the negative logarithm of the likelihood, but for what is the same for all cuts.
 
     `loss` is a sum of squared residuals, `points` how many they are, `usual` their usual spread. As
-    many points as there are parameters say nothing of the spread.
+    many points as there are parameters say nothing of the spread. The usual one is as if `known`
+    points had told it.
     """
-    prior = USUAL * usual**2
+    prior = known * usual**2
     # The logarithm of the ratio of gamma functions, for each number of points once.
     numbers, which = np.unique(np.maximum(points - rank, 0), return_inverse=True)
-    ratios = [math.lgamma((n + USUAL) / 2) - math.lgamma(USUAL / 2) for n in numbers.tolist()]
-    fit = (numbers[which] + USUAL) * np.log(loss + prior) - USUAL * math.log(prior)
+    ratios = [math.lgamma((n + known) / 2) - math.lgamma(known / 2) for n in numbers.tolist()]
+    fit = (numbers[which] + known) * np.log(loss + prior) - known * math.log(prior)
     return np.asarray(fit - 2 * np.array(ratios)[which])
 
 
