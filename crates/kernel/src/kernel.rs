@@ -198,7 +198,7 @@ impl Kernel {
         let mut programs = BTreeMap::new();
         let fragments = reachable.programs.get(&program).is_some_and(program::has_fragments);
         for (number, linked) in &reachable.programs {
-            programs.insert(*number, program::load(linked, license, &maps, types)?);
+            programs.insert(*number, program::load(linked, license, &maps, types, &[])?);
         }
         for map in maps.values() {
             fill(map, &maps, &programs)?;

@@ -74,6 +74,11 @@ impl Loaded {
         self.maps.get(&number)
     }
 
+    /// The same, by their numbers in [`slowpath_bpf::Object::maps`].
+    pub(crate) fn maps_by_number(&self) -> &BTreeMap<usize, Map> {
+        &self.maps
+    }
+
     /// The maps that the program can reach.
     pub(crate) fn maps(&self) -> impl Iterator<Item = &Map> {
         self.maps.values()

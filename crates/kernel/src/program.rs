@@ -14,7 +14,7 @@ use slowpath_bpf::{BpfProgram, Btf};
 
 use crate::Map;
 use crate::error::LoadError;
-use crate::sys::{ProgSpec, load_program};
+use crate::sys::{ProgSpec, TypeInfo, load_program};
 use crate::verdict::{Verdict, verdict};
 
 /// `BPF_PROG_TYPE_XDP`.
@@ -36,12 +36,14 @@ pub struct Types<'a> {
     pub fd: Option<BorrowedFd<'a>>,
 }
 
-/// Loads a program whose maps are these.
+/// Loads a program whose maps are these, with such records of lines (`struct bpf_line_info`), which
+/// take types.
 pub fn load(
     program: &BpfProgram,
     license: &str,
     maps: &BTreeMap<usize, Map>,
     types: Option<Types>,
+    lines: &[u8],
 ) -> Result<OwnedFd, LoadError> {
     let code = encode(&with_fds(&program.insns, maps));
     let info = types.map_or_else(Vec::new, |types| function_info(program, types.btf));
@@ -54,7 +56,7 @@ pub fn load(
         flags: if has_fragments(program) { HAS_FRAGS } else { 0 },
         code: &code,
         license,
-        btf: fd.map(|fd| (fd, info.as_slice())),
+        types: fd.map(|fd| TypeInfo { fd, functions: &info, lines }),
     };
     load_program(&spec, &mut []).or_else(|_| {
         let mut log = vec![0; LOG];
@@ -77,7 +79,7 @@ pub fn load_generated(name: &str, code: &[u8], fragments: bool) -> io::Result<Ow
         flags: if fragments { HAS_FRAGS } else { 0 },
         code,
         license: "GPL",
-        btf: None,
+        types: None,
     };
     load_program(&spec, &mut [])
 }

@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 
 mod attr;
+mod image;
 mod link;
 mod listing;
 mod live;
@@ -21,6 +22,7 @@ mod thread;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
+pub use image::{LINE, RawImage, image};
 pub use link::{attach_xdp, replace_xdp};
 pub use listing::{Listed, next_id, program_address, program_id};
 pub use live::{LiveSpec, test_run_live};
@@ -313,15 +315,26 @@ pub struct ProgSpec<'a> {
     pub code: &'a [u8],
     /// Ends at its first zero.
     pub license: &'a str,
-    /// Types, and records of 8 bytes that name the function at an instruction.
-    pub btf: Option<(BorrowedFd<'a>, &'a [u8])>,
+    pub types: Option<TypeInfo<'a>>,
+}
+
+/// What types say of a program.
+#[derive(Clone, Copy)]
+pub struct TypeInfo<'a> {
+    /// The types.
+    pub fd: BorrowedFd<'a>,
+    /// Records of 8 bytes that name the function at an instruction.
+    pub functions: &'a [u8],
+    /// Records of [`LINE`] bytes that name the line of an instruction.
+    pub lines: &'a [u8],
 }
 
 /// Loads a program; the verifier writes what it does into `log`, unless that is empty.
 pub fn load_program(spec: &ProgSpec, log: &mut [u8]) -> io::Result<OwnedFd> {
     let mut license = spec.license.as_bytes().to_vec();
     license.push(0);
-    let (btf_fd, func_info) = spec.btf.map_or((0, &[][..]), |(fd, info)| (field(fd), info));
+    let functions = spec.types.map_or(&[][..], |types| types.functions);
+    let lines = spec.types.map_or(&[][..], |types| types.lines);
     let mut attr = ProgLoadAttr {
         kind: spec.kind,
         insn_count: length(spec.code)? / 8,
@@ -333,10 +346,13 @@ pub fn load_program(spec: &ProgSpec, log: &mut [u8]) -> io::Result<OwnedFd> {
         flags: spec.flags,
         name: name(spec.name),
         attach: spec.attach,
-        btf_fd,
-        func_info_size: if func_info.is_empty() { 0 } else { 8 },
-        func_info: address(func_info),
-        func_info_count: length(func_info)? / 8,
+        btf_fd: spec.types.map_or(0, |types| field(types.fd)),
+        func_info_size: if functions.is_empty() { 0 } else { 8 },
+        func_info: address(functions),
+        func_info_count: length(functions)? / 8,
+        line_info_size: if lines.is_empty() { 0 } else { LINE as u32 },
+        line_info: address(lines),
+        line_info_count: length(lines)? / LINE as u32,
         ..ProgLoadAttr::default()
     };
     // SAFETY: addresses and counts are those of slices, the licence ends with a zero, and the

@@ -17,6 +17,8 @@ pub enum Oracle {
     Clang,
     /// A disassembler for the Netronome flow processor.
     Disassembler,
+    /// The library DPDK: its reader of `.spec` files, and the pipelines that it runs.
+    Dpdk,
     /// Listings of the published programs, in the folder `SLOWPATH_LISTINGS`.
     Listings,
     /// The published objects that these listings were compiled from, beside them.
@@ -26,13 +28,14 @@ pub enum Oracle {
 }
 
 /// All of them with their names, in the order in which they are printed.
-pub(crate) const NAMES: [(Oracle, &str); 9] = [
+pub(crate) const NAMES: [(Oracle, &str); 10] = [
     (Oracle::Kernel, "kernel"),
     (Oracle::KernelTypes, "kernel-types"),
     (Oracle::Z3, "z3"),
     (Oracle::Proof, "proof"),
     (Oracle::Clang, "clang"),
     (Oracle::Disassembler, "disassembler"),
+    (Oracle::Dpdk, "dpdk"),
     (Oracle::Listings, "listings"),
     (Oracle::Objects, "objects"),
     (Oracle::Results, "results"),

@@ -38,6 +38,7 @@ fn counts_are_added_up_and_reasons_shown() {
          proof                -  not asked\n\
          clang                -  not there: no `clang`\n\
          disassembler         -  not asked\n\
+         dpdk                 -  not asked\n\
          listings             -  not asked\n\
          objects              -  not asked\n\
          results              -  not asked\n"

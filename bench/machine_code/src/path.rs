@@ -1,0 +1,118 @@
+//! From a path to its machine code: which instruction each step is, and what the kernel made of it.
+
+#[cfg(test)]
+mod tests;
+
+use serde::Deserialize;
+use slowpath_bpf::Object;
+use slowpath_bpf::insn::{Call, Insn};
+use slowpath_estimate::{Code, Path};
+use slowpath_kernel::MachineCode;
+
+/// The step calls the kernel.
+const KERNEL: &str = "call";
+/// `jmp` with a distance of one byte, and of four.
+const SHORT: u8 = 0xeb;
+const LONG: u8 = 0xe9;
+
+/// What a step does, which registers it reads and writes, whether it jumps; and what the estimate
+/// knows besides.
+type Step = (String, Vec<u8>, Option<u8>, bool, Option<(u32, bool)>, Option<u32>);
+
+/// A path as it is stored.
+#[derive(Deserialize)]
+pub struct Flow {
+    steps: Vec<Step>,
+}
+
+/// A program, and what the kernel made of it.
+pub struct Loaded {
+    machine: MachineCode,
+    code: Code,
+}
+
+impl Loaded {
+    /// The machine code of a program of an object.
+    pub fn new(machine: MachineCode, object: &Object) -> Loaded {
+        let code = Code::new(machine.insns.clone(), object);
+        Loaded { machine, code }
+    }
+
+    /// The bytes of each step as digits; `None` of calls of the kernel.
+    ///
+    /// # Errors
+    /// Why the path is not one through this program that can be followed.
+    pub fn code(&self, flow: &Flow) -> Result<Vec<Option<String>>, &'static str> {
+        let slots = slots(&self.machine.insns, flow)?;
+        self.check(flow, &slots)?;
+        let steps = flow.steps.iter().zip(slots);
+        let bytes = steps.map(|(step, slot)| (step.0 != KERNEL).then(|| digits(&self.bytes(slot))));
+        Ok(bytes.collect())
+    }
+
+    /// Each step has to do what the instruction does that it was found to be.
+    fn check(&self, flow: &Flow, slots: &[usize]) -> Result<(), &'static str> {
+        let different = "the path is not one of this program";
+        let path = Path::new(&self.code, slots.iter().map(|&slot| (slot as u32, "")));
+        let found: Flow = serde_json::from_str(&path.to_json()).map_err(|_| different)?;
+        let alike = |(one, other): (&Step, &Step)| {
+            (&one.0, &one.1, one.2, one.3) == (&other.0, &other.1, other.2, other.3)
+        };
+        let same = found.steps.len() == flow.steps.len();
+        let same = same && found.steps.iter().zip(&flow.steps).all(alike);
+        same.then_some(()).ok_or(different)
+    }
+
+    /// The code of an instruction; the first return of a function has what the others jump to.
+    fn bytes(&self, slot: usize) -> Vec<u8> {
+        let Some(part) = self.machine.part(slot) else { return Vec::new() };
+        let mut bytes = self.machine.bytes[part.clone()].to_vec();
+        if matches!(self.machine.insns[slot], Insn::Exit)
+            && let Some(target) = jump(part.start, &bytes)
+            && let Some(shared) = self.machine.part_at(target)
+        {
+            bytes.extend_from_slice(&self.machine.bytes[target..shared.end]);
+        }
+        bytes
+    }
+}
+
+/// Where bytes at an offset jump to.
+fn jump(from: usize, bytes: &[u8]) -> Option<usize> {
+    let (length, distance) = match *bytes {
+        [SHORT, distance, ..] => (2, i32::from(distance as i8)),
+        [LONG, a, b, c, d, ..] => (5, i32::from_le_bytes([a, b, c, d])),
+        _ => return None,
+    };
+    (from + length).checked_add_signed(distance as isize)
+}
+
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The slots of a path's instructions, by where its jumps lead.
+fn slots(insns: &[Insn], flow: &Flow) -> Result<Vec<usize>, &'static str> {
+    let (mut slots, mut callers, mut next) = (Vec::new(), Vec::new(), Some(0));
+    for (_, _, _, jumps, _, _) in &flow.steps {
+        let at = next.take().ok_or("the path goes on behind its end")?;
+        let insn = insns.get(at).ok_or("the path leaves the program")?;
+        slots.push(at);
+        let behind = at + insn.slots().max(1);
+        next = match insn {
+            Insn::Jump { .. } => insn.jump_target(at),
+            _ if insn.jump_offset().is_some() && *jumps => insn.jump_target(at),
+            Insn::Call(Call::Subprogram { .. }) => {
+                callers.push(behind);
+                insn.function_target(at)
+            }
+            Insn::Call(_) if *jumps => return Err("the kernel calls back, or another program"),
+            Insn::Exit => callers.pop(),
+            _ => Some(behind),
+        };
+    }
+    match next {
+        None => Ok(slots),
+        Some(_) => Err("the path ends elsewhere"),
+    }
+}

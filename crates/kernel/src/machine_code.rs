@@ -1,0 +1,124 @@
+//! The machine code of a program, by the BPF instructions that it was made of.
+//!
+//! The kernel tells where the code of each line of the source begins. So the program is loaded with a
+//! record of a line for each instruction, whose column is the number of the instruction: it stays the
+//! same where the verifier replaces or drops others.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsFd, OwnedFd};
+
+use slowpath_bpf::insn::Insn;
+use slowpath_bpf::{BpfProgram, Btf, Object};
+
+use crate::error::LoadError;
+use crate::program::{self, Types};
+use crate::sys::{self, LINE, RawImage, load_btf};
+use crate::{Kernel, btf, collect};
+
+/// The machine code of a program.
+#[derive(Clone, Debug)]
+pub struct MachineCode {
+    /// The BPF instructions by slot, as they were given to the kernel.
+    pub insns: Vec<Insn>,
+    /// The code of all functions, one behind the other.
+    pub bytes: Vec<u8>,
+    parts: BTreeMap<usize, Range<usize>>,
+}
+
+impl MachineCode {
+    /// Which of the bytes were made of the instruction at a slot; `None` where it was dropped. What
+    /// comes before the first instruction of a function belongs to that one.
+    pub fn part(&self, slot: usize) -> Option<Range<usize>> {
+        self.parts.get(&slot).cloned()
+    }
+
+    /// The part that has the byte at `offset`.
+    pub fn part_at(&self, offset: usize) -> Option<Range<usize>> {
+        self.parts.values().find(|part| part.contains(&offset)).cloned()
+    }
+}
+
+impl Kernel {
+    /// What the kernel makes of the program with this number in [`Object::programs`].
+    ///
+    /// # Errors
+    /// As [`Kernel::load`]; also where it compiles no programs, or does not tell the code.
+    pub fn machine_code(&self, object: &Object, program: usize) -> Result<MachineCode, LoadError> {
+        let loaded = self.load(object, program)?;
+        let mut reachable = collect::collect(object, program, &|| self.types())?;
+        let refused = |cause| LoadError::Refused { program: String::new(), cause };
+        let missing = || refused(io::ErrorKind::NotFound.into());
+        let linked = reachable.programs.remove(&program).ok_or_else(missing)?;
+        let (any, fd) = types(object, &linked).map_err(refused)?;
+        let btf = any.as_ref().or(object.btf.as_ref());
+        let types = btf.map(|btf| Types { btf, fd: Some(fd.as_fd()) });
+        let license = object.license.as_deref().unwrap_or_default();
+        let fd =
+            program::load(&linked, license, loaded.maps_by_number(), types, &lines(&linked.insns))?;
+        let image = sys::image(fd.as_fd()).map_err(refused)?;
+        if image.code.is_empty() {
+            return Err(refused(io::ErrorKind::Unsupported.into()));
+        }
+        Ok(MachineCode { insns: linked.insns, parts: parts(&image), bytes: image.code })
+    }
+}
+
+/// The object's types in the kernel. Where it has none, or the kernel does not take them, there are
+/// others, because without types there are no lines.
+fn types(object: &Object, program: &BpfProgram) -> io::Result<(Option<Btf>, OwnedFd)> {
+    let hidden = program.subprograms.iter().filter(|f| !f.global).map(|f| f.name.as_str());
+    let hidden: Vec<&str> = hidden.collect();
+    if let Some(own) = &object.btf
+        && let Ok(fd) = load_btf(&btf::encode(own, &hidden))
+    {
+        return Ok((None, fd));
+    }
+    // A pointer to anything, and no names.
+    let mut bytes = vec![0x9f, 0xeb, 1, 0];
+    for word in [24_u32, 0, 12, 12, 1, 0, 2 << 24, 0] {
+        bytes.extend_from_slice(&word.to_ne_bytes());
+    }
+    bytes.push(0);
+    let any = Btf::parse(&bytes).map_err(io::Error::other)?;
+    Ok((Some(any), load_btf(&bytes)?))
+}
+
+/// Records of `struct bpf_line_info`, one for each instruction.
+fn lines(insns: &[Insn]) -> Vec<u8> {
+    let mut records = Vec::with_capacity(insns.len() * LINE);
+    for (slot, insn) in insns.iter().enumerate() {
+        if !matches!(insn, Insn::SecondSlot) {
+            for word in [slot as u32, 0, 0, slot as u32] {
+                records.extend_from_slice(&word.to_ne_bytes());
+            }
+        }
+    }
+    records
+}
+
+/// By slots, which bytes of the code are theirs: up to where the next one begins.
+fn parts(image: &RawImage) -> BTreeMap<usize, Range<usize>> {
+    let (mut parts, mut from) = (BTreeMap::new(), 0);
+    for &(address, length) in &image.functions {
+        let until = from + length as usize;
+        let inside = address..address + u64::from(length);
+        let mut begun: Vec<(usize, usize)> = image
+            .lines
+            .iter()
+            .filter(|(_, at)| inside.contains(at))
+            .map(|&(slot, at)| (from + (at - address) as usize, slot as usize))
+            .collect();
+        begun.sort_unstable();
+        for (number, &(start, slot)) in begun.iter().enumerate() {
+            let end = begun.get(number + 1).map_or(until, |&(next, _)| next);
+            parts.insert(slot, start..end.min(image.code.len()));
+        }
+        from = until;
+    }
+    parts
+}

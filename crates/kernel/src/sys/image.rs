@@ -1,0 +1,114 @@
+//! What the kernel made of a program: its machine code, and where each record of a line came to be.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use super::attr::{NAME, ObjectInfoAttr};
+use super::{Command, address_mut, bpf, field};
+
+/// Bytes of `struct bpf_line_info`.
+pub const LINE: usize = 16;
+/// Bytes of an address.
+const ADDRESS: usize = 8;
+
+/// The machine code of a program.
+#[derive(Debug)]
+pub struct RawImage {
+    /// Of all functions, one behind the other.
+    pub code: Vec<u8>,
+    /// Where each of them is in the kernel's memory, and how many bytes it has.
+    pub functions: Vec<(u64, u32)>,
+    /// What records of lines say of line and column, and where their code begins.
+    pub lines: Vec<(u32, u64)>,
+}
+
+/// `struct bpf_prog_info` of `uapi/linux/bpf.h`, up to what is used.
+#[repr(C)]
+#[derive(Default)]
+struct ProgramInfo {
+    kind: u32,
+    id: u32,
+    tag: [u8; 8],
+    code_size: u32,
+    translated_size: u32,
+    code: u64,
+    translated: u64,
+    load_time: u64,
+    user: u32,
+    map_count: u32,
+    maps: u64,
+    name: [u8; NAME],
+    ifindex: u32,
+    flags: u32,
+    netns_dev: u64,
+    netns_ino: u64,
+    address_count: u32,
+    length_count: u32,
+    addresses: u64,
+    lengths: u64,
+    btf: u32,
+    function_size: u32,
+    functions: u64,
+    function_count: u32,
+    line_count: u32,
+    lines: u64,
+    line_addresses: u64,
+    line_address_count: u32,
+    line_size: u32,
+    line_address_size: u32,
+    tag_count: u32,
+}
+
+const _: () = assert!(size_of::<ProgramInfo>() == 184);
+
+/// The machine code of a program that was loaded with records of lines.
+pub fn image(program: BorrowedFd) -> io::Result<RawImage> {
+    let mut sizes = ProgramInfo::default();
+    // SAFETY: all addresses are 0, and so are the sizes.
+    unsafe { ask(program, &mut sizes)? };
+    let mut code = vec![0; sizes.code_size as usize];
+    let mut addresses = vec![0; sizes.address_count as usize * ADDRESS];
+    let mut lengths = vec![0; sizes.length_count as usize * 4];
+    let mut lines = vec![0; sizes.line_count as usize * LINE];
+    let mut line_addresses = vec![0; sizes.line_address_count as usize * ADDRESS];
+    let mut info = ProgramInfo {
+        code_size: sizes.code_size,
+        code: address_mut(&mut code),
+        address_count: sizes.address_count,
+        addresses: address_mut(&mut addresses),
+        length_count: sizes.length_count,
+        lengths: address_mut(&mut lengths),
+        line_count: sizes.line_count,
+        line_size: LINE as u32,
+        lines: address_mut(&mut lines),
+        line_address_count: sizes.line_address_count,
+        line_address_size: ADDRESS as u32,
+        line_addresses: address_mut(&mut line_addresses),
+        function_size: sizes.function_size,
+        ..ProgramInfo::default()
+    };
+    // SAFETY: each address is that of a vector as long as its size or count says.
+    unsafe { ask(program, &mut info)? };
+    let words = |bytes: &[u8]| -> Vec<u64> {
+        bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+    };
+    let lengths = lengths.as_chunks().0.iter().map(|word| u32::from_ne_bytes(*word));
+    let columns = lines.as_chunks::<LINE>().0.iter();
+    let columns = columns.map(|line| u32::from_ne_bytes([line[12], line[13], line[14], line[15]]));
+    Ok(RawImage {
+        code,
+        functions: words(&addresses).into_iter().zip(lengths).collect(),
+        lines: columns.zip(words(&line_addresses)).collect(),
+    })
+}
+
+/// # Safety
+///
+/// Each address of `info` is that of as much memory as the size or the count beside it says.
+unsafe fn ask(program: BorrowedFd, info: &mut ProgramInfo) -> io::Result<()> {
+    let info: *mut ProgramInfo = info;
+    let size = size_of::<ProgramInfo>() as u32;
+    let mut attr = ObjectInfoAttr { fd: field(program), size, info: info as u64 };
+    // SAFETY: `info` is a structure of this size; the rest is the caller's promise.
+    unsafe { bpf(Command::ObjectInfo, &mut attr) }.map(|_| ())
+}
