@@ -47,6 +47,7 @@ pub use support::matrix::support_matrix;
 use slowpath_ir::{BlockId, Instruction, Program, SourceLocation, eliminate_dead_operations};
 use slowpath_stop::Ticker;
 
+use crate::insn::Insn;
 use crate::line_info::LineInfo;
 use crate::{BpfProgram, Object};
 use lifter::{Findings, Lifter, Parts};
@@ -60,6 +61,8 @@ pub struct Lifted {
     /// The program. Instructions are numbered by slot; those of programs that tail calls lead to
     /// tracking.
     pub program: Program,
+    /// The instructions by their numbers.
+    pub code: Vec<Insn>,
     /// Source line of each instruction, as far as known.
     pub lines: Vec<Option<LineInfo>>,
     /// What its memory means.
@@ -99,6 +102,7 @@ pub fn lift(
         maps: layouts.into_values().collect(),
     };
     let (insns, lines) = instructions(object, &code, options)?;
+    let code = code.programs().flat_map(|linked| linked.insns.iter().copied()).collect();
     let mut program = Program {
         name: program.name.clone(),
         insns,
@@ -118,7 +122,7 @@ pub fn lift(
         eliminate_dead_operations(&mut program);
     }
     debug_assert_eq!(program.validate(), Ok(()));
-    Ok(Lifted { program, lines, layout, depths: lifted.depths })
+    Ok(Lifted { program, code, lines, layout, depths: lifted.depths })
 }
 
 /// The text and the source line of each instruction.

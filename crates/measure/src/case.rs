@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use slowpath_bpf::Object;
+use slowpath_estimate::Path;
 use slowpath_kernel::cuts::{RESULT, Switch};
 use slowpath_kernel::witness::{self, Installed};
 use slowpath_kernel::{Answer, Context, Kernel, Loaded};
@@ -77,6 +78,8 @@ pub struct Case {
     pub(crate) places: Arc<Places>,
     /// Slots of the instructions in order, where kernel and interpreter took the path by themselves.
     pub(crate) trace: Option<Arc<[usize]>>,
+    /// The same as a core sees it.
+    pub(crate) flow: Option<Arc<Path>>,
     pub(crate) cut: Option<Cut>,
 }
 
@@ -121,6 +124,11 @@ impl Case {
     /// How repetitions are made to take the path.
     pub fn arrangement(&self) -> &Arrangement {
         &self.arrangement
+    }
+
+    /// What the path is to a core, where kernel and interpreter took it by themselves.
+    pub fn flow(&self) -> Option<&Arc<Path>> {
+        self.flow.as_ref()
     }
 
     /// Whether ring buffers that the path writes to are emptied between calls.

@@ -74,6 +74,7 @@ fn behind(first: &Case, step: Option<Step>, (tally, action): Second) -> Case {
         path: known.as_ref().map(|step| step.path),
         places: Arc::default(),
         trace: known.map(slots),
+        flow: None,
         ..first.clone()
     }
 }

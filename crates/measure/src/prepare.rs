@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use slowpath_bpf::lift::Lifted;
 use slowpath_bpf::{MapDef, MapKind, Object};
+use slowpath_estimate::{Code, Path};
+use slowpath_ir::CostEvent;
 use slowpath_kernel::timing::{Attachments, ElementUndo, Station, Undo};
 use slowpath_kernel::witness::{self, Installed};
 use slowpath_kernel::{Counted, Kernel};
@@ -73,6 +76,7 @@ impl Case {
             path: None,
             places: Arc::default(),
             trace: None,
+            flow: None,
             cut: None,
         };
         let mut followed = case.follow(kernel, instructions)?;
@@ -96,6 +100,7 @@ impl Case {
                 open = step.open_path;
                 self.path = Some(step.path);
                 self.trace = Some(step.run.costs.iter().map(|cost| cost.insn.index()).collect());
+                self.flow = Some(Arc::new(flow(&self.object, replay.lifted(), &step.run.costs)));
                 step.effects
             }
             // Both may be right about what neither determines; what follows counts.
@@ -111,6 +116,7 @@ impl Case {
             }
             self.path = None;
             self.trace = None;
+            self.flow = None;
         }
         let (counted, _installed) = self.counted(kernel)?;
         let (run, tally) = counted.run_repeated(&self.packet, &self.context, 1)?;
@@ -261,4 +267,12 @@ impl Case {
             }
         }
     }
+}
+
+/// What executed instructions are to a core.
+fn flow(object: &Object, lifted: &Lifted, costs: &[CostEvent]) -> Path {
+    let code = Code::new(lifted.code.clone(), object);
+    let classes = &lifted.program.cost_classes;
+    let class = |event: &CostEvent| classes.get(event.class.index()).map_or("", String::as_str);
+    Path::new(&code, costs.iter().map(|event| (event.insn.0, class(event))))
 }

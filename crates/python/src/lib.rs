@@ -7,10 +7,12 @@
 mod analysis;
 mod compile;
 mod errors;
+mod estimate;
 mod events;
 mod kernel;
 mod live;
 mod measure;
+mod model;
 mod objects;
 mod stretches;
 mod target;
@@ -48,6 +50,8 @@ mod _core {
     #[pymodule_export]
     use super::errors::Error;
     #[pymodule_export]
+    use super::estimate::{Flow, flow, nanoseconds};
+    #[pymodule_export]
     use super::events::{Bound, Path, Result, SoFar};
     #[pymodule_export]
     use super::kernel::Kernel;
@@ -55,6 +59,8 @@ mod _core {
     use super::live::{LiveCase, LiveLoad};
     #[pymodule_export]
     use super::measure::{Busy, Case, Cold, Later, Load, Pace, Station};
+    #[pymodule_export]
+    use super::model::Model;
     #[pymodule_export]
     use super::objects::{Btf, Object, Program, show};
     #[pymodule_export]

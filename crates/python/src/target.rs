@@ -2,6 +2,8 @@
 
 use pyo3::prelude::*;
 
+use crate::model::Model;
+
 /// A target, read once. One that is not valid is an error of each program that is analysed for it.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Target {
@@ -48,6 +50,19 @@ impl Target {
     #[getter]
     fn max_packet(&self) -> Option<u32> {
         self.inner.max_packet()
+    }
+
+    /// The machine whose times it estimates, and when these were measured; `None` where it does not
+    /// estimate.
+    #[getter]
+    fn machine(&self) -> Option<(String, String)> {
+        self.inner.machine()
+    }
+
+    /// The models of components that its estimates can use, by their names.
+    #[getter]
+    fn models(&self) -> Vec<Model> {
+        crate::model::models(&self.inner)
     }
 
     /// Whether programs of BPF objects are compiled for it.

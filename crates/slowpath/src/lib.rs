@@ -12,6 +12,7 @@ mod error;
 mod events;
 mod failure;
 mod frontend;
+mod job;
 mod kernel_types;
 mod loops;
 mod object;
@@ -24,6 +25,7 @@ mod result;
 #[cfg(test)]
 mod schema;
 mod show;
+mod slowest;
 mod so_far;
 mod source_line;
 mod stages;

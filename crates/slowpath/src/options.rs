@@ -69,6 +69,8 @@ pub struct Options {
     pub maps: Option<String>,
     /// How compiled programs reach maps: `array-pointer` (the default) or `call`.
     pub map_abi: Option<String>,
+    /// Entries in each map that has room for so many, for estimates; one when absent.
+    pub entries: Option<u64>,
     /// Of so many paths, what only human reports show is in the detail.
     pub path_details: u64,
     /// Whether the detail has all instructions of the program.
@@ -107,6 +109,21 @@ impl Options {
             "{given}: packets on {} have {least} to {MAX_PACKET} bytes",
             target.name
         )))
+    }
+
+    /// Entries in each map that has room for so many.
+    ///
+    /// # Errors
+    /// When there are none, or the target estimates nothing.
+    pub(crate) fn entries(&self, target: &slowpath_target::Target) -> Result<Option<u64>, Error> {
+        match self.entries {
+            Some(0) => Err(Error::Option("--entries 0: maps have 1 entry or more".to_owned())),
+            Some(_) if target.timing.is_none() => Err(Error::Option(format!(
+                "--entries: target {} estimates no times; --target linux-xdp does",
+                target.name
+            ))),
+            entries => Ok(entries),
+        }
     }
 
     /// What is searched for on this target, and its name.

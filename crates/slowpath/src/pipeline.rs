@@ -4,19 +4,18 @@ use crate::error::Error;
 use crate::events::{Control, Event, Report};
 use crate::failure::Failure;
 use crate::frontend::{self, Lifted};
+use crate::job::{Job, Setting, described, shown};
 use crate::loops;
 use crate::options::ProgramRequest;
 use crate::panics;
 use crate::report::{self, Measure};
-use crate::result::{Bound, Detail, ProgramResult, Stats, Unknown};
+use crate::result::{Bound, Detail, ProgramResult, Stats, Verdict};
+use crate::slowest::estimating;
 use crate::so_far::SoFar;
 use crate::stages;
-use crate::witness::Witness;
 use slowpath_search::{Event as Found, Search, SearchError, unroll};
 use slowpath_smt::{BitSolver, Solver};
-use slowpath_stop::Reason;
-use slowpath_target::{Assumption, CostModel, Slowness, TargetError, TargetKind};
-use std::collections::BTreeSet;
+use slowpath_target::{Assumption, Slowness, TargetError, TargetKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Instant;
@@ -35,6 +34,7 @@ fn nothing(request: &ProgramRequest) -> ProgramResult {
         guarantee: None,
         naive: None,
         paths: Vec::new(),
+        estimate: None,
         profile: None,
         assumptions: Vec::new(),
         cuts: Vec::new(),
@@ -135,19 +135,6 @@ fn unpriced(lifted: &Lifted, error: TargetError, unused: &[Assumption]) -> Error
     Error::Target { place, error, hint }
 }
 
-/// What a search needs to know besides the program.
-struct Setting<'a> {
-    lifted: &'a Lifted,
-    model: &'a CostModel,
-    measure: Measure<'a>,
-}
-
-struct Job<'a> {
-    request: &'a ProgramRequest,
-    control: &'a Control,
-    started: Instant,
-}
-
 impl Job<'_> {
     fn analyse(&self, result: &mut ProgramResult, detail: &mut Detail) -> Result<(), Error> {
         let options = &self.request.options;
@@ -197,7 +184,13 @@ impl Job<'_> {
         let mut search = Search::new(unrolled, &model, target.clone(), metric, packets, solver);
         let measure = Measure { target: &target, metric, least_size: packets.0 };
         let setting = Setting { lifted: &lifted, model: &model, measure };
-        let done = self.search(&mut search, &setting, result, detail);
+        let estimating = estimating(&target, &lifted, packets, options.entries(&target)?);
+        // Where paths are told by what they are estimated to take, one is enough for the guarantee.
+        let wanted = match estimating {
+            Some(_) => 1,
+            None => options.paths.unwrap_or(u64::MAX),
+        };
+        let done = self.search(&mut search, &setting, wanted, result, detail);
         let done = done.map_err(|error| match error {
             Error::Search { error, .. } => located(&lifted, error),
             other => other,
@@ -212,7 +205,17 @@ impl Job<'_> {
             solver_checks: solver.checks,
             solver_seconds: solver.seconds,
         };
-        done
+        done?;
+        let found = result.guarantee.as_ref().is_some_and(|g| g.verdict != Verdict::Bound);
+        if let Some(estimating) = estimating.filter(|_| found) {
+            // The first search has taken the graph apart; to unroll again takes less than it did.
+            match unroll(Rc::new(lifted.program.clone()), &limits, stop) {
+                Err(SearchError::Stopped(_)) => {}
+                Err(error) => return Err(located(&lifted, error)),
+                Ok(unrolled) => estimating.rank(self, unrolled, &setting, (result, detail))?,
+            }
+        }
+        Ok(())
     }
 
     /// Searches until enough paths are found, there are no more, or it is time to stop.
@@ -220,11 +223,11 @@ impl Job<'_> {
         &self,
         search: &mut Search<BitSolver>,
         setting: &Setting<'_>,
+        wanted: u64,
         result: &mut ProgramResult,
         detail: &mut Detail,
     ) -> Result<(), Error> {
         let &Setting { lifted, model, measure } = setting;
-        let wanted = self.request.options.paths.unwrap_or(u64::MAX);
         let (mut slowness, mut arcs) = (Vec::new(), Vec::new());
         let mut so_far = SoFar::default();
         let stopped = loop {
@@ -251,17 +254,9 @@ impl Job<'_> {
                     }
                 }
                 Found::Path(mut found) => {
-                    // A run that relies on something is told from one that does by the path alone.
-                    let relied = search.reliances(&mut found)?;
-                    let unrolled = search.unrolled();
-                    let mut witness = Witness::new(unrolled, &found);
                     self.control.stop.enter(stages::REPORTING);
-                    witness.replay(unrolled, model, &found)?;
-                    let shown = witness.result(&unrolled.executor, lifted.layout.as_ref());
-                    let relies_on =
-                        relied.iter().map(|on| lifted.program.reliances[on.index()].clone());
-                    let relies_on: Vec<String> =
-                        relies_on.chain(uncomputed(&shown.unknowns)).collect();
+                    let (shown, relies_on) = shown(search, lifted, model, &mut found)?;
+                    let unrolled = search.unrolled();
                     if result.paths.is_empty() {
                         result.assumptions.extend(relies_on.iter().cloned());
                     }
@@ -284,7 +279,7 @@ impl Job<'_> {
                     }
                     arcs.push(found.path);
                     result.paths.push(path);
-                    if self.request.options.paths.is_none() {
+                    if wanted == u64::MAX {
                         search.exhaust();
                     }
                     self.control.stop.enter(stages::SEARCHING);
@@ -303,9 +298,8 @@ impl Job<'_> {
         if let Some(guarantee) = &mut result.guarantee {
             guarantee.stopped = stopped;
             result.paths = slowest_first(&slowness, std::mem::take(&mut result.paths));
-            let described = usize::try_from(self.request.options.path_details);
-            let described =
-                slowest_first(&slowness, arcs).into_iter().take(described.unwrap_or(usize::MAX));
+            let described = described(&self.request.options);
+            let described = slowest_first(&slowness, arcs).into_iter().take(described);
             let unrolled = search.unrolled();
             detail.paths = described.map(|arcs| report::detail(lifted, unrolled, &arcs)).collect();
             return Ok(());
@@ -332,26 +326,4 @@ impl Job<'_> {
             nogoods: search.nogoods() as u64,
         });
     }
-
-    /// Why to stop now, if at all, as results have it.
-    fn reason_to_stop(&self) -> Option<String> {
-        self.control.stop.reason().map(|reason| self.stopped(reason))
-    }
-
-    /// A reason to stop as results have it: where memory went is worth knowing.
-    fn stopped(&self, reason: Reason) -> String {
-        match reason {
-            Reason::Memory => format!("{reason} while {}", self.control.stop.stage()),
-            _ => reason.to_string(),
-        }
-    }
-}
-
-/// What a path relies on that depends on results which the model does not compute, each call once.
-fn uncomputed(unknowns: &[Unknown]) -> impl Iterator<Item = String> {
-    let calls: BTreeSet<(u32, &str)> =
-        unknowns.iter().filter(|u| u.computed).map(|u| (u.instruction, u.call.as_str())).collect();
-    let sentence =
-        |(insn, call)| format!("{call} at instruction {insn} yields what the witness says");
-    calls.into_iter().map(sentence).collect::<Vec<_>>().into_iter()
 }

@@ -44,7 +44,11 @@ pub(crate) struct ProgramResult {
     pub guarantee: Option<Bound>,
     /// The bound of the slowest path, satisfiable or not; null after an error.
     pub naive: Option<Bound>,
-    /// Satisfiable paths, slowest first; as many as `--paths` asked for and the search found. Cut
+    /// What the slowest path is estimated to take, on a target that estimates; null on others, and
+    /// where there was no time for it. No guarantee: a measurement can say otherwise.
+    #[cfg_attr(test, schemars(extend("default" = null)))]
+    pub estimate: Option<Estimate>,
+    /// Satisfiable paths, slowest first (by their estimates, where there are any); as many as `--paths` asked for and the search found. Cut
     /// short, `--paths all` has the slowest path and any others. Empty after an error, and while
     /// `guarantee.verdict` is `bound`.
     pub paths: Vec<PathResult>,
@@ -141,6 +145,42 @@ impl Bound {
     }
 }
 
+/// What the slowest path is estimated to take on one core of a machine.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Estimate {
+    #[serde(flatten)]
+    pub path: PathEstimate,
+    /// The machine whose experiments it is made with.
+    pub machine: String,
+    /// The date of these experiments.
+    pub date: String,
+    /// How many entries each map has that has room for so many (`--entries`); packets are spread over
+    /// them.
+    pub entries: u64,
+    /// How many paths were estimated: the slowest ones by a sum of what instructions and calls take.
+    pub candidates: u64,
+    /// Why no more were looked for; null when there are no more, or were enough.
+    pub stopped: Option<String>,
+}
+
+/// What a path is estimated to take on one core, in the kernel's loop for test runs, with everything
+/// in the caches: what `slowpath measure` tells.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct PathEstimate {
+    /// Nanoseconds a packet.
+    pub ns: f64,
+    /// Lower end of the interval that has 90 of 100 measurements.
+    pub low_ns: f64,
+    /// Upper end of it.
+    pub high_ns: f64,
+    /// Of the nanoseconds, what the program adds to the kernel's loop.
+    pub program_ns: f64,
+    /// Packets a second on one core that does nothing else, without receiving and sending.
+    pub packetrate_pps: f64,
+}
+
 /// A satisfiable path.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -158,6 +198,9 @@ pub(crate) struct PathResult {
     pub packetrate_pps: Option<f64>,
     /// The component or limit that sets these rates; null on targets that count.
     pub bottleneck: Option<String>,
+    /// What it is estimated to take; null on targets that do not estimate.
+    #[cfg_attr(test, schemars(extend("default" = null)))]
+    pub estimate: Option<PathEstimate>,
     /// `[from, to]` in order: first instructions of basic blocks; the last `to` is the way out of the
     /// program.
     pub edges: Vec<(u32, u32)>,

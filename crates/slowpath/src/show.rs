@@ -71,7 +71,7 @@ struct ShownProgram {
     assumptions: Vec<String>,
     /// Its loops.
     loops: Vec<ShownLoop>,
-    /// Whether the default target, `agilio-cx-2x40`, runs it, compiled with default options. Null
+    /// Whether the card, `agilio-cx-2x40`, runs it, compiled with default options. Null
     /// when it is no XDP program, or cannot be linked.
     card: Option<ShownCard>,
     /// Why it cannot be linked, one line; then all counts are 0 and lists are empty. Null when it

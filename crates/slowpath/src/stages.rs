@@ -14,3 +14,5 @@ pub(crate) const SEARCHING: &str = "searching for the slowest path";
 pub(crate) const REPORTING: &str = "replaying the slowest path";
 /// Comparing a program with what it was compiled from.
 pub(crate) const VERIFYING: &str = "verifying the compiled program";
+/// Looking for the paths that are estimated to take longest.
+pub(crate) const ESTIMATING: &str = "estimating the slowest paths";

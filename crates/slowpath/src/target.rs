@@ -1,8 +1,9 @@
 //! The device that a program is analysed for, read once for any number of programs.
 
 use crate::Error;
-use slowpath_target::{InstructionSet, TargetError};
+use slowpath_target::{Fitted, InstructionSet, TargetError};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A target and what its user calls it. Clones share the description.
@@ -83,7 +84,7 @@ impl Target {
     ///
     /// # Errors
     /// When there is none, or it is not valid.
-    pub(crate) fn description(&self) -> Result<slowpath_target::Target, Error> {
+    pub fn description(&self) -> Result<slowpath_target::Target, Error> {
         match &self.description {
             Description::Valid(target) => Ok(slowpath_target::Target::clone(target)),
             Description::Invalid(error) => Err(Error::in_file_of(OPTION, error.clone())),
@@ -92,6 +93,19 @@ impl Target {
                 Err(Error::Option(format!("unknown target {}: known are {known}", self.name)))
             }
         }
+    }
+
+    /// The machine whose times it estimates, and when these were measured; `None` where it does not
+    /// estimate.
+    pub fn machine(&self) -> Option<(String, String)> {
+        let timing = self.valid()?.timing.as_ref()?;
+        Some((timing.machine.clone(), timing.date.clone()))
+    }
+
+    /// The models of components that its estimates can use, by their names.
+    pub fn models(&self) -> &BTreeMap<String, Fitted> {
+        static NONE: BTreeMap<String, Fitted> = BTreeMap::new();
+        self.valid().and_then(|target| target.timing.as_ref()).map_or(&NONE, |known| &known.models)
     }
 
     fn valid(&self) -> Option<&slowpath_target::Target> {

@@ -34,6 +34,7 @@ macro_rules! builtin {
 builtin! {
     "agilio-cx-2x40",
     "ebpf",
+    "linux-xdp",
 }
 
 impl Target {

@@ -16,18 +16,22 @@ mod builtin;
 mod cost;
 mod decode;
 mod error;
+mod fitted;
 mod model;
 mod price;
 mod rate;
 mod ratio;
 mod target;
+mod timing;
 
 pub use cost::{CostVector, MAX_COMPONENTS};
 pub use decode::{Assumption, check};
 pub use error::TargetError;
+pub use fitted::{Fitted, Segment, Shape, Template};
 pub use model::{Context, CostModel};
 pub use price::{Cycles, MAX_MARKS};
 pub use rate::{Rate, Slowness};
 pub use target::{
     Component, ComponentKind, InstructionSet, Limit, LimitKind, ResourceRate, Target, TargetKind,
 };
+pub use timing::{CallTiming, CoreTiming, ErrorTiming, Timing, Unit, UnitTiming};

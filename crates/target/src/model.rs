@@ -6,7 +6,9 @@
 //! this is the search's job.
 
 use crate::price::{ClassPrice, Price, Rule};
-use crate::{ComponentKind, CostVector, MAX_MARKS, Target, TargetError, TargetKind};
+use crate::{
+    Component, ComponentKind, CostVector, Cycles, MAX_MARKS, Target, TargetError, TargetKind,
+};
 
 /// Cycles since each mark was set. Opaque and small: as a key of a search node it is finite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -76,6 +78,31 @@ impl Target {
             return Err(TargetError::Unpriced { target: self.name.clone(), classes: missing });
         }
         Ok(CostModel::new(self, charges))
+    }
+
+    /// A target that counts ticks of one component instead, and its prices of the classes, by their
+    /// order: what a search needs that adds up something else.
+    pub fn with_counter(
+        &self,
+        name: &str,
+        ticks: impl IntoIterator<Item = u64>,
+    ) -> (Target, CostModel) {
+        let counter = Component {
+            name: name.to_owned(),
+            kind: ComponentKind::Counter,
+            clock_hz: 0,
+            overhead: Cycles(0),
+            serves: None,
+        };
+        let target = Target { kind: TargetKind::Counts, components: vec![counter], ..self.clone() };
+        let charge = |ticks| Charge {
+            base: CostVector::zero(1).with(0, ticks),
+            just_after: None,
+            spacing: None,
+            sets: [false; MAX_MARKS],
+        };
+        let model = CostModel::new(&target, ticks.into_iter().map(charge).collect());
+        (target, model)
     }
 
     /// One event of `class` on a target that counts.

@@ -3,7 +3,7 @@
 //! Reading and checking is in `decode`, pricing in `model`.
 
 use crate::price::{Mark, PriceTable};
-use crate::{CostVector, Cycles, Rate, Slowness, TargetError};
+use crate::{CostVector, Cycles, Rate, Slowness, TargetError, Timing};
 
 /// The instructions that a target knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ pub struct ResourceRate {
 }
 
 /// A device description.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     /// Its name.
     pub name: String,
@@ -137,6 +137,8 @@ pub struct Target {
     pub min_packet: u32,
     /// Largest packet in bytes unless the user says otherwise.
     pub max_packet: u32,
+    /// What estimates of times are made with, on a target that counts.
+    pub timing: Option<Timing>,
     pub(crate) marks: Vec<Mark>,
     pub(crate) prices: PriceTable,
 }

@@ -42,7 +42,14 @@ pub(super) fn lift(
     let functions = functions(&linked, &compiled.origins);
     // The listing is what the card runs all the same.
     let notes = compiled.deviations.clone();
-    Ok(Lifted { program, layout: Some(layout), notes, origins: Origins::Source(lines), functions })
+    Ok(Lifted {
+        program,
+        layout: Some(layout),
+        code: None,
+        notes,
+        origins: Origins::Source(lines),
+        functions,
+    })
 }
 
 /// The functions of the program; what the driver puts around it has no name.

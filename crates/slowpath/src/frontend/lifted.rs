@@ -2,6 +2,7 @@
 
 use slowpath_bpf::LineInfo;
 use slowpath_bpf::lift::Layout;
+use slowpath_estimate::Code;
 use slowpath_ir::Program;
 
 /// Where instructions come from, by their numbers.
@@ -17,6 +18,8 @@ pub(crate) struct Lifted {
     pub program: Program,
     /// What memory means in terms of maps.
     pub layout: Option<Layout>,
+    /// The instructions as a core sees them, where a CPU executes them as they are.
+    pub code: Option<Code>,
     /// What is worth knowing about it and no condition of a guarantee, one sentence each.
     pub notes: Vec<String>,
     pub(super) origins: Origins,

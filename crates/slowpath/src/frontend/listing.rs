@@ -4,10 +4,7 @@ use super::lifted::{Lifted, Origins};
 use crate::Error;
 
 pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifted, Error> {
-    if data.is_empty() {
-        let what = "the file is empty; expected is a BPF object or an NFP listing";
-        return Err(Error::Input(what.into()));
-    }
+    check_not_empty(data)?;
     let listing = slowpath_nfp::parse_bytes(data)?;
     let options = slowpath_nfp::LiftOptions {
         min_packet: packets.0,
@@ -17,5 +14,28 @@ pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifte
     let program = slowpath_nfp::lift(&listing, name, &options)?;
     let lines = listing.numbered().iter().map(|numbered| numbered.line).collect();
     let origins = Origins::Listing(lines);
-    Ok(Lifted { program, layout: None, notes: Vec::new(), origins, functions: Vec::new() })
+    Ok(Lifted {
+        program,
+        layout: None,
+        code: None,
+        notes: Vec::new(),
+        origins,
+        functions: Vec::new(),
+    })
+}
+
+/// Refuses what is no listing, where none is of use: what is neither object nor listing is broken,
+/// and a message about the target would hide that.
+pub(super) fn check(data: &[u8]) -> Result<(), Error> {
+    check_not_empty(data)?;
+    let Err(problem) = slowpath_nfp::parse_bytes(data) else { return Ok(()) };
+    Err(Error::Input(format!("this is no BPF object, and no NFP listing: {problem}")))
+}
+
+fn check_not_empty(data: &[u8]) -> Result<(), Error> {
+    if data.is_empty() {
+        let what = "the file is empty; expected is a BPF object or an NFP listing";
+        return Err(Error::Input(what.into()));
+    }
+    Ok(())
 }

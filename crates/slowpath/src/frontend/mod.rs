@@ -49,6 +49,7 @@ pub(crate) fn lift(
         (true, InstructionSet::Nfp) => return compiled::lift(request, packets, stop),
         (false, InstructionSet::Nfp) => {}
         (false, InstructionSet::Bpf) => {
+            listing::check(request.object.listing())?;
             let what = format!(
                 "this is no BPF object, and target {} has no prices but for BPF instructions; \
                  listings are analysed with --target agilio-cx-2x40",

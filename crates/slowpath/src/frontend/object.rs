@@ -6,6 +6,7 @@ use crate::options::ProgramRequest;
 use crate::{Error, assume, contents, stages};
 use slowpath_bpf::lift::{self, LiftOptions};
 use slowpath_bpf::{BpfProgram, Object, ProgramEntry, ProgramKind};
+use slowpath_estimate::Code;
 use slowpath_stop::Stop;
 
 /// The program that a request is about.
@@ -42,6 +43,7 @@ pub(crate) fn lift(
     Ok(Lifted {
         program: lifted.program,
         layout: Some(lifted.layout),
+        code: Some(Code::new(lifted.code, object)),
         notes: Vec::new(),
         origins: Origins::Source(lifted.lines),
         functions: functions(&linked),

@@ -50,7 +50,7 @@ pub(super) fn of_path(
 }
 
 /// The work of a path in order: one event for each instruction executed.
-pub(super) fn events<'a>(
+pub(crate) fn events<'a>(
     unrolled: &'a Unrolled,
     path: &'a [ArcId],
 ) -> impl Iterator<Item = &'a CostEvent> {

@@ -101,6 +101,7 @@ impl Measure<'_> {
         let (lines, _) = lines::of_path(lifted, unrolled, &found.path);
         PathResult {
             relies_on: Vec::new(),
+            estimate: None,
             cost: costs(self.target, &found.cost),
             min_packet_size: found.length,
             bitrate_bps: bound.bitrate_bps,

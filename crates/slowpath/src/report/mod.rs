@@ -2,11 +2,14 @@
 
 mod costs;
 mod detail;
+mod estimate;
 mod lines;
 mod measure;
 mod profile;
 mod rates;
 
 pub(crate) use detail::detail;
+pub(crate) use estimate::{Estimated, Estimator};
+pub(crate) use lines::events;
 pub(crate) use measure::Measure;
 pub(crate) use profile::code;

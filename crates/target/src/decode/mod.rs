@@ -4,15 +4,17 @@
 //! drops: the line of every value, the exact digits of every number, and all problems of a file
 //! instead of its first. Layout: `table` reads keys of known types out of one table, `decimal` and
 //! `problem` serve it, `schema` is the format of targets, `counters` that of components which only
-//! count, `prices` that of price tables, `assume` that of assumption files. `docs/targets.md` describes the formats for users.
+//! count, `timing` what estimates are made with, `prices` that of price tables, `assume` that of assumption files. `docs/targets.md` describes the formats for users.
 
 mod assume;
 mod counters;
 mod decimal;
+mod models;
 mod prices;
 mod problem;
 mod schema;
 mod table;
+mod timing;
 
 pub use assume::Assumption;
 

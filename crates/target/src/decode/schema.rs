@@ -1,9 +1,9 @@
 //! The format of target descriptions, version 1. `docs/targets.md` describes it for users.
 
-use super::counters;
 use super::prices::{self, Scope, optional_string};
 use super::problem::Problems;
 use super::table::Table;
+use super::{counters, timing};
 use crate::price::{ClassPrice, Mark, PriceTable};
 use crate::{
     Component, ComponentKind, Cycles, InstructionSet, Limit, LimitKind, MAX_COMPONENTS, MAX_MARKS,
@@ -41,6 +41,7 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     let instruction_set = read_instruction_set(&mut root, kind, problems)?;
     if kind == TargetKind::Counts {
         let components = counters::read(&mut root, problems);
+        let timing = timing::read(&mut root, problems);
         root.finish(problems);
         let (min_packet, max_packet) = packet?;
         return Some(Target {
@@ -53,6 +54,7 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
             limits: Vec::new(),
             min_packet,
             max_packet,
+            timing,
             marks: Vec::new(),
             prices: PriceTable::new(),
         });
@@ -74,6 +76,7 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
         limits,
         min_packet,
         max_packet,
+        timing: None,
         marks,
         prices,
     })

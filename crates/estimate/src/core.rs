@@ -1,0 +1,221 @@
+//! The core: instructions in order into a window, out of it when they are done.
+//!
+//! All times are thousandths of a cycle, as integers, so that the same path takes the same time
+//! everywhere. What is repeated is the kernel's loop with the program in it, because that is what
+//! is measured: a program's last instructions overlap the loop's next turn.
+
+use crate::effect::Work;
+use crate::path::Path;
+use crate::stores::Forwarded;
+use slowpath_target::{Timing, Unit};
+use std::collections::VecDeque;
+
+/// Turns of the loop: the last one is in the steady state.
+const TURNS: usize = 3;
+/// Thousandths of a cycle between two instructions that retire.
+const RETIRE: u64 = 125;
+const CYCLE: u64 = 1000;
+
+/// What a path takes, in thousandths of a cycle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// One turn of the kernel's loop with the program in it.
+    pub turn: u64,
+    /// One without it.
+    pub empty: u64,
+    /// Of what the program adds to a turn, the part of each instruction, by its place in the path.
+    pub parts: Vec<u64>,
+    /// Calls that no experiment is known of, by their place in [`Path::calls`].
+    pub unknown: Vec<usize>,
+}
+
+impl Path {
+    /// What the path takes on a core, with so many entries in each map that has room for them and
+    /// packets that are spread over all of them.
+    pub fn time(&self, timing: &Timing, entries: u64) -> Flow {
+        let mut core = Core::new(timing);
+        let mut parts = vec![0; self.len()];
+        let prices: Vec<Option<u64>> =
+            self.calls().iter().map(|call| call.price(timing, entries)).collect();
+        let mut turn = 0;
+        for _ in 0..TURNS {
+            let began = core.fetched;
+            core.turn(self, &prices, &mut parts);
+            turn = core.fetched - began;
+        }
+        let mut idle = Core::new(timing);
+        idle.turn(&Path::new(&crate::Code::default(), []), &[], &mut []);
+        let unknown = prices.iter().enumerate().filter(|(_, price)| price.is_none());
+        let unknown = unknown.map(|(at, _)| at).collect();
+        let empty = idle.fetched.min(turn);
+        Flow { turn, empty, parts: shares(&parts, turn - empty), unknown }
+    }
+}
+
+impl crate::Call {
+    /// What the call takes; `None` where nothing is known of it.
+    fn price(&self, timing: &Timing, entries: u64) -> Option<u64> {
+        let price = timing.call(&self.name)?.cycles(self.zero, self.bytes);
+        Some(price.saturating_add(self.growth(timing, entries).cycles()))
+    }
+}
+
+/// Parts that add up to `whole`, in the same proportions.
+fn shares(parts: &[u64], whole: u64) -> Vec<u64> {
+    let sum: u128 = parts.iter().map(|&part| u128::from(part)).sum();
+    if sum == 0 {
+        return vec![0; parts.len()];
+    }
+    let (mut before, mut given) = (0_u128, 0_u64);
+    let share = |&part: &u64| {
+        before += u128::from(part);
+        let until = (before * u128::from(whole) / sum) as u64;
+        let mine = until - given;
+        given = until;
+        mine
+    };
+    parts.iter().map(share).collect()
+}
+
+/// Instructions that wait for a unit, and when it is free.
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    issued: Vec<u64>,
+    free: u64,
+}
+
+struct Core<'t> {
+    timing: &'t Timing,
+    /// When the next instruction comes.
+    fetched: u64,
+    /// When the last one retired.
+    retired: u64,
+    /// When those in the window retire.
+    window: VecDeque<u64>,
+    queues: [Queue; Unit::ALL.len()],
+    registers: [u64; 11],
+    /// When each instruction of the path was executed, and when it retired.
+    passed: Vec<(u64, u64)>,
+}
+
+impl<'t> Core<'t> {
+    fn new(timing: &'t Timing) -> Self {
+        Core {
+            timing,
+            fetched: 0,
+            retired: 0,
+            window: VecDeque::new(),
+            queues: Default::default(),
+            registers: [0; 11],
+            passed: Vec::new(),
+        }
+    }
+
+    /// One turn of the loop; each instruction's part is how much later the last one retires for it.
+    fn turn(&mut self, path: &Path, prices: &[Option<u64>], parts: &mut [u64]) {
+        self.registers.fill(self.fetched);
+        self.passed.clear();
+        for (step, part) in path.steps.iter().zip(parts) {
+            let before = self.retired.max(self.fetched);
+            let price =
+                step.call.map(|call| prices[call as usize].unwrap_or(self.timing.unknown_call));
+            self.step(step, price);
+            *part = self.retired.max(self.fetched) - before;
+        }
+        self.fetched += self.timing.core.loop_cycles;
+        for _ in 0..self.timing.core.loop_instructions {
+            self.enter();
+            self.retire(self.fetched + CYCLE);
+        }
+    }
+
+    /// Waits until the window has room.
+    fn enter(&mut self) {
+        if self.window.len() as u64 >= self.timing.core.window
+            && let Some(oldest) = self.window.pop_front()
+        {
+            self.fetched = self.fetched.max(oldest);
+        }
+    }
+
+    fn retire(&mut self, done: u64) {
+        self.retired = done.max(self.retired + RETIRE);
+        self.window.push_back(self.retired);
+    }
+
+    fn step(&mut self, step: &crate::path::Step, price: Option<u64>) {
+        let core = &self.timing.core;
+        self.fetched += match step.effect.work {
+            Work::Renamed => core.move_cycles,
+            Work::Constant => core.constant_cycles,
+            Work::On(Unit::Branch) => core.branch_cycles,
+            _ => core.instruction_cycles,
+        };
+        self.enter();
+        let read = step.effect.reads.iter().flatten();
+        let read = read.map(|&register| self.registers[usize::from(register)]).max();
+        let ready = self.fetched.max(read.unwrap_or(0));
+        let mut begun = ready;
+        let done = match step.effect.work {
+            Work::Renamed | Work::Constant => ready,
+            Work::Function => {
+                self.fetched += core.function_cycles;
+                self.fetched
+            }
+            Work::Kernel => {
+                self.fetched += price.unwrap_or(0);
+                self.fetched + self.timing.unit(Unit::Load).latency
+            }
+            Work::On(Unit::Load) => self.load(step.forwarded, ready),
+            Work::On(unit) => {
+                begun = self.execute(unit, ready);
+                begun + self.timing.unit(unit).latency
+            }
+        };
+        if let Some(register) = step.effect.writes {
+            self.registers[usize::from(register)] = done;
+        }
+        self.retire(done);
+        self.passed.push((begun, self.retired));
+        if step.jumps {
+            self.fetched += core.taken_cycles;
+        }
+    }
+
+    /// A load. What one store has written is forwarded; what several have written has to be in the
+    /// cache first.
+    fn load(&mut self, forwarded: Option<Forwarded>, ready: u64) -> u64 {
+        let latency = self.timing.unit(Unit::Load).latency;
+        let Some(Forwarded { store, pieces }) = forwarded else {
+            return self.execute(Unit::Load, ready) + latency;
+        };
+        let core = &self.timing.core;
+        let (stored, retired) = self.passed[store as usize];
+        if pieces {
+            return self.execute(Unit::Load, ready.max(retired + core.pieces_cycles)) + latency;
+        }
+        self.execute(Unit::Load, ready.max(stored)) + core.forward_cycles
+    }
+
+    /// When an instruction that is ready at a time is executed.
+    fn execute(&mut self, unit: Unit, ready: u64) -> u64 {
+        let timing = self.timing.unit(unit);
+        let queue = &mut self.queues[unit as usize];
+        queue.issued.retain(|&at| at > self.fetched);
+        let mut ready = ready;
+        if queue.issued.len() as u64 >= timing.queue
+            && let Some(first) = (0..queue.issued.len()).min_by_key(|&at| queue.issued[at])
+        {
+            self.fetched = self.fetched.max(queue.issued.swap_remove(first));
+            ready = ready.max(self.fetched);
+        }
+        let free = queue.free.max(self.fetched);
+        queue.free = free + timing.interval;
+        let issued = ready.max(free);
+        queue.issued.push(issued);
+        issued
+    }
+}
+
+#[cfg(test)]
+mod tests;

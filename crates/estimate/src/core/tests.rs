@@ -1,0 +1,133 @@
+use super::*;
+use slowpath_target::Target;
+use std::fmt::Write as _;
+
+/// A core with round numbers: 4 instructions a cycle, a loop of 100 cycles.
+fn timing() -> Timing {
+    let text = Target::builtin_text("linux-xdp").unwrap();
+    let head = text.split("[timing]").next().unwrap();
+    let mut tables = String::from(
+        "[timing]\nmachine = \"a core\"\ndate = \"2026-01-01\"\nclock_hz = 1_000_000_000\n\
+         unknown_call_cycles = 50\n[timing.core]\ninstruction_cycles = 0.25\nmove_cycles = 0.25\n\
+         constant_cycles = 0.5\nbranch_cycles = 0.25\ntaken_cycles = 1\nfunction_cycles = 20\n\
+         forward_cycles = 2\npieces_cycles = 10\nloop_cycles = 100\nloop_instructions = 0\n\
+         window = 64\n[timing.call]\n\"ktime_get_ns\" = { cycles = 70 }\n\
+         \"map_lookup_elem.hash\" = { cycles = 60, zero_cycles = 40, byte_cycles = 0.5 }\n\
+         [timing.error]\nlow = 0.9\nhigh = 1.1\n",
+    );
+    for (unit, latency, interval) in [
+        ("alu", 1, "0.25"),
+        ("shift", 1, "0.5"),
+        ("multiply", 3, "1"),
+        ("divide", 10, "10"),
+        ("load", 4, "0.5"),
+        ("store", 1, "1"),
+        ("atomic", 7, "7"),
+        ("branch", 1, "0.5"),
+    ] {
+        let _ = write!(
+            tables,
+            "[timing.unit.{unit}]\nlatency_cycles = {latency}\ninterval_cycles = {interval}\n\
+             queue = 16\n"
+        );
+    }
+    Target::parse(&format!("{head}{tables}"), "test.toml").unwrap().timing.unwrap()
+}
+
+/// Of the program alone, cycles.
+fn cycles(path: &Path) -> f64 {
+    let flow = path.time(&timing(), 1);
+    assert_eq!(flow.parts.iter().sum::<u64>(), flow.turn - flow.empty);
+    (flow.turn - flow.empty) as f64 / 1000.0
+}
+
+fn path(steps: &[String], calls: &str) -> Path {
+    Path::from_json(&format!("{{\"steps\":[{}],\"calls\":[{calls}]}}", steps.join(","))).unwrap()
+}
+
+/// So many instructions of a unit, each on what the one before wrote, or not.
+fn chain(unit: &str, count: usize, dependent: bool) -> Path {
+    let reads = if dependent { "[1]" } else { "[]" };
+    let step = format!("[\"{unit}\",{reads},1,false,null,null]");
+    path(&vec![step; count], "")
+}
+
+/// What 100 more instructions add to 1,000: the ends of the path do not show.
+fn each(unit: &str, dependent: bool) -> f64 {
+    (cycles(&chain(unit, 1100, dependent)) - cycles(&chain(unit, 1000, dependent))) / 100.0
+}
+
+#[test]
+fn instructions_that_wait_for_each_other_take_their_latency() {
+    assert_eq!(each("alu", true), 1.0);
+    assert_eq!(each("multiply", true), 3.0);
+    assert_eq!(each("divide", true), 10.0);
+}
+
+#[test]
+fn others_take_what_the_core_or_the_unit_allows() {
+    assert_eq!(each("alu", false), 0.25);
+    assert_eq!(each("shift", false), 0.5);
+    assert_eq!(each("multiply", false), 1.0);
+    assert_eq!(each("renamed", false), 0.25);
+    assert_eq!(each("constant", false), 0.5);
+}
+
+#[test]
+fn few_that_wait_hide_behind_the_loop() {
+    // 16 wait in their queue while the loop goes on.
+    assert_eq!(cycles(&chain("multiply", 10, true)), 2.5);
+    assert!(cycles(&chain("multiply", 200, true)) > 400.0);
+}
+
+#[test]
+fn an_empty_path_takes_nothing() {
+    let none = path(&[], "");
+    assert!(none.is_empty());
+    assert_eq!(cycles(&none), 0.0);
+}
+
+#[test]
+fn calls_take_what_is_known_of_them() {
+    let call = "[\"call\",[],0,false,null,0]".to_owned();
+    let with = |calls: &str| cycles(&path(std::slice::from_ref(&call), calls));
+    assert_eq!(with("[\"ktime_get_ns\",0,null]"), 70.25);
+    assert_eq!(with("[\"map_lookup_elem.hash\",8,false]"), 64.25);
+    assert_eq!(with("[\"map_lookup_elem.hash\",8,true]"), 44.25);
+    let unknown = path(&[call], "[\"redirect\",0,null]");
+    let flow = unknown.time(&timing(), 1);
+    assert_eq!((flow.turn - flow.empty, flow.unknown), (50_250, vec![0]));
+}
+
+#[test]
+fn what_was_stored_in_pieces_is_loaded_later() {
+    let store = |_| "[\"store\",[10,2],null,false,null,null]".to_owned();
+    let load = |forwarded: &str| {
+        let mut steps: Vec<String> = (0..2).map(store).collect();
+        for _ in 0..200 {
+            // Each address hangs on what was loaded before.
+            steps.push(format!("[\"load\",[1],1,false,{forwarded},null]"));
+        }
+        cycles(&path(&steps, ""))
+    };
+    let (other, whole, pieces) = (load("null"), load("[1,false]"), load("[1,true]"));
+    assert!(whole < other, "{whole} {other}");
+    assert!(pieces >= other + 5.0, "{pieces} {other}");
+}
+
+#[test]
+fn a_jump_that_is_taken_costs_more() {
+    let branch = |taken: bool| {
+        let step = format!("[\"branch\",[1],null,{taken},null,null]");
+        cycles(&path(&vec![step; 400], ""))
+    };
+    // One takes its unit half a cycle; with the jump the next one comes later than that.
+    let more = branch(true) - branch(false);
+    assert!((300.0..310.0).contains(&more), "{more}");
+}
+
+#[test]
+fn the_same_path_takes_the_same_time_each_time() {
+    let one = chain("load", 500, true);
+    assert_eq!(one.time(&timing(), 1), one.time(&timing(), 1));
+}

@@ -1,0 +1,84 @@
+//! What an instruction waits for, what it yields, and where it is executed.
+
+use slowpath_bpf::insn::{AluOp, Call, Insn, Register, Source};
+use slowpath_target::Unit;
+
+/// How an instruction goes through the core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// It is done when it is renamed: a move, a jump.
+    Renamed,
+    /// The same of a constant of 64 bits, which takes more room.
+    Constant,
+    /// It is executed.
+    On(Unit),
+    /// It calls a function of the program.
+    Function,
+    /// It calls the kernel.
+    Kernel,
+}
+
+/// Registers that an instruction reads, and the one that it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Effect {
+    pub work: Work,
+    pub reads: [Option<u8>; 3],
+    pub writes: Option<u8>,
+}
+
+/// The effect of an instruction.
+pub(crate) fn of(insn: &Insn) -> Effect {
+    let number = |register: Register| Some(register.number());
+    let operand = |source: Source| match source {
+        Source::Reg(register) => Some(register.number()),
+        Source::Imm(_) => None,
+    };
+    let effect = |work, reads, writes| Effect { work, reads, writes };
+    match *insn {
+        Insn::Alu { op: AluOp::Mov, dst, src, .. } => {
+            effect(Work::Renamed, [operand(src), None, None], number(dst))
+        }
+        Insn::Alu { op, dst, src, .. } => {
+            effect(Work::On(unit(op)), [number(dst), operand(src), None], number(dst))
+        }
+        Insn::Neg { dst, .. } | Insn::Swap { dst, .. } => {
+            effect(Work::On(Unit::Alu), [number(dst), None, None], number(dst))
+        }
+        Insn::MoveSigned { dst, src, .. } => {
+            effect(Work::On(Unit::Alu), [number(src), None, None], number(dst))
+        }
+        Insn::LoadImm64 { dst, .. } => effect(Work::Constant, [None; 3], number(dst)),
+        Insn::Load { dst, base, .. } | Insn::LoadAcquire { dst, base, .. } => {
+            effect(Work::On(Unit::Load), [number(base), None, None], number(dst))
+        }
+        Insn::Store { base, src, .. } => {
+            effect(Work::On(Unit::Store), [number(base), operand(src), None], None)
+        }
+        Insn::StoreRelease { base, src, .. } => {
+            effect(Work::On(Unit::Store), [number(base), number(src), None], None)
+        }
+        Insn::Atomic { base, src, .. } => {
+            effect(Work::On(Unit::Atomic), [number(base), number(src), None], number(src))
+        }
+        Insn::Branch { dst, src, .. } => {
+            effect(Work::On(Unit::Branch), [number(dst), operand(src), None], None)
+        }
+        Insn::Jump { .. } | Insn::SecondSlot => effect(Work::Renamed, [None; 3], None),
+        Insn::MayGoto { .. } => effect(Work::On(Unit::Branch), [None; 3], None),
+        Insn::Call(Call::Subprogram { .. }) => effect(Work::Function, [None; 3], None),
+        Insn::Call(Call::Helper(_) | Call::Kfunc { .. }) => {
+            effect(Work::Kernel, [None; 3], Some(0))
+        }
+        Insn::LoadPacket { .. } => effect(Work::On(Unit::Load), [None; 3], Some(0)),
+        Insn::Exit => effect(Work::On(Unit::Alu), [None; 3], None),
+    }
+}
+
+fn unit(op: AluOp) -> Unit {
+    match op {
+        AluOp::Mul => Unit::Multiply,
+        AluOp::Div | AluOp::Mod | AluOp::Sdiv | AluOp::Smod => Unit::Divide,
+        AluOp::Lsh | AluOp::Rsh | AluOp::Arsh => Unit::Shift,
+        _ => Unit::Alu,
+    }
+}

@@ -1,0 +1,83 @@
+//! A path: what each of its instructions waits for, and where it is executed.
+
+use crate::calls::{Call, Cases};
+use crate::code::Code;
+use crate::effect::{self, Effect, Work};
+use crate::stores::{Forwarded, Stores};
+use crate::values::Values;
+use slowpath_bpf::insn::Insn;
+use slowpath_target::Unit;
+
+/// One instruction of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub effect: Effect,
+    /// Whether what follows it is elsewhere in the program.
+    pub jumps: bool,
+    /// Of loads, what they find of what the path has stored.
+    pub forwarded: Option<Forwarded>,
+    /// Of calls of the kernel, which one it is.
+    pub call: Option<u32>,
+}
+
+/// The instructions of one run of a program in order.
+#[derive(Clone, Debug)]
+pub struct Path {
+    pub(crate) steps: Vec<Step>,
+    calls: Vec<Call>,
+}
+
+impl Path {
+    /// The path that executes these instructions: numbers in `code`, and the cost class of each.
+    /// Instructions that `code` does not have are taken for additions.
+    pub fn new<'c>(code: &Code, executed: impl IntoIterator<Item = (u32, &'c str)>) -> Path {
+        let (path, classes): (Vec<u32>, Vec<&str>) = executed.into_iter().unzip();
+        let (mut steps, mut calls) = (Vec::with_capacity(path.len()), Vec::new());
+        let (mut values, mut stores) = (Values::new(), Stores::default());
+        let mut cases = Cases::default();
+        let unknown = Insn::Exit;
+        for (at, &number) in path.iter().enumerate() {
+            let insn = code.insns.get(number as usize).unwrap_or(&unknown);
+            let effect = effect::of(insn);
+            let call = (effect.work == Work::Kernel).then(|| {
+                calls.push(cases.call(code, &values, &path, at, classes[at]));
+                calls.len() as u32 - 1
+            });
+            let behind = number + insn.slots().max(1) as u32;
+            let jumps = path.get(at + 1).is_some_and(|&next| next != behind);
+            let place = values.place(insn);
+            let mut forwarded = None;
+            match (effect.work, place) {
+                (Work::On(Unit::Load), Some(place)) => forwarded = stores.load(place),
+                (Work::On(Unit::Store), Some(place)) => stores.store(at as u32, place),
+                _ => {}
+            }
+            steps.push(Step { effect, jumps, forwarded, call });
+            values.step(insn, place);
+        }
+        Path { steps, calls }
+    }
+
+    /// A path whose parts fit together.
+    pub(crate) fn from_parts(steps: Vec<Step>, calls: Vec<Call>) -> Path {
+        Path { steps, calls }
+    }
+
+    /// The calls of the kernel, in order.
+    pub fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    /// How many instructions it has.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+use super::*;
+use slowpath_bpf::insn::decode;
+
+/// The path through instructions one after the other, written as hex digits.
+fn path(hex: &str) -> Path {
+    let digits: String = hex.split_whitespace().collect();
+    let bytes: Vec<u8> = (0..digits.len() / 2)
+        .map(|at| u8::from_str_radix(&digits[2 * at..][..2], 16).unwrap())
+        .collect();
+    let insns = decode(&bytes).unwrap();
+    let code = Code { key_bytes: vec![16], insns, ..Code::default() };
+    let numbers: Vec<u32> = (0..code.insns.len() as u32)
+        .filter(|&at| code.insns[at as usize] != Insn::SecondSlot)
+        .collect();
+    Path::new(&code, numbers.into_iter().map(|at| (at, "call.map_lookup_elem.hash")))
+}
+
+#[test]
+fn loads_find_what_was_stored_on_the_stack() {
+    // r2 = r10; r2 += -8; *(u32 *)(r2 + 0) = 1; *(u32 *)(r10 - 4) = 2; then three loads.
+    let path = path(
+        "bfa2000000000000 07020000f8ffffff 6202000001000000 620afcff02000000 \
+         61a3f8ff00000000 79a4f8ff00000000 79a5f0ff00000000",
+    );
+    let found: Vec<_> = path.steps.iter().map(|step| step.forwarded).collect();
+    assert_eq!(found[4], Some(Forwarded { store: 2, pieces: false }));
+    assert_eq!(found[5], Some(Forwarded { store: 3, pieces: true }));
+    assert_eq!(found[6], None);
+}
+
+#[test]
+fn addresses_survive_being_spilled() {
+    // r3 = *(u32 *)(r1 + 0); *(u64 *)(r10 - 8) = r3; *(u64 *)(r3 + 6) = r0;
+    // r4 = *(u64 *)(r10 - 8); r5 = *(u64 *)(r4 + 6)
+    let path = path(
+        "6113000000000000 7b3af8ff00000000 7b03060000000000 79a4f8ff00000000 7945060000000000",
+    );
+    assert_eq!(path.steps[4].forwarded, Some(Forwarded { store: 2, pieces: false }));
+}
+
+#[test]
+fn calls_know_their_map_and_whether_it_had_something() {
+    // r1 = map 0 (unresolved here: a file descriptor), call 1, if r0 == 0 goto +1, exit
+    let path = path(
+        "b701000000000000 8500000001000000 1500010000000000 9500000000000000 9500000000000000",
+    );
+    let [call] = path.calls() else { panic!("one call") };
+    assert_eq!(
+        (call.name.as_str(), call.bytes, call.zero),
+        ("map_lookup_elem.hash", 0, Some(false))
+    );
+}
+
+/// The names of the calls on a path, as the class `class` has them.
+fn names(hex: &str, class: &str) -> Vec<String> {
+    let bytes: Vec<u8> = hex
+        .split_whitespace()
+        .flat_map(|insn| (0..8).map(move |at| u8::from_str_radix(&insn[2 * at..][..2], 16)))
+        .collect::<Result<_, _>>()
+        .unwrap();
+    let mut insns = decode(&bytes).unwrap();
+    for insn in &mut insns {
+        // The map, as it is when references are resolved.
+        if let Insn::LoadImm64 { value, .. } = insn {
+            *value = slowpath_bpf::insn::Imm64::Map(0);
+        }
+    }
+    let numbers: Vec<u32> =
+        (0..insns.len() as u32).filter(|&at| insns[at as usize] != Insn::SecondSlot).collect();
+    let code = Code { key_bytes: vec![4], insns, ..Code::default() };
+    let path = Path::new(&code, numbers.into_iter().map(|at| (at, class)));
+    path.calls().iter().map(|call| call.name.clone()).collect()
+}
+
+#[test]
+fn updates_after_a_look_up_that_found_nothing_insert() {
+    // r1 = map 0; look-up; if r0 != 0 (not taken); r1 = map 0; r4 = 0; update, twice.
+    let update = "1801000000000000 0000000000000000 b704000000000000 8500000002000000";
+    let hex = format!(
+        "1801000000000000 0000000000000000 8500000001000000 5500010000000000 {update} {update}"
+    );
+    assert_eq!(names(&hex, "call.m.hash"), ["m.hash", "m.hash.new", "m.hash"]);
+    // With BPF_NOEXIST there is no other way.
+    let only = "1801000000000000 0000000000000000 b704000001000000 8500000002000000";
+    assert_eq!(names(only, "call.m.hash"), ["m.hash.new"]);
+}
+
+#[test]
+fn ends_of_packets_move_outwards_or_inwards() {
+    // r2 = -4, as 32 bits and as 64, 4, and unknown.
+    for (delta, name) in [
+        ("b4020000fcffffff", "tail.shrink"),
+        ("b7020000fcffffff", "tail.shrink"),
+        ("b702000004000000", "tail.grow"),
+        ("bf12000000000000", "tail"),
+    ] {
+        assert_eq!(names(&format!("{delta} 8500000041000000"), "call.tail"), [name]);
+    }
+}
+
+#[test]
+fn what_is_printed_is_known_from_texts_on_the_stack() {
+    // "%d%% %u\0" in two stores; r1 = r10 - 8; r2 = 8; call 6
+    let hex = "620af8ff25642525 620afcff20257500 bfa1000000000000 07010000f8ffffff \
+               b702000008000000 8500000006000000";
+    assert_eq!(names(hex, "call.trace_printk"), ["trace_printk.2"]);
+    let unknown = "bfa1000000000000 07010000f8ffffff b702000008000000 8500000006000000";
+    assert_eq!(names(unknown, "call.trace_printk"), ["trace_printk"]);
+}

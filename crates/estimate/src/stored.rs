@@ -1,0 +1,101 @@
+//! Paths as text, so that what was measured of them can be evaluated again elsewhere.
+
+use crate::calls::Call;
+use crate::effect::{Effect, Work};
+use crate::path::{Path, Step};
+use crate::stores::Forwarded;
+use serde::{Deserialize, Serialize};
+use slowpath_target::Unit;
+
+/// Registers are below this.
+const REGISTERS: u8 = 11;
+
+/// An instruction: what it does, what it reads, what it writes, whether it jumps, the store that it
+/// waits for and whether there are several, the call that it is.
+type StoredStep = (String, Vec<u8>, Option<u8>, bool, Option<(u32, bool)>, Option<u32>);
+
+/// A path: its instructions, and of each call the name, the bytes, and whether it returns 0.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredPath {
+    steps: Vec<StoredStep>,
+    calls: Vec<(String, u32, Option<bool>)>,
+}
+
+impl Path {
+    /// The path as JSON, without what its maps have room for.
+    pub fn to_json(&self) -> String {
+        let step = |step: &Step| {
+            let Effect { work, reads, writes } = step.effect;
+            let forwarded = step.forwarded.map(|f| (f.store, f.pieces));
+            let reads = reads.into_iter().flatten().collect();
+            (name(work).to_owned(), reads, writes, step.jumps, forwarded, step.call)
+        };
+        let call = |call: &Call| (call.name.clone(), call.bytes, call.zero);
+        let stored = StoredPath {
+            steps: self.steps.iter().map(step).collect(),
+            calls: self.calls().iter().map(call).collect(),
+        };
+        serde_json::to_string(&stored).unwrap_or_default()
+    }
+
+    /// The path that was written so.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with it.
+    pub fn from_json(text: &str) -> Result<Path, String> {
+        let stored: StoredPath = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let calls: Vec<Call> = stored
+            .calls
+            .into_iter()
+            .map(|(name, bytes, zero)| Call { name, bytes, zero, room: None })
+            .collect();
+        let count = calls.len();
+        let steps = stored.steps.into_iter().enumerate();
+        let steps = steps.map(|(at, step)| {
+            read(at, step, count).ok_or_else(|| format!("instruction {at} of the path is none"))
+        });
+        Ok(Path::from_parts(steps.collect::<Result<_, _>>()?, calls))
+    }
+}
+
+fn read(at: usize, stored: StoredStep, calls: usize) -> Option<Step> {
+    let (work, read, writes, jumps, forwarded, call) = stored;
+    let work = work_of(&work)?;
+    let known = |register: &u8| *register < REGISTERS;
+    if read.len() > 3 || !read.iter().chain(&writes).all(known) {
+        return None;
+    }
+    let mut reads = [None; 3];
+    for (slot, register) in reads.iter_mut().zip(read) {
+        *slot = Some(register);
+    }
+    let forwarded = match forwarded {
+        Some((store, pieces)) if (store as usize) < at => Some(Forwarded { store, pieces }),
+        Some(_) => return None,
+        None => None,
+    };
+    let fits = call.is_none_or(|call| (call as usize) < calls);
+    let is_call = call.is_some() == (work == Work::Kernel);
+    let effect = Effect { work, reads, writes };
+    (fits && is_call).then_some(Step { effect, jumps, forwarded, call })
+}
+
+fn name(work: Work) -> &'static str {
+    match work {
+        Work::Renamed => "renamed",
+        Work::Constant => "constant",
+        Work::Function => "function",
+        Work::Kernel => "call",
+        Work::On(unit) => unit.name(),
+    }
+}
+
+fn work_of(text: &str) -> Option<Work> {
+    let units = Unit::ALL.map(Work::On);
+    let others = [Work::Renamed, Work::Constant, Work::Function, Work::Kernel];
+    units.into_iter().chain(others).find(|&work| name(work) == text)
+}
+
+#[cfg(test)]
+mod tests;

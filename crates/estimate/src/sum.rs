@@ -1,0 +1,27 @@
+//! What an instruction or a call takes at most by itself, for searches that add up.
+
+use crate::growth::growth;
+use slowpath_target::{Timing, Unit};
+
+/// Picoseconds that an event of a cost class adds to a path, about: calls by their dearest case,
+/// instructions by how many the core takes in a cycle. Maps have so many entries.
+pub fn picoseconds(class: &str, timing: &Timing, entries: u64) -> u64 {
+    let core = &timing.core;
+    let cycles = match class.strip_prefix("call.") {
+        Some("call") => core.function_cycles,
+        Some(name) => {
+            let grown =
+                [true, false].map(|zero| growth(name, Some(zero), entries, timing).cycles());
+            let price = timing.call(name).map_or(timing.unknown_call, |call| call.most());
+            price.saturating_add(grown.into_iter().max().unwrap_or(0))
+        }
+        None => match class {
+            "alu.mul" => timing.unit(Unit::Multiply).interval,
+            "alu.div" => timing.unit(Unit::Divide).interval,
+            "atomic" => timing.unit(Unit::Atomic).interval,
+            "jump" => core.branch_cycles,
+            _ => core.instruction_cycles,
+        },
+    };
+    timing.picoseconds(cycles)
+}

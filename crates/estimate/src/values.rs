@@ -1,0 +1,259 @@
+//! What is known of registers along a path, without running it: constants, maps, and addresses as
+//! distances from something.
+//!
+//! Nothing depends on it but estimates, so what is not known is taken for something new: two
+//! addresses whose distance is not known are taken to be apart.
+
+use slowpath_bpf::insn::helper::{XDP_ADJUST_HEAD, XDP_ADJUST_META, XDP_ADJUST_TAIL};
+use slowpath_bpf::insn::{AluOp, Call, Imm64, Insn, Register, Size, Source, Width};
+use std::collections::HashMap;
+
+const FP: usize = 10;
+
+/// What an address is a distance from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Base(u32);
+
+/// What a register holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Value {
+    #[default]
+    Unknown,
+    Constant(i64),
+    /// A map, by its number in the object.
+    Map(u32),
+    Address(Base, i64),
+}
+
+/// Bytes of memory that an instruction accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub base: Base,
+    pub offset: i64,
+    pub bytes: u8,
+}
+
+/// The registers at a point of a path.
+#[derive(Clone, Debug)]
+pub(crate) struct Values {
+    registers: [Value; 11],
+    /// Registers 6 to 10 of the functions around.
+    callers: Vec<[Value; 5]>,
+    bases: u32,
+    context: Base,
+    /// What was loaded from the context, until the packet's ends move.
+    fields: HashMap<i64, Value>,
+    /// What was stored in 8 bytes.
+    spilled: HashMap<(Base, i64), Value>,
+    /// Bytes of numbers that were stored.
+    numbers: HashMap<(Base, i64), u8>,
+    /// The values of maps of one element.
+    elements: HashMap<u32, Base>,
+}
+
+impl Values {
+    /// Where a program begins.
+    pub fn new() -> Values {
+        let mut registers = [Value::Unknown; 11];
+        let (context, frame) = (Base(0), Base(1));
+        registers[1] = Value::Address(context, 0);
+        registers[FP] = Value::Address(frame, 0);
+        Values {
+            registers,
+            callers: Vec::new(),
+            bases: 2,
+            context,
+            fields: HashMap::new(),
+            spilled: HashMap::new(),
+            numbers: HashMap::new(),
+            elements: HashMap::new(),
+        }
+    }
+
+    /// What a register holds.
+    pub fn register(&self, number: usize) -> Value {
+        self.registers.get(number).copied().unwrap_or_default()
+    }
+
+    /// The byte at a distance from an address: of what was stored, or of global data, whose content
+    /// by maps is `initial`.
+    pub fn byte(&self, from: Value, distance: i64, initial: &[Option<Vec<u8>>]) -> Option<u8> {
+        let Value::Address(base, offset) = from else { return None };
+        let at = offset.checked_add(distance)?;
+        if let Some(&byte) = self.numbers.get(&(base, at)) {
+            return Some(byte);
+        }
+        let (&map, _) = self.elements.iter().find(|&(_, &known)| known == base)?;
+        let content = initial.get(map as usize)?.as_ref()?;
+        content.get(usize::try_from(at).ok()?).copied()
+    }
+
+    /// The bytes that an instruction accesses.
+    pub fn place(&self, insn: &Insn) -> Option<Place> {
+        let (size, base, offset) = match *insn {
+            Insn::Load { size, base, offset, .. }
+            | Insn::Store { size, base, offset, .. }
+            | Insn::LoadAcquire { size, base, offset, .. }
+            | Insn::StoreRelease { size, base, offset, .. } => (size, base, offset),
+            _ => return None,
+        };
+        match self.registers[usize::from(base.number())] {
+            Value::Address(base, from) => {
+                let offset = from.checked_add(offset.into())?;
+                Some(Place { base, offset, bytes: size.bytes() })
+            }
+            _ => None,
+        }
+    }
+
+    /// An instruction is executed.
+    pub fn step(&mut self, insn: &Insn, place: Option<Place>) {
+        match *insn {
+            Insn::Alu { width, op, dst, src, .. } => {
+                let value = self.computed(width, op, dst, src);
+                self.set(dst, value);
+            }
+            Insn::LoadImm64 { dst, value } => {
+                let value = match value {
+                    Imm64::Value(number) => Value::Constant(number as i64),
+                    Imm64::Map(map) => Value::Map(map),
+                    Imm64::MapValue { map, offset } => {
+                        let base = match self.elements.get(&map) {
+                            Some(&base) => base,
+                            None => self.new_base(),
+                        };
+                        self.elements.insert(map, base);
+                        Value::Address(base, offset.into())
+                    }
+                    _ => Value::Unknown,
+                };
+                self.set(dst, value);
+            }
+            Insn::Load { size, dst, .. } | Insn::LoadAcquire { size, dst, .. } => {
+                let value = self.loaded(size, place);
+                self.set(dst, value);
+            }
+            Insn::Store { size, src, .. } => self.store(size, src, place),
+            Insn::StoreRelease { size, src, .. } => self.store(size, Source::Reg(src), place),
+            Insn::Neg { dst, .. } | Insn::Swap { dst, .. } | Insn::MoveSigned { dst, .. } => {
+                self.set(dst, Value::Unknown);
+            }
+            Insn::Atomic { src, .. } => self.set(src, Value::Unknown),
+            Insn::Call(Call::Subprogram { .. }) => {
+                let kept = [6, 7, 8, 9, FP].map(|number| self.registers[number]);
+                self.callers.push(kept);
+                let frame = self.new_base();
+                self.registers[FP] = Value::Address(frame, 0);
+            }
+            Insn::Call(called) => {
+                if let Call::Helper(XDP_ADJUST_HEAD | XDP_ADJUST_META | XDP_ADJUST_TAIL) = called {
+                    self.fields.clear();
+                }
+                self.registers[1..6].fill(Value::Unknown);
+                self.registers[0] = Value::Address(self.new_base(), 0);
+            }
+            Insn::Exit => {
+                if let Some(kept) = self.callers.pop() {
+                    for (number, value) in [6, 7, 8, 9, FP].into_iter().zip(kept) {
+                        self.registers[number] = value;
+                    }
+                    self.registers[1..6].fill(Value::Unknown);
+                }
+            }
+            Insn::LoadPacket { .. } => self.registers[0] = Value::Unknown,
+            Insn::SecondSlot | Insn::Jump { .. } | Insn::Branch { .. } | Insn::MayGoto { .. } => {}
+        }
+    }
+
+    fn set(&mut self, register: Register, value: Value) {
+        self.registers[usize::from(register.number())] = value;
+    }
+
+    fn new_base(&mut self) -> Base {
+        self.bases += 1;
+        Base(self.bases - 1)
+    }
+
+    fn computed(&mut self, width: Width, op: AluOp, dst: Register, src: Source) -> Value {
+        let right = match src {
+            Source::Imm(number) => Value::Constant(number.into()),
+            Source::Reg(register) => self.registers[usize::from(register.number())],
+        };
+        if width == Width::W32 {
+            return match (op, right) {
+                (AluOp::Mov, Value::Constant(number)) => Value::Constant(i64::from(number as u32)),
+                _ => Value::Unknown,
+            };
+        }
+        let left = self.registers[usize::from(dst.number())];
+        match (op, left, right) {
+            (AluOp::Mov, _, right) => right,
+            (AluOp::Add, Value::Constant(a), Value::Constant(b)) => {
+                Value::Constant(a.wrapping_add(b))
+            }
+            (AluOp::Add, Value::Address(base, a), Value::Constant(b))
+            | (AluOp::Add, Value::Constant(b), Value::Address(base, a)) => {
+                Value::Address(base, a.wrapping_add(b))
+            }
+            (AluOp::Sub, Value::Address(base, a), Value::Constant(b)) => {
+                Value::Address(base, a.wrapping_sub(b))
+            }
+            (AluOp::Add, Value::Address(..), _) | (AluOp::Add, _, Value::Address(..)) => {
+                Value::Address(self.new_base(), 0)
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    /// What is loaded: an address, if it is one, is not told from a number.
+    fn loaded(&mut self, size: Size, place: Option<Place>) -> Value {
+        let Some(Place { base, offset, .. }) = place else {
+            return Value::Address(self.new_base(), 0);
+        };
+        if base == self.context {
+            if let Some(&value) = self.fields.get(&offset) {
+                return value;
+            }
+            let value = Value::Address(self.new_base(), 0);
+            self.fields.insert(offset, value);
+            return value;
+        }
+        match self.spilled.get(&(base, offset)) {
+            Some(&value) if size.bytes() == 8 => value,
+            _ => Value::Address(self.new_base(), 0),
+        }
+    }
+
+    fn store(&mut self, size: Size, src: Source, place: Option<Place>) {
+        let Some(Place { base, offset, .. }) = place else { return };
+        self.store_number(size, src, base, offset);
+        for near in offset - 7..offset + i64::from(size.bytes()) {
+            self.spilled.remove(&(base, near));
+        }
+        if let Source::Reg(register) = src
+            && size.bytes() == 8
+        {
+            let value = self.registers[usize::from(register.number())];
+            self.spilled.insert((base, offset), value);
+        }
+    }
+
+    /// Keeps the bytes of a number that is stored.
+    fn store_number(&mut self, size: Size, src: Source, base: Base, offset: i64) {
+        let number = match src {
+            Source::Imm(number) => Some(i64::from(number)),
+            Source::Reg(register) => match self.register(usize::from(register.number())) {
+                Value::Constant(number) => Some(number),
+                _ => None,
+            },
+        };
+        let bytes = number.map(i64::to_le_bytes);
+        for at in 0..usize::from(size.bytes()) {
+            let place = (base, offset.wrapping_add(at as i64));
+            match bytes {
+                Some(bytes) => self.numbers.insert(place, bytes[at]),
+                None => self.numbers.remove(&place),
+            };
+        }
+    }
+}

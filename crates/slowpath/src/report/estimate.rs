@@ -1,0 +1,145 @@
+//! What paths are estimated to take on a machine: no guarantee, and named so.
+
+use super::lines;
+use crate::frontend::Lifted;
+use crate::result::{Amount, PathEstimate, Profile};
+use slowpath_estimate::{Call, Code, Flow, Growth, Path};
+use slowpath_exec::ArcId;
+use slowpath_search::Unrolled;
+use slowpath_target::Timing;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The key that times have among costs.
+const NS: &str = "ns";
+
+/// What paths are estimated with.
+pub(crate) struct Estimator<'a> {
+    pub timing: &'a Timing,
+    pub code: &'a Code,
+    /// Entries in each map that has room for so many.
+    pub entries: u64,
+}
+
+/// A path that was estimated.
+pub(crate) struct Estimated {
+    /// What it takes, with everything that is printed.
+    pub estimate: PathEstimate,
+    /// The same in picoseconds, to compare.
+    pub picoseconds: u64,
+    flow: Flow,
+    insns: Vec<u32>,
+    /// Calls that nobody has measured.
+    unknown: BTreeSet<String>,
+    /// Calls of which nobody knows what more entries do.
+    flat: BTreeSet<String>,
+    /// Calls with more entries than were measured, and how many were.
+    beyond: BTreeSet<(String, u64)>,
+}
+
+impl Estimated {
+    /// Estimates a path.
+    pub fn new(
+        lifted: &Lifted,
+        unrolled: &Unrolled,
+        with: &Estimator<'_>,
+        path: &[ArcId],
+    ) -> Estimated {
+        let (timing, entries) = (with.timing, with.entries);
+        let classes = &lifted.program.cost_classes;
+        let class = |id: usize| classes.get(id).map_or("", String::as_str);
+        let events = || lines::events(unrolled, path);
+        let path = Path::new(with.code, events().map(|e| (e.insn.0, class(e.class.index()))));
+        let flow = path.time(timing, entries);
+        let picoseconds = timing.picoseconds(flow.turn);
+        let part = |thousandths: u64| ns(picoseconds) * thousandths as f64 / 1000.0;
+        let (low_ns, high_ns) = (part(timing.error.low), part(timing.error.high));
+        let unknown: BTreeSet<String> =
+            flow.unknown.iter().map(|&call| of_helper(&path.calls()[call])).collect();
+        let mut flat = BTreeSet::new();
+        let mut beyond = BTreeSet::new();
+        for call in path.calls() {
+            match call.growth(timing, entries) {
+                Growth::Unknown => {
+                    flat.insert(of_helper(call));
+                }
+                Growth::Known { beyond: Some(most), .. } => {
+                    beyond.insert((of_helper(call), most));
+                }
+                Growth::None | Growth::Known { .. } => {}
+            }
+        }
+        Estimated {
+            estimate: PathEstimate {
+                ns: ns(picoseconds),
+                low_ns,
+                high_ns,
+                program_ns: ns(timing.picoseconds(flow.turn - flow.empty)),
+                packetrate_pps: 1e12 / picoseconds.max(1) as f64,
+            },
+            picoseconds,
+            flow,
+            insns: events().map(|event| event.insn.0).collect(),
+            unknown,
+            flat,
+            beyond,
+        }
+    }
+
+    /// What the estimate takes for granted, one sentence each.
+    pub fn assumptions(&self, with: &Estimator<'_>) -> Vec<String> {
+        let about = ns(with.timing.picoseconds(with.timing.unknown_call));
+        let unknown = self.unknown.iter().map(|call| {
+            format!("estimates: nobody has measured {call}; a call is taken to need {about:.0} ns")
+        });
+        let flat = self.flat.iter().map(|call| {
+            format!("estimates: nobody has measured what entries do to {call}; nothing is added")
+        });
+        let beyond = self.beyond.iter().map(|(call, most)| {
+            format!("estimates: {call} was measured with at most {most} entries")
+        });
+        unknown.chain(flat).chain(beyond).collect()
+    }
+
+    /// Adds to the profile of the path which part of the time each instruction and line has.
+    pub fn add_to(&self, profile: &mut Profile, timing: &Timing) {
+        let mut parts: BTreeMap<u32, u64> = BTreeMap::new();
+        for (&insn, &part) in self.insns.iter().zip(&self.flow.parts) {
+            *parts.entry(insn).or_default() += part;
+        }
+        // Rounded where they begin and end, so that the parts add up.
+        let mut until = self.flow.empty;
+        let mut amount = |cycles: u64| {
+            let began = timing.picoseconds(until);
+            until += cycles;
+            timing.picoseconds(until) - began
+        };
+        let fraction = |picoseconds| Amount::Fraction(ns(picoseconds));
+        let mut by_line = vec![0; profile.lines.len()];
+        for insn in &mut profile.instructions {
+            let part = amount(parts.get(&insn.instruction).copied().unwrap_or(0));
+            insn.cost.insert(NS.to_owned(), fraction(part));
+            if let Some(line) = insn.line.and_then(|line| by_line.get_mut(line)) {
+                *line += part;
+            }
+        }
+        for (line, part) in profile.lines.iter_mut().zip(by_line) {
+            line.cost.insert(NS.to_owned(), fraction(part));
+        }
+        let empty = timing.picoseconds(self.flow.empty);
+        profile.overhead.insert(NS.to_owned(), fraction(empty));
+        profile.cost.insert(NS.to_owned(), fraction(self.picoseconds));
+    }
+}
+
+/// A call as messages have it.
+fn of_helper(call: &Call) -> String {
+    match call.name.split_once('.') {
+        Some((helper, map)) => format!("bpf_{helper} on maps of type {map}"),
+        None => format!("bpf_{}", call.name),
+    }
+}
+
+/// Picoseconds as nanoseconds.
+fn ns(picoseconds: u64) -> f64 {
+    picoseconds as f64 / 1000.0
+}

@@ -1,0 +1,133 @@
+//! `[timing.model]`: models of components, as `slowpath calibrate` has fitted them.
+
+use super::problem::Problems;
+use super::table::{Table, as_table};
+use crate::fitted::{Fitted, Segment, Template};
+use std::collections::BTreeMap;
+
+/// Reads all models, by their names.
+pub(super) fn read(mut models: Table<'_>, problems: &mut Problems<'_>) -> BTreeMap<String, Fitted> {
+    let names: Vec<&str> = models.entries().map(|(name, _)| name).collect();
+    let mut read = BTreeMap::new();
+    for name in names {
+        let table = models.table(name, problems);
+        if let Some(fitted) = table.and_then(|table| read_model(table, problems)) {
+            read.insert(name.to_owned(), fitted);
+        }
+    }
+    read
+}
+
+fn read_model(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Fitted> {
+    let description = table.string("description", problems).map(str::to_owned);
+    let parameter = table.string("parameter", problems).map(str::to_owned);
+    let calls = table.strings("calls", problems).unwrap_or_default();
+    let calls = calls.into_iter().map(str::to_owned).collect();
+    let found = table.flag("found", problems).unwrap_or(true);
+    let error = number(&mut table, "smape", problems);
+    let held_out = optional_number(&mut table, "held_out_smape", problems);
+    let data = table.string("data_sha256", problems).map(str::to_owned);
+    let segments = read_segments(&mut table, problems);
+    table.finish(problems);
+    let [description, parameter, data] = [description?, parameter?, data?];
+    let (error, segments) = (error?, segments?);
+    Some(Fitted { description, parameter, calls, found, error, held_out, data, segments })
+}
+
+fn read_segments(table: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<Vec<Segment>> {
+    let path = table.key("segments");
+    let value = table.required("segments", problems)?;
+    let Some(list) = value.get_ref().as_array() else {
+        problems.error(value.span(), format!("`{path}` must be a list of tables"));
+        return None;
+    };
+    let mut segments: Vec<Segment> = Vec::new();
+    for (at, one) in list.iter().enumerate() {
+        let segment = read_segment(as_table(format!("{path}[{at}]"), one, problems)?, problems)?;
+        if segments.last().is_some_and(|before| before.to >= segment.from) {
+            problems.error(one.span(), format!("`{path}[{at}]` begins before the one before ends"));
+            return None;
+        }
+        segments.push(segment);
+    }
+    if segments.is_empty() {
+        problems.error(value.span(), format!("`{path}` is empty"));
+        return None;
+    }
+    Some(segments)
+}
+
+fn read_segment(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Segment> {
+    let from = number(&mut table, "from", problems);
+    let to = number(&mut table, "to", problems);
+    let name = table.string("template", problems);
+    let parameters = numbers(&mut table, "parameters", problems);
+    let origin = optional_number(&mut table, "origin", problems).unwrap_or(0.0);
+    let at_least = optional_number(&mut table, "at_least", problems);
+    let at_most = optional_number(&mut table, "at_most", problems);
+    let extrapolates = table.flag("extrapolates", problems).unwrap_or(false);
+    let (path, span) = (table.key("template"), table.span());
+    table.finish(problems);
+    let (from, to, name, parameters) = (from?, to?, name?, parameters?);
+    let Some(template) = Template::named(name) else {
+        problems.error(span, format!("`{path}`: {name} is no function template"));
+        return None;
+    };
+    let wrong = if from > to {
+        Some("`from` is above `to`".to_owned())
+    } else if parameters.len() != template.parameters {
+        Some(format!("{name} has {} parameters", template.parameters))
+    } else if at_least.zip(at_most).is_some_and(|(least, most)| least > most) {
+        Some("`at_least` is above `at_most`".to_owned())
+    } else {
+        None
+    };
+    if let Some(what) = wrong {
+        problems.error(span, format!("`{path}`: {what}"));
+        return None;
+    }
+    Some(Segment { from, to, template, parameters, origin, at_least, at_most, extrapolates })
+}
+
+/// A finite number of any sign.
+fn number(table: &mut Table<'_>, key: &str, problems: &mut Problems<'_>) -> Option<f64> {
+    table.required(key, problems)?;
+    optional_number(table, key, problems)
+}
+
+fn optional_number(table: &mut Table<'_>, key: &str, problems: &mut Problems<'_>) -> Option<f64> {
+    let value = table.optional(key)?;
+    finite(&table.key(key), value, problems)
+}
+
+fn numbers(table: &mut Table<'_>, key: &str, problems: &mut Problems<'_>) -> Option<Vec<f64>> {
+    let (path, value) = (table.key(key), table.required(key, problems)?);
+    let Some(list) = value.get_ref().as_array() else {
+        problems.error(value.span(), format!("`{path}` must be a list of numbers"));
+        return None;
+    };
+    list.iter().map(|one| finite(&path, one, problems)).collect()
+}
+
+fn finite(
+    path: &str,
+    value: &toml::Spanned<toml::de::DeValue<'_>>,
+    problems: &mut Problems<'_>,
+) -> Option<f64> {
+    use toml::de::DeValue::{Float, Integer};
+    let number = match value.get_ref() {
+        Float(float) => float.as_str().parse().ok(),
+        Integer(integer) => {
+            i64::from_str_radix(integer.as_str(), integer.radix()).ok().map(|whole| whole as f64)
+        }
+        _ => None,
+    };
+    let known = number.filter(|number: &f64| number.is_finite());
+    if known.is_none() {
+        problems.error(value.span(), format!("`{path}` must be a finite number"));
+    }
+    known
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+use crate::Target;
+
+const MODEL: &str = r#"
+[timing.model.tries]
+description = "A look-up"
+parameter = "entries"
+calls = ["map_lookup_elem.trie"]
+smape = 0.02
+data_sha256 = "00ff"
+segments = [
+    { from = 1, to = 8, template = "polynomial-0", parameters = [12.5] },
+    { from = 16, to = 4096.0, template = "logarithm", parameters = [-4.5, 9], extrapolates = true },
+]
+"#;
+
+fn read(model: &str) -> Result<Target, String> {
+    let text = crate::Target::builtin_text("linux-xdp").unwrap();
+    let text = text.split("[timing.model").next().unwrap().to_owned() + model;
+    Target::parse(&text, "x.toml").map_err(|error| error.to_string())
+}
+
+#[test]
+fn models_are_read() {
+    let timing = read(MODEL).unwrap().timing.unwrap();
+    let model = &timing.models["tries"];
+    assert_eq!((model.parameter.as_str(), model.found), ("entries", true));
+    assert_eq!(model.range(), (1.0, 4096.0));
+    assert_eq!(model.at(4.0), Some(12.5));
+    assert_eq!(model.at(5000.0), Some(-4.5 + 9.0 * 5000_f64.ln()));
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_key() {
+    for (from, to, what) in [
+        ("\"logarithm\"", "\"sine\"", "sine is no function template"),
+        ("[12.5]", "[12.5, 1]", "polynomial-0 has 1 parameters"),
+        ("to = 8", "to = 18", "begins before the one before ends"),
+        ("to = 8", "to = 0", "`from` is above `to`"),
+        (
+            "from = 16",
+            "from = nan",
+            "`timing.model.tries.segments[1].from` must be a finite number",
+        ),
+        ("smape", "mape", "timing.model.tries.smape"),
+        ("parameters = [-4.5, 9]", "parameters = 9", "must be a list of numbers"),
+    ] {
+        let error = read(&MODEL.replacen(from, to, 1)).unwrap_err();
+        assert!(error.contains(what), "{what}: {error}");
+    }
+    let empty = MODEL.split("segments").next().unwrap().to_owned() + "segments = []\n";
+    assert!(read(&empty).unwrap_err().contains("segments` is empty"));
+}

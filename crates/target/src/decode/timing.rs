@@ -1,0 +1,137 @@
+//! `[timing]` of a target that counts: what estimates of times are made with.
+
+use super::models;
+use super::problem::Problems;
+use super::table::{Table, as_table, scaled};
+use crate::timing::{CallTiming, CoreTiming, ErrorTiming, Timing, Unit, UnitTiming};
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+const CLOCK_HZ: RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
+const ENTRIES: RangeInclusive<u64> = 1..=4096;
+/// Digits behind the point of a number of cycles.
+const DIGITS: u32 = 3;
+/// The largest number of cycles: more than any call takes, and sums of them stay in 64 bits.
+const MOST_CYCLES: u64 = 1_000_000_000;
+
+/// Reads the table, if there is one; `None` as well where something is wrong with it.
+pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<Timing> {
+    let mut table = root.optional_table("timing", problems)?;
+    let machine = table.string("machine", problems).map(str::to_owned);
+    let date = table.string("date", problems).map(str::to_owned);
+    let clock_hz = table.integer("clock_hz", CLOCK_HZ, problems);
+    let unknown_call = cycles(&mut table, "unknown_call_cycles", problems);
+    let core = table.table("core", problems).and_then(|core| read_core(core, problems));
+    let units = table.table("unit", problems).and_then(|units| read_units(units, problems));
+    let calls = table.table("call", problems).map(|calls| read_calls(&calls, problems));
+    let error = table.table("error", problems).and_then(|error| read_error(error, problems));
+    let models = table.optional_table("model", problems).map(|table| models::read(table, problems));
+    table.finish(problems);
+    Some(Timing {
+        machine: machine?,
+        date: date?,
+        clock_hz: clock_hz?,
+        core: core?,
+        units: units?,
+        calls: calls?,
+        unknown_call: unknown_call?,
+        error: error?,
+        models: models.unwrap_or_default(),
+    })
+}
+
+/// A number of cycles, in thousandths.
+fn cycles(table: &mut Table<'_>, key: &str, problems: &mut Problems<'_>) -> Option<u64> {
+    table.required(key, problems)?;
+    optional_cycles(table, key, problems)
+}
+
+fn optional_cycles(table: &mut Table<'_>, key: &str, problems: &mut Problems<'_>) -> Option<u64> {
+    let value = table.optional(key)?;
+    let path = table.key(key);
+    let number = scaled(&path, value, DIGITS, problems)?;
+    if number > MOST_CYCLES {
+        let most = MOST_CYCLES / 10_u64.pow(DIGITS);
+        problems.error(value.span(), format!("`{path}` must not be above {most}"));
+        return None;
+    }
+    Some(number)
+}
+
+fn read_core(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<CoreTiming> {
+    let mut read = |key| cycles(&mut table, key, problems);
+    let instruction_cycles = read("instruction_cycles");
+    let move_cycles = read("move_cycles");
+    let constant_cycles = read("constant_cycles");
+    let branch_cycles = read("branch_cycles");
+    let taken_cycles = read("taken_cycles");
+    let function_cycles = read("function_cycles");
+    let forward_cycles = read("forward_cycles");
+    let pieces_cycles = read("pieces_cycles");
+    let loop_cycles = read("loop_cycles");
+    let loop_instructions = table.integer("loop_instructions", 0..=4096, problems);
+    let window = table.integer("window", ENTRIES, problems);
+    table.finish(problems);
+    Some(CoreTiming {
+        instruction_cycles: instruction_cycles?,
+        move_cycles: move_cycles?,
+        constant_cycles: constant_cycles?,
+        branch_cycles: branch_cycles?,
+        taken_cycles: taken_cycles?,
+        function_cycles: function_cycles?,
+        forward_cycles: forward_cycles?,
+        pieces_cycles: pieces_cycles?,
+        loop_cycles: loop_cycles?,
+        loop_instructions: loop_instructions?,
+        window: window?,
+    })
+}
+
+fn read_units(
+    mut table: Table<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<[UnitTiming; Unit::ALL.len()]> {
+    let read = Unit::ALL.map(|unit| {
+        let mut one = table.table(unit.name(), problems)?;
+        let latency = cycles(&mut one, "latency_cycles", problems);
+        let interval = cycles(&mut one, "interval_cycles", problems);
+        let queue = one.integer("queue", ENTRIES, problems);
+        one.finish(problems);
+        Some(UnitTiming { latency: latency?, interval: interval?, queue: queue? })
+    });
+    table.finish(problems);
+    let known: Vec<UnitTiming> = read.into_iter().collect::<Option<_>>()?;
+    known.try_into().ok()
+}
+
+fn read_calls(table: &Table<'_>, problems: &mut Problems<'_>) -> BTreeMap<String, CallTiming> {
+    let mut calls = BTreeMap::new();
+    for (name, value) in table.entries() {
+        let Some(mut one) = as_table(table.key(name), value, problems) else { continue };
+        let always = cycles(&mut one, "cycles", problems);
+        let zero_cycles = optional_cycles(&mut one, "zero_cycles", problems);
+        let byte_cycles = optional_cycles(&mut one, "byte_cycles", problems).unwrap_or(0);
+        one.finish(problems);
+        if let Some(cycles) = always {
+            calls.insert(name.to_owned(), CallTiming { cycles, zero_cycles, byte_cycles });
+        }
+    }
+    calls
+}
+
+fn read_error(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<ErrorTiming> {
+    let low = cycles(&mut table, "low", problems);
+    let high = cycles(&mut table, "high", problems);
+    let at = table.span();
+    table.finish(problems);
+    let (low, high) = (low?, high?);
+    if low > 1000 || high < 1000 {
+        let what = "`timing.error`: `low` is at most 1, and `high` at least 1".to_owned();
+        problems.error(at, what);
+        return None;
+    }
+    Some(ErrorTiming { low, high })
+}
+
+#[cfg(test)]
+mod tests;

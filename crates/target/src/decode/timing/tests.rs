@@ -1,0 +1,54 @@
+use crate::{Target, Unit, check};
+
+fn text() -> &'static str {
+    Target::builtin_text("linux-xdp").unwrap()
+}
+
+/// The problems of the built-in description with a line replaced.
+fn with(line: &str, by: &str) -> Vec<String> {
+    let number = text().lines().position(|known| known.starts_with(line)).unwrap();
+    let lines = text().lines().enumerate();
+    let changed: Vec<&str> =
+        lines.map(|(at, known)| if at == number { by } else { known }).collect();
+    check(&changed.join("\n"))
+}
+
+#[test]
+fn numbers_are_thousandths_of_a_cycle() {
+    let changed =
+        text().replacen("[timing.call]\n", "[timing.call]\n\"a\" = { cycles = 1.5 }\n", 1);
+    let timing = Target::parse(&changed, "x.toml").unwrap().timing.unwrap();
+    let call = timing.call("a.hash.new").unwrap();
+    assert_eq!((call.cycles, call.zero_cycles, call.byte_cycles), (1500, None, 0));
+    // A billionth of the clock is a nanosecond.
+    assert_eq!(timing.picoseconds(timing.clock_hz / 1_000_000), 1_000);
+    assert!(timing.unit(Unit::Multiply).latency > timing.unit(Unit::Alu).latency);
+}
+
+#[test]
+fn calls_are_of_their_map_first_and_cost_by_what_they_find() {
+    let timing = Target::parse(text(), "x.toml").unwrap().timing.unwrap();
+    let call = timing.call("map_lookup_elem.hash").unwrap();
+    assert!(call.cycles(Some(true), 8) < call.cycles(Some(false), 8));
+    assert_eq!(call.cycles(None, 8), call.cycles(Some(false), 8));
+    assert!(call.cycles(None, 8) < call.cycles(None, 16));
+    assert!(call.most() >= call.cycles(None, 40));
+    assert!(timing.call("no_such_helper").is_none());
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_key() {
+    for (line, by, what) in [
+        ("clock_hz", "clock_hz = 0", "timing.clock_hz"),
+        ("window", "window = 0", "timing.core.window"),
+        ("taken_cycles", "taken_cycles = -1", "timing.core.taken_cycles"),
+        ("taken_cycles", "", "`timing.core.taken_cycles` is missing"),
+        ("loop_cycles", "loop_cycles = 1e12", "must not be above"),
+        ("low = ", "low = 1.5", "`low` is at most 1"),
+        ("unknown_call_cycles", "unknown_cycles = 1", "timing.unknown_cycles"),
+        ("[timing.unit.store]", "[timing.unit.stores]", "timing.unit.store"),
+    ] {
+        let problems = with(line, by);
+        assert!(problems.iter().any(|problem| problem.contains(what)), "{by}: {problems:?}");
+    }
+}

@@ -1,0 +1,204 @@
+//! How fast a core is, as experiments on a machine say: what estimates of times are made with.
+//!
+//! Numbers are thousandths of a cycle, so that the same description and the same path come to the
+//! same time everywhere. Reading is in `decode`; what they mean for a path is the business of the
+//! crate `estimate`.
+
+use crate::fitted::Fitted;
+use std::collections::BTreeMap;
+
+/// Where an instruction is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Unit {
+    /// Sums, logic, comparisons, swaps of bytes.
+    Alu,
+    /// Shifts.
+    Shift,
+    /// Products.
+    Multiply,
+    /// Quotients and remainders.
+    Divide,
+    /// Reading memory.
+    Load,
+    /// Writing memory.
+    Store,
+    /// Reading, changing and writing memory at once.
+    Atomic,
+    /// Comparing and jumping, or not.
+    Branch,
+}
+
+impl Unit {
+    /// All of them, by their numbers.
+    pub const ALL: [Unit; 8] = [
+        Unit::Alu,
+        Unit::Shift,
+        Unit::Multiply,
+        Unit::Divide,
+        Unit::Load,
+        Unit::Store,
+        Unit::Atomic,
+        Unit::Branch,
+    ];
+
+    /// Its name in descriptions.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Alu => "alu",
+            Unit::Shift => "shift",
+            Unit::Multiply => "multiply",
+            Unit::Divide => "divide",
+            Unit::Load => "load",
+            Unit::Store => "store",
+            Unit::Atomic => "atomic",
+            Unit::Branch => "branch",
+        }
+    }
+}
+
+/// How instructions of one kind are executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitTiming {
+    /// Until the result can be used, in thousandths of a cycle.
+    pub latency: u64,
+    /// Between two that do not wait for each other, in thousandths of a cycle.
+    pub interval: u64,
+    /// How many can wait.
+    pub queue: u64,
+}
+
+/// What all instructions have in common, in thousandths of a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoreTiming {
+    /// Between two instructions, at best.
+    pub instruction_cycles: u64,
+    /// Behind a move or a jump, which need no unit.
+    pub move_cycles: u64,
+    /// Behind a constant of 64 bits.
+    pub constant_cycles: u64,
+    /// Behind a comparison that jumps or not.
+    pub branch_cycles: u64,
+    /// More where it jumps.
+    pub taken_cycles: u64,
+    /// Call of a function of the program, with its return.
+    pub function_cycles: u64,
+    /// Until what was stored can be loaded again.
+    pub forward_cycles: u64,
+    /// After the last of several stores has retired, until what they have written can be loaded at
+    /// once.
+    pub pieces_cycles: u64,
+    /// The kernel's loop around the program.
+    pub loop_cycles: u64,
+    /// Instructions of that loop.
+    pub loop_instructions: u64,
+    /// Instructions that are on their way at a time.
+    pub window: u64,
+}
+
+/// What a call of the kernel takes, in thousandths of a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallTiming {
+    /// As a rule.
+    pub cycles: u64,
+    /// Where it returns 0 and that is something else: nothing was found.
+    pub zero_cycles: Option<u64>,
+    /// More for each byte that it works on: of a key, or of what is summed up or written out.
+    pub byte_cycles: u64,
+}
+
+impl CallTiming {
+    /// Bytes of the longest keys that are usual (an IPv6 five-tuple, padded).
+    const LONG_KEY: u64 = 40;
+
+    /// What it takes for so many bytes, where it is known whether it returns 0.
+    pub fn cycles(&self, zero: Option<bool>, bytes: u32) -> u64 {
+        let base = match zero {
+            Some(true) => self.zero_cycles.unwrap_or(self.cycles),
+            _ => self.cycles,
+        };
+        base.saturating_add(self.byte_cycles.saturating_mul(bytes.into()))
+    }
+
+    /// What it takes in its dearest case, with a long key.
+    pub fn most(&self) -> u64 {
+        let base = self.cycles.max(self.zero_cycles.unwrap_or(0));
+        base.saturating_add(self.byte_cycles.saturating_mul(Self::LONG_KEY))
+    }
+}
+
+/// How far times are from estimates: 90 of 100 lie between these parts of the estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorTiming {
+    /// The lower end, in thousandths of the estimate.
+    pub low: u64,
+    /// The upper end.
+    pub high: u64,
+}
+
+/// What estimates are made with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timing {
+    /// Which machine it is true of.
+    pub machine: String,
+    /// When it was measured.
+    pub date: String,
+    /// Cycles per second.
+    pub clock_hz: u64,
+    /// What all instructions have in common.
+    pub core: CoreTiming,
+    /// By [`Unit`].
+    pub units: [UnitTiming; Unit::ALL.len()],
+    /// By name of the helper, behind points the type of its map, and the case.
+    pub calls: BTreeMap<String, CallTiming>,
+    /// What a call takes that nothing is known of, in thousandths of a cycle.
+    pub unknown_call: u64,
+    /// How far off it is.
+    pub error: ErrorTiming,
+    /// What components take by one of their parameters, by the name of the experiment.
+    pub models: BTreeMap<String, Fitted>,
+}
+
+impl Timing {
+    /// How instructions of one kind are executed.
+    pub fn unit(&self, unit: Unit) -> &UnitTiming {
+        &self.units[unit as usize]
+    }
+
+    /// What a call takes: of the helper with that type of map and in that case, else in any, else
+    /// with any type of map.
+    pub fn call(&self, name: &str) -> Option<&CallTiming> {
+        let mut known = name;
+        loop {
+            if let Some(call) = self.calls.get(known) {
+                return Some(call);
+            }
+            known = known.rsplit_once('.')?.0;
+        }
+    }
+
+    /// The model of how a call grows with the entries of its map, where it finds something or not:
+    /// where there is none of calls that find nothing, that of those that do.
+    pub fn by_entries(&self, call: &str, found: bool) -> Option<&Fitted> {
+        let of_call = |model: &&Fitted| {
+            // Behind the type of the map may be the case.
+            let names = |name: &String| {
+                call.strip_prefix(name.as_str())
+                    .is_some_and(|case| case.is_empty() || case.starts_with('.'))
+            };
+            model.parameter == "entries" && model.calls.iter().any(names)
+        };
+        let any = || self.models.values().filter(of_call);
+        any().find(|model| model.found == found).or_else(|| any().find(|model| model.found))
+    }
+
+    /// Nanoseconds as thousandths of a cycle.
+    pub fn cycles(&self, nanoseconds: f64) -> u64 {
+        (nanoseconds.max(0.0) * self.clock_hz as f64 / 1e6).round() as u64
+    }
+
+    /// Thousandths of a cycle as picoseconds.
+    pub fn picoseconds(&self, cycles: u64) -> u64 {
+        let time = u128::from(cycles) * 1_000_000_000 / u128::from(self.clock_hz.max(1));
+        u64::try_from(time).unwrap_or(u64::MAX)
+    }
+}
