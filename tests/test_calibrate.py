@@ -59,7 +59,7 @@ def test_the_list_is_for_machines_too(tmp_path: Path) -> None:
         assert one["runs_on"], one
         assert all(kind in beds[name]["components"] for name in one["runs_on"])
     on = {one["specification"]["name"]: one["runs_on"] for one in listed}
-    assert on["recirculation"] == ["p4"]
+    assert on["recirculation"] == ["dpdk-swx", "p4"]
     assert on["memory-latency"] == ["dpdk"]
     assert {"linux-xdp", "ebpf", "agilio-cx-2x40"} <= set(on["arithmetic-add"])
     assert not list(tmp_path.iterdir())
@@ -156,7 +156,7 @@ def test_a_point_that_cannot_be_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--testbed", "fpga"], 2, "'fpga' is none of linux-xdp, dpdk, ebpf"),
+        (["--testbed", "fpga"], 2, "'fpga' is none of linux-xdp, dpdk, dpdk-swx, ebpf"),
         (["--component", "x"], 2, "'x' is no experiment; slowpath calibrate --list has them"),
         (["--component", "calls", "--range", "5"], 2, "'5' is no range; write FIRST:LAST"),
         (["--component", "calls", "--range", "1:1e9"], 3, "calls cannot be 1,000,000,000; it is"),

@@ -118,7 +118,7 @@ def test_measurements_come_with_intervals_and_the_machine(run: Path, tmp_path: P
         for one in samples
         for load in range(1, 6)
     ]
-    into.keep(measurement, noisy, environment.begin(0).end())
+    into.keep(measurement, noisy, environment.begin(0).end(), {})
     root = parsed(again(tmp_path, code=3))
     parts = sections(root)
     assert list(parts)[:2] == ["Overview", "Machine"]

@@ -1,7 +1,9 @@
 """The directory of a run: what is written is read again, and the same data give the same models."""
 
 import json
+import random
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -12,7 +14,13 @@ from slowpath.cli.errors import InputError
 from slowpath.experiments.evaluation import evaluate
 from slowpath.experiments.results.documents import Measurement, Sample
 from slowpath.experiments.results.folder import ExperimentFolder, RunFolder
-from slowpath.experiments.results.samples import points_csv, points_from, read_samples, samples_csv
+from slowpath.experiments.results.samples import (
+    points_csv,
+    points_from,
+    read_samples,
+    samples_csv,
+    shared_spread,
+)
 from slowpath.experiments.shipped import shipped_experiment
 from slowpath.experiments.specification.points import points_of
 
@@ -55,6 +63,46 @@ def test_points_are_differences_with_intervals() -> None:
     ]
 
 
+def test_what_moves_all_points_at_once_is_their_covariance() -> None:
+    """Ten observations; the machine is slower in the second half of them, for both points."""
+    slow = [0.0] * 4 + [1.0] * 6
+    samples = [
+        Sample(value, number, value * (10.0 + late), 0.0)
+        for value in (1, 3)
+        for number, late in enumerate(slow, 1)
+    ]
+    one, other = shared_spread(samples)
+    assert len(one) == 5
+    assert other == pytest.approx([3 * share for share in one])
+    # Five means of two, of which two are 0 and three are 1.
+    assert sum(share**2 for share in one) == pytest.approx(0.3 / 5)
+
+
+def test_observations_that_know_nothing_of_each_other_have_the_usual_error() -> None:
+    draw = random.Random(3)  # noqa: S311 - no secret
+    squares = [
+        sum(share**2 for share in shared_spread(samples)[0])
+        for samples in (
+            [Sample(1, number, draw.gauss(50, 2), 0.0) for number in range(1, 21)]
+            for _ in range(300)
+        )
+    ]
+    assert fmean(squares) == pytest.approx(2**2 / 20, rel=0.15)
+
+
+def test_outliers_move_nothing() -> None:
+    samples = [Sample(1, number, 10.0 + number % 2, 0.0) for number in range(1, 11)]
+    samples.append(Sample(1, 11, 500.0, 0.0))
+    (row,) = shared_spread(samples)
+    assert max(map(abs, row)) < 0.2
+
+
+def test_few_observations_are_blocks_by_themselves() -> None:
+    samples = [Sample(1, 4, 10.0, 0.0), Sample(1, 9, 12.0, 0.0)]
+    assert shared_spread(samples) == [pytest.approx([-(0.5**0.5), 0.5**0.5])]
+    assert shared_spread(samples[:1]) == [[0.0]]
+
+
 def measured(folder: Path) -> ExperimentFolder:
     """The directory of an experiment with made-up samples: 3 ns and 2 for each header."""
     experiment = shipped_experiment("parser-headers")
@@ -83,7 +131,7 @@ def measured(folder: Path) -> ExperimentFolder:
         for number, share in enumerate(noise, 1)
     ]
     into = run.of(experiment["name"])
-    into.keep(measurement, samples, None)
+    into.keep(measurement, samples, None, {})
     return into
 
 
@@ -131,7 +179,7 @@ def test_a_new_run_leaves_nothing_of_the_old_one(tmp_path: Path) -> None:
 def test_too_few_points_have_no_model_but_a_reason(tmp_path: Path) -> None:
     folder = measured(tmp_path)
     samples = [one for one in folder.samples() if one.value < 5]
-    folder.keep(folder.measurement(), samples, None)
+    folder.keep(folder.measurement(), samples, None, {})
     result = evaluate(folder)["result"]
     assert result["model"] is None
     assert "different values of headers" in str(result["reason"])

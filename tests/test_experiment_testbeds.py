@@ -7,39 +7,19 @@ from pathlib import Path
 import pytest
 
 import oracles
+from calibrating import LIMITS, bed_of, calibrated, needs_dpdk
 from running_kernel import needs_kernel
-from slowpath.cli.command import load
 from slowpath.cli.errors import InputError, UnavailableError
 from slowpath.experiments.evaluation import evaluate
 from slowpath.experiments.overriding import with_range
 from slowpath.experiments.programs import dpdk, p4, xdp
-from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.results.folder import RunFolder
 from slowpath.experiments.running import Audience, metric_on, run, run_settings
 from slowpath.experiments.shipped import shipped_experiment, shipped_names
-from slowpath.experiments.specification.documents import Experiment
 from slowpath.experiments.specification.reading import read_experiment
-from slowpath.experiments.testbeds import TESTBEDS
-from slowpath.experiments.testbeds.bed import Bed, Limits
-from slowpath.experiments.testbeds.dpdk import missing
 from slowpath.models.evaluation import evaluate as predict
 from slowpath.work.stopping import Stopping
 from support import GOLDEN, check_golden
-
-LIMITS = Limits(0.05, 0.3, None)
-
-
-def calibrated(
-    folder: Path, bed_name: str, experiment: Experiment, stopping: Stopping | None = None
-) -> CalibratedExperiment:
-    """An experiment that ran on a test bed."""
-    bed: Bed = load(TESTBEDS[bed_name])
-    into, name = RunFolder(folder), experiment["name"]
-    into.begin(run_settings(bed_name, LIMITS, [name]), [experiment])
-    audience = Audience(stopping or Stopping(), lambda _name, _text: None)
-    assert list(run(into, bed, [experiment], LIMITS, audience)) == [name]
-    return evaluate(into.of(name))
-
 
 # --- computed: what each step of the sweep adds, worked out by hand -------------------------------
 
@@ -120,7 +100,7 @@ def test_the_kernel_measures_all_points(tmp_path: Path, name: str) -> None:
 def test_a_stopped_measurement_is_partial(tmp_path: Path) -> None:
     needs_kernel()
     stopping, experiment = Stopping(), shipped_experiment("calls")
-    bed: Bed = load(TESTBEDS["linux-xdp"])
+    bed = bed_of("linux-xdp")
     into = RunFolder(tmp_path)
     into.begin(run_settings(bed.name, LIMITS, ["calls", "loops"]), [experiment])
 
@@ -158,9 +138,7 @@ def test_expected_programs_for_dpdk(name: str) -> None:
 
 @pytest.mark.parametrize("name", DPDK)
 def test_dpdk_measures_all_points(tmp_path: Path, name: str) -> None:
-    lacking = missing()
-    if lacking is not None:
-        pytest.skip(lacking)
+    needs_dpdk()
     sweep = shipped_experiment(name)["component"]["sweep"]
     last = min(sweep["last"], 1 << 20 if sweep["parameter"] == "bytes" else 1000)
     experiment = with_range(shipped_experiment(name), None, last, 2)
@@ -171,6 +149,7 @@ def test_dpdk_measures_all_points(tmp_path: Path, name: str) -> None:
     assert (measurement["state"], measurement["errors"]) == ("complete", [])
     assert [one["value"] for one in points] == [sweep["first"], last]
     assert all(one["observations"] >= 3 and one["program"] > 0 for one in points)
+    oracles.compared("dpdk", len(points), "points of experiments")
 
 
 def test_every_component_for_dpdk_is_measured_in_a_test() -> None:
@@ -183,7 +162,7 @@ def test_what_dpdk_lacks_is_said_in_one_sentence(
     (tmp_path / "cc").symlink_to(shutil.which("true") or "/bin/true")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CC", raising=False)
-    bed: Bed = load(TESTBEDS["dpdk"])
+    bed = bed_of("dpdk")
     said = re.escape("needs pkg-config; install it with: apt install libdpdk-dev gcc pkg-config")
     with pytest.raises(UnavailableError, match=said), bed.open(LIMITS, Stopping()):
         pass
@@ -242,13 +221,13 @@ def test_p4_is_written_and_checked_by_the_compiler(
 def test_shipped_experiments_fit_the_test_beds_that_they_name(name: str) -> None:
     experiment = shipped_experiment(name)
     for bed_name in experiment["testbeds"]:
-        bed: Bed = load(TESTBEDS[bed_name])
+        bed = bed_of(bed_name)
         metric = metric_on(bed, experiment)
         assert metric in experiment["metrics"] if bed.metrics else metric is None
 
 
 def test_a_test_bed_says_why_it_is_none_for_an_experiment() -> None:
-    bed: Bed = load(TESTBEDS["dpdk"])
+    bed = bed_of("dpdk")
     with pytest.raises(InputError, match=r"is for linux-xdp, ebpf.*, not for dpdk"):
         metric_on(bed, shipped_experiment("loops"))
     for change, said in (

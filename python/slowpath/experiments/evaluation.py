@@ -14,7 +14,7 @@ from slowpath.experiments.results.documents import (
     Point,
 )
 from slowpath.experiments.results.folder import ExperimentFolder, write
-from slowpath.experiments.results.samples import points_csv, points_from
+from slowpath.experiments.results.samples import points_csv, points_from, shared_spread
 from slowpath.experiments.specification.documents import Experiment
 from slowpath.experiments.specification.points import settings_at
 from slowpath.models.documents import FittedModel
@@ -36,8 +36,9 @@ def evaluate(folder: ExperimentFolder) -> CalibratedExperiment:
         OptionError: when the extra `models` is not installed.
     """
     experiment, measurement = folder.experiment(), folder.measurement()
-    points = points_from(folder.samples(), exact=measurement["exact"])
-    document = _document(experiment, measurement, points)
+    samples = folder.samples()
+    points = points_from(samples, exact=measurement["exact"])
+    document = _document(experiment, measurement, points, shared_spread(samples))
     write(folder.path / "model.json", json.dumps(document, indent=1) + "\n")
     if points:
         parameter = document["parameter"]
@@ -46,12 +47,15 @@ def evaluate(folder: ExperimentFolder) -> CalibratedExperiment:
 
 
 def _document(
-    experiment: Experiment, measurement: Measurement, points: list[Point]
+    experiment: Experiment,
+    measurement: Measurement,
+    points: list[Point],
+    shared: list[list[float]],
 ) -> ModelDocument:
     part = experiment["component"]
     parameter = part["sweep"]["parameter"]
     settings = settings_at(experiment, part["sweep"]["first"])
-    model, reason = _model(parameter, measurement, points)
+    model, reason = _model(parameter, measurement, points, shared)
     return {
         "experiment": experiment["name"],
         "description": experiment["description"],
@@ -90,15 +94,22 @@ def picture(folder: ExperimentFolder, document: ModelDocument) -> None:
         raise write_error(file, problem) from None
 
 
-def _model(parameter: str, measurement: Measurement, points: list[Point]) -> _Model:
+def _model(
+    parameter: str, measurement: Measurement, points: list[Point], shared: list[list[float]]
+) -> _Model:
     """The model of the costs; what is measured counts by how sure it is."""
     if not points:
         return _Model(None, "nothing was measured")
+    import numpy as np
+
     from slowpath.models.fitting import fit
     from slowpath.models.points import PointsError
 
     try:
-        return _Model(fit(_table(parameter, measurement["metric"], points)), None)
+        table = _table(parameter, measurement["metric"], points)
+        if any(map(any, shared)):
+            table = table._replace(shared=np.array(shared))
+        return _Model(fit(table), None)
     except PointsError as problem:
         return _Model(None, str(problem))
 

@@ -1,5 +1,6 @@
 """Runs experiments on a test bed, one after the other, into the directory of a run."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -14,6 +15,9 @@ from slowpath.experiments.specification.documents import Experiment, Metric
 from slowpath.experiments.specification.points import points_of
 from slowpath.experiments.testbeds.bed import Bed, Job, Limits, Measured, Station
 from slowpath.work.stopping import Stopping
+
+_ALONE = 0.95
+"""Of the best pace of a run: with less, another CPU shared the core."""
 
 
 class Audience(NamedTuple):
@@ -64,24 +68,58 @@ def run(
 ) -> Iterator[str]:
     """Measures experiments; the name of each when its data are in the directory.
 
-    When it has to stop, what is known of the one under way is kept, and the others are not begun.
+    Those during which another CPU shared the core are measured once more in the end, and what was
+    disturbed less is kept. When it has to stop, what is known of the one under way is kept, and the
+    others are not begun.
 
     Raises:
         InputError: when this machine lacks something, or the directory cannot be written.
     """
     with bed.open(limits, audience.stopping) as station:
+        at_work = _Run(folder, bed, station, audience)
+        paces = dict[str, float]()
         for experiment in experiments:
             if audience.stopping.asked:
                 return
             name = experiment["name"]
-            say = partial(audience.say, name)
-            metric = metric_on(bed, experiment) or "ns"
-            job = Job(experiment, metric, points_of(experiment), folder.of(name).programs, say)
-            begun, started = datetime.now(UTC), time.monotonic()
-            measured = _measured(station, job, audience.stopping)
-            measurement = _measurement(bed, job, measured, begun, time.monotonic() - started)
-            folder.of(name).keep(measurement, measured.samples, measured.environment)
+            pace = at_work.measure(experiment, -math.inf)
+            if pace is not None:
+                paces[name] = pace
             yield name
+        usual = max(paces.values(), default=0.0)
+        for experiment in experiments:
+            if audience.stopping.asked:
+                return
+            pace = paces.get(experiment["name"], usual)
+            if pace < _ALONE * usual:
+                at_work.measure(experiment, pace)
+
+
+class _Run(NamedTuple):
+    folder: RunFolder
+    bed: Bed
+    station: Station
+    audience: Audience
+
+    def measure(self, experiment: Experiment, before: float) -> float | None:
+        """Measures an experiment, and keeps what comes of it, unless it was paced better before.
+
+        How many instructions the CPU did in a cycle meanwhile, where that is known.
+        """
+        name, bed = experiment["name"], self.bed
+        say, into = partial(self.audience.say, name), self.folder.of(name)
+        metric = metric_on(bed, experiment) or "ns"
+        job = Job(experiment, metric, points_of(experiment), into.programs, say)
+        begun, started = datetime.now(UTC), time.monotonic()
+        measured = _measured(self.station, job, self.audience.stopping)
+        measurement = _measurement(bed, job, measured, begun, time.monotonic() - started)
+        where = measured.environment
+        paced = None if where is None else where["pace"]
+        pace = None if paced is None else paced["instructions_per_cycle"]
+        better = measured.complete and pace is not None and pace > before
+        if before == -math.inf or better:
+            into.keep(measurement, measured.samples, where, measured.paths)
+        return pace
 
 
 def _measured(station: Station, job: Job, stopping: Stopping) -> Measured:

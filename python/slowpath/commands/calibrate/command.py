@@ -27,8 +27,8 @@ CALIBRATE = Command(
         "Without arguments, all experiments that slowpath has for the test bed. What is made and "
         "measured stands in one directory, from which the models can be derived again.",
         "The test bed linux-xdp measures in the running kernel and takes what slowpath measure "
-        "takes; dpdk runs programs on DPDK, which has to be installed; ebpf and agilio-cx-2x40 "
-        "compute; p4 only writes programs.",
+        "takes; dpdk and dpdk-swx run programs on DPDK, which has to be installed, the latter "
+        "as p4c compiles them from P4; ebpf and agilio-cx-2x40 compute; p4 only writes programs.",
         "Needs the extra `models`.",
         "Exit codes: 0 fine, 2 wrong usage, 3 an experiment cannot be read or measured, or this "
         "machine lacks something, 4 stopped before all was measured.",
@@ -72,7 +72,8 @@ CALIBRATE = Command(
             _HOW,
             "--testbed",
             metavar="NAME",
-            help="Where: linux-xdp, dpdk, ebpf, agilio-cx-2x40 or p4 (default: linux-xdp).",
+            help="Where: linux-xdp, dpdk, dpdk-swx, ebpf, agilio-cx-2x40 or p4 (default: "
+            "linux-xdp).",
         ),
         option(
             _HOW,

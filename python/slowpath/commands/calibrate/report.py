@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from slowpath.cli.terminal import Line
+from slowpath.experiments.cores.derivation import Derived
 from slowpath.experiments.results.documents import CalibratedExperiment, Point
 from slowpath.models.documents import FittedModel
 from slowpath.report.grid import grid
@@ -19,6 +20,13 @@ def text_report(found: Sequence[CalibratedExperiment], directory: str) -> Iterat
         yield from grid(_COLUMNS, [_row(each) for each in found], right=_RIGHT, margin="")
         yield ""
     yield f"Programs, samples, models and pictures: {directory}"
+
+
+def target_report(derived: Derived) -> Iterator[str]:
+    """The target file, and how well it explains what was measured."""
+    yield f"Target of this machine: {derived.file}"
+    error = f"half of them to {derived.error:.1%} of their time"
+    yield f"It explains {derived.programs} programs, {error}."
 
 
 def _row(found: CalibratedExperiment) -> list[str]:

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slowpath import engine
+from slowpath.cli.calibration import CALIBRATED, keep_calibration
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, note, out, out_lines
 from slowpath.commands.calibrate.live_line import LiveLine
-from slowpath.commands.calibrate.report import text_report
+from slowpath.commands.calibrate.report import target_report, text_report
 from slowpath.commands.calibrate.settings import Settings
+from slowpath.experiments.cores.derivation import Derived, derive
 from slowpath.experiments.evaluation import evaluate, picture
 from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.results.folder import write
@@ -31,7 +33,12 @@ def calibrate(settings: Settings) -> ExitCode:
     """
     need(_PACKAGES)
     found, stopped = _measured(settings)
-    code = _report(settings, found)
+    derived = None if stopped else _derived(settings, found)
+    # What was evaluated again is perhaps another machine's.
+    kept = derived is not None and settings.bed is not None
+    code = _report(settings, found, derived)
+    if derived is not None and kept:
+        note(f"kept as this machine's target {CALIBRATED}: {keep_calibration(derived.text)}")
     if settings.html is not None:
         _page(settings.html, settings, found)
     return worst([code, ExitCode.UNDECIDED if stopped else ExitCode.FINE])
@@ -52,6 +59,22 @@ def _measured(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
             stopped = stopping.asked
     measured = [name for name in settings.names if folder.of(name).measured]
     return [_evaluated(settings, name) for name in measured], stopped
+
+
+def _derived(settings: Settings, found: Sequence[CalibratedExperiment]) -> Derived | None:
+    """The machine as a target, if all experiments that this takes were measured."""
+    if {each["measurement"]["testbed"] for each in found} != {CALIBRATED}:
+        return None
+    if any(each["measurement"]["state"] == "partial" for each in found):
+        return None
+    with heeding_signals() as stopping, LiveLine(1) as line:
+
+        def go_on(error: float) -> bool:
+            line.show(CALIBRATED, f"fitting the model of the core, off by {error:.2f} as yet")
+            return not stopping.asked
+
+        derived = derive(settings.folder, [each["result"] for each in found], go_on)
+        return None if stopping.asked else derived
 
 
 def _evaluated(settings: Settings, name: str) -> CalibratedExperiment:
@@ -75,16 +98,21 @@ def _page(file: str, settings: Settings, found: list[CalibratedExperiment]) -> N
     write(Path(file), run_page(str(settings.folder.path), found, where))
 
 
-def _report(settings: Settings, found: list[CalibratedExperiment]) -> ExitCode:
+def _report(
+    settings: Settings, found: list[CalibratedExperiment], derived: Derived | None
+) -> ExitCode:
     if settings.form == "json":
         document = {
             "slowpath": engine.version(),
             "directory": str(settings.folder.path),
+            "target_file": None if derived is None else derived.file,
             "experiments": found,
         }
         out(json_line(document))
     else:
         out_lines(text_report(found, str(settings.folder.path)))
+        if derived is not None:
+            out_lines(target_report(derived))
     code = ExitCode.FINE
     for each in found:
         name, measurement = each["name"], each["measurement"]

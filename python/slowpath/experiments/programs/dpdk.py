@@ -34,7 +34,7 @@ def dpdk_program(experiment: Experiment) -> str:
     Raises:
         InputError: when parameters do not fit together, or DPDK has nothing like it.
     """
-    part, traffic = experiment["component"], experiment["traffic"]
+    part = experiment["component"]
     sweep, points = part["sweep"], points_of(experiment)
     if sweep["parameter"] == SIZE:
         refuse(experiment, "dpdk sweeps parameters of components, not the packet size")
@@ -44,9 +44,16 @@ def dpdk_program(experiment: Experiment) -> str:
     key, word = _METHODS.get(part["kind"], ("", None))
     if word is not None and settings[key] != word:
         refuse(experiment, f"dpdk has {key}: {word} only")
-    vary = traffic["vary"]
+    return expand(FOLDER, f"{part['kind']}.c", driver_names(experiment))
+
+
+def driver_names(experiment: Experiment) -> dict[str, int | str]:
+    """What programs that time themselves need, whatever they time."""
+    part, vary = experiment["component"], experiment["traffic"]["vary"]
+    sweep, points = part["sweep"], points_of(experiment)
+    settings = settings_at(experiment, points[0])
     packet = packet_of(experiment, int(settings[SIZE]))
-    names: dict[str, int | str] = {
+    return {
         **settings,
         "title": experiment["description"],
         "experiment": experiment["name"],
@@ -61,8 +68,9 @@ def dpdk_program(experiment: Experiment) -> str:
         "how": vary[0]["how"] if vary else "",
         "values": vary[0]["values"] if vary else 1,
         "spread": SPREAD,
+        "pipeline": 0,
+        "arguments": "",
     }
-    return expand(FOLDER, f"{part['kind']}.c", names)
 
 
 def _declared(kind: str, settings: dict[str, int | str], swept: str) -> str:

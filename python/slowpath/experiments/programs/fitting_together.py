@@ -11,6 +11,8 @@ from slowpath.experiments.specification.points import Settings, number_of
 
 _HEADROOM = 192
 """Bytes in front of a packet in the kernel's test runs that programs can use."""
+_PRINTED = 3
+"""Numbers that `bpf_trace_printk` prints."""
 _CSUM_DIFF = 512
 """Bytes that `bpf_csum_diff` sums up (MAX_BPF_STACK)."""
 
@@ -37,6 +39,7 @@ def check_together(experiment: Experiment, settings: Settings) -> None:
         "checksum": payload + number_of(settings, "bytes"),
         "copy": payload + number_of(settings, "bytes"),
         "helper": payload + 4,
+        "mixture": payload + 256,
     }.get(kind, where + 4)
     if needed > int(size):
         refuse(experiment, f"packets of {size} bytes are too short, {needed} are needed")
@@ -50,6 +53,8 @@ def check_together(experiment: Experiment, settings: Settings) -> None:
     entries, bits = number_of(settings, "entries") or 1, number_of(settings, "prefix_bits")
     if kind == "table-lpm" and entries > 1 << (bits - 1):
         refuse(experiment, f"there are no {entries:,} prefixes of {bits} bits")
+    if settings.get("helper") == "trace_printk" and number_of(settings, "arguments") > _PRINTED:
+        refuse(experiment, f"trace_printk prints {_PRINTED} numbers at most; trace_vprintk more")
     drawn = drawn_values(experiment, settings)
     if kind != "table-ternary" and settings.get("hit", YES) == YES and drawn > entries:
         refuse(experiment, f"{drawn:,} values vary, and there are {entries:,} entries to find")

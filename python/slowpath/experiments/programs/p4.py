@@ -9,16 +9,15 @@ from typing import NamedTuple
 
 from slowpath.experiments.programs.entries import SPREAD, prefix_address
 from slowpath.experiments.programs.fitting_together import check_together, refuse
-from slowpath.experiments.programs.packet import TYPE, headers_end, key_offset, packet_of
+from slowpath.experiments.programs.layers import TABLES, layers_of
+from slowpath.experiments.programs.packet import TYPE, key_offset, packet_of
 from slowpath.experiments.programs.template import expand
 from slowpath.experiments.specification.components import SIZE, YES
 from slowpath.experiments.specification.documents import Experiment
 from slowpath.experiments.specification.points import Settings, number_of, settings_at
-from slowpath.experiments.specification.reading import HEADERS
 
 FOLDER = Path(__file__).parent / "templates/p4"
 _INDENT = " " * 8
-_TABLES = ("table-exact", "table-lpm", "table-ternary")
 _OWN = ("parser", "push")
 _EXPRESSIONS = {
     "add": "meta.sum + meta.operand",
@@ -35,13 +34,6 @@ class P4Program(NamedTuple):
     text: str  # P4
     entries: str  # commands for the switch, `table_add` of its command line
     packet: bytes
-
-
-class _Layout(NamedTuple):
-    """What the parser takes apart."""
-
-    layers: list[tuple[str, str]]  # type and name of each header
-    split: int  # bytes of the header that the key cuts, in front of the key; 0: none
 
 
 def kinds() -> list[str]:
@@ -79,34 +71,16 @@ def _check(experiment: Experiment, settings: Settings) -> None:
         refuse(experiment, f"v1model has no {operation}; there are {', '.join(_EXPRESSIONS)}")
 
 
-def _layout(experiment: Experiment) -> _Layout:
-    """The headers that are in front of the key, or all of them where nothing is looked for."""
-    kind = experiment["component"]["kind"]
-    keyed = kind in (*_TABLES, "state")
-    end = key_offset(experiment) if keyed else headers_end(experiment)
-    layers, at = list[tuple[str, str]](), 0
-    for header in experiment["traffic"]["headers"]:
-        if at + HEADERS[header] > end:
-            break
-        number = sum(1 for known, _ in layers if known == f"{header}_t")
-        layers.append((f"{header}_t", f"{header}{number}"))
-        at += HEADERS[header]
-    split = end - at
-    if split:
-        layers.append(("before_t", "before"))
-    return _Layout([*layers, *([("key_t", "key")] if keyed else [])], split)
-
-
 def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
     """What templates need besides parameters."""
-    kind, layout = experiment["component"]["kind"], _layout(experiment)
+    kind, layers = experiment["component"]["kind"], layers_of(experiment)
     headers, size = number_of(settings, "headers"), number_of(settings, "header_bytes")
     fields = number_of(settings, "fields")
     own = headers if kind in _OWN else 0
     if kind == "field-writes" and settings["where"] == "header":
         own, size = number_of(settings, "writes"), 2
     taken_off = [f"packet.extract(h.own[{number}]);" for number in range(own)]
-    extracted = [f"packet.extract(h.{name});" for _, name in layout.layers]
+    extracted = [f"packet.extract(h.{name});" for _, name in layers.headers]
     if kind == "field-writes":
         extracted += taken_off
     following: dict[str, int | str] = {
@@ -116,12 +90,12 @@ def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
         f"next{headers - 1}": "accept",
         "title": experiment["description"],
         "experiment": experiment["name"],
-        "layers": "\n".join(f"    {one} {name};" for one, name in layout.layers),
+        "layers": "\n".join(f"    {one} {name};" for one, name in layers.headers),
         "extractions": "\n".join(_INDENT + line for line in extracted),
-        "keyed": int(("key_t", "key") in layout.layers),
+        "keyed": int(layers.keyed),
         "key_bits": 8 * (number_of(settings, "key_bytes") or 4),
-        "split": int(layout.split > 0),
-        "split_bits": 8 * layout.split,
+        "split": int(layers.split > 0),
+        "split_bits": 8 * layers.split,
         "own": own,
         "front": int(kind == "push"),
         "fields": fields,
@@ -143,7 +117,7 @@ def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
 def _entries(experiment: Experiment, settings: Settings) -> str:
     """The commands that fill the tables, one for each entry."""
     kind = experiment["component"]["kind"]
-    if kind not in _TABLES:
+    if kind not in TABLES:
         return ""
     numbers, lines = range(number_of(settings, "entries")), list[str]()
     for table in range(number_of(settings, "tables") or 1):

@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 from slowpath.experiments.programs.entries import SPREAD, drawn_values
 from slowpath.experiments.programs.fitting_together import check_together, refuse
+from slowpath.experiments.programs.mixture import mixture
 from slowpath.experiments.programs.packet import TYPE, headers_end, key_offset, packet_of
 from slowpath.experiments.programs.template import expand
+from slowpath.experiments.programs.xdp_helpers import helper_names
 from slowpath.experiments.programs.xdp_maps import maps_of
 from slowpath.experiments.specification.components import SIZE, YES
 from slowpath.experiments.specification.documents import Experiment
@@ -101,8 +103,10 @@ def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
         "type": TYPE,
         "spread": SPREAD,
         "turns": number_of(settings, "turns") or count // 64,
+        "mixture": "\n\t".join(mixture(str(settings["mix"]), count)) if kind == "mixture" else "",
         "hit": settings.get("hit", YES),
         "vary": int(bool(vary)),
         "how": vary[0]["how"] if vary else "",
         "values": drawn_values(experiment, settings),
+        **helper_names(settings),
     }

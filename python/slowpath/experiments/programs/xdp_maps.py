@@ -96,8 +96,22 @@ def _copy(_experiment: Experiment, settings: Settings) -> Tables:
 
 
 def _helper(experiment: Experiment, settings: Settings) -> Tables:
+    """Calls that look something up find it; what is deleted is not there."""
     packet, payload = packet_of(experiment, number_of(settings, SIZE)), headers_end(experiment)
-    yield "table", [{"key": packet[payload : payload + 4].hex(), "value": _little(0, 8)}]
+    kind, helper = settings["map"], settings["helper"]
+    if kind in _WITHOUT_CONTENT or helper not in ("map_lookup_elem", "map_update_elem"):
+        yield "table", []
+        return
+    if kind in ("array", "percpu_array"):
+        yield "table", [{"key": _NONE, "value": _little(0, 8)}]
+        return
+    key = packet[payload : payload + 4].hex()
+    if kind == "lpm_trie":
+        key = _little(32, 4) + key
+    yield "table", [{"key": key, "value": _little(0, 8)}]
+
+
+_WITHOUT_CONTENT = ("devmap", "devmap_hash", "cpumap", "xskmap")
 
 
 _TABLES: dict[str, Callable[[Experiment, Settings], Tables]] = {

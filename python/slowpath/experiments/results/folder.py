@@ -4,6 +4,7 @@ run.json                    the test bed, and how to measure
 NAME/specification.yaml     of the experiment of this name
 NAME/programs/              what was generated
 NAME/samples.csv            raw data: each observation of each point
+NAME/flows.json             the paths of the programs, where they are known
 NAME/environment.json       the machine, and what happened there meanwhile
 NAME/measurement.json       how it was measured, and how far it came
 NAME/points.csv, model.json, plot.svg     what it came to
@@ -11,7 +12,7 @@ NAME/points.csv, model.json, plot.svg     what it came to
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, cast
 
@@ -24,7 +25,7 @@ from slowpath.experiments.specification.marked import yaml_text
 from slowpath.experiments.specification.reading import load_experiment
 
 _RUN, _SPECIFICATION, _SAMPLES = "run.json", "specification.yaml", "samples.csv"
-_MEASUREMENT, _ENVIRONMENT = "measurement.json", "environment.json"
+_MEASUREMENT, _ENVIRONMENT, _FLOWS = "measurement.json", "environment.json", "flows.json"
 
 
 class RunSettings(TypedDict):
@@ -53,20 +54,34 @@ class ExperimentFolder:
     def begin(self, experiment: Experiment) -> None:
         """Makes it, with the specification; what an earlier run left is not valid any more."""
         _make(self.programs)
-        for name in (_MEASUREMENT, _SAMPLES, _ENVIRONMENT, "points.csv", "model.json", "plot.svg"):
+        for name in (
+            _MEASUREMENT,
+            _SAMPLES,
+            _ENVIRONMENT,
+            _FLOWS,
+            "points.csv",
+            "model.json",
+            "plot.svg",
+        ):
             (self.path / name).unlink(missing_ok=True)
         for file in self.programs.iterdir():
             file.unlink()
         write(self.path / _SPECIFICATION, yaml_text(experiment))
 
     def keep(
-        self, measurement: Measurement, samples: Sequence[Sample], environment: object
+        self,
+        measurement: Measurement,
+        samples: Sequence[Sample],
+        environment: object,
+        paths: Mapping[str, str],
     ) -> None:
         """Writes what was measured; the measurement comes last, so that it vouches for the rest."""
         text = samples_csv(samples)
         if samples:
             write(self.path / _SAMPLES, text)
             measurement["samples_sha256"] = hashlib.sha256(text.encode()).hexdigest()
+        if paths:
+            write(self.path / _FLOWS, _json(paths))
         write(self.path / _ENVIRONMENT, _json(environment))
         write(self.path / _MEASUREMENT, _json(measurement))
 
@@ -86,11 +101,25 @@ class ExperimentFolder:
         """
         return cast("Measurement", _read(self.path / _MEASUREMENT))
 
-    def environment(self) -> object:
-        """Where it was measured, as JSON has it; None where nothing was.
+    def flows(self) -> dict[str, str]:
+        """The paths of programs as text, by names such as `component-16`; none where none is known.
 
         Raises:
-            InputError: when that is not known.
+            InputError: when the file is damaged.
+        """
+        file = self.path / _FLOWS
+        if not file.exists():
+            return {}
+        found = _read(file)
+        if not isinstance(found, dict):
+            raise InputError(str(file), "is no table of paths")
+        return {str(name): str(text) for name, text in found.items()}
+
+    def environment(self) -> object:
+        """The machine, and what happened there, as it was kept; None where nothing was measured.
+
+        Raises:
+            InputError: when the file is damaged.
         """
         return _read(self.path / _ENVIRONMENT)
 

@@ -1,10 +1,14 @@
 """Samples of an experiment as CSV, and what they come to at each point."""
 
+import math
 from collections.abc import Iterable, Sequence
+from statistics import fmean
 
 from slowpath.experiments.results.documents import Point, Sample
-from slowpath.measurements.timing.statistics import estimate
+from slowpath.measurements.timing.statistics import estimate, without_outliers
 
+_BLOCKS = 5
+"""With fewer, their spread is hardly known; with more, each is too short for what lasts."""
 _HEAD = "value,number,component,baseline"
 
 
@@ -53,6 +57,37 @@ def _point(value: int, samples: Sequence[Sample], *, exact: bool) -> Point:
         "baseline": estimate([one.baseline for one in samples]).value,
         "observations": len(samples),
     }
+
+
+def shared_spread(samples: Sequence[Sample]) -> list[list[float]]:
+    """How the costs of points move together: a row for each point, a column for each block.
+
+    The product of two rows is the covariance of the means. What disturbs the machine disturbs all
+    points of an observation, and those after it: so observations are taken together to a few
+    blocks, in the order in which they were made, and the spread of these counts (batch means, see
+    Law, Simulation Modeling and Analysis, ch. 9). An observation that is an outlier of its point
+    moves it not.
+    """
+    numbers = sorted({one.number for one in samples})
+    block = {number: at * _BLOCKS // len(numbers) for at, number in enumerate(numbers)}
+    blocks = min(_BLOCKS, len(numbers))
+    # Fewer observations than blocks leave some of these empty.
+    place = {one: at for at, one in enumerate(sorted(set(block.values())))}
+    by_value = dict[int, list[tuple[int, float]]]()
+    for one in samples:
+        cost = one.component - one.baseline
+        by_value.setdefault(one.value, []).append((place[block[one.number]], cost))
+    more = math.sqrt(blocks / max(blocks - 1, 1))
+    rows = []
+    for value in sorted(by_value):
+        kept = without_outliers([cost for _, cost in by_value[value]])
+        least, most, mean = min(kept), max(kept), fmean(kept)
+        row = [0.0] * blocks
+        for number, cost in by_value[value]:
+            if least <= cost <= most:
+                row[number] += (cost - mean) / len(kept) * more
+        rows.append(row)
+    return rows
 
 
 def points_csv(points: Iterable[Point], parameter: str) -> str:

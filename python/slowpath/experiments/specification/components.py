@@ -40,6 +40,55 @@ _VALUE = Number("bytes of an entry's value (action data)", 8, 1024, 64, 8)
 _REPEATS = Number("look-ups in the same table", 1, 32, 1)
 _HIT = Word("whether look-ups find an entry", (YES, NO))
 
+MIXES: Mapping[str, Mapping[str, int]] = {
+    "parse": {"load": 6, "move": 5, "sum": 5, "branch": 6, "shift": 3, "swap": 1, "store": 1},
+    "write": {"store": 9, "load": 4, "move": 4, "sum": 4, "branch": 1, "shift": 2, "reload": 1},
+    "compute": {"sum": 9, "move": 5, "shift": 5, "multiply": 1, "constant": 1, "branch": 1},
+    "turn": {"sum": 6, "move": 4, "shift": 3, "load": 3, "store": 1},
+}
+"""How often each kind of instruction is drawn, in parts: as in parsers, in programs that write
+headers and records, in hashes, and in small loops."""
+HELPERS = (
+    "ktime_get_ns",
+    "ktime_get_coarse_ns",
+    "jiffies64",
+    "get_prandom_u32",
+    "get_smp_processor_id",
+    "map_lookup_elem",
+    "map_update_elem",
+    "map_insert",
+    "map_insert_delete",
+    "map_delete_elem",
+    "xdp_adjust_meta",
+    "xdp_shrink_tail",
+    "xdp_grow_tail",
+    "redirect",
+    "redirect_map",
+    "tail_call",
+    "fib_lookup",
+    "perf_event_output",
+    "ringbuf_output",
+    "ringbuf_submit",
+    "ringbuf_discard",
+    "trace_printk",
+    "trace_vprintk",
+)
+"""Functions of the kernel that programs call; `_insert_delete`, `_submit` and `_discard` are two
+calls; `xdp_adjust_meta` goes there and back, and `xdp_adjust_tail` has two names."""
+HELPER_MAPS = (
+    "hash",
+    "percpu_hash",
+    "lru_hash",
+    "lru_percpu_hash",
+    "array",
+    "percpu_array",
+    "lpm_trie",
+    "devmap",
+    "devmap_hash",
+    "cpumap",
+    "xskmap",
+)
+
 COMPONENTS: Mapping[str, Component] = {
     "forward": Component("The minimal program: it sends each packet back", {}),
     "parser": Component(
@@ -114,14 +163,14 @@ COMPONENTS: Mapping[str, Component] = {
         "Fields of 16 bits that are written",
         {
             "where": Word("in the packet or beside it", ("header", "metadata")),
-            "writes": Number("fields that are written", 1, 64, 1),
+            "writes": Number("fields that are written", 1, 512, 1),
         },
     ),
     "state": Component(
         "Accesses to 64-bit words that stay from packet to packet",
         {
             "operation": Word("what is done to a word", ("read", "write", "atomic-add")),
-            "accesses": Number("words that are accessed", 1, 64, 1),
+            "accesses": Number("words that are accessed", 1, 256, 1),
             "entries": _ENTRIES,
         },
     ),
@@ -146,6 +195,14 @@ COMPONENTS: Mapping[str, Component] = {
             "dependent": Word("whether each waits for the one before", (YES, NO)),
         },
     ),
+    "mixture": Component(
+        "Instructions of all kinds, drawn by lot; each takes its registers by lot, too",
+        {
+            "mix": Word("which kinds are frequent", tuple(MIXES)),
+            "count": Number("instructions", 2, 512, 64),
+            "turns": Number("turns of a loop around them", 1, 128, 1),
+        },
+    ),
     "branches": Component(
         "Conditional jumps, half of them taken",
         {
@@ -158,9 +215,12 @@ COMPONENTS: Mapping[str, Component] = {
         {
             "helper": Word(
                 "which one",
-                ("ktime_get_ns", "get_prandom_u32", "get_smp_processor_id", "map_update_elem"),
+                HELPERS,
             ),
+            "map": Word("the kernel's type of map, for helpers that have one", HELPER_MAPS),
             "calls": Number("calls", 1, 64, 1),
+            "bytes": Number("bytes that are written out or printed", 8, 256, 16, 8),
+            "arguments": Number("numbers that are printed: `trace_printk` takes 3", 0, 12, 0),
         },
     ),
     "tail-calls": Component(

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from slowpath.experiments.results.documents import Sample
@@ -39,6 +40,8 @@ class Measured(NamedTuple):
     complete: bool  # whether all was done that was asked for
     environment: Environment | None = None
     notes: Sequence[str] = ()
+    paths: Mapping[str, str] = MappingProxyType({})
+    """By names such as `component-16` and `baseline-16`, programs' paths as a core sees them."""
 
 
 class Station(Protocol):

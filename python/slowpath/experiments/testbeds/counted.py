@@ -96,7 +96,8 @@ class _Station:
                 both = [self._cost(one, known) for one in files.pair(value)]
                 samples.append(Sample(value, 1, *both))
             except InputError as problem:
-                errors[value] = problem.reason
+                if not self._stopping.asked:  # else it is why, and the value has no error
+                    errors[value] = problem.reason
         return Measured(samples, errors, complete=not self._stopping.asked)
 
     def _cost(self, written: Written, known: dict[str, float]) -> float:

@@ -118,7 +118,8 @@ class _Station:
         where = watch.end(pace.paced())
         samples = list(_samples(outcome, pairs, errors))
         notes = [] if outcome.precise or self._stopping.asked else [IMPRECISE]
-        return Measured(samples, errors, not self._stopping.asked, where, notes)
+        complete = not self._stopping.asked
+        return Measured(samples, errors, complete, where, notes, _paths(cases.cases, pairs))
 
 
 def _samples(
@@ -135,3 +136,15 @@ def _samples(
                 # A baseline that was disturbed in a load counts as in the mean of its others.
                 usual = both[1].run.value if other is None else other
                 yield Sample(value, load, mine, usual)
+
+
+def _paths(cases: Sequence[engine.Case], pairs: dict[int, tuple[int, int]]) -> dict[str, str]:
+    """The paths of the programs, where they are known."""
+    known = [engine.flow(case) for case in cases]
+    found = dict[str, str]()
+    for value, pair in pairs.items():
+        for which, number in zip(("component", "baseline"), pair, strict=True):
+            flow = known[number]
+            if flow is not None:
+                found[f"{which}-{value}"] = flow.text()
+    return found

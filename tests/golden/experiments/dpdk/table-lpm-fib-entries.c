@@ -38,16 +38,22 @@ static inline __attribute__((always_inline)) uint64_t run(uint32_t packets, int 
 enum { PACKETS = 256, KEY_OFFSET = 30, STRIDE = 64 };
 static uint8_t *packets;
 static const uint8_t packet_bytes[] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 69, 0, 0, 50, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 0, 0, 0, 0, 16, 1, 16, 2, 0, 30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+
 static uint32_t drawn = 1;
+
+/* What the next packet asks for. */
+static inline uint32_t draw(void)
+{
+	drawn = drawn * 1664525 + 1013904223; /* a linear congruential generator */
+	return (uint64_t)drawn * (uint32_t)(entries) >> 32;
+}
 
 /* The next packet, with the bytes that vary as a load generator would write them. */
 static inline uint8_t *next_packet(uint32_t number)
 {
 	uint8_t *packet = packets + number % PACKETS * STRIDE;
-	uint32_t index;
+	uint32_t index = draw();
 
-	drawn = drawn * 1664525 + 1013904223; /* a linear congruential generator */
-	index = (uint64_t)drawn * (uint32_t)(entries) >> 32;
 	memcpy(packet + KEY_OFFSET, &index, sizeof(index));
 	return packet;
 }

@@ -92,8 +92,8 @@ parser Parse(packet_in packet, out headers_t h, inout metadata_t meta,
     state own0 {
         packet.extract(h.own[0]);
         transition select(h.own[0].type) {
-            1 + 0: reject;
-            1 + 1: reject;
+            0x1000 + 0: reject;
+            0x1000 + 1: reject;
             0x0010: own0_end;
             default: reject;
         }

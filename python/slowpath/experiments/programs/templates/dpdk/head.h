@@ -2,7 +2,7 @@
  * Made for the experiment ${experiment}, for DPDK 22.11 or newer.
  *
  *   cc -O2 -march=native $(pkg-config --cflags libdpdk) THIS.c $(pkg-config --libs libdpdk)
- *   ./a.out --no-huge --no-pci -m 2048 -l CPU -- SECONDS VISITS SEED
+ *   ./a.out --no-huge --no-pci -m 2048 -l CPU -- SECONDS VISITS SEED${arguments}
  *
  * Each visit goes through all values in another random order, makes everything anew, and times
  * the packet loop with and without the component in turns. Times are cycles of the TSC.
@@ -28,6 +28,10 @@ static const long values[] = { ${points} };
 /* What a component defines: whatever it needs at a value (0, or -1 if that fails), its end, and
  * the loop over packets. */
 static int set_up(void);
+//@ if pipeline
+static int check(void); /* 0 if everything came out as it has to, else -1 */
+static char wrong[256]; /* why something is not as it has to be */
+//@ end
 static void tear_down(void);
 static long touched(void); /* how many packets it takes to touch all that is looked at */
 static inline __attribute__((always_inline)) uint64_t run(uint32_t packets, int component);

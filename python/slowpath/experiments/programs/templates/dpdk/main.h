@@ -17,6 +17,9 @@ static double time_batch(uint32_t count, int component)
 	sum = component ? run(count, 1) : run(count, 0);
 	keep(sum);
 	end = rte_rdtsc_precise();
+//@ if pipeline
+	count = passed; /* a pipeline goes on in steps of its own */
+//@ end
 	return (double)(end - start) / count;
 }
 
@@ -54,6 +57,12 @@ static void measure(long value, int visit, long touched)
 			with[round] = time_batch(count, 1);
 		}
 	}
+//@ if pipeline
+	if (check()) {
+		printf("error %ld %s\n", value, wrong);
+		return;
+	}
+//@ end
 	printf("sample %ld %d %.17g %.17g\n", value, visit, median(with), median(without));
 	fflush(stdout);
 }
@@ -66,6 +75,11 @@ int main(int argc, char **argv)
 
 	if (used < 0 || argc - used < 4)
 		return 2;
+//@ if pipeline
+	if (argc - used < 5)
+		return 2;
+	folder = argv[used + 4];
+//@ end
 	visits = atoi(argv[used + 2]);
 	seed = atoi(argv[used + 3]);
 	end = rte_rdtsc() + atof(argv[used + 1]) * rte_get_tsc_hz();
@@ -82,7 +96,11 @@ int main(int argc, char **argv)
 		for (size_t i = 0; i < COUNT; i++) {
 			${swept} = values[order[i]];
 			if (make_packets() || set_up())
+//@ if pipeline
+				printf("error %ld %s\n", values[order[i]], wrong);
+//@ else
 				printf("error %ld %s\n", values[order[i]], rte_strerror(rte_errno));
+//@ end
 			else
 				measure(values[order[i]], visit, touched());
 			tear_down();

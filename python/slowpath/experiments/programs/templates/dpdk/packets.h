@@ -2,23 +2,15 @@
 enum { PACKETS = 256, KEY_OFFSET = ${key_offset}, STRIDE = ${stride} };
 static uint8_t *packets;
 static const uint8_t packet_bytes[] = { ${packet} };
-//@ if vary
-static uint32_t drawn = 1;
-//@ end
+//@ include draw.h
 
 /* The next packet, with the bytes that vary as a load generator would write them. */
 static inline uint8_t *next_packet(uint32_t number)
 {
 	uint8_t *packet = packets + number % PACKETS * STRIDE;
 //@ if vary
-//@ if how == random
-	uint32_t index;
+	uint32_t index = draw();
 
-	drawn = drawn * 1664525 + 1013904223; /* a linear congruential generator */
-	index = (uint64_t)drawn * (uint32_t)(${values}) >> 32;
-//@ else
-	uint32_t index = drawn++ % (uint32_t)(${values});
-//@ end
 	memcpy(packet + KEY_OFFSET, &index, sizeof(index));
 //@ end
 	return packet;

@@ -18,7 +18,7 @@ ${extractions}
         packet.extract(h.own[${i}]);
         transition select(h.own[${i}].type) {
 //@ repeat branches as b
-            1 + ${b}: reject;
+            0x1000 + ${b}: reject;
 //@ end
             ${type}: own${i}_end;
             default: reject;

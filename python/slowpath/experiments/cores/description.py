@@ -1,0 +1,83 @@
+"""The target file of a machine: that of the documented machine with another `[timing]`."""
+
+from collections.abc import Mapping
+from typing import TypedDict
+
+from slowpath import engine
+from slowpath.experiments.cores.parameters import (
+    CORE,
+    COUNTS,
+    UNITS,
+    Parameters,
+    interval,
+    latency,
+    queue,
+)
+
+NAME = "linux-xdp"
+_PLACEHOLDER = 60.0
+"""Cycles of a call that nothing is known of: in the middle of those that are known."""
+
+
+class CallPrice(TypedDict, total=False):
+    """Cycles of a call."""
+
+    cycles: float
+    zero_cycles: float
+    byte_cycles: float
+
+
+class Machine(TypedDict):
+    """What is measured on."""
+
+    machine: str
+    date: str
+    clock_hz: int
+
+
+def timing_text(
+    machine: Machine,
+    parameters: Parameters,
+    calls: Mapping[str, CallPrice],
+    error: tuple[float, float],
+) -> str:
+    """The table `[timing]` with all that belongs to it."""
+    lines = [
+        "[timing]",
+        f"machine = {_quoted(machine['machine'])}",
+        f"date = {_quoted(machine['date'])}",
+        f"clock_hz = {machine['clock_hz']}",
+        f"unknown_call_cycles = {_PLACEHOLDER}",
+        "",
+        "[timing.core]",
+        *(f"{name} = {parameters[name]:.3f}" for name in CORE),
+        *(f"{name} = {round(parameters[name])}" for name in COUNTS),
+    ]
+    for unit in UNITS:
+        lines += [
+            "",
+            f"[timing.unit.{unit}]",
+            f"latency_cycles = {parameters[latency(unit)]:.3f}",
+            f"interval_cycles = {parameters[interval(unit)]:.3f}",
+            f"queue = {round(parameters[queue(unit)])}",
+        ]
+    lines += ["", "[timing.call]"]
+    for name, price in sorted(calls.items()):
+        cells = ", ".join(f"{key} = {cycles:.2f}" for key, cycles in price.items())
+        lines.append(f"{_quoted(name)} = {{ {cells} }}")
+    low, high = error
+    lines += ["", "[timing.error]", f"low = {low:.3f}", f"high = {high:.3f}", ""]
+    return "\n".join(lines)
+
+
+def target_text(timing: str) -> str:
+    """The whole description."""
+    known = engine.target_text(NAME) or ""
+    head = known.partition("[timing]")[0]
+    return head + timing
+
+
+def _quoted(text: str) -> str:
+    """A string of TOML."""
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'

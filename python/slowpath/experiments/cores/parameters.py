@@ -1,0 +1,97 @@
+"""The parameters of the model of a core (`crates/estimate`), and where they may be."""
+
+from typing import NamedTuple
+
+Parameters = dict[str, float]
+"""A value for each name in `PARAMETERS`."""
+
+
+class Parameter(NamedTuple):
+    """One number of the model."""
+
+    first: float  # where the search begins: a server's core of 2022
+    least: float
+    most: float
+    whole: bool = False
+    fixed: bool = False  # nothing that can be measured depends on it
+
+
+UNITS = ("alu", "shift", "multiply", "divide", "load", "store", "atomic", "branch")
+CORE = (
+    "instruction_cycles",
+    "move_cycles",
+    "constant_cycles",
+    "branch_cycles",
+    "taken_cycles",
+    "function_cycles",
+    "forward_cycles",
+    "pieces_cycles",
+    "loop_cycles",
+)
+COUNTS = ("loop_instructions", "window")
+
+
+def latency(unit: str) -> str:
+    """The name of a unit's latency."""
+    return f"{unit}.latency_cycles"
+
+
+def interval(unit: str) -> str:
+    """The name of a unit's cycles between two instructions."""
+    return f"{unit}.interval_cycles"
+
+
+def queue(unit: str) -> str:
+    """The name of how many instructions wait for a unit."""
+    return f"{unit}.queue"
+
+
+PARAMETERS: dict[str, Parameter] = {
+    "instruction_cycles": Parameter(0.19, 0.1, 0.6),
+    "move_cycles": Parameter(0.15, 0.02, 0.6),
+    "constant_cycles": Parameter(0.3, 0.02, 1.0),
+    "branch_cycles": Parameter(0.3, 0.1, 2.0),
+    "taken_cycles": Parameter(0.3, 0.01, 4.0),
+    "function_cycles": Parameter(20.0, 1.0, 100.0),
+    "forward_cycles": Parameter(2.0, 0.5, 8.0),
+    "pieces_cycles": Parameter(8.0, 0.5, 30.0),
+    "loop_cycles": Parameter(80.0, 20.0, 400.0),
+    "loop_instructions": Parameter(60.0, 0, 4096, whole=True, fixed=True),
+    "window": Parameter(320.0, 32, 1024, whole=True, fixed=True),
+    "alu.latency_cycles": Parameter(1.0, 0.8, 2.0),
+    "alu.interval_cycles": Parameter(0.25, 0.1, 1.0),
+    "alu.queue": Parameter(64, 8, 200, whole=True),
+    "shift.latency_cycles": Parameter(1.0, 0.8, 3.0),
+    "shift.interval_cycles": Parameter(0.5, 0.2, 2.0),
+    "shift.queue": Parameter(24, 4, 200, whole=True),
+    "multiply.latency_cycles": Parameter(3.0, 2.0, 6.0),
+    "multiply.interval_cycles": Parameter(1.0, 0.3, 3.0),
+    "multiply.queue": Parameter(24, 4, 200, whole=True),
+    "divide.latency_cycles": Parameter(10.0, 4.0, 80.0),
+    "divide.interval_cycles": Parameter(7.0, 1.0, 80.0),
+    "divide.queue": Parameter(12, 2, 200, whole=True),
+    "load.latency_cycles": Parameter(4.0, 3.0, 7.0),
+    "load.interval_cycles": Parameter(0.35, 0.2, 1.5),
+    "load.queue": Parameter(48, 8, 200, whole=True),
+    "store.latency_cycles": Parameter(1.0, 1.0, 1.0, fixed=True),
+    "store.interval_cycles": Parameter(0.5, 0.2, 2.0),
+    "store.queue": Parameter(48, 8, 200, whole=True),
+    "branch.latency_cycles": Parameter(1.0, 1.0, 1.0, fixed=True),
+    "branch.interval_cycles": Parameter(0.5, 0.1, 2.0),
+    "branch.queue": Parameter(32, 4, 200, whole=True),
+    "atomic.latency_cycles": Parameter(7.0, 7.0, 7.0, fixed=True),
+    "atomic.interval_cycles": Parameter(7.0, 2.0, 60.0),
+    "atomic.queue": Parameter(24, 2, 200, whole=True, fixed=True),
+}
+
+
+def first() -> Parameters:
+    """Where the search begins."""
+    return {name: parameter.first for name, parameter in PARAMETERS.items()}
+
+
+def clipped(name: str, value: float) -> float:
+    """The nearest value that a parameter may have."""
+    parameter = PARAMETERS[name]
+    inside = min(max(value, parameter.least), parameter.most)
+    return float(round(inside)) if parameter.whole else inside

@@ -1,0 +1,104 @@
+
+/* Lets packets that are under way leave. */
+static int drain(struct side *side)
+{
+	side->closed = 1;
+	for (int turn = 0; turn < 1000 && side->sent < side->received; turn++)
+		rte_swx_pipeline_run(side->pipeline, STEP);
+	side->closed = 0;
+	if (side->sent != side->received)
+		return refuse("of %lu packets %lu came out", side->received, side->sent);
+	return 0;
+}
+
+/* Compares the last packet with what it has to look like, but for the bytes that vary. */
+static int check_packet(const struct side *side)
+{
+	const uint8_t *found = side->last.pkt + side->last.offset;
+
+	if (side->last.length != side->expected_length)
+		return refuse("packets of %u bytes came out, not of %ld", side->last.length,
+			      side->expected_length);
+	for (long i = 0; i < side->expected_length; i++) {
+//@ if vary
+		if (i >= KEY_OFFSET && i < KEY_OFFSET + 4)
+			continue;
+//@ end
+		if (found[i] != side->expected[i])
+			return refuse("byte %ld of packets is 0x%02x, not 0x%02x", i, found[i],
+				      side->expected[i]);
+	}
+	return 0;
+}
+//@ if tabled
+
+/* Each look-up of each packet has to find something, or nothing of any. */
+static int check_look_ups(const struct side *side)
+{
+	for (long t = 0; t < tables; t++) {
+		uint64_t actions[8] = { 0 }, all = side->received * repeats;
+		struct rte_swx_table_stats found = { .n_pkts_action = actions };
+		char name[16];
+
+		snprintf(name, sizeof(name), "table%ld", t);
+		if (rte_swx_ctl_pipeline_table_stats_read(side->pipeline, name, &found))
+			return refuse("the pipeline has no %s", name);
+//@ if kind == table-ternary
+		if (found.n_pkts_hit != all || found.n_pkts_miss)
+//@ else
+//@ if hit
+		if (found.n_pkts_hit != all || found.n_pkts_miss)
+//@ else
+		if (found.n_pkts_miss != all || found.n_pkts_hit)
+//@ end
+//@ end
+			return refuse("%s: %lu hits and %lu misses in %lu look-ups", name,
+				      found.n_pkts_hit, found.n_pkts_miss, all);
+	}
+	return 0;
+}
+//@ end
+//@ if kind == state
+
+/* What was written stands there: ones, or how many packets there were. */
+static int check_state(const struct side *side)
+{
+	for (long a = 0; a < accesses; a++) {
+		uint64_t sum = 0, word;
+		char name[16];
+
+		snprintf(name, sizeof(name), "state%ld", a);
+		for (long i = 0; i < entries; i++) {
+			if (rte_swx_ctl_pipeline_regarray_read(side->pipeline, name, i, &word))
+				return refuse("the pipeline has no %s", name);
+			sum += word;
+		}
+//@ if operation == atomic-add
+		if (sum != side->received)
+//@ end
+//@ if operation == write
+		if (!sum || sum > entries)
+//@ end
+//@ if operation == read
+		if (sum != ${initial} * entries)
+//@ end
+			return refuse("%s: the sum of its words is %lu", name, sum);
+	}
+	return 0;
+}
+//@ end
+
+static int check(void)
+{
+	if (drain(&sides[0]) || drain(&sides[1]))
+		return -1;
+//@ if tabled
+	if (check_look_ups(&sides[1]))
+		return -1;
+//@ end
+//@ if kind == state
+	if (check_state(&sides[1]))
+		return -1;
+//@ end
+	return check_packet(&sides[0]) || check_packet(&sides[1]) ? -1 : 0;
+}

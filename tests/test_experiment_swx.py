@@ -1,0 +1,267 @@
+"""The test bed dpdk-swx: its pipelines, what DPDK makes of them, and how mistakes come out."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import oracles
+from calibrating import calibrated, needs_dpdk
+from slowpath.cli.errors import InputError
+from slowpath.experiments.overriding import with_range
+from slowpath.experiments.programs.swx.expected import sent
+from slowpath.experiments.programs.swx.pipelines import (
+    Pipelines,
+    kinds,
+    swx_driver,
+    swx_pipelines,
+)
+from slowpath.experiments.shipped import shipped_experiment, shipped_names
+from slowpath.experiments.specification.components import COMPONENTS
+from slowpath.experiments.specification.points import points_of, settings_at
+from slowpath.experiments.specification.reading import read_experiment
+from slowpath.experiments.testbeds import dpdk_swx
+from support import GOLDEN, check_golden
+
+SWX = [name for name in shipped_names() if "dpdk-swx" in shipped_experiment(name)["testbeds"]]
+EXPECTED = [
+    ("arithmetic-add-independent", 5),
+    ("branches-predictable", 64),
+    ("checksum-update", 8),
+    ("field-writes-metadata", 2),
+    ("forward-size", 64),
+    ("headers-added", 2),
+    ("headers-removed", 2),
+    ("parser-branches", 2),
+    ("parser-fields", 2),
+    ("recirculation", 1),
+    ("state-atomic-adds", 2),
+    ("table-exact-tables", 2),
+    ("table-lpm-entries", 3),
+    ("table-ternary-acl-entries", 3),
+]
+"""Of each component one, with the value of the parameter that it is written for."""
+
+
+@pytest.mark.parametrize(("name", "value"), EXPECTED)
+def test_expected_pipelines(name: str, value: int) -> None:
+    found = swx_pipelines(shipped_experiment(name), value)
+    folder = GOLDEN / "experiments/swx"
+    check_golden(folder / f"{name}.spec", found.component.text)
+    packets = {"packet": found.packet, "sent": found.component.sent, "without": found.baseline.sent}
+    lines = "".join(f"{role} {packet.hex()}\n" for role, packet in packets.items())
+    check_golden(folder / f"{name}.packets", lines)
+
+
+@pytest.mark.parametrize("name", ["table-exact-miss-entries", "state-reads"])
+def test_expected_programs_that_time_pipelines(name: str) -> None:
+    experiment = with_range(shipped_experiment(name), None, None, 3)
+    check_golden(GOLDEN / f"experiments/swx/{name}.c", swx_driver(experiment))
+
+
+def test_the_baseline_is_the_same_without_the_component() -> None:
+    for name in SWX:
+        found = swx_pipelines(shipped_experiment(name), points_of(shipped_experiment(name))[0])
+        more, less = (
+            [re.sub(r"^\t\w+ : ", "\t", line) for line in each.text.splitlines()[2:]]
+            for each in (found.component, found.baseline)
+        )
+        left = iter(more)
+        assert all(line in left for line in less), name
+
+
+def test_every_component_of_p4_has_a_pipeline() -> None:
+    p4 = {
+        path.stem
+        for path in (Path(dpdk_swx.__file__).parent.parent).glob("programs/templates/p4/*.p4")
+    }
+    assert {*kinds()} >= p4 - {"head"}
+    assert {*kinds()} <= COMPONENTS.keys()
+
+
+# --- what DPDK makes of them ----------------------------------------------------------------------
+
+
+def test_the_reader_of_dpdk_takes_all_pipelines(tmp_path: Path) -> None:
+    """The reader that p4c writes for, which has a checker of its own: of few and of many."""
+    needs_dpdk()
+    files = []
+    for name in SWX:
+        experiment = shipped_experiment(name)
+        for value in {points_of(experiment)[0], points_of(experiment)[-1]}:
+            found = swx_pipelines(experiment, value)
+            for role, pipeline in (("with", found.component), ("without", found.baseline)):
+                file = tmp_path / f"{name}-{value}.{role}.spec"
+                file.write_text(pipeline.text)
+                files.append(file)
+    broken = tmp_path / "broken.spec"
+    broken.write_text(files[0].read_text().replace("rx m.port", "rx m.prt"))
+    words = [str(read_by_dpdk(tmp_path)), *map(str, files), str(broken)]
+    said = subprocess.run(words, capture_output=True, text=True, check=True)
+    *lines, last = said.stdout.splitlines()
+    assert lines == [f"{file} OK" for file in files]
+    assert last == f"{broken} 0: Pipeline instructions configuration error."
+    oracles.compared("dpdk", len(files), "pipelines")
+
+
+def read_by_dpdk(folder: Path) -> Path:
+    """A program that hands files to the reader of DPDK."""
+    asked = ["pkg-config", "--cflags", "--libs", "libdpdk"]
+    flags = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+    source, binary = Path(__file__).parent / "swx_parser.c", folder / "reader"
+    words = [shutil.which("cc") or "cc", str(source), "-o", str(binary), "-march=native", *flags]
+    subprocess.run(words, check=True)
+    return binary
+
+
+MEASURED = (
+    "arithmetic-constant",
+    "arithmetic-shift-independent",
+    "branches-predictable",
+    "checksum-helper",
+    "checksum-update",
+    "field-writes-header",
+    "field-writes-metadata",
+    "forward-size",
+    "headers-added",
+    "headers-removed",
+    "parser-fields",
+    "parser-branches",
+    "recirculation",
+    "state-atomic-adds",
+    "state-reads",
+    "state-writes",
+    "table-exact-entries",
+    "table-exact-miss-entries",
+    "table-exact-repeats",
+    "table-lpm-entries",
+    "table-lpm-miss-entries",
+    "table-ternary-acl-entries",
+)
+"""Of each component one, of some several."""
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_all_points_are_measured_and_packets_come_out_as_worked_out(
+    tmp_path: Path, name: str
+) -> None:
+    """The program compares every point with `expected.py`, and says where it is not so."""
+    needs_dpdk()
+    sweep = shipped_experiment(name)["component"]["sweep"]
+    experiment = with_range(shipped_experiment(name), None, min(sweep["last"], 2000), 3)
+    found = calibrated(tmp_path, "dpdk-swx", experiment)
+    measurement, points = found["measurement"], found["result"]["points"]
+    assert (measurement["state"], measurement["errors"]) == ("complete", [])
+    assert [one["value"] for one in points] == points_of(experiment)
+    assert all(one["observations"] >= 3 and one["program"] > 0 for one in points)
+    oracles.compared("dpdk", len(points), "points of experiments")
+
+
+def test_every_component_is_measured_in_a_test() -> None:
+    assert {shipped_experiment(name)["component"]["kind"] for name in MEASURED} == {*kinds()}
+
+
+MISTAKES = [
+    ("table-exact-entries", "size 3", "size 2", r"entry 2 cannot be added: No space left"),
+    ("table-exact-entries", "h.key.bits", "h.before.bytes", r"table0: 0 hits and \d+ misses in"),
+    (
+        "table-exact-entries",
+        "add m.sum t.data0",
+        "add m.sum 2",
+        "byte 11 of packets is 0x02, not 0x01",
+    ),
+    (
+        "table-lpm-entries",
+        "h.key.bits lpm",
+        "h.key.bytes lpm",
+        r"entries-3.spec:\d+: Invalid argument",
+    ),
+    ("headers-added", "\temit h.own0\n", "", "packets of 80 bytes came out, not of 88"),
+    ("headers-added", "\ttx m.port", "\tdrop", r"of \d+ packets only 0 came out"),
+    ("state-atomic-adds", "regadd state0", "regwr state0", "state0: the sum of its words is 1"),
+    ("state-reads", "regrd m.value state1", "regrd m.value state0", None),
+]
+"""An experiment, what stands in its pipelines, what would be a mistake, and what is said then."""
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda it: f"{it[0]}: {it[2].strip()}")
+def test_pipelines_that_do_not_do_what_they_should_are_not_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mistake: tuple[str, str, str, str | None]
+) -> None:
+    needs_dpdk()
+    name, right, written, said = mistake
+    experiment = with_range(shipped_experiment(name), 2, 3, 2)
+
+    def mistaken(*asked: object) -> Pipelines:
+        found = swx_pipelines(*asked)  # type: ignore[arg-type]
+        wrong = found.component._replace(text=found.component.text.replace(right, written))
+        return found._replace(component=wrong)
+
+    monkeypatch.setattr(dpdk_swx, "swx_pipelines", mistaken)
+    found = calibrated(tmp_path, "dpdk-swx", experiment)["measurement"]
+    reasons = {one["value"]: one["reason"] for one in found["errors"]}
+    if said is None:
+        assert not reasons
+    else:
+        assert re.search(said, reasons[3])
+
+
+# --- what such pipelines do not have --------------------------------------------------------------
+
+LACKING = [
+    (
+        "table-exact-entries",
+        "size: 64(.*): 30",
+        r"size: 400\1: 300",
+        "no headers of 258 bytes in front of the key",
+    ),
+    (
+        "table-exact-entries",
+        "{key_bytes: 16",
+        "{map: lru_hash, key_bytes: 16",
+        "has map: hash only, not lru",
+    ),
+    ("table-lpm-fib-entries", "", "", "has method: lpm only, not fib"),
+    ("table-ternary-linear-entries", "", "", "has method: acl only, not linear"),
+    ("checksum-loop", "", "", "has method: helper, update only, not loop"),
+    ("arithmetic-divide", "", "", "has operation: add, xor, shift, constant only, not divide"),
+    ("branches-random", "", "", "has predictable: yes only, not no"),
+    (
+        "table-exact-entries",
+        "offset: 30",
+        "offset: 8",
+        "parses the Ethernet header, and the key begins",
+    ),
+    (
+        "arithmetic-add",
+        "component:",
+        "  vary: [{offset: 30, bytes: 4, how: random, values: 1}]\ncomponent:",
+        "varies only what tables and state are asked for",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new", "said"), LACKING)
+def test_what_swx_lacks_is_said(name: str, old: str, new: str, said: str) -> None:
+    file = Path(dpdk_swx.__file__).parent.parent / f"catalogue/{name}.yaml"
+    text = re.sub(old, new, file.read_text(), count=1, flags=re.DOTALL)
+    experiment = read_experiment("x", re.sub(r"testbeds: .*", "testbeds: [dpdk-swx]", text))
+    with pytest.raises(InputError, match=said):
+        swx_driver(experiment)
+    with pytest.raises(InputError, match=said):
+        swx_pipelines(experiment, points_of(experiment)[0])
+
+
+def test_results_of_components_worked_out_by_hand() -> None:
+    """Of arithmetic: 0x020000000003 twice more, and the other three operands cancel out to one."""
+    experiment = shipped_experiment("arithmetic-add")
+    packet = swx_pipelines(experiment, 2).packet
+    out = sent(experiment, settings_at(experiment, 2), packet, component=True)
+    assert out[6:12].hex() == f"{3 * 0x020000000003 ^ 0x020000000003:012x}"
+    experiment = shipped_experiment("checksum-helper")
+    found = swx_pipelines(experiment, 4)
+    word = found.packet[42:46]
+    total = int.from_bytes(word[:2], "big") + int.from_bytes(word[2:], "big")
+    assert found.component.sent[12:14].hex() == f"{0xFFFF - total:04x}"
