@@ -5,6 +5,7 @@ from pathlib import Path
 import published
 from measure import ROOT, Program
 
+CARD = ("--target", "agilio-cx-2x40")
 COUNTING = ("--target", "ebpf")
 
 
@@ -15,7 +16,7 @@ def examples() -> list[Program]:
     objects = sorted(folder.glob("*.bpf.o"))
     return [
         *(Program(path.stem, path) for path in listings),
-        *(Program(_stem(path), path) for path in objects),
+        *(Program(_stem(path), path, CARD) for path in objects),
         *(Program(f"{_stem(path)} (ebpf)", path, COUNTING) for path in objects),
     ]
 

@@ -1,9 +1,24 @@
 """What all tests start with."""
 
+import os
 import signal
+import sys
+
+import pytest
+
+from support import ROOT
 
 # A shell that runs the tests in the background may have them ignore these, which programs inherit;
 # tests of what signals do would then wait for ever.
 for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
     signal.signal(number, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Behind all else: `trace` and others are also names of the standard library.
+sys.path.append(str(ROOT / "bench"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_calibration(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What the machine of the tests was calibrated to plays no part."""
+    os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))

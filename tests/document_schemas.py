@@ -95,6 +95,8 @@ class CalibrateDocument(TypedDict):
     """Version of slowpath."""
     directory: str
     """That of the run, as the user named it."""
+    target_file: str | None
+    """The description of this machine as a target; null where it takes more experiments."""
     experiments: list[CalibratedExperiment]
     """Those of the run that were measured, now or before, in the order in which it has them."""
 

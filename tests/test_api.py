@@ -37,7 +37,7 @@ def test_the_page_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
     assert failed == 0
 
 
-@pytest.mark.parametrize("target", ["agilio-cx-2x40", "ebpf"])
+@pytest.mark.parametrize("target", ["agilio-cx-2x40", "ebpf", "linux-xdp"])
 def test_results_are_those_of_the_command(target: str) -> None:
     options = {"target": target, "paths": 2, "mtu": 1000}
     results = slowpath.bound(OBJECT, LOOP, **options)  # type: ignore[arg-type]
@@ -72,7 +72,7 @@ def test_programs_are_described() -> None:
 
 
 def test_notebooks_show_tables() -> None:
-    results = slowpath.bound(OBJECT, "a<b>.asm")
+    results = slowpath.bound(OBJECT, "a<b>.asm", target="agilio-cx-2x40")
     page = results._repr_html_()
     assert page.count("<tr>") == 3
     assert "a&lt;b&gt;.asm" in page

@@ -86,7 +86,7 @@ def test_pipe(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     writer = threading.Thread(target=lambda: pipe.write_bytes(GOOD.read_bytes()))
     writer.start()
-    run = slowpath("bound", pipe)
+    run = slowpath("bound", pipe, "--target", "agilio-cx-2x40")
     writer.join()
     assert (run.returncode, run.stderr) == (0, "")
 

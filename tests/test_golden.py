@@ -52,6 +52,7 @@ def test_table() -> None:
 
 PLAIN = "examples/alaw2ulaw.bpf.o"
 OPTIMISED = "examples/alaw2ulaw_opt.bpf.o"
+CARD = ("--target", "agilio-cx-2x40")
 COUNT = ("--target", "ebpf")
 
 
@@ -67,13 +68,13 @@ def indented(text: str) -> str:
 
 @pytest.mark.parametrize(("file", "name"), [(PLAIN, "plain"), (OPTIMISED, "optimised")])
 def test_annotated_source(file: str, name: str) -> None:
-    check_golden(GOLDEN / f"annotate/{name}.txt", output("annotate", file))
-    document = output("annotate", file, "--format", "json")
+    check_golden(GOLDEN / f"annotate/{name}.txt", output("annotate", file, *CARD))
+    document = output("annotate", file, *CARD, "--format", "json")
     check_golden(GOLDEN / f"annotate/{name}.json", indented(document))
 
 
 def test_instructions_below_lines() -> None:
-    text = output("annotate", OPTIMISED, "--instructions")
+    text = output("annotate", OPTIMISED, *CARD, "--instructions")
     check_golden(GOLDEN / "annotate/instructions.txt", text)
 
 
@@ -91,7 +92,7 @@ def test_annotated_listing() -> None:
     ("form", "extension"), [("table", "txt"), ("csv", "csv"), ("markdown", "md"), ("json", "json")]
 )
 def test_two_variants(form: str, extension: str) -> None:
-    text = output("diff", PLAIN, OPTIMISED, "--format", form, "--lines", "20")
+    text = output("diff", PLAIN, OPTIMISED, *CARD, "--format", form, "--lines", "20")
     check_golden(GOLDEN / f"diff/alaw2ulaw.{extension}", indented(text) if form == "json" else text)
 
 

@@ -21,6 +21,7 @@ from slowpath.work.memory import default_limit, parse_size
 from support import ROOT, heed_interrupts, slowpath
 
 COUNT = ("--target", "ebpf")
+CARD = ("--target", "agilio-cx-2x40")
 
 
 def save(folder: Path, name: str, code: bytes) -> str:
@@ -42,7 +43,7 @@ def bound(*arguments: str) -> subprocess.CompletedProcess[str]:
     ("name", "code", "options", "stage"),
     [
         ("shifts", lambda: shifts(30_000), COUNT, "the program: "),
-        ("straight", lambda: straight(700_000), (), "compiling the program for the card"),
+        ("straight", lambda: straight(700_000), CARD, "compiling the program for the card"),
         ("straight", lambda: straight(900_000), COUNT, ""),
     ],
 )
@@ -76,7 +77,8 @@ def test_compile_obeys_a_deadline(tmp_path: Path) -> None:
 
 
 def test_what_cannot_fit_is_refused_before_it_is_compiled(tmp_path: Path) -> None:
-    run = slowpath("bound", save(tmp_path, "straight", straight(60_000)), timeout=120)
+    file = save(tmp_path, "straight", straight(60_000))
+    run = slowpath("bound", file, *CARD, timeout=120)
     assert run.returncode == ExitCode.INPUT
     expected = "at least 120009 instructions for the card; its firmware has room for 2560"
     assert expected in run.stderr

@@ -16,6 +16,7 @@ LISTING = "examples/two_protocols.asm"
 
 
 COUNT = ("--target", "ebpf")
+CARD = ("--target", "agilio-cx-2x40")
 
 
 def analyse(*arguments: str | Path) -> list[dict[str, Any]]:
@@ -34,7 +35,7 @@ def refuse(*arguments: str | Path) -> str:
 
 @pytest.mark.parametrize("name", ["alaw2ulaw_opt", "count_min.8"])
 def test_full_report(name: str) -> None:
-    run = slowpath("bound", f"examples/{name}.bpf.o")
+    run = slowpath("bound", f"examples/{name}.bpf.o", *CARD)
     assert (run.returncode, run.stderr) == (0, "")
     check_golden(GOLDEN / f"examples/{name}.txt", run.stdout)
 
@@ -49,7 +50,7 @@ def test_full_report_of_counts(name: str) -> None:
 def test_what_the_card_cannot_run() -> None:
     """Every example that it cannot run, each with a line that says why and what may help."""
     examples = sorted(path.relative_to(ROOT) for path in ROOT.glob("examples/*.bpf.o"))
-    run = slowpath("bound", *examples)
+    run = slowpath("bound", *examples, *CARD)
     assert run.returncode == 3
     for line in run.stderr.splitlines():  # further reasons are notes
         assert line.startswith(("error: ", "note: "))
@@ -61,7 +62,7 @@ def test_what_the_card_cannot_run() -> None:
 
 def test_all_that_the_card_lacks_is_listed() -> None:
     """At once, the same by every command, each reason once."""
-    run = slowpath("bound", FILTER, "--format", "json")
+    run = slowpath("bound", FILTER, *CARD, "--format", "json")
     (result,) = json.loads(run.stdout)["results"]
     reasons = [refusal["reason"] for refusal in result["refusals"]]
     assert len(reasons) == len(set(reasons)) > 1
@@ -72,7 +73,7 @@ def test_all_that_the_card_lacks_is_listed() -> None:
     compiled = slowpath("compile", FILTER).stderr
     shown = json.loads(slowpath("show", FILTER, "--format", "json").stdout)["objects"][0]
     assert shown["programs"][0]["card"] == {"instructions": None, "refusals": result["refusals"]}
-    annotated = slowpath("annotate", FILTER).stderr
+    annotated = slowpath("annotate", FILTER, *CARD).stderr
     for refusal in result["refusals"][1:]:
         for text in (run.stderr, compiled, annotated):
             assert f"also {refusal['place']}" in text
@@ -81,7 +82,7 @@ def test_all_that_the_card_lacks_is_listed() -> None:
 
 
 def test_verbose_report() -> None:
-    for target, name in (((), "verbose"), (COUNT, "verbose-counts")):
+    for target, name in ((CARD, "verbose"), (COUNT, "verbose-counts")):
         run = slowpath("bound", "examples/count_min.1.bpf.o", "-v", *target)
         check_golden(GOLDEN / f"examples/count_min.1.{name}.txt", without_times(run.stdout))
 
@@ -131,7 +132,7 @@ def test_rates_are_refused_for_counts(option: str, value: str) -> None:
 
 
 def test_counts_are_refused_for_the_card() -> None:
-    message = refuse(FILTER, "--metric", "instructions")
+    message = refuse(FILTER, "--metric", "instructions", *CARD)
     assert "--target ebpf has it" in message
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowpath import engine
+from slowpath.analysis.defaults import CARD
 from slowpath.analysis.options import (
     WrittenOptions,
     choose_metric,
@@ -103,7 +104,8 @@ def test_metric(asked: str | None, requirement: Rate | None, metric: str | None)
 @pytest.mark.parametrize(
     ("written", "option"),
     [
-        (PLAIN._replace(metric="bitrate", require="1pps"), "--require"),
+        (PLAIN._replace(target=CARD, metric="bitrate", require="1pps"), "--require"),
+        (PLAIN._replace(require="1Gbit/s"), "--require"),
         (PLAIN._replace(target="ebpf", metric="instructions", require="1pps"), "--require"),
         (PLAIN._replace(metric="speed"), "--metric"),
         (PLAIN._replace(require="fast"), "--require"),
@@ -135,7 +137,7 @@ def test_files_that_options_name(tmp_path: Path) -> None:
 
 
 def test_reproduction_states_the_defaults() -> None:
-    words = request(PLAIN._replace(require="40Gbit/s", cores=5)).reproduce
+    words = request(PLAIN._replace(target=CARD, require="40Gbit/s", cores=5)).reproduce
     assert words == [
         *("--cores", "5", "--mtu", "1500", "--require", "40Gbit/s"),
     ]

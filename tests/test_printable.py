@@ -218,6 +218,7 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
         "schema": [["bound"], [HOSTILE]],
         "targets list": [[]],
         "targets show": [["ebpf"], [HOSTILE]],
+        "targets models": [["linux-xdp"], [folder / "target.toml"], [HOSTILE], [thing]],
         "targets check": [[folder / "target.toml", folder / "missing", thing]],
     }
     assert command in known, f"no hostile call of `slowpath {command}` is known"

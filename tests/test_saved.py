@@ -37,9 +37,10 @@ def read(document: object) -> list[Result]:
 def test_what_was_written_is_read() -> None:
     assert read(GOOD) == json.loads(json.dumps(GOOD))["results"]
     for file in ("examples/tunnel.bpf.o", "examples/dram_reads.asm", "examples/none.asm"):
-        run = slowpath("bound", file, "--format", "json")
-        results = read_saved("saved.json", run.stdout.encode())
-        assert results == json.loads(run.stdout)["results"]
+        for target in ("agilio-cx-2x40", "linux-xdp"):
+            run = slowpath("bound", file, "--target", target, "--format", "json")
+            results = read_saved("saved.json", run.stdout.encode())
+            assert results == json.loads(run.stdout)["results"]
 
 
 def test_newer_and_older_versions() -> None:

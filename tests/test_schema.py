@@ -152,6 +152,7 @@ def test_everything_is_described(name: str) -> None:
 OBJECTS = ("examples/count_min.8.bpf.o", "examples/tunnel.bpf.o")
 FEATURES = "crates/kernel/tests/objects/features.bpf.o"
 PLAIN, OPTIMISED = "examples/alaw2ulaw.bpf.o", "examples/alaw2ulaw_opt.bpf.o"
+CARD = ("--target", "agilio-cx-2x40")
 EXPECTED = [
     *(("bound", path) for path in sorted(GOLDEN.glob("examples/*.json"))),
     *(("annotate", path) for path in sorted(GOLDEN.glob("annotate/*.json"))),
@@ -189,13 +190,16 @@ def test_expected_documents_fit(name: str, path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (["bound", *OBJECTS, "examples/firewall.asm", "nowhere.asm", "--paths", "all"], 3),
+        (["bound", *OBJECTS, "nowhere.asm", *CARD, "--paths", "all"], 3),
+        (["bound", *OBJECTS, "nowhere.o", "--paths", "3"], 3),
         (["bound", *OBJECTS, "--target", "ebpf", "--paths", "2"], 0),
         (["bound", FEATURES, "--target", "ebpf", "--deadline", "2"], None),
-        (["bound", FEATURES], 3),
-        (["annotate", *OBJECTS, "nowhere.asm"], 3),
+        (["bound", FEATURES, *CARD], 3),
+        (["annotate", *OBJECTS, "nowhere.asm", *CARD], 3),
+        (["annotate", *OBJECTS], 0),
         (["annotate", OPTIMISED, "--target", "ebpf"], 0),
-        (["diff", PLAIN, OPTIMISED, "--fail-on", "bitrate_diff > 0"], 1),
+        (["diff", PLAIN, OPTIMISED, *CARD, "--fail-on", "bitrate_diff > 0"], 1),
+        (["diff", PLAIN, OPTIMISED], 0),
         (["diff", PLAIN, OPTIMISED, "--target", "ebpf"], 0),
         (["compile", PLAIN], 0),
         (["compile", OPTIMISED, "--verify", "--deadline", "5"], None),

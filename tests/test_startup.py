@@ -112,6 +112,7 @@ def own(modules: set[str]) -> set[str]:
         ["bound", LISTING, "--format", "json"],
         ["bound", LISTING, "--format", "csv"],
         ["bound", LISTING, LISTING],
+        ["bound", OBJECT],
         ["bound", OBJECT, "--target", "ebpf"],
         ["--version"],
     ],

@@ -106,6 +106,7 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
         "targets list": [],
         "targets show": ["ebpf"],
         "targets check": ["targets/ebpf.toml"],
+        "targets models": ["linux-xdp"],
     }
     if isinstance(member, Group):
         for name, one in member.commands.items():

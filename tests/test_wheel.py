@@ -62,11 +62,14 @@ def run(programs: Path, folder: Path, *command: str) -> str:
     return done.stdout
 
 
+KINDS = {".py", ".pyi", ".typed", ".json", ".yaml", ".c", ".h", ".p4", ".part", ".spec"}
+
+
 def test_it_has_what_belongs_to_it(wheel: Path) -> None:
     sources = {
         path.relative_to(ROOT / "python").as_posix()
         for path in (ROOT / "python").rglob("*")
-        if path.suffix in {".py", ".pyi", ".typed", ".json", ".yaml", ".c", ".h", ".p4"}
+        if path.suffix in KINDS
     }
     with ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
@@ -99,7 +102,9 @@ def test_it_says_which_python_it_needs(wheel: Path) -> None:
 
 
 def test_its_commands_work_without_anything_else(installed: Path, empty: Path) -> None:
-    assert "guaranteed" in run(installed, empty, "slowpath", "bound", OBJECT)
+    assert "Mpps on one core" in run(installed, empty, "slowpath", "bound", OBJECT)
+    card = ("--target", "agilio-cx-2x40")
+    assert "guaranteed" in run(installed, empty, "slowpath", "bound", OBJECT, *card)
     assert "ebpf" in run(installed, empty, "slowpath", "targets", "list")
     assert '"$defs"' in run(installed, empty, "slowpath", "schema", "bound")
     assert "count_min" in run(installed, empty, "slowpath", "show", OBJECT)

@@ -29,6 +29,7 @@ class Options(NamedTuple):
     unroll: list[str] = []  # noqa: RUF012 - `160`, or `10@LOCATION`; nobody changes it
     paths: int | None = 1  # None: all
     mtu: int | None = None  # bytes, without frame check sequence; None: the target's greatest
+    entries: int | None = None  # of each map with room for so many; None: one
     deadline_seconds: float | None = None
     memory_bytes: int | None = None  # of the process; None: a share of what is free, or no limit
     assume: str | None = None  # TOML text
@@ -56,6 +57,8 @@ class Outcome(NamedTuple):
     detail: Detail
 
 
+Model = _core.Model
+"""What a component of a target takes by one parameter."""
 Object = _core.Object
 """A file with programs, read once; from `read_object`."""
 Target = _core.Target
@@ -356,6 +359,39 @@ def load_cases(station: Station, cases: Sequence[Case]) -> Load:
     """
     with _of_the_kernel():
         return station.load(list(cases))
+
+
+Flow = _core.Flow
+"""A path as a core sees it; from `flow` and `flow_of`."""
+
+
+def flow(case: Case) -> Flow | None:
+    """The path of a case; None where the interpreter did not take it by itself."""
+    return _core.flow(case)
+
+
+def flow_of(text: str) -> Flow:
+    """The path that `Flow.text` wrote.
+
+    Raises:
+        ValueError: when it is none.
+    """
+    try:
+        return Flow(text)
+    except _core.Error as problem:
+        raise ValueError(str(problem)) from None
+
+
+def nanoseconds(flows: Sequence[Flow], target: Target) -> list[float]:
+    """What a target that estimates says each path takes: a turn of the kernel's loop with it.
+
+    Raises:
+        InputError: when the target does not estimate.
+    """
+    try:
+        return _core.nanoseconds(list(flows), target)
+    except _core.Error as problem:
+        raise InputError(target.name, str(problem)) from None
 
 
 Busy = _core.Busy

@@ -51,15 +51,16 @@ TARGET = option(
     GUARANTEE,
     "--target",
     metavar="NAME|FILE.toml",
-    help="Device, a built-in one or a description; by default agilio-cx-2x40, which objects are "
-    "compiled for. ebpf counts the instructions of objects.",
+    help="Device, a built-in one or a description. linux-xdp, the default, counts instructions and "
+    "estimates how long they take on a server; ebpf counts only; agilio-cx-2x40, the default where "
+    "there is a listing, guarantees rates of a SmartNIC, which objects are compiled for.",
 )
 METRIC = option(
     GUARANTEE,
     "--metric",
     metavar="NAME",
-    help="What to guarantee: bitrate (the default) or packetrate; with target ebpf, instructions "
-    "(the default) or memory-accesses.",
+    help="What to guarantee: instructions (the default) or memory-accesses; on a SmartNIC "
+    "bitrate (the default) or packetrate.",
 )
 CORES = option(
     GUARANTEE,
@@ -83,6 +84,14 @@ MTU = option(
     type=within(int, 60, 16383),
     help="Longest packet, 60 to 16383 bytes, Ethernet header included, frame check sequence not; "
     "by default what the target says, 1500 for the built-in ones.",
+)
+ENTRIES = option(
+    GUARANTEE,
+    "--entries",
+    metavar="N",
+    type=within(int, 1, 2**32 - 1),
+    help="Entries in each map that has room for so many, packets spread over all of them, for "
+    "estimates of times (default: 1).",
 )
 DEADLINE = option(
     SEARCH,
@@ -140,6 +149,7 @@ ANALYSIS = (
     METRIC,
     CORES,
     MTU,
+    ENTRIES,
     UNROLL,
     DEADLINE,
     TOTAL_DEADLINE,

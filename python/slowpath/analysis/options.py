@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from slowpath import engine
-from slowpath.analysis.plan import DEFAULT_TARGET, Request
+from slowpath.analysis.defaults import CARD, default_target
+from slowpath.analysis.plan import Request
+from slowpath.cli.calibration import CALIBRATED, calibration
 from slowpath.cli.errors import OptionError
 from slowpath.cli.inputs import read_text
 from slowpath.programs.selection import Selection
@@ -35,6 +37,7 @@ class WrittenOptions(NamedTuple):
     unroll: int | str | None = None
     paths: int | str = 1
     mtu: int | None = None  # bytes; None: the greatest of the target
+    entries: int | None = None  # of each map with room for so many; None: one
     deadline: float | None = None  # seconds for each program; None: the default, 0: none
     total_deadline: float | None = None  # seconds
     memory: int | str | None = None
@@ -135,7 +138,12 @@ def check_required(requirement: Requirement | None, target: engine.Target) -> No
         return
     counters = target.counters
     if isinstance(requirement, Rate):
-        if counters is not None:
+        if target.machine is not None:
+            if requirement.metric == "bitrate":
+                what = f"target {target.name} estimates packets a second"
+                hint = f"write for example 5Mpps; --target {CARD} guarantees bits a second"
+                raise ValueError(f"{what}; {hint}")
+        elif counters is not None:
             example = f"'<=4000 {counters[0]}'"
             what = f"target {target.name} counts {' and '.join(counters)}"
             raise ValueError(f"{what}, there is no rate to require; write for example {example}")
@@ -149,15 +157,20 @@ def check_required(requirement: Requirement | None, target: engine.Target) -> No
         raise ValueError(f"{what}, not {metric_words(requirement.metric)}")
 
 
-def choose_target(name: str | None) -> engine.Target:
-    """A built-in target by its name, or the description in a file; None is the default target.
+def choose_target(name: str) -> engine.Target:
+    """A built-in target by its name, or the description in a file.
+
+    Of `linux-xdp`, this machine's calibration is taken, where there is one.
 
     Raises:
         ValueError: when it is neither a known name nor looks like a file.
         InputError: when the file cannot be read.
     """
-    name = DEFAULT_TARGET if name is None else name
     names = engine.target_names()
+    if name == CALIBRATED:
+        text = calibration()
+        if text is not None:
+            return engine.described_target(CALIBRATED, text)
     if name in names:
         return engine.builtin_target(name)
     if name.endswith(".toml") or "/" in name:
@@ -175,9 +188,13 @@ def read_request(files: Sequence[str], written: WrittenOptions) -> Request:
         InputError: when a file that an option names cannot be read.
     """
     requirement = _read_requirement(written)
-    target = read_option("--target", choose_target, written.target)
+    name = default_target(files) if written.target is None else written.target
+    target = read_option("--target", choose_target, name)
     asked = read_option("--metric", lambda name: check_metric(name, target), written.metric)
-    metric = read_option("--require", lambda name: choose_metric(name, requirement), asked)
+    if target.machine is not None and isinstance(requirement, Rate):
+        metric = asked  # what is guaranteed are counts; the rate is held against the estimate
+    else:
+        metric = read_option("--require", lambda name: choose_metric(name, requirement), asked)
     read_option("--require", lambda required: check_required(required, target), requirement)
     total = read_option("--total-deadline", check_deadline, written.total_deadline)
     until = None if total is None else time.monotonic() + total

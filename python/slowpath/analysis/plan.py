@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from slowpath import engine
+from slowpath.analysis.defaults import CARD
 from slowpath.cli.errors import InputError, OptionError, StoppedError
 from slowpath.programs.loading import load_program
 from slowpath.programs.selection import (
@@ -17,9 +18,6 @@ from slowpath.programs.selection import (
 )
 from slowpath.programs.sources import Clang
 from slowpath.schema.rates import METRICS, Requirement
-
-DEFAULT_TARGET = "agilio-cx-2x40"
-"""The target of programs where none is given."""
 
 
 class Request(NamedTuple):
@@ -141,11 +139,15 @@ def _check_count(request: Request) -> None:
     Raises:
         OptionError: naming the option.
     """
+    if request.options.entries is not None and request.target.machine is None:
+        what = f"target {request.target.name} estimates no times"
+        raise OptionError("--entries", f"{what}; --target linux-xdp does")
     counters = request.target.counters
     if counters is None:
         return
     what = f"target {request.target.name} counts {' and '.join(counters)}"
     if request.options.cores is not None:
-        raise OptionError("--cores", f"{what}, it has no cores")
-    if request.options.metric in METRICS:
-        raise OptionError("--metric", f"{what}, there is no {request.options.metric}")
+        raise OptionError("--cores", f"{what}, it has no cores; --target {CARD} has some")
+    metric = request.options.metric
+    if metric in METRICS:
+        raise OptionError("--metric", f"{what}, there is no {metric}; --target {CARD} has it")

@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.printable import one_line
-from slowpath.schema.derived import counted, is_found, metric_rate
+from slowpath.schema.derived import counted, is_count, is_found, metric_rate
 from slowpath.schema.rates import Most, Rate, Requirement, format_apart, format_rate, parse_rate
-from slowpath.schema.results import Bound, PathResult, Result
+from slowpath.schema.results import Bound, PathEstimate, PathResult, Result
 from slowpath.schema.wording import condition, metric_words
 
 _COUNT = r"<=\s*(?P<number>\d+)\s*(?P<metric>[a-z][a-z -]*)"
 _MOST_DIGITS = 18
+_NANOSECONDS = 1e9
 
 
 class Decision(Enum):
@@ -51,10 +52,25 @@ def decide(result: Result, required: Requirement) -> Decision:
     guarantee = result["guarantee"]
     if guarantee is None:
         return Decision.UNDECIDED
+    if isinstance(required, Rate) and is_count(result):
+        return _decide_estimate(result, required)
     if _meets(guarantee, required):
         return Decision.MET
     witnessed = any(not _meets(path, required) for path in result["paths"])
     return Decision.FAILED if is_found(guarantee) or witnessed else Decision.UNDECIDED
+
+
+def _decide_estimate(result: Result, required: Rate) -> Decision:
+    """Holds the pessimistic end of an estimate against a rate."""
+    estimate = result["estimate"]
+    if estimate is None:
+        return Decision.UNDECIDED
+    return Decision.MET if _least_rate(estimate) >= required.value else Decision.FAILED
+
+
+def _least_rate(estimate: PathEstimate) -> float:
+    """Packets a second at the upper end of what a packet takes."""
+    return _NANOSECONDS / estimate["high_ns"]
 
 
 class Judgement(NamedTuple):
@@ -94,6 +110,14 @@ def explain(result: Result, required: Requirement, decision: Decision) -> str:
     guarantee = result["guarantee"]
     if guarantee is None:
         return f"{_wanted(required)} required, nothing guaranteed"
+    if isinstance(required, Rate) and is_count(result):
+        return _explain_estimate(result["estimate"], required)
+    return _explain_guarantee(result, guarantee, required, decision)
+
+
+def _explain_guarantee(
+    result: Result, guarantee: Bound, required: Requirement, decision: Decision
+) -> str:
     found: Bound | PathResult = guarantee
     if not is_found(guarantee) and decision is Decision.FAILED:
         found = next(path for path in result["paths"] if not _meets(path, required))
@@ -114,6 +138,18 @@ def explain(result: Result, required: Requirement, decision: Decision) -> str:
             return (
                 f"undecided: {wanted} required, {least} {value} guaranteed ({guarantee['stopped']})"
             )
+
+
+def _explain_estimate(estimate: PathEstimate | None, required: Rate) -> str:
+    if estimate is None:
+        return f"undecided: {_wanted(required)} required, nothing estimated"
+    least, wanted = format_apart(_least_rate(estimate), required.value, required.metric)
+    usual = format_rate(estimate["packetrate_pps"], required.metric)
+    only = "" if _least_rate(estimate) >= required.value else "only "
+    return (
+        f"{only}{least} estimated at the pessimistic end ({usual} in all likelihood), "
+        f"{wanted} required; estimates are no guarantees"
+    )
 
 
 def _wanted(required: Requirement) -> str:

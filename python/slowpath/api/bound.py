@@ -36,6 +36,7 @@ def bound(  # noqa: PLR0913 - one for each option of the command
     unroll: int | str | None = None,
     paths: int | Literal["all"] = 1,
     mtu: int | None = None,
+    entries: int | None = None,
     deadline: float | None = DEFAULT_DEADLINE,
     total_deadline: float | None = None,
     memory: int | str | None = None,
@@ -45,14 +46,15 @@ def bound(  # noqa: PLR0913 - one for each option of the command
     btf: File | None = None,
     progress: OnProgress | None = None,
 ) -> Results:
-    """Guarantees a throughput: finds the slowest path that any packet can take.
+    """Guarantees how fast programs are: finds the slowest path that any packet can take.
 
     Args:
         files: BPF objects (`*.bpf.o`), C sources, which clang compiles, and NFP listings.
         section: globs on sections of objects, such as `xdp*`; by default every XDP program.
         prog_name: globs on names of programs.
         cflags: flags for clang.
-        target: the device: the name of a built-in one, or the file of a description (`*.toml`).
+        target: the device: the name of a built-in one, or the file of a description (`*.toml`); by
+            default `linux-xdp`, a server, and `agilio-cx-2x40` where a file is a listing.
         metric: what is guaranteed: `bitrate`, `packetrate`, or what the target counts.
         cores: how many cores of the device; by default all.
         require: a rate or count to hold the guarantees against; see `Program.met`.
@@ -61,6 +63,7 @@ def bound(  # noqa: PLR0913 - one for each option of the command
         paths: how many of the slowest satisfiable paths.
         mtu: bytes of the longest packet, Ethernet header included, frame check sequence not; by
             default what the target says.
+        entries: of each map that has room for so many, for estimates of times; by default one.
         deadline: seconds for each program; None: no limit.
         total_deadline: seconds for all of them.
         memory: bytes for each analysis, or `500M`, `2G`; by default half of what is free.
@@ -90,6 +93,7 @@ def bound(  # noqa: PLR0913 - one for each option of the command
         unroll=unroll,
         paths=paths,
         mtu=mtu,
+        entries=entries,
         deadline=0 if deadline is None else deadline,
         total_deadline=total_deadline,
         memory=memory,

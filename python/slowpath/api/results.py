@@ -13,7 +13,7 @@ from slowpath.engine import version
 from slowpath.packet.pcap import write_pcap
 from slowpath.packet.witness import wire_bytes
 from slowpath.report.reporters import text_reporter
-from slowpath.schema.results import Bound, PathResult, Result, Verdict
+from slowpath.schema.results import Bound, Estimate, PathResult, Result, Verdict
 
 
 class Program:
@@ -72,6 +72,11 @@ class Program:
     def counts(self) -> dict[str, int]:
         """By component, what no packet exceeds; empty on targets with rates."""
         return {} if self.guarantee is None else self.guarantee["counts"] or {}
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """What the slowest path is estimated to take, in nanoseconds; None where nothing is."""
+        return self.result["estimate"]
 
     @property
     def assumptions(self) -> list[str]:

@@ -60,7 +60,8 @@ class MeasuredPath(TypedDict):
     rank: int | None
     """Its place among the paths that were found, 1 for the slowest; null where it has none."""
     predicted_ns: float | None
-    """Nanoseconds that a model of this machine predicts; null without one."""
+    """Nanoseconds that the target `linux-xdp` estimates for the path, see `predicted_for`; null
+    where it depends on answers that the kernel was made to give."""
     measured_ns: float | None
     """Nanoseconds of one run in the kernel's own loop, as `bpftool prog run` tells them: the mean
     over all loads but outliers. Null where it could not be measured, see `error`."""
@@ -129,6 +130,9 @@ class MeasuredProgram(TypedDict):
     """How many paths the analysis found."""
     complete: bool
     """Whether these are all there are."""
+    predicted_for: str | None
+    """Which machine's model `predicted_ns` is from, and when that was measured: this one's, where
+    `slowpath calibrate` has made one; null where nothing is predicted."""
     baseline_ns: float | None
     """Nanoseconds of an empty program in the same loop; it is part of `measured_ns`."""
     loads: int

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from slowpath import engine
 from slowpath.analysis.outcomes import Analysed
+from slowpath.analysis.prediction import predicted, predicted_for
 from slowpath.cli.errors import DisagreementError, InputError
 from slowpath.measurements.conclusions import conclude, warnings_of
 from slowpath.measurements.documents import MeasuredPath, MeasuredProgram, action_name
@@ -53,6 +54,7 @@ def prepare_program(
         "cache": "hot",
         "found": len(result["paths"]),
         "complete": guarantee is not None and guarantee["stopped"] is None,
+        "predicted_for": predicted_for(),
         "baseline_ns": None,
         "loads": 0,
         "samples": 0,
@@ -129,6 +131,7 @@ def _prepare_path(
         row["error"] = problem.reason
         return
     row["action"] = action_name(case.action)
+    row["predicted_ns"] = predicted(case)
     row["arrangement"] = "restored" if case.arrangement == "restored" else "repeated"
     row["drained"] = case.drained
     if case.later is not None:

@@ -7,7 +7,7 @@ guess why it is no listing.
 import re
 from typing import NamedTuple
 
-_HEAD = 1 << 16
+HEAD = 1 << 16
 """So many bytes tell what a file is."""
 _ELF = b"\x7fELF"
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
@@ -45,7 +45,7 @@ def kind_of(file: str, data: bytes) -> str | None:
         return None
     if data.startswith(_BITCODE):
         return "bc"
-    head = data[:_HEAD]
+    head = data[:HEAD]
     if re.search(_LISTING, head, re.MULTILINE):
         return None
     name = file.rpartition(".")[2].lower()
@@ -55,6 +55,11 @@ def kind_of(file: str, data: bytes) -> str | None:
         return name
     found = (kind for kind, line in _TEXTS.items() if re.search(line, head, re.MULTILINE))
     return next(found, None)
+
+
+def is_listing(head: bytes) -> bool:
+    """Whether a file that begins so, with `HEAD` bytes or all it has, is code of the card."""
+    return not head.startswith(_ELF) and re.search(_LISTING, head, re.MULTILINE) is not None
 
 
 def is_c(file: str) -> bool:

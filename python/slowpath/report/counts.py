@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
+from slowpath.report.estimates import estimate_lines, format_estimate, format_ns
 from slowpath.report.instruction_ranges import format_ranges
 from slowpath.report.lines import source_lines
 from slowpath.report.path import (
@@ -25,6 +26,7 @@ from slowpath.schema.results import Bound, Detail, PathDetail, PathResult, Resul
 from slowpath.schema.wording import program_label
 
 _PERCENT = 100
+_ESTIMATED = "estimated"
 
 
 def counts_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[Line]:
@@ -35,9 +37,10 @@ def counts_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[
     yield title_line(result)
     yield Line("")
     yield from guarantee_lines(result, guarantee)
+    yield from estimate_lines(result)
     yield _naive(result["metric"], guarantee, naive)
     yield from assumption_lines(result)
-    yield from all_paths(result, detail, _path, lambda path: _counts(path["cost"]), verbose=verbose)
+    yield from all_paths(result, detail, _path, _value, verbose=verbose)
 
 
 def title_line(result: Result) -> Line:
@@ -91,12 +94,22 @@ def _counts(counts: Mapping[str, float]) -> str:
     return ", ".join(texts)
 
 
+def _value(path: PathResult) -> str:
+    """What paths are ordered by."""
+    estimate = path["estimate"]
+    return _counts(path["cost"]) if estimate is None else f"estimated {format_ns(estimate['ns'])}"
+
+
 def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
     path, guarantee = result["paths"][index], result["guarantee"]
     proven = guarantee is not None and is_found(guarantee)
     title = "slowest path" if proven and index == 0 else "satisfiable path"
     if len(result["paths"]) > 1:
         title += f" {index + 1} of {len(result['paths'])}"
+    estimate = path["estimate"]
+    if estimate is not None:
+        title = f"{title} by its estimate" if title == "slowest path" else title
+        title += f": estimated {format_estimate(estimate)}"
     yield Line(f"{title}: {_counts(path['cost'])}", "bold")
     yield from _instructions(path, detail)
     yield detail_line("packets", f"of {path['min_packet_size']} bytes or more")
@@ -118,6 +131,7 @@ class CountTable:
         self._notes: list[str] = []
         self._others: list[str] = []
         self._measured = ""
+        self._estimated = ""  # the machine; empty where nothing is estimated
 
     def header(self, result: Result) -> Line:
         """The names of the columns."""
@@ -125,7 +139,11 @@ class CountTable:
         counts = {} if guarantee is None else guarantee["counts"] or {}
         self._measured, _ = counted(counts, result["metric"])
         self._others = [name for name in counts if name != self._measured]
+        estimate = result["estimate"]
+        self._estimated = "" if estimate is None else estimate["machine"]
         names = (self._measured, "exact", "naive bound", "lowered by", *self._others)
+        if self._estimated:
+            names = (*names, _ESTIMATED)
         return Line(self._row("program", names), "bold")
 
     def row(self, result: Result) -> Line:
@@ -143,6 +161,9 @@ class CountTable:
             _less(count, base) if count < base else "none",
             *(str(int(counts.get(name, 0))) for name in self._others),
         )
+        if self._estimated:
+            estimate = result["estimate"]
+            cells = (*cells, "" if estimate is None else format_ns(estimate["ns"]))
         marks = sorted({self._note(text) for text in result["assumptions"]})
         remarks = [f"stopped: {guarantee['stopped']}"] if guarantee["stopped"] else []
         remarks += [f"[{','.join(map(str, marks))}]"] if marks else []
@@ -156,11 +177,16 @@ class CountTable:
             if self._others:
                 text += f"; {', '.join(self._others)}: on the path with the most {self._measured}"
             notes.append(text)
+        if self._estimated:
+            where = one_line(self._estimated)
+            notes.append(f"{_ESTIMATED}: of the slowest path, on {where}; no guarantee")
         return [Line(note) for note in notes]
 
     def _row(self, label: str, cells: Sequence[str], *remarks: str) -> str:
         widths = [max(len(name), 6) for name in (self._measured, "exact", "naive bound")]
         widths += [len("lowered by"), *map(len, self._others)]
+        if self._estimated:
+            widths.append(len(_ESTIMATED))
         padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         return "  ".join([f"{label:<{self._label_width}}", *padded, *remarks]).rstrip()
 

@@ -31,6 +31,9 @@ COLUMNS = (
     "naive_instructions",
     "naive_memory_accesses",
     "verdict",
+    "estimated_ns",
+    "estimated_low_ns",
+    "estimated_high_ns",
 )
 
 
@@ -72,6 +75,13 @@ def csv_row(result: Result) -> str:
             "naive_bottleneck": naive["bottleneck"],
         }
         row |= _counts("naive_", naive)
+    estimate = result["estimate"]
+    if estimate is not None:
+        row |= {
+            "estimated_ns": estimate["ns"],
+            "estimated_low_ns": estimate["low_ns"],
+            "estimated_high_ns": estimate["high_ns"],
+        }
     if path is not None:
         row |= {
             "processing_cycles": path["cost"].get("processing"),

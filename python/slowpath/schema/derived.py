@@ -6,6 +6,9 @@ from slowpath.schema.rates import Metric, as_metric
 from slowpath.schema.results import Bound, PathResult, Result, Verdict
 from slowpath.schema.wording import metric_words
 
+NANOSECONDS = "ns"
+"""The name that estimated times have among costs."""
+
 
 def is_found(bound: Bound) -> bool:
     """Whether the slowest path is known, under conditions or not, and the bound is its own."""
@@ -69,11 +72,15 @@ def is_capped(result: Result) -> bool:
 def main_component(result: Result) -> str | None:
     """The component that the guarantee hangs on: the slowest that the path loads, or what counts.
 
+    Where there is an estimate, the time.
+
     None when there is no guarantee.
     """
     guarantee, profile = result["guarantee"], result["profile"]
     if guarantee is None or profile is None or not profile["cost"]:
         return None
+    if result["estimate"] is not None and NANOSECONDS in profile["cost"]:
+        return NANOSECONDS
     if is_count(result):
         return counted(profile["cost"], result["metric"])[0]
     rates = guarantee["components"] or {}

@@ -130,6 +130,26 @@ class PathLine(TypedDict):
     instructions: int
 
 
+class PathEstimate(TypedDict):
+    """What a path is estimated to take on one core, hot, in the kernel's loop for test runs."""
+
+    ns: float
+    low_ns: float  # 90 of 100 measurements are between these
+    high_ns: float
+    program_ns: float  # what the program adds to the loop
+    packetrate_pps: float
+
+
+class Estimate(PathEstimate):
+    """What the slowest path is estimated to take."""
+
+    machine: str
+    date: str
+    entries: int  # of each map that has room for so many
+    candidates: int  # paths that were estimated
+    stopped: str | None  # why no more were looked for
+
+
 class PathResult(TypedDict):
     """A satisfiable path."""
 
@@ -138,6 +158,7 @@ class PathResult(TypedDict):
     bitrate_bps: float | None
     packetrate_pps: float | None
     bottleneck: str | None
+    estimate: PathEstimate | None  # None: the target does not estimate, or of an older version
     edges: list[tuple[int, int]]
     source: list[tuple[str, int]]
     lines: list[PathLine]
@@ -201,6 +222,7 @@ class Result(TypedDict):
     cores: int | None  # None: the target has none
     guarantee: Bound | None
     naive: Bound | None
+    estimate: Estimate | None  # None: the target does not estimate, or of an older version
     paths: list[PathResult]
     profile: Profile | None  # of the path behind the guarantee
     assumptions: list[str]  # what the guarantee depends on
@@ -283,6 +305,7 @@ def failed_result(file: str, target: str, metric: str, error: str) -> Result:
         "cores": 0,
         "guarantee": None,
         "naive": None,
+        "estimate": None,
         "paths": [],
         "profile": None,
         "assumptions": [],

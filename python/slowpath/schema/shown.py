@@ -41,7 +41,7 @@ class Loop(TypedDict):
 
 
 class Card(TypedDict):
-    """Whether the default target runs a program."""
+    """Whether the card runs a program."""
 
     instructions: int | None  # for the target; None: it cannot run the program
     refusals: list[Refusal]

@@ -18,10 +18,11 @@ from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
 from slowpath.report import counts as report_counts
 from slowpath.report import single as report_single
+from slowpath.report.estimates import estimate_lines
 from slowpath.report.grid import grid
 from slowpath.report.path import assumption_lines, labelled
 from slowpath.report.single import format_cycles
-from slowpath.schema.derived import is_count, is_found
+from slowpath.schema.derived import NANOSECONDS, is_count, is_found
 from slowpath.schema.results import Result
 from slowpath.schema.wording import cost_words
 
@@ -55,6 +56,7 @@ def headline(result: Result) -> Iterator[Line]:
     if is_count(result):
         yield report_counts.title_line(result)
         yield from report_counts.guarantee_lines(result, guarantee)
+        yield from estimate_lines(result)
         yield from assumption_lines(result)
     else:
         yield report_single.title_line(result)
@@ -73,7 +75,9 @@ def annotation_report(
         return
     rows = list(_rows(annotated, sources, instructions=instructions))
     if any(annotated["overhead"].values()):
-        rows.append(_Row("per-packet overhead of the device", "", None, annotated["overhead"]))
+        around = component == NANOSECONDS
+        text = "the kernel's loop" if around else "per-packet overhead of the device"
+        rows.append(_Row(text, "", None, annotated["overhead"]))
     rows.append(_Row("total", "", None, annotated["cost"], "bold"))
     used = [name for name, cost in annotated["cost"].items() if cost or name == component]
     costs = [cost_words(name, annotated["metric"]) for name in used]

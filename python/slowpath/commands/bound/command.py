@@ -31,11 +31,11 @@ def _bound(given: Namespace) -> int:
 
 BOUND = Command(
     (
-        "Guarantee a throughput: find the slowest path that any packet can take.",
-        "Of objects, every XDP program is analysed as it runs on the target: compiled for it, as "
-        "its driver does; with --target ebpf, instruction by instruction. Several programs give "
-        "one row each, and a failure does not stop the rest. Ctrl-C ends with the bound reached so "
-        "far.",
+        "Guarantee how fast a program is: find the slowest path that any packet can take.",
+        "Of objects, every XDP program is analysed as it runs on the target: instruction by "
+        "instruction for a server, the default; compiled for a SmartNIC, as its driver does. "
+        "Several programs give one row each, and a failure does not stop the rest. Ctrl-C ends "
+        "with the bound reached so far.",
         "Exit codes: 0 fine, 1 --require not met, 2 wrong usage, 3 a file cannot be read, written "
         "or analysed, 4 stopped before --require was decided or before there was a bound. The "
         "worst of several files is the first of 3, 1, 4, 0.",
@@ -47,9 +47,10 @@ BOUND = Command(
             GUARANTEE,
             "--require",
             metavar="RATE|'<=COUNT'",
-            help="Fail unless this rate is guaranteed: 40Gbit/s, 10Mpps; on targets that count, "
-            "unless no packet exceeds this count: '<=4000 instructions', '<=300 memory-accesses'. "
-            "What a guarantee that meets it depends on is said.",
+            help="Fail unless no packet exceeds this count, '<=4000 instructions', "
+            "'<=300 memory-accesses', or unless this rate, 5Mpps, is at the pessimistic end of "
+            "what is estimated; on a SmartNIC, unless a rate is guaranteed: 40Gbit/s, 10Mpps. What "
+            "a guarantee that meets it depends on is said.",
         ),
         option(
             GUARANTEE,

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from slowpath.analysis.defaults import CARD
 from slowpath.analysis.options import (
     WrittenOptions,
     check_not_a_program,
@@ -39,7 +40,7 @@ def make_job(file: str, written: WrittenOptions, output: Output) -> Job:
     return Job(
         file=file,
         selection=written.selection,
-        target=read_option("--target", choose_target, written.target),
+        target=read_option("--target", choose_target, written.target or CARD),
         btf=written.btf,
         output=None if output.file is None else Path(output.file),
         form=output.form,

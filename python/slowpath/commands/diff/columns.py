@@ -113,6 +113,8 @@ def numbers_of(result: Result) -> dict[str, float | None]:
         numbers |= {name.replace(" ", "_"): n for name, n in (guarantee["counts"] or {}).items()}
     elif profile is not None:
         numbers |= {f"{name.replace(' ', '_')}_cycles": c for name, c in profile["cost"].items()}
+    if result["estimate"] is not None:
+        numbers["estimated_ns"] = result["estimate"]["ns"]
     if is_found(guarantee) and result["paths"]:
         numbers["min_packet_size"] = result["paths"][0]["min_packet_size"]
     return numbers

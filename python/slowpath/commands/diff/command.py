@@ -49,8 +49,8 @@ DIFF = Command(
             metavar="EXPR",
             action="append",
             default=[],
-            help="Show only programs that one of these fits: 'bitrate_pct < -5', 'verdict_b == "
-            "bound', a glob on names such as 'lb_*'; with ! in front, none of them.",
+            help="Show only programs that one of these fits: 'instructions_pct > 5', "
+            "'verdict_b == bound', a glob on names such as 'lb_*'; with ! in front, none of them.",
         ),
         option(
             OUTPUT,
@@ -66,14 +66,15 @@ DIFF = Command(
             action="append",
             default=[],
             help="Exit with 1 if this holds for a program, or cannot be told because a value is "
-            "N/A: 'bitrate_pct < -5'. All programs count, shown or not.",
+            "N/A: 'instructions_pct > 5', on a SmartNIC 'bitrate_pct < -5'. All programs count, "
+            "shown or not.",
         ),
         option(
             OUTPUT,
             "--allow-new",
             action="store_true",
             help="Programs that only NEW has pass every --fail-on about what only OLD could tell; "
-            "what is said of NEW ('bitrate_b < 5Gbit/s') holds for them too.",
+            "what is said of NEW ('instructions_b > 4000') holds for them too.",
         ),
         option(
             OUTPUT,

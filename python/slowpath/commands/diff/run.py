@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
-from slowpath.analysis.options import choose_target, repeat
+from slowpath.analysis.options import repeat
 from slowpath.analysis.requirement import reproduce
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode, worst
@@ -124,7 +124,7 @@ def _reproduce(sides: Sides, old: Side, new: Side, failure: Failure, flags: Sequ
         options += written.selection.words()
     else:
         target = pair.measured["target"] if written.target is None else written.target
-        repeated = repeat(written, choose_target(written.target))
+        repeated = repeat(written, new.target)
         options += ["--target", target, "--metric", pair.measured["metric"], *repeated]
     return reproduce(
         "diff", [old.file, new.file], [*options, "--fail-on", failure.gate.text, *flags]

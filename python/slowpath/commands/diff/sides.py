@@ -1,9 +1,11 @@
 """The two sides of a comparison: programs that are analysed now, or results that were saved."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from slowpath import engine
 from slowpath.analysis.analyst import Audience
+from slowpath.analysis.defaults import default_target
 from slowpath.analysis.options import WrittenOptions, read_request
 from slowpath.analysis.outcomes import Complaints, Unmatched, note_remarks
 from slowpath.analysis.plan import Request
@@ -32,6 +34,7 @@ class Side(NamedTuple):
 
     file: str
     saved: bool  # read from a file, not analysed now
+    target: engine.Target  # of what is analysed
     results: list[Result]
     codes: list[ExitCode]  # what the exit code says of analyses
     undecided: list[Result]  # programs whose analysis was stopped before there was a bound
@@ -59,7 +62,10 @@ def load_sides(sides: Sides) -> tuple[Side, Side]:
     contents = [_read(file) for file in files]
     if all(map(looks_saved, contents)):
         _refuse_options(sides.written)
-    opened = [_open(*side, sides.written) for side in zip(files, contents, strict=True)]
+    written = sides.written
+    if written.target is None:
+        written = written._replace(target=_target(files, contents))
+    opened = [_open(*side, written) for side in zip(files, contents, strict=True)]
     problems = [side.problem for side in opened if side.problem is not None]
     if len(problems) == len(opened):
         raise problems[0]
@@ -72,6 +78,15 @@ def load_sides(sides: Sides) -> tuple[Side, Side]:
     # What could not be analysed before is no fault of the change.
     forgiven: list[ExitCode] = [code for code in old.codes if code is not ExitCode.INPUT]
     return old._replace(codes=forgiven), new
+
+
+def _target(files: Sequence[str], contents: Sequence[bytes]) -> str:
+    """The target where none is named: that of the saved results, else the default of both files."""
+    saved = [pair for pair in zip(files, contents, strict=True) if looks_saved(pair[1])]
+    names = {result["target"] for pair in saved for result in read_saved(*pair)}
+    if len(names) == 1 and names <= set(engine.target_names()):
+        return names.pop()
+    return default_target(files)
 
 
 def _read(file: str) -> bytes:
@@ -114,7 +129,7 @@ Say = Callable[[str, str], None]
 
 def _load(opened: _Opened, say: Say, unmatched: Unmatched, stopping: Stopping) -> Side:
     """The results."""
-    side = Side(opened.file, opened.results is not None, [], [], [])
+    side = Side(opened.file, opened.results is not None, opened.request.target, [], [], [])
     for result in opened.results or []:
         if result["error"] is not None:
             say(opened.file, f"{program_label(result)}: {result['error']}")

@@ -31,7 +31,7 @@ SHOW = Command(
     (
         "Show what BPF objects contain: programs, maps, helpers, loops, and what is not supported.",
         "The last columns say whether bound can analyse a program with --target ebpf (--unroll: "
-        "given limits of its loops), and whether the default target, agilio-cx-2x40, runs it; why "
+        "given limits of its loops), and whether the card agilio-cx-2x40 runs it; why "
         "not is listed below.",
         "Exit code 3 when a file cannot be read, or a program of it cannot be linked; the others "
         "are shown.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from slowpath.analysis.plan import DEFAULT_TARGET
+from slowpath.analysis.defaults import CARD
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
 from slowpath.report.grid import grid
@@ -18,7 +18,7 @@ _PROGRAM_COLUMNS = (
     "subprograms",
     "source lines",
     "target ebpf",
-    DEFAULT_TARGET,
+    CARD,
 )
 _MAP_COLUMNS = ("map", "kind", "key bytes", "value bytes", "max entries")
 
@@ -90,7 +90,7 @@ def _remarks(program: Program) -> Iterator[Line]:
         yield Line(f"    not supported: {one_line(program['unsupported'])}", "yellow")
     for refusal in [] if program["card"] is None else program["card"]["refusals"]:
         if refusal["reason"] != program["unsupported"]:
-            yield Line(f"    not on {DEFAULT_TARGET}: {one_line(refusal_text(refusal))}", "yellow")
+            yield Line(f"    not on {CARD}: {one_line(refusal_text(refusal))}", "yellow")
     for gap in program["unresolved"]:
         yield Line(f"    unresolved: {gap['instruction']}: {one_line(gap['reason'])}", "yellow")
 

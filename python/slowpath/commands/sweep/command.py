@@ -12,15 +12,14 @@ _TARGETS = option(
     GUARANTEE,
     "--target",
     metavar="NAME|FILE.toml,...",
-    help="Devices, built-in ones or descriptions, with commas between them (default: "
-    "agilio-cx-2x40).",
+    help="Devices, built-in ones or descriptions, with commas between them (default: linux-xdp).",
 )
 _METRIC = option(
     GUARANTEE,
     "--metric",
     metavar="NAME",
-    help="What to guarantee on the targets that have it: packetrate (the default) or bitrate; on "
-    "target ebpf, instructions (the default) or memory-accesses.",
+    help="What to guarantee on the targets that have it: instructions (the default) or "
+    "memory-accesses; on a SmartNIC packetrate (the default) or bitrate.",
 )
 _OWN = {"--target": _TARGETS, "--metric": _METRIC}
 """What is another option here than in other commands."""

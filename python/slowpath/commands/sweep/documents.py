@@ -36,7 +36,12 @@ class SweptResult(TypedDict):
     """Why the search ended before it was done; null if it did not."""
     assumptions: list[str]
     """What it depends on."""
-    # What a target estimates (`ns`, `ns_low`, `ns_high`) would stand here.
+    estimated_ns: float | None
+    """Nanoseconds that the slowest path is estimated to take; null where nothing is estimated."""
+    estimated_low_ns: float | None
+    """Lower end of the interval that has 90 of 100 measurements."""
+    estimated_high_ns: float | None
+    """Upper end of it."""
     error: str | None
     """Why nothing is known: the source is not compiled, or the program not analysed."""
 

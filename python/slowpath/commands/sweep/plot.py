@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from slowpath.cli.printable import one_line
 from slowpath.commands.sweep.definitions import Definition
 from slowpath.commands.sweep.documents import SweptProgram
-from slowpath.commands.sweep.report import guaranteed
+from slowpath.commands.sweep.report import ESTIMATE, guaranteed
 from slowpath.schema.rates import as_metric
 from slowpath.schema.wording import metric_words
 
@@ -76,6 +76,9 @@ def _values(program: SweptProgram) -> Iterator[tuple[str, str, tuple[float, floa
             continue
         unit, scale = (metric_words(result["metric"]), 1) if rate is None else _UNITS[rate]
         yield unit, result["target"], (value / scale,) * 3
+        middle, low, high = (result[name] for name in ESTIMATE)  # type: ignore[literal-required]
+        if middle is not None:
+            yield "ns", f"estimated by {result['target']}", (middle, low, high)
     measured = program["measured"]
     if measured is not None and measured["ns"] is not None:
         value, low, high = measured["ns"], measured["low_ns"], measured["high_ns"]

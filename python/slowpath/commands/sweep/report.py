@@ -1,6 +1,6 @@
 """A sweep as text for people, and as CSV."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from slowpath.cli.printable import csv_line
 from slowpath.cli.terminal import Line
@@ -16,6 +16,9 @@ _MEASURED = "measured ns"
 _RESULT = ("target", "metric", "packetrate_pps", "bitrate_bps")
 _REST = ("verdict", "bottleneck", "stopped", "error")
 _TIME = ("ns", "low_ns", "high_ns", "program_ns")
+_ESTIMATED = "estimated ns"
+ESTIMATE = ("estimated_ns", "estimated_low_ns", "estimated_high_ns")
+"""Keys of what a target estimates, and of the ends of its interval."""
 
 
 def text_report(sweep: Sweep) -> Iterator[Line]:
@@ -27,9 +30,15 @@ def text_report(sweep: Sweep) -> Iterator[Line]:
     several = len({one["program"] for one in programs if one["program"] is not None}) > 1
     names = [one["name"] for one in sweep["definitions"]]
     first = programs[0]
-    columns = [*names, *(["program"] if several else []), *_columns(first), ""]
-    right = {*names, _MEASURED, *(_heading(one) for one in first["results"])}
-    rows = [_row(one, names, notes, several=several) for one in programs]
+    estimating = {
+        result["target"]
+        for program in programs
+        for result in program["results"]
+        if result["estimated_ns"] is not None
+    }
+    columns = [*names, *(["program"] if several else []), *_columns(first, estimating), ""]
+    right = {*names, _MEASURED, _ESTIMATED, *(_heading(one) for one in first["results"])}
+    rows = [_row(one, names, notes, estimating, several=several) for one in programs]
     yield from grid(columns, rows, right=right, margin="")
     for note in notes_of(notes.texts):
         yield Line(note)
@@ -55,22 +64,31 @@ def _heading(result: SweptResult) -> str:
     return result["target"] + ("" if rate else f" {metric_words(result['metric'])}")
 
 
-def _columns(program: SweptProgram) -> Iterator[str]:
+def _columns(program: SweptProgram, estimating: Set[str]) -> Iterator[str]:
     for result in program["results"]:
         yield _heading(result)
         yield "exact"
+        if result["target"] in estimating:
+            yield _ESTIMATED
         if as_metric(result["metric"]) is not None:
             yield "bottleneck"
     if program["measured"] is not None:
         yield _MEASURED
 
 
-def _row(program: SweptProgram, names: Sequence[str], notes: _Notes, *, several: bool) -> list[str]:
+def _row(
+    program: SweptProgram,
+    names: Sequence[str],
+    notes: _Notes,
+    estimating: Set[str],
+    *,
+    several: bool,
+) -> list[str]:
     cells = [program["values"][name] for name in names]
     if several:
         cells.append(program["program"] or "")
     for result in program["results"]:
-        cells += _cells(result)
+        cells += _cells(result, estimating)
     measured = program["measured"]
     if measured is not None:
         cells.append(_time(measured))
@@ -78,11 +96,13 @@ def _row(program: SweptProgram, names: Sequence[str], notes: _Notes, *, several:
     return [*cells, "; ".join(remarks)]
 
 
-def _cells(result: SweptResult) -> Iterator[str]:
-    """What a target guarantees; what it estimates would be a further cell."""
+def _cells(result: SweptResult, estimating: Set[str]) -> Iterator[str]:
+    """What a target guarantees, and what it estimates."""
     verdict, metric = result["verdict"], result["metric"]
     yield "not analysed" if verdict is None else guaranteed_text(result)
     yield "" if verdict is None else _EXACT[verdict]
+    if result["target"] in estimating:
+        yield "" if result["estimated_ns"] is None else f"{result['estimated_ns']:.1f}"
     if as_metric(metric) is not None:
         yield result["bottleneck"] or ""
 
@@ -140,6 +160,7 @@ def csv_report(sweep: Sweep) -> Iterator[str]:
     )
     columns = ["program", *_RESULT, *(_identifier(name) for name in counts), *_REST]
     columns += [f"measured_{name}" for name in (*_TIME, "error")]
+    columns += ESTIMATE
     yield csv_line([*(f"D_{name}" if name in columns else name for name in names), *columns])
     for program in sweep["programs"]:
         head = [*(number_or_text(program["values"][name]) for name in names), program["program"]]
@@ -151,7 +172,8 @@ def csv_report(sweep: Sweep) -> Iterator[str]:
             own = [result[name] for name in _RESULT]  # type: ignore[literal-required]
             rest = [result[name] for name in _REST]  # type: ignore[literal-required]
             numbers = [(result["counts"] or {}).get(name) for name in counts]
-            yield csv_line([*head, *own, *numbers, *rest, *times])
+            estimate = [result[name] for name in ESTIMATE]  # type: ignore[literal-required]
+            yield csv_line([*head, *own, *numbers, *rest, *times, *estimate])
 
 
 def _identifier(name: str) -> str:

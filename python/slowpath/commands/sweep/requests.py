@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from slowpath import engine
+from slowpath.analysis.defaults import default_target
 from slowpath.analysis.flags import written_options
 from slowpath.analysis.options import WrittenOptions, choose_target, read_option, read_request
-from slowpath.analysis.plan import DEFAULT_TARGET, Request
+from slowpath.analysis.plan import Request
 from slowpath.cli.errors import OptionError
 from slowpath.cli.inputs import read_program
 from slowpath.commands.sweep.definitions import Definition, check_definitions, parse_definition
@@ -41,13 +42,14 @@ def read_asked(given: Namespace) -> Asked:
     read_option("-D", check_definitions, definitions)
     if not is_c(file):
         raise OptionError("FILE", f"{file} is no C source (*.c); only these have definitions")
-    names = [name.strip() for name in (given.target or DEFAULT_TARGET).split(",")]
+    names = [name.strip() for name in (given.target or default_target([file])).split(",")]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise OptionError("--target", f"{twice} is named twice")
     targets = [read_option("--target", choose_target, name) for name in names]
     _check_metric(given.metric, targets)
     _check_cores(given.cores, targets)
+    _check_entries(given.entries, targets)
     written = written_options(given, [file])
     read_program(file)
     pairs = zip(names, targets, strict=True)
@@ -63,6 +65,8 @@ def read_asked(given: Namespace) -> Asked:
 
 def _on(written: WrittenOptions, name: str, target: engine.Target) -> WrittenOptions:
     """The options for one of the targets: without what only others have."""
+    if target.machine is None:
+        written = written._replace(entries=None)
     counters = target.counters
     metric = written.metric if written.metric in (counters or METRICS) else None
     if counters is None:
@@ -75,6 +79,12 @@ def _check_metric(metric: str | None, targets: Sequence[engine.Target]) -> None:
     if metric is not None and metric not in known:
         reason = f"{metric!r} is no metric of these targets; they have {', '.join(known)}"
         raise OptionError("--metric", reason)
+
+
+def _check_entries(entries: int | None, targets: Sequence[engine.Target]) -> None:
+    if entries is not None and all(target.machine is None for target in targets):
+        named = ", ".join(target.name for target in targets)
+        raise OptionError("--entries", f"no times are estimated on {named}; linux-xdp has them")
 
 
 def _check_cores(cores: int | None, targets: Sequence[engine.Target]) -> None:

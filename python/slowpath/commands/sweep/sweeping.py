@@ -150,6 +150,11 @@ def swept_result(result: Result) -> SweptResult:
     known["verdict"], known["stopped"] = guarantee["verdict"], guarantee["stopped"]
     known["bottleneck"] = guarantee["bottleneck"]
     known["assumptions"] = list(result["assumptions"])
+    estimate = result["estimate"]
+    if estimate is not None:
+        known["estimated_ns"] = estimate["ns"]
+        known["estimated_low_ns"] = estimate["low_ns"]
+        known["estimated_high_ns"] = estimate["high_ns"]
     return known
 
 
@@ -165,6 +170,9 @@ def unknown(target: str, metric: str, reason: str | None) -> SweptResult:
         "bottleneck": None,
         "stopped": None,
         "assumptions": [],
+        "estimated_ns": None,
+        "estimated_low_ns": None,
+        "estimated_high_ns": None,
         "error": reason,
     }
 

@@ -17,6 +17,12 @@ def _show(given: Namespace) -> int:
     return show_target(given.name)
 
 
+def _models(given: Namespace) -> int:
+    from slowpath.commands.targets.run import list_models
+
+    return list_models(given.name)
+
+
 def _check(given: Namespace) -> int:
     from slowpath.commands.targets.run import check_targets
 
@@ -29,6 +35,15 @@ SHOW = Command(
     (argument("NAME", "A built-in target."),),
     _show,
 )
+MODELS = Command(
+    (
+        "List what is known of the components of a target: by which parameter, how much, how well.",
+        "The error is that of points that a model was not fitted to: symmetric, relative, in the "
+        "mean; --entries N makes estimates grow with what is named in the last column.",
+    ),
+    (argument("NAME", "A built-in target, or a description (*.toml)."),),
+    _models,
+)
 CHECK = Command(
     ("Check target descriptions. Exit code 3 when one is not valid.",),
     (argument("FILE", "Target descriptions (*.toml).", many=True),),
@@ -37,5 +52,5 @@ CHECK = Command(
 TARGETS = Group(
     ("Describe the devices that programs can be analysed for.",),
     (),
-    {name: f"{__name__}:{name.upper()}" for name in ("list", "show", "check")},
+    {name: f"{__name__}:{name.upper()}" for name in ("list", "show", "models", "check")},
 )

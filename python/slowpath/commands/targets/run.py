@@ -1,13 +1,16 @@
-"""The commands `slowpath targets list`, `show` and `check`."""
+"""The commands `slowpath targets list`, `show`, `models` and `check`."""
 
 import tomllib
 from collections.abc import Sequence
 
 from slowpath import engine
+from slowpath.analysis.options import choose_target, read_option
 from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.inputs import read_text
+from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import error, out, out_lines
+from slowpath.report.grid import grid
 
 
 def list_targets() -> ExitCode:
@@ -32,6 +35,45 @@ def show_target(name: str) -> ExitCode:
         raise OptionError("NAME", f"{name!r} is not a built-in target; known are {known}")
     out_lines(text.splitlines())
     return ExitCode.FINE
+
+
+def list_models(name: str) -> ExitCode:
+    """Writes what is known of the components of a target: one line for each model.
+
+    Raises:
+        OptionError: when it is no target.
+        InputError: when its file cannot be read, or is no valid description.
+    """
+    target = read_option("NAME", choose_target, name)
+    problems = target.problems()
+    if problems:
+        raise InputError(name, problems[0])
+    if target.machine is not None:
+        out(one_line(f"{target.name}: {target.machine[0]}, measured {target.machine[1]}"))
+    models = target.models
+    if not models:
+        out(f"{target.name} has no models of components")
+        return ExitCode.FINE
+    out_lines(line.text for line in grid(_COLUMNS, [_model_row(model) for model in models]))
+    return ExitCode.FINE
+
+
+_COLUMNS = ("component", "by", "from", "to", "ns there", "segments", "error", "grows")
+
+
+def _model_row(model: engine.Model) -> tuple[str, ...]:
+    first, last = (model.at(end) for end in model.range)
+    costs = ["-" if cost is None else f"{cost:.1f}" for cost in (first, last)]
+    error = model.error if model.held_out is None else model.held_out
+    return (
+        one_line(model.name),
+        one_line(model.parameter),
+        *(f"{end:,.0f}" for end in model.range),
+        " to ".join(costs),
+        str(model.segments),
+        f"{100 * error:.1f} %",
+        one_line(model.calls[0]) if model.calls else "",
+    )
 
 
 def check_targets(files: Sequence[str]) -> ExitCode:

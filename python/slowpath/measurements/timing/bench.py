@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from slowpath import engine
 from slowpath.measurements.timing.sampling import Load, Reference, Sample, SubjectError
 
-TOGETHER = 32
-"""How many paths are attached at the same time. The kernel's dispatcher of XDP programs has room
-for 48 (`BPF_DISPATCHER_MAX`), which others may use, too; what is not in it takes longer to call."""
+TOGETHER = 10
+"""How many paths are attached at the same time. The kernel's dispatcher of XDP programs compares
+the address of a program with those that are attached: with many, the branch predictor fails at some
+of these comparisons, by where the programs happen to lie. With up to a dozen an empty program takes
+82 cycles on the machine of docs/measure.md, with 20 or more 82 or 102. The dispatcher has room for
+48 (`BPF_DISPATCHER_MAX`), which others may use, too; what is not in it takes longer to call."""
 
 
 class KernelBench:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from slowpath.cli.printable import csv_line
+from slowpath.cli.printable import csv_line, one_line
 from slowpath.cli.terminal import Line
 from slowpath.commands.measure.reports import cold as cold_report
 from slowpath.commands.measure.reports import later as later_report
@@ -11,8 +11,18 @@ from slowpath.measurements.documents import MeasuredPath, MeasuredProgram
 from slowpath.measurements.environment import Environment
 from slowpath.report.grid import grid
 
-_COLUMNS = ("path", "instructions", "action", "ns/packet", "spread", "Mpps/core", "program", "runs")
-_RIGHT = {"instructions", "ns/packet", "spread", "Mpps/core", "program", "runs"}
+_COLUMNS = (
+    "path",
+    "instructions",
+    "action",
+    "ns/packet",
+    "spread",
+    "Mpps/core",
+    "program",
+    "predicted",
+    "runs",
+)
+_RIGHT = {*_COLUMNS[1:2], *_COLUMNS[3:]}
 _CSV = (
     "file", "section", "program", "rank", "predicted_ns", "measured_ns", "spread_ns", "low_ns",
     "high_ns", "program_ns", "packetrate_pps", "runs", "packet", "action", "instructions",
@@ -64,6 +74,8 @@ def _program(record: MeasuredProgram, *, verbose: bool, cold: bool) -> Iterator[
             f"{record['discarded'] / max(record['samples'], 1):.0%} of them left out as disturbed, "
             f"{record['seconds']:.1f} s."
         )
+    if record["predicted_for"] is not None:
+        yield f"  Predicted by the model of {one_line(record['predicted_for'])}."
     if record["conclusion"] is not None:
         yield Line(f"  {record['conclusion']}", "bold")
     yield from later_report.notes(measured)
@@ -106,6 +118,7 @@ def _row(path: MeasuredPath) -> list[str]:
         f"± {spread:.1f} ({spread / value:.1%})" if value else "",
         f"{rate / 1e6:.2f}",
         f"{own:.1f}",
+        "" if path["predicted_ns"] is None else f"{path['predicted_ns']:.1f}",
         f"{path['runs']:,}",
     ]
 

@@ -1,0 +1,42 @@
+"""Experiments that run in tests, on any test bed."""
+
+from pathlib import Path
+
+import oracles
+from slowpath.cli.command import load
+from slowpath.experiments.evaluation import evaluate
+from slowpath.experiments.results.documents import CalibratedExperiment
+from slowpath.experiments.results.folder import RunFolder
+from slowpath.experiments.running import Audience, run, run_settings
+from slowpath.experiments.specification.documents import Experiment
+from slowpath.experiments.testbeds import TESTBEDS
+from slowpath.experiments.testbeds.bed import Bed, Limits
+from slowpath.experiments.testbeds.dpdk_process import missing
+from slowpath.work.stopping import Stopping
+
+LIMITS = Limits(0.05, 0.3, None)
+
+
+def bed_of(name: str) -> Bed:
+    """The test bed of this name."""
+    bed: Bed = load(TESTBEDS[name])
+    return bed
+
+
+def calibrated(
+    folder: Path, bed_name: str, experiment: Experiment, stopping: Stopping | None = None
+) -> CalibratedExperiment:
+    """An experiment that ran on a test bed."""
+    bed = bed_of(bed_name)
+    into, name = RunFolder(folder), experiment["name"]
+    into.begin(run_settings(bed_name, LIMITS, [name]), [experiment])
+    audience = Audience(stopping or Stopping(), lambda _name, _text: None)
+    assert list(run(into, bed, [experiment], LIMITS, audience)) == [name]
+    return evaluate(into.of(name))
+
+
+def needs_dpdk() -> None:
+    """Leaves the test out where DPDK is not installed, and says what to install."""
+    lacking = missing("dpdk")
+    if lacking is not None:
+        oracles.missing("dpdk", lacking)
