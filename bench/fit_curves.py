@@ -2,8 +2,8 @@
 """How well do models of measured curves predict points that they have not seen?
 
 Each CSV file of a folder has a column of x and one of y, in this order. A model of every other point
-is judged by the points between; then the other way round. Beside it stands the straight line from
-point to point. Points of `slowpath calibrate` have intervals; then the model knows how sure each
+is judged by the points between; then the other way round. Beside it stand the functions of the model alone,
+without what neighbouring points have in common, and the straight line from point to point. Points of `slowpath calibrate` have intervals; then the model knows how sure each
 point is that it is made of, and the noise is told: the error of one that knows the truth, which is
 that of the measured values alone. Without a folder, those of `curves/` are taken.
 """
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slowpath.measurements.timing.statistics import student_quantile
+from slowpath.measurements.timing.statistics import half_width
 from slowpath.models.evaluation import evaluate
 from slowpath.models.fitting import fit
 from slowpath.models.metrics import error
@@ -34,7 +34,8 @@ def read(file: Path) -> tuple[list[str], np.ndarray]:
 class Judged(NamedTuple):
     """What came of a curve."""
 
-    model: float  # sMAPE, as the next two
+    model: float  # sMAPE, as the next three
+    functions: float
     lines: float
     noise: float  # not a number where it is not known
     inside: float  # share of points inside of 90 % intervals
@@ -47,8 +48,7 @@ def spread_of(head: list[str], rows: np.ndarray) -> np.ndarray | None:
         return None
     low, high = (rows[:, head.index(name)] for name in ("low", "high"))
     many = rows[:, head.index("observations")]
-    # As wide as `slowpath.measurements.timing.statistics` makes them.
-    return (high - low) / 2 / np.array([student_quantile(int(n) - 1, 0.99) for n in many])
+    return (high - low) / 2 / np.array([half_width(int(n)) for n in many])
 
 
 def halves(file: Path, options: Options) -> Judged:
@@ -57,7 +57,8 @@ def halves(file: Path, options: Options) -> Judged:
     x_name, y_name = head[:2]
     rows = rows[np.argsort(rows[:, 0])]
     x, y, spread = rows[:, 0], rows[:, 1], spread_of(head, rows)
-    model_off, line_off, inside, segments = [], [], [], []
+    off: list[tuple[float, float, float]] = []
+    inside, segments = [], []
     for half in (0, 1):
         known = np.arange(len(x)) % 2 == half
         known[[0, -1]] = True
@@ -67,14 +68,16 @@ def halves(file: Path, options: Options) -> Judged:
         sure = None if spread is None else "spread"
         model = fit(points_of(table, [x_name], y_name, spread=sure), options)
         found = evaluate(model, x[~known])
-        model_off.append(error("smape", y[~known], found.y))
-        line_off.append(error("smape", y[~known], np.interp(x[~known], x[known], y[known])))
+        functions = evaluate(model | {"residuals": None}, x[~known]).y
+        lines = np.interp(x[~known], x[known], y[known])
+        off.append(tuple(error("smape", y[~known], one) for one in (found.y, functions, lines)))
         inside.append(((found.low <= y[~known]) & (y[~known] <= found.high)).mean())
         segments.append(len(model["segments"]))
-    means = [float(np.mean(each)) for each in (model_off, line_off, inside)]
+    model_off, functions_off, lines_off = np.mean(off, axis=0).tolist()
     # The mean size of a normal error, as a share of the sum of both values.
     noise = np.nan if spread is None else float(np.mean(np.sqrt(2 / np.pi) * spread / y / 2))
-    return Judged(means[0], means[1], noise, means[2], max(segments))
+    share = float(np.mean(inside))
+    return Judged(model_off, functions_off, lines_off, noise, share, max(segments))
 
 
 def main() -> None:
@@ -85,19 +88,23 @@ def main() -> None:
     options = Options(select=given.select)
     files = sorted(given.folder.glob("*.csv"))
     found = []
-    print(f"{'curve':24} sMAPE model  lines  noise  in 90 % interval  segments")
+    print(f"{'curve':24} sMAPE model  functions  lines  noise  in 90 % interval  segments")
     for file in files:
         one = halves(file, options)
         found.append(one)
         noise = "" if np.isnan(one.noise) else f"{one.noise:.2%}"
         print(
-            f"{file.stem:24} {one.model:11.2%} {one.lines:6.2%} {noise:>6} {one.inside:17.0%}"
-            f" {one.segments:9}",
+            f"{file.stem:24} {one.model:11.2%} {one.functions:10.2%} {one.lines:6.2%} {noise:>6}"
+            f" {one.inside:17.0%} {one.segments:9}",
             flush=True,
         )
-    model, lines, _, inside, _ = np.array(found).T
-    print(f"{'mean':24} {model.mean():11.2%} {lines.mean():6.2%} {'':6} {inside.mean():17.0%}")
-    print(f"{'worst':24} {model.max():11.2%} {lines.max():6.2%} {'':6} {inside.min():17.0%}")
+    inside = np.array([one.inside for one in found])
+    off = np.array([[one.model, one.functions, one.lines] for one in found])
+    for name, each, share in (
+        ("mean", off.mean(axis=0), inside.mean()),
+        ("worst", off.max(axis=0), inside.min()),
+    ):
+        print(f"{name:24} {each[0]:11.2%} {each[1]:10.2%} {each[2]:6.2%} {'':6} {share:17.0%}")
 
 
 if __name__ == "__main__":

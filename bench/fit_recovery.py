@@ -3,6 +3,8 @@
 
 For each template, curves of one to three segments with steps of 22 to 100 % between them, 60 points,
 2 % noise. The oracle knows template and cuts, and fits parameters; errors are judged by fresh noise.
+There is no structure in it that no function has: with `--spread`, where models may have such a part,
+the last column says how many do.
 """
 
 import argparse
@@ -10,6 +12,7 @@ from functools import partial
 from itertools import pairwise
 from multiprocessing import Pool
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -77,20 +80,30 @@ def case(
     return x, bounds, first, second
 
 
-def judge(
-    seed: int, name: str, noise: float, select: str, left_out: bool
-) -> tuple[bool, bool, float, float]:
-    """Right number of segments; cuts too; error over the oracle's; seconds."""
-    x, bounds, y, again = case(name, seed, noise)
-    points = ordered(points_of({"x": list(x), "y": list(y)}, ["x"], "y"))
+class Way(NamedTuple):
+    """How models are derived."""
+
+    noise: float
+    select: str
+    left_out: bool
+    spread: bool
+
+
+def judge(seed: int, name: str, way: Way) -> tuple[bool, bool, float, float, bool]:
+    """Right number of segments; cuts too; error over the oracle's; seconds; with residuals?"""
+    x, bounds, y, again = case(name, seed, way.noise)
+    columns = {"x": list(x), "y": list(y), "spread": list(way.noise * y)}
+    points = ordered(points_of(columns, ["x"], "y", spread="spread" if way.spread else None))
     series = series_of(points)
     begin = perf_counter()
-    if left_out:
-        model = fit(points, Options(select=select))
+    finer = False
+    if way.left_out or way.spread:
+        model = fit(points, Options(select=way.select, hold_out=way.left_out))
+        finer = model["residuals"] is not None
         ends = list(np.cumsum([one["points"] for one in model["segments"]]))
         mine = error("smape", again, evaluate(model, x).y)
     else:
-        parts = derive(series, Options(select=select)).parts
+        parts = derive(series, Options(select=way.select)).parts
         ends = [part.piece.end for part in parts]
         mine = off(parts, series, again)
     seconds = perf_counter() - begin
@@ -98,7 +111,7 @@ def judge(
     oracle = [part_of(series, Piece(a, b, number), TEMPLATES[number]) for a, b in pairwise(bounds)]
     right = len(ends) == len(oracle)
     near = right and all(abs(end - b) <= 1 for end, b in zip(ends, bounds[1:], strict=True))
-    return right, near, mine / off(oracle, series, again), seconds
+    return right, near, mine / off(oracle, series, again), seconds, finer
 
 
 def off(parts: list[Part] | tuple[Part, ...], series: Series, measured: np.ndarray) -> float:
@@ -117,19 +130,17 @@ def main() -> None:
         action="store_true",
         help="whether points that are left out say that more segments are better, too",
     )
+    parser.add_argument(
+        "--spread", action="store_true", help="points say how sure they are: noise is known"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
-    print(f"{'template':22} segments  cuts  error / oracle's  seconds")
+    print(f"{'template':22} segments  cuts  error / oracle's  seconds  residuals")
+    way = Way(given.noise, given.select, given.left_out, given.spread)
     every = []
     with Pool(given.jobs) as pool:
         for name in given.template or names:
-            one = partial(
-                judge,
-                name=name,
-                noise=given.noise,
-                select=given.select,
-                left_out=given.left_out,
-            )
+            one = partial(judge, name=name, way=way)
             found = np.array(pool.map(one, range(given.cases)), dtype=float)
             every.append(found)
             tell(name, found)
@@ -137,10 +148,11 @@ def main() -> None:
 
 
 def tell(name: str, found: np.ndarray) -> None:
-    right, near, ratio, seconds = found.T
+    right, near, ratio, seconds, finer = found.T
     share = near[right > 0].mean() if right.any() else 0.0
     print(
-        f"{name:22} {right.mean():8.1%} {share:5.0%} {ratio.mean():17.3f} {np.median(seconds):8.2f}",
+        f"{name:22} {right.mean():8.1%} {share:5.0%} {ratio.mean():17.3f} {np.median(seconds):8.2f}"
+        f" {finer.mean():10.1%}",
         flush=True,
     )
 

@@ -3,7 +3,7 @@
 import json
 import random
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
 import pytest
@@ -20,6 +20,7 @@ from slowpath.experiments.results.samples import (
     read_samples,
     samples_csv,
     shared_spread,
+    standard_error,
 )
 from slowpath.experiments.shipped import shipped_experiment
 from slowpath.experiments.specification.points import points_of
@@ -60,6 +61,19 @@ def test_points_are_differences_with_intervals() -> None:
         "entries,cost,low,high,program,baseline,observations",
         "3,1.0,,,5.0,4.0,1",
         "7,2.0,2.0,2.0,12.0,10.0,1",
+    ]
+
+
+def test_intervals_say_how_sure_points_are() -> None:
+    component = [10.0, 11.0, 12.5, 9.0, 10.5]
+    samples = [Sample(3, number, one, 4.0) for number, one in enumerate(component, 1)]
+    (point,) = points_from(samples, exact=False)
+    assert standard_error(point) == pytest.approx(stdev(component) / 5**0.5)
+    assert [
+        standard_error(points_from(samples[:1], exact=exact)[0]) for exact in (False, True)
+    ] == [
+        None,
+        0.0,
     ]
 
 

@@ -75,6 +75,10 @@ def of_others() -> Iterator[Case]:
     options = QUICK._replace(non_negative=True)
     yield Case("non-negative", derived({"n": line, "ns": positive}, options), around(line))
     yield Case("signs", derived({"n": line, "ns": 30 - line + noise(5, 30)}), around(line))
+    rough = steps * np.exp(np.cumsum(noise(8, 40) - 1))
+    columns = {"n": list(x), "ns": list(rough), "error": list(0.004 * rough)}
+    sure = points_of(columns, ["n"], "ns", spread="error")
+    yield Case("residuals", fit(sure, QUICK), around(x))
     a, b = (one.ravel() for one in np.meshgrid(np.geomspace(10, 1e5, 12), [4.0, 8.0, 16.0, 32.0]))
     both = np.where(a < 1500, 10 + 0.5 * b, 3 * np.log(a) + 0.2 * b * np.log(a)) * noise(6, len(a))
     places: list[list[float]] = [
@@ -127,6 +131,7 @@ def test_the_table_has_all_there_is() -> None:
     assert {segment["extrapolates"] for segment in segments} == {True, False}
     assert any(segment["at_least"] is not None for segment in segments)
     assert any(model["floor"] > 0 for model in models)
+    assert any(model["residuals"] is not None for model in models)
     assert any(len(model["segments"]) > 2 for model in models)
 
 

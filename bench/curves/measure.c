@@ -5,6 +5,10 @@
 // Each curve has 60 sizes, evenly apart on a logarithmic axis. They take turns, in another order each
 // time, so that what disturbs the machine for a while disturbs all of them. Of the times of a size
 // the lower quartile counts: what disturbs only adds. Addresses and values do not depend on time.
+//
+// How sure a quartile is, the times around it tell, whatever they are distributed like: so many of
+// them are below the true one as a binomial distribution allows (Woodruff 1952). The intervals have
+// the columns of `slowpath calibrate`, and are as many standard errors wide as its own.
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdint.h>
@@ -14,8 +18,10 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { SIZES = 60, TURNS = 40, LINE = 64 };
+enum { SIZES = 60, TURNS = 120, LINE = 64 };
 static const double LEAST_SECONDS = 0.0006;  // of a timed run
+static const double QUARTER = 0.25;
+static const double WIDTH = 2.36;  // Student's quantile of 0.99 with TURNS - 1 degrees of freedom
 static const size_t LARGEST = (size_t)96 << 20;
 
 static char *huge_pages, *small_pages, *other;
@@ -246,6 +252,19 @@ static double once(const struct curve *curve, size_t x) {
     return 1e9 * (now() - begin) / (double)times;
 }
 
+// What the share `share` of the ascending times does not exceed, in between interpolated.
+static double quantile(const double *times, double share) {
+    double place = fmin(fmax(share, 0), 1) * (TURNS - 1);
+    size_t below = (size_t)place, above = below + 1 < TURNS ? below + 1 : below;
+    return times[below] + (times[above] - times[below]) * (place - (double)below);
+}
+
+// Half of what is between the times two standard deviations of their number to either side.
+static double standard_error(const double *times, double share) {
+    double apart = 2 * sqrt(share * (1 - share) / TURNS);
+    return (quantile(times, share + apart) - quantile(times, share - apart)) / 4;
+}
+
 static void measure(const struct curve *curve, const char *folder) {
     static double times[SIZES][TURNS];
     size_t sizes[SIZES], last = 0;
@@ -267,10 +286,12 @@ static void measure(const struct curve *curve, const char *folder) {
         perror(path);
         exit(1);
     }
-    fprintf(file, "%s,ns\n", curve->x);
+    fprintf(file, "%s,cost,low,high,observations\n", curve->x);
     for (int at = 0; at < SIZES; at++) {
         qsort(times[at], TURNS, sizeof(double), by_time);
-        fprintf(file, "%zu,%.4f\n", sizes[at], times[at][TURNS / 4]);
+        double found = quantile(times[at], QUARTER);
+        double apart = WIDTH * standard_error(times[at], QUARTER);
+        fprintf(file, "%zu,%.6f,%.6f,%.6f,%d\n", sizes[at], found, found - apart, found + apart, TURNS);
     }
     fclose(file);
 }

@@ -100,6 +100,15 @@ impl Segment {
     }
 }
 
+/// What is expected beyond the functions where something was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Residual {
+    /// Of the parameter.
+    pub x: f64,
+    /// As a share of the functions' value, more than -1.
+    pub share: f64,
+}
+
 /// A model of what one component takes, by one parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
@@ -119,11 +128,19 @@ pub struct Fitted {
     pub data: String,
     /// In ascending order; at least one.
     pub segments: Vec<Segment>,
+    /// The structure that is finer than the functions, in ascending order; often empty.
+    pub residuals: Vec<Residual>,
 }
 
 impl Fitted {
     /// Nanoseconds at a value of the parameter; `None` where the function has no finite value.
     pub fn at(&self, x: f64) -> Option<f64> {
+        let value = self.function(x)? * (1.0 + self.residual(x));
+        value.is_finite().then_some(value)
+    }
+
+    /// What the functions say, without what neighbouring points have in common beside.
+    fn function(&self, x: f64) -> Option<f64> {
         let number = self.segments.iter().rposition(|s| s.from <= x).unwrap_or(0);
         let segment = self.segments.get(number)?;
         let value = match self.segments.get(number + 1) {
@@ -135,7 +152,20 @@ impl Fitted {
             _ if segment.extrapolates => segment.at(x),
             _ => segment.at(x.clamp(segment.from, segment.to)),
         };
-        value.is_finite().then_some(value)
+        Some(value)
+    }
+
+    /// The share that is added to the functions: on a straight line between two points, and beyond
+    /// all of them that of the last one.
+    fn residual(&self, x: f64) -> f64 {
+        let next = self.residuals.partition_point(|residual| residual.x <= x);
+        match (next.checked_sub(1).and_then(|at| self.residuals.get(at)), self.residuals.get(next)) {
+            (Some(left), Some(right)) => {
+                left.share + (right.share - left.share) * (x - left.x) / (right.x - left.x)
+            }
+            (Some(end), None) | (None, Some(end)) => end.share,
+            (None, None) => 0.0,
+        }
     }
 
     /// The values of the parameter that were measured: the least and the greatest one.

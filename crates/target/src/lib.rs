@@ -27,7 +27,7 @@ mod timing;
 pub use cost::{CostVector, MAX_COMPONENTS};
 pub use decode::{Assumption, check};
 pub use error::TargetError;
-pub use fitted::{Fitted, Segment, Shape, Template};
+pub use fitted::{Fitted, Residual, Segment, Shape, Template};
 pub use model::{Context, CostModel};
 pub use price::{Cycles, MAX_MARKS};
 pub use rate::{Rate, Slowness};

@@ -14,7 +14,12 @@ from slowpath.experiments.results.documents import (
     Point,
 )
 from slowpath.experiments.results.folder import ExperimentFolder, write
-from slowpath.experiments.results.samples import points_csv, points_from, shared_spread
+from slowpath.experiments.results.samples import (
+    points_csv,
+    points_from,
+    shared_spread,
+    standard_error,
+)
 from slowpath.experiments.specification.documents import Experiment
 from slowpath.experiments.specification.points import settings_at
 from slowpath.models.documents import FittedModel
@@ -121,12 +126,8 @@ def _table(parameter: str, metric: str, points: list[Point]) -> "Points":
         parameter: [float(one["value"]) for one in points],
         metric: [one["cost"] for one in points],
     }
-    widths = [
-        (one["high"] - one["low"]) / 2
-        for one in points
-        if one["low"] is not None and one["high"] is not None
-    ]
+    spread = [error for one in points if (error := standard_error(one)) is not None]
     # What is computed has intervals of no length, and what was seen once has none.
-    if any(widths) and len(widths) == len(points):
-        return points_of({**columns, "spread": widths}, [parameter], metric, spread="spread")
+    if any(spread) and len(spread) == len(points):
+        return points_of({**columns, "spread": spread}, [parameter], metric, spread="spread")
     return points_of(columns, [parameter], metric)

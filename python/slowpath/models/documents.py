@@ -72,7 +72,17 @@ class Segment(_Ends):
     """Whether the function goes on beyond what was measured, where the segment is the first or the
     last one; else the value at the end is kept."""
     errors: Errors
-    """How far its points are from it."""
+    """How far its points are from its function."""
+
+
+class Residuals(TypedDict):
+    """What neighbouring points have in common that no function has."""
+
+    x: list[float]
+    """Measured x of the first column, ascending."""
+    share: list[float]
+    """At each of them, what is expected beyond the functions, as a share of these. Between two, a
+    straight line joins them; beyond the first and the last it stays."""
 
 
 class FittedModel(TypedDict):
@@ -90,6 +100,9 @@ class FittedModel(TypedDict):
     """`[smallest, largest]` of each x column: beyond them the model is a guess."""
     segments: list[Segment]
     """Ascending."""
+    residuals: Residuals | None
+    """The structure of the curve that is finer than the functions; null where nothing tells it from
+    noise. The model is the functions, more by this share."""
     metric: str
     """Which error the user chose."""
     select: str

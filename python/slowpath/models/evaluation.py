@@ -51,9 +51,17 @@ def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
         if number + 1 < len(parts):
             gap = inside & (at > part.part.last)
             found[:, gap] = _joined(part, parts[number + 1], rows[gap])
+    if model["residuals"] is not None:
+        found *= 1 + np.interp(at, model["residuals"]["x"], model["residuals"]["share"])
     low, high = np.array(model["range"]).T
     outside = ((rows < low) | (rows > high)).any(axis=1)
     return Prediction(found[0], found[1], found[2], outside)
+
+
+def bends(model: FittedModel, low: float, high: float) -> list[float]:
+    """Where a model bends from one x to another, beside what its functions do."""
+    knots = [] if model["residuals"] is None else model["residuals"]["x"]
+    return [x for x in knots if low < x < high]
 
 
 class _Evaluated:

@@ -8,13 +8,23 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.models.derivation import Derived, derive
-from slowpath.models.documents import Errors, FittedModel, Parameter, Segment
+from slowpath.models.documents import Errors, FittedModel, Parameter, Residuals, Segment
 from slowpath.models.evaluation import evaluate
-from slowpath.models.held_out import errors, held_out
+from slowpath.models.held_out import HeldOut, errors, held_out, judged, left_out
 from slowpath.models.intervals import Spread, spread_of
 from slowpath.models.options import Options
 from slowpath.models.parts import Part
-from slowpath.models.points import Points, PointsError, check, ordered, series_of
+from slowpath.models.points import (
+    Points,
+    PointsError,
+    Series,
+    check,
+    noise_is_known,
+    noise_of,
+    ordered,
+    series_of,
+)
+from slowpath.models.residuals.shares import shares
 from slowpath.models.templates.batch import Floats
 from slowpath.models.templates.terms import Terms
 
@@ -37,19 +47,33 @@ def fit(points: Points, options: Options | None = None) -> FittedModel:
     table = ordered(points)
     if chosen.select == "held-out" and chosen.segments is None:
         chosen = chosen._replace(segments=_segments_by_held_out(table, chosen))
-    model = _model(table, chosen)
-    others = held_out(table, partial(_model, options=chosen)) if chosen.hold_out else None
+    model, others = _judged(table, chosen)
     if others is not None and _may_be_detailed(chosen, table):
         more = chosen._replace(detailed=True)
-        detailed = _model(table, more)
-        if _shape(detailed) != _shape(model):
-            again = held_out(table, partial(_model, options=more))
+        if _shape(_model(table, more)) != _shape(model):
+            detailed, again = _judged(table, more)
             if again is not None and again.clearly_better(others):
                 model, others = detailed, again
     if others is not None:
         model["held_out"] = others.errors()
         model["widening"] = others.widening(chosen.confidence)
     return model
+
+
+def _judged(points: Points, options: Options) -> tuple[FittedModel, HeldOut | None]:
+    """A model, and what such models say of points that are left out.
+
+    Residuals stay a part of it where the noise is known, or such points are clearly nearer with it.
+    """
+    model = _model(points, options)
+    folds = left_out(points, partial(_model, options=options)) if options.hold_out else None
+    others = None if folds is None else judged(folds)
+    if model["residuals"] is None or noise_is_known(points):
+        return model, others
+    plain = None if folds is None else judged([fold.without_residuals() for fold in folds])
+    if plain is None or others is None or not others.clearly_better(plain):
+        return _with_errors(model | {"residuals": None}, points), plain
+    return model, others
 
 
 def _may_be_detailed(options: Options, points: Points) -> bool:
@@ -67,10 +91,27 @@ def _model(points: Points, options: Options) -> FittedModel:
     spread = spread_of(derived.parts, derived.series, points, options)
     model = _document(points, options, derived, spread)
     found = evaluate(model, points.x).y
-    model["errors"] = errors(points.y, found)
     for part, segment in zip(derived.parts, model["segments"], strict=True):
         mine = (series.row >= part.piece.begin) & (series.row < part.piece.end)
         segment["errors"] = errors(points.y[mine], found[mine])
+    if _may_have_residuals(options, points):
+        model["residuals"] = _residuals(model, derived.series, points)
+    return _with_errors(model, points)
+
+
+def _may_have_residuals(options: Options, points: Points) -> bool:
+    """What is asked to have a shape, or so many functions, has nothing beside them."""
+    free = options.monotone is None and options.segments is None
+    return free and options.select == "criterion" and len(points.names) == 1
+
+
+def _residuals(model: FittedModel, series: Series, points: Points) -> Residuals | None:
+    found = shares(series.y, evaluate(model, series.x).y, noise_of(series, points))
+    return None if found is None else {"x": series.x.tolist(), "share": found.tolist()}
+
+
+def _with_errors(model: FittedModel, points: Points) -> FittedModel:
+    model["errors"] = errors(points.y, evaluate(model, points.x).y)
     return model
 
 
@@ -100,6 +141,7 @@ def _document(points: Points, options: Options, derived: Derived, spread: Spread
                 derived.parts, spread.covariances, spread.noise, limits, strict=True
             )
         ],
+        "residuals": None,
         "metric": options.metric,
         "select": options.select,
         "least_parameter": options.least_parameter,

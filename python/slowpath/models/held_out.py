@@ -6,7 +6,7 @@ segments were chosen by them.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -71,7 +71,19 @@ def errors(measured: Floats, fitted: Floats) -> Errors:
     }
 
 
-def held_out(points: Points, derive: Derive) -> HeldOut | None:
+class Fold(NamedTuple):
+    """A model, and points that were left out when it was derived."""
+
+    model: FittedModel
+    x: Floats
+    y: Floats
+
+    def without_residuals(self) -> "Fold":
+        """With its functions alone."""
+        return self._replace(model=self.model | {"residuals": None})
+
+
+def left_out(points: Points, derive: Derive) -> list[Fold] | None:
     """All points but the first and the last, a fifth at a time; None where there are too few."""
     column = points.x[:, 0]
     different = np.unique(column)
@@ -81,12 +93,18 @@ def held_out(points: Points, derive: Derive) -> HeldOut | None:
     # With several columns, a fold must not have all points of one value of the last.
     fold = (row if len(points.names) == 1 else row + row // _FOLDS) % _FOLDS
     inner = (column > different[0]) & (column < different[-1])
-    measured, found = [], []
-    for number in range(_FOLDS):
-        out = inner & (fold == number)
-        if not out.any():
-            continue
-        measured.append(points.y[out])
-        found.append(evaluate(derive(points.rows(~out)), points.x[out]))
+    outs = [out for number in range(_FOLDS) if (out := inner & (fold == number)).any()]
+    return [Fold(derive(points.rows(~out)), points.x[out], points.y[out]) for out in outs]
+
+
+def judged(folds: Sequence[Fold]) -> HeldOut:
+    """What the models say of the points that were left out."""
+    found = [evaluate(fold.model, fold.x) for fold in folds]
     together = Prediction(*(np.concatenate(side) for side in zip(*found, strict=True)))
-    return HeldOut(np.concatenate(measured), together)
+    return HeldOut(np.concatenate([fold.y for fold in folds]), together)
+
+
+def held_out(points: Points, derive: Derive) -> HeldOut | None:
+    """Both; None where there are too few points."""
+    folds = left_out(points, derive)
+    return None if folds is None else judged(folds)

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from slowpath.models.residuals.walk import Noise
+from slowpath.models.search.evidence import usual_spread
 from slowpath.models.templates.batch import Curve, Floats, Indices
 from slowpath.models.templates.terms import MOST_COLUMNS
 
@@ -18,6 +20,10 @@ _SMALL = 0.05
 median."""
 
 
+_SURER = 0.5
+"""None is taken for more than twice as sure as usual: few measurements can agree by chance."""
+_UNSURE = 1e6
+"""A point whose spread is so many times as large says nothing."""
 LARGEST = 1e60
 """Values go up to this, and are zero below its inverse, so that no product of some overflows."""
 
@@ -91,7 +97,8 @@ def points_of(
 def ordered(points: Points) -> Points:
     """The same points, ascending, so that nothing depends on their order; what is tiny is zero."""
     x, y = (np.where(np.abs(side) < 1 / LARGEST, 0.0, side) for side in (points.x, points.y))
-    return points._replace(x=x, y=y).rows(np.lexsort((y, *x.T[::-1])))
+    spread = None if points.spread is None else np.minimum(points.spread, LARGEST)
+    return points._replace(x=x, y=y, spread=spread).rows(np.lexsort((y, *x.T[::-1])))
 
 
 def _named(x: Sequence[str], y: str, *others: str | None) -> list[str]:
@@ -156,19 +163,45 @@ def series_of(points: Points) -> Series:
     floor = value_floor(y)
     single = len(points.names) == 1
     level = np.maximum(_level(y) if single else np.abs(y), floor)
+    others = None if single else rows[:, 1:]
     scale = level
     if points.spread is not None:
         spread = np.array([np.sqrt(np.mean(points.spread[group] ** 2)) for group in groups])
-        share = spread / scale
-        # None is taken for much surer than usual: few measurements can agree by chance.
-        usual = float(np.median(share)) or 1.0
-        scale = scale * np.maximum(share, usual / 2) / usual
+        share = np.minimum(spread / level, _UNSURE)
+        scale = scale * _off(share, Curve(rows[:, 0], y, level, others))
     weight = count.astype(float)
     if points.weight is not None and points.weight.any():
         sums = np.array([points.weight[group].sum() for group in groups])
         weight = np.maximum(sums, 1e-9 * sums.max()) * (weight.mean() / sums.mean())
-    others = None if single else rows[:, 1:]
     return Series(rows[:, 0], y, scale / np.sqrt(weight), floor, row, level, others)
+
+
+def _off(share: Floats, curve: Curve) -> Floats:
+    """How far points are off any function, relative to what is usual, by how sure they are.
+
+    Not even the curve itself is a function: points that are as sure as can be are off, too, by what
+    their neighbours do not lead to either and is no noise.
+    """
+    usual = float(np.median(share)) or 1.0
+    beyond = (usual_spread(curve) or 0.0) ** 2 - usual**2
+    square = np.maximum(share, usual * _SURER) ** 2 + max(beyond, (usual * _SURER) ** 2)
+    return np.asarray(np.sqrt(square / np.median(square)))
+
+
+def noise_is_known(points: Points) -> bool:
+    """Whether it is known how sure points are."""
+    return points.spread is not None and bool(points.spread.any())
+
+
+def noise_of(series: Series, points: Points) -> Noise:
+    """How far points of the curve are off by chance, relative to how large they are."""
+    if points.spread is None or not noise_is_known(points):
+        square = (series.scale / series.level) ** 2
+        return Noise(square / square.mean(), known=False)
+    count = np.bincount(series.row)
+    squares = np.bincount(series.row, points.spread**2)
+    share = np.minimum(np.sqrt(squares) / count / series.level, _UNSURE)
+    return Noise(np.maximum(share, _SURER * float(np.median(share))) ** 2, known=True)
 
 
 def value_floor(y: Floats) -> float:

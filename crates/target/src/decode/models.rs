@@ -2,7 +2,7 @@
 
 use super::problem::Problems;
 use super::table::{Table, as_table};
-use crate::fitted::{Fitted, Segment, Template};
+use crate::fitted::{Fitted, Residual, Segment, Template};
 use std::collections::BTreeMap;
 
 /// Reads all models, by their names.
@@ -28,10 +28,14 @@ fn read_model(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Fitte
     let held_out = optional_number(&mut table, "held_out_smape", problems);
     let data = table.string("data_sha256", problems).map(str::to_owned);
     let segments = read_segments(&mut table, problems);
+    let residuals = match table.optional_table("residuals", problems) {
+        Some(residuals) => read_residuals(residuals, problems),
+        None => Some(Vec::new()),
+    };
     table.finish(problems);
     let [description, parameter, data] = [description?, parameter?, data?];
-    let (error, segments) = (error?, segments?);
-    Some(Fitted { description, parameter, calls, found, error, held_out, data, segments })
+    let (error, segments, residuals) = (error?, segments?, residuals?);
+    Some(Fitted { description, parameter, calls, found, error, held_out, data, segments, residuals })
 }
 
 fn read_segments(table: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<Vec<Segment>> {
@@ -87,6 +91,27 @@ fn read_segment(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Seg
         return None;
     }
     Some(Segment { from, to, template, parameters, origin, at_least, at_most, extrapolates })
+}
+
+fn read_residuals(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Vec<Residual>> {
+    let (path, span) = (table.key("share"), table.span());
+    let (x, share) = (numbers(&mut table, "x", problems), numbers(&mut table, "share", problems));
+    table.finish(problems);
+    let (x, share) = (x?, share?);
+    let wrong = if x.len() != share.len() || x.is_empty() {
+        Some("has as many values as `x`, and some")
+    } else if !x.is_sorted_by(|left, right| left < right) {
+        Some("is for values of `x` that ascend")
+    } else if share.iter().any(|share| *share <= -1.0) {
+        Some("is more than -1")
+    } else {
+        None
+    };
+    if let Some(what) = wrong {
+        problems.error(span, format!("`{path}` {what}"));
+        return None;
+    }
+    Some(x.into_iter().zip(share).map(|(x, share)| Residual { x, share }).collect())
 }
 
 /// A finite number of any sign.

@@ -1,4 +1,4 @@
-use super::{Fitted, Segment, Template};
+use super::{Fitted, Residual, Segment, Template};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -21,6 +21,14 @@ fn segment(document: &Value) -> Segment {
     }
 }
 
+fn residuals(document: &Value) -> Vec<Residual> {
+    let side = |name: &str| document[name].as_array().unwrap().iter().map(number);
+    match document.is_null() {
+        true => Vec::new(),
+        false => side("x").zip(side("share")).map(|(x, share)| Residual { x, share }).collect(),
+    }
+}
+
 fn fitted(segments: Vec<Segment>) -> Fitted {
     Fitted {
         description: "d".into(),
@@ -31,6 +39,7 @@ fn fitted(segments: Vec<Segment>) -> Fitted {
         held_out: None,
         data: String::new(),
         segments,
+        residuals: Vec::new(),
     }
 }
 
@@ -41,6 +50,7 @@ fn values_are_those_that_slowpath_fit_says() {
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
     let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
     let mut templates = std::collections::BTreeSet::new();
+    let mut with_residuals = 0;
     for case in &cases {
         let (model, places) = (&case["model"], case["x"].as_array().unwrap());
         if model["x"].as_array().unwrap().len() > 1 {
@@ -48,15 +58,18 @@ fn values_are_those_that_slowpath_fit_says() {
         }
         let documents = model["segments"].as_array().unwrap();
         templates.extend(documents.iter().map(|s| s["template"].to_string()));
-        let model = fitted(documents.iter().map(segment).collect());
+        let mut fitted = fitted(documents.iter().map(segment).collect());
+        fitted.residuals = residuals(&model["residuals"]);
+        with_residuals += usize::from(!fitted.residuals.is_empty());
         for (place, expected) in places.iter().zip(case["y"].as_array().unwrap()) {
             let (x, expected) = (number(&place[0]), number(expected));
-            let found = model.at(x).unwrap();
+            let found = fitted.at(x).unwrap();
             let error = (found - expected).abs();
             assert!(error <= 1e-9 * expected.abs().max(1e-9), "{}: {x}: {found}", case["name"]);
         }
     }
     assert!(templates.len() >= 10, "{templates:?}");
+    assert!(with_residuals > 0);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 """The part `[timing.model]` of a target: what components take, as experiments came to."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from slowpath.experiments.results.documents import ModelDocument
 from slowpath.models.documents import Segment
@@ -40,6 +40,9 @@ def _table(document: ModelDocument, *, spread: bool) -> Iterator[str]:
     yield f"data_sha256 = {json.dumps(document['samples_sha256'] or '')}"
     segments = [f"    {_segment(one)}," for one in model["segments"]]
     yield "\n".join(["segments = [", *segments, "]"])
+    residuals = model["residuals"]
+    if residuals is not None:
+        yield f"residuals = {{ x = {_list(residuals['x'])}, share = {_list(residuals['share'])} }}"
 
 
 def _segment(segment: Segment) -> str:
@@ -47,7 +50,7 @@ def _segment(segment: Segment) -> str:
         "from": _number(segment["from"]),
         "to": _number(segment["to"]),
         "template": json.dumps(segment["template"]),
-        "parameters": f"[{', '.join(_number(one['value']) for one in segment['parameters'])}]",
+        "parameters": _list(one["value"] for one in segment["parameters"]),
     }
     if segment["origin"] != 0:
         cells["origin"] = _number(segment["origin"])
@@ -57,6 +60,10 @@ def _segment(segment: Segment) -> str:
     if segment["extrapolates"]:
         cells["extrapolates"] = "true"
     return f"{{ {', '.join(f'{name} = {cell}' for name, cell in cells.items())} }}"
+
+
+def _list(values: Iterable[float]) -> str:
+    return f"[{', '.join(map(_number, values))}]"
 
 
 def _number(value: float) -> str:

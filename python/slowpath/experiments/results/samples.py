@@ -5,7 +5,12 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from slowpath.experiments.results.documents import Point, Sample
-from slowpath.measurements.timing.statistics import estimate, without_outliers
+from slowpath.measurements.timing.statistics import (
+    Interval,
+    estimate,
+    half_width,
+    without_outliers,
+)
 
 _BLOCKS = 5
 """With fewer, their spread is hardly known; with more, each is too short for what lasts."""
@@ -57,6 +62,17 @@ def _point(value: int, samples: Sequence[Sample], *, exact: bool) -> Point:
         "baseline": estimate([one.baseline for one in samples]).value,
         "observations": len(samples),
     }
+
+
+def standard_error(point: Point) -> float | None:
+    """How sure the cost of a point is, as its interval has it; None after a single sample.
+
+    What is computed is as sure as can be.
+    """
+    if point["low"] is None or point["high"] is None:
+        return None
+    half = Interval(point["low"], point["high"]).half_width
+    return half / half_width(point["observations"]) if half > 0 else 0.0
 
 
 def shared_spread(samples: Sequence[Sample]) -> list[list[float]]:

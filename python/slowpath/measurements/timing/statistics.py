@@ -95,9 +95,13 @@ def mean_interval(values: Sequence[float]) -> Interval:
     center = statistics.fmean(values)
     if len(values) == 1:
         return Interval(-math.inf, math.inf)
-    quantile_ = student_quantile(len(values) - 1, 1 - (1 - _NOMINAL) / 2)
-    half = quantile_ * statistics.stdev(values) / math.sqrt(len(values))
+    half = half_width(len(values)) * statistics.stdev(values) / math.sqrt(len(values))
     return Interval(center - half, center + half)
+
+
+def half_width(size: int) -> float:
+    """Half of the interval of a mean of so many values, two or more, in standard errors."""
+    return student_quantile(size - 1, 1 - (1 - _NOMINAL) / 2)
 
 
 def student_quantile(freedom: int, share: float) -> float:

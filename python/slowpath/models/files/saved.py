@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NoReturn
 
 from slowpath import engine
 from slowpath.cli.errors import InputError
 from slowpath.cli.printable import json_line
-from slowpath.models.documents import FittedModel, Predicted, Segment
+from slowpath.models.documents import FittedModel, Predicted, Residuals, Segment
 from slowpath.models.templates.catalogue import BY_NAME
 from slowpath.models.templates.terms import FUNCTIONS, NAME
 from slowpath.schema.json_schema import schema
@@ -62,7 +63,15 @@ def _apart(model: FittedModel) -> str | None:
         sizes = {len(segment["parameters"]), len(segment["covariance"])}
         if sizes | {len(row) for row in segment["covariance"]} != {rank}:
             return f"segments[{number}] does not have {rank} parameters and their covariance"
-    return None
+    return None if _connected(model["residuals"]) else "its residuals are no shares at ascending x"
+
+
+def _connected(residuals: Residuals | None) -> bool:
+    if residuals is None:
+        return True
+    x, share = residuals["x"], residuals["share"]
+    ascend = all(left < right for left, right in pairwise(x))
+    return 0 < len(x) == len(share) and ascend and min(share) > -1
 
 
 def _rank(segment: Segment, columns: int) -> int | None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from slowpath.models.documents import FittedModel
-from slowpath.models.evaluation import evaluate
+from slowpath.models.evaluation import bends, evaluate
 from slowpath.models.points import Points
 from slowpath.models.templates.batch import Floats
 
@@ -33,7 +33,8 @@ def draw(file: str, model: FittedModel, points: Points) -> None:
         axes = figure.add_subplot()
         axes.plot(x, y, ".", color="0.4", markersize=4, label="measured")
         for number, segment in enumerate(model["segments"]):
-            inside = _places(segment["from"], segment["to"])
+            ends = segment["from"], segment["to"]
+            inside = np.sort(np.append(_places(*ends), bends(model, *ends)))
             rows = np.column_stack([inside, *(one * np.ones_like(inside) for one in rest)])
             band = evaluate(model, rows)
             (line,) = axes.plot(inside, band.y, label=segment["template"])

@@ -67,6 +67,7 @@ def sentences(model: FittedModel) -> Iterator[str]:
             f"It changes between {_n(left['to'])} and {_n(right['from'])} {x}; a straight line "
             "joins the two."
         )
+    yield from _residuals(model)
     word = _WORDS[model["metric"]]
     told = _error(model["errors"], model["metric"])
     held = model["held_out"]
@@ -91,6 +92,15 @@ def sentences(model: FittedModel) -> Iterator[str]:
     yield _beyond(model, x, y)
 
 
+def _residuals(model: FittedModel) -> Iterator[str]:
+    if model["residuals"] is not None:
+        low, high = min(model["residuals"]["share"]), max(model["residuals"]["share"])
+        yield (
+            "The curve has finer structure than functions: what neighbouring points have in common "
+            f"is added to them, {_signed(low)} to {_signed(high)}."
+        )
+
+
 def _beyond(model: FittedModel, x: str, y: str) -> str:
     first, last = model["segments"][0], model["segments"][-1]
     low, high = model["range"][0]
@@ -111,6 +121,10 @@ def _error(errors: Errors, metric: str) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2g} %" if share < 0.1 else f"{100 * share:.0f} %"  # noqa: PLR2004
+
+
+def _signed(share: float) -> str:
+    return f"{'-' if share < 0 else '+'}{_percent(abs(share))}"
 
 
 def _n(value: float) -> str:

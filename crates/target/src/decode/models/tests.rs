@@ -30,6 +30,27 @@ fn models_are_read() {
 }
 
 #[test]
+fn residuals_are_added_to_the_functions() {
+    let text = MODEL.to_owned() + "residuals = { x = [2, 4, 16], share = [0, 0.5, -0.25] }\n";
+    let timing = read(&text).unwrap().timing.unwrap();
+    let model = &timing.models["tries"];
+    assert_eq!([1.0, 3.0, 4.0].map(|x| model.at(x)), [12.5, 15.625, 18.75].map(Some));
+    assert_eq!(model.at(5000.0), Some((-4.5 + 9.0 * 5000_f64.ln()) * 0.75));
+    for (residuals, what) in [
+        ("{ x = [2, 4], share = [0] }", "residuals.share` has as many values as `x`, and some"),
+        ("{ x = [], share = [] }", "has as many values as `x`, and some"),
+        ("{ x = [4, 2], share = [0, 0] }", "is for values of `x` that ascend"),
+        ("{ x = [2], share = [-1.0] }", "is more than -1"),
+        ("{ x = [2], share = [nan] }", "`timing.model.tries.residuals.share` must be a finite"),
+        ("[1]", "`timing.model.tries.residuals` must be a table"),
+        ("{ x = [2], share = [0], y = 1 }", "timing.model.tries.residuals.y"),
+    ] {
+        let error = read(&format!("{MODEL}residuals = {residuals}\n")).unwrap_err();
+        assert!(error.contains(what), "{what}: {error}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_told_with_its_key() {
     for (from, to, what) in [
         ("\"logarithm\"", "\"sine\"", "sine is no function template"),

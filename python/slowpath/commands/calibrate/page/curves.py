@@ -8,7 +8,7 @@ from slowpath.cli.printable import csv_line
 from slowpath.experiments.results.documents import ModelDocument, Point
 from slowpath.html.scale import scale_of
 from slowpath.models.documents import FittedModel
-from slowpath.models.evaluation import Prediction, evaluate
+from slowpath.models.evaluation import Prediction, bends, evaluate
 
 _PLACES = 60
 """So many places of each segment make a smooth curve."""
@@ -42,7 +42,8 @@ def pieces(model: FittedModel) -> list[Piece]:
 
 def _piece(model: FittedModel, low: float, high: float) -> Piece:
     scale = scale_of(model["range"][0])
-    x = [low] if low == high else list(_places(low, high, logarithmic=scale.logarithmic))
+    even = [low] if low == high else _places(low, high, logarithmic=scale.logarithmic)
+    x = sorted({*even, *bends(model, low, high)})
     found = evaluate(model, x)
     return Piece(x, *(list(map(float, one)) for one in (found.y, found.low, found.high)))
 
