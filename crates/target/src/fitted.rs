@@ -159,7 +159,8 @@ impl Fitted {
     /// all of them that of the last one.
     fn residual(&self, x: f64) -> f64 {
         let next = self.residuals.partition_point(|residual| residual.x <= x);
-        match (next.checked_sub(1).and_then(|at| self.residuals.get(at)), self.residuals.get(next)) {
+        match (next.checked_sub(1).and_then(|at| self.residuals.get(at)), self.residuals.get(next))
+        {
             (Some(left), Some(right)) => {
                 left.share + (right.share - left.share) * (x - left.x) / (right.x - left.x)
             }

@@ -35,7 +35,17 @@ fn read_model(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Fitte
     table.finish(problems);
     let [description, parameter, data] = [description?, parameter?, data?];
     let (error, segments, residuals) = (error?, segments?, residuals?);
-    Some(Fitted { description, parameter, calls, found, error, held_out, data, segments, residuals })
+    Some(Fitted {
+        description,
+        parameter,
+        calls,
+        found,
+        error,
+        held_out,
+        data,
+        segments,
+        residuals,
+    })
 }
 
 fn read_segments(table: &mut Table<'_>, problems: &mut Problems<'_>) -> Option<Vec<Segment>> {
