@@ -47,11 +47,12 @@ def fit(points: Points, options: Options | None = None) -> FittedModel:
     table = ordered(points)
     if chosen.select == "held-out" and chosen.segments is None:
         chosen = chosen._replace(segments=_segments_by_held_out(table, chosen))
-    model, others = _judged(table, chosen)
+    model, others = _judged(_model(table, chosen), table, chosen)
     if others is not None and _may_be_detailed(chosen, table):
         more = chosen._replace(detailed=True)
-        if _shape(_model(table, more)) != _shape(model):
-            detailed, again = _judged(table, more)
+        detailed = _model(table, more)
+        if _shape(detailed) != _shape(model):
+            detailed, again = _judged(detailed, table, more)
             if again is not None and again.clearly_better(others):
                 model, others = detailed, again
     if others is not None:
@@ -60,20 +61,23 @@ def fit(points: Points, options: Options | None = None) -> FittedModel:
     return model
 
 
-def _judged(points: Points, options: Options) -> tuple[FittedModel, HeldOut | None]:
-    """A model, and what such models say of points that are left out.
+def _judged(
+    model: FittedModel, points: Points, options: Options
+) -> tuple[FittedModel, HeldOut | None]:
+    """The model, and what such models say of points that are left out.
 
     Residuals stay a part of it where the noise is known, or such points are clearly nearer with it.
     """
-    model = _model(points, options)
     folds = left_out(points, partial(_model, options=options)) if options.hold_out else None
     others = None if folds is None else judged(folds)
-    if model["residuals"] is None or noise_is_known(points):
+    if noise_is_known(points):
         return model, others
     plain = None if folds is None else judged([fold.without_residuals() for fold in folds])
-    if plain is None or others is None or not others.clearly_better(plain):
-        return _with_errors(model | {"residuals": None}, points), plain
-    return model, others
+    if model["residuals"] is not None and others is not None and plain is not None:
+        if others.clearly_better(plain):
+            return model, others
+        model = _with_errors(model | {"residuals": None}, points)
+    return model, plain
 
 
 def _may_be_detailed(options: Options, points: Points) -> bool:
