@@ -2,10 +2,11 @@
 """How well do models of measured curves predict points that they have not seen?
 
 Each CSV file of a folder has a column of x and one of y, in this order. A model of every other point
-is judged by the points between; then the other way round. Beside it stand the functions of the model alone,
-without what neighbouring points have in common, and the straight line from point to point. Points of `slowpath calibrate` have intervals; then the model knows how sure each
-point is that it is made of, and the noise is told: the error of one that knows the truth, which is
-that of the measured values alone. Without a folder, those of `curves/` are taken.
+is judged by the points between; then the other way round. Beside it stand its functions alone,
+without what neighbouring points have in common, and the straight line from point to point. Where
+points have intervals as those of `slowpath calibrate`, the model knows how sure each point is that it
+is made of, and the noise is told: the error of one that knows the truth, which is that of the
+measured values alone. Without a folder, those of `curves/` are taken.
 """
 
 import argparse
