@@ -73,11 +73,11 @@ def _judged(
     if noise_is_known(points):
         return model, others
     plain = None if folds is None else judged([fold.without_residuals() for fold in folds])
-    if model["residuals"] is not None and others is not None and plain is not None:
-        if others.clearly_better(plain):
-            return model, others
-        model = _with_errors(model | {"residuals": None}, points)
-    return model, plain
+    if model["residuals"] is None:
+        return model, plain
+    if others is not None and plain is not None and others.clearly_better(plain):
+        return model, others
+    return _with_errors(model | {"residuals": None}, points), plain
 
 
 def _may_be_detailed(options: Options, points: Points) -> bool:
