@@ -31,7 +31,7 @@ def calibrated(
     into, name = RunFolder(folder), experiment["name"]
     into.begin(run_settings(bed_name, LIMITS, [name]), [experiment])
     audience = Audience(stopping or Stopping(), lambda _name, _text: None)
-    assert list(run(into, bed, [experiment], LIMITS, audience)) == [name]
+    assert list(run(into, bed, [experiment], LIMITS, audience)) == [name] * bed.blocks
     return evaluate(into.of(name))
 
 

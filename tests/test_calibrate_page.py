@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from slowpath.commands.calibrate.page.records import environment_of
+from slowpath.commands.calibrate.page.records import environments_of
 from slowpath.experiments.results.folder import ExperimentFolder
 from slowpath.measurements import environment
 from support import slowpath
@@ -118,7 +118,7 @@ def test_measurements_come_with_intervals_and_the_machine(run: Path, tmp_path: P
         for one in samples
         for load in range(1, 6)
     ]
-    into.keep(measurement, noisy, environment.begin(0).end(), {})
+    into.keep(measurement, noisy, [environment.begin(0).end()], {})
     root = parsed(again(tmp_path, code=3))
     parts = sections(root)
     assert list(parts)[:2] == ["Overview", "Machine"]
@@ -134,13 +134,13 @@ def test_measurements_come_with_intervals_and_the_machine(run: Path, tmp_path: P
     assert len(bars) == len(json.loads((into.path / "model.json").read_text())["points"])
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"kernel": 3}', "null", '"<b>"'])
+@pytest.mark.parametrize("content", ["", "{", "[]", '[{"kernel": 3}]', "null", '["<b>"]'])
 def test_a_damaged_record_of_the_machine_is_left_out(
     run: Path, tmp_path: Path, content: str
 ) -> None:
     shutil.copytree(run / "run", tmp_path / "run")
     (tmp_path / "run/arithmetic-add/environment.json").write_text(content)
-    assert environment_of(ExperimentFolder(tmp_path / "run/arithmetic-add")) is None
+    assert environments_of(ExperimentFolder(tmp_path / "run/arithmetic-add")) == []
     assert "Machine" not in sections(parsed(again(tmp_path)))
 
 

@@ -37,9 +37,12 @@ def test_samples_are_read_as_they_were(samples: list[Sample]) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "line 1: the columns are not value,number"),
-        ("value,number,component,baseline\n1,1,2.0\n", "line 2: is no sample"),
-        ("value,number,component,baseline\n1,1,2.0,1.0\n1,1,2.0,x\n", "line 3: is no sample"),
+        ("", "line 1: the columns are not value,block,number"),
+        ("value,block,number,component,baseline\n1,1,1,2.0\n", "line 2: is no sample"),
+        (
+            "value,block,number,component,baseline\n1,1,1,2.0,1.0\n1,1,1,2.0,x\n",
+            "line 3: is no sample",
+        ),
     ],
 )
 def test_other_files_are_no_samples(text: str, said: str) -> None:
@@ -92,6 +95,19 @@ def test_what_moves_all_points_at_once_is_their_covariance() -> None:
     assert sum(share**2 for share in one) == pytest.approx(0.3 / 5)
 
 
+def test_blocks_of_time_are_the_blocks() -> None:
+    """However many observations one has: the second one has more of them, and is slower."""
+    counts = {1: 2, 2: 6, 3: 2}
+    samples = [
+        Sample(1, number, 10.0 + (block == 2), 0.0, block)
+        for block, count in counts.items()
+        for number in range(1, count + 1)
+    ]
+    (row,) = shared_spread(samples)
+    more = (3 / 2) ** 0.5
+    assert row == pytest.approx([-0.12 * more, 0.24 * more, -0.12 * more])
+
+
 def test_observations_that_know_nothing_of_each_other_have_the_usual_error() -> None:
     draw = random.Random(3)  # noqa: S311 - no secret
     squares = [
@@ -133,6 +149,7 @@ def measured(folder: Path) -> ExperimentFolder:
         "exact": False,
         "date": "2026-01-02T03:04:05Z",
         "seconds": 1.0,
+        "blocks": 1,
         "points": values,
         "errors": [],
         "notes": [],
@@ -145,7 +162,7 @@ def measured(folder: Path) -> ExperimentFolder:
         for number, share in enumerate(noise, 1)
     ]
     into = run.of(experiment["name"])
-    into.keep(measurement, samples, None, {})
+    into.keep(measurement, samples, [], {})
     return into
 
 
@@ -193,7 +210,7 @@ def test_a_new_run_leaves_nothing_of_the_old_one(tmp_path: Path) -> None:
 def test_too_few_points_have_no_model_but_a_reason(tmp_path: Path) -> None:
     folder = measured(tmp_path)
     samples = [one for one in folder.samples() if one.value < 5]
-    folder.keep(folder.measurement(), samples, None, {})
+    folder.keep(folder.measurement(), samples, [], {})
     result = evaluate(folder)["result"]
     assert result["model"] is None
     assert "different values of headers" in str(result["reason"])

@@ -1,6 +1,9 @@
-"""Runs experiments on a test bed, one after the other, into the directory of a run."""
+"""Runs experiments on a test bed, one after the other, into the directory of a run.
 
-import math
+Where a test bed measures in several blocks, all experiments have their first one before any has its
+second: what changes on the machine from one minute to the next is then in the data.
+"""
+
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -9,8 +12,9 @@ from typing import NamedTuple
 
 from slowpath import engine
 from slowpath.cli.errors import InputError
-from slowpath.experiments.results.documents import Measurement, State
+from slowpath.experiments.results.documents import State
 from slowpath.experiments.results.folder import RunFolder, RunSettings
+from slowpath.experiments.results.record import Block, Record, recorded
 from slowpath.experiments.specification.documents import Experiment, Metric
 from slowpath.experiments.specification.points import points_of
 from slowpath.experiments.testbeds.bed import Bed, Job, Limits, Measured, Station
@@ -59,6 +63,15 @@ def metric_on(bed: Bed, experiment: Experiment) -> Metric | None:
     return wanted[0] if wanted else None
 
 
+def blocks_left(folder: RunFolder, bed: Bed, experiments: Sequence[Experiment]) -> int:
+    """How many blocks of experiments a run has yet to measure.
+
+    Raises:
+        InputError: when a file in the directory is damaged.
+    """
+    return sum(bed.blocks - recorded(folder.of(one["name"])).blocks for one in experiments)
+
+
 def run(
     folder: RunFolder,
     bed: Bed,
@@ -66,95 +79,122 @@ def run(
     limits: Limits,
     audience: Audience,
 ) -> Iterator[str]:
-    """Measures experiments; the name of each when its data are in the directory.
+    """Measures experiments; the name of each whenever a block of it is in the directory.
 
-    Those during which another CPU shared the core are measured once more in the end, and what was
-    disturbed less is kept. When it has to stop, what is known of the one under way is kept, and the
-    others are not begun.
+    Blocks during which another CPU shared the core are measured once more in the end, and what was
+    disturbed less is kept. When it has to stop, the others are not begun; of an experiment whose
+    first block is under way, what is known is kept.
 
     Raises:
         InputError: when this machine lacks something, or the directory cannot be written.
     """
     with bed.open(limits, audience.stopping) as station:
-        at_work = _Run(folder, bed, station, audience)
-        paces = dict[str, float]()
-        for experiment in experiments:
-            if audience.stopping.asked:
-                return
-            name = experiment["name"]
-            pace = at_work.measure(experiment, -math.inf)
-            if pace is not None:
-                paces[name] = pace
-            yield name
-        usual = max(paces.values(), default=0.0)
-        for experiment in experiments:
-            if audience.stopping.asked:
-                return
-            pace = paces.get(experiment["name"], usual)
-            if pace < _ALONE * usual:
-                at_work.measure(experiment, pace)
+        every = [_Running(one, folder, bed, station, audience) for one in experiments]
+        for number in range(1, bed.blocks + 1):
+            for one in every:
+                if audience.stopping.asked:
+                    return
+                if one.record.blocks < number:
+                    one.measure(number)
+                    yield one.name
+        usual = max((pace for one in every for _, pace in one.paces()), default=0.0)
+        for one in every:
+            for number, pace in one.paces():
+                if audience.stopping.asked:
+                    return
+                if pace < _ALONE * usual:
+                    one.measure_again(number, pace)
 
 
-class _Run(NamedTuple):
-    folder: RunFolder
-    bed: Bed
-    station: Station
-    audience: Audience
+class _Running:
+    """An experiment of a run."""
 
-    def measure(self, experiment: Experiment, before: float) -> float | None:
-        """Measures an experiment, and keeps what comes of it, unless it was paced better before.
-
-        How many instructions the CPU did in a cycle meanwhile, where that is known.
-        """
-        name, bed = experiment["name"], self.bed
-        say, into = partial(self.audience.say, name), self.folder.of(name)
+    def __init__(
+        self,
+        experiment: Experiment,
+        folder: RunFolder,
+        bed: Bed,
+        station: Station,
+        audience: Audience,
+    ) -> None:
+        self.name = experiment["name"]
+        self._into = folder.of(self.name)
+        self._bed, self._station, self._stopping = bed, station, audience.stopping
         metric = metric_on(bed, experiment) or "ns"
-        job = Job(experiment, metric, points_of(experiment), into.programs, say)
+        say = partial(audience.say, self.name)
+        self._job = Job(experiment, metric, points_of(experiment), self._into.programs, say)
+        self.record = recorded(self._into)
+
+    def paces(self) -> list[tuple[int, float]]:
+        """The blocks of which it is known, and how many instructions the CPU did in a cycle."""
+        found = ((number, self.record.pace(number)) for number in range(1, self.record.blocks + 1))
+        return [(number, pace) for number, pace in found if pace is not None]
+
+    def measure(self, number: int) -> None:
+        """Measures the next block, and keeps it if it is whole, or all that there is."""
+        measured, block = self._block()
+        if measured.complete or number == 1:
+            self.record = self.record.with_block(number, block)
+            self._keep(number if measured.complete else 0, measured)
+
+    def measure_again(self, number: int, before: float) -> None:
+        """Measures a block anew, and keeps that if it was paced better than before."""
+        measured, block = self._block()
+        again = self.record.with_block(number, block)
+        pace = again.pace(number)
+        if measured.complete and pace is not None and pace > before:
+            self.record = again
+            self._keep(again.blocks, measured)
+
+    def _block(self) -> tuple[Measured, Block]:
         begun, started = datetime.now(UTC), time.monotonic()
-        measured = _measured(self.station, job, self.audience.stopping)
-        measurement = _measurement(bed, job, measured, begun, time.monotonic() - started)
-        where = measured.environment
-        paced = None if where is None else where["pace"]
-        pace = None if paced is None else paced["instructions_per_cycle"]
-        better = measured.complete and pace is not None and pace > before
-        if before == -math.inf or better:
-            into.keep(measurement, measured.samples, where, measured.paths)
-        return pace
+        measured = self._measured()
+        date = begun.strftime("%Y-%m-%dT%H:%M:%SZ")
+        rest = measured.environment, measured.notes, measured.paths
+        seconds = time.monotonic() - started
+        return measured, Block(measured.samples, measured.errors, *rest, date, seconds)
+
+    def _measured(self) -> Measured:
+        job = self._job
+        try:
+            return self._station.measure(job)
+        except InputError as problem:
+            return Measured([], dict.fromkeys(job.points, problem.reason), complete=True)
+        except KeyboardInterrupt:  # while clang was at work
+            self._stopping.ask()
+            return Measured([], {}, complete=False)
+
+    def _keep(self, blocks: int, measured: Measured) -> None:
+        bed, record = self._bed, self.record
+        state = _state(bed, record, complete=measured.complete and blocks == bed.blocks)
+        self._into.keep(
+            {
+                "slowpath": engine.version(),
+                "testbed": bed.name,
+                "target": bed.target,
+                "metric": self._job.metric,
+                "state": state,
+                "exact": bed.exact,
+                "date": record.date,
+                "seconds": round(record.seconds, 3),
+                "blocks": blocks,
+                "points": list(self._job.points),
+                "errors": [
+                    {"value": value, "reason": reason}
+                    for value, reason in sorted(record.errors.items())
+                ],
+                "notes": list(record.notes),
+                "samples_sha256": None,
+            },
+            record.samples,
+            record.environments,
+            record.paths,
+        )
 
 
-def _measured(station: Station, job: Job, stopping: Stopping) -> Measured:
-    try:
-        return station.measure(job)
-    except InputError as problem:
-        return Measured([], dict.fromkeys(job.points, problem.reason), complete=True)
-    except KeyboardInterrupt:  # while clang was at work
-        stopping.ask()
-        return Measured([], {}, complete=False)
-
-
-def _measurement(
-    bed: Bed, job: Job, measured: Measured, begun: datetime, seconds: float
-) -> Measurement:
-    errors = sorted(measured.errors.items())
-    return {
-        "slowpath": engine.version(),
-        "testbed": bed.name,
-        "target": bed.target,
-        "metric": job.metric,
-        "state": _state(bed, measured),
-        "exact": bed.exact,
-        "date": begun.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "seconds": round(seconds, 3),
-        "points": list(job.points),
-        "errors": [{"value": value, "reason": reason} for value, reason in errors],
-        "notes": list(measured.notes),
-        "samples_sha256": None,
-    }
-
-
-def _state(bed: Bed, measured: Measured) -> State:
-    if not measured.complete:
+def _state(bed: Bed, record: Record, *, complete: bool) -> State:
+    if not complete:
         return "partial"
     if not bed.metrics:
-        return "failed" if measured.errors else "written"
-    return "complete" if measured.samples else "failed"
+        return "failed" if record.errors else "written"
+    return "complete" if record.samples else "failed"

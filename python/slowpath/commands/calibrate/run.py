@@ -15,7 +15,7 @@ from slowpath.experiments.cores.derivation import Derived, derive
 from slowpath.experiments.evaluation import evaluate, picture
 from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.results.folder import write
-from slowpath.experiments.running import Audience, run, run_settings
+from slowpath.experiments.running import Audience, blocks_left, run, run_settings
 from slowpath.models.packages import need
 from slowpath.work.stopping import heeding_signals
 
@@ -52,7 +52,8 @@ def _measured(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
         limits = settings.limits
         known = run_settings(bed.name, limits, settings.names)
         folder.begin(known, settings.experiments)
-        with heeding_signals() as stopping, LiveLine(len(settings.experiments)) as line:
+        left = blocks_left(folder, bed, settings.experiments)
+        with heeding_signals() as stopping, LiveLine(left) as line:
             done = run(folder, bed, settings.experiments, limits, Audience(stopping, line.show))
             for name in done:
                 line.done(name)
@@ -92,9 +93,9 @@ def _page(file: str, settings: Settings, found: list[CalibratedExperiment]) -> N
         InputError: when it cannot be written.
     """
     from slowpath.commands.calibrate.page.document import run_page
-    from slowpath.commands.calibrate.page.records import environment_of
+    from slowpath.commands.calibrate.page.records import environments_of
 
-    where = [environment_of(settings.folder.of(one["name"])) for one in found]
+    where = [environments_of(settings.folder.of(one["name"])) for one in found]
     write(Path(file), run_page(str(settings.folder.path), found, where))
 
 

@@ -41,10 +41,10 @@ def derive(
         name = document["experiment"]
         into = folder.of(name)
         found = list(observations(name, into))
-        where = cast("Environment | None", into.environment())
-        if found and where is not None:
+        where = [one for one in into.environments() if one is not None]
+        if found and where:
             seen += found
-            places.append(where)
+            places += cast("list[Environment]", where)
             dates.append(into.measurement()["date"])
         if into.experiment()["traffic"]["vary"]:
             spread.add(name)

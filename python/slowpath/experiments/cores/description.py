@@ -1,5 +1,6 @@
 """The target file of a machine: that of the documented machine with another `[timing]`."""
 
+import tomllib
 from collections.abc import Mapping
 from typing import TypedDict
 
@@ -68,6 +69,18 @@ def timing_text(
     low, high = error
     lines += ["", "[timing.error]", f"low = {low:.3f}", f"high = {high:.3f}", ""]
     return "\n".join(lines)
+
+
+def documented() -> Parameters:
+    """The core of the documented machine."""
+    timing = tomllib.loads(engine.target_text(NAME) or "")["timing"]
+    found = {name: float(timing["core"][name]) for name in (*CORE, *COUNTS)}
+    for unit in UNITS:
+        known = timing["unit"][unit]
+        found[latency(unit)] = float(known["latency_cycles"])
+        found[interval(unit)] = float(known["interval_cycles"])
+        found[queue(unit)] = float(known["queue"])
+    return found
 
 
 def target_text(timing: str) -> str:

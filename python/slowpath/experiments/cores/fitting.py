@@ -1,6 +1,7 @@
 """The parameters of a core that explain what was measured on it.
 
-A descent along one parameter after the other, as the model has kinks and steps. Given the
+A descent along one parameter after the other, as the model has kinks and steps, from a usual core
+and from the one of the documented machine, and again from near the better end. Given the
 parameters, the prices of calls follow by non-negative least squares. What is made small is the
 error in parts of the time, large ones counting less than their square. The same observations yield
 the same parameters.
@@ -12,7 +13,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from slowpath import engine
-from slowpath.experiments.cores.description import CallPrice, Machine, target_text, timing_text
+from slowpath.experiments.cores.description import (
+    CallPrice,
+    Machine,
+    documented,
+    target_text,
+    timing_text,
+)
 from slowpath.experiments.cores.observations import Observation
 from slowpath.experiments.cores.parameters import PARAMETERS, Parameters, clipped, first
 from slowpath.experiments.cores.prices import Prices
@@ -116,6 +123,10 @@ class _Fit:
         return Fitted(text, parameters, calls, errors)
 
 
+def _nearest(known: Parameters) -> Parameters:
+    return {name: clipped(name, value) for name, value in known.items()}
+
+
 def fit(
     seen: Sequence[Observation], machine: Machine, go_on: Callable[[float], bool] = lambda _: True
 ) -> Fitted:
@@ -124,7 +135,8 @@ def fit(
     When that says no, the best so far is taken.
     """
     search = _Fit(seen, machine)
-    best, least = search.descend(first(), go_on)
+    begun = (search.descend(start, go_on) for start in (first(), _nearest(documented())))
+    best, least = min(begun, key=lambda found: found[1])
     luck = random.Random(0)  # noqa: S311 - no secret
     for _ in range(_RESTARTS):
         shaken = {

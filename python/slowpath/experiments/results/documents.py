@@ -13,9 +13,10 @@ class Sample(NamedTuple):
     """One observation of a point: what one load, or one round, says."""
 
     value: int  # of the parameter
-    number: int  # of the observation
+    number: int  # of the observation, in its block
     component: float  # of the program with the component, in the unit of the metric
     baseline: float  # of the baseline program, at the same time
+    block: int = 1  # of time, in which it was made; other experiments lie between two of them
 
 
 class Point(TypedDict):
@@ -68,6 +69,8 @@ class Measurement(TypedDict):
     """When it began, in UTC (ISO 8601)."""
     seconds: float
     """How long it took."""
+    blocks: int
+    """In how many blocks it was measured, with other experiments between them."""
     points: list[int]
     """Values of the parameter, all that were asked for."""
     errors: list[PointError]

@@ -5,7 +5,7 @@ NAME/specification.yaml     of the experiment of this name
 NAME/programs/              what was generated
 NAME/samples.csv            raw data: each observation of each point
 NAME/flows.json             the paths of the programs, where they are known
-NAME/environment.json       the machine, and what happened there meanwhile
+NAME/environment.json       the machine, and what happened there meanwhile, for each block
 NAME/measurement.json       how it was measured, and how far it came
 NAME/points.csv, model.json, plot.svg     what it came to
 """
@@ -51,6 +51,14 @@ class ExperimentFolder:
         """Whether something is known of how it was measured."""
         return (self.path / _MEASUREMENT).exists()
 
+    @property
+    def begun(self) -> bool:
+        """Whether a run that goes on has less to measure: some of its blocks, but not all."""
+        if not self.measured:
+            return False
+        known = self.measurement()
+        return known["state"] == "partial" and known["blocks"] > 0
+
     def begin(self, experiment: Experiment) -> None:
         """Makes it, with the specification; what an earlier run left is not valid any more."""
         _make(self.programs)
@@ -72,7 +80,7 @@ class ExperimentFolder:
         self,
         measurement: Measurement,
         samples: Sequence[Sample],
-        environment: object,
+        environments: Sequence[object],
         paths: Mapping[str, str],
     ) -> None:
         """Writes what was measured; the measurement comes last, so that it vouches for the rest."""
@@ -82,7 +90,7 @@ class ExperimentFolder:
             measurement["samples_sha256"] = hashlib.sha256(text.encode()).hexdigest()
         if paths:
             write(self.path / _FLOWS, _json(paths))
-        write(self.path / _ENVIRONMENT, _json(environment))
+        write(self.path / _ENVIRONMENT, _json(environments))
         write(self.path / _MEASUREMENT, _json(measurement))
 
     def experiment(self) -> Experiment:
@@ -115,13 +123,17 @@ class ExperimentFolder:
             raise InputError(str(file), "is no table of paths")
         return {str(name): str(text) for name, text in found.items()}
 
-    def environment(self) -> object:
-        """The machine, and what happened there, as it was kept; None where nothing was measured.
+    def environments(self) -> list[object]:
+        """The machine, and what happened there, of each block; None where that is computed.
 
         Raises:
             InputError: when the file is damaged.
         """
-        return _read(self.path / _ENVIRONMENT)
+        file = self.path / _ENVIRONMENT
+        found = _read(file)
+        if not isinstance(found, list):
+            raise InputError(str(file), "is no list of environments")
+        return found
 
     def samples(self) -> list[Sample]:
         """What was measured.
@@ -152,12 +164,16 @@ class RunFolder:
     def begin(self, settings: RunSettings, experiments: Sequence[Experiment]) -> None:
         """Makes it, with the specifications of what is to be measured.
 
+        Experiments of which some blocks are measured keep them.
+
         Raises:
             InputError: when it cannot be written.
         """
         _make(self.path)
         for experiment in experiments:
-            self.of(experiment["name"]).begin(experiment)
+            into = self.of(experiment["name"])
+            if not into.begun:
+                into.begin(experiment)
         write(self.path / _RUN, _json(settings))
 
     @property

@@ -14,12 +14,15 @@ from slowpath.measurements.timing.statistics import (
 
 _BLOCKS = 5
 """With fewer, their spread is hardly known; with more, each is too short for what lasts."""
-_HEAD = "value,number,component,baseline"
+_HEAD = "value,block,number,component,baseline"
 
 
 def samples_csv(samples: Iterable[Sample]) -> str:
     """All samples, with every digit that makes a difference."""
-    rows = (f"{one.value},{one.number},{one.component!r},{one.baseline!r}" for one in samples)
+    rows = (
+        f"{one.value},{one.block},{one.number},{one.component!r},{one.baseline!r}"
+        for one in samples
+    )
     return "\n".join((_HEAD, *rows, ""))
 
 
@@ -35,8 +38,9 @@ def read_samples(text: str) -> list[Sample]:
     samples = []
     for number, row in enumerate(rows, 2):
         try:
-            value, load, component, baseline = row.split(",")
-            samples.append(Sample(int(value), int(load), float(component), float(baseline)))
+            value, block, load, component, baseline = row.split(",")
+            times = float(component), float(baseline)
+            samples.append(Sample(int(value), int(load), *times, int(block)))
         except ValueError:
             raise ValueError(f"line {number}: is no sample") from None
     return samples
@@ -79,20 +83,16 @@ def shared_spread(samples: Sequence[Sample]) -> list[list[float]]:
     """How the costs of points move together: a row for each point, a column for each block.
 
     The product of two rows is the covariance of the means. What disturbs the machine disturbs all
-    points of an observation, and those after it: so observations are taken together to a few
-    blocks, in the order in which they were made, and the spread of these counts (batch means, see
-    Law, Simulation Modeling and Analysis, ch. 9). An observation that is an outlier of its point
-    moves it not.
+    points of an observation, and those after it, so it is the spread of blocks of observations
+    that counts (batch means, see Law, Simulation Modeling and Analysis, ch. 9). Where everything
+    was measured in one block of time, observations are taken together to a few, in the order in
+    which they were made. An observation that is an outlier of its point moves it not.
     """
-    numbers = sorted({one.number for one in samples})
-    block = {number: at * _BLOCKS // len(numbers) for at, number in enumerate(numbers)}
-    blocks = min(_BLOCKS, len(numbers))
-    # Fewer observations than blocks leave some of these empty.
-    place = {one: at for at, one in enumerate(sorted(set(block.values())))}
+    place, blocks = _blocks(samples)
     by_value = dict[int, list[tuple[int, float]]]()
     for one in samples:
         cost = one.component - one.baseline
-        by_value.setdefault(one.value, []).append((place[block[one.number]], cost))
+        by_value.setdefault(one.value, []).append((place[one.block, one.number], cost))
     more = math.sqrt(blocks / max(blocks - 1, 1))
     rows = []
     for value in sorted(by_value):
@@ -104,6 +104,19 @@ def shared_spread(samples: Sequence[Sample]) -> list[list[float]]:
                 row[number] += (cost - mean) / len(kept) * more
         rows.append(row)
     return rows
+
+
+def _blocks(samples: Sequence[Sample]) -> tuple[dict[tuple[int, int], int], int]:
+    """Of each observation, its block by number from zero; how many blocks there are."""
+    every = sorted({(one.block, one.number) for one in samples})
+    of_time = {block for block, _ in every}
+    if len(of_time) > 1:
+        block = {each: each[0] for each in every}
+    else:
+        block = {each: at * _BLOCKS // len(every) for at, each in enumerate(every)}
+    # Fewer observations than blocks leave some of these empty.
+    number = {one: at for at, one in enumerate(sorted(set(block.values())))}
+    return {each: number[one] for each, one in block.items()}, len(number)
 
 
 def points_csv(points: Iterable[Point], parameter: str) -> str:

@@ -18,7 +18,7 @@ class Limits(NamedTuple):
     """How well to measure, and for how long."""
 
     precision: float  # half the interval of a program's time, as a share of it
-    seconds: float  # at most, for one experiment
+    seconds: float  # at most, for one experiment in all its blocks
     cpu: int | None  # None: the last one that this process may use
 
 
@@ -48,7 +48,7 @@ class Station(Protocol):
     """A test bed at work."""
 
     def measure(self, job: Job) -> Measured:
-        """Measures an experiment, or as much of it as there is time for.
+        """Measures an experiment in one block, or as much of it as there is time for.
 
         Raises:
             InputError: when it cannot be measured at all.
@@ -77,6 +77,10 @@ class Bed(Protocol):
     @property
     def exact(self) -> bool:
         """Whether it computes."""
+
+    @property
+    def blocks(self) -> int:
+        """In how many blocks of time an experiment is measured, with others between them."""
 
     def kinds(self) -> Sequence[str]:
         """The components that it has."""

@@ -18,7 +18,7 @@ from slowpath.experiments.results.documents import Sample
 from slowpath.experiments.specification.documents import Experiment, Metric
 from slowpath.experiments.specification.points import points_of
 from slowpath.experiments.testbeds.bed import Job, Limits, Measured
-from slowpath.experiments.testbeds.xdp_files import FLAGS, Written, XdpFiles
+from slowpath.experiments.testbeds.xdp_files import FLAGS, Compiler, Written, XdpFiles
 from slowpath.programs.selection import Selection
 from slowpath.work.stopping import Stopping
 
@@ -36,6 +36,7 @@ class Counted(NamedTuple):
     metric: str  # by which paths are the slowest
     cores: int | None  # so few that the component is the bottleneck
     exact: bool = True
+    blocks: int = 1
 
     @property
     def target(self) -> str:
@@ -83,18 +84,20 @@ def _of_any_packet(experiment: Experiment) -> Experiment:
 class _Station:
     def __init__(self, bed: Counted, stopping: Stopping) -> None:
         self._bed, self._stopping = bed, stopping
+        self._compiler = Compiler()
 
     def measure(self, job: Job) -> Measured:
         """As `Station` has it."""
-        files = XdpFiles(_of_any_packet(job.experiment), job.folder)
+        files = XdpFiles(_of_any_packet(job.experiment), job.folder, self._compiler)
         samples, errors, known = list[Sample](), dict[int, str](), dict[str, float]()
         for value in job.points:
             if self._stopping.asked:
                 return Measured(samples, errors, complete=False)
             job.say(f"computing {job.experiment['component']['sweep']['parameter']} = {value:,}")
             try:
-                both = [self._cost(one, known) for one in files.pair(value)]
-                samples.append(Sample(value, 1, *both))
+                pair = files.pair(value)
+                costs = self._cost(pair.component, known), self._cost(pair.baseline, known)
+                samples.append(Sample(value, 1, *costs))
             except InputError as problem:
                 if not self._stopping.asked:  # else it is why, and the value has no error
                     errors[value] = problem.reason

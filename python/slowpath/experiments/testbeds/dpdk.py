@@ -20,6 +20,7 @@ class Dpdk(NamedTuple):
     target: str = "dpdk"
     metrics: Sequence[Metric] = ("ns", "cycles")
     exact: bool = False
+    blocks: int = 1
 
     def kinds(self) -> Sequence[str]:
         """As `Bed` has it."""

@@ -24,6 +24,7 @@ class DpdkSwx(NamedTuple):
     target: str = "dpdk-swx"
     metrics: Sequence[Metric] = ("ns", "cycles")
     exact: bool = False
+    blocks: int = 1
 
     def kinds(self) -> Sequence[str]:
         """As `Bed` has it."""

@@ -1,7 +1,8 @@
 """The running kernel: XDP programs, timed as `slowpath measure` times paths.
 
 All programs of an experiment are measured in turns, in the same loads, so that what the machine
-does to them cancels. A load is one observation of each point.
+does to them cancels. A load is one observation of each point. An experiment is measured in several
+blocks, with all others between them.
 """
 
 import json
@@ -17,7 +18,7 @@ from slowpath.experiments.specification.documents import Experiment, Metric
 from slowpath.experiments.specification.points import points_of
 from slowpath.experiments.testbeds.bed import IMPRECISE, Job, Limits, Measured
 from slowpath.experiments.testbeds.cpus import chosen_cpu
-from slowpath.experiments.testbeds.xdp_files import Written, XdpFiles
+from slowpath.experiments.testbeds.xdp_files import Compiler, Written, XdpFiles
 from slowpath.measurements import environment
 from slowpath.measurements.timing.bench import KernelBench
 from slowpath.measurements.timing.pace import PaceMeter
@@ -33,6 +34,8 @@ class LinuxXdp(NamedTuple):
     target: str = "linux-xdp"
     metrics: Sequence[Metric] = ("ns",)
     exact: bool = False
+    blocks: int = 3
+    """What changes from one minute to the next is seen, and shared by all experiments."""
 
     def kinds(self) -> Sequence[str]:
         """As `Bed` has it."""
@@ -52,6 +55,7 @@ class LinuxXdp(NamedTuple):
 
 
 BED = LinuxXdp()
+_FEWEST_LOADS = 3  # in a block
 
 
 class _Cases:
@@ -87,10 +91,12 @@ class _Station:
         self._station, self._cpu = station, cpu
         self._limits, self._stopping = limits, stopping
         self._pace = engine.load_pace(station)
+        self._compiler = Compiler()
 
     def measure(self, job: Job) -> Measured:
         """As `Station` has it."""
-        files, cases = XdpFiles(job.experiment, job.folder), _Cases(self._station)
+        files = XdpFiles(job.experiment, job.folder, self._compiler)
+        cases = _Cases(self._station)
         errors, pairs = dict[int, str](), dict[int, tuple[int, int]]()
         for value in job.points:
             if self._stopping.asked:
@@ -113,7 +119,9 @@ class _Station:
 
         watch = environment.begin(self._cpu, thread=self._station.thread)
         bench = KernelBench(self._station, cases.cases)
-        quota = Quota(self._limits.precision, self._limits.seconds)
+        # A third of the time, and what is known after all blocks is as precise as was asked for.
+        precision = self._limits.precision * BED.blocks**0.5
+        quota = Quota(precision, self._limits.seconds / BED.blocks, _FEWEST_LOADS)
         outcome = measure(bench, quota, go_on)
         where = watch.end(pace.paced())
         samples = list(_samples(outcome, pairs, errors))

@@ -30,6 +30,7 @@ class P4(NamedTuple):
     target: str = "p4"
     metrics: Sequence[Metric] = ()
     exact: bool = False
+    blocks: int = 1
 
     def kinds(self) -> Sequence[str]:
         """As `Bed` has it."""

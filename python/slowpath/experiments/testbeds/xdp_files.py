@@ -33,11 +33,35 @@ class Pair(NamedTuple):
     baseline: Written
 
 
+class Compiler:
+    """Compiles each program once, whichever experiments have it."""
+
+    def __init__(self) -> None:
+        """Nothing is compiled yet."""
+        self._known = dict[str, tuple[engine.Object, int]]()
+
+    def compiled(self, source: Path, text: str) -> tuple[engine.Object, int]:
+        """The object of a source file with this text, and the program's number in it.
+
+        Raises:
+            InputError: when clang does not compile it.
+        """
+        bare = _bare(text)
+        if bare not in self._known:
+            found = engine.read_object(str(source), compile_c(str(source), Clang(FLAGS)))
+            numbers = [one.number for one in engine.programs(found) or [] if one.name == ENTRY]
+            if not numbers:
+                raise InputError(str(source), f"has no program {ENTRY!r}")
+            self._known[bare] = found, numbers[0]
+        return self._known[bare]
+
+
 class XdpFiles:
     """The programs of one experiment; those that are the same are one."""
 
-    def __init__(self, experiment: Experiment, folder: Path) -> None:
+    def __init__(self, experiment: Experiment, folder: Path, compiler: Compiler) -> None:
         """Nothing is written yet."""
+        self._compiler = compiler
         self._experiment = experiment
         self._folder = folder
         self._known: list[Written] = []
@@ -69,12 +93,8 @@ class XdpFiles:
         write(self._folder / f"{name}.packet", program.packet.hex() + "\n")
         if len(program.maps) <= _LARGEST:
             write(self._folder / f"{name}.maps.json", program.maps)
-        data = compile_c(str(source), Clang(FLAGS))
-        found = engine.read_object(str(source), data)
-        numbers = [one.number for one in engine.programs(found) or [] if one.name == ENTRY]
-        if not numbers:
-            raise InputError(str(source), f"has no program {ENTRY!r}")
-        written = Written(str(source), program, found, numbers[0])
+        found, number = self._compiler.compiled(source, program.text)
+        written = Written(str(source), program, found, number)
         self._known.append(written)
         return written
 

@@ -30,9 +30,9 @@ _COLUMNS = [
 def run_page(
     directory: str,
     found: Sequence[CalibratedExperiment],
-    where: Sequence[Environment | None],
+    where: Sequence[Sequence[Environment]],
 ) -> str:
-    """The text of the page; of each experiment, where it was measured, if that is known."""
+    """The text of the page; of each experiment, where its blocks were measured."""
     beds = ", ".join(dict.fromkeys(one["measurement"]["testbed"] for one in found)) or "nothing"
     title = f"Calibration: {beds}"
     parts: list[Content] = [_head(title, directory, found)]
@@ -40,7 +40,7 @@ def run_page(
         rows = [_row(number, one) for number, one in enumerate(found, 1)]
         overview = element("h2", "Overview"), table(_COLUMNS, rows)
         parts.append(element("section", *overview, id=OVERVIEW))
-    parts.append(machine([one for one in where if one is not None]))
+    parts.append(machine(where))
     both = enumerate(zip(found, where, strict=True), 1)
     parts += [section(number, one, place) for number, (one, place) in both]
     parts.append(_foot())

@@ -1,6 +1,6 @@
 """The part of the page about one experiment."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from slowpath.commands.calibrate.page.figures import figures
 from slowpath.commands.calibrate.page.machine import during
@@ -24,7 +24,7 @@ OVERVIEW = "overview"
 _SHOWN = 8  # values in a line
 
 
-def section(number: int, found: CalibratedExperiment, where: Environment | None) -> Html:
+def section(number: int, found: CalibratedExperiment, where: Sequence[Environment]) -> Html:
     """The part; links lead to it by the experiment's number."""
     result, measurement = found["result"], found["measurement"]
     parts: list[Content] = [

@@ -12,13 +12,14 @@ from slowpath.measurements.environment import Environment
 _COLUMNS = [Column("what"), Column("value")]
 
 
-def machine(records: Sequence[Environment]) -> Html | None:
-    """The machine of a run, of which each experiment has a record."""
-    if not records:
+def machine(records: Sequence[Sequence[Environment]]) -> Html | None:
+    """The machine of a run, of which each experiment has a record for each of its blocks."""
+    known = [blocks for blocks in records if blocks]
+    if not known:
         return None
-    first = records[0]
+    first = known[0][0]
     kernel, processor, host = first["kernel"], first["processor"], first["host"]
-    known = facts(
+    short = facts(
         ("processor", f"{processor['model'] or 'of unknown model'}, CPU {processor['cpu']}"),
         ("kernel", f"Linux {kernel['release'] or 'of unknown release'}"),
         ("clock", None if first["pace"] is None else f"{first['pace']['clock_hz'] / 1e9:.2f} GHz"),
@@ -27,24 +28,30 @@ def machine(records: Sequence[Environment]) -> Html | None:
         ("caches", ", ".join(_caches(first)) or None),
     )
     parts = {name: first[name] for name in ("kernel", "processor", "host")}
-    return element("section", element("h2", "Machine"), known, *_told(records), _all(parts))
+    return element("section", element("h2", "Machine"), short, *_told(known), _all(parts))
 
 
-def during(record: Environment | None) -> Html | None:
+def during(blocks: Sequence[Environment]) -> Html | None:
     """What happened while one experiment was measured."""
-    if record is None:
+    if not blocks:
         return None
-    parts = {name: record[name] for name in ("run", "pace")}
-    said = [_disturbance(one) for one in disturbances.of(record) if one["severity"] == "warning"]
-    inside = join(*said, table(_COLUMNS, _rows(parts)))
+    said = [_disturbance(one) for one in _of_blocks(blocks) if one["severity"] == "warning"]
+    parts = [{name: block[name] for name in ("run", "pace")} for block in blocks]
+    rows = _rows(parts, "block") if len(parts) > 1 else _rows(parts[0])
+    inside = join(*said, table(_COLUMNS, rows))
     return element("details", element("summary", "The machine meanwhile"), inside)
 
 
-def _told(records: Sequence[Environment]) -> Iterator[Html]:
+def _of_blocks(blocks: Sequence[Environment]) -> list[Disturbance]:
+    """What disturbed an experiment, each kind once."""
+    return list({one["code"]: one for block in blocks for one in disturbances.of(block)}.values())
+
+
+def _told(records: Sequence[Sequence[Environment]]) -> Iterator[Html]:
     """What disturbed the experiments, each kind once, with how many it was."""
     found = dict[str, list[Disturbance]]()
-    for record in records:
-        for one in disturbances.of(record):
+    for blocks in records:
+        for one in _of_blocks(blocks):
             found.setdefault(one["code"], []).append(one)
     for same in sorted(found.values(), key=lambda some: some[0]["severity"] == "note"):
         of = f" ({len(same)} of {len(records)} experiments)" if len(records) > 1 else ""

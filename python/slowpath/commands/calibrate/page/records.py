@@ -9,16 +9,22 @@ from slowpath.schema.json_schema import schema
 from slowpath.schema.shapes import ShapeError, check_shape
 
 
-def environment_of(folder: ExperimentFolder) -> Environment | None:
-    """Where an experiment was measured; None where nothing was, or the record is of another form.
+def environments_of(folder: ExperimentFolder) -> list[Environment]:
+    """Where an experiment was measured, for each block; without records of another form.
 
     No figure follows from it, so that a page without it is as good.
     """
-    document = schema("measure")
     try:
-        found = folder.environment()
-        definitions = document["$defs"]
-        check_shape(found, definitions["Environment"], definitions, "environment")
-    except (InputError, ShapeError):
-        return None
-    return cast("Environment", found)
+        found = folder.environments()
+    except InputError:
+        return []
+    return [cast("Environment", one) for one in found if _is_environment(one)]
+
+
+def _is_environment(record: object) -> bool:
+    definitions = schema("measure")["$defs"]
+    try:
+        check_shape(record, definitions["Environment"], definitions, "environment")
+    except ShapeError:
+        return False
+    return True

@@ -1,0 +1,115 @@
+"""Runs of experiments in blocks: their order, what is measured again, and how a run goes on."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from slowpath.experiments.results.documents import Sample
+from slowpath.experiments.results.folder import RunFolder
+from slowpath.experiments.running import Audience, blocks_left, run, run_settings
+from slowpath.experiments.shipped import shipped_experiment
+from slowpath.experiments.specification.documents import Experiment, Metric
+from slowpath.experiments.testbeds.bed import Job, Limits, Measured
+from slowpath.measurements import environment
+from slowpath.measurements.environment import Environment
+from slowpath.measurements.timing.pace import Paced
+from slowpath.work.stopping import Stopping
+
+LIMITS = Limits(0.01, 1.0, None)
+EXPERIMENTS = [shipped_experiment(name) for name in ("calls", "loops")]
+
+
+class Bed(NamedTuple):
+    """A test bed that keeps book of what it is asked, and has a pace for each time it is."""
+
+    asked: list[str]
+    paces: Sequence[float]
+    stopping: Stopping
+    stops_at: int | None = None  # the time at which it is stopped while it measures
+    name: str = "linux-xdp"
+    says: str = ""
+    target: str = "linux-xdp"
+    metrics: Sequence[Metric] = ("ns",)
+    exact: bool = False
+    blocks: int = 3
+
+    def kinds(self) -> Sequence[str]:
+        return [one["component"]["kind"] for one in EXPERIMENTS]
+
+    def check(self, experiment: Experiment) -> None:
+        del experiment
+
+    @contextmanager
+    def open(self, limits: Limits, stopping: Stopping) -> "Iterator[Bed]":
+        del limits, stopping
+        yield self
+
+    def measure(self, job: Job) -> Measured:
+        self.asked.append(job.experiment["name"])
+        time = len(self.asked)
+        if time == self.stops_at:
+            self.stopping.ask()
+            return Measured([Sample(1, 1, 9.0, 0.0)], {}, complete=False)
+        samples = [Sample(value, 1, float(time), 0.0) for value in job.points]
+        return Measured(samples, {}, complete=True, environment=_where(self.paces[time - 1]))
+
+
+def _where(pace: float) -> Environment:
+    return environment.begin(0).end(Paced(3_000_000_000, pace))
+
+
+def ran(folder: Path, paces: Sequence[float], stops_at: int | None = None) -> list[str]:
+    """What a test bed was asked in a run."""
+    into, stopping = RunFolder(folder), Stopping()
+    bed = Bed([], paces, stopping, stops_at)
+    into.begin(run_settings(bed.name, LIMITS, ["calls", "loops"]), EXPERIMENTS)
+    left = blocks_left(into, bed, EXPERIMENTS)
+    audience = Audience(stopping, lambda _name, _text: None)
+    done = list(run(into, bed, EXPERIMENTS, LIMITS, audience))
+    assert len(done) == (left if stops_at is None else stops_at)
+    return bed.asked
+
+
+def kept(folder: Path, name: str) -> dict[int, float]:
+    """When the samples of each block were made, as a directory has it."""
+    return {one.block: one.component for one in RunFolder(folder).of(name).samples()}
+
+
+def state(folder: Path, name: str) -> tuple[str, int]:
+    measurement = RunFolder(folder).of(name).measurement()
+    return measurement["state"], measurement["blocks"]
+
+
+def test_all_experiments_have_a_block_before_any_has_two(tmp_path: Path) -> None:
+    assert ran(tmp_path, [4.0] * 6) == ["calls", "loops"] * 3
+    assert kept(tmp_path, "calls") == {1: 1.0, 2: 3.0, 3: 5.0}
+    assert kept(tmp_path, "loops") == {1: 2.0, 2: 4.0, 3: 6.0}
+    assert state(tmp_path, "loops") == ("complete", 3)
+    assert len(RunFolder(tmp_path).of("loops").environments()) == 3
+
+
+def test_blocks_on_a_shared_core_are_measured_again(tmp_path: Path) -> None:
+    """The second block of the one gets better, the third of the other does not."""
+    paces = [4.0, 4.0, 2.0, 4.0, 4.0, 2.5, 4.0, 2.2]
+    assert ran(tmp_path, paces) == [*["calls", "loops"] * 3, "calls", "loops"]
+    assert kept(tmp_path, "calls") == {1: 1.0, 2: 7.0, 3: 5.0}
+    assert kept(tmp_path, "loops") == {1: 2.0, 2: 4.0, 3: 6.0}
+    places: list[Any] = RunFolder(tmp_path).of("calls").environments()
+    assert [place["pace"]["instructions_per_cycle"] for place in places] == [4.0, 4.0, 4.0]
+
+
+def test_a_run_goes_on_with_the_blocks_that_are_left(tmp_path: Path) -> None:
+    assert ran(tmp_path, [4.0] * 4, stops_at=4) == ["calls", "loops"] * 2
+    assert (state(tmp_path, "calls"), state(tmp_path, "loops")) == (("partial", 2), ("partial", 1))
+    assert ran(tmp_path, [4.0] * 3) == ["loops", "calls", "loops"]
+    assert kept(tmp_path, "calls") == {1: 1.0, 2: 3.0, 3: 2.0}
+    assert kept(tmp_path, "loops") == {1: 2.0, 2: 1.0, 3: 3.0}
+    assert state(tmp_path, "calls") == state(tmp_path, "loops") == ("complete", 3)
+
+
+def test_of_a_first_block_all_is_kept_but_measured_again(tmp_path: Path) -> None:
+    assert ran(tmp_path, [], stops_at=1) == ["calls"]
+    assert kept(tmp_path, "calls") == {1: 9.0}
+    assert state(tmp_path, "calls") == ("partial", 0)
+    assert ran(tmp_path, [4.0] * 6) == ["calls", "loops"] * 3
