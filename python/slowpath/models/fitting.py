@@ -53,12 +53,23 @@ def fit(points: Points, options: Options | None = None) -> FittedModel:
         detailed = _model(table, more)
         if _shape(detailed) != _shape(model):
             detailed, again = _judged(detailed, table, more)
-            if again is not None and again.clearly_better(others):
+            if again is not None and _is_preferred(again, others, model):
                 model, others = detailed, again
     if others is not None:
         model["held_out"] = others.errors()
         model["widening"] = others.widening(chosen.confidence)
     return model
+
+
+def _is_preferred(detailed: HeldOut, plain: HeldOut, model: FittedModel) -> bool:
+    """Whether more segments are taken: where points that were left out are clearly nearer.
+
+    What neighbouring points have in common is no noise, and then the criterion, which takes all
+    that functions do not have for noise, is too frugal: left-out points have to be against it.
+    """
+    if model["residuals"] is not None:
+        return not plain.clearly_better(detailed)
+    return detailed.clearly_better(plain)
 
 
 def _judged(

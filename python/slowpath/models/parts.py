@@ -16,7 +16,7 @@ from slowpath.models.templates.terms import Terms
 _BETWEEN = 8
 """Places between two points where a function is looked at."""
 _BEYOND = 0.5
-"""So much of the range of the measured values a function may leave it between points."""
+"""So much of the range of the four nearest points a function may leave it between two of them."""
 
 
 _FLAT = 1e-9
@@ -102,13 +102,24 @@ def sensible(part: Part, series: Series, rules: Rules) -> bool:
         return bool(np.isfinite(part.parameters).all())
     with np.errstate(all="ignore"):
         values = part.value(between(x))
-    room = _BEYOND * float(y.max() - y.min()) + float(np.abs(values[::_BETWEEN] - y).max())
+    off = float(np.abs(values[::_BETWEEN] - y).max())
     if rules.non_negative and (values < 0).any():
         return False
     if rules.sign and (np.diff(values) * rules.sign < -_FLAT * np.abs(values).max()).any():
         return False
-    inside = (values >= y.min() - room) & (values <= y.max() + room)
+    low, high = _nearby(y, np.minimum), _nearby(y, np.maximum)
+    room = _BEYOND * (high - low) + off
+    inside = (values >= low - room) & (values <= high + room)
     return bool(np.isfinite(values).all() and np.isfinite(part.parameters).all() and inside.all())
+
+
+def _nearby(y: Floats, end: "np.ufunc") -> Floats:
+    """The least or the largest of the two points on either side, for each of `between` them."""
+    if len(y) == 1:
+        return y
+    padded = np.concatenate([y[:1], y, y[-1:]])
+    gaps = end(end(padded[:-3], padded[1:-2]), end(padded[2:-1], padded[3:]))
+    return np.append(np.repeat(gaps, _BETWEEN), end(y[-2], y[-1]))
 
 
 def between(x: Floats) -> Floats:
