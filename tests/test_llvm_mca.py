@@ -44,11 +44,16 @@ def test_what_is_told_is_read_by_its_number() -> None:
     assert totals(json.dumps({"CodeRegions": told}), 2) == [10, 11]
 
 
-def test_a_chain_waits_and_a_row_does_not() -> None:
+def needs_llvm_mca() -> None:
+    """Leaves the test out where it is not installed, and says what to install."""
     try:
         llvm_mca.tool("llvm-mca")
     except llvm_mca.MissingError as missing:
         pytest.skip(str(missing))
+
+
+def test_a_chain_waits_and_a_row_does_not() -> None:
+    needs_llvm_mca()
     chain, row = "480fafff", "480faff7"  # imulq %rdi, %rdi; imulq %rdi, %rsi
     waiting, call, neither = llvm_mca.cycles(
         [[chain] * 60, [chain] * 30 + [None] + [chain] * 30, ["89f8"] * 60], "znver4"
@@ -66,5 +71,6 @@ def test_a_chain_waits_and_a_row_does_not() -> None:
 
 
 def test_nothing_takes_nothing() -> None:
+    needs_llvm_mca()
     nothing = llvm_mca.PathCycles(llvm_mca.Cycles(0, 0), [])
     assert llvm_mca.cycles([[None]], "znver4") == [nothing]
