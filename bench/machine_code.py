@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import estimates
 import llvm_mca
+from estimation import simpler, stored
 
 from slowpath.experiments.cores.observations import observations
 from slowpath.experiments.programs.xdp import ENTRY
@@ -129,7 +130,7 @@ def ask(given: argparse.Namespace) -> None:
     """Adds what llvm-mca says to the file."""
     kept = Path(given.cycles)
     known: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
-    measured = estimates.read(Path(given.out), given.limit)
+    measured = stored.read(Path(given.out), given.limit)
     with tempfile.TemporaryDirectory(prefix="slowpath-") as folder:
         wanted = list(measured_paths(measured))
         if given.calibration:
@@ -152,11 +153,11 @@ def ask(given: argparse.Namespace) -> None:
     print(f"{len(found)} paths added, {len(known)} known")
 
 
-def machine(cycles: Callable[[Any], Mapping[str, float]]) -> estimates.Counts:
+def machine(cycles: Callable[[Any], Mapping[str, float]]) -> simpler.Counts:
     """What a model of machine code adds up: cycles, calls, and what llvm-mca leaves out."""
 
-    def counts(flow: estimates.Stored) -> dict[str, float]:
-        found: dict[str, float] = {**estimates.calls(flow)}
+    def counts(flow: simpler.Stored) -> dict[str, float]:
+        found: dict[str, float] = {**simpler.calls(flow)}
         steps = flow["steps"]
         found["taken"] = sum(jumps for _, _, _, jumps, _, _ in steps)
         for unknown in ("atomic", "function"):
@@ -185,12 +186,12 @@ WAYS: dict[str, Callable[[Any], Mapping[str, float]]] = {
 }
 
 
-def machine_models(flows: Sequence[str], times: Sequence[float]) -> dict[str, estimates.Model]:
+def machine_models(flows: Sequence[str], times: Sequence[float]) -> dict[str, simpler.Model]:
     """Models of machine code, of these paths and what they take."""
-    models: dict[str, estimates.Model] = {
-        f"llvm-mca, {name}": estimates.Sum(flows, times, machine(way)) for name, way in WAYS.items()
+    models: dict[str, simpler.Model] = {
+        f"llvm-mca, {name}": simpler.Sum(flows, times, machine(way)) for name, way in WAYS.items()
     }
-    tried = {hidden: estimates.Sum(flows, times, machine(hiding(hidden))) for hidden in HIDDEN}
+    tried = {hidden: simpler.Sum(flows, times, machine(hiding(hidden))) for hidden in HIDDEN}
 
     def error(hidden: int) -> float:
         model = tried[hidden]
@@ -199,7 +200,7 @@ def machine_models(flows: Sequence[str], times: Sequence[float]) -> dict[str, es
     best = min(HIDDEN, key=error)
     models[f"llvm-mca, of whose latency {best} cycles are hidden"] = tried[best]
     mixed = machine(lambda told: {OWN: told[OWN], **hiding(best)(told)})
-    models["linux-xdp with that"] = estimates.Sum(flows, times, mixed)
+    models["linux-xdp with that"] = simpler.Sum(flows, times, mixed)
     return models
 
 
@@ -209,7 +210,7 @@ def with_cycles(flow: str, cycles: dict[str, float]) -> str:
 
 
 def with_known(
-    measured: Sequence[dict[str, Any]], known: dict[str, Any], own: estimates.Model
+    measured: Sequence[dict[str, Any]], known: dict[str, Any], own: simpler.Model
 ) -> tuple[list[dict[str, Any]], int]:
     """Programs with those of their paths whose machine code is known; how many are not."""
     found, left = list[dict[str, Any]](), 0
@@ -231,22 +232,20 @@ def compare(given: argparse.Namespace) -> None:
     """Prints how far off models are."""
     known = json.loads(Path(given.cycles).read_text())
     own = estimates.estimating(given.target)
-    measured, left = with_known(estimates.read(Path(given.out), given.limit), known, own)
+    measured, left = with_known(stored.read(Path(given.out), given.limit), known, own)
     if not measured:
         sys.exit(f"{given.cycles}: knows no path of {given.out}; `cycles` adds them")
     print(f"{left} paths are left out")
     seen = [one for one in experimented(RunFolder(Path(given.calibration))) if one.key in known]
     flows = [with_cycles(one.flow, known[one.key] | {OWN: own(one.flow)}) for one in seen]
     times = [one.ns for one in seen]
-    models: dict[str, estimates.Model] = {
-        given.target: lambda flow: json.loads(flow)["cycles"][OWN]
-    }
-    for name, counts in estimates.SIMPLER.items():
-        models[name] = estimates.Sum(flows, times, counts)
+    models: dict[str, simpler.Model] = {given.target: lambda flow: json.loads(flow)["cycles"][OWN]}
+    for name, counts in simpler.SIMPLER.items():
+        models[name] = simpler.Sum(flows, times, counts)
     models |= machine_models(flows, times)
     for name, model in models.items():
         print(f"\n{name}")
-        estimates.told(measured, cache(model), intervals=False)
+        estimates.told(measured, cache(model))
 
 
 def main() -> None:
@@ -266,7 +265,7 @@ def main() -> None:
         command.add_argument("out")
         command.add_argument("cycles")
         command.add_argument("--calibration", required=needed)
-        command.add_argument("--limit", type=float, default=estimates.QUIET)
+        command.add_argument("--limit", type=float, default=stored.QUIET)
     given = parser.parse_args()
     given.run(given)
 

@@ -1,0 +1,1 @@
+"""How near estimates are to measurements: measuring, simpler models, and judging."""

@@ -1,0 +1,100 @@
+"""Simpler models, fitted to the experiments of a calibration."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from slowpath.experiments.cores.observations import observations
+from slowpath.experiments.results.folder import RunFolder
+
+Model = Callable[[str], float]
+"""Nanoseconds of a path, by the text of its flow."""
+Stored = dict[str, Any]
+"""A path, as its text has it."""
+Counts = Callable[[Stored], Mapping[str, float]]
+
+LATENCY = {
+    "multiply": 3.0,
+    "divide": 10.0,
+    "load": 4.0,
+    "atomic": 7.0,
+    "renamed": 0.0,
+    "constant": 0.0,
+}
+
+
+class Sum:
+    """What is counted of a path, each at its price, added up."""
+
+    def __init__(self, flows: Sequence[str], times: Sequence[float], counts: Counts) -> None:
+        """Finds the prices by these paths and what they take."""
+        self._counts = counts
+        counted = [counts(json.loads(flow)) for flow in flows]
+        self._columns = sorted({name for each in counted for name in each})
+        weights = 1 / np.array(times)
+        matrix = np.array([self._row(each) for each in counted])
+        self._prices, _ = nnls(matrix * weights[:, None], np.array(times) * weights)
+
+    def _row(self, counted: Mapping[str, float]) -> list[float]:
+        return [counted.get(name, 0.0) for name in self._columns]
+
+    def __call__(self, flow: str) -> float:
+        """Nanoseconds of a path."""
+        return float(np.array(self._row(self._counts(json.loads(flow)))) @ self._prices)
+
+
+def constant(flow: Stored) -> Counter[str]:
+    """The kernel's loop, and how many instructions there are."""
+    return Counter(loop=1, instructions=len(flow["steps"]))
+
+
+def calls(flow: Stored) -> Counter[str]:
+    """The kernel's loop, and what is called."""
+    counts = Counter(loop=1)
+    for name, size, zero in flow["calls"]:
+        counts[f"{name} {zero}" if "lookup" in name or "delete" in name else name] += 1
+        counts["bytes"] += size if "hash" in name else 0
+    return counts
+
+
+def classes(flow: Stored) -> Counter[str]:
+    """The same, and how many instructions there are of each class."""
+    return calls(flow) + Counter(
+        "jump" if jumps else work for work, _, _, jumps, _, _ in flow["steps"]
+    )
+
+
+def chains(flow: Stored) -> Counter[str]:
+    """The same, and the longest chain of instructions that wait for each other."""
+    ready, longest = [0.0] * 11, 0.0
+    for work, reads, writes, _, _, _ in flow["steps"]:
+        done = max((ready[one] for one in reads), default=0.0) + LATENCY.get(work, 1.0)
+        longest = max(longest, done)
+        if writes is not None:
+            ready[writes] = done
+    return classes(flow) + Counter(chain=round(longest))
+
+
+SIMPLER: dict[str, Counts] = {
+    "instructions x constant": constant,
+    "sum": classes,
+    "sum with chains": chains,
+}
+
+
+def fitted(directory: str) -> dict[str, Model]:
+    """Simpler models, of the same experiments."""
+    run = RunFolder(Path(directory))
+    seen = [
+        one
+        for name in run.settings()["experiments"]
+        if run.of(name).measured
+        for one in observations(name, run.of(name))
+    ]
+    flows, times = [one.flow.text() for one in seen], [one.ns for one in seen]
+    return {name: Sum(flows, times, counts) for name, counts in SIMPLER.items()}

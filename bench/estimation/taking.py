@@ -1,0 +1,147 @@
+"""Measures the paths of programs that are estimated to be the slowest."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from estimation.stored import Program, contenders, is_undecided, read
+from slowpath import engine
+from slowpath.analysis.analyst import Audience
+from slowpath.analysis.options import WrittenOptions, read_request
+from slowpath.analysis.outcomes import Analysed
+from slowpath.analysis.session import Session
+from slowpath.cli.errors import InputError
+from slowpath.measurements.paths import slowest
+from slowpath.measurements.programs import PreparedProgram, prepare_program
+from slowpath.measurements.timing.bench import KernelBench
+from slowpath.measurements.timing.sampling import Quota, measure
+from slowpath.work.stopping import Stopping
+
+
+class Plan(NamedTuple):
+    """What is measured, and for how long."""
+
+    target: str
+    paths: int  # of a program, at most
+    seconds: float  # of each path
+    deadline: float  # seconds that a program is analysed
+    limit: float  # what was measured with more disturbance than this is measured again
+    cpu: int | None
+
+
+AGAIN = Quota(0.004, 0.6, 24)
+"""How long paths that may be the slowest are measured together; seconds are of each."""
+
+
+def take(out: Path, files: Sequence[str], plan: Plan) -> None:
+    """Measures, and appends to the file."""
+    known = dict[tuple[str, str], Program]()
+    if out.exists():
+        known = {(one["file"], one["program"]): one for one in read(out, plan.limit)}
+    cpu = max(os.sched_getaffinity(0)) if plan.cpu is None else plan.cpu
+    station = engine.open_station(engine.open_kernel(), cpu)
+    for file in objects(files):
+        try:
+            for program in programs(file, station, known, plan):
+                with out.open("a") as lines:
+                    lines.write(json.dumps(program) + "\n")
+                told = f"{len(program['paths'])} paths, limit {program['limit']:.2f}"
+                print(f"{file} {program['program']}: {told}", flush=True)
+        except InputError as problem:
+            print(f"{file}: {problem}", flush=True)
+
+
+def objects(names: Sequence[str]) -> Iterator[str]:
+    """The names of files, also those in files of names."""
+    for name in names:
+        if name.startswith("@"):
+            yield from Path(name[1:]).read_text().split()
+        else:
+            yield name
+
+
+def programs(
+    file: str, station: engine.Station, known: Mapping[tuple[str, str], Program], plan: Plan
+) -> Iterator[Program]:
+    """Those of a file of which something was left to measure."""
+    options = WrittenOptions(target=plan.target, paths=plan.paths, deadline=plan.deadline)
+    for analysed in Session(read_request([file], options)).analyse(Audience(Stopping())):
+        name = analysed.result["program"]
+        before = known.get((file, name))
+        if before is not None and not is_undecided(before):
+            continue
+        chosen = prepare_program(
+            station, analysed, lambda p: slowest(p, plan.paths), lambda *_: True
+        )
+        if not chosen.cases:
+            continue
+        try:
+            if before is None:
+                limit, paths = first(station, analysed, chosen, plan.seconds)
+                before = {"file": file, "program": name, "limit": limit, "paths": paths}
+            if not before["paths"]:
+                continue
+            if is_undecided(before):
+                decide(station, chosen.cases, before["paths"])
+        except InputError as problem:
+            print(f"{file} {name}: {problem}", flush=True)
+            continue
+        yield before
+
+
+def first(
+    station: engine.Station, analysed: Analysed, chosen: PreparedProgram, seconds: float
+) -> tuple[float, list[dict[str, Any]]]:
+    """All paths of a program: the limit of disturbance, and what each takes."""
+    quota = Quota(0.01, max(1.0, seconds * len(chosen.cases)))
+    outcome = measure(KernelBench(station, chosen.cases), quota, lambda _: True)
+    rows = []
+    for case, number, found in zip(chosen.cases, chosen.numbers, outcome.subjects, strict=True):
+        rank = chosen.record["paths"][number]["rank"] or 1
+        estimate = analysed.result["paths"][rank - 1]["estimate"]
+        # Where a call's answer has to be given, the call is not made, and not timed.
+        if found is None or estimate is None or case.answered:
+            continue
+        rows.append(
+            {
+                "ns": found.run.value,
+                "program_ns": found.net.value,
+                "loads": found.loads,
+                "again": None,
+                "estimate": estimate,
+                "instructions": case.instructions,
+                "flow": flow_of(case),
+            }
+        )
+    return outcome.limit, rows
+
+
+def flow_of(case: engine.Case) -> str | None:
+    """The text of what the models see of a path."""
+    flow = engine.flow(case)
+    return None if flow is None else flow.text()
+
+
+def decide(
+    station: engine.Station, cases: Sequence[engine.Case], paths: Sequence[dict[str, Any]]
+) -> None:
+    """Measures those paths together that may be the slowest, and adds what they take.
+
+    Of many that take nearly the same, the one with the largest time is mostly one that was
+    measured too high, so what chose them does not count any more.
+    """
+    several = [paths[one] for one in contenders(paths)]
+    flows = [(case.instructions, flow_of(case)) for case in cases]
+    asked = list[tuple[dict[str, Any], engine.Case]]()
+    for path in several:
+        key = (path["instructions"], path["flow"])
+        if key in flows:
+            at = flows.index(key)
+            flows[at] = (-1, None)
+            asked.append((path, cases[at]))
+    quota = AGAIN._replace(seconds=AGAIN.seconds * len(asked))
+    outcome = measure(KernelBench(station, [case for _, case in asked]), quota, lambda _: True)
+    for (path, _), found in zip(asked, outcome.subjects, strict=True):
+        path["again"] = None if found is None else found.loads
