@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from estimation.simpler import Model, fitted
-from estimation.stored import QUIET, Program, contenders, read
+from estimation.stored import NEARLY, QUIET, Program, contenders, read
 from estimation.taking import Plan, take
 from scipy.stats import spearmanr
 
@@ -36,7 +36,6 @@ LEAST_NS = 10.0
 """Of programs that take less than this, the difference is told, not its share."""
 FEW = 4
 """Paths that an order makes sense of."""
-NEARLY = 0.97
 
 
 def estimating(name: str) -> Model:

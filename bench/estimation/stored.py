@@ -18,6 +18,8 @@ QUIET = 1.05
 """Measurements count whose samples were this near to undisturbed ones."""
 ALONE = 1.1
 """And whose loop took this much of the quickest one at most: then no other CPU shared the core."""
+NEARLY = 0.97
+"""A path takes nearly as long as the slowest that takes this share of its time."""
 CONTENDING = 0.95
 """A path may be the slowest that was measured to take this share of the largest time."""
 

@@ -1,12 +1,15 @@
 """Measures the paths of programs that are estimated to be the slowest."""
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from estimation.stored import Program, contenders, is_undecided, read
+import numpy as np
+
+from estimation.stored import NEARLY, Program, contenders, is_undecided, read
 from slowpath import engine
 from slowpath.analysis.analyst import Audience
 from slowpath.analysis.options import WrittenOptions, read_request
@@ -16,7 +19,7 @@ from slowpath.cli.errors import InputError
 from slowpath.measurements.paths import slowest
 from slowpath.measurements.programs import PreparedProgram, prepare_program
 from slowpath.measurements.timing.bench import KernelBench
-from slowpath.measurements.timing.sampling import Quota, measure
+from slowpath.measurements.timing.sampling import Measured, Quota, measure
 from slowpath.work.stopping import Stopping
 
 
@@ -31,7 +34,7 @@ class Plan(NamedTuple):
     cpu: int | None
 
 
-AGAIN = Quota(0.004, 0.6, 24)
+AGAIN = Quota(1.0, 1.5, 12)
 """How long paths that may be the slowest are measured together; seconds are of each."""
 
 
@@ -130,7 +133,9 @@ def decide(
     """Measures those paths together that may be the slowest, and adds what they take.
 
     Of many that take nearly the same, the one with the largest time is mostly one that was
-    measured too high, so what chose them does not count any more.
+    measured too high, so what chose them does not count any more. There are more loads until it is
+    beyond doubt whether the path that is estimated to be the slowest takes nearly as long as the
+    slowest.
     """
     several = [paths[one] for one in contenders(paths)]
     flows = [(case.instructions, flow_of(case)) for case in cases]
@@ -141,7 +146,20 @@ def decide(
             at = flows.index(key)
             flows[at] = (-1, None)
             asked.append((path, cases[at]))
-    quota = AGAIN._replace(seconds=AGAIN.seconds * len(asked))
+    guessed = int(np.argmax([path["estimate"]["ns"] for path, _ in asked]))
+    quota = AGAIN._replace(
+        seconds=AGAIN.seconds * len(asked), decided=lambda found: is_known(found, guessed)
+    )
     outcome = measure(KernelBench(station, [case for _, case in asked]), quota, lambda _: True)
     for (path, _), found in zip(asked, outcome.subjects, strict=True):
         path["again"] = None if found is None else found.loads
+
+
+def is_known(found: Sequence[Measured | None], guessed: int) -> bool:
+    """Whether it is beyond doubt if a path takes nearly as long as the slowest does."""
+    one = found[guessed]
+    if one is None:
+        return True
+    slowest = max((each.run for each in found if each is not None), key=lambda run: run.value)
+    doubt = math.hypot(one.run.interval.half_width, slowest.interval.half_width)
+    return abs(one.run.value - NEARLY * slowest.value) > doubt
