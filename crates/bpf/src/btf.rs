@@ -6,6 +6,7 @@
 //!
 //! Source: the kernel's `Documentation/bpf/btf.rst`.
 
+mod append;
 mod ext;
 mod parse;
 mod query;
@@ -13,6 +14,7 @@ mod query;
 mod tests;
 mod types;
 
+pub(crate) use append::Shift;
 pub(crate) use ext::{BtfExt, CoreRecord, LineRecord};
 pub use query::{Member, essential_name};
 pub use types::{

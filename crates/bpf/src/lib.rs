@@ -21,7 +21,9 @@ pub mod maps;
 mod names;
 mod object;
 
-pub use self::object::{BpfProgram, Object, ProgramEntry, ProgramKind, Subprogram, Unresolved};
+pub use self::object::{
+    BpfProgram, Joined, Object, Part, ProgramEntry, ProgramKind, Subprogram, Unresolved,
+};
 pub use btf::Btf;
 pub use errno::errno_name;
 pub use error::ObjectError;

@@ -40,7 +40,7 @@ pub use layout::elements::{Bytes, Element, Interned, PartialValue};
 pub use layout::memory::{Keying, Layout, MapFill, MapLayout, MapRoom};
 pub use maps::class::{EntryKeys, entry_keys};
 pub use maps::install::array_content;
-pub use options::{LiftOptions, PacketRoom};
+pub use options::{Handover, LiftOptions, PacketRoom};
 pub use registers::{Offset, RegisterValue, Registers};
 pub use support::matrix::support_matrix;
 

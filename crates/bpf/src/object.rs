@@ -2,13 +2,15 @@
 //!
 //! [`Object::parse`] reads everything that does not depend on a kernel; [`Object::link`] builds one
 //! program, with CO-RE relocations against a given kernel's types. A fault in one program does not
-//! keep the others from being linked. No file is read here.
+//! keep the others from being linked. [`Object::join`] makes one object of several. No file is read
+//! here.
 //!
 //! Source: the behaviour of libbpf 1.x, and of the loaders before it for legacy objects.
 
 mod check;
 mod entry;
 mod functions;
+mod joined;
 mod kind;
 mod link;
 mod parsed;
@@ -18,6 +20,7 @@ mod references;
 mod tests;
 
 pub use entry::ProgramEntry;
+pub use joined::{Joined, Part};
 pub use kind::ProgramKind;
 pub use parsed::Object;
 pub use program::{BpfProgram, Subprogram, Unresolved};

@@ -92,7 +92,8 @@ impl Btf {
         Ok(btf)
     }
 
-    fn index(&self) -> Vec<TypeId> {
+    /// Types with a name, by essential name.
+    pub(super) fn index(&self) -> Vec<TypeId> {
         let mut named: Vec<(&str, TypeId)> = self
             .types()
             .filter(|(_, ty)| ty.name.0 != 0)

@@ -124,6 +124,8 @@ impl Lifter<'_> {
                 Ok(Next::To(point))
             }
             (Insn::Call(Call::Kfunc { .. }), _) => self.kfunc(at),
+            (Insn::Exit, Phase::Handover(number)) => Ok(self.hand_over(at, number)),
+            (Insn::Exit, Phase::Next(number)) => self.run_next(at, number),
             (Insn::Exit, _) => self.exit(at),
             (Insn::Jump { .. }, _) => {
                 self.cost(at, "jump");

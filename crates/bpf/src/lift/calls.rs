@@ -2,5 +2,6 @@
 
 pub(super) mod arguments;
 pub(super) mod functions;
+pub(super) mod handover;
 pub(super) mod loops;
 pub(super) mod tail_call;

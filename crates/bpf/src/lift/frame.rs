@@ -35,6 +35,10 @@ pub(super) enum Phase {
     Slot(u32),
     /// A tail call: the jump to this one of the known slots.
     Enter(u32),
+    /// The end of a program: does the program of this handover run next, or that of a later one?
+    Handover(u32),
+    /// The end of a program: the start of the one that runs next.
+    Next(u32),
 }
 
 /// Where a block of the lifted program begins: an instruction, in the frame that executes it, and
@@ -64,6 +68,8 @@ impl ProgramPoint {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Frame {
     pub unit: UnitId,
+    /// The unit of the program that was run; it is another one behind tail calls.
+    pub run: UnitId,
     /// First slot of the function.
     pub function: usize,
     /// How many frames are around it.

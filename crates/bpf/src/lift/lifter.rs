@@ -131,7 +131,7 @@ impl<'a> Lifter<'a> {
 
     /// Where the program begins.
     pub fn entry(&mut self) -> ProgramPoint {
-        let frame = self.frames.id(Frame { unit: 0, function: 0, depth: 0, ret: None });
+        let frame = self.frames.id(Frame { unit: 0, run: 0, function: 0, depth: 0, ret: None });
         ProgramPoint { frame, slot: 0, phase: Phase::Start }
     }
 

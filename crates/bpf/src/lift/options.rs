@@ -28,6 +28,17 @@ impl PacketRoom {
         PacketRoom { before: 256 - 40, cut: None, tail: Some(4096 - 256 - 320) };
 }
 
+/// A program that runs behind another one, by what that returns, on the same packet and context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handover {
+    /// The program that returns, by its number in [`crate::Object::programs`].
+    pub from: usize,
+    /// What it returns then, such as `XDP_PASS`, in 32 bits.
+    pub results: Vec<u32>,
+    /// The program that runs next. No program runs behind itself, not even after others.
+    pub to: usize,
+}
+
 /// What the lifter takes as given.
 #[derive(Clone, Debug)]
 pub struct LiftOptions {
@@ -46,6 +57,8 @@ pub struct LiftOptions {
     pub keeps_dead_operations: bool,
     /// How far helpers can move the ends of the packet.
     pub room: PacketRoom,
+    /// Which programs run behind others. What no handover is said of ends the run.
+    pub handovers: Vec<Handover>,
     /// When to give up.
     pub stop: Stop,
 }
@@ -61,6 +74,7 @@ impl Default for LiftOptions {
             kernel_types: None,
             keeps_dead_operations: false,
             room: PacketRoom::KERNEL,
+            handovers: Vec::new(),
             stop: Stop::never(),
         }
     }

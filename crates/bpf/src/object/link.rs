@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 
 use super::check;
-use super::entry::ProgramEntry;
 use super::functions::Function;
 use super::parsed::Object;
 use super::program::{BpfProgram, Subprogram, Unresolved};
@@ -37,7 +36,7 @@ impl Object {
             .get(program)
             .ok_or(ObjectError::NoProgram { number: program, available })?;
         let code = Linker::new(self, kernel).link(entry.function)?;
-        Ok(code.into_program(self, entry))
+        Ok(code.into_program(self, program))
     }
 }
 
@@ -280,7 +279,7 @@ pub(super) struct LinkedCode {
 }
 
 impl LinkedCode {
-    pub fn into_program(self, object: &Object, entry: &ProgramEntry) -> BpfProgram {
+    pub fn into_program(self, object: &Object, number: usize) -> BpfProgram {
         let subprogram = |(index, first): (usize, usize)| {
             let function = &object.functions[index];
             Subprogram {
@@ -291,7 +290,9 @@ impl LinkedCode {
                 section_slot: function.first,
             }
         };
+        let entry = &object.programs[number];
         BpfProgram {
+            number,
             name: entry.name.clone(),
             section: entry.section.clone(),
             kind: entry.kind,

@@ -10,6 +10,8 @@ use crate::line_info::LineInfo;
 /// A program with everything resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BpfProgram {
+    /// Its number in [`Object::programs`].
+    pub number: usize,
     /// Name of its entry function.
     pub name: String,
     /// Name of its section.

@@ -43,6 +43,7 @@ fn program(insns: Vec<Insn>) -> BpfProgram {
         section_slot: 0,
     };
     BpfProgram {
+        number: 0,
         name: "main".to_owned(),
         section: "xdp".to_owned(),
         kind: ProgramKind::Xdp,

@@ -29,6 +29,7 @@ fn program(insns: Vec<Insn>, functions: &[usize]) -> BpfProgram {
         section_slot: first,
     };
     BpfProgram {
+        number: 0,
         name: "main".to_owned(),
         section: "xdp".to_owned(),
         kind: ProgramKind::Xdp,

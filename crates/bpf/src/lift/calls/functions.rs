@@ -1,7 +1,5 @@
 //! Calls of the program's own functions, which are inlined, and returns from them.
 
-use slowpath_ir::Emit;
-
 use crate::lift::error::{Cause, VERIFIER};
 use crate::lift::frame::{Frame, Phase, ProgramPoint};
 use crate::lift::lifter::{Lifter, Next};
@@ -19,7 +17,7 @@ impl Lifter<'_> {
         ret: ProgramPoint,
     ) -> Result<ProgramPoint, Cause> {
         let frame = self.frames.get(at.frame);
-        let (unit, depth) = (frame.unit, frame.depth + 1);
+        let (unit, run, depth) = (frame.unit, frame.run, frame.depth + 1);
         if self.frames.running(at.frame, unit, function) {
             return Err(Cause::new("a function calls itself", VERIFIER));
         }
@@ -27,7 +25,7 @@ impl Lifter<'_> {
             let what = format!("calls are nested more than {MAX_FRAMES} deep");
             return Err(Cause::new(what, VERIFIER));
         }
-        let frame = self.frames.id(Frame { unit, function, depth, ret: Some(ret) });
+        let frame = self.frames.id(Frame { unit, run, function, depth, ret: Some(ret) });
         self.state.call(depth);
         self.ir.enter(depth);
         self.draw_uninit(unit, function, depth);
@@ -38,10 +36,7 @@ impl Lifter<'_> {
     pub fn exit(&mut self, at: ProgramPoint) -> Result<Next, Cause> {
         self.cost(at, "exit");
         let Some(ret) = self.frames.get(at.frame).ret else {
-            let result = self.ir.base(self.ir.result);
-            let r0 = self.ir.value(0);
-            self.ir.emit.store(result, r0);
-            return Ok(Next::Exit);
+            return Ok(self.hand_over(at, 0));
         };
         let depth = self.frames.get(ret.frame).depth;
         self.state.ret(depth);

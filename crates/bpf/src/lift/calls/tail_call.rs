@@ -111,8 +111,8 @@ impl Lifter<'_> {
                 let next = self.ir.emit.add(count, word(1));
                 self.ir.emit.copy(count, next);
                 let unit = self.code.unit_of(self.object, program, self.options)?;
-                let Frame { depth, ret, .. } = *self.frames.get(at.frame);
-                let frame = self.frames.id(Frame { unit, function: 0, depth, ret });
+                let Frame { run, depth, ret, .. } = *self.frames.get(at.frame);
+                let frame = self.frames.id(Frame { unit, run, function: 0, depth, ret });
                 self.restart(depth);
                 self.draw_uninit(unit, 0, depth);
                 Ok(Next::To(ProgramPoint { frame, slot: 0, phase: Phase::Start }))
@@ -122,7 +122,7 @@ impl Lifter<'_> {
     }
 
     /// The state at the start of a program that replaces the function of a frame.
-    fn restart(&mut self, depth: u8) {
+    pub(super) fn restart(&mut self, depth: u8) {
         self.state = self.state.restarted(depth);
         let (context, r1) = (self.ir.base(self.ir.context), self.ir.reg(1));
         self.ir.emit.copy(r1, context);

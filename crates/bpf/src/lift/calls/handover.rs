@@ -1,0 +1,54 @@
+//! The end of a program: the run ends, or another program gets the packet, by what this one
+//! returns.
+
+use slowpath_ir::{Emit, Operand};
+
+use crate::lift::error::{Cause, VERIFIER};
+use crate::lift::frame::{Frame, Phase, ProgramPoint};
+use crate::lift::lifter::{Lifter, Next};
+use crate::lift::options::Handover;
+
+impl Lifter<'_> {
+    /// The end of a program, of whose handovers those before this number do not apply.
+    pub fn hand_over(&mut self, at: ProgramPoint, number: u32) -> Next {
+        let Some(handover) = self.handover(at, number) else {
+            let result = self.ir.base(self.ir.result);
+            let r0 = self.ir.value(0);
+            self.ir.emit.store(result, r0);
+            return Next::Exit;
+        };
+        let results = handover.results.clone();
+        let r0 = self.ir.value(0);
+        let r0 = self.ir.emit.extract(r0, 0, 32);
+        let mut applies = Operand::constant(1, 0);
+        for result in results {
+            let same = self.ir.emit.eq(r0, Operand::constant(32, result.into()));
+            applies = self.ir.emit.or(applies, same);
+        }
+        Next::Either(
+            applies,
+            at.with(Phase::Next(number)),
+            at.with(Phase::Handover(number + 1)),
+        )
+    }
+
+    /// The start of the program that runs next.
+    pub fn run_next(&mut self, at: ProgramPoint, number: u32) -> Result<Next, Cause> {
+        let to = self.handover(at, number).map(|handover| handover.to);
+        let to = to.ok_or_else(|| Cause::new("a handover is lost", VERIFIER))?;
+        // The kernel counts tail calls anew.
+        let count = self.ir.start_zero("tail calls", 64);
+        self.ir.emit.copy(count, Operand::constant(64, 0));
+        let unit = self.code.unit_of(self.object, to, self.options)?;
+        let frame = self.frames.id(Frame { unit, run: unit, function: 0, depth: 0, ret: None });
+        self.restart(0);
+        self.draw_uninit(unit, 0, 0);
+        Ok(Next::To(ProgramPoint { frame, slot: 0, phase: Phase::Start }))
+    }
+
+    /// One of the handovers of the program that a point is in.
+    fn handover(&self, at: ProgramPoint, number: u32) -> Option<&Handover> {
+        let from = self.code.program(self.frames.get(at.frame).run).number;
+        self.options.handovers.iter().filter(|each| each.from == from).nth(number as usize)
+    }
+}

@@ -1,0 +1,179 @@
+//! Several objects as one: their programs, maps, functions and types one behind the other.
+//!
+//! What chains of programs are analysed as, and what runs where several programs become one. Maps
+//! stay apart, unless it is said that they are the same.
+
+use std::collections::HashMap;
+
+use super::entry::ProgramEntry;
+use super::functions::Function;
+use super::parsed::Object;
+use super::references::Reference;
+use crate::btf::{BtfExt, Shift};
+use crate::maps::{MapDef, SlotRef, Variable};
+
+/// An object that becomes part of another one.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// What tells its sections, and maps of the same name, from those of other parts.
+    pub name: &'a str,
+    /// The object.
+    pub object: &'a Object,
+}
+
+/// An object that several others were joined to.
+#[derive(Clone, Debug)]
+pub struct Joined {
+    /// Everything; its sections are named `PART:SECTION`.
+    pub object: Object,
+    /// Of each part, the number of its first program in [`Object::programs`].
+    pub programs: Vec<usize>,
+    /// Of each part, the numbers of its maps in [`Object::maps`].
+    pub maps: Vec<Vec<usize>>,
+}
+
+impl Object {
+    /// Joins objects. `shared` says of two maps, each by the number of its part and its own number
+    /// there, whether the loader makes them one.
+    ///
+    /// Maps whose names several parts have are called `PART:MAP`.
+    pub fn join(parts: &[Part<'_>], shared: impl Fn((usize, usize), (usize, usize)) -> bool) -> Joined {
+        let mut joiner = Joiner::default();
+        let mut names = HashMap::<&str, usize>::new();
+        for map in parts.iter().flat_map(|part| &part.object.maps) {
+            *names.entry(map.name.as_str()).or_default() += 1;
+        }
+        for (number, part) in parts.iter().enumerate() {
+            let maps = joiner.place_maps(number, part, &shared);
+            joiner.add(part, maps, |name| names.get(name).is_some_and(|&count| count > 1));
+        }
+        joiner.joined
+    }
+}
+
+struct Joiner {
+    joined: Joined,
+    /// Which map of which part each map was.
+    origins: Vec<(usize, usize)>,
+}
+
+impl Default for Joiner {
+    fn default() -> Self {
+        let object = Object {
+            license: None,
+            programs: Vec::new(),
+            maps: Vec::new(),
+            variables: Vec::new(),
+            btf: None,
+            ext: None,
+            functions: Vec::new(),
+            references: HashMap::new(),
+        };
+        Joiner {
+            joined: Joined { object, programs: Vec::new(), maps: Vec::new() },
+            origins: Vec::new(),
+        }
+    }
+}
+
+impl Joiner {
+    /// Where the maps of a part come to be: at those that they are the same as, else at the end.
+    fn place_maps(
+        &mut self,
+        number: usize,
+        part: &Part<'_>,
+        shared: impl Fn((usize, usize), (usize, usize)) -> bool,
+    ) -> Vec<usize> {
+        let known = self.origins.len();
+        let mut places = Vec::with_capacity(part.object.maps.len());
+        for map in 0..part.object.maps.len() {
+            let same = self.origins[..known].iter().position(|&other| shared(other, (number, map)));
+            places.push(same.unwrap_or_else(|| {
+                self.origins.push((number, map));
+                self.origins.len() - 1
+            }));
+        }
+        places
+    }
+
+    /// Adds a part, whose maps come to be at `maps`. `ambiguous` says whether several parts have a
+    /// map of a name.
+    fn add(&mut self, part: &Part<'_>, maps: Vec<usize>, ambiguous: impl Fn(&str) -> bool) {
+        let Object { license, programs, variables, btf, ext, functions, references, .. } =
+            part.object;
+        let into = &mut self.joined.object;
+        let sections = into.functions.iter().map(|f| f.section + 1).max().unwrap_or(0);
+        let (first_function, first_program) = (into.functions.len(), into.programs.len());
+        let section_name = |name: &str| format!("{}:{name}", part.name);
+        if into.license.is_none() {
+            into.license.clone_from(license);
+        }
+        let shift = btf.as_ref().map(|btf| match &mut into.btf {
+            Some(all) => all.append(btf),
+            none => {
+                *none = Some(btf.clone());
+                Shift::default()
+            }
+        });
+        if let (Some(shift), Some(ext)) = (shift, ext) {
+            let all = into.ext.get_or_insert_with(BtfExt::default);
+            let BtfExt { lines, core } = shift.ext(ext);
+            all.lines.extend(lines.into_iter().map(|(name, of)| (section_name(&name), of)));
+            all.core.extend(core.into_iter().map(|(name, of)| (section_name(&name), of)));
+        }
+        into.functions.extend(functions.iter().map(|function| Function {
+            section: function.section + sections,
+            section_name: section_name(&function.section_name),
+            ..function.clone()
+        }));
+        into.programs.extend(programs.iter().map(|program| ProgramEntry {
+            function: program.function + first_function,
+            ..program.clone()
+        }));
+        for (number, def) in part.object.maps.iter().enumerate() {
+            if maps[number] < into.maps.len() {
+                continue;
+            }
+            into.maps.push(MapDef {
+                name: if ambiguous(&def.name) {
+                    format!("{}:{}", part.name, def.name)
+                } else {
+                    def.name.clone()
+                },
+                key_type: def.key_type.zip(shift).map(|(ty, shift)| shift.ty(ty)),
+                value_type: def.value_type.zip(shift).map(|(ty, shift)| shift.ty(ty)),
+                slots: def.slots.iter().map(|&(slot, of)| (slot, moved(of, first_program, &maps))).collect(),
+                ..def.clone()
+            });
+        }
+        into.variables.extend(variables.iter().map(|variable| Variable {
+            map: maps[variable.map],
+            ..variable.clone()
+        }));
+        into.references.extend(references.iter().map(|(&(section, slot), to)| {
+            let to = match to {
+                Reference::Map(map) => Reference::Map(maps[*map as usize] as u32),
+                Reference::Data { map, offset } => {
+                    Reference::Data { map: maps[*map as usize] as u32, offset: *offset }
+                }
+                Reference::Code { section, offset } => {
+                    Reference::Code { section: section + sections, offset: *offset }
+                }
+                other => other.clone(),
+            };
+            ((section + sections, slot), to)
+        }));
+        self.joined.programs.push(first_program);
+        self.joined.maps.push(maps);
+    }
+}
+
+fn moved(slot: SlotRef, programs: usize, maps: &[usize]) -> SlotRef {
+    match slot {
+        SlotRef::Program(program) => SlotRef::Program(program + programs),
+        SlotRef::Map(map) => SlotRef::Map(maps[map]),
+    }
+}
+
+#[cfg(test)]
+mod tests;
