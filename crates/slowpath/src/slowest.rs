@@ -82,6 +82,7 @@ impl Estimating<'_> {
             }
         };
         if found.is_empty() {
+            result.notes.push(no_estimate(&stopped.unwrap_or_default()));
             return Ok(());
         }
         found.sort_by_key(|candidate| std::cmp::Reverse(candidate.estimated.picoseconds));
@@ -130,6 +131,11 @@ impl Estimating<'_> {
         path.estimate = Some(estimated.estimate.clone());
         Ok(Candidate { path, arcs, estimated })
     }
+}
+
+/// Says that there is no estimate, and why the search for paths ended.
+pub(crate) fn no_estimate(stopped: &str) -> String {
+    format!("estimates: there is none; no path was estimated before the search ended: {stopped}")
 }
 
 /// What a path counts.

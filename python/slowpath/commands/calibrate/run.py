@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slowpath import engine
+from slowpath.analysis.options import check_valid
 from slowpath.cli.calibration import CALIBRATED, keep_calibration
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.printable import json_line
@@ -38,6 +39,8 @@ def calibrate(settings: Settings) -> ExitCode:
     kept = derived is not None and settings.bed is not None
     code = _report(settings, found, derived)
     if derived is not None and kept:
+        # Whatever names no target reads it from now on.
+        check_valid(engine.described_target(CALIBRATED, derived.text), derived.file)
         note(f"kept as this machine's target {CALIBRATED}: {keep_calibration(derived.text)}")
     if settings.html is not None:
         _page(settings.html, settings, found)
