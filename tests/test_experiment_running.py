@@ -99,6 +99,18 @@ def test_blocks_on_a_shared_core_are_measured_again(tmp_path: Path) -> None:
     assert [place["pace"]["instructions_per_cycle"] for place in places] == [4.0, 4.0, 4.0]
 
 
+def test_what_was_disturbed_most_is_measured_again_and_the_rest_is_said(tmp_path: Path) -> None:
+    """Of six blocks five are disturbed, and three are measured again: one of them in vain."""
+    paces = [4.0, 3.0, 2.0, 2.5, 3.5, 2.2, 4.0, 4.0, 2.4]
+    assert ran(tmp_path, paces) == [*["calls", "loops"] * 3, "calls", "loops", "loops"]
+    assert kept(tmp_path, "calls") == {1: 1.0, 2: 7.0, 3: 5.0}
+    assert kept(tmp_path, "loops") == {1: 2.0, 2: 4.0, 3: 8.0}
+    said = "Another CPU shared the core during {} of 3 blocks."
+    notes = [RunFolder(tmp_path).of(name).measurement()["notes"] for name in ("calls", "loops")]
+    assert notes == [[said.format(1)], [said.format(2)]]
+    assert state(tmp_path, "calls") == state(tmp_path, "loops") == ("complete", 3)
+
+
 def test_a_run_goes_on_with_the_blocks_that_are_left(tmp_path: Path) -> None:
     assert ran(tmp_path, [4.0] * 4, stops_at=4) == ["calls", "loops"] * 2
     assert (state(tmp_path, "calls"), state(tmp_path, "loops")) == (("partial", 2), ("partial", 1))
