@@ -18,10 +18,12 @@ from slowpath.experiments.results.record import Block, Record, recorded
 from slowpath.experiments.specification.documents import Experiment, Metric
 from slowpath.experiments.specification.points import points_of
 from slowpath.experiments.testbeds.bed import Bed, Job, Limits, Measured, Station
+from slowpath.measurements.timing.statistics import quantile
 from slowpath.work.stopping import Stopping
 
-_ALONE = 0.95
-"""Of the best pace of a run: with less, another CPU shared the core."""
+_USUAL, _ALONE = 0.9, 0.95
+"""This quantile of the paces of a run is that of a core that nobody shares, the best one may be an
+accident; with less than this part of it, another CPU shared the core."""
 _AGAIN, _LEAST_AGAIN = 0.1, 3
 """Of all blocks of a run, the part that is measured again at most; and so many at least."""
 
@@ -100,7 +102,8 @@ def run(
                 if one.record.blocks < number:
                     one.measure(number)
                     yield one.name
-        usual = max((pace for one in every for _, pace in one.paces()), default=0.0)
+        paces = [pace for one in every for _, pace in one.paces()]
+        usual = quantile(paces, _USUAL) if paces else 0.0
         for one, number, pace in _disturbed(every, usual)[: _most_again(len(every) * bed.blocks)]:
             if audience.stopping.asked:
                 break
