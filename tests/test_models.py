@@ -112,6 +112,36 @@ def test_whatever_was_measured_all_is_a_number(
     assert (found.y <= found.high).all()
 
 
+ODD = np.arange(1.0, 31.0)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("columns", "options"),
+    [
+        ({"y": 1 + (ODD % 2) * 1e9}, Options()),
+        ({"y": 1 + (ODD % 2) * 1e30, "spread": 10.0**ODD}, Options()),
+        ({"y": np.where(ODD % 6 == 0, 5.0, 0.0)}, Options()),
+        ({"y": np.where(ODD < 15, 0, ODD)}, Options(select="margins", metric="mape")),
+        ({"y": ODD, "weight": ODD * 1e306}, Options()),
+        ({"y": ODD, "weight": ODD * 1e-310}, Options()),
+    ],
+    ids=["alternating", "spread", "zeros", "margins", "large weights", "small weights"],
+)
+def test_odd_values_are_none_of_arithmetic(columns: dict[str, Floats], options: Options) -> None:
+    told = {name: name for name in columns if name != "y"}
+    model = fit(points_of({"x": list(ODD), **columns}, ["x"], "y", **told), options)
+    json.dumps(model, allow_nan=False)
+    assert np.isfinite(evaluate(model, ODD)).all()
+
+
+@pytest.mark.parametrize("segments", [1, 3])
+def test_few_points_are_a_line_whatever_number_of_segments_is_asked_for(segments: int) -> None:
+    x = np.arange(1.0, 4.0)
+    model = fit(points(x, 2 * x), Options(segments=segments))
+    assert [one["template"] for one in model["segments"]] == ["polynomial-1"]
+
+
 SHAPES: dict[str, Callable[[Floats], Floats]] = {
     "polynomial-0": lambda x: 0 * x + 33.0,
     "polynomial-1": lambda x: 5 + 0.25 * x,
@@ -258,6 +288,17 @@ def test_what_may_not_be_negative_is_not() -> None:
     y = np.maximum(50 - x, 0.0) + np.abs(noise(8, 40) - 1)
     model = fit(points(x, y), Options(non_negative=True, hold_out=False))
     assert (evaluate(model, np.linspace(-50, 300, 500)).y >= 0).all()
+
+
+@pytest.mark.parametrize("select", ["criterion", "margins"])
+def test_where_values_are_negative_that_may_not_be_the_model_is_zero(select: Any) -> None:
+    x = np.linspace(1, 100, 40)
+    rule = Options(non_negative=True, select=select, hold_out=False)
+    for y in (-x, -x[:4], 20 - x):
+        model = fit(points(x[: len(y)], y), rule)
+        found = evaluate(model, x[: len(y)]).y
+        assert (found >= 0).all()
+        assert found[y < -5] == pytest.approx(0, abs=1e-9)
 
 
 def test_long_curves_are_searched_in_steps() -> None:
