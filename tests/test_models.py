@@ -359,6 +359,20 @@ def test_each_segment_has_a_spread_of_its_own() -> None:
     assert len(ends) <= 4
 
 
+def test_points_of_a_segment_that_spreads_more_are_no_outliers() -> None:
+    x = np.geomspace(10, 1e6, 60)
+    few = x < 1e3
+    truth, share = np.where(few, 20.0, 40.0), np.where(few, 0.1, 0.002)
+    outliers, spread = 0, []
+    for seed in range(10):
+        y = truth * (1 + share * np.random.default_rng(seed).standard_normal(60))
+        model = fit(points(x, y), QUICK)
+        outliers += model["outliers"]
+        spread.append(model["segments"][0]["noise"])
+    assert outliers <= 10
+    assert 0.05 < np.mean(spread) < 0.15
+
+
 def test_what_moves_all_points_at_once_widens_intervals() -> None:
     """Points are on a line but for what is as likely to be 5 % higher for all of them."""
     x = np.arange(1.0, 17.0)

@@ -41,7 +41,8 @@ def derive(series: Series, options: Options) -> Derived:
     now = series._replace(scale=series.scale / counts)
     parts = _segments(now, options)
     for _ in range(_ROUNDS):
-        again = outliers.of_model(fitted_at_points(parts, series), series)
+        lengths = [part.piece.end - part.piece.begin for part in parts]
+        again = outliers.of_model(fitted_at_points(parts, series), series, lengths)
         if np.array_equal(again < 1, counts < 1):
             break
         counts = again
