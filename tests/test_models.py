@@ -130,7 +130,8 @@ ODD = np.arange(1.0, 31.0)
 )
 def test_odd_values_are_none_of_arithmetic(columns: dict[str, Floats], options: Options) -> None:
     told = {name: name for name in columns if name != "y"}
-    model = fit(points_of({"x": list(ODD), **columns}, ["x"], "y", **told), options)
+    table = {name: list(values) for name, values in {"x": ODD, **columns}.items()}
+    model = fit(points_of(table, ["x"], "y", **told), options)
     json.dumps(model, allow_nan=False)
     assert np.isfinite(evaluate(model, ODD)).all()
 
