@@ -74,7 +74,7 @@ BAD = {
     "x,y\n1,2\n2,3\n": "2 different values of x; a model takes at least 3",
     "x,y\n1,1\n1,2\n1,3\n": "1 different values of x; a model takes at least 3",
     "x,y\n": "0 different values of x; a model takes at least 3",
-    "x,y\n1,2\n2,3\n3,1e300\n": "1e+300 is too large; values go up to 1e+60",
+    "x,y\n1,2\n2,3\n3,1e300\n": "y has 1e+300, which is too large; values go up to 1e+60, so take",
 }
 
 
@@ -144,4 +144,5 @@ def test_places_that_are_too_far_are_refused(tmp_path: Path) -> None:
     query.write_text("bytes\n5000\n1e300\n")
     run = slowpath("fit", DATA, *COLUMNS, "--predict", query)
     assert (run.returncode, run.stdout) == (3, "")
-    assert run.stderr == f"error: {query}: 1e+300 is too large; values go up to 1e+60\n"
+    reason = "bytes has 1e+300, which is too large; values go up to 1e+60, so take another unit"
+    assert run.stderr == f"error: {query}: {reason}\n"
