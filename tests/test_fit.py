@@ -70,6 +70,7 @@ BAD = {
     "x,y,y\n1,2,3\n": "has 2 columns 'y'; rename all but one",
     "x,y\n1,2\n\n2,abc\n": "line 4, column y: 'abc' is not a number; correct it or remove the line",
     "x,y\n1,2\n2,nan\n": "line 3, column y: 'nan' is not a finite number; remove the line",
+    "x,y\n1,2\n2,11,5\n": "line 3: there are 3 values, and 2 columns; write 0.5 for 0,5",
     "x,y\n1,2\n2\n": "line 3, column y: there is no value; fill it in or remove the line",
     "x,y\n1,2\n2,3\n": "2 different values of x; a model takes at least 3",
     "x,y\n1,1\n1,2\n1,3\n": "1 different values of x; a model takes at least 3",
