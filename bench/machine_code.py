@@ -31,7 +31,7 @@ from estimation import simpler, stored
 from slowpath.experiments.cores.observations import observations
 from slowpath.experiments.programs.xdp import ENTRY
 from slowpath.experiments.results.folder import ExperimentFolder, RunFolder
-from slowpath.experiments.testbeds.xdp_files import FLAGS
+from slowpath.experiments.testbeds.compiler import FLAGS
 from slowpath.programs.clang import compile_c
 from slowpath.programs.sources import Clang
 

@@ -10,6 +10,7 @@ from slowpath.analysis.requirement import refusal, relied_on
 from slowpath.report.path import exactness
 from slowpath.report.reporters import text_reporter
 from slowpath.report.table import CompactTable
+from slowpath.schema.rates import Rate
 from slowpath.schema.results import NO_DETAIL, Result
 from support import ROOT, make_bound, make_result, slowpath
 
@@ -192,9 +193,10 @@ def test_locations_that_match_nothing_are_errors() -> None:
 
 
 def test_what_a_requirement_relies_on() -> None:
-    assert relied_on(make_result()) == []
-    assert relied_on(conditional("a.", "b\n")) == ["a", "b "]
-    assert "only if a and b;" in refusal(make_result(cuts=["a", "b"]))
+    rate = Rate(1e6, "packetrate")
+    assert relied_on(make_result(), rate) == []
+    assert relied_on(conditional("a.", "b\n"), rate) == ["a", "b "]
+    assert "only if a and b;" in refusal(make_result(cuts=["a", "b"]), rate)
 
 
 def test_listed_limits_pass_and_are_said(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Estimates of times: what is said of them, what they are held against, whose machine it is."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,12 @@ import pytest
 
 from slowpath import engine
 from slowpath.analysis.options import choose_target
-from slowpath.analysis.requirement import Decision, decide, explain
+from slowpath.analysis.requirement import Decision, decide, explain, hold_against
 from slowpath.cli.calibration import calibration_file, keep_calibration
+from slowpath.commands.sweep.sweeping import swept_result
+from slowpath.report.counts import CountTable
 from slowpath.schema.rates import Rate
-from slowpath.schema.results import Estimate
+from slowpath.schema.results import Estimate, Result
 from support import ROOT, make_bound, make_result, slowpath
 from test_schema import check
 
@@ -91,6 +94,33 @@ def test_differences_are_told_in_time() -> None:
     assert run.returncode == 1
 
 
+def test_times_of_different_machines_are_not_compared(tmp_path: Path) -> None:
+    """A target of the same name can be that of another machine: a calibration."""
+    saved = tmp_path / "old.json"
+    saved.write_text(slowpath("bound", FIREWALL, *TARGET, "--format", "json").stdout)
+    gate = ("--fail-on", "estimated_ns_pct > 5")
+    assert slowpath("diff", str(saved), FIREWALL, *gate).returncode == 0
+    text = engine.target_text("linux-xdp") or ""
+    keep_calibration(
+        text.replace("clock_hz = 3700000000", "clock_hz = 1000000000").replace(
+            'machine = "AMD', 'machine = "Old AMD'
+        )
+    )
+    run = slowpath("diff", str(saved), FIREWALL, *gate)
+    assert run.returncode == 1
+    assert "estimated_ns_pct is N/A (OLD and NEW are estimated for different machines" in run.stderr
+    assert "times of firewall are not compared: OLD is for AMD" in run.stdout
+    assert "NEW for Old AMD" in run.stdout
+    assert "dearer" not in run.stdout
+    assert "estimated_ns" not in run.stdout
+    entries = slowpath("diff", str(saved), FIREWALL, "--entries", "9")
+    assert "9 entries in maps" in entries.stdout
+    table = slowpath("diff", str(saved), FIREWALL, "--format", "csv").stdout.splitlines()
+    (row,) = csv.DictReader(table)
+    assert row["estimated_ns_a"] != row["estimated_ns_b"]
+    assert (row["estimated_ns_diff"], row["estimated_ns_pct"]) == ("N/A", "N/A")
+
+
 ESTIMATE: Estimate = {
     "ns": 100.0,
     "low_ns": 90.0,
@@ -112,14 +142,28 @@ ESTIMATE: Estimate = {
             7e6,
             ESTIMATE,
             Decision.MET,
-            "8.00 Mpps estimated at the pessimistic end (10.0 Mpps in all likelihood), "
+            "8.00 Mpps at the pessimistic end of the estimate of 10.0 Mpps, "
             "7.00 Mpps required; estimates are no guarantees",
         ),
         (
             9e6,
             ESTIMATE,
             Decision.FAILED,
-            "only 8.00 Mpps estimated at the pessimistic end (10.0 Mpps in all likelihood), "
+            "only 8.00 Mpps at the pessimistic end of the estimate of 10.0 Mpps, "
+            "9.00 Mpps required; estimates are no guarantees",
+        ),
+        (
+            7e6,
+            {**ESTIMATE, "stopped": "deadline"},
+            Decision.UNDECIDED,
+            "undecided: 8.00 Mpps at the pessimistic end of the estimate of 10.0 Mpps, 7.00 Mpps "
+            "required; estimates are no guarantees; not all paths were looked at (deadline)",
+        ),
+        (
+            9e6,
+            {**ESTIMATE, "stopped": "deadline"},
+            Decision.FAILED,
+            "only 8.00 Mpps at the pessimistic end of the estimate of 10.0 Mpps, "
             "9.00 Mpps required; estimates are no guarantees",
         ),
         (1e6, None, Decision.UNDECIDED, "undecided: 1.00 Mpps required, nothing estimated"),
@@ -135,6 +179,80 @@ def test_rates_are_held_against_the_pessimistic_end(
     required = Rate(rate, "packetrate")
     assert decide(result, required) is decision
     assert explain(result, required, decision) == sentence
+
+
+def test_cut_loops_are_an_estimates_condition_too() -> None:
+    limit = "loop at lb.c:44 runs at most 3 times"
+    result = make_result(
+        metric="instructions",
+        guarantee=make_bound(
+            bitrate_bps=None, packetrate_pps=None, components=None, counts={"instructions": 9}
+        ),
+        estimate=ESTIMATE,
+        assumptions=[limit],
+        cuts=[limit],
+    )
+    judgement = hold_against(result, Rate(1e6, "packetrate"), accept=False)
+    assert judgement.decision is Decision.FAILED
+    assert judgement.reason.startswith("the estimate meets the requirement only if ")
+    judgement = hold_against(result, Rate(1e6, "packetrate"), accept=True)
+    assert judgement.decision is Decision.MET
+
+
+def test_what_an_estimate_takes_for_granted_is_said_wherever_it_is_used(tmp_path: Path) -> None:
+    text = engine.target_text("linux-xdp") or ""
+    lines = [line for line in text.splitlines() if not line.startswith('"map_lookup_elem.lpm')]
+    less = tmp_path / "less.toml"
+    less.write_text("\n".join(lines))
+    target = ("--target", str(less))
+    known = "nobody has measured bpf_map_lookup_elem on maps of type lpm_trie"
+    assert f"note         - estimates: {known}" in slowpath("bound", FIREWALL, *target).stdout
+    table = slowpath("bound", "examples/tunnel.bpf.o", FIREWALL, *target).stdout.splitlines()
+    (note,) = [line for line in table if known in line]
+    number, _, rest = note.partition(" ")
+    assert rest.startswith(f"estimated: {known}")
+    (row,) = [line for line in table if "firewall.bpf.o:firewall" in line]
+    assert row.endswith(f"  {number}")
+    met = slowpath("bound", FIREWALL, *target, "--require", "1Mpps")
+    assert met.returncode == 0
+    assert f"--require is met if the estimate holds although {known}" in met.stderr
+    counted = slowpath("bound", FIREWALL, *target, "--require", "<=100 instructions")
+    assert counted.returncode == 0
+    assert known not in counted.stderr
+
+
+def _row(**changes: Any) -> Result:
+    counts = make_bound(
+        bitrate_bps=None, packetrate_pps=None, components=None, counts={"instructions": 9}
+    )
+    known = {"metric": "instructions", "guarantee": counts, "naive": counts, "estimate": None}
+    return make_result(**(known | changes))
+
+
+def test_tables_say_what_has_no_estimate_and_why() -> None:
+    table = CountTable(["sample.asm"])
+    without = _row(notes=["estimates: there is none; the search ended", "the card is slow"])
+    assert table.header(without).text.endswith("estimated")
+    assert table.row(without).text.endswith("none       [1]")
+    stopped = _row(estimate={**ESTIMATE, "stopped": "deadline"})
+    assert table.row(stopped).text.endswith("100 ns     estimate stopped: deadline")
+    notes = [line.text for line in table.notes()]
+    assert notes[0] == "[1] estimated: there is none; the search ended"
+    assert notes[-1] == "estimated: of the slowest path, on a machine; no guarantee"
+    assert not any("the card is slow" in note for note in notes)
+    plain = CountTable(["sample.asm"])
+    assert "estimated" not in plain.header(_row()).text
+
+
+def test_sweeps_say_what_estimates_lack() -> None:
+    none = swept_result(_row(notes=["estimates: there is none; the search ended"]))
+    assert none["stopped"] == "estimates: there is none; the search ended"
+    assert none["assumptions"] == []
+    notes = ["estimates: nobody has measured it", "the card is slow"]
+    stopped = swept_result(_row(notes=notes, estimate={**ESTIMATE, "stopped": "deadline"}))
+    assert stopped["stopped"] == "deadline"
+    assert stopped["assumptions"] == ["the estimate holds although nobody has measured it"]
+    assert swept_result(_row(estimate=ESTIMATE))["stopped"] is None
 
 
 def test_requirements_on_the_command_line() -> None:
@@ -160,10 +278,32 @@ def test_this_machines_calibration_is_taken_where_there_is_one(tmp_path: Path) -
     assert found is not None
     assert found[0] == "the one in the corner"
     assert "the one in the corner" in slowpath("bound", FIREWALL, *TARGET).stdout
-    Path(kept).write_text("no target")
-    run = slowpath("bound", FIREWALL, *TARGET)
-    assert run.returncode != 0
-    assert "linux-xdp" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"no target", "line 1: not TOML"),
+        (b"schema = 2\n", "line 1: `schema` is 2; this version reads schema 1"),
+        (b"\xff", "is not UTF-8 text (byte 0)"),
+        (None, "is a directory"),
+    ],
+)
+def test_a_broken_calibration_is_named_and_not_passed_over(
+    content: bytes | None, what: str
+) -> None:
+    file = Path(calibration_file())
+    file.parent.mkdir(parents=True)
+    if content is None:
+        file.mkdir()
+    else:
+        file.write_bytes(content)
+    for words in (("bound", FIREWALL), ("targets", "models", "linux-xdp")):
+        run = slowpath(*words)
+        assert run.returncode == 3, run.stdout
+        assert run.stderr.startswith(f"error: {file}: {what}"), run.stderr
+        assert "slowpath calibrate makes it anew" in run.stderr or not what.startswith("line")
+    assert slowpath("bound", FIREWALL, "--target", "ebpf").returncode == 0
 
 
 def test_calls_that_nobody_has_measured_are_named(tmp_path: Path) -> None:
@@ -219,7 +359,7 @@ def test_what_entries_do_to_calls_without_a_model_is_said(tmp_path: Path) -> Non
     file.write_text(text)
     run = slowpath("bound", FIREWALL, "--target", str(file), "--entries", "100")
     assert run.returncode == 0, run.stderr
-    assert "nobody has measured what entries do to bpf_map_lookup_elem on maps" in run.stdout
+    assert "no model says what entries do to bpf_map_lookup_elem on maps" in run.stdout
 
 
 def test_models_of_a_target_are_listed() -> None:
@@ -231,3 +371,22 @@ def test_models_of_a_target_are_listed() -> None:
     assert row[-1] == "map_lookup_elem.lpm_trie"
     assert slowpath("targets", "models", "ebpf").stdout == "ebpf has no models of components\n"
     assert slowpath("targets", "models", "nonsense").returncode == 2
+
+
+def test_models_need_a_valid_description_and_no_more(tmp_path: Path) -> None:
+    text = engine.target_text("linux-xdp") or ""
+    file = tmp_path / "mine.toml"
+    file.write_text("\n".join(x for x in text.splitlines() if not x.startswith("source =")))
+    assert "packet.source" in slowpath("targets", "check", str(file)).stderr
+    run = slowpath("targets", "models", str(file))
+    assert run.returncode == 0, run.stderr
+    assert "table-lpm-entries" in run.stdout
+    assert " -0.0 " not in run.stdout
+    file.write_text(text.replace("window = ", "windows = "))
+    for words in (
+        ("targets", "models", str(file)),
+        ("sweep", "examples/count_min.bpf.c", "-D", "HASHES=1..2", "--target", str(file)),
+    ):
+        run = slowpath(*words)
+        assert run.returncode == 3
+        assert run.stderr.startswith(f"error: {file}: line ")

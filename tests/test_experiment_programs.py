@@ -24,8 +24,11 @@ EXPECTED = [
     ("table-exact-entries", 3),
     ("table-exact-miss-entries", 2),
     ("table-lpm-entries", 3),
+    ("table-lpm-ipv6-prefix-bits", 48),
     ("table-ternary-linear-entries", 3),
+    ("table-ternary-linear-key-bytes", 16),
     ("table-ternary-masks", 4),
+    ("table-ternary-tuples-key-bytes", 16),
     ("arithmetic-divide", 5),
     ("branches-random", 64),
     ("tail-calls", 2),
@@ -120,6 +123,12 @@ component: {kind: KIND, sweep: SWEEP}
             "entries, first: 200, last: 200}, fixed: {prefix_bits: 8",
             "are no 200",
         ),
+        (
+            "table-lpm",
+            "prefix_bits, first: 33, last: 33",
+            "addresses of 32 bits have no prefixes of 33 bits",
+        ),
+        ("table-ternary", "key_bytes, first: 64, last: 64", "too short, 106 are needed"),
     ],
 )
 def test_parameters_that_do_not_fit_together(kind: str, sweep: str, said: str) -> None:
@@ -140,6 +149,7 @@ def test_parameters_that_do_not_fit_together(kind: str, sweep: str, said: str) -
         ("//@ repeat 2 as i\n  //@ repeat i as j\n${i}${j}\n//@ end\n//@ end", "10\n"),
         ("//@ if yes\na\n//@ else\nb\n//@ end", "a\n"),
         ("//@ if not yes\na\n//@ else\nb\n//@ end", "b\n"),
+        ("//@ if x\na\n//@ end\n//@ if not x\nb\n//@ end", "a\n"),
         ("//@ if word == one\na\n//@ end\n//@ if word == two\nb\n//@ end", "a\n"),
         ("//@ if no\n//@ if yes\na\n//@ else\nb\n//@ end\n//@ end", ""),
         ("//@ include other", "other 2\n"),

@@ -108,6 +108,17 @@ def test_blocks_of_time_are_the_blocks() -> None:
     assert row == pytest.approx([-0.12 * more, 0.24 * more, -0.12 * more])
 
 
+def test_an_outlier_does_not_make_the_rest_less_sure() -> None:
+    times = [10.0, 10.1, 9.9, 10.05, 9.95]
+    usual = [Sample(1, number, time, 0.0) for number, time in enumerate(times)]
+    point, alone = (
+        points_from(some, exact=False)[0] for some in ([*usual, Sample(1, 5, 90.0, 0.0)], usual)
+    )
+    assert point["observations"] == len(times)
+    assert standard_error(point) == pytest.approx(standard_error(alone))
+    assert standard_error(point) == pytest.approx(stdev(times) / 5**0.5)
+
+
 def test_observations_that_know_nothing_of_each_other_have_the_usual_error() -> None:
     draw = random.Random(3)  # noqa: S311 - no secret
     squares = [

@@ -35,7 +35,7 @@ class Bed(NamedTuple):
     blocks: int = 3
 
     def kinds(self) -> Sequence[str]:
-        return [one["component"]["kind"] for one in EXPERIMENTS]
+        return ["calls", "loops", "tail-calls"]
 
     def check(self, experiment: Experiment) -> None:
         del experiment
@@ -97,6 +97,28 @@ def test_blocks_on_a_shared_core_are_measured_again(tmp_path: Path) -> None:
     assert kept(tmp_path, "loops") == {1: 2.0, 2: 4.0, 3: 6.0}
     places: list[Any] = RunFolder(tmp_path).of("calls").environments()
     assert [place["pace"]["instructions_per_cycle"] for place in places] == [4.0, 4.0, 4.0]
+
+
+def test_what_was_disturbed_most_is_measured_again_and_the_rest_is_said(tmp_path: Path) -> None:
+    """Of six blocks five are disturbed, and three are measured again: one of them in vain."""
+    paces = [4.0, 3.0, 2.0, 2.5, 3.5, 2.2, 4.0, 4.0, 2.4]
+    assert ran(tmp_path, paces) == [*["calls", "loops"] * 3, "calls", "loops", "loops"]
+    assert kept(tmp_path, "calls") == {1: 1.0, 2: 7.0, 3: 5.0}
+    assert kept(tmp_path, "loops") == {1: 2.0, 2: 4.0, 3: 8.0}
+    said = "Another CPU shared the core during {} of 3 blocks."
+    notes = [RunFolder(tmp_path).of(name).measurement()["notes"] for name in ("calls", "loops")]
+    assert notes == [[said.format(1)], [said.format(2)]]
+    assert state(tmp_path, "calls") == state(tmp_path, "loops") == ("complete", 3)
+
+
+def test_a_pace_that_cannot_be_makes_no_other_block_a_disturbed_one(tmp_path: Path) -> None:
+    experiments = [shipped_experiment(name) for name in ("calls", "loops", "tail-calls")]
+    paces = [4.0] * 8 + [5.0]
+    into, stopping = RunFolder(tmp_path), Stopping()
+    bed = Bed([], paces, stopping)
+    into.begin(run_settings(bed.name, LIMITS, [one["name"] for one in experiments]), experiments)
+    audience = Audience(stopping, lambda _name, _text: None)
+    assert len(list(run(into, bed, experiments, LIMITS, audience))) == len(bed.asked) == 9
 
 
 def test_a_run_goes_on_with_the_blocks_that_are_left(tmp_path: Path) -> None:

@@ -40,6 +40,8 @@ EXPECTED = [
     ("state-atomic-adds", 2),
     ("table-exact-tables", 2),
     ("table-lpm-entries", 3),
+    ("table-lpm-ipv6-prefix-bits", 48),
+    ("table-ternary-acl-key-bytes", 16),
     ("table-ternary-acl-entries", 3),
 ]
 """Of each component one, with the value of the parameter that it is written for."""
@@ -55,7 +57,9 @@ def test_expected_pipelines(name: str, value: int) -> None:
     check_golden(folder / f"{name}.packets", lines)
 
 
-@pytest.mark.parametrize("name", ["table-exact-miss-entries", "state-reads"])
+@pytest.mark.parametrize(
+    "name", ["table-exact-miss-entries", "table-lpm-ipv6-entries", "state-reads"]
+)
 def test_expected_programs_that_time_pipelines(name: str) -> None:
     experiment = with_range(shipped_experiment(name), None, None, 3)
     check_golden(GOLDEN / f"experiments/swx/{name}.c", swx_driver(experiment))
@@ -138,7 +142,16 @@ MEASURED = (
     "table-exact-repeats",
     "table-lpm-entries",
     "table-lpm-miss-entries",
+    "table-lpm-ipv6-prefix-bits",
+    "table-lpm-key-bytes",
+    "table-lpm-repeats",
+    "table-lpm-tables",
+    "table-lpm-value-bytes",
     "table-ternary-acl-entries",
+    "table-ternary-acl-key-bytes",
+    "table-ternary-acl-repeats",
+    "table-ternary-acl-tables",
+    "table-ternary-acl-value-bytes",
 )
 """Of each component one, of some several."""
 
@@ -178,6 +191,8 @@ MISTAKES = [
         "h.key.bytes lpm",
         r"entries-3.spec:\d+: Invalid argument",
     ),
+    ("table-lpm-repeats", "\ttable table0\n\ttable", "\ttable", r"table0: \d+ hits and 0 misses"),
+    ("table-ternary-acl-tables", "\ttable table1", "\ttable table0", "table0: .* hits and 0 miss"),
     ("headers-added", "\temit h.own0\n", "", "packets of 80 bytes came out, not of 88"),
     ("headers-added", "\ttx m.port", "\tdrop", r"of \d+ packets only 0 came out"),
     ("state-atomic-adds", "regadd state0", "regwr state0", "state0: the sum of its words is 1"),

@@ -16,7 +16,9 @@ from slowpath.experiments.programs import dpdk, p4, xdp
 from slowpath.experiments.results.folder import RunFolder
 from slowpath.experiments.running import Audience, metric_on, run, run_settings
 from slowpath.experiments.shipped import shipped_experiment, shipped_names
+from slowpath.experiments.specification.documents import Experiment
 from slowpath.experiments.specification.reading import read_experiment
+from slowpath.experiments.testbeds import dpdk as dpdk_bed
 from slowpath.models.evaluation import evaluate as predict
 from slowpath.work.stopping import Stopping
 from support import GOLDEN, check_golden
@@ -37,12 +39,29 @@ EXACT = [
     ("ebpf", "table-exact-repeats", 7),  # map, key (2), call, check, load, addition
     ("ebpf", "table-exact-tables", 7),
     ("ebpf", "table-exact-entries", 0),
+    ("ebpf", "table-lpm-repeats", 7),
+    ("ebpf", "table-lpm-tables", 7),
+    ("ebpf", "table-lpm-key-bytes", 0),
+    ("ebpf", "table-lpm-ipv6-prefix-bits", 0),
+    ("ebpf", "table-lpm-value-bytes", 0),
+    # Each of 16 entries: for each word two loads more, one of the key, and three operations.
+    ("ebpf", "table-ternary-linear-key-bytes", 24),
+    # Each of 16 entries: index, map, key (2), call, check, what a word takes, its check, next (2).
+    ("ebpf", "table-ternary-linear-repeats", 229),
+    ("ebpf", "table-ternary-linear-tables", 229),
+    ("ebpf", "table-ternary-linear-value-bytes", 0),
+    ("ebpf", "table-ternary-tuples-key-bytes", 2),  # a word is copied for each of four masks
+    ("ebpf", "table-ternary-tuples-repeats", 57),
+    ("ebpf", "table-ternary-tuples-tables", 57),
+    ("ebpf", "table-ternary-tuples-value-bytes", 0),
     # 64-bit operations are two of the card's instructions, one for each half.
     ("agilio-cx-2x40", "arithmetic-add", 2),
     ("agilio-cx-2x40", "arithmetic-xor", 2),
     ("agilio-cx-2x40", "arithmetic-constant", 4),  # each half is built of two 16-bit halves
     ("agilio-cx-2x40", "parser-headers", 18),
     ("agilio-cx-2x40", "state-atomic-adds", 7),
+    ("agilio-cx-2x40", "table-ternary-linear-repeats", 831),
+    ("agilio-cx-2x40", "table-ternary-linear-value-bytes", 0),
 ]
 
 
@@ -125,12 +144,32 @@ DPDK = (
     "table-exact-tables",
     "table-lpm-entries",
     "table-lpm-fib-entries",
+    "table-lpm-fib-ipv6-entries",
+    "table-lpm-ipv6-entries",
+    "table-lpm-ipv6-prefix-bits",
+    "table-lpm-miss-entries",
+    "table-lpm-repeats",
+    "table-lpm-tables",
+    "table-lpm-value-bytes",
     "table-ternary-acl-entries",
+    "table-ternary-acl-key-bytes",
+    "table-ternary-acl-repeats",
+    "table-ternary-acl-tables",
+    "table-ternary-acl-value-bytes",
 )
 """Of each component one, of tables several."""
 
 
-@pytest.mark.parametrize("name", ["table-exact-entries", "table-lpm-fib-entries", "memory-latency"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "memory-latency",
+        "table-exact-entries",
+        "table-lpm-fib-entries",
+        "table-lpm-ipv6-entries",
+        "table-ternary-acl-key-bytes",
+    ],
+)
 def test_expected_programs_for_dpdk(name: str) -> None:
     text = dpdk.dpdk_program(with_range(shipped_experiment(name), None, None, 3))
     check_golden(GOLDEN / f"experiments/dpdk/{name}.c", text)
@@ -150,6 +189,47 @@ def test_dpdk_measures_all_points(tmp_path: Path, name: str) -> None:
     assert [one["value"] for one in points] == [sweep["first"], last]
     assert all(one["observations"] >= 3 and one["program"] > 0 for one in points)
     oracles.compared("dpdk", len(points), "points of experiments")
+
+
+DPDK_MISTAKES = [
+    (
+        "table-exact-entries",
+        "action) < 0)\n\t\t\t\treturn -1",
+        "actions[t]) < 0)\n\t\t\t\treturn -1",
+        "table 0: entry 1 is not found",
+    ),
+    ("table-exact-entries", "key[3] |= 0x80", "key[3] |= 0", "a key is found that is not there"),
+    ("table-lpm-entries", "prefix_bits, entry)", "prefix_bits, 1)", "prefix 0 is not found"),
+    ("table-lpm-entries", "->number |= 1U << 31", "->number |= 0", "an address is found"),
+    ("table-lpm-entries", ", prefix_bits, entry)", ", 33, entry)", "0 cannot be added: Inv"),
+    ("table-lpm-fib-entries", "address.number, p", "0, p", "table 0: prefix 0 is not found"),
+    ("table-lpm-ipv6-entries", "byte[0] |= 0x80", "byte[0] |= 0", "an address is found"),
+    ("table-lpm-fib-ipv6-entries", "front, &spread", "12, &spread", "prefix 0 is not found"),
+    ("table-ternary-acl-entries", "last ? 0 : 1U << 31", "last ? 1 : 0", "finds entry 1, not 3"),
+    ("table-ternary-acl-key-bytes", "last ? 0 : ~0U", "~0U", None),
+    ("table-ternary-acl-tables", "last ? 0 : 1U", "last ? 1U << 31 : 1U", "finds entry 0, not 100"),
+]
+"""An experiment, what stands in its program, what would be a mistake, and what is said then."""
+
+
+@pytest.mark.parametrize("mistake", DPDK_MISTAKES, ids=lambda it: f"{it[0]}: {it[2].strip()}")
+def test_look_ups_on_dpdk_that_are_wrong_are_not_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mistake: tuple[str, str, str, str | None]
+) -> None:
+    needs_dpdk()
+    name, right, written, said = mistake
+    shipped = shipped_experiment(name)
+    swept = shipped["component"]["sweep"]["parameter"]
+    experiment = with_range(shipped, *((3, 3) if swept == "entries" else (4, 4)), 1)
+
+    def mistaken(asked: Experiment) -> str:
+        text = dpdk.dpdk_program(asked)
+        assert text.count(right) == 1
+        return text.replace(right, written)
+
+    monkeypatch.setattr(dpdk_bed, "dpdk_program", mistaken)
+    errors = calibrated(tmp_path, "dpdk", experiment)["measurement"]["errors"]
+    assert [said in one["reason"] for one in errors] == ([True] if said else [])  # type: ignore[operator]
 
 
 def test_every_component_for_dpdk_is_measured_in_a_test() -> None:
@@ -176,8 +256,13 @@ P4 = [
     ("table-exact-entries", 3),
     ("table-exact-miss-entries", 2),
     ("table-lpm-entries", 3),
+    ("table-lpm-ipv6-prefix-bits", 48),
+    ("table-lpm-tables", 2),
     ("table-ternary-linear-entries", 3),
+    ("table-ternary-linear-key-bytes", 16),
+    ("table-ternary-linear-tables", 2),
     ("state-atomic-adds", 2),
+    ("parser-fields", 2),
     ("headers-added", 2),
     ("field-writes-header", 2),
 ]
@@ -242,3 +327,44 @@ def test_a_test_bed_says_why_it_is_none_for_an_experiment() -> None:
     other = read_experiment("x", text.replace("testbeds: [linux-xdp", "testbeds: [dpdk"))
     with pytest.raises(InputError, match="dpdk has map: hash only"):
         metric_on(bed, other)
+
+
+@pytest.mark.parametrize(
+    ("bed", "name", "old", "new", "said"),
+    [
+        (
+            "dpdk",
+            "table-lpm-key-bytes",
+            "schema: 1",
+            "schema: 1",
+            "dpdk has other tables for other key_bytes; it cannot sweep them",
+        ),
+        (
+            "dpdk",
+            "table-lpm-repeats",
+            "entries: 100",
+            "entries: 100, key_bytes: 8",
+            "dpdk has key_bytes: 4 or 16 only, not 8",
+        ),
+        ("dpdk", "table-ternary-tuples-tables", "schema", "schema", "dpdk has method: acl only"),
+        (
+            "linux-xdp",
+            "table-ternary-acl-tables",
+            "schema",
+            "schema",
+            "method: acl is for dpdk; XDP programs have linear and tuples",
+        ),
+        ("p4", "table-ternary-linear-repeats", "first: 1, ", "first: 2, ", "applies a table once"),
+        ("p4", "table-lpm-repeats", "first: 1, ", "first: 2, ", "v1model applies a table once"),
+        ("dpdk-swx", "table-lpm-fib-ipv6-entries", "schema", "schema", "method: lpm only, not fib"),
+        ("dpdk-swx", "table-ternary-linear-tables", "schema", "schema", "acl only, not linear"),
+    ],
+)
+def test_what_a_test_bed_lacks_of_tables_is_said(
+    bed: str, name: str, old: str, new: str, said: str
+) -> None:
+    text = (xdp.FOLDER.parent.parent.parent / f"catalogue/{name}.yaml").read_text()
+    text = re.sub(r"metrics: .*", "metrics: [ns, instructions]", text)
+    text = re.sub(r"testbeds: .*", f"testbeds: [{bed}]", text.replace(old, new))
+    with pytest.raises(InputError, match=said):
+        metric_on(bed_of(bed), read_experiment("x", text))

@@ -70,11 +70,12 @@ BAD = {
     "x,y,y\n1,2,3\n": "has 2 columns 'y'; rename all but one",
     "x,y\n1,2\n\n2,abc\n": "line 4, column y: 'abc' is not a number; correct it or remove the line",
     "x,y\n1,2\n2,nan\n": "line 3, column y: 'nan' is not a finite number; remove the line",
+    "x,y\n1,2\n2,11,5\n": "line 3: there are 3 values, and 2 columns; write 0.5 for 0,5",
     "x,y\n1,2\n2\n": "line 3, column y: there is no value; fill it in or remove the line",
     "x,y\n1,2\n2,3\n": "2 different values of x; a model takes at least 3",
     "x,y\n1,1\n1,2\n1,3\n": "1 different values of x; a model takes at least 3",
     "x,y\n": "0 different values of x; a model takes at least 3",
-    "x,y\n1,2\n2,3\n3,1e300\n": "1e+300 is too large; values go up to 1e+60",
+    "x,y\n1,2\n2,3\n3,1e300\n": "y has 1e+300, which is too large; values go up to 1e+60, so take",
 }
 
 
@@ -144,4 +145,5 @@ def test_places_that_are_too_far_are_refused(tmp_path: Path) -> None:
     query.write_text("bytes\n5000\n1e300\n")
     run = slowpath("fit", DATA, *COLUMNS, "--predict", query)
     assert (run.returncode, run.stdout) == (3, "")
-    assert run.stderr == f"error: {query}: 1e+300 is too large; values go up to 1e+60\n"
+    reason = "bytes has 1e+300, which is too large; values go up to 1e+60, so take another unit"
+    assert run.stderr == f"error: {query}: {reason}\n"

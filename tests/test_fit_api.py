@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 import slowpath
-from slowpath.api.fit import _MOST_SEGMENTS
 from slowpath.commands.fit.command import FIT
 from slowpath.models.metrics import METRICS
-from slowpath.models.options import DIRECTIONS, METHODS, RULES
+from slowpath.models.options import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES
 from support import ROOT
 from support import slowpath as command
 
@@ -57,11 +56,22 @@ def test_every_option_of_the_command_can_be_given() -> None:
     assert names == words - output
 
 
+def test_options_have_the_defaults_of_the_command() -> None:
+    given = inspect.signature(slowpath.fit).parameters
+    typed = {
+        name.removeprefix("--").replace("-", "_"): entry.settings.get("default")
+        for entry in FIT.options
+        for name in entry.names
+    }
+    for name in given.keys() & typed.keys() - {"x", "y", "non_negative"}:
+        assert given[name].default == typed[name], name
+
+
 def test_options_are_what_the_command_takes() -> None:
     help_text = command("fit", "--help").stdout
     for known in (RULES, METHODS, DIRECTIONS, tuple(METRICS)):
         assert "{" + ",".join(known) + "}" in "".join(help_text.split())
-    run = command("fit", DATA, "--x", "bytes", "--y", "ns", "--segments", str(_MOST_SEGMENTS + 1))
+    run = command("fit", DATA, "--x", "bytes", "--y", "ns", "--segments", str(MOST_SEGMENTS + 1))
     assert run.returncode == 2
 
 
@@ -112,6 +122,9 @@ def test_x_that_cannot_be_used(x: Any) -> None:
         ({"confidence": 100}, "--confidence"),
         ({"least_parameter": -1}, "--least-parameter"),
         ({"seed": -1}, "--seed"),
+        ({"seed": 1.5}, "--seed"),
+        ({"segments": "3"}, "--segments"),
+        ({"max_segments": 2.0}, "--max-segments"),
     ],
 )
 def test_options_that_make_no_sense(given: dict[str, Any], option: str) -> None:
@@ -128,6 +141,7 @@ def test_options_that_make_no_sense(given: dict[str, Any], option: str) -> None:
         ({"n": [1, 2, 3], "ns": ["a", 1, 2]}, "data: ns has something that is not a number"),
         ({"n": [1, 2, 3], "ns": [1, 2, float("inf")]}, "data: value 3 of ns is not a finite"),
         ({"n": [1, 2, 3], "ns": 4}, "data: ns has other rows than n"),
+        ({"n": [10**400, 2, 3], "ns": [1, 2, 3]}, "data: n has something that is not a number"),
         ([1, 2, 3], "data: has no column 'n'"),
         ("none.csv", "none.csv: no such file"),
     ],

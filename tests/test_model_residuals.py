@@ -190,7 +190,7 @@ def test_a_target_file_has_it() -> None:
     model = fit(points(X, structured(4), 0.005), QUICK)
     document: Any = {
         "experiment": "tables",
-        "description": "a table",
+        "description": 'a "table" \U0001f600\x7f',
         "kind": "table-exact",
         "parameter": "entries",
         "fixed": {},
@@ -199,6 +199,7 @@ def test_a_target_file_has_it() -> None:
     }
     (table,) = tomllib.loads(models_text([document], frozenset()))["timing"]["model"].values()
     assert table["residuals"] == model["residuals"]
+    assert table["description"] == 'a "table" \U0001f600 '
     document["model"] = {**model, "residuals": None}
     assert "residuals" not in models_text([document], frozenset())
 

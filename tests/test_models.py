@@ -112,6 +112,37 @@ def test_whatever_was_measured_all_is_a_number(
     assert (found.y <= found.high).all()
 
 
+ODD = np.arange(1.0, 31.0)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("columns", "options"),
+    [
+        ({"y": 1 + (ODD % 2) * 1e9}, Options()),
+        ({"y": 1 + (ODD % 2) * 1e30, "spread": 10.0**ODD}, Options()),
+        ({"y": np.where(ODD % 6 == 0, 5.0, 0.0)}, Options()),
+        ({"y": np.where(ODD < 15, 0, ODD)}, Options(select="margins", metric="mape")),
+        ({"y": ODD, "weight": ODD * 1e306}, Options()),
+        ({"y": ODD, "weight": ODD * 1e-310}, Options()),
+    ],
+    ids=["alternating", "spread", "zeros", "margins", "large weights", "small weights"],
+)
+def test_odd_values_are_none_of_arithmetic(columns: dict[str, Floats], options: Options) -> None:
+    told = {name: name for name in columns if name != "y"}
+    table = {name: list(values) for name, values in {"x": ODD, **columns}.items()}
+    model = fit(points_of(table, ["x"], "y", **told), options)
+    json.dumps(model, allow_nan=False)
+    assert np.isfinite(evaluate(model, ODD)).all()
+
+
+@pytest.mark.parametrize("segments", [1, 3])
+def test_few_points_are_a_line_whatever_number_of_segments_is_asked_for(segments: int) -> None:
+    x = np.arange(1.0, 4.0)
+    model = fit(points(x, 2 * x), Options(segments=segments))
+    assert [one["template"] for one in model["segments"]] == ["polynomial-1"]
+
+
 SHAPES: dict[str, Callable[[Floats], Floats]] = {
     "polynomial-0": lambda x: 0 * x + 33.0,
     "polynomial-1": lambda x: 5 + 0.25 * x,
@@ -260,6 +291,17 @@ def test_what_may_not_be_negative_is_not() -> None:
     assert (evaluate(model, np.linspace(-50, 300, 500)).y >= 0).all()
 
 
+@pytest.mark.parametrize("select", ["criterion", "margins"])
+def test_where_values_are_negative_that_may_not_be_the_model_is_zero(select: Any) -> None:
+    x = np.linspace(1, 100, 40)
+    rule = Options(non_negative=True, select=select, hold_out=False)
+    for y in (-x, -x[:4], 20 - x):
+        model = fit(points(x[: len(y)], y), rule)
+        found = evaluate(model, x[: len(y)]).y
+        assert (found >= 0).all()
+        assert found[y < -5] == pytest.approx(0, abs=1e-9)
+
+
 def test_long_curves_are_searched_in_steps() -> None:
     x = np.linspace(1, 1000, 700)
     y = np.where(x < 333, 20.0, np.where(x < 700, 0.1 * x, 120 - 0.05 * x)) * noise(9, 700)
@@ -316,6 +358,20 @@ def test_each_segment_has_a_spread_of_its_own() -> None:
     ends = [segment["to"] for segment in model["segments"]]
     assert any(2e4 < end < 3e4 for end in ends[:-1])
     assert len(ends) <= 4
+
+
+def test_points_of_a_segment_that_spreads_more_are_no_outliers() -> None:
+    x = np.geomspace(10, 1e6, 60)
+    few = x < 1e3
+    truth, share = np.where(few, 20.0, 40.0), np.where(few, 0.1, 0.002)
+    outliers, spread = 0, []
+    for seed in range(10):
+        y = truth * (1 + share * np.random.default_rng(seed).standard_normal(60))
+        model = fit(points(x, y), QUICK)
+        outliers += model["outliers"]
+        spread.append(model["segments"][0]["noise"])
+    assert outliers <= 10
+    assert 0.05 < np.mean(spread) < 0.15
 
 
 def test_what_moves_all_points_at_once_widens_intervals() -> None:

@@ -16,6 +16,13 @@ const LONGEST: u32 = 1 << 12;
 /// A flag of updates: there must be no such element yet.
 const NO_ELEMENT: i64 = 1;
 
+/// Updates that insert.
+const NEW: &str = "new";
+/// Ends of packets that move outwards.
+const GROW: &str = "grow";
+/// Ends of packets that move inwards.
+const SHRINK: &str = "shrink";
+
 /// A call of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
@@ -30,6 +37,28 @@ pub struct Call {
     pub zero: Option<bool>,
     /// How many entries its map has room for, as far as the path tells.
     pub room: Option<u32>,
+}
+
+impl Call {
+    /// The helper without `bpf_`.
+    pub fn helper(&self) -> &str {
+        self.name.split('.').next().unwrap_or_default()
+    }
+
+    /// The type of the map that it works on.
+    pub fn map_type(&self) -> Option<&str> {
+        self.name.split('.').skip(1).find(|part| !is_case(part))
+    }
+
+    /// Which of the cases that its time differs by it is.
+    pub fn case(&self) -> Option<&str> {
+        self.name.split('.').skip(1).find(|part| is_case(part))
+    }
+}
+
+/// Whether a part of a name is a case, and no type of map.
+fn is_case(part: &str) -> bool {
+    matches!(part, NEW | GROW | SHRINK) || part.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What the calls before tell of the next one.
@@ -85,12 +114,12 @@ impl Cases {
             MAP_UPDATE_ELEM => {
                 let new = map.is_some_and(|map| self.missed.remove(&map))
                     || values.register(4) == Value::Constant(NO_ELEMENT);
-                new.then(|| "new".to_owned())
+                new.then(|| NEW.to_owned())
             }
             XDP_ADJUST_TAIL => match values.register(2) {
                 // It is an `int`.
-                Value::Constant(delta) if (delta as i32) < 0 => Some("shrink".to_owned()),
-                Value::Constant(_) => Some("grow".to_owned()),
+                Value::Constant(delta) if (delta as i32) < 0 => Some(SHRINK.to_owned()),
+                Value::Constant(_) => Some(GROW.to_owned()),
                 _ => None,
             },
             _ if helper_name(number) == Some("bpf_trace_printk") => {

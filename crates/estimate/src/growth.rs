@@ -13,14 +13,15 @@ const SEEKING: [&str; 4] =
 pub enum Growth {
     /// Nothing: it looks for no entry, or there is one at most.
     None,
-    /// No model says it.
+    /// No model says it, or it has no value there.
     Unknown,
     /// So many thousandths of a cycle more.
     Known {
         /// Thousandths of a cycle.
         cycles: u64,
-        /// The most entries that were measured, where those are fewer.
-        beyond: Option<u64>,
+        /// The fewest and the most entries that were measured, where the model is asked for others:
+        /// for more, or for the one entry of the prices.
+        outside: Option<(u64, u64)>,
     },
 }
 
@@ -43,9 +44,13 @@ pub(crate) fn growth(name: &str, zero: Option<bool>, entries: u64, timing: &Timi
     // What updates and deletions return says whether they were done.
     let found = helper != "map_lookup_elem" || zero != Some(true);
     let Some(model) = timing.by_entries(name, found) else { return Growth::Unknown };
-    let cycles = timing.cycles(model.growth(entries as f64));
-    let most = model.range().1;
-    Growth::Known { cycles, beyond: (entries as f64 > most).then_some(most as u64) }
+    let Some(nanoseconds) = model.growth(entries as f64) else { return Growth::Unknown };
+    let (fewest, most) = model.range();
+    let outside = fewest > 1.0 || entries as f64 > most;
+    Growth::Known {
+        cycles: timing.cycles(nanoseconds),
+        outside: outside.then_some((fewest as u64, most as u64)),
+    }
 }
 
 impl Call {

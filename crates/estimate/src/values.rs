@@ -227,8 +227,9 @@ impl Values {
     fn store(&mut self, size: Size, src: Source, place: Option<Place>) {
         let Some(Place { base, offset, .. }) = place else { return };
         self.store_number(size, src, base, offset);
-        for near in offset - 7..offset + i64::from(size.bytes()) {
-            self.spilled.remove(&(base, near));
+        // What was spilled overlaps if it begins up to 7 bytes earlier.
+        for near in -7..i64::from(size.bytes()) {
+            self.spilled.remove(&(base, offset.wrapping_add(near)));
         }
         if let Source::Reg(register) = src
             && size.bytes() == 8

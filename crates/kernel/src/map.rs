@@ -92,24 +92,47 @@ impl Map {
     /// Sets the value of many keys, which follow each other, for all CPUs. It takes fewer calls of the
     /// kernel than one for each.
     pub fn update_each(&self, keys: &[u8], value: &[u8]) -> Result<(), MapError> {
-        let size = self.def.key_size as usize;
-        let expected = self.def.value_size as usize;
-        self.check("value", value.len(), expected)?;
-        let mut one = value.to_vec();
-        if is_per_cpu(self.def.kind.0) {
-            one.resize(expected.next_multiple_of(8), 0);
-        }
-        let one = one.repeat(self.values_per_key());
-        let values = one.repeat(BATCH.min(keys.len() / size.max(1)));
-        for keys in keys.chunks((BATCH * size).max(1)) {
-            let values = keys.len().checked_div(size).and_then(|n| values.get(..n * one.len()));
-            if values.is_some_and(|values| self.raw.update_batch(keys, values).is_ok()) {
+        self.check("value", value.len(), self.def.value_size as usize)?;
+        let count = BATCH.min(keys.len() / self.key_size());
+        let values = value.repeat(count);
+        keys.chunks(BATCH * self.key_size()).try_for_each(|keys| {
+            let size = value.len() * (keys.len() / self.key_size());
+            self.update_pairs(keys, values.get(..size).unwrap_or_default())
+        })
+    }
+
+    /// Sets a value of its own for each of many keys, for all CPUs: keys follow each other, and so do
+    /// values. It takes fewer calls of the kernel than one for each.
+    pub fn update_pairs(&self, keys: &[u8], values: &[u8]) -> Result<(), MapError> {
+        let (of_key, of_value) = (self.key_size(), self.def.value_size as usize);
+        let count = keys.len() / of_key;
+        self.check("key", keys.len(), count * of_key)?;
+        self.check("value", values.len(), count * of_value)?;
+        let pairs = keys.chunks(of_key).zip(values.chunks(of_value.max(1)));
+        let pairs: Vec<(&[u8], &[u8])> = pairs.collect();
+        for some in pairs.chunks(BATCH) {
+            let keys: Vec<u8> = some.iter().flat_map(|(key, _)| *key).copied().collect();
+            let values: Vec<u8> = some.iter().flat_map(|(_, value)| self.for_all(value)).collect();
+            if self.raw.update_batch(&keys, &values).is_ok() {
                 continue;
             }
             // Not for maps of this type, or for one of the keys: what is wrong with it is said.
-            keys.chunks(size.max(1)).try_for_each(|key| self.update(key, value))?;
+            some.iter().try_for_each(|(key, value)| self.update(key, value))?;
         }
         Ok(())
+    }
+
+    /// A value as the kernel takes it: once, or for each CPU with what is missing to whole words.
+    fn for_all(&self, value: &[u8]) -> Vec<u8> {
+        let mut one = value.to_vec();
+        if is_per_cpu(self.def.kind.0) {
+            one.resize(value.len().next_multiple_of(8), 0);
+        }
+        one.repeat(self.values_per_key())
+    }
+
+    fn key_size(&self) -> usize {
+        (self.def.key_size as usize).max(1)
     }
 
     /// Deletes a key; whether there was one. Elements of arrays cannot be deleted.

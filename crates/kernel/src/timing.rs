@@ -14,6 +14,7 @@
 
 mod attachments;
 mod error;
+mod expedited;
 mod rotation;
 mod station;
 mod steps;

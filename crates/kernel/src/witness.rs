@@ -32,7 +32,8 @@ const QUEUE: u32 = 64;
 /// Bytes from hexadecimal digits; `--` is any byte.
 pub fn bytes(text: &Value) -> Vec<u8> {
     let digits = text.as_str().unwrap_or_default().as_bytes().as_chunks::<2>().0;
-    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let byte = |&[high, low]: &[u8; 2]| Some(digit(high)? << 4 | digit(low)?);
     digits.iter().map(|pair| byte(pair).unwrap_or(ANY)).collect()
 }
 
@@ -129,8 +130,11 @@ pub fn others(witness: &Value, map: &MapDef) -> Vec<Vec<u8>> {
 
 /// As many keys as some entries say, other than theirs.
 fn other_keys<'a>(entries: impl Iterator<Item = &'a Value> + Clone, map: &MapDef) -> Vec<Vec<u8>> {
-    let mentioned: BTreeSet<Vec<u8>> = entries.clone().map(|entry| bytes(&entry["key"])).collect();
-    let count: u64 = entries.filter_map(|entry| entry["others"].as_u64()).sum();
+    let count: u64 = entries.clone().filter_map(|entry| entry["others"].as_u64()).sum();
+    if count == 0 {
+        return Vec::new();
+    }
+    let mentioned: BTreeSet<Vec<u8>> = entries.map(|entry| bytes(&entry["key"])).collect();
     let key = |number: u64| {
         let number = (0x3a5c_9e17_0000_0000 | number).to_le_bytes();
         let word = if map.key_size < 8 { number.map(|byte| byte ^ 0x5a) } else { number };
@@ -146,6 +150,43 @@ pub fn out_of_range(map: &Map, key: &[u8]) -> bool {
     let array = matches!(definition.kind, MapKind::ARRAY | MapKind::PERCPU_ARRAY);
     let index: Option<[u8; 4]> = key.try_into().ok();
     array && index.is_some_and(|index| u32::from_le_bytes(index) >= definition.max_entries)
+}
+
+/// Elements of a map that are written together.
+struct Pairs<'a> {
+    map: &'a Map,
+    /// Bytes of keys and values; `None` where what is written depends on more than these.
+    sizes: Option<(usize, usize)>,
+    keys: Vec<u8>,
+    values: Vec<u8>,
+}
+
+impl Pairs<'_> {
+    fn new(map: &Map) -> Pairs<'_> {
+        let definition = map.definition();
+        let plain = !definition.kind.holds_maps() && !redirects(definition.kind);
+        let sizes = plain.then_some((definition.key_size as usize, definition.value_size as usize));
+        Pairs { map, sizes, keys: Vec::new(), values: Vec::new() }
+    }
+
+    /// Whether it takes an element: it does not where a size is wrong, which is said of that one.
+    fn take(&mut self, key: &[u8], value: &[u8]) -> bool {
+        let takes = self.sizes == Some((key.len(), value.len()));
+        if takes {
+            self.keys.extend_from_slice(key);
+            self.values.extend_from_slice(value);
+        }
+        takes
+    }
+
+    fn write(self) -> Result<(), InstallError> {
+        Ok(self.map.update_pairs(&self.keys, &self.values)?)
+    }
+}
+
+/// Whether values of a map are what packets are redirected to.
+fn redirects(kind: MapKind) -> bool {
+    matches!(kind, MapKind::DEVMAP | MapKind::DEVMAP_HASH | MapKind::CPUMAP | MapKind::XSKMAP)
 }
 
 /// What installed map content needs to stay as it is.
@@ -226,6 +267,7 @@ impl Installed {
             }
             return Ok(());
         }
+        let mut pairs = Pairs::new(map);
         for entry in entries(witness, &definition.name) {
             let key = bytes(&entry["key"]);
             if let Some(within) = entry["map"].as_str() {
@@ -239,14 +281,18 @@ impl Installed {
                 map.set_map(&key, &self.inner[within])?;
             } else if let Some(value) = value(entry, definition.value_size)
                 && !out_of_range(map, &key)
+                && !pairs.take(&key, &value)
             {
                 self.put(map, &key, &value)?;
             }
         }
         for key in others(witness, definition) {
-            self.put(map, &key, &vec![ANY; definition.value_size as usize])?;
+            let value = vec![ANY; definition.value_size as usize];
+            if !pairs.take(&key, &value) {
+                self.put(map, &key, &value)?;
+            }
         }
-        Ok(())
+        pairs.write()
     }
 
     /// Writes an element. Of what packets are redirected to, a device, CPU or socket that there is:

@@ -56,6 +56,34 @@ fn per_cpu_values_are_one_for_each_cpu() {
 }
 
 #[test]
+fn many_elements_are_written_together() {
+    let Some(kernel) = kernel() else { return };
+    let loaded = all_maps(&kernel);
+    let keys: Vec<u8> = [1, 2, 1].into_iter().flat_map(u32s).collect();
+    let values: Vec<u8> = [10u64, 20, 30].into_iter().flat_map(u64::to_ne_bytes).collect();
+    let table = map(&loaded, "table");
+    table.update_pairs(&keys, &values).expect("writes");
+    let read = |key| table.lookup(&u32s(key)).expect("reads").expect("is there");
+    // As one after the other: the last one counts.
+    assert_eq!((read(1), read(2)), (30u64.to_ne_bytes().into(), 20u64.to_ne_bytes().into()));
+    table.update_pairs(&[], &[]).expect("writes nothing");
+    let counters = map(&loaded, "per_cpu");
+    let some: Vec<u8> = [7, 8].into_iter().flat_map(u32s).collect();
+    counters.update_pairs(&keys[..8], &some).expect("writes");
+    let of = |key| counters.lookup_all(&u32s(key)).expect("reads").expect("is there");
+    assert_eq!(of(1), vec![u32s(7); kernel.cpus()]);
+    assert_eq!(of(2), vec![u32s(8); kernel.cpus()]);
+    for (keys, values) in [(&keys[..8], &values[..23]), (&keys[..7], &values[..8])] {
+        assert!(matches!(table.update_pairs(keys, values), Err(MapError::Length { .. })));
+    }
+    // What the kernel refuses of one is said, and the others are there.
+    let out = [u32s(3), u32s(u32::MAX)].concat();
+    let refused = counters.update_pairs(&out, &some).expect_err("is refused");
+    assert!(matches!(&refused, MapError::Kernel { key, .. } if key == &u32s(u32::MAX)));
+    assert_eq!(of(3), vec![u32s(7); kernel.cpus()]);
+}
+
+#[test]
 fn longest_prefix_decides() {
     let Some(kernel) = kernel() else { return };
     let loaded = all_maps(&kernel);

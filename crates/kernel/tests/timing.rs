@@ -198,6 +198,17 @@ fn attached_programs_are_replaced() {
 }
 
 #[test]
+fn how_the_kernel_waits_is_as_before() {
+    const SWITCH: &str = "/sys/kernel/rcu_expedited";
+    let Some(kernel) = kernel() else { return };
+    let Ok(before) = std::fs::read_to_string(SWITCH) else { return };
+    let attachments = Attachments::default();
+    let program = empty(&kernel, false);
+    let _attached = attachments.attach(&program).expect("is attached");
+    assert_eq!(std::fs::read_to_string(SWITCH).expect("reads"), before);
+}
+
+#[test]
 fn moved_ends_are_put_back() {
     let Some(kernel) = kernel() else { return };
     let whole = vec![(0, PACKET.to_vec())];

@@ -56,6 +56,9 @@ impl InKernel {
     }
 }
 
+/// A program in the kernel, and the switch of one that ends early.
+type Code = (Loaded, Option<Switch>);
+
 /// A path of a program that can be timed.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -178,13 +181,15 @@ impl Case {
     }
 
     /// As [`Case::load`], with its code at a place where it was less often than elsewhere, if that
-    /// comes about soon.
+    /// comes about soon. Maps are filled once, whatever the number of tries.
     pub(crate) fn load_spread(&self, kernel: &Kernel) -> Result<InKernel, MeasureError> {
-        let mut best: Option<(u32, InKernel)> = None;
+        let mut best: Option<(u32, Code)> = None;
         let started = Instant::now();
         for _ in 0..TRIES {
-            let candidate = self.load(kernel)?;
-            let Some(visits) = self.places.rarer(&candidate.program) else { return Ok(candidate) };
+            let candidate = self.load_code(kernel)?;
+            let Some(visits) = self.places.rarer(&candidate.0) else {
+                return self.fill(candidate);
+            };
             if best.as_ref().is_none_or(|(fewest, _)| visits.times < *fewest) {
                 best = Some((visits.times, candidate));
             }
@@ -193,9 +198,9 @@ impl Case {
             }
         }
         match best {
-            Some((_, loaded)) => {
-                self.places.visit(&loaded.program);
-                Ok(loaded)
+            Some((_, code)) => {
+                self.places.visit(&code.0);
+                self.fill(code)
             }
             None => self.load(kernel),
         }
@@ -203,14 +208,22 @@ impl Case {
 
     /// The program in the kernel, its maps as the witness says.
     pub(crate) fn load(&self, kernel: &Kernel) -> Result<InKernel, MeasureError> {
+        self.fill(self.load_code(kernel)?)
+    }
+
+    /// The program in the kernel, its maps as the kernel makes them.
+    fn load_code(&self, kernel: &Kernel) -> Result<Code, MeasureError> {
         let (object, answers) = (&self.object, &self.answers);
-        let (program, switch) = match &self.cut {
+        Ok(match &self.cut {
             None => (kernel.load_with_answers(object, self.program, answers)?, None),
             Some(cut) => {
                 let loaded = kernel.load_cuttable(object, self.program, answers, &cut.points)?;
                 (loaded.0, Some(loaded.1))
             }
-        };
+        })
+    }
+
+    fn fill(&self, (program, switch): Code) -> Result<InKernel, MeasureError> {
         let installed = self.install(&program)?;
         let drains = self.drains(&program)?;
         Ok(InKernel { program, switch, drains, _installed: Some(installed) })

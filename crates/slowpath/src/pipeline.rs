@@ -9,8 +9,8 @@ use crate::loops;
 use crate::options::ProgramRequest;
 use crate::panics;
 use crate::report::{self, Measure};
-use crate::result::{Bound, Detail, ProgramResult, Stats, Verdict};
-use crate::slowest::estimating;
+use crate::result::{Bound, Detail, ProgramResult, Stats};
+use crate::slowest::{estimating, no_estimate};
 use crate::so_far::SoFar;
 use crate::stages;
 use slowpath_search::{Event as Found, Search, SearchError, unroll};
@@ -206,16 +206,25 @@ impl Job<'_> {
             solver_seconds: solver.seconds,
         };
         done?;
-        let found = result.guarantee.as_ref().is_some_and(|g| g.verdict != Verdict::Bound);
-        if let Some(estimating) = estimating.filter(|_| found) {
-            // The first search has taken the graph apart; to unroll again takes less than it did.
-            match unroll(Rc::new(lifted.program.clone()), &limits, stop) {
-                Err(SearchError::Stopped(_)) => {}
-                Err(error) => return Err(located(&lifted, error)),
-                Ok(unrolled) => estimating.rank(self, unrolled, &setting, (result, detail))?,
-            }
+        let Some(estimating) = estimating else { return Ok(()) };
+        if result.paths.is_empty() {
+            let stopped = result.guarantee.as_ref().and_then(|bound| bound.stopped.clone());
+            result.notes.push(no_estimate(&stopped.unwrap_or_default()));
+            return Ok(());
         }
-        Ok(())
+        // What is known already, in case that all that follows has to be ended by force.
+        let mut known = result.clone();
+        known.notes.push(no_estimate("by force"));
+        SoFar::default().send_found((self.control, self.started), &known);
+        // The first search has taken the graph apart; to unroll again takes less than it did.
+        match unroll(Rc::new(lifted.program.clone()), &limits, stop) {
+            Err(SearchError::Stopped(reason)) => {
+                result.notes.push(no_estimate(&self.stopped(reason)));
+                Ok(())
+            }
+            Err(error) => Err(located(&lifted, error)),
+            Ok(unrolled) => estimating.rank(self, unrolled, &setting, (result, detail)),
+        }
     }
 
     /// Searches until enough paths are found, there are no more, or it is time to stop.

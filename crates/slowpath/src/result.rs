@@ -48,13 +48,14 @@ pub(crate) struct ProgramResult {
     /// where there was no time for it. No guarantee: a measurement can say otherwise.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub estimate: Option<Estimate>,
-    /// Satisfiable paths, slowest first (by their estimates, where there are any); as many as `--paths` asked for and the search found. Cut
-    /// short, `--paths all` has the slowest path and any others. Empty after an error, and while
-    /// `guarantee.verdict` is `bound`.
+    /// Satisfiable paths, slowest first (by their estimates, where there are any); as many as
+    /// `--paths` asked for and the search found. Cut short, `--paths all` has the slowest path and
+    /// any others. Empty after an error, and while `guarantee.verdict` is `bound`.
     pub paths: Vec<PathResult>,
-    /// Where the cost of the path behind the guarantee goes; null after an error, and where the
-    /// analysis did not end by itself within half a second of its limits. While `guarantee.verdict`
-    /// is `bound`, that of a path like those that it bounds, which may cost more.
+    /// Where the cost of the path behind the guarantee goes, or, where there is an estimate, of the
+    /// path behind that; null after an error, and where the analysis did not end by itself within
+    /// half a second of its limits. While `guarantee.verdict` is `bound`, that of a path like those
+    /// that it bounds, which may cost more.
     pub profile: Option<Profile>,
     /// Sentences (prices from `--assume`, limits from `--unroll`, what a front end relies on); the
     /// guarantee, exact or not, holds only where they do. What a single path needs is in its
@@ -65,7 +66,8 @@ pub(crate) struct ProgramResult {
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub cuts: Vec<String>,
     /// Sentences that the guarantee does not depend on: where the card does something else than the
-    /// kernel because of how the driver compiles.
+    /// kernel because of how the driver compiles; those that begin with `estimates:` say what the
+    /// estimate takes for granted, or why there is none.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub notes: Vec<String>,
     /// What the search did.

@@ -15,6 +15,7 @@ use slowpath_exec::ArcId;
 use slowpath_search::{Event as Found, Metric, Search, SearchError, Unrolled};
 use slowpath_smt::BitSolver;
 use slowpath_target::{CostModel, Target};
+use std::collections::BTreeSet;
 
 /// How many paths are estimated at least, where there are as many.
 const CANDIDATES: u64 = 50;
@@ -82,10 +83,15 @@ impl Estimating<'_> {
             }
         };
         if found.is_empty() {
+            result.notes.push(no_estimate(&stopped.unwrap_or_default()));
             return Ok(());
         }
         found.sort_by_key(|candidate| std::cmp::Reverse(candidate.estimated.picoseconds));
         let candidates = found.len() as u64;
+        // Of all: what is taken for granted of another path may be why it is not the slowest.
+        let granted: BTreeSet<String> =
+            found.iter().flat_map(|each| each.estimated.assumptions(&self.with)).collect();
+        result.notes.extend(granted);
         let kept = usize::try_from(wanted).unwrap_or(usize::MAX).max(1);
         found.truncate(kept);
         let slowest = &found[0];
@@ -103,9 +109,6 @@ impl Estimating<'_> {
         let mut profile = measure.profile(lifted, unrolled, model, &slowest.arcs, &cost)?;
         slowest.estimated.add_to(&mut profile, self.with.timing);
         result.profile = Some(profile);
-        for sentence in slowest.estimated.assumptions(&self.with) {
-            result.notes.push(sentence);
-        }
         let shown = described(&job.request.options);
         let arcs = found.iter().take(shown).map(|candidate| &candidate.arcs);
         detail.paths = arcs.map(|arcs| report::detail(lifted, unrolled, arcs)).collect();
@@ -130,6 +133,11 @@ impl Estimating<'_> {
         path.estimate = Some(estimated.estimate.clone());
         Ok(Candidate { path, arcs, estimated })
     }
+}
+
+/// Says that there is no estimate, and why the search for paths ended.
+pub(crate) fn no_estimate(stopped: &str) -> String {
+    format!("estimates: there is none; no path was estimated before the search ended: {stopped}")
 }
 
 /// What a path counts.

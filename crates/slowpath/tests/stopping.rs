@@ -71,3 +71,23 @@ fn stopped_at_any_time_there_is_a_bound_or_an_error_that_says_where() {
     }
     assert!(with > 0, "never with a bound that is not exact");
 }
+
+#[test]
+fn stopped_at_any_time_there_is_an_estimate_or_a_note_that_says_why_not() {
+    let (mut without, mut cut, mut looks) = (0, 0, 1);
+    loop {
+        let stopped = result("path_explosion.bpf.o", "linux-xdp", looks);
+        let (estimate, notes) = (&stopped["estimate"], stopped["notes"].to_string());
+        let said = notes.contains("estimates: there is none; ") && notes.contains(": interrupted");
+        if stopped["error"].is_null() {
+            assert_eq!(estimate.is_null(), said, "{looks}: {stopped}");
+            without += usize::from(said);
+            cut += usize::from(estimate["stopped"] == "interrupted");
+            if !said && estimate["stopped"].is_null() {
+                break;
+            }
+        }
+        looks += 1 + looks / 4;
+    }
+    assert!(without > 0 && cut > 0, "{without}, {cut}");
+}

@@ -95,6 +95,9 @@ impl Segment {
         if !found.is_finite() {
             found = value(x.clamp(self.from, self.to));
         }
+        if found.is_nan() {
+            return found; // no limit makes a value of it
+        }
         let found = self.at_least.map_or(found, |least| found.max(least));
         self.at_most.map_or(found, |most| found.min(most))
     }
@@ -175,12 +178,9 @@ impl Fitted {
         (from, self.segments.last().map_or(from, |s| s.to))
     }
 
-    /// How many nanoseconds more a call takes at `x` than at 1.
-    pub fn growth(&self, x: f64) -> f64 {
-        match (self.at(x), self.at(1.0)) {
-            (Some(there), Some(here)) => (there - here).max(0.0),
-            _ => 0.0,
-        }
+    /// How many nanoseconds more a call takes at `x` than at 1; `None` where the model has no value.
+    pub fn growth(&self, x: f64) -> Option<f64> {
+        Some((self.at(x)? - self.at(1.0)?).max(0.0))
     }
 }
 

@@ -7,6 +7,11 @@
 use crate::fitted::Fitted;
 use std::collections::BTreeMap;
 
+/// What a call is taken to need at most, in thousandths of a cycle: a billion cycles are more than
+/// any takes, and what paths of millions of calls add up to stays in 64 bits. Models can say
+/// anything far from where they were measured.
+const DEAREST: u64 = 1_000_000_000_000;
+
 /// Where an instruction is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unit {
@@ -116,13 +121,13 @@ impl CallTiming {
             Some(true) => self.zero_cycles.unwrap_or(self.cycles),
             _ => self.cycles,
         };
-        base.saturating_add(self.byte_cycles.saturating_mul(bytes.into()))
+        base.saturating_add(self.byte_cycles.saturating_mul(bytes.into())).min(DEAREST)
     }
 
     /// What it takes in its dearest case, with a long key.
     pub fn most(&self) -> u64 {
         let base = self.cycles.max(self.zero_cycles.unwrap_or(0));
-        base.saturating_add(self.byte_cycles.saturating_mul(Self::LONG_KEY))
+        base.saturating_add(self.byte_cycles.saturating_mul(Self::LONG_KEY)).min(DEAREST)
     }
 }
 
@@ -191,9 +196,10 @@ impl Timing {
         any().find(|model| model.found == found).or_else(|| any().find(|model| model.found))
     }
 
-    /// Nanoseconds as thousandths of a cycle.
+    /// Nanoseconds of a call as thousandths of a cycle.
     pub fn cycles(&self, nanoseconds: f64) -> u64 {
-        (nanoseconds.max(0.0) * self.clock_hz as f64 / 1e6).round() as u64
+        let cycles = (nanoseconds.max(0.0) * self.clock_hz as f64 / 1e6).round() as u64;
+        cycles.min(DEAREST)
     }
 
     /// Thousandths of a cycle as picoseconds.

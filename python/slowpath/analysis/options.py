@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeVar
 from slowpath import engine
 from slowpath.analysis.defaults import CARD, default_target
 from slowpath.analysis.plan import Request
-from slowpath.cli.calibration import CALIBRATED, calibration
-from slowpath.cli.errors import OptionError
+from slowpath.cli.calibration import CALIBRATED, calibration, calibration_file
+from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.inputs import read_text
 from slowpath.programs.selection import Selection
 from slowpath.programs.sources import Clang, is_c
@@ -164,13 +164,13 @@ def choose_target(name: str) -> engine.Target:
 
     Raises:
         ValueError: when it is neither a known name nor looks like a file.
-        InputError: when the file cannot be read.
+        InputError: when the file cannot be read, or this machine's calibration is not valid.
     """
     names = engine.target_names()
     if name == CALIBRATED:
         text = calibration()
         if text is not None:
-            return engine.described_target(CALIBRATED, text)
+            return _calibrated_target(text)
     if name in names:
         return engine.builtin_target(name)
     if name.endswith(".toml") or "/" in name:
@@ -178,6 +178,31 @@ def choose_target(name: str) -> engine.Target:
     raise ValueError(
         f"{name!r} is not a target; known are {', '.join(names)}, or name a file that ends in .toml"
     )
+
+
+def _calibrated_target(text: str) -> engine.Target:
+    """This machine's calibration.
+
+    Raises:
+        InputError: when it is not valid: whoever names no file has to be told of which one.
+    """
+    target = engine.described_target(CALIBRATED, text)
+    try:
+        check_valid(target, calibration_file())
+    except InputError as problem:
+        what = "this machine's calibration is not valid; slowpath calibrate makes it anew"
+        raise InputError(problem.file, f"{problem.reason} ({what})") from None
+    return target
+
+
+def check_valid(target: engine.Target, file: str) -> None:
+    """A target has to be valid; what keeps nobody from using it is no matter.
+
+    Raises:
+        InputError: when it is not, with the first problem.
+    """
+    if target.max_packet is None:
+        raise InputError(file, target.problems()[0])
 
 
 def read_request(files: Sequence[str], written: WrittenOptions) -> Request:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.printable import one_line
-from slowpath.schema.derived import counted, is_count, is_found, metric_rate
+from slowpath.schema.derived import counted, estimate_notes, is_count, is_found, metric_rate
 from slowpath.schema.rates import Most, Rate, Requirement, format_apart, format_rate, parse_rate
-from slowpath.schema.results import Bound, PathEstimate, PathResult, Result
+from slowpath.schema.results import Bound, Estimate, PathEstimate, PathResult, Result
 from slowpath.schema.wording import condition, metric_words
 
 _COUNT = r"<=\s*(?P<number>\d+)\s*(?P<metric>[a-z][a-z -]*)"
@@ -61,11 +61,17 @@ def decide(result: Result, required: Requirement) -> Decision:
 
 
 def _decide_estimate(result: Result, required: Rate) -> Decision:
-    """Holds the pessimistic end of an estimate against a rate."""
+    """Holds the pessimistic end of an estimate against a rate.
+
+    One path that misses it is enough; if the search for paths was stopped, a slower one may have
+    been missed.
+    """
     estimate = result["estimate"]
     if estimate is None:
         return Decision.UNDECIDED
-    return Decision.MET if _least_rate(estimate) >= required.value else Decision.FAILED
+    if _least_rate(estimate) < required.value:
+        return Decision.FAILED
+    return Decision.MET if estimate["stopped"] is None else Decision.UNDECIDED
 
 
 def _least_rate(estimate: PathEstimate) -> float:
@@ -88,8 +94,8 @@ def hold_against(result: Result, required: Requirement, *, accept: bool) -> Judg
     """
     decision = decide(result, required)
     if decision is Decision.MET and result["cuts"] and not accept:
-        return Judgement(Decision.FAILED, refusal(result), [])
-    relied = relied_on(result) if decision is Decision.MET else []
+        return Judgement(Decision.FAILED, refusal(result, required), [])
+    relied = relied_on(result, required) if decision is Decision.MET else []
     return Judgement(decision, explain(result, required, decision), relied)
 
 
@@ -111,7 +117,7 @@ def explain(result: Result, required: Requirement, decision: Decision) -> str:
     if guarantee is None:
         return f"{_wanted(required)} required, nothing guaranteed"
     if isinstance(required, Rate) and is_count(result):
-        return _explain_estimate(result["estimate"], required)
+        return _explain_estimate(result["estimate"], required, decision)
     return _explain_guarantee(result, guarantee, required, decision)
 
 
@@ -140,16 +146,19 @@ def _explain_guarantee(
             )
 
 
-def _explain_estimate(estimate: PathEstimate | None, required: Rate) -> str:
+def _explain_estimate(estimate: Estimate | None, required: Rate, decision: Decision) -> str:
     if estimate is None:
         return f"undecided: {_wanted(required)} required, nothing estimated"
     least, wanted = format_apart(_least_rate(estimate), required.value, required.metric)
-    usual = format_rate(estimate["packetrate_pps"], required.metric)
-    only = "" if _least_rate(estimate) >= required.value else "only "
-    return (
-        f"{only}{least} estimated at the pessimistic end ({usual} in all likelihood), "
-        f"{wanted} required; estimates are no guarantees"
+    middle = format_rate(estimate["packetrate_pps"], required.metric)
+    only = "only " if decision is Decision.FAILED else ""
+    text = (
+        f"{only}{least} at the pessimistic end of the estimate of {middle}, {wanted} required; "
+        "estimates are no guarantees"
     )
+    if decision is not Decision.UNDECIDED:
+        return text
+    return f"undecided: {text}; not all paths were looked at ({estimate['stopped']})"
 
 
 def _wanted(required: Requirement) -> str:
@@ -165,16 +174,25 @@ def _words(found: Bound | PathResult, required: Requirement) -> tuple[str, str]:
     return f"{_count(found, required)} {metric_words(required.metric)}", _wanted(required)
 
 
-def relied_on(result: Result) -> list[str]:
+def _is_of_estimate(result: Result, required: Requirement) -> bool:
+    """Whether a requirement is held against an estimate: a rate, where counts are guaranteed."""
+    return isinstance(required, Rate) and is_count(result)
+
+
+def relied_on(result: Result, required: Requirement) -> list[str]:
     """What a requirement that is met depends on, one sentence each."""
-    return [one_line(condition(text)) for text in result["assumptions"]]
+    texts = [condition(text) for text in result["assumptions"]]
+    if _is_of_estimate(result, required):
+        texts += [f"the estimate holds although {text}" for text in estimate_notes(result)]
+    return [one_line(text) for text in texts]
 
 
-def refusal(result: Result) -> str:
-    """Why a requirement is not met although the guarantee meets it: loops are cut short."""
+def refusal(result: Result, required: Requirement) -> str:
+    """Why a requirement is not met although the number meets it: loops are cut short."""
     cuts = " and ".join(one_line(condition(text)) for text in result["cuts"] or [])
+    subject = "estimate" if _is_of_estimate(result, required) else "guarantee"
     return (
-        f"the guarantee meets the requirement only if {cuts}; packets may make it run more often: "
+        f"the {subject} meets the requirement only if {cuts}; packets may make it run more often: "
         "--accept-assumptions takes that"
     )
 

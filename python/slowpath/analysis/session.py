@@ -67,9 +67,14 @@ def _outcome(
 def _renamed(outcome: engine.Outcome, old: str, new: str) -> engine.Outcome:
     """The outcome with another word for why it ended early."""
     result, detail = outcome.result, outcome.detail
-    guarantee = result["guarantee"]
-    if guarantee is not None and guarantee["stopped"] == old:
-        guarantee["stopped"] = new
+    ended = [
+        part
+        for part in (result["guarantee"], result["estimate"])
+        if part is not None and part["stopped"] == old
+    ]
+    for part in ended:
+        part["stopped"] = new
+    if ended:
         return outcome._replace(text=json_line(result))
     failure = detail["failure"]
     if failure is not None and failure["stopped"] == old:

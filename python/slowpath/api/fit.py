@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any, Protocol
 
 from slowpath.api.model import Model
@@ -9,6 +10,7 @@ from slowpath.cli.errors import InputError, OptionError
 from slowpath.models.options import (
     DIRECTIONS,
     METHODS,
+    MOST_SEGMENTS,
     RULES,
     Direction,
     Method,
@@ -20,7 +22,6 @@ from slowpath.models.packages import need
 File = str | os.PathLike[str]
 DATA = "data"
 """What errors call columns that are given."""
-_MOST_SEGMENTS = 12
 
 
 class Columns(Protocol):
@@ -39,7 +40,7 @@ def fit(  # noqa: PLR0913 - one for each option of the command
     spread: str | None = None,
     select: Rule = "criterion",
     segments: int | None = None,
-    max_segments: int = 6,
+    max_segments: int = MOST_SEGMENTS,
     search: Method = "dynamic",
     monotone: Direction | None = None,
     non_negative: bool = False,
@@ -111,13 +112,17 @@ def _check(x: Sequence[str], y: str, options: Options) -> None:
         if value not in known:
             words = ", ".join(str(one) for one in known if one is not None)
             raise OptionError(option, f"{value!r} is none of {words}")
-    for option, number, least, most in (
-        ("--segments", 1 if options.segments is None else options.segments, 1, _MOST_SEGMENTS),
-        ("--max-segments", options.most_segments, 1, _MOST_SEGMENTS),
-        ("--least-parameter", options.least_parameter, 0, 1),
-        ("--confidence", 100 * options.confidence, 1, 99.9),
-        ("--seed", options.seed, 0, 2**32 - 1),
+    segments = 1 if options.segments is None else options.segments
+    for option, number, kind, least, most in (
+        ("--segments", segments, Integral, 1, MOST_SEGMENTS),
+        ("--max-segments", options.most_segments, Integral, 1, MOST_SEGMENTS),
+        ("--least-parameter", options.least_parameter, Real, 0, 1),
+        ("--confidence", 100 * options.confidence, Real, 1, 99.9),
+        ("--seed", options.seed, Integral, 0, 2**32 - 1),
     ):
+        if not isinstance(number, kind):
+            what = "whole number" if kind is Integral else "number"
+            raise OptionError(option, f"{number!r} is no {what}")
         if not least <= number <= most:
             raise OptionError(option, f"{number:g} is not in the range {least}<=x<={most}")
 
@@ -160,7 +165,7 @@ def _numbers(data: Any, names: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401
             raise InputError(DATA, f"has no column {name!r}") from None
         try:
             found[name] = np.asarray(column, dtype=float)
-        except (TypeError, ValueError):
+        except (OverflowError, TypeError, ValueError):
             raise InputError(DATA, f"{name} has something that is not a number") from None
         if found[name].shape != (len(found[names[0]]),):
             raise InputError(DATA, f"{name} has other rows than {names[0]}")

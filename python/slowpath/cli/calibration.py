@@ -2,7 +2,7 @@
 
 import os
 
-from slowpath.cli.inputs import write_error
+from slowpath.cli.inputs import read_text, write_error
 
 CALIBRATED = "linux-xdp"
 """The target that a machine can be calibrated for."""
@@ -17,12 +17,14 @@ def calibration_file() -> str:
 
 
 def calibration() -> str | None:
-    """The description of this machine; None where it was not calibrated."""
-    try:
-        with open(calibration_file(), encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError):
-        return None
+    """The description of this machine; None where it was not calibrated.
+
+    Raises:
+        InputError: when there is one that cannot be read: another machine's times in its place
+            would look like this one's.
+    """
+    file = calibration_file()
+    return read_text(file) if os.path.lexists(file) else None
 
 
 def keep_calibration(text: str) -> str:

@@ -18,10 +18,14 @@ from slowpath.experiments.results.record import Block, Record, recorded
 from slowpath.experiments.specification.documents import Experiment, Metric
 from slowpath.experiments.specification.points import points_of
 from slowpath.experiments.testbeds.bed import Bed, Job, Limits, Measured, Station
+from slowpath.measurements.timing.statistics import quantile
 from slowpath.work.stopping import Stopping
 
-_ALONE = 0.95
-"""Of the best pace of a run: with less, another CPU shared the core."""
+_USUAL, _ALONE = 0.9, 0.95
+"""This quantile of the paces of a run is that of a core that nobody shares, the best one may be an
+accident; with less than this part of it, another CPU shared the core."""
+_AGAIN, _LEAST_AGAIN = 0.1, 3
+"""Of all blocks of a run, the part that is measured again at most; and so many at least."""
 
 
 class Audience(NamedTuple):
@@ -81,9 +85,10 @@ def run(
 ) -> Iterator[str]:
     """Measures experiments; the name of each whenever a block of it is in the directory.
 
-    Blocks during which another CPU shared the core are measured once more in the end, and what was
-    disturbed less is kept. When it has to stop, the others are not begun; of an experiment whose
-    first block is under way, what is known is kept.
+    Blocks during which another CPU shared the core are measured once more in the end, those first
+    that were disturbed most, as many as a tenth of all; what was disturbed less is kept, and of
+    what is still disturbed it is said. When it has to stop, the others are not begun; of an
+    experiment whose first block is under way, what is known is kept.
 
     Raises:
         InputError: when this machine lacks something, or the directory cannot be written.
@@ -97,13 +102,30 @@ def run(
                 if one.record.blocks < number:
                     one.measure(number)
                     yield one.name
-        usual = max((pace for one in every for _, pace in one.paces()), default=0.0)
-        for one in every:
-            for number, pace in one.paces():
-                if audience.stopping.asked:
-                    return
-                if pace < _ALONE * usual:
-                    one.measure_again(number, pace)
+        paces = [pace for one in every for _, pace in one.paces()]
+        usual = quantile(paces, _USUAL) if paces else 0.0
+        for one, number, pace in _disturbed(every, usual)[: _most_again(len(every) * bed.blocks)]:
+            if audience.stopping.asked:
+                break
+            one.measure_again(number, pace)
+        for one in {id(one): one for one, _, _ in _disturbed(every, usual)}.values():
+            one.say_disturbed(sum(pace < _ALONE * usual for _, pace in one.paces()))
+
+
+def _disturbed(every: Sequence["_Running"], usual: float) -> list[tuple["_Running", int, float]]:
+    """Blocks during which the core was shared, with their paces; the slowest first."""
+    found = [
+        (one, number, pace)
+        for one in every
+        for number, pace in one.paces()
+        if pace < _ALONE * usual
+    ]
+    return sorted(found, key=lambda block: block[2])
+
+
+def _most_again(blocks: int) -> int:
+    """How many of so many blocks are measured again at most."""
+    return max(_LEAST_AGAIN, round(_AGAIN * blocks))
 
 
 class _Running:
@@ -135,7 +157,7 @@ class _Running:
         measured, block = self._block()
         if measured.complete or number == 1:
             self.record = self.record.with_block(number, block)
-            self._keep(number if measured.complete else 0, measured)
+            self._write(number if measured.complete else 0, complete=measured.complete)
 
     def measure_again(self, number: int, before: float) -> None:
         """Measures a block anew, and keeps that if it was paced better than before."""
@@ -144,7 +166,14 @@ class _Running:
         pace = again.pace(number)
         if measured.complete and pace is not None and pace > before:
             self.record = again
-            self._keep(again.blocks, measured)
+            self._write(again.blocks, complete=True)
+
+    def say_disturbed(self, blocks: int) -> None:
+        """Notes that so many blocks stay that were disturbed."""
+        if self.record.blocks == self._bed.blocks:
+            note = f"Another CPU shared the core during {blocks} of {self._bed.blocks} blocks."
+            self.record = self.record.with_note(note)
+            self._write(self.record.blocks, complete=True)
 
     def _block(self) -> tuple[Measured, Block]:
         begun, started = datetime.now(UTC), time.monotonic()
@@ -164,9 +193,9 @@ class _Running:
             self._stopping.ask()
             return Measured([], {}, complete=False)
 
-    def _keep(self, blocks: int, measured: Measured) -> None:
+    def _write(self, blocks: int, *, complete: bool) -> None:
         bed, record = self._bed, self.record
-        state = _state(bed, record, complete=measured.complete and blocks == bed.blocks)
+        state = _state(bed, record, complete=complete and blocks == bed.blocks)
         self._into.keep(
             {
                 "slowpath": engine.version(),

@@ -8,7 +8,7 @@ import numpy as np
 from slowpath.models import outliers
 from slowpath.models.metrics import metric_named
 from slowpath.models.options import Options
-from slowpath.models.parts import Part, fitted_at_points, part_of, sensible
+from slowpath.models.parts import Part, fitted_at_points, part_of, sensible, stays_near
 from slowpath.models.points import Series
 from slowpath.models.search.costs import Costs
 from slowpath.models.search.cuts import all_cuts, closer, extrema, most_cuts, spread_out
@@ -41,7 +41,8 @@ def derive(series: Series, options: Options) -> Derived:
     now = series._replace(scale=series.scale / counts)
     parts = _segments(now, options)
     for _ in range(_ROUNDS):
-        again = outliers.of_model(fitted_at_points(parts, series), series)
+        lengths = [part.piece.end - part.piece.begin for part in parts]
+        again = outliers.of_model(fitted_at_points(parts, series), series, lengths)
         if np.array_equal(again < 1, counts < 1):
             break
         counts = again
@@ -81,12 +82,16 @@ def _best(series: Series, cuts: Sequence[int], options: Options) -> tuple[Part, 
     costs = Costs(series.curve, cuts, templates, rules)
     if options.detailed:
         costs.known = DETAILED
+    # Between points, a function is believed whose parameters cost ln n each.
+    weighed = options.select != "margins" and not options.detailed and len(series.x) > few.FEW
     while True:
         found = _select(costs, options)
-        parts = tuple(
-            part_of(series, one, templates[one.template], rules.cap) for one in found.pieces
-        )
-        strange = [part.piece for part in parts if not sensible(part, series, rules)]
+        parts = tuple(part_of(series, one, templates[one.template], rules) for one in found.pieces)
+        strange = [
+            part.piece
+            for part in parts
+            if not (sensible(part, series, rules) and (weighed or stays_near(part, series)))
+        ]
         if not strange:
             return parts
         for piece in strange:
@@ -109,7 +114,7 @@ def _select(costs: Costs, options: Options) -> Found:
     if options.select == "margins":
         limits = margins.Margins(options.margin, options.least_margin)
         return margins.best(costs, limits, most, options.segments)
-    if costs.cuts[-1] <= few.FEW and options.segments in {None, 1}:
+    if costs.cuts[-1] <= few.FEW:
         return few.best(costs)
     each = criterion.PREDICTIONS if options.detailed else None
     search = exhaustive if options.search == "exhaustive" else dynamic

@@ -38,7 +38,8 @@ def evaluate(model: FittedModel, x: Sequence[float] | Floats) -> Prediction:
     if rows.ndim != _TABLE or rows.shape[1] != len(model["x"]):
         named = ", ".join(model["x"])
         raise PointsError(f"each x has to have {len(model['x'])} columns ({named})")
-    check_sizes(rows)
+    for name, column in zip(model["x"], rows.T, strict=True):
+        check_sizes(name, column)
     at = rows[:, 0]
     parts = [_Evaluated(segment, model) for segment in model["segments"]]
     found = np.zeros((3, len(at)))

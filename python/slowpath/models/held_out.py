@@ -13,7 +13,7 @@ import numpy as np
 
 from slowpath.models.documents import Errors, FittedModel
 from slowpath.models.evaluation import Prediction, evaluate
-from slowpath.models.metrics import error
+from slowpath.models.metrics import error, metric_named
 from slowpath.models.points import Points
 from slowpath.models.templates.batch import Floats
 
@@ -23,6 +23,8 @@ _SURE = 1.64
 """Standard errors that chance exceeds once in twenty times."""
 _WORTH = 0.05
 """What makes errors smaller by less is not worth more segments."""
+_WIDEST = 1e6
+"""No interval is made wider than so many times: what has no width does not get one."""
 _FEWEST = 10
 """Values of x without which nothing is held out."""
 
@@ -39,13 +41,11 @@ class HeldOut(NamedTuple):
 
     def clearly_better(self, other: "HeldOut") -> bool:
         """Whether the same points are nearer than to other models, and not by chance."""
-        mine, others = (
-            np.abs(each.found.y - each.measured) / (np.abs(each.found.y) + np.abs(each.measured))
-            for each in (self, other)
-        )
-        gain = np.nan_to_num(others - mine)
+        metric = metric_named("smape")
+        mine, others = (metric.each(one.measured, one.found.y) for one in (self, other))
+        gain = others - mine
         chance = float(gain.std()) / math.sqrt(len(gain))
-        return bool(gain.mean() > max(_SURE * chance, _WORTH * float(np.nanmean(others))))
+        return bool(gain.mean() > max(_SURE * chance, _WORTH * float(others.mean())))
 
     def widening(self, confidence: float) -> float:
         """So many times as wide, intervals have this share of the points.
@@ -56,7 +56,8 @@ class HeldOut(NamedTuple):
         """
         apart = self.measured - self.found.y
         width = np.where(apart > 0, self.found.high - self.found.y, self.found.y - self.found.low)
-        share = np.sort(np.abs(apart) / np.maximum(width, np.finfo(float).tiny))
+        least = np.maximum(np.abs(apart) / _WIDEST, np.finfo(float).tiny)
+        share = np.sort(np.abs(apart) / np.maximum(width, least))
         at = min(math.ceil(confidence * (len(share) + 1)), len(share)) - 1
         return float(share[at])
 

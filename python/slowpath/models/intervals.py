@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from slowpath.models.options import Options
+from slowpath.models.outliers import usual_in
 from slowpath.models.parts import Part, at_points
 from slowpath.models.points import Points, Series
 from slowpath.models.search.evidence import FINEST
@@ -41,10 +42,12 @@ class Spread(NamedTuple):
 
 def _usual(residuals: Sequence["_Residuals"]) -> list["_Residuals"]:
     """Without outliers, which are taken for as far off as is just usual."""
-    far = _FAR * float(np.median(np.abs(np.concatenate([one.of_points for one in residuals]))))
-    if far == 0:
-        return list(residuals)
-    return [one._replace(of_points=np.clip(one.of_points, -far, far)) for one in residuals]
+    lengths = [len(one.of_points) for one in residuals]
+    every = np.concatenate([one.of_points for one in residuals])
+    far = _FAR * usual_in(np.abs(every), lengths)
+    usual = np.where(far > 0, np.clip(every, -far, far), every)
+    parts = np.split(usual, np.cumsum(lengths)[:-1])
+    return [one._replace(of_points=part) for one, part in zip(residuals, parts, strict=True)]
 
 
 class _Residuals(NamedTuple):

@@ -5,6 +5,8 @@ its neighbours do not lead to, neither from the left, nor from the right, nor fr
 first point behind a step is none.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from slowpath.models.points import Series
@@ -33,12 +35,28 @@ def alone(series: Series) -> Floats:
     return np.where([False, *beyond, False], _counts(apart, float(np.median(apart))), 1.0)
 
 
-def of_model(fitted: Floats, series: Series) -> Floats:
-    """How much each point counts, by the model."""
+def of_model(fitted: Floats, series: Series, lengths: Sequence[int]) -> Floats:
+    """How much each point counts, by a model with segments of so many points.
+
+    A segment whose points spread more than those of others has no more outliers for that.
+    """
     if len(fitted) < _FEWEST:
         return np.ones(len(fitted))
     apart = np.abs(fitted - series.y) / series.scale
-    return _counts(apart, float(np.median(apart)))
+    return _counts(apart, usual_in(apart, lengths))
+
+
+def usual_in(apart: Floats, lengths: Sequence[int]) -> Floats:
+    """For each point, how far off one is in the median: of all, or of its segment if that is more.
+
+    Few points of a segment do not tell.
+    """
+    middle = np.full(len(apart), float(np.median(apart)))
+    for end, length in zip(np.cumsum(lengths), lengths, strict=True):
+        if length >= _FEWEST:
+            mine = slice(end - length, end)
+            middle[mine] = np.maximum(middle[mine], np.median(apart[mine]))
+    return middle
 
 
 def _line(x: Floats, y: Floats, one: int, other: int, at: int) -> float:
@@ -48,6 +66,6 @@ def _line(x: Floats, y: Floats, one: int, other: int, at: int) -> float:
     return float(y[begin] + (y[end] - y[begin]) * share)
 
 
-def _counts(apart: Floats, middle: float) -> Floats:
-    usual = max(_NORMAL * middle, _LEAST / _FAR)
+def _counts(apart: Floats, middle: Floats | float) -> Floats:
+    usual = np.maximum(_NORMAL * np.asarray(middle), _LEAST / _FAR)
     return np.minimum(1.0, _FAR * usual / np.maximum(apart, usual))

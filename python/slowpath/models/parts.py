@@ -9,14 +9,13 @@ from slowpath.models.points import Series
 from slowpath.models.search.costs import Piece
 from slowpath.models.search.rules import Rules
 from slowpath.models.templates.batch import Batch, Curve, Floats, pieces_of
-from slowpath.models.templates.cap import Cap
 from slowpath.models.templates.template import Template
 from slowpath.models.templates.terms import Terms
 
 _BETWEEN = 8
 """Places between two points where a function is looked at."""
 _BEYOND = 0.5
-"""So much of the range of the four nearest points a function may leave it between two of them."""
+"""A function is near while it leaves the range of the four nearest points by no more of it."""
 
 
 _FLAT = 1e-9
@@ -25,6 +24,7 @@ _FAR = 1e9
 _CALLS = 200
 _FURTHEST = 10.0
 """Parameters that become so many times as large run away, since the points do not tell them."""
+_NO_RULES = Rules()
 
 
 class Part(NamedTuple):
@@ -50,7 +50,7 @@ class Part(NamedTuple):
         return self.template.slopes(self.parameters, x - self.origin)
 
 
-def part_of(series: Series, piece: Piece, template: Template, cap: Cap | None = None) -> Part:
+def part_of(series: Series, piece: Piece, template: Template, rules: Rules = _NO_RULES) -> Part:
     """A segment, fitted.
 
     That is done in units in which numbers are around one: in others, steps of the final fit would
@@ -71,8 +71,9 @@ def part_of(series: Series, piece: Piece, template: Template, cap: Cap | None = 
         if not template.exact:
             found = _polished(template, found, batch, batch.x - origin)
         found = template.scaled(found, by_x, by_y)
-        if cap is not None:
-            found = cap.parameters(template, found)
+        if rules.cap is not None:
+            found = rules.cap.parameters(template, found)
+        found = rules.raised(template, found)
     first = float(x[0])
     begin = first if template.origin_at_start else 0.0
     return Part(piece, template, found, begin, first, float(x[-1]))
@@ -95,22 +96,33 @@ def _polished(template: Template, parameters: Floats, batch: Batch, x: Floats) -
 
 
 def sensible(part: Part, series: Series, rules: Rules) -> bool:
-    """Whether the function is finite and stays near the measured values between the points, too."""
-    x = series.x[part.piece.begin : part.piece.end]
-    y = series.y[part.piece.begin : part.piece.end]
+    """Whether the function is finite and obeys the rules, between the points, too."""
     if series.others is not None:
         return bool(np.isfinite(part.parameters).all())
-    with np.errstate(all="ignore"):
-        values = part.value(between(x))
-    off = float(np.abs(values[::_BETWEEN] - y).max())
+    values = _between_points(part, series)
     if rules.non_negative and (values < 0).any():
         return False
     if rules.sign and (np.diff(values) * rules.sign < -_FLAT * np.abs(values).max()).any():
         return False
+    return bool(np.isfinite(values).all() and np.isfinite(part.parameters).all())
+
+
+def stays_near(part: Part, series: Series) -> bool:
+    """Whether the function is near the four nearest points, everywhere between points."""
+    if series.others is not None:
+        return True
+    y = series.y[part.piece.begin : part.piece.end]
+    values = _between_points(part, series)
+    off = float(np.abs(values[::_BETWEEN] - y).max())
     low, high = _nearby(y, np.minimum), _nearby(y, np.maximum)
     room = _BEYOND * (high - low) + off
-    inside = (values >= low - room) & (values <= high + room)
-    return bool(np.isfinite(values).all() and np.isfinite(part.parameters).all() and inside.all())
+    return bool(((values >= low - room) & (values <= high + room)).all())
+
+
+def _between_points(part: Part, series: Series) -> Floats:
+    """The values of the function at the points, and at places between them."""
+    with np.errstate(all="ignore"):
+        return part.value(between(series.x[part.piece.begin : part.piece.end]))
 
 
 def _nearby(y: Floats, end: "np.ufunc") -> Floats:

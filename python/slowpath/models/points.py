@@ -113,8 +113,8 @@ def check(points: Points) -> None:
     """
     if len(points.names) > MOST_COLUMNS:
         raise PointsError(f"a model takes up to {MOST_COLUMNS} x columns, not {len(points.names)}")
-    check_sizes(points.x)
-    check_sizes(points.y)
+    for name, values in zip((*points.names, points.y_name), (*points.x.T, points.y), strict=True):
+        check_sizes(name, values)
     different = len(np.unique(points.x[:, 0])) if len(points.y) else 0
     if different < FEWEST:
         name = points.names[0]
@@ -123,17 +123,20 @@ def check(points: Points) -> None:
         )
 
 
-def check_sizes(values: Floats) -> None:
-    """Finds out whether values can be calculated with.
+def check_sizes(name: str, values: Floats) -> None:
+    """Finds out whether the values of a column can be calculated with.
 
     Raises:
         PointsError: when one is no finite number, or too large.
     """
     if not np.isfinite(values).all():
-        raise PointsError(f"{values[~np.isfinite(values)][0]} is not a finite number")
+        raise PointsError(
+            f"{name} has {values[~np.isfinite(values)][0]}, which is no finite number"
+        )
     largest = float(np.abs(values).max(initial=0))
     if largest > LARGEST:
-        raise PointsError(f"{largest:g} is too large; values go up to {LARGEST:g}")
+        reason = f"which is too large; values go up to {LARGEST:g}, so take another unit"
+        raise PointsError(f"{name} has {largest:g}, {reason}")
 
 
 class Series(NamedTuple):
@@ -171,7 +174,8 @@ def series_of(points: Points) -> Series:
         scale = scale * _off(share, Curve(rows[:, 0], y, level, others))
     weight = count.astype(float)
     if points.weight is not None and points.weight.any():
-        sums = np.array([points.weight[group].sum() for group in groups])
+        share = points.weight / points.weight.max()  # so that no sum is too large
+        sums = np.array([share[group].sum() for group in groups])
         weight = np.maximum(sums, 1e-9 * sums.max()) * (weight.mean() / sums.mean())
     return Series(rows[:, 0], y, scale / np.sqrt(weight), floor, row, level, others)
 

@@ -20,10 +20,10 @@ from slowpath.report.path import (
     style_of,
     witness_lines,
 )
-from slowpath.report.table import exact_cell, failed_row, label_width, notes_of
-from slowpath.schema.derived import counted, is_found
+from slowpath.report.table import exact_cell, failed_row, label_width
+from slowpath.schema.derived import counted, estimate_notes, is_found
 from slowpath.schema.results import Bound, Detail, PathDetail, PathResult, Result
-from slowpath.schema.wording import program_label
+from slowpath.schema.wording import condition, program_label
 
 _PERCENT = 100
 _ESTIMATED = "estimated"
@@ -124,14 +124,15 @@ def _instructions(path: PathResult, detail: PathDetail) -> Iterator[Line]:
 
 
 class CountTable:
-    """One row a program, of equal layout; assumptions become notes below."""
+    """One row a program, of equal layout; what guarantees and estimates rely on stands below."""
 
     def __init__(self, labels: Sequence[str]) -> None:
         self._label_width = label_width(labels)
         self._notes: list[str] = []
         self._others: list[str] = []
         self._measured = ""
-        self._estimated = ""  # the machine; empty where nothing is estimated
+        self._estimates = False  # whether the target does
+        self._machine = ""  # of the estimates; empty where there are none
 
     def header(self, result: Result) -> Line:
         """The names of the columns."""
@@ -139,10 +140,9 @@ class CountTable:
         counts = {} if guarantee is None else guarantee["counts"] or {}
         self._measured, _ = counted(counts, result["metric"])
         self._others = [name for name in counts if name != self._measured]
-        estimate = result["estimate"]
-        self._estimated = "" if estimate is None else estimate["machine"]
+        self._estimates = result["estimate"] is not None or bool(estimate_notes(result))
         names = (self._measured, "exact", "naive bound", "lowered by", *self._others)
-        if self._estimated:
+        if self._estimates:
             names = (*names, _ESTIMATED)
         return Line(self._row("program", names), "bold")
 
@@ -161,31 +161,37 @@ class CountTable:
             _less(count, base) if count < base else "none",
             *(str(int(counts.get(name, 0))) for name in self._others),
         )
-        if self._estimated:
-            estimate = result["estimate"]
-            cells = (*cells, "" if estimate is None else format_ns(estimate["ns"]))
-        marks = sorted({self._note(text) for text in result["assumptions"]})
+        estimate = result["estimate"]
         remarks = [f"stopped: {guarantee['stopped']}"] if guarantee["stopped"] else []
+        if self._estimates:
+            cells = (*cells, "none" if estimate is None else format_ns(estimate["ns"]))
+        if estimate is not None:
+            self._machine = estimate["machine"]
+            if estimate["stopped"] is not None:
+                remarks.append(f"estimate stopped: {estimate['stopped']}")
+        texts = [f"if {condition(text)}" for text in result["assumptions"]]
+        texts += [f"{_ESTIMATED}: {text}" for text in estimate_notes(result)]
+        marks = sorted({self._note(text) for text in texts})
         remarks += [f"[{','.join(map(str, marks))}]"] if marks else []
         return Line(self._row(one_line(label), cells, *remarks))
 
     def notes(self) -> list[Line]:
         """What columns and the marks at the ends of rows mean."""
-        notes = notes_of(self._notes)
+        notes = [f"[{number}] {text}" for number, text in enumerate(self._notes, start=1)]
         if self._measured:
             text = f"{self._measured}: at most so many per packet"
             if self._others:
                 text += f"; {', '.join(self._others)}: on the path with the most {self._measured}"
             notes.append(text)
-        if self._estimated:
-            where = one_line(self._estimated)
+        if self._machine:
+            where = one_line(self._machine)
             notes.append(f"{_ESTIMATED}: of the slowest path, on {where}; no guarantee")
         return [Line(note) for note in notes]
 
     def _row(self, label: str, cells: Sequence[str], *remarks: str) -> str:
         widths = [max(len(name), 6) for name in (self._measured, "exact", "naive bound")]
         widths += [len("lowered by"), *map(len, self._others)]
-        if self._estimated:
+        if self._estimates:
             widths.append(len(_ESTIMATED))
         padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         return "  ".join([f"{label:<{self._label_width}}", *padded, *remarks]).rstrip()

@@ -8,6 +8,8 @@ from slowpath.schema.wording import metric_words
 
 NANOSECONDS = "ns"
 """The name that estimated times have among costs."""
+_OF_ESTIMATES = "estimates: "
+"""How notes begin that are about estimates."""
 
 
 def is_found(bound: Bound) -> bool:
@@ -59,6 +61,12 @@ def own_rate(result: Result) -> float | None:
     if packets is None or metric == "packetrate":
         return packets
     return packets * 8 * slowest["min_packet_size"]
+
+
+def estimate_notes(result: Result) -> list[str]:
+    """What an estimate takes for granted, or why there is none, of the notes of a result."""
+    notes = result["notes"] or []
+    return [text.removeprefix(_OF_ESTIMATES) for text in notes if text.startswith(_OF_ESTIMATES)]
 
 
 def is_capped(result: Result) -> bool:

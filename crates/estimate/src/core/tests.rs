@@ -1,4 +1,5 @@
 use super::*;
+use proptest::prelude::*;
 use slowpath_target::Target;
 use std::fmt::Write as _;
 
@@ -130,4 +131,73 @@ fn a_jump_that_is_taken_costs_more() {
 fn the_same_path_takes_the_same_time_each_time() {
     let one = chain("load", 500, true);
     assert_eq!(one.time(&timing(), 1), one.time(&timing(), 1));
+}
+
+/// What may stand in a description in place of a number, valid or not.
+const NUMBERS: [&str; 16] = [
+    "0",
+    "1",
+    "-1",
+    "0.001",
+    "4096",
+    "999_999.999",
+    "1000000",
+    "1e12",
+    "1e300",
+    "-1e300",
+    "5e-324",
+    "9223372036854775807",
+    "18446744073709551616",
+    "nan",
+    "inf",
+    "-inf",
+];
+
+/// The built-in description with some numbers behind `[timing]` replaced: which ones, and by what.
+fn changed(changes: &[(prop::sample::Index, &str)]) -> String {
+    let text = Target::builtin_text("linux-xdp").unwrap();
+    let (head, timing) = text.split_once("[timing]").unwrap();
+    let mut words: Vec<String> =
+        timing.split_inclusive([' ', '[', ']', ',', '\n']).map(str::to_owned).collect();
+    let is_number =
+        |word: &str| word.trim_end_matches([' ', ']', ',', '\n']).parse::<f64>().is_ok();
+    let numbers: Vec<usize> = (0..words.len()).filter(|&at| is_number(&words[at])).collect();
+    for (place, by) in changes {
+        let word = &mut words[*place.get(&numbers)];
+        let end = word.trim_end_matches([' ', ']', ',', '\n']).len();
+        word.replace_range(..end, by);
+    }
+    format!("{head}[timing]{}", words.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn whatever_a_description_says_there_are_times_or_it_is_refused(
+        changes in prop::collection::vec(
+            (any::<prop::sample::Index>(), prop::sample::select(&NUMBERS[..])), 1..6),
+        entries in prop::sample::select(vec![1, 2, 1000, u64::from(u32::MAX)]),
+    ) {
+        let Ok(target) = Target::parse(&changed(&changes), "x.toml") else { return Ok(()) };
+        let timing = target.timing.unwrap();
+        for model in timing.models.values() {
+            for x in [0.0, 1.0, 1.5, 1e9, model.range().0, model.range().1] {
+                prop_assert!(model.at(x).is_none_or(f64::is_finite));
+            }
+        }
+        let calls: Vec<String> = timing.calls.keys().cloned().collect();
+        let steps: Vec<String> =
+            (0..calls.len()).map(|at| format!("[\"call\",[1],0,true,null,{at}]")).collect();
+        let named: Vec<String> =
+            calls.iter().map(|name| format!("[\"{name}\",4294967295,null]")).collect();
+        for path in [path(&steps, &named.join(",")), chain("load", 50, true), chain("alu", 50, false)] {
+            let flow = path.time(&timing, entries);
+            prop_assert!(flow.turn >= flow.empty);
+            prop_assert!(timing.picoseconds(flow.turn) < u64::MAX);
+        }
+        for name in calls {
+            crate::picoseconds(&format!("call.{name}"), &timing, entries);
+        }
+    }
 }

@@ -107,3 +107,32 @@ fn what_is_printed_is_known_from_texts_on_the_stack() {
     let unknown = "bfa1000000000000 07010000f8ffffff b702000008000000 8500000006000000";
     assert_eq!(names(unknown, "call.trace_printk"), ["trace_printk"]);
 }
+
+#[test]
+fn calls_say_what_they_are_of() {
+    let call = |name: &str| Call { name: name.to_owned(), bytes: 0, zero: None, room: None };
+    for (name, parts) in [
+        ("ktime_get_ns", ("ktime_get_ns", None, None)),
+        ("map_lookup_elem.hash", ("map_lookup_elem", Some("hash"), None)),
+        ("map_update_elem.lru_hash.new", ("map_update_elem", Some("lru_hash"), Some("new"))),
+        ("xdp_adjust_tail.grow", ("xdp_adjust_tail", None, Some("grow"))),
+        ("trace_printk.2", ("trace_printk", None, Some("2"))),
+    ] {
+        let call = call(name);
+        assert_eq!((call.helper(), call.map_type(), call.case()), parts);
+    }
+}
+
+#[test]
+fn addresses_at_the_ends_of_the_numbers_are_addresses() {
+    // r2 = 2^63 - 1 (two slots); r3 = r10; r3 += r2; *(u64 *)(r3 + 0) = r0; r4 = *(u64 *)(r3 + 0)
+    let path = |immediate: &str| {
+        path(&format!(
+            "{immediate} bfa3000000000000 0f23000000000000 7b03000000000000 7934000000000000"
+        ))
+    };
+    for immediate in ["18020000ffffffff 00000000ffffff7f", "1802000000000000 0000000000000080"] {
+        let path = path(immediate);
+        assert_eq!(path.steps[4].forwarded, Some(Forwarded { store: 3, pieces: false }));
+    }
+}

@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::error::TimingError;
+use super::expedited::Expedited;
 use crate::{Device, Link, Loaded, Mode, Namespace};
 
 /// Loopback devices of private network namespaces, for programs that are timed.
 ///
 /// A device that becomes free keeps its program until the next one replaces it. Putting one in and
 /// taking it out waits for all CPUs twice (`bpf_dispatcher_update` of `kernel/bpf/dispatcher.c`);
-/// replacing waits once.
+/// replacing waits once. Meanwhile the kernel is asked to hurry.
 #[derive(Clone, Debug, Default)]
 pub struct Attachments {
     free: Arc<Mutex<Vec<Attachment>>>,
@@ -36,6 +37,7 @@ impl Attachments {
     /// If there is no namespace, or the kernel does not take the program there.
     pub fn attach(&self, program: &Loaded) -> Result<Attached, TimingError> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let _soon = Expedited::begin();
         let attachment = match free {
             Some(attachment) => {
                 attachment.link.replace(program)?;

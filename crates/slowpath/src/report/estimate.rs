@@ -32,8 +32,8 @@ pub(crate) struct Estimated {
     unknown: BTreeSet<String>,
     /// Calls of which nobody knows what more entries do.
     flat: BTreeSet<String>,
-    /// Calls with more entries than were measured, and how many were.
-    beyond: BTreeSet<(String, u64)>,
+    /// Calls with other numbers of entries than were measured, and which were.
+    outside: BTreeSet<(String, (u64, u64))>,
 }
 
 impl Estimated {
@@ -50,20 +50,21 @@ impl Estimated {
         let events = || lines::events(unrolled, path);
         let path = Path::new(with.code, events().map(|e| (e.insn.0, class(e.class.index()))));
         let flow = path.time(timing, entries);
-        let picoseconds = timing.picoseconds(flow.turn);
+        // Something, so that it has a rate, where a description says that all is free.
+        let picoseconds = timing.picoseconds(flow.turn).max(1);
         let part = |thousandths: u64| ns(picoseconds) * thousandths as f64 / 1000.0;
         let (low_ns, high_ns) = (part(timing.error.low), part(timing.error.high));
         let unknown: BTreeSet<String> =
             flow.unknown.iter().map(|&call| of_helper(&path.calls()[call])).collect();
         let mut flat = BTreeSet::new();
-        let mut beyond = BTreeSet::new();
+        let mut outside = BTreeSet::new();
         for call in path.calls() {
             match call.growth(timing, entries) {
                 Growth::Unknown => {
                     flat.insert(of_helper(call));
                 }
-                Growth::Known { beyond: Some(most), .. } => {
-                    beyond.insert((of_helper(call), most));
+                Growth::Known { outside: Some(measured), .. } => {
+                    outside.insert((of_helper(call), measured));
                 }
                 Growth::None | Growth::Known { .. } => {}
             }
@@ -74,14 +75,14 @@ impl Estimated {
                 low_ns,
                 high_ns,
                 program_ns: ns(timing.picoseconds(flow.turn - flow.empty)),
-                packetrate_pps: 1e12 / picoseconds.max(1) as f64,
+                packetrate_pps: 1e12 / picoseconds as f64,
             },
             picoseconds,
             flow,
             insns: events().map(|event| event.insn.0).collect(),
             unknown,
             flat,
-            beyond,
+            outside,
         }
     }
 
@@ -92,12 +93,12 @@ impl Estimated {
             format!("estimates: nobody has measured {call}; a call is taken to need {about:.0} ns")
         });
         let flat = self.flat.iter().map(|call| {
-            format!("estimates: nobody has measured what entries do to {call}; nothing is added")
+            format!("estimates: no model says what entries do to {call}; nothing is added")
         });
-        let beyond = self.beyond.iter().map(|(call, most)| {
-            format!("estimates: {call} was measured with at most {most} entries")
+        let outside = self.outside.iter().map(|(call, (fewest, most))| {
+            format!("estimates: {call} was measured with {fewest} to {most} entries only")
         });
-        unknown.chain(flat).chain(beyond).collect()
+        unknown.chain(flat).chain(outside).collect()
     }
 
     /// Adds to the profile of the path which part of the time each instruction and line has.
@@ -133,10 +134,14 @@ impl Estimated {
 
 /// A call as messages have it.
 fn of_helper(call: &Call) -> String {
-    match call.name.split_once('.') {
-        Some((helper, map)) => format!("bpf_{helper} on maps of type {map}"),
-        None => format!("bpf_{}", call.name),
+    let mut name = format!("bpf_{}", call.helper());
+    if let Some(map) = call.map_type() {
+        name += &format!(" on maps of type {map}");
     }
+    if let Some(case) = call.case() {
+        name += &format!(" ({case})");
+    }
+    name
 }
 
 /// Picoseconds as nanoseconds.

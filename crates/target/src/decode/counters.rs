@@ -23,7 +23,8 @@ pub(super) fn read(root: &mut Table<'_>, problems: &mut Problems<'_>) -> Vec<Com
         };
         let metric = component.metric();
         let taken = components.iter().any(|other| other.metric() == metric);
-        if taken || matches!(metric.as_str(), "bitrate" | "packetrate") {
+        // Times stand among counts by the name `ns`.
+        if taken || matches!(metric.as_str(), "bitrate" | "packetrate" | "ns") {
             problems.error(at.clone(), format!("`{key}`: {name:?} is taken already"));
         }
         components.push(component);

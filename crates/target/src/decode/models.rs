@@ -26,6 +26,12 @@ fn read_model(mut table: Table<'_>, problems: &mut Problems<'_>) -> Option<Fitte
     let found = table.flag("found", problems).unwrap_or(true);
     let error = number(&mut table, "smape", problems);
     let held_out = optional_number(&mut table, "held_out_smape", problems);
+    for (key, share) in [("smape", error), ("held_out_smape", held_out)] {
+        if share.is_some_and(|share| share < 0.0) {
+            let what = format!("`{}` must not be negative", table.key(key));
+            problems.error(table.span(), what);
+        }
+    }
     let data = table.string("data_sha256", problems).map(str::to_owned);
     let segments = read_segments(&mut table, problems);
     let residuals = match table.optional_table("residuals", problems) {

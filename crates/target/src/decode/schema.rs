@@ -42,6 +42,12 @@ pub(super) fn read(text: &str, problems: &mut Problems<'_>) -> Option<Target> {
     if kind == TargetKind::Counts {
         let components = counters::read(&mut root, problems);
         let timing = timing::read(&mut root, problems);
+        if instruction_set != InstructionSet::Bpf
+            && let Some(table) = root.optional("timing")
+        {
+            let what = "`timing` is of BPF instructions; `instruction_set` must be \"bpf\"";
+            problems.error(table.span(), what.to_owned());
+        }
         root.finish(problems);
         let (min_packet, max_packet) = packet?;
         return Some(Target {

@@ -94,9 +94,9 @@ fn nothing_gets_cheaper_by_growing() {
         extrapolates: false,
     };
     let rising = Segment { parameters: vec![50.0, 0.5], ..falling.clone() };
-    assert_eq!(fitted(vec![falling]).growth(100.0), 0.0);
+    assert_eq!(fitted(vec![falling]).growth(100.0), Some(0.0));
     let rising = fitted(vec![rising]);
-    assert_eq!(rising.growth(1.0), 0.0);
-    assert_eq!(rising.growth(3.0), 1.0);
+    assert_eq!(rising.growth(1.0), Some(0.0));
+    assert_eq!(rising.growth(3.0), Some(1.0));
     assert_eq!(rising.growth(1e9), rising.growth(100.0));
 }

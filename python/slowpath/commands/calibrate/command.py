@@ -88,7 +88,7 @@ CALIBRATE = Command(
             "--seconds",
             metavar="SECONDS",
             type=within(float, 0.1, 86_400),
-            help="Measure each experiment for no longer than this (default: 3).",
+            help="Measure each experiment for no longer than this (default: 2.5).",
         ),
         option(
             _HOW,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slowpath import engine
+from slowpath.analysis.options import check_valid
 from slowpath.cli.calibration import CALIBRATED, keep_calibration
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.printable import json_line
@@ -12,7 +13,7 @@ from slowpath.commands.calibrate.live_line import LiveLine
 from slowpath.commands.calibrate.report import target_report, text_report
 from slowpath.commands.calibrate.settings import Settings
 from slowpath.experiments.cores.derivation import Derived, derive
-from slowpath.experiments.evaluation import evaluate, picture
+from slowpath.experiments.evaluating import evaluate_all
 from slowpath.experiments.results.documents import CalibratedExperiment
 from slowpath.experiments.results.folder import write
 from slowpath.experiments.running import Audience, blocks_left, run, run_settings
@@ -38,6 +39,8 @@ def calibrate(settings: Settings) -> ExitCode:
     kept = derived is not None and settings.bed is not None
     code = _report(settings, found, derived)
     if derived is not None and kept:
+        # Whatever names no target reads it from now on.
+        check_valid(engine.described_target(CALIBRATED, derived.text), derived.file)
         note(f"kept as this machine's target {CALIBRATED}: {keep_calibration(derived.text)}")
     if settings.html is not None:
         _page(settings.html, settings, found)
@@ -59,7 +62,7 @@ def _measured(settings: Settings) -> tuple[list[CalibratedExperiment], bool]:
                 line.done(name)
             stopped = stopping.asked
     measured = [name for name in settings.names if folder.of(name).measured]
-    return [_evaluated(settings, name) for name in measured], stopped
+    return evaluate_all([folder.of(name) for name in measured]), stopped
 
 
 def _derived(settings: Settings, found: Sequence[CalibratedExperiment]) -> Derived | None:
@@ -76,14 +79,6 @@ def _derived(settings: Settings, found: Sequence[CalibratedExperiment]) -> Deriv
 
         derived = derive(settings.folder, [each["result"] for each in found], go_on)
         return None if stopping.asked else derived
-
-
-def _evaluated(settings: Settings, name: str) -> CalibratedExperiment:
-    """What an experiment came to, with its picture."""
-    folder = settings.folder.of(name)
-    found = evaluate(folder)
-    picture(folder, found["result"])
-    return found
 
 
 def _page(file: str, settings: Settings, found: list[CalibratedExperiment]) -> None:

@@ -18,7 +18,7 @@ from slowpath.experiments.testbeds import TESTBEDS
 from slowpath.experiments.testbeds.bed import Bed, Limits
 
 _USUAL = "linux-xdp"
-_PRECISION, _SECONDS = 1.0, 3.0  # percent; for one experiment
+_PRECISION, _SECONDS = 1.0, 2.5  # percent; for one experiment
 
 
 class Settings(NamedTuple):

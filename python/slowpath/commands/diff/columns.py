@@ -17,6 +17,8 @@ Value = float | str | None
 Change = Literal["better", "worse", "same", "new", "gone", "unknown"]
 """What becomes of a guarantee; unknown after an error."""
 
+ESTIMATED = "estimated_ns"
+"""The quantity that is estimated, not guaranteed."""
 NUMBERS = (
     "bitrate",
     "packetrate",
@@ -25,6 +27,7 @@ NUMBERS = (
     "instructions",
     "memory_accesses",
     "min_packet_size",
+    ESTIMATED,
 )
 """Quantities that every comparison has; targets with other components have further ones."""
 TEXTS = ("verdict", "bottleneck", "error")
@@ -82,6 +85,8 @@ def make_row(pair: Pair) -> Row:
         a, b = old.get(name), new.get(name)
         values |= {f"{name}_a": a, f"{name}_b": b, f"{name}_diff": None, f"{name}_pct": None}
         if a is not None and b is not None:
+            if name == ESTIMATED and not pair.same_machine:
+                continue
             values[f"{name}_diff"] = b - a
             values[f"{name}_pct"] = _percent(a, b)
     for name in TEXTS:
@@ -114,7 +119,7 @@ def numbers_of(result: Result) -> dict[str, float | None]:
     elif profile is not None:
         numbers |= {f"{name.replace(' ', '_')}_cycles": c for name, c in profile["cost"].items()}
     if result["estimate"] is not None:
-        numbers["estimated_ns"] = result["estimate"]["ns"]
+        numbers[ESTIMATED] = result["estimate"]["ns"]
     if is_found(guarantee) and result["paths"]:
         numbers["min_packet_size"] = result["paths"][0]["min_packet_size"]
     return numbers

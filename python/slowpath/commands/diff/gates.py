@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from slowpath.commands.diff.cells import cell
-from slowpath.commands.diff.columns import Row
+from slowpath.commands.diff.columns import ESTIMATED, Row
 from slowpath.commands.diff.filters import Comparison, full_name
 
 
@@ -88,10 +88,11 @@ def _known(row: Row, gate: Gate) -> str:
 
 def _unknown(row: Row, gate: Gate) -> str:
     column = full_name(gate.condition.column, row.values)
-    return f"{column} is N/A ({why_not_available(row)}), and --fail-on {gate.text!r} needs it"
+    why = why_not_available(row, column)
+    return f"{column} is N/A ({why}), and --fail-on {gate.text!r} needs it"
 
 
-def why_not_available(row: Row) -> str:
+def why_not_available(row: Row, column: str) -> str:
     """Why a value of a pair is missing."""
     old, new = row.pair
     if old is None:
@@ -101,4 +102,10 @@ def why_not_available(row: Row) -> str:
     failed = [name for name, r in (("OLD", old), ("NEW", new)) if r["error"] is not None]
     if failed:
         return f"{' and '.join(failed)} could not be analysed"
+    if column.startswith(ESTIMATED):
+        without = [name for name, r in (("OLD", old), ("NEW", new)) if r["estimate"] is None]
+        if without:
+            return f"there is no estimate of {' and '.join(without)}"
+        if not row.pair.same_machine:
+            return "OLD and NEW are estimated for different machines, dates or --entries"
     return f"target {old['target']} and metric {old['metric']} do not have it for both"

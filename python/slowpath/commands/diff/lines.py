@@ -77,7 +77,7 @@ def changed_lines(pair: Pair) -> Changes | None:
     old, new = pair
     if old is None or new is None or old["profile"] is None or new["profile"] is None:
         return None
-    component = main_component(new)
+    component = main_component(new if pair.same_machine else {**new, "estimate": None})
     if component is None or component not in old["profile"]["cost"]:
         return None
     sourced = bool(old["profile"]["lines"] and new["profile"]["lines"])

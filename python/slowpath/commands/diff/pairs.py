@@ -31,6 +31,17 @@ class Pair(NamedTuple):
         return next((result for result in known if result["guarantee"] is not None), self.present)
 
     @property
+    def same_machine(self) -> bool:
+        """Whether both sides were estimated alike, so that a difference is the programs' own.
+
+        A target of the same name may be of another machine: what `slowpath calibrate` keeps.
+        """
+        old, new = (None if side is None else side["estimate"] for side in self)
+        if old is None or new is None:
+            return False
+        return all(old[key] == new[key] for key in ("machine", "date", "entries"))
+
+    @property
     def names(self) -> list[str]:
         """What the program is called: one name, or the old and the new one."""
         return list(dict.fromkeys(result["program"] for result in self if result is not None))

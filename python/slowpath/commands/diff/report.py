@@ -73,10 +73,17 @@ def table(report: Report) -> Iterator[Line]:
         yield next(lines)
         for row, line in zip(rows, lines, strict=True):
             yield line._replace(style=_STYLES.get(change_of(row), ""))
-    for text in (*_bounds(report.rows), *_assumptions(report.rows)):
+    for text in _remarks(report.rows):
         yield Line(one_line(text))
     for row, changes in zip(report.rows, report.changes, strict=True):
         yield from _line_tables(row, changes, report.limit)
+
+
+def _remarks(rows: Sequence[Row]) -> Iterator[str]:
+    """What has to be known of the values, one sentence each."""
+    yield from _bounds(rows)
+    yield from _machines(rows)
+    yield from _assumptions(rows)
 
 
 def _bounds(rows: Sequence[Row]) -> Iterator[str]:
@@ -92,6 +99,19 @@ def _bounds(rows: Sequence[Row]) -> Iterator[str]:
             ">= and <= mark guarantees that may be better than they look, because the search "
             f"stopped: {'; '.join(stopped)}"
         )
+
+
+def _machines(rows: Sequence[Row]) -> Iterator[str]:
+    """Whose times are not compared."""
+    for row in rows:
+        old, new = (None if side is None else side["estimate"] for side in row.pair)
+        if old is None or new is None or row.pair.same_machine:
+            continue
+        one, other = (
+            f"{side['machine']}, measured {side['date']}, {side['entries']} entries in maps"
+            for side in (old, new)
+        )
+        yield f"times of {row.pair.name} are not compared: OLD is for {one}; NEW for {other}"
 
 
 def _assumptions(rows: Sequence[Row]) -> Iterator[str]:
@@ -173,7 +193,7 @@ def markdown(report: Report) -> Iterator[Line]:
         columns = _columns(metric)
         cells = _cells([report.rows[at] for at in members])
         yield from _markdown_table(columns, cells, right=columns[1:5], code=columns[0])
-    notes = [*_bounds(report.rows), *_assumptions(report.rows)]
+    notes = list(_remarks(report.rows))
     if notes:
         yield Line("")
     for text in notes:

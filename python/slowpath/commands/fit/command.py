@@ -3,11 +3,14 @@
 from argparse import Namespace
 
 from slowpath.cli.command import Command, argument, option, within
+from slowpath.models.metrics import METRICS
+from slowpath.models.options import DIRECTIONS, METHODS, MOST_SEGMENTS, RULES, Options
 
 DATA = "Data"
 MODEL = "Model"
 OUTPUT = "Output"
 FORMATS = ("table", "json", "csv")
+_USUAL = Options()
 
 
 def _fit(given: Namespace) -> int:
@@ -61,8 +64,8 @@ FIT = Command(
         option(
             MODEL,
             "--select",
-            choices=("criterion", "margins", "held-out"),
-            default="criterion",
+            choices=RULES,
+            default=_USUAL.select,
             help="How functions and the number of segments are selected: by an information "
             "criterion; by margins of the error, as Scholz et al. (2021) do; or such that points "
             "that are left out are predicted best, which takes longer (default: %(default)s).",
@@ -71,29 +74,29 @@ FIT = Command(
             MODEL,
             "--segments",
             metavar="N",
-            type=within(int, 1, 12),
+            type=within(int, 1, MOST_SEGMENTS),
             help="Have so many segments, or as many as there can be.",
         ),
         option(
             MODEL,
             "--max-segments",
             metavar="N",
-            type=within(int, 1, 12),
-            default=12,
+            type=within(int, 1, MOST_SEGMENTS),
+            default=_USUAL.most_segments,
             help="Have no more segments than these (default: %(default)s).",
         ),
         option(
             MODEL,
             "--search",
-            choices=("dynamic", "exhaustive", "extrema"),
-            default="dynamic",
+            choices=METHODS,
+            default=_USUAL.search,
             help="How segments are found: by dynamic programming; by trying all up to three, which "
             "finds the same; or only where the slope changes most (default: %(default)s).",
         ),
         option(
             MODEL,
             "--monotone",
-            choices=("increasing", "decreasing"),
+            choices=DIRECTIONS,
             help="The model may only rise, or only fall, with x; for one x column.",
         ),
         option(
@@ -107,7 +110,7 @@ FIT = Command(
             "--least-parameter",
             metavar="N",
             type=within(float, 0, 1),
-            default=0.0,
+            default=_USUAL.least_parameter,
             help="No parameter is smaller, as Scholz et al. (2021) have it, in units in which the "
             "largest x and the median of y are one; functions that need small ones are then worse "
             "than others. For one x column (default: no limit).",
@@ -115,8 +118,8 @@ FIT = Command(
         option(
             MODEL,
             "--metric",
-            choices=("smape", "mape", "rmse"),
-            default="smape",
+            choices=tuple(METRICS),
+            default=_USUAL.metric,
             help="The error that is told, and that --select margins goes by (default: "
             "%(default)s).",
         ),
@@ -125,7 +128,7 @@ FIT = Command(
             "--confidence",
             metavar="PERCENT",
             type=within(float, 1, 99.9),
-            default=90.0,
+            default=100 * _USUAL.confidence,
             help="How often an interval has what it is about (default: %(default)s).",
         ),
         option(
@@ -133,7 +136,7 @@ FIT = Command(
             "--seed",
             metavar="N",
             type=within(int, 0, 2**32 - 1),
-            default=1,
+            default=_USUAL.seed,
             help="Start of the random numbers that intervals are made with; the same gives the "
             "same (default: %(default)s).",
         ),

@@ -16,10 +16,10 @@ from slowpath.commands.measure.settings import (
     VERSIONS,
     Settings,
     check,
-    chosen_cpu,
     watched_cpu,
 )
 from slowpath.commands.measure.versions_run import VersionsRun
+from slowpath.experiments.testbeds.cpus import chosen_cpu
 from slowpath.measurements.cold import last_level, measure_cold
 from slowpath.measurements.documents import MeasuredProgram
 from slowpath.measurements.live import measure_program_live

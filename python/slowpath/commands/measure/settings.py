@@ -49,21 +49,6 @@ def check(settings: Settings, request: Request) -> None:
     check_trace_options(settings.pcap, settings.plot, request, live=settings.live is not None)
 
 
-def chosen_cpu(asked: int | None) -> int:
-    """The CPU to measure on.
-
-    Raises:
-        OptionError: when this process may not run there.
-    """
-    allowed = os.sched_getaffinity(0)
-    if asked is None:
-        return max(allowed)
-    if asked not in allowed:
-        listed = ", ".join(map(str, sorted(allowed)))
-        raise OptionError("--cpu", f"this process may not run on CPU {asked}, but on {listed}")
-    return asked
-
-
 def watched_cpu(station: engine.Station) -> int:
     """The CPU that a station is on, as far as is known."""
     return max(os.sched_getaffinity(0)) if station.cpu is None else station.cpu

@@ -7,7 +7,13 @@ from typing import NamedTuple
 from slowpath import engine
 from slowpath.analysis.defaults import default_target
 from slowpath.analysis.flags import written_options
-from slowpath.analysis.options import WrittenOptions, choose_target, read_option, read_request
+from slowpath.analysis.options import (
+    WrittenOptions,
+    check_valid,
+    choose_target,
+    read_option,
+    read_request,
+)
 from slowpath.analysis.plan import Request
 from slowpath.cli.errors import OptionError
 from slowpath.cli.inputs import read_program
@@ -47,6 +53,8 @@ def read_asked(given: Namespace) -> Asked:
     if twice is not None:
         raise OptionError("--target", f"{twice} is named twice")
     targets = [read_option("--target", choose_target, name) for name in names]
+    for target, name in zip(targets, names, strict=True):
+        check_valid(target, name)
     _check_metric(given.metric, targets)
     _check_cores(given.cores, targets)
     _check_entries(given.entries, targets)

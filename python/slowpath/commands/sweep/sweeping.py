@@ -19,7 +19,7 @@ from slowpath.commands.sweep.live_line import LiveLine
 from slowpath.commands.sweep.measuring import Measuring, unmeasured
 from slowpath.commands.sweep.requests import Asked
 from slowpath.measurements.programs import PreparedProgram
-from slowpath.schema.derived import is_count
+from slowpath.schema.derived import estimate_notes, is_count
 from slowpath.schema.results import Result
 from slowpath.work.stopping import Stopping
 
@@ -150,8 +150,12 @@ def swept_result(result: Result) -> SweptResult:
     known["verdict"], known["stopped"] = guarantee["verdict"], guarantee["stopped"]
     known["bottleneck"] = guarantee["bottleneck"]
     known["assumptions"] = list(result["assumptions"])
-    estimate = result["estimate"]
-    if estimate is not None:
+    estimate, notes = result["estimate"], estimate_notes(result)
+    if estimate is None:
+        known["stopped"] = known["stopped"] or next((f"estimates: {text}" for text in notes), None)
+    else:
+        known["stopped"] = known["stopped"] or estimate["stopped"]
+        known["assumptions"] += [f"the estimate holds although {text}" for text in notes]
         known["estimated_ns"] = estimate["ns"]
         known["estimated_low_ns"] = estimate["low_ns"]
         known["estimated_high_ns"] = estimate["high_ns"]

@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Sequence
 
 from slowpath import engine
-from slowpath.analysis.options import choose_target, read_option
+from slowpath.analysis.options import check_valid, choose_target, read_option
 from slowpath.cli.errors import InputError, OptionError
 from slowpath.cli.exit_codes import ExitCode, worst
 from slowpath.cli.inputs import read_text
@@ -45,9 +45,7 @@ def list_models(name: str) -> ExitCode:
         InputError: when its file cannot be read, or is no valid description.
     """
     target = read_option("NAME", choose_target, name)
-    problems = target.problems()
-    if problems:
-        raise InputError(name, problems[0])
+    check_valid(target, name)
     if target.machine is not None:
         out(one_line(f"{target.name}: {target.machine[0]}, measured {target.machine[1]}"))
     models = target.models
@@ -63,7 +61,7 @@ _COLUMNS = ("component", "by", "from", "to", "ns there", "segments", "error", "g
 
 def _model_row(model: engine.Model) -> tuple[str, ...]:
     first, last = (model.at(end) for end in model.range)
-    costs = ["-" if cost is None else f"{cost:.1f}" for cost in (first, last)]
+    costs = ["-" if cost is None else f"{cost:z.1f}" for cost in (first, last)]
     error = model.error if model.held_out is None else model.held_out
     return (
         one_line(model.name),

@@ -45,8 +45,8 @@ def timing_text(
     """The table `[timing]` with all that belongs to it."""
     lines = [
         "[timing]",
-        f"machine = {_quoted(machine['machine'])}",
-        f"date = {_quoted(machine['date'])}",
+        f"machine = {quoted(machine['machine'])}",
+        f"date = {quoted(machine['date'])}",
         f"clock_hz = {machine['clock_hz']}",
         f"unknown_call_cycles = {_PLACEHOLDER}",
         "",
@@ -65,7 +65,7 @@ def timing_text(
     lines += ["", "[timing.call]"]
     for name, price in sorted(calls.items()):
         cells = ", ".join(f"{key} = {cycles:.2f}" for key, cycles in price.items())
-        lines.append(f"{_quoted(name)} = {{ {cells} }}")
+        lines.append(f"{quoted(name)} = {{ {cells} }}")
     low, high = error
     lines += ["", "[timing.error]", f"low = {low:.3f}", f"high = {high:.3f}", ""]
     return "\n".join(lines)
@@ -90,7 +90,7 @@ def target_text(timing: str) -> str:
     return head + timing
 
 
-def _quoted(text: str) -> str:
-    """A string of TOML."""
+def quoted(text: str) -> str:
+    """A string of TOML; what cannot be printed, which TOML does not take as it is, is a space."""
     plain = "".join(c if c.isprintable() else " " for c in text)
     return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'

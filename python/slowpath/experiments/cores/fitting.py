@@ -74,7 +74,9 @@ class _Fit:
         target = engine.described_target("fitted", text)
         without = self._in_cycles(engine.nanoseconds(self._flows, target))
         left = (self._cycles - without) * self._weights
-        prices, _ = nnls(self._matrix * self._weights[:, None], left)
+        matrix = self._matrix * self._weights[:, None]
+        # Three turns for each price, as it has them by itself, are too few now and then.
+        prices, _ = nnls(matrix, left, maxiter=100 * matrix.shape[1])
         predicted = without + self._matrix @ prices
         return list(prices), list((predicted - self._cycles) / self._cycles)
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
+from slowpath.experiments.cores.description import quoted
 from slowpath.experiments.results.documents import ModelDocument
 from slowpath.models.documents import Segment
 
@@ -28,8 +29,8 @@ def _table(document: ModelDocument, *, spread: bool) -> Iterator[str]:
     model = document["model"]
     assert model is not None  # noqa: S101 - others are not asked for
     yield f"[timing.model.{document['experiment']}]"
-    yield f"description = {json.dumps(document['description'])}"
-    yield f"parameter = {json.dumps(document['parameter'])}"
+    yield f"description = {quoted(document['description'])}"
+    yield f"parameter = {quoted(document['parameter'])}"
     calls = _calls(document) if spread else []
     if calls:
         yield f"calls = {json.dumps(calls)}"
@@ -37,7 +38,7 @@ def _table(document: ModelDocument, *, spread: bool) -> Iterator[str]:
     yield f"smape = {model['errors']['smape']:.4f}"
     if model["held_out"] is not None:
         yield f"held_out_smape = {model['held_out']['smape']:.4f}"
-    yield f"data_sha256 = {json.dumps(document['samples_sha256'] or '')}"
+    yield f"data_sha256 = {quoted(document['samples_sha256'] or '')}"
     segments = [f"    {_segment(one)}," for one in model["segments"]]
     yield "\n".join(["segments = [", *segments, "]"])
     residuals = model["residuals"]
@@ -49,7 +50,7 @@ def _segment(segment: Segment) -> str:
     cells = {
         "from": _number(segment["from"]),
         "to": _number(segment["to"]),
-        "template": json.dumps(segment["template"]),
+        "template": quoted(segment["template"]),
         "parameters": _list(one["value"] for one in segment["parameters"]),
     }
     if segment["origin"] != 0:

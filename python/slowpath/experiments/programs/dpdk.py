@@ -11,10 +11,13 @@ from slowpath.experiments.programs.packet import headers_end, key_offset, packet
 from slowpath.experiments.programs.template import expand
 from slowpath.experiments.specification.components import COMPONENTS, SIZE, Word
 from slowpath.experiments.specification.documents import Experiment
-from slowpath.experiments.specification.points import points_of, settings_at
+from slowpath.experiments.specification.points import Settings, points_of, settings_at
 
 FOLDER = Path(__file__).parent / "templates/dpdk"
 _LINE = 64  # bytes of a cache line
+_ADDRESSES = (4, 16)
+"""Bytes of addresses that the library has tables of prefixes for, each width in functions of its
+own."""
 _METHODS = {
     "table-exact": ("map", "hash"),
     "table-ternary": ("method", "acl"),
@@ -44,7 +47,16 @@ def dpdk_program(experiment: Experiment) -> str:
     key, word = _METHODS.get(part["kind"], ("", None))
     if word is not None and settings[key] != word:
         refuse(experiment, f"dpdk has {key}: {word} only")
+    if part["kind"] == "table-lpm":
+        _check_addresses(experiment, settings)
     return expand(FOLDER, f"{part['kind']}.c", driver_names(experiment))
+
+
+def _check_addresses(experiment: Experiment, settings: Settings) -> None:
+    if experiment["component"]["sweep"]["parameter"] == "key_bytes":
+        refuse(experiment, "dpdk has other tables for other key_bytes; it cannot sweep them")
+    if settings["key_bytes"] not in _ADDRESSES:
+        refuse(experiment, f"dpdk has key_bytes: 4 or 16 only, not {settings['key_bytes']}")
 
 
 def driver_names(experiment: Experiment) -> dict[str, int | str]:
@@ -73,7 +85,7 @@ def driver_names(experiment: Experiment) -> dict[str, int | str]:
     }
 
 
-def _declared(kind: str, settings: dict[str, int | str], swept: str) -> str:
+def _declared(kind: str, settings: Settings, swept: str) -> str:
     """Parameters in C: constants, and a variable."""
     numbers = [
         name for name, one in COMPONENTS[kind].parameters.items() if not isinstance(one, Word)

@@ -3,7 +3,7 @@
 from typing import NoReturn
 
 from slowpath.cli.errors import InputError
-from slowpath.experiments.programs.entries import drawn_values
+from slowpath.experiments.programs.entries import drawn_values, prefix_shape
 from slowpath.experiments.programs.packet import headers_end, key_offset
 from slowpath.experiments.specification.components import SIZE, YES
 from slowpath.experiments.specification.documents import Experiment
@@ -32,6 +32,8 @@ def check_together(experiment: Experiment, settings: Settings) -> None:
         "pop": headers * each + 14,
         "push": each,
         "table-exact": where + number_of(settings, "key_bytes"),
+        "table-lpm": where + number_of(settings, "key_bytes"),
+        "table-ternary": where + number_of(settings, "key_bytes"),
         "field-writes": payload + 2 * number_of(settings, "writes")
         if settings.get("where") == "header"
         else 2,
@@ -51,7 +53,10 @@ def check_together(experiment: Experiment, settings: Settings) -> None:
     if kind == "checksum" and settings["method"] == "helper" and summed > _CSUM_DIFF:
         refuse(experiment, f"the helper sums up to {_CSUM_DIFF} bytes, not {summed}")
     entries, bits = number_of(settings, "entries") or 1, number_of(settings, "prefix_bits")
-    if kind == "table-lpm" and entries > 1 << (bits - 1):
+    width = 8 * number_of(settings, "key_bytes")
+    if kind == "table-lpm" and bits > width:
+        refuse(experiment, f"addresses of {width} bits have no prefixes of {bits} bits")
+    if kind == "table-lpm" and entries > 1 << (prefix_shape(bits).bits - 1):
         refuse(experiment, f"there are no {entries:,} prefixes of {bits} bits")
     if settings.get("helper") == "trace_printk" and number_of(settings, "arguments") > _PRINTED:
         refuse(experiment, f"trace_printk prints {_PRINTED} numbers at most; trace_vprintk more")

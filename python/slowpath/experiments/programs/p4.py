@@ -7,10 +7,10 @@ as headers; one that the key begins in is cut there.
 from pathlib import Path
 from typing import NamedTuple
 
-from slowpath.experiments.programs.entries import SPREAD, prefix_address
+from slowpath.experiments.programs.entries import SPREAD, prefix_of, prefix_shape
 from slowpath.experiments.programs.fitting_together import check_together, refuse
 from slowpath.experiments.programs.layers import TABLES, layers_of
-from slowpath.experiments.programs.packet import TYPE, key_offset, packet_of
+from slowpath.experiments.programs.packet import TYPE, key_rest, packet_of
 from slowpath.experiments.programs.template import expand
 from slowpath.experiments.specification.components import SIZE, YES
 from slowpath.experiments.specification.documents import Experiment
@@ -79,6 +79,8 @@ def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
     own = headers if kind in _OWN else 0
     if kind == "field-writes" and settings["where"] == "header":
         own, size = number_of(settings, "writes"), 2
+    key = number_of(settings, "key_bytes") or 4
+    shape = prefix_shape(number_of(settings, "prefix_bits"))
     taken_off = [f"packet.extract(h.own[{number}]);" for number in range(own)]
     extracted = [f"packet.extract(h.{name});" for _, name in layers.headers]
     if kind == "field-writes":
@@ -93,7 +95,7 @@ def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
         "layers": "\n".join(f"    {one} {name};" for one, name in layers.headers),
         "extractions": "\n".join(_INDENT + line for line in extracted),
         "keyed": int(layers.keyed),
-        "key_bits": 8 * (number_of(settings, "key_bytes") or 4),
+        "key_bits": 8 * key,
         "split": int(layers.split > 0),
         "split_bits": 8 * layers.split,
         "own": own,
@@ -104,14 +106,29 @@ def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
         "recirculated": int(kind == "recirculate"),
         "value_bits": 8 * number_of(settings, "value_bytes") or 64,
         "entries": number_of(settings, "entries") or 1,
-        "tables": number_of(settings, "tables") or 1,
-        "miss_bit": 8 * number_of(settings, "key_bytes") - 25,
-        "number": " ++ ".join(f"h.key.bits[{8 * at + 7}:{8 * at}]" for at in range(4)),
+        "tables": number_of(settings, "tables"),
+        "miss_bit": 8 * key - 25,
+        "number": " ++ ".join(_key_bits(8 * at + 8, 8 * at) for at in range(key - 4, key)),
+        "own_bits": shape.bits,
+        "shared": shape.front,
+        "first_bit": 8 * key - 1,
+        "address": _address(8 * (key - 4), 8 * shape.front),
         "spread": SPREAD,
         "hit": settings.get("hit", YES),
         "type": f"0x{int.from_bytes(TYPE.to_bytes(2, 'little'), 'big'):04x}",
         "expression": _EXPRESSIONS.get(str(settings.get("operation")), ""),
     }
+
+
+def _key_bits(end: int, start: int) -> str:
+    return f"h.key.bits[{end - 1}:{start}]"
+
+
+def _address(others: int, front: int) -> str:
+    """The number, with the other bits of the key in front of it and behind."""
+    before = [_key_bits(others, others - front)] if front else []
+    behind = [_key_bits(others - front, 0)] if others > front else []
+    return " ++ ".join([*before, "number", *behind])
 
 
 def _entries(experiment: Experiment, settings: Settings) -> str:
@@ -120,24 +137,23 @@ def _entries(experiment: Experiment, settings: Settings) -> str:
     if kind not in TABLES:
         return ""
     numbers, lines = range(number_of(settings, "entries")), list[str]()
-    for table in range(number_of(settings, "tables") or 1):
+    rest = key_rest(experiment, number_of(settings, SIZE), number_of(settings, "key_bytes"))
+    for table in range(number_of(settings, "tables")):
         command = f"table_add Ingress.table{table} Ingress.hit"
         for number in numbers:
             last = number == numbers[-1]
-            lines.append(f"{command} {_entry(experiment, settings, number, last=last)}")
+            lines.append(f"{command} {_entry(kind, settings, rest, number, last=last)}")
     return "\n".join([*lines, ""])
 
 
-def _entry(experiment: Experiment, settings: Settings, number: int, *, last: bool) -> str:
-    kind = experiment["component"]["kind"]
+def _entry(kind: str, settings: Settings, rest: bytes, number: int, *, last: bool) -> str:
     if kind == "table-lpm":
         bits = number_of(settings, "prefix_bits")
-        return f"0x{prefix_address(number, bits).hex()}/{bits} => 1"
+        return f"0x{prefix_of(number, bits, rest).hex()}/{bits} => 1"
     if kind == "table-ternary":
         # No packet has the first bit, so only the last entry matches.
-        value, mask = (0, _HIGH) if last else (_HIGH | number, (1 << 32) - 1)
-        return f"0x{value:08x}&&&0x{mask:08x} => 1 {number + 1}"
-    where = key_offset(experiment)
-    rest = packet_of(experiment, number_of(settings, SIZE))[where + 4 :]
-    key = number.to_bytes(4, "little") + rest[: number_of(settings, "key_bytes") - 4]
-    return f"0x{key.hex()} => 1"
+        width = 4 + len(rest)
+        value = bytes(width) if last else (_HIGH | number).to_bytes(4, "big") + rest
+        mask = _HIGH.to_bytes(4, "big") + bytes(len(rest)) if last else b"\xff" * width
+        return f"0x{value.hex()}&&&0x{mask.hex()} => 1 {number + 1}"
+    return f"0x{(number.to_bytes(4, 'little') + rest).hex()} => 1"

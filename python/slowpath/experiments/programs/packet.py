@@ -21,6 +21,12 @@ def key_offset(experiment: Experiment) -> int:
     return vary[0]["offset"] if vary else headers_end(experiment)
 
 
+def key_rest(experiment: Experiment, size: int, key_bytes: int) -> bytes:
+    """What is behind the first 4 bytes of a key, which do not vary; of a packet of this size."""
+    where = key_offset(experiment)
+    return packet_of(experiment, size)[where + 4 : where + key_bytes]
+
+
 def packet_of(experiment: Experiment, size: int, parser: tuple[int, int] | None = None) -> bytes:
     """The packet with the value 0 where it varies; `parser`: headers in the payload, their size.
 

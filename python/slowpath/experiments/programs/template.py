@@ -5,7 +5,8 @@ and P4:
 
     //@ include FILE            the template beside this one
     //@ repeat COUNT as NAME    what follows, COUNT times, with NAME from 0 on
-    //@ if NAME                 what follows, if NAME is yes; also `if not NAME`, `if NAME == word`
+    //@ if NAME                 what follows, if NAME is yes, or a number but 0; also `if not NAME`,
+                                `if NAME == word`
     //@ else
     //@ end                     of a repetition or a condition
 """
@@ -98,4 +99,4 @@ def _holds(words: str, values: Values) -> bool:
     if compared:
         return str(_value(name, values)) == other
     negated = words.startswith("not ")
-    return (_value(words.removeprefix("not "), values) in (1, "yes")) != negated
+    return (_value(words.removeprefix("not "), values) not in (0, "no")) != negated

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from slowpath.experiments.programs.entries import SPREAD, drawn_values
+from slowpath.experiments.programs.entries import SPREAD, drawn_values, prefix_shape
 from slowpath.experiments.programs.fitting_together import check_together, refuse
 from slowpath.experiments.programs.mixture import mixture
 from slowpath.experiments.programs.packet import TYPE, headers_end, key_offset, packet_of
@@ -84,11 +84,13 @@ def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
     map_type = str(settings.get("map", "")).upper()
     entries = number_of(settings, "entries")
     copied = number_of(settings, "bytes") // 8
+    front, own_bits = prefix_shape(number_of(settings, "prefix_bits"))
     return {
         "title": experiment["description"],
         "experiment": experiment["name"],
         "payload": headers_end(experiment),
         "key_offset": key_offset(experiment),
+        "key_bits": 8 * key,
         "key_words": key // 4,
         "other_words": key // 4 - 1,
         "value_words": number_of(settings, "value_bytes") // 8,
@@ -102,6 +104,9 @@ def _names(experiment: Experiment, settings: Settings) -> dict[str, int | str]:
         "max_entries": 2 * entries + 1024 if map_type.startswith("LRU") else entries,
         "type": TYPE,
         "spread": SPREAD,
+        "front": front,
+        "own_bits": own_bits,
+        "behind": key - 4 - front,
         "turns": number_of(settings, "turns") or count // 64,
         "mixture": "\n\t".join(mixture(str(settings["mix"]), count)) if kind == "mixture" else "",
         "hit": settings.get("hit", YES),

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from slowpath.experiments.programs.entries import prefix_address
-from slowpath.experiments.programs.packet import headers_end, key_offset, packet_of
+from slowpath.experiments.programs.entries import prefix_of
+from slowpath.experiments.programs.packet import headers_end, key_rest, packet_of
 from slowpath.experiments.specification.components import SIZE
 from slowpath.experiments.specification.documents import Experiment
 from slowpath.experiments.specification.points import Settings, number_of
@@ -35,7 +35,18 @@ def _value(settings: Settings) -> str:
     return _little(1, number_of(settings, "value_bytes"))
 
 
+def _rest(experiment: Experiment, settings: Settings) -> bytes:
+    """The part of keys that is the same in all."""
+    return key_rest(experiment, number_of(settings, SIZE), number_of(settings, "key_bytes"))
+
+
 Tables = Iterator[tuple[str, list[Entry]]]
+
+
+def _tables(settings: Settings, found: list[Entry]) -> Tables:
+    """The same entries in all tables."""
+    for table in range(number_of(settings, "tables")):
+        yield f"table{table}", found
 
 
 def _no_tables(_experiment: Experiment, _settings: Settings) -> Tables:
@@ -43,15 +54,12 @@ def _no_tables(_experiment: Experiment, _settings: Settings) -> Tables:
 
 
 def _exact(experiment: Experiment, settings: Settings) -> Tables:
-    packet, where = packet_of(experiment, number_of(settings, SIZE)), key_offset(experiment)
-    rest = packet[where + 4 : where + number_of(settings, "key_bytes")].hex()
-    value = _value(settings)
+    value, rest = _value(settings), _rest(experiment, settings).hex()
     found = [
         {"key": _little(at, 4) + rest, "value": value}
         for at in range(number_of(settings, "entries"))
     ]
-    for table in range(number_of(settings, "tables")):
-        yield f"table{table}", found
+    yield from _tables(settings, found)
 
 
 def _array(_experiment: Experiment, settings: Settings) -> Tables:
@@ -60,29 +68,28 @@ def _array(_experiment: Experiment, settings: Settings) -> Tables:
     yield "table", [{"key": _little(at, 4), "value": value} for at in found]
 
 
-def _lpm(_experiment: Experiment, settings: Settings) -> Tables:
+def _lpm(experiment: Experiment, settings: Settings) -> Tables:
     bits, value = number_of(settings, "prefix_bits"), _value(settings)
-    found = [prefix_address(at, bits) for at in range(number_of(settings, "entries"))]
-    yield "table", [{"key": _little(bits, 4) + one.hex(), "value": value} for one in found]
+    rest = _rest(experiment, settings)
+    found = [prefix_of(at, bits, rest) for at in range(number_of(settings, "entries"))]
+    key = _little(bits, 4)
+    yield from _tables(settings, [{"key": key + one.hex(), "value": value} for one in found])
 
 
-def _ternary(_experiment: Experiment, settings: Settings) -> Tables:
+def _ternary(experiment: Experiment, settings: Settings) -> Tables:
     entries, masks = number_of(settings, "entries"), number_of(settings, "masks")
+    rest, value = _rest(experiment, settings), _value(settings)
     high = 1 << 31  # no packet has this bit, so only the last entry matches
     if settings["method"] == "linear":
-        others = [_little((1 << 32) - 1, 4) + _little(high | at, 4) for at in range(entries - 1)]
-        rules = [*others, _little(high, 4) + _little(0, 4)]
-        yield (
-            "rules",
-            [
-                {"key": _little(at, 4), "value": rule + _little(1, 8)}
-                for at, rule in enumerate(rules)
-            ],
-        )
-        return
-    keys = [_little(at % masks, 4) + _little(high | at, 4) for at in range(entries - 1)]
-    keys.append(_little(masks - 1, 4) + _little(0, 4))
-    yield "rules", [{"key": key, "value": _little(1, 8)} for key in keys]
+        whole = "ff" * number_of(settings, "key_bytes")
+        rules = [whole + _little(high | at, 4) + rest.hex() for at in range(entries - 1)]
+        rules.append(_little(high, 4) + bytes(len(rest) + 4 + len(rest)).hex())
+        found = [{"key": _little(at, 4), "value": rule + value} for at, rule in enumerate(rules)]
+    else:
+        keys = [_little(at % masks, 4) + _little(high | at, 4) for at in range(entries - 1)]
+        keys.append(_little(masks - 1, 4) + _little(0, 4))
+        found = [{"key": key + rest.hex(), "value": value} for key in keys]
+    yield from _tables(settings, found)
 
 
 def _state(_experiment: Experiment, settings: Settings) -> Tables:

@@ -37,7 +37,7 @@ class Point(TypedDict):
     baseline: float
     """Of a packet in the baseline program."""
     observations: int
-    """How many there were."""
+    """How many the mean is of."""
 
 
 class PointError(TypedDict):

@@ -60,6 +60,10 @@ class Record(NamedTuple):
             self.seconds + block.seconds,
         )
 
+    def with_note(self, note: str) -> "Record":
+        """The same with something more that has to be known of it."""
+        return self._replace(notes=list(dict.fromkeys([*self.notes, note])))
+
 
 def recorded(folder: ExperimentFolder) -> Record:
     """What a directory has of blocks that were measured as a whole.

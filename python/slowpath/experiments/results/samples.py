@@ -64,7 +64,7 @@ def _point(value: int, samples: Sequence[Sample], *, exact: bool) -> Point:
         "high": high,
         "program": estimate([one.component for one in samples]).value,
         "baseline": estimate([one.baseline for one in samples]).value,
-        "observations": len(samples),
+        "observations": cost.size - cost.outliers,
     }
 
 

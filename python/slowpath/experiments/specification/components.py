@@ -37,6 +37,7 @@ SIZE = "size"
 _ENTRIES = Number("entries of each table", 1, 4_000_000, 1)
 _KEY = Number("bytes of a key", 4, 64, 16, 4)
 _VALUE = Number("bytes of an entry's value (action data)", 8, 1024, 64, 8)
+_TABLES = Number("tables of the same size, one look-up in each", 1, 32, 1)
 _REPEATS = Number("look-ups in the same table", 1, 32, 1)
 _HIT = Word("whether look-ups find an entry", (YES, NO))
 
@@ -123,7 +124,7 @@ COMPONENTS: Mapping[str, Component] = {
             "entries": _ENTRIES,
             "key_bytes": _KEY,
             "value_bytes": _VALUE,
-            "tables": Number("tables of the same size, one look-up in each", 1, 32, 1),
+            "tables": _TABLES,
             "repeats": _REPEATS,
             "hit": _HIT,
         },
@@ -142,8 +143,10 @@ COMPONENTS: Mapping[str, Component] = {
         {
             "method": Word("the library of DPDK", ("lpm", "fib")),
             "entries": _ENTRIES._replace(most=1 << 20),
-            "prefix_bits": Number("bits of each prefix", 8, 32, 24),
+            "key_bytes": Number("bytes of an address", 4, 16, 4, 4),
+            "prefix_bits": Number("bits of each prefix", 8, 128, 24),
             "value_bytes": _VALUE._replace(usual=8),
+            "tables": _TABLES,
             "repeats": _REPEATS,
             "hit": _HIT,
         },
@@ -157,6 +160,10 @@ COMPONENTS: Mapping[str, Component] = {
             ),
             "entries": _ENTRIES._replace(most=1024),
             "masks": Number("different masks of the entries, for `tuples`", 1, 32, 1),
+            "key_bytes": _KEY._replace(usual=4),
+            "value_bytes": _VALUE._replace(usual=8),
+            "tables": _TABLES,
+            "repeats": _REPEATS,
         },
     ),
     "field-writes": Component(

@@ -18,7 +18,8 @@ from slowpath.experiments.results.documents import Sample
 from slowpath.experiments.specification.documents import Experiment, Metric
 from slowpath.experiments.specification.points import points_of
 from slowpath.experiments.testbeds.bed import Job, Limits, Measured
-from slowpath.experiments.testbeds.xdp_files import FLAGS, Compiler, Written, XdpFiles
+from slowpath.experiments.testbeds.compiler import FLAGS
+from slowpath.experiments.testbeds.xdp_files import Written, XdpFiles
 from slowpath.programs.selection import Selection
 from slowpath.work.stopping import Stopping
 
@@ -84,11 +85,10 @@ def _of_any_packet(experiment: Experiment) -> Experiment:
 class _Station:
     def __init__(self, bed: Counted, stopping: Stopping) -> None:
         self._bed, self._stopping = bed, stopping
-        self._compiler = Compiler()
 
     def measure(self, job: Job) -> Measured:
         """As `Station` has it."""
-        files = XdpFiles(_of_any_packet(job.experiment), job.folder, self._compiler)
+        files = XdpFiles(_of_any_packet(job.experiment), job.folder)
         samples, errors, known = list[Sample](), dict[int, str](), dict[str, float]()
         for value in job.points:
             if self._stopping.asked:

@@ -5,20 +5,19 @@ does to them cancels. A load is one observation of each point. An experiment is 
 blocks, with all others between them.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from slowpath import engine
-from slowpath.cli.errors import InputError
 from slowpath.experiments.programs.xdp import kinds, xdp_program
 from slowpath.experiments.results.documents import Sample
 from slowpath.experiments.specification.documents import Experiment, Metric
 from slowpath.experiments.specification.points import points_of
 from slowpath.experiments.testbeds.bed import IMPRECISE, Job, Limits, Measured
+from slowpath.experiments.testbeds.compiler import Compiler
 from slowpath.experiments.testbeds.cpus import chosen_cpu
-from slowpath.experiments.testbeds.xdp_files import Compiler, Written, XdpFiles
+from slowpath.experiments.testbeds.xdp_cases import Cases, Room
 from slowpath.measurements import environment
 from slowpath.measurements.timing.bench import KernelBench
 from slowpath.measurements.timing.pace import PaceMeter
@@ -50,64 +49,41 @@ class LinuxXdp(NamedTuple):
         """As `Bed` has it."""
         cpu = chosen_cpu(limits.cpu)
         station = engine.open_station(engine.open_kernel(), cpu)
-        with stopping.calling(station.stop):
-            yield _Station(station, cpu, limits, stopping)
+        compiler = Compiler()
+        try:
+            with stopping.calling(station.stop):
+                yield _Station(station, compiler, cpu, limits, stopping)
+        finally:
+            compiler.stop()
 
 
 BED = LinuxXdp()
 _FEWEST_LOADS = 3  # in a block
 
 
-class _Cases:
-    """Programs that the kernel takes, each once."""
-
-    def __init__(self, station: engine.Station) -> None:
-        self._station = station
-        self.cases: list[engine.Case] = []
-        self._numbers = dict[str, int]()
-
-    def number(self, written: Written) -> int:
-        """The number of a program's case, which it gets now if it has none."""
-        if written.file not in self._numbers:
-            program = written.program
-            witness = {
-                "packet": program.packet.hex(),
-                "length": len(program.packet),
-                "maps": json.loads(program.maps),
-                "unknowns": [],
-                "environment": [],
-            }
-            subject = engine.Subject(written.file, written.object, written.number, None)
-            case = engine.prepare_case(self._station, subject, json.dumps(witness), None)
-            self._numbers[written.file] = len(self.cases)
-            self.cases.append(case)
-        return self._numbers[written.file]
-
-
 class _Station:
     def __init__(
-        self, station: engine.Station, cpu: int, limits: Limits, stopping: Stopping
+        self,
+        station: engine.Station,
+        compiler: Compiler,
+        cpu: int,
+        limits: Limits,
+        stopping: Stopping,
     ) -> None:
         self._station, self._cpu = station, cpu
         self._limits, self._stopping = limits, stopping
         self._pace = engine.load_pace(station)
-        self._compiler = Compiler()
+        self._compiler = compiler
+        self._cases = dict[str, Cases]()
+        self._room = Room()
 
     def measure(self, job: Job) -> Measured:
         """As `Station` has it."""
-        files = XdpFiles(job.experiment, job.folder, self._compiler)
-        cases = _Cases(self._station)
-        errors, pairs = dict[int, str](), dict[int, tuple[int, int]]()
-        for value in job.points:
-            if self._stopping.asked:
-                return Measured([], errors, complete=False)
-            job.say(f"preparing {job.experiment['component']['sweep']['parameter']} = {value:,}")
-            try:
-                pair = files.pair(value)
-                pairs[value] = cases.number(pair.component), cases.number(pair.baseline)
-            except InputError as problem:
-                errors[value] = problem.reason
-        if not pairs:
+        cases = self._cases_of(job)
+        if not cases.prepare(job.say, lambda: self._stopping.asked):
+            return Measured([], cases.errors, complete=False)
+        errors = dict(cases.errors)
+        if not cases.pairs:
             return Measured([], errors, complete=True)
         pace = PaceMeter(lambda runs: engine.pace(self._station, self._pace, runs))
 
@@ -118,16 +94,23 @@ class _Station:
             return not self._stopping.asked
 
         watch = environment.begin(self._cpu, thread=self._station.thread)
-        bench = KernelBench(self._station, cases.cases)
+        bench = KernelBench(self._station, cases.ready())
         # A third of the time, and what is known after all blocks is as precise as was asked for.
         precision = self._limits.precision * BED.blocks**0.5
         quota = Quota(precision, self._limits.seconds / BED.blocks, _FEWEST_LOADS)
         outcome = measure(bench, quota, go_on)
         where = watch.end(pace.paced())
-        samples = list(_samples(outcome, pairs, errors))
+        cases.let_go()
+        samples = list(_samples(outcome, cases.pairs, errors))
         notes = [] if outcome.precise or self._stopping.asked else [IMPRECISE]
         complete = not self._stopping.asked
-        return Measured(samples, errors, complete, where, notes, _paths(cases.cases, pairs))
+        return Measured(samples, errors, complete, where, notes, _paths(cases))
+
+    def _cases_of(self, job: Job) -> Cases:
+        name = job.experiment["name"]
+        if name not in self._cases:
+            self._cases[name] = Cases(self._station, self._compiler, job, self._room)
+        return self._cases[name]
 
 
 def _samples(
@@ -146,13 +129,12 @@ def _samples(
                 yield Sample(value, load, mine, usual)
 
 
-def _paths(cases: Sequence[engine.Case], pairs: dict[int, tuple[int, int]]) -> dict[str, str]:
+def _paths(cases: Cases) -> dict[str, str]:
     """The paths of the programs, where they are known."""
-    known = [engine.flow(case) for case in cases]
     found = dict[str, str]()
-    for value, pair in pairs.items():
+    for value, pair in cases.pairs.items():
         for which, number in zip(("component", "baseline"), pair, strict=True):
-            flow = known[number]
+            flow = cases.flows[number]
             if flow is not None:
                 found[f"{which}-{value}"] = flow.text()
     return found

@@ -1,29 +1,21 @@
-"""XDP programs of an experiment in its directory: written, compiled, each of them once."""
+"""XDP programs of an experiment in its directory, each of them once."""
 
 from pathlib import Path
 from typing import NamedTuple
 
-from slowpath import engine
-from slowpath.cli.errors import InputError
-from slowpath.experiments.programs.xdp import ENTRY, XdpProgram, empty_program, xdp_program
+from slowpath.experiments.programs.xdp import XdpProgram, empty_program, xdp_program
 from slowpath.experiments.results.folder import write
 from slowpath.experiments.specification.documents import Experiment
-from slowpath.programs.clang import compile_c
-from slowpath.programs.sources import Clang
 
-FLAGS = ("-mcpu=v3", "-fno-unroll-loops")
-"""As the examples are compiled: loops stay loops."""
 _LARGEST = 1 << 20
 """Bytes of map content that are written down; more follow from the specification as well."""
 
 
 class Written(NamedTuple):
-    """A program that was compiled."""
+    """A program that was written."""
 
     file: str
     program: XdpProgram
-    object: engine.Object
-    number: int  # of the program in the object
 
 
 class Pair(NamedTuple):
@@ -33,35 +25,11 @@ class Pair(NamedTuple):
     baseline: Written
 
 
-class Compiler:
-    """Compiles each program once, whichever experiments have it."""
-
-    def __init__(self) -> None:
-        """Nothing is compiled yet."""
-        self._known = dict[str, tuple[engine.Object, int]]()
-
-    def compiled(self, source: Path, text: str) -> tuple[engine.Object, int]:
-        """The object of a source file with this text, and the program's number in it.
-
-        Raises:
-            InputError: when clang does not compile it.
-        """
-        bare = _bare(text)
-        if bare not in self._known:
-            found = engine.read_object(str(source), compile_c(str(source), Clang(FLAGS)))
-            numbers = [one.number for one in engine.programs(found) or [] if one.name == ENTRY]
-            if not numbers:
-                raise InputError(str(source), f"has no program {ENTRY!r}")
-            self._known[bare] = found, numbers[0]
-        return self._known[bare]
-
-
 class XdpFiles:
     """The programs of one experiment; those that are the same are one."""
 
-    def __init__(self, experiment: Experiment, folder: Path, compiler: Compiler) -> None:
+    def __init__(self, experiment: Experiment, folder: Path) -> None:
         """Nothing is written yet."""
-        self._compiler = compiler
         self._experiment = experiment
         self._folder = folder
         self._known: list[Written] = []
@@ -70,35 +38,49 @@ class XdpFiles:
         """The programs of a point.
 
         Raises:
-            InputError: when parameters do not fit together, or clang does not compile it.
+            InputError: when parameters do not fit together.
         """
-        experiment = self._experiment
-        name = f"{experiment['component']['sweep']['parameter']}-{value}"
-        component = self._written(name, xdp_program(experiment, value, component=True))
-        if experiment["baseline"] == "empty":
-            program, name = empty_program(experiment, value), f"{name}.empty"
-        else:
-            program = xdp_program(experiment, value, component=False)
-            name = f"{name}.without"
-        return Pair(component, self._written(name, program))
+        return Pair(self._written(value, component=True), self._written(value, component=False))
 
-    def _written(self, name: str, program: XdpProgram) -> Written:
+    def again(self, value: int, *, component: bool) -> Written:
+        """A program of a point as it was written before; nothing is written."""
+        name, program = self._made(value, component=component)
+        return Written(str(self._source(name)), program)
+
+    def forget(self) -> None:
+        """Needs no memory any more for what was written."""
+        self._known.clear()
+
+    def _written(self, value: int, *, component: bool) -> Written:
+        name, program = self._made(value, component=component)
         for known in self._known:
-            if known.program._replace(text=_bare(known.program.text)) == program._replace(
-                text=_bare(program.text)
+            if known.program._replace(text=bare(known.program.text)) == program._replace(
+                text=bare(program.text)
             ):
                 return known
-        source = self._folder / f"{name}.bpf.c"
+        source = self._source(name)
         write(source, program.text)
         write(self._folder / f"{name}.packet", program.packet.hex() + "\n")
         if len(program.maps) <= _LARGEST:
             write(self._folder / f"{name}.maps.json", program.maps)
-        found, number = self._compiler.compiled(source, program.text)
-        written = Written(str(source), program, found, number)
+        written = Written(str(source), program)
         self._known.append(written)
         return written
 
+    def _source(self, name: str) -> Path:
+        return self._folder / f"{name}.bpf.c"
 
-def _bare(text: str) -> str:
+    def _made(self, value: int, *, component: bool) -> tuple[str, XdpProgram]:
+        """A program of a point, and its name."""
+        experiment = self._experiment
+        name = f"{experiment['component']['sweep']['parameter']}-{value}"
+        if component:
+            return name, xdp_program(experiment, value, component=True)
+        if experiment["baseline"] == "empty":
+            return f"{name}.empty", empty_program(experiment, value)
+        return f"{name}.without", xdp_program(experiment, value, component=False)
+
+
+def bare(text: str) -> str:
     """A program without its first comment, which names the point."""
     return text.partition("*/")[2]

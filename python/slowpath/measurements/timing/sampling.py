@@ -4,8 +4,8 @@ A *load* is one loading of all programs into the kernel. Where their code comes 
 they take by a few percent, so a load is one independent observation, and each subject gets one
 value from each load. Within a load subjects take turns in random order, and between any two a busy
 loop is timed: what keeps the CPU from computing shows there first, and what was timed beside it is
-left out. Loading takes longer than timing, so in a load that is disturbed subjects take further
-turns: whether that is so, the busy loop says alone.
+left out. Loading takes time, too, so in a load that is disturbed subjects take further turns:
+whether that is so, the busy loop says alone.
 """
 
 import math

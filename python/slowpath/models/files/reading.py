@@ -26,7 +26,7 @@ def read_table(file: str, names: Sequence[str]) -> Table:
     """The columns of these names; empty lines and lines that begin with `#` are left out.
 
     Raises:
-        InputError: when a column or a number is missing.
+        InputError: when a column or a number is missing, or a line has more values than columns.
     """
     text = read_text(file).removeprefix("\ufeff")
     starts = (line for line in text.split("\n") if line.strip() and line[0] != "#")
@@ -38,6 +38,10 @@ def read_table(file: str, names: Sequence[str]) -> Table:
     places = {name: _place(file, header, name) for name in names}
     columns: dict[str, list[float]] = {name: [] for name in names}
     for number, cells in rows:
+        if any(cell.strip() for cell in cells[len(header) :]):
+            why = f"there are {len(cells)} values, and {len(header)} columns"
+            hint = "write 0.5 for 0,5, and names of all columns into the first line"
+            raise InputError(file, f"line {number}: {why}; {hint}")
         for name, place in places.items():
             columns[name].append(_number(file, number, name, cells, place))
     return Table(file, columns)

@@ -15,6 +15,8 @@ from slowpath.models.templates.batch import Floats
 
 FINEST = 1e-6
 """Standard deviation of noise, at least: what is measured or printed is no more precise."""
+_LEAST = 1e-10
+"""No variance is less, in the largest one: with more between them, matrices lose all digits."""
 _STEPS = np.geomspace(1e-4, 4.0, 48)
 """Variances of a step that are tried, in those of the differences between neighbours."""
 _RATIOS = np.geomspace(1e-3, 1e3, 48)
@@ -38,14 +40,14 @@ class Walk(NamedTuple):
 
 def most_likely(residuals: Floats, noise: Noise) -> Walk:
     """The walk that explains residuals best."""
+    variance = np.maximum(noise.variance, _LEAST * float(noise.variance.max()))
     if noise.known:
-        return _of_known_noise(residuals, noise.variance)
-    return _of_unknown_noise(residuals, noise.variance)
+        return _of_known_noise(residuals, np.maximum(variance, FINEST**2))
+    return _of_unknown_noise(residuals, variance)
 
 
 def _of_known_noise(residuals: Floats, noise: Floats) -> Walk:
     differences = np.diff(residuals)
-    noise = np.maximum(noise, FINEST**2)
     usual = float(np.mean(differences**2))
     alone = _surprise(differences, noise, 0.0)
     best, step = min((_surprise(differences, noise, one), one) for one in usual * _STEPS)

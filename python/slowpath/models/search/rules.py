@@ -30,7 +30,13 @@ class Rules(NamedTuple):
 
     def fitted(self, template: Template, batch: Batch) -> Floats:
         """The values of a template that is fitted to each piece."""
-        return template.fitted(batch) if self.cap is None else self.cap.fitted(template, batch)
+        found = template.fitted(batch) if self.cap is None else self.cap.fitted(template, batch)
+        return self.raised(template, found)
+
+    def raised(self, template: Template, values: Floats) -> Floats:
+        """A constant, or its values, where it may not be negative: there has to be a function."""
+        constant = template.rank == 1
+        return np.maximum(values, 0.0) if self.non_negative and constant else values
 
     def allows(self, batch: Batch, fitted: Floats) -> NDArray[np.bool_]:
         """Which pieces have values at the points that are allowed."""

@@ -44,7 +44,8 @@ def _templates(costs: Costs, margins: Margins) -> tuple[Floats, Indices]:
     least = costs.errors.min(axis=0)
     limit = least + np.maximum(least * margins.relative, margins.least)
     good = costs.errors <= limit
-    order = np.where(good, ranks[:, None] + costs.errors / (1 + 2 * limit), np.inf)
+    with np.errstate(invalid="ignore"):  # no function is good enough for some segments
+        order = np.where(good, ranks[:, None] + costs.errors / (1 + 2 * limit), np.inf)
     chosen = order.argmin(axis=0)
     return costs.errors[chosen, np.arange(len(costs.pairs))], chosen
 

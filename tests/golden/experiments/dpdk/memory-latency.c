@@ -7,6 +7,8 @@
  * Each visit goes through all values in another random order, makes everything anew, and times
  * the packet loop with and without the component in turns. Times are cycles of the TSC.
  */
+#include <errno.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,6 +33,19 @@ static int set_up(void);
 static void tear_down(void);
 static long touched(void); /* how many packets it takes to touch all that is looked at */
 static inline __attribute__((always_inline)) uint64_t run(uint32_t packets, int component);
+
+static char wrong[256]; /* why something is not as it has to be */
+
+/* Says why; -1. */
+static inline int refuse(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(wrong, sizeof(wrong), format, arguments);
+	va_end(arguments);
+	return -1;
+}
 
 enum { PACKETS = 256, KEY_OFFSET = 42, STRIDE = 64 };
 static uint8_t *packets;
@@ -194,8 +209,10 @@ int main(int argc, char **argv)
 		}
 		for (size_t i = 0; i < COUNT; i++) {
 			bytes = values[order[i]];
+			wrong[0] = 0;
 			if (make_packets() || set_up())
-				printf("error %ld %s\n", values[order[i]], rte_strerror(rte_errno));
+				printf("error %ld %s\n", values[order[i]],
+				       wrong[0] ? wrong : rte_strerror(rte_errno));
 			else
 				measure(values[order[i]], visit, touched());
 			tear_down();

@@ -7,6 +7,8 @@
  * Each visit goes through all values in another random order, makes everything anew, and times
  * the packet loop with and without the component in turns. Times are cycles of the TSC.
  */
+#include <errno.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,6 +34,19 @@ static int set_up(void);
 static void tear_down(void);
 static long touched(void); /* how many packets it takes to touch all that is looked at */
 static inline __attribute__((always_inline)) uint64_t run(uint32_t packets, int component);
+
+static char wrong[256]; /* why something is not as it has to be */
+
+/* Says why; -1. */
+static inline int refuse(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(wrong, sizeof(wrong), format, arguments);
+	va_end(arguments);
+	return -1;
+}
 
 #include <rte_hash.h>
 #include <rte_hash_crc.h>
@@ -78,6 +93,23 @@ static long touched(void)
 	return all;
 }
 
+/* Each key has to be found, and no other. */
+static int check_look_ups(long t, uint8_t *key)
+{
+	void *action;
+
+	for (uint32_t i = 0; i < entries; i++) {
+		memcpy(key, &i, sizeof(i));
+		if (rte_hash_lookup_data(hash[t], key, &action) < 0 ||
+		    action != actions[t] + (size_t)i * value_bytes)
+			return refuse("table %ld: entry %u is not found", t, i);
+	}
+	key[3] |= 0x80;
+	if (rte_hash_lookup_data(hash[t], key, &action) >= 0)
+		return refuse("table %ld: a key is found that is not there", t);
+	return 0;
+}
+
 static int set_up(void)
 {
 	for (long t = 0; t < tables; t++) {
@@ -105,6 +137,8 @@ static int set_up(void)
 			if (rte_hash_add_key_data(hash[t], key, action) < 0)
 				return -1;
 		}
+		if (check_look_ups(t, key))
+			return -1;
 	}
 	return 0;
 }
@@ -223,8 +257,10 @@ int main(int argc, char **argv)
 		}
 		for (size_t i = 0; i < COUNT; i++) {
 			entries = values[order[i]];
+			wrong[0] = 0;
 			if (make_packets() || set_up())
-				printf("error %ld %s\n", values[order[i]], rte_strerror(rte_errno));
+				printf("error %ld %s\n", values[order[i]],
+				       wrong[0] ? wrong : rte_strerror(rte_errno));
 			else
 				measure(values[order[i]], visit, touched());
 			tear_down();

@@ -7,6 +7,8 @@
  * Each visit goes through all values in another random order, makes everything anew, and times
  * the packet loop with and without the component in turns. Times are cycles of the TSC.
  */
+#include <errno.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +23,7 @@
 #define keep(value) asm volatile("" : "+r"(value))	/* it has to be computed */
 
 /* Parameters; the one that is swept is a variable. */
-enum { prefix_bits = 24, value_bytes = 8, repeats = 1 };
+enum { key_bytes = 4, prefix_bits = 24, value_bytes = 8, tables = 1, repeats = 1 };
 static long entries;
 static const long values[] = { 1, 316, 100000 };
 #define COUNT (sizeof(values) / sizeof(values[0]))
@@ -33,7 +35,20 @@ static void tear_down(void);
 static long touched(void); /* how many packets it takes to touch all that is looked at */
 static inline __attribute__((always_inline)) uint64_t run(uint32_t packets, int component);
 
-#include <rte_fib.h>
+static char wrong[256]; /* why something is not as it has to be */
+
+/* Says why; -1. */
+static inline int refuse(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(wrong, sizeof(wrong), format, arguments);
+	va_end(arguments);
+	return -1;
+}
+
+#include <rte_byteorder.h>
 
 enum { PACKETS = 256, KEY_OFFSET = 30, STRIDE = 64 };
 static uint8_t *packets;
@@ -66,13 +81,68 @@ static int make_packets(void)
 	return packets ? 0 : -1;
 }
 
-static struct rte_fib *table;
-static uint8_t *actions;
+enum { TABLES = 32 };
+
+#include <rte_fib.h>
+
+struct address {
+	uint32_t number;
+};
+
+static struct rte_fib *table[TABLES];
+
+static int create(long t, const char *name)
+{
+	struct rte_fib_conf config = {
+		.type = RTE_FIB_DIR24_8,
+		.default_nh = entries,
+		.max_routes = entries + 1,
+		.dir24_8 = {
+			.nh_sz = RTE_FIB_DIR24_8_4B,
+			.num_tbl8 = prefix_bits > 24 ? entries + 1 : 1,
+		},
+	};
+
+	table[t] = rte_fib_create(name, SOCKET_ID_ANY, &config);
+	return table[t] ? 0 : -1;
+}
+
+static int add(long t, struct address address, uint32_t entry)
+{
+	return rte_fib_add(table[t], address.number, prefix_bits, entry);
+}
+
+/* The number of the entry; that of all entries if there is none. */
+static inline uint32_t look_up(long t, const struct address *address)
+{
+	uint32_t number = address->number;
+	uint64_t found;
+
+	rte_fib_lookup_bulk(table[t], &number, &found, 1);
+	return found;
+}
+
+static void destroy(long t)
+{
+	rte_fib_free(table[t]);
+	table[t] = NULL;
+}
+
+static uint8_t *actions[TABLES];
 
 /* Prefixes are spread: an odd multiple, in the high bits but the first one. */
-static uint32_t address_of(uint32_t number)
+static inline struct address address_of(uint32_t number, const uint8_t *others)
 {
-	return (uint32_t)(number * 2654435761U << (33 - prefix_bits)) >> 1;
+	struct address address = { (uint32_t)(number * 2654435761U << (33 - prefix_bits)) >> 1 };
+
+	(void)others;
+	return address;
+}
+
+/* No entry has this bit. */
+static inline void miss(struct address *address)
+{
+	address->number |= 1U << 31;
 }
 
 static long touched(void)
@@ -82,22 +152,41 @@ static long touched(void)
 	return all;
 }
 
+/* Each address has to be found, and no other. */
+static int check_look_ups(long t, const uint8_t *others)
+{
+	struct address address = address_of(0, others);
+
+	miss(&address);
+	if (look_up(t, &address) != entries)
+		return refuse("table %ld: an address is found that is not there", t);
+	for (uint32_t i = 0; i < entries; i++) {
+		address = address_of(i, others);
+		if (look_up(t, &address) != i)
+			return refuse("table %ld: prefix %u is not found", t, i);
+	}
+	return 0;
+}
+
 static int set_up(void)
 {
-	actions = rte_zmalloc(NULL, (size_t)(entries + 1) * value_bytes, 64);
-	struct rte_fib_conf config = {
-		.type = RTE_FIB_DIR24_8,
-		.default_nh = entries,
-		.max_routes = entries + 1,
-		.dir24_8 = { .nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = 1 << 16 },
-	};
+	const uint8_t *others = packets + KEY_OFFSET + 4;
 
-	table = rte_fib_create("table", SOCKET_ID_ANY, &config);
-	if (!table || !actions)
-		return -1;
-	for (uint32_t i = 0; i < entries; i++) {
-		*(uint64_t *)(actions + (size_t)i * value_bytes) = 1;
-		if (rte_fib_add(table, address_of(i), prefix_bits, i))
+	for (long t = 0; t < tables; t++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "table%ld", t);
+		actions[t] = rte_zmalloc(NULL, (size_t)(entries + 1) * value_bytes, 64);
+		if (create(t, name) || !actions[t])
+			return -1;
+		for (uint32_t i = 0; i < entries; i++) {
+			int status = add(t, address_of(i, others), i);
+
+			*(uint64_t *)(actions[t] + (size_t)i * value_bytes) = 1;
+			if (status)
+				return refuse("prefix %u cannot be added: %s", i, strerror(-status));
+		}
+		if (check_look_ups(t, others))
 			return -1;
 	}
 	return 0;
@@ -105,10 +194,11 @@ static int set_up(void)
 
 static void tear_down(void)
 {
-	rte_fib_free(table);
-	rte_free(actions);
-	table = NULL;
-	actions = NULL;
+	for (int t = 0; t < TABLES; t++) {
+		destroy(t);
+		rte_free(actions[t]);
+		actions[t] = NULL;
+	}
 }
 
 static inline uint64_t run(uint32_t count, int component)
@@ -116,18 +206,20 @@ static inline uint64_t run(uint32_t count, int component)
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t number, address;
+		const uint8_t *key = next_packet(i) + KEY_OFFSET;
+		struct address address;
+		uint32_t number;
 
-		memcpy(&number, next_packet(i) + KEY_OFFSET, sizeof(number));
-		address = address_of(number);
-		sum += address;
-		keep(sum);
-		for (long again = 0; component && again < repeats; again++) {
-			uint64_t found;
+		memcpy(&number, key, sizeof(number));
+		address = address_of(number, key + 4);
+		keep(address.number);
+		for (long t = 0; component && t < tables; t++) {
+			for (long again = 0; again < repeats; again++) {
+				uint32_t found = look_up(t, &address);
 
-			rte_fib_lookup_bulk(table, &address, &found, 1);
-			sum += *(uint64_t *)(actions + (size_t)found * value_bytes);
-			keep(sum);
+				sum += *(uint64_t *)(actions[t] + (size_t)found * value_bytes);
+				keep(sum);
+			}
 		}
 	}
 	return sum;
@@ -215,8 +307,10 @@ int main(int argc, char **argv)
 		}
 		for (size_t i = 0; i < COUNT; i++) {
 			entries = values[order[i]];
+			wrong[0] = 0;
 			if (make_packets() || set_up())
-				printf("error %ld %s\n", values[order[i]], rte_strerror(rte_errno));
+				printf("error %ld %s\n", values[order[i]],
+				       wrong[0] ? wrong : rte_strerror(rte_errno));
 			else
 				measure(values[order[i]], visit, touched());
 			tear_down();

@@ -62,10 +62,15 @@ header vxlan_t {
     bit<8>  reserved2;
 }
 
+header own_t {
+    bit<16> type;
+}
+
 struct headers_t {
     ethernet_t ethernet0;
     ipv4_t ipv40;
     udp_t udp0;
+    own_t[2] own;
 }
 
 struct metadata_t {

@@ -62,7 +62,13 @@ header vxlan_t {
     bit<8>  reserved2;
 }
 
+header own_t {
+    bit<16> type;
+    bit<48> rest;
+}
+
 struct headers_t {
+    own_t[2] own;
     ethernet_t ethernet0;
     ipv4_t ipv40;
     udp_t udp0;

@@ -65,6 +65,7 @@ header vxlan_t {
 header own_t {
     bit<16> type;
     bit<16> field0;
+    bit<32> rest;
 }
 
 struct headers_t {

@@ -111,7 +111,8 @@ control Ingress(inout headers_t h, inout metadata_t meta, inout standard_metadat
         bit<32> number = h.key.bits[7:0] ++ h.key.bits[15:8] ++ h.key.bits[23:16] ++ h.key.bits[31:24];
 
         /* Prefixes are spread: an odd multiple, in the 24 high bits but the first one. */
-        address = ((number * 2654435761) << (33 - 24)) >> 1;
+        number = ((number * 2654435761) << (33 - 24)) >> 1;
+        address = number;
         table0.apply();
         standard.egress_spec = standard.ingress_port;
     }

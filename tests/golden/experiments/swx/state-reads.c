@@ -9,6 +9,8 @@
  * Each visit goes through all values in another random order, makes everything anew, and times
  * the packet loop with and without the component in turns. Times are cycles of the TSC.
  */
+#include <errno.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,23 +34,14 @@ static const long values[] = { 1, 16, 32 };
  * the loop over packets. */
 static int set_up(void);
 static int check(void); /* 0 if everything came out as it has to, else -1 */
-static char wrong[256]; /* why something is not as it has to be */
 static void tear_down(void);
 static long touched(void); /* how many packets it takes to touch all that is looked at */
 static inline __attribute__((always_inline)) uint64_t run(uint32_t packets, int component);
 
-#include <errno.h>
-#include <stdarg.h>
-
-#include <rte_byteorder.h>
-#include <rte_mbuf.h>
-#include <rte_swx_ctl.h>
-#include <rte_swx_pipeline.h>
-
-static const char *folder; /* where pipelines and packets are */
+static char wrong[256]; /* why something is not as it has to be */
 
 /* Says why; -1. */
-static int refuse(const char *format, ...)
+static inline int refuse(const char *format, ...)
 {
 	va_list arguments;
 
@@ -57,6 +50,13 @@ static int refuse(const char *format, ...)
 	va_end(arguments);
 	return -1;
 }
+
+#include <rte_byteorder.h>
+#include <rte_mbuf.h>
+#include <rte_swx_ctl.h>
+#include <rte_swx_pipeline.h>
+
+static const char *folder; /* where pipelines and packets are */
 
 enum {
 	PACKETS = 64,	/* of each pipeline, which has up to 16 at work */
@@ -85,6 +85,12 @@ static uint8_t *packets;	/* what the ports receive, again and again */
 static uint8_t *arriving;	/* how it looks when it arrives */
 static struct rte_mbuf dropped;	/* what DPDK frees of packets that a pipeline drops */
 static long length, stride;
+
+/* Bytes of the key in front of those that vary. */
+static inline uint32_t front_of_key(void)
+{
+	return 0;
+}
 
 static int receive(void *port, struct rte_swx_pkt *packet)
 {
@@ -606,8 +612,10 @@ int main(int argc, char **argv)
 		}
 		for (size_t i = 0; i < COUNT; i++) {
 			accesses = values[order[i]];
+			wrong[0] = 0;
 			if (make_packets() || set_up())
-				printf("error %ld %s\n", values[order[i]], wrong);
+				printf("error %ld %s\n", values[order[i]],
+				       wrong[0] ? wrong : rte_strerror(rte_errno));
 			else
 				measure(values[order[i]], visit, touched());
 			tear_down();

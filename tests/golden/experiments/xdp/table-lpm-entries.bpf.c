@@ -39,7 +39,7 @@ static __inline void read_key(struct key *key, void *data)
 
 struct prefix {
 	__u32 bits;
-	__u32 address; /* as in a packet: the first byte is the highest */
+	__u8 address[4]; /* as in a packet: the first byte is the highest */
 };
 
 struct value {
@@ -52,12 +52,13 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct prefix);
 	__type(value, struct value);
-} table SEC(".maps");
+} table0 SEC(".maps");
 
 SEC("xdp")
 int program(struct xdp_md *ctx)
 {
 	struct prefix prefix = { .bits = 32 };
+	__u32 number;
 	struct key key;
 	__u64 sum = 0;
 	void *data = (void *)(long)ctx->data;
@@ -67,13 +68,14 @@ int program(struct xdp_md *ctx)
 		return XDP_ABORTED;
 	read_key(&key, data);
 	/* Prefixes are spread: an odd multiple, in the 24 high bits but the first one. */
-	prefix.address = (key.word[0] * 2654435761U) << (33 - 24) >> 1;
-	prefix.address = __builtin_bswap32(prefix.address);
+	number = (key.word[0] * 2654435761U) << (33 - 24) >> 1;
+	number = __builtin_bswap32(number);
+	__builtin_memcpy(prefix.address + 0, &number, 4);
 	asm volatile("" : : "r"(&prefix) : "memory");
 	forget(sum);
 	struct value *value;
 
-	value = lookup(&table, &prefix);
+	value = lookup(&table0, &prefix);
 	if (!value)
 		return XDP_ABORTED;
 	sum += value->word[0];

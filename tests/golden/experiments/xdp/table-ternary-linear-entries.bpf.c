@@ -26,9 +26,9 @@ static __inline void read_key(struct key *key, void *data)
 }
 
 struct rule {
-	__u32 mask;
-	__u32 value;
-	__u64 action;
+	__u32 mask[1];
+	__u32 value[1];
+	__u64 action[1];
 };
 
 struct {
@@ -36,13 +36,13 @@ struct {
 	__uint(max_entries, 3);
 	__type(key, __u32);
 	__type(value, struct rule);
-} rules SEC(".maps");
+} table0 SEC(".maps");
 
 SEC("xdp")
 int program(struct xdp_md *ctx)
 {
 	struct key key;
-	__u64 action = 0;
+	__u64 sum = 0;
 	void *data = (void *)(long)ctx->data;
 	void *end = (void *)(long)ctx->data_end;
 
@@ -50,20 +50,30 @@ int program(struct xdp_md *ctx)
 		return XDP_ABORTED;
 	read_key(&key, data);
 	asm volatile("" : : "r"(&key) : "memory");
-	for (__u32 i = 0; i < 3; i++) {
-		__u32 at = i;
-		struct rule *rule = lookup(&rules, &at);
+	forget(sum);
+	__u32 at, differs;
+	__u64 found;
+	struct rule *rule;
 
+	found = 0;
+	forget(found);
+	for (__u32 i = 0; i < 3; i++) {
+		at = i;
+		rule = lookup(&table0, &at);
 		if (!rule)
 			return XDP_ABORTED;
-		if ((key.word[0] & rule->mask) == rule->value) {
-			action = rule->action;
+		differs = (key.word[0] & rule->mask[0]) ^ rule->value[0];
+		forget(differs);
+		if (!differs) {
+			found = rule->action[0];
 			break;
 		}
 	}
-	if (!action)
+	if (!found)
 		return XDP_ABORTED;
-	keep(action);
+	sum += found;
+	forget(sum);
+	keep(sum);
 	return XDP_PASS;
 }
 

@@ -25,24 +25,28 @@ static __inline void read_key(struct key *key, void *data)
 	key->word[0] = from[0];
 }
 
-/* What is left of a word under one of the masks. */
+/* What is left of a key under one of the masks. */
 struct masked {
 	__u32 mask;
-	__u32 value;
+	__u32 value[1];
+};
+
+struct action {
+	__u64 word[1];
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 256);
 	__type(key, struct masked);
-	__type(value, __u64);
-} rules SEC(".maps");
+	__type(value, struct action);
+} table0 SEC(".maps");
 
 SEC("xdp")
 int program(struct xdp_md *ctx)
 {
 	struct key key;
-	__u64 action = 0;
+	__u64 sum = 0;
 	void *data = (void *)(long)ctx->data;
 	void *end = (void *)(long)ctx->data_end;
 
@@ -50,18 +54,21 @@ int program(struct xdp_md *ctx)
 		return XDP_ABORTED;
 	read_key(&key, data);
 	asm volatile("" : : "r"(&key) : "memory");
-	for (__u32 i = 0; i < 4; i++) {
-		struct masked masked = { i, key.word[0] & ~0U << i };
-		__u64 *found = lookup(&rules, &masked);
+	forget(sum);
+	struct action *action;
 
-		if (found) {
-			action = *found;
+	for (__u32 i = 0; i < 4; i++) {
+		struct masked masked = { i, { key.word[0] & ~0U << i } };
+
+		action = lookup(&table0, &masked);
+		if (action)
 			break;
-		}
 	}
 	if (!action)
 		return XDP_ABORTED;
-	keep(action);
+	sum += action->word[0];
+	forget(sum);
+	keep(sum);
 	return XDP_PASS;
 }
 

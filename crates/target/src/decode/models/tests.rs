@@ -63,6 +63,8 @@ fn what_is_wrong_is_told_with_its_key() {
             "`timing.model.tries.segments[1].from` must be a finite number",
         ),
         ("smape", "mape", "timing.model.tries.smape"),
+        ("smape = 0.02", "smape = -0.02", "`timing.model.tries.smape` must not be negative"),
+        ("smape = 0.02", "smape = 0\nheld_out_smape = -1", "held_out_smape` must not be negative"),
         ("parameters = [-4.5, 9]", "parameters = 9", "must be a list of numbers"),
     ] {
         let error = read(&MODEL.replacen(from, to, 1)).unwrap_err();

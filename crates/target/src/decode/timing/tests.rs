@@ -47,6 +47,8 @@ fn what_is_wrong_is_told_with_its_key() {
         ("low = ", "low = 1.5", "`low` is at most 1"),
         ("unknown_call_cycles", "unknown_cycles = 1", "timing.unknown_cycles"),
         ("[timing.unit.store]", "[timing.unit.stores]", "timing.unit.store"),
+        ("instruction_set", "instruction_set = \"nfp\"", "`timing` is of BPF instructions"),
+        ("name = \"memory accesses\"", "name = \"ns\"", "\"ns\" is taken already"),
     ] {
         let problems = with(line, by);
         assert!(problems.iter().any(|problem| problem.contains(what)), "{by}: {problems:?}");

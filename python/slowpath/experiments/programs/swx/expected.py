@@ -3,6 +3,7 @@
 The component's result is in the source address of the Ethernet header.
 """
 
+from slowpath.experiments.programs.entries import address_of
 from slowpath.experiments.programs.packet import headers_end, key_offset
 from slowpath.experiments.specification.components import YES
 from slowpath.experiments.specification.documents import Experiment
@@ -33,6 +34,10 @@ def filled(experiment: Experiment, settings: Settings, packet: bytes) -> bytes:
         for number in range(number_of(settings, "headers")):
             place = end + number * each
             data[place : place + 2] = packet[place : place + 2]
+    if kind == "table-lpm":
+        place, width = key_offset(experiment), number_of(settings, "key_bytes")
+        others = bytes(data[place + 4 : place + width])
+        data[place : place + width] = address_of(0, number_of(settings, "prefix_bits"), others)
     if settings.get("hit", YES) != YES:
         data[key_offset(experiment) + _MISSES[kind]] |= 0x80
     return bytes(data)
@@ -117,9 +122,10 @@ def _state(_: Experiment, settings: Settings, __: bytes, component: bool) -> int
 def _table(experiment: Experiment, settings: Settings, __: bytes, component: bool) -> int:
     if not component or settings.get("hit", YES) != YES:
         return 0
+    look_ups = number_of(settings, "tables") * number_of(settings, "repeats")
     if experiment["component"]["kind"] == "table-ternary":
-        return number_of(settings, "entries")  # the last entry says how many there are
-    return (number_of(settings, "tables") or 1) * number_of(settings, "repeats")
+        return look_ups * number_of(settings, "entries")  # the last one says how many there are
+    return look_ups
 
 
 def _nothing(_: Experiment, __: Settings, ___: bytes, component: bool) -> int:

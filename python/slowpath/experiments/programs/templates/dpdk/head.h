@@ -7,6 +7,8 @@
  * Each visit goes through all values in another random order, makes everything anew, and times
  * the packet loop with and without the component in turns. Times are cycles of the TSC.
  */
+#include <errno.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,8 +32,20 @@ static const long values[] = { ${points} };
 static int set_up(void);
 //@ if pipeline
 static int check(void); /* 0 if everything came out as it has to, else -1 */
-static char wrong[256]; /* why something is not as it has to be */
 //@ end
 static void tear_down(void);
 static long touched(void); /* how many packets it takes to touch all that is looked at */
 static inline __attribute__((always_inline)) uint64_t run(uint32_t packets, int component);
+
+static char wrong[256]; /* why something is not as it has to be */
+
+/* Says why; -1. */
+static inline int refuse(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(wrong, sizeof(wrong), format, arguments);
+	va_end(arguments);
+	return -1;
+}

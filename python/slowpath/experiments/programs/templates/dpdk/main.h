@@ -95,12 +95,10 @@ int main(int argc, char **argv)
 		}
 		for (size_t i = 0; i < COUNT; i++) {
 			${swept} = values[order[i]];
+			wrong[0] = 0;
 			if (make_packets() || set_up())
-//@ if pipeline
-				printf("error %ld %s\n", values[order[i]], wrong);
-//@ else
-				printf("error %ld %s\n", values[order[i]], rte_strerror(rte_errno));
-//@ end
+				printf("error %ld %s\n", values[order[i]],
+				       wrong[0] ? wrong : rte_strerror(rte_errno));
 			else
 				measure(values[order[i]], visit, touched());
 			tear_down();

@@ -15,6 +15,23 @@ static long touched(void)
 	return all;
 }
 
+/* Each key has to be found, and no other. */
+static int check_look_ups(long t, uint8_t *key)
+{
+	void *action;
+
+	for (uint32_t i = 0; i < entries; i++) {
+		memcpy(key, &i, sizeof(i));
+		if (rte_hash_lookup_data(hash[t], key, &action) < 0 ||
+		    action != actions[t] + (size_t)i * value_bytes)
+			return refuse("table %ld: entry %u is not found", t, i);
+	}
+	key[3] |= 0x80;
+	if (rte_hash_lookup_data(hash[t], key, &action) >= 0)
+		return refuse("table %ld: a key is found that is not there", t);
+	return 0;
+}
+
 static int set_up(void)
 {
 	for (long t = 0; t < tables; t++) {
@@ -42,6 +59,8 @@ static int set_up(void)
 			if (rte_hash_add_key_data(hash[t], key, action) < 0)
 				return -1;
 		}
+		if (check_look_ups(t, key))
+			return -1;
 	}
 	return 0;
 }

@@ -1,24 +1,66 @@
 //@ include head.h
 
-//@ if method == lpm
-#include <rte_lpm.h>
-//@ else
-#include <rte_fib.h>
-//@ end
+#include <rte_byteorder.h>
 //@ include packets.h
 
+enum { TABLES = 32 };
+//@ if key_bytes == 16
+/* Tables behind the first 24 bits: each prefix may need some of its own. */
+#define TBL8S (16 + (prefix_bits > 24 ? (prefix_bits - 17) / 8 * entries : 0))
 //@ if method == lpm
-static struct rte_lpm *table;
+//@ include lpm6.h
 //@ else
-static struct rte_fib *table;
+//@ include fib6.h
 //@ end
-static uint8_t *actions;
+//@ else
+//@ if method == lpm
+//@ include lpm.h
+//@ else
+//@ include fib.h
+//@ end
+//@ end
+
+static uint8_t *actions[TABLES];
+//@ if key_bytes == 16
+
+/* Prefixes are spread: an odd multiple, in their last 32 bits or less, but the first one. The bytes
+ * before and behind are those of the packet. */
+static inline struct address address_of(uint32_t number, const uint8_t *others)
+{
+	uint32_t front = prefix_bits > 32 ? (prefix_bits - 25) / 8 : 0;
+	uint32_t own_bits = prefix_bits - 8 * front;
+	uint32_t spread = rte_cpu_to_be_32((uint32_t)(number * ${spread}U << (33 - own_bits)) >> 1);
+	struct address address;
+
+	memcpy(address.byte, others, front);
+	memcpy(address.byte + front, &spread, 4);
+	memcpy(address.byte + front + 4, others + front, 12 - front);
+	address.byte[0] &= 0x7f;
+	return address;
+}
+
+/* No entry has this bit. */
+static inline void miss(struct address *address)
+{
+	address->byte[0] |= 0x80;
+}
+//@ else
 
 /* Prefixes are spread: an odd multiple, in the high bits but the first one. */
-static uint32_t address_of(uint32_t number)
+static inline struct address address_of(uint32_t number, const uint8_t *others)
 {
-	return (uint32_t)(number * ${spread}U << (33 - prefix_bits)) >> 1;
+	struct address address = { (uint32_t)(number * ${spread}U << (33 - prefix_bits)) >> 1 };
+
+	(void)others;
+	return address;
 }
+
+/* No entry has this bit. */
+static inline void miss(struct address *address)
+{
+	address->number |= 1U << 31;
+}
+//@ end
 
 static long touched(void)
 {
@@ -27,48 +69,53 @@ static long touched(void)
 	return all;
 }
 
+/* Each address has to be found, and no other. */
+static int check_look_ups(long t, const uint8_t *others)
+{
+	struct address address = address_of(0, others);
+
+	miss(&address);
+	if (look_up(t, &address) != entries)
+		return refuse("table %ld: an address is found that is not there", t);
+	for (uint32_t i = 0; i < entries; i++) {
+		address = address_of(i, others);
+		if (look_up(t, &address) != i)
+			return refuse("table %ld: prefix %u is not found", t, i);
+	}
+	return 0;
+}
+
 static int set_up(void)
 {
-	actions = rte_zmalloc(NULL, (size_t)(entries + 1) * value_bytes, 64);
-//@ if method == lpm
-	struct rte_lpm_config config = { .max_rules = entries + 1, .number_tbl8s = 1 << 16 };
+	const uint8_t *others = packets + KEY_OFFSET + 4;
 
-	table = rte_lpm_create("table", SOCKET_ID_ANY, &config);
-//@ else
-	struct rte_fib_conf config = {
-		.type = RTE_FIB_DIR24_8,
-		.default_nh = entries,
-		.max_routes = entries + 1,
-		.dir24_8 = { .nh_sz = RTE_FIB_DIR24_8_4B, .num_tbl8 = 1 << 16 },
-	};
+	for (long t = 0; t < tables; t++) {
+		char name[16];
 
-	table = rte_fib_create("table", SOCKET_ID_ANY, &config);
-//@ end
-	if (!table || !actions)
-		return -1;
-	for (uint32_t i = 0; i < entries; i++) {
-		*(uint64_t *)(actions + (size_t)i * value_bytes) = 1;
-//@ if method == lpm
-		if (rte_lpm_add(table, address_of(i), prefix_bits, i))
+		snprintf(name, sizeof(name), "table%ld", t);
+		actions[t] = rte_zmalloc(NULL, (size_t)(entries + 1) * value_bytes, 64);
+		if (create(t, name) || !actions[t])
 			return -1;
-//@ else
-		if (rte_fib_add(table, address_of(i), prefix_bits, i))
+		for (uint32_t i = 0; i < entries; i++) {
+			int status = add(t, address_of(i, others), i);
+
+			*(uint64_t *)(actions[t] + (size_t)i * value_bytes) = 1;
+			if (status)
+				return refuse("prefix %u cannot be added: %s", i, strerror(-status));
+		}
+		if (check_look_ups(t, others))
 			return -1;
-//@ end
 	}
 	return 0;
 }
 
 static void tear_down(void)
 {
-//@ if method == lpm
-	rte_lpm_free(table);
-//@ else
-	rte_fib_free(table);
-//@ end
-	rte_free(actions);
-	table = NULL;
-	actions = NULL;
+	for (int t = 0; t < TABLES; t++) {
+		destroy(t);
+		rte_free(actions[t]);
+		actions[t] = NULL;
+	}
 }
 
 static inline uint64_t run(uint32_t count, int component)
@@ -76,27 +123,27 @@ static inline uint64_t run(uint32_t count, int component)
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t number, address;
+		const uint8_t *key = next_packet(i) + KEY_OFFSET;
+		struct address address;
+		uint32_t number;
 
-		memcpy(&number, next_packet(i) + KEY_OFFSET, sizeof(number));
-		address = address_of(number);
+		memcpy(&number, key, sizeof(number));
+		address = address_of(number, key + 4);
 //@ if not hit
-		address |= 1U << 31;
+		miss(&address);
 //@ end
-		sum += address;
-		keep(sum);
-		for (long again = 0; component && again < repeats; again++) {
-//@ if method == lpm
-			uint32_t found = entries;
-
-			rte_lpm_lookup(table, address, &found);
+//@ if key_bytes == 16
+		asm volatile("" : "+m"(address));
 //@ else
-			uint64_t found;
-
-			rte_fib_lookup_bulk(table, &address, &found, 1);
+		keep(address.number);
 //@ end
-			sum += *(uint64_t *)(actions + (size_t)found * value_bytes);
-			keep(sum);
+		for (long t = 0; component && t < tables; t++) {
+			for (long again = 0; again < repeats; again++) {
+				uint32_t found = look_up(t, &address);
+
+				sum += *(uint64_t *)(actions[t] + (size_t)found * value_bytes);
+				keep(sum);
+			}
 		}
 	}
 	return sum;

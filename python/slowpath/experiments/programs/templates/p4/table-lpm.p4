@@ -1,14 +1,15 @@
 //@ include head.p4
 //@ include parser.h
 //@ include ingress.h
-    bit<32> address;
+    bit<${key_bits}> address;
 
 //@ if component
     action hit(bit<${value_bits}> data) {
         meta.sum = meta.sum + data[63:0];
     }
 
-    table table0 {
+//@ repeat tables as t
+    table table${t} {
         key = { address: lpm; }
         actions = { hit; NoAction; }
         default_action = NoAction();
@@ -16,16 +17,24 @@
     }
 
 //@ end
+//@ end
     apply {
         bit<32> number = ${number};
 
-        /* Prefixes are spread: an odd multiple, in the ${prefix_bits} high bits but the first one. */
-        address = ((number * ${spread}) << (33 - ${prefix_bits})) >> 1;
-//@ if not hit
-        address[31:31] = 1;
+        /* Prefixes are spread: an odd multiple, in the ${own_bits} high bits but the first one. */
+        number = ((number * ${spread}) << (33 - ${own_bits})) >> 1;
+        address = ${address};
+//@ if hit
+//@ if shared
+        address[${first_bit}:${first_bit}] = 0;
+//@ end
+//@ else
+        address[${first_bit}:${first_bit}] = 1;
 //@ end
 //@ if component
-        table0.apply();
+//@ repeat tables as t
+        table${t}.apply();
+//@ end
 //@ end
         standard.egress_spec = standard.ingress_port;
     }

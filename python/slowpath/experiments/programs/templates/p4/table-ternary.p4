@@ -6,7 +6,8 @@
         meta.sum = meta.sum + data[63:0];
     }
 
-    table table0 {
+//@ repeat tables as t
+    table table${t} {
         key = { h.key.bits: ternary; }
         actions = { hit; NoAction; }
         default_action = NoAction();
@@ -14,9 +15,12 @@
     }
 
 //@ end
+//@ end
     apply {
 //@ if component
-        table0.apply();
+//@ repeat tables as t
+        table${t}.apply();
+//@ end
 //@ end
         standard.egress_spec = standard.ingress_port;
     }

@@ -2,26 +2,12 @@
 
 //@ include ../dpdk/head.h
 
-#include <errno.h>
-#include <stdarg.h>
-
 #include <rte_byteorder.h>
 #include <rte_mbuf.h>
 #include <rte_swx_ctl.h>
 #include <rte_swx_pipeline.h>
 
 static const char *folder; /* where pipelines and packets are */
-
-/* Says why; -1. */
-static int refuse(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(wrong, sizeof(wrong), format, arguments);
-	va_end(arguments);
-	return -1;
-}
 //@ include ports.h
 //@ include reader.h
 //@ if tabled

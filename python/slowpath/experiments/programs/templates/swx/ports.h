@@ -28,27 +28,49 @@ static struct rte_mbuf dropped;	/* what DPDK frees of packets that a pipeline dr
 static long length, stride;
 //@ include ../dpdk/draw.h
 
+/* Bytes of the key in front of those that vary. */
+static inline uint32_t front_of_key(void)
+{
+//@ if kind == table-lpm
+	return prefix_bits > 32 ? (prefix_bits - 25) / 8 : 0;
+//@ else
+	return 0;
+//@ end
+}
+//@ if kind == table-lpm
+
+/* Prefixes are spread: an odd multiple, in their last 32 bits or less, but the first one. */
+static inline void write_number(uint8_t *address, uint32_t number)
+{
+	uint32_t front = front_of_key();
+	uint32_t own_bits = prefix_bits - 8 * front;
+	uint32_t spread = rte_cpu_to_be_32((uint32_t)(number * ${spread}U << (33 - own_bits)) >> 1);
+
+	memcpy(address + front, &spread, sizeof(spread));
+	address[0] &= 0x7f;
+}
+//@ end
+
 //@ if vary
 /* Writes what the packet asks for. */
 static inline void write_key(uint8_t *key, uint32_t number)
 {
+//@ if kind == table-lpm
+	write_number(key, number);
+//@ if not hit
+	key[0] |= 0x80; /* no entry has this bit */
+//@ end
+//@ else
 //@ if kind == table-exact
 //@ if not hit
 	number |= 1U << 31; /* no entry has this bit */
 //@ end
 //@ end
-//@ if kind == table-lpm
-	/* Prefixes are spread: an odd multiple, in the high bits but the first one. */
-	number = (uint32_t)(number * ${spread}U << (33 - prefix_bits)) >> 1;
-//@ if not hit
-	number |= 1U << 31;
-//@ end
-	number = rte_cpu_to_be_32(number);
-//@ end
 //@ if kind == state
 	number = rte_cpu_to_be_32(number);
 //@ end
 	memcpy(key, &number, sizeof(number));
+//@ end
 }
 //@ end
 

@@ -1,13 +1,5 @@
 
-//@ if kind == table-exact
-enum { KEY = 64, TABLES = 32 };
-//@ else
-enum { KEY = 4, TABLES = 1 };
-enum { key_bytes = KEY, tables = 1 };
-//@ end
-//@ if kind == table-ternary
-enum { value_bytes = 8, repeats = 1 };
-//@ end
+enum { KEY = 64 };
 
 /* One entry of a table. */
 struct content {
@@ -34,16 +26,16 @@ static void make_entry(struct content *one, uint32_t i)
 	uint64_t says = 1;
 
 	memset(one->mask, 0xff, sizeof(one->mask));
-//@ if kind == table-exact
 	memcpy(one->key, arriving + KEY_OFFSET, key_bytes);
+//@ if kind == table-exact
 	memcpy(one->key, &i, sizeof(i));
 //@ end
 //@ if kind == table-lpm
-	uint32_t key = rte_cpu_to_be_32((uint32_t)(i * ${spread}U << (33 - prefix_bits)) >> 1);
-	uint32_t mask = rte_cpu_to_be_32(~0U << (32 - prefix_bits));
-
-	memcpy(one->key, &key, KEY);
-	memcpy(one->mask, &mask, KEY);
+	write_number(one->key, i);
+	for (long bit = prefix_bits; bit < 8 * key_bytes; bit++) {
+		one->key[bit / 8] &= ~(0x80 >> bit % 8);
+		one->mask[bit / 8] &= ~(0x80 >> bit % 8);
+	}
 //@ end
 //@ if kind == table-ternary
 	/* No packet has the first bit, so only the last entry matches. */
@@ -51,8 +43,10 @@ static void make_entry(struct content *one, uint32_t i)
 	uint32_t mask = rte_cpu_to_be_32(last ? 1U << 31 : ~0U << i % 8);
 	uint32_t key = last ? 0 : mask & rte_cpu_to_be_32(1U << 31 | i * ${spread}U);
 
-	memcpy(one->key, &key, KEY);
-	memcpy(one->mask, &mask, KEY);
+	if (last)
+		memset(one->mask, 0, key_bytes);
+	memcpy(one->key, &key, sizeof(key));
+	memcpy(one->mask, &mask, sizeof(mask));
 	one->entry.key_priority = i;
 	says = i + 1;
 //@ end
@@ -87,7 +81,7 @@ static int fill_table(struct rte_swx_table_ops *operations, struct rte_swx_table
 		      uint64_t action)
 {
 	struct rte_swx_table_params parameters = {
-		.match_type = RTE_SWX_TABLE_MATCH_WILDCARD, .key_size = KEY,
+		.match_type = RTE_SWX_TABLE_MATCH_WILDCARD, .key_size = key_bytes,
 		.action_data_size = value_bytes, .n_keys_max = entries,
 	};
 	struct rte_swx_table_entry_list list = TAILQ_HEAD_INITIALIZER(list);

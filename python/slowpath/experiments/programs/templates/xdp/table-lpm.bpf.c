@@ -4,13 +4,14 @@
 
 struct prefix {
 	__u32 bits;
-	__u32 address; /* as in a packet: the first byte is the highest */
+	__u8 address[${key_bytes}]; /* as in a packet: the first byte is the highest */
 };
 
 struct value {
 	__u64 word[${value_words}];
 };
 //@ if component
+//@ repeat tables as t
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
@@ -18,30 +19,45 @@ struct {
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct prefix);
 	__type(value, struct value);
-} table SEC(".maps");
+} table${t} SEC(".maps");
+//@ end
 //@ end
 
 SEC("xdp")
 int program(struct xdp_md *ctx)
 {
-	struct prefix prefix = { .bits = 32 };
+	struct prefix prefix = { .bits = ${key_bits} };
+	__u32 number;
 	struct key key;
 	__u64 sum = 0;
 //@ include start.h
 	read_key(&key, data);
-	/* Prefixes are spread: an odd multiple, in the ${prefix_bits} high bits but the first one. */
-	prefix.address = (key.word[0] * ${spread}U) << (33 - ${prefix_bits}) >> 1;
-//@ if not hit
-	prefix.address |= 1U << 31;
+	/* Prefixes are spread: an odd multiple, in the ${own_bits} high bits but the first one. */
+	number = (key.word[0] * ${spread}U) << (33 - ${own_bits}) >> 1;
+	number = __builtin_bswap32(number);
+//@ if front
+	/* All have the ${front} bytes before these in common. */
+	__builtin_memcpy(prefix.address, &key.word[1], ${front});
 //@ end
-	prefix.address = __builtin_bswap32(prefix.address);
+	__builtin_memcpy(prefix.address + ${front}, &number, 4);
+//@ if behind
+	__builtin_memcpy(prefix.address + ${front} + 4, (void *)&key.word[1] + ${front}, ${behind});
+//@ end
+//@ if hit
+//@ if front
+	prefix.address[0] &= 0x7f;
+//@ end
+//@ else
+	prefix.address[0] |= 0x80;
+//@ end
 	asm volatile("" : : "r"(&prefix) : "memory");
 	forget(sum);
 //@ if component
 	struct value *value;
 
+//@ repeat tables as t
 //@ repeat repeats as r
-	value = lookup(&table, &prefix);
+	value = lookup(&table${t}, &prefix);
 //@ if hit
 	if (!value)
 		return XDP_ABORTED;
@@ -52,6 +68,7 @@ int program(struct xdp_md *ctx)
 		return XDP_ABORTED;
 	sum++;
 	forget(sum);
+//@ end
 //@ end
 //@ end
 //@ end

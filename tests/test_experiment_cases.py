@@ -1,0 +1,98 @@
+"""What is kept of an experiment's programs from block to block, and what is prepared again."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from slowpath import engine
+from slowpath.experiments.overriding import with_range
+from slowpath.experiments.shipped import shipped_experiment
+from slowpath.experiments.specification.points import points_of
+from slowpath.experiments.testbeds import xdp_cases
+from slowpath.experiments.testbeds.bed import Job
+from slowpath.experiments.testbeds.compiler import Compiler
+from slowpath.experiments.testbeds.xdp_cases import Cases, Room
+
+
+@pytest.fixture
+def prepared(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often the engine was asked for each program; it says that all is well."""
+    asked = Counter[str]()
+
+    def prepare(_station: object, subject: engine.Subject, witness: str, _known: None) -> str:
+        asked[Path(subject.file).name] += 1
+        found = json.loads(witness)
+        assert len(bytes.fromhex(found["packet"])) == found["length"]
+        return f"{subject.file} with {json.dumps(found['maps'])}"
+
+    monkeypatch.setattr(engine, "prepare_case", prepare)
+    monkeypatch.setattr(engine, "flow", lambda _case: None)
+    return asked
+
+
+def cases_of(folder: Path) -> Cases:
+    experiment = with_range(shipped_experiment("table-exact-entries"), 1, 100, 3)
+    station: engine.Station = None  # type: ignore[assignment] # the engine is not asked
+    folder.mkdir(exist_ok=True)
+    job = Job(experiment, "ns", points_of(experiment), folder, lambda _text: None)
+    return Cases(station, Compiler(), job, Room())
+
+
+def blocks(cases: Cases, count: int) -> list[list[engine.Case]]:
+    found = []
+    for _ in range(count):
+        assert cases.prepare(lambda _text: None, lambda: False)
+        found.append(cases.ready())
+        cases.let_go()
+    return found
+
+
+def test_programs_are_prepared_once(tmp_path: Path, prepared: Counter[str]) -> None:
+    cases = cases_of(tmp_path)
+    first, *others = blocks(cases, 3)
+    assert set(prepared.values()) == {1}
+    assert len(first) == len(prepared) == len(set(first))
+    assert others == [first, first]
+    assert sorted(cases.pairs) == [1, 10, 100]
+    assert all(component != baseline for component, baseline in cases.pairs.values())
+
+
+def test_much_map_content_is_not_kept(
+    tmp_path: Path, prepared: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(xdp_cases, "_LARGEST", 10_000)
+    cases = cases_of(tmp_path)
+    first, *others = blocks(cases, 3)
+    assert prepared.pop("entries-100.bpf.c") == 3
+    assert set(prepared.values()) == {1}
+    assert others == [first, first]  # the same files, with the same maps
+
+
+def test_all_that_is_kept_has_a_limit(
+    tmp_path: Path, prepared: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(xdp_cases, "_ROOM", 1000)
+    blocks(cases_of(tmp_path), 2)
+    assert prepared["entries-1.bpf.c"] == 1
+    assert prepared["entries-10.bpf.c"] == prepared["entries-100.bpf.c"] == 2
+
+
+def test_preparing_stops_when_it_has_to(tmp_path: Path, prepared: Counter[str]) -> None:
+    cases = cases_of(tmp_path)
+    assert not cases.prepare(lambda _text: None, lambda: bool(prepared))
+    assert len(prepared) < 4
+    assert cases.prepare(lambda _text: None, lambda: False)
+
+
+def test_what_does_not_compile_is_an_error_of_its_point(
+    tmp_path: Path, prepared: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLANG", "no-such-clang")
+    cases = cases_of(tmp_path)
+    assert blocks(cases, 2) == [[], []]
+    assert not cases.pairs
+    assert not prepared
+    assert sorted(cases.errors) == [1, 10, 100]
+    assert all("cannot be started" in reason for reason in cases.errors.values())

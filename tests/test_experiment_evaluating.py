@@ -1,0 +1,61 @@
+"""Many experiments are evaluated in several processes, and come to the same bytes."""
+
+from pathlib import Path
+
+import pytest
+
+from slowpath.cli.errors import InputError
+from slowpath.experiments import evaluating
+from slowpath.experiments.evaluating import evaluate_all
+from slowpath.experiments.results.documents import Measurement, Sample
+from slowpath.experiments.results.folder import ExperimentFolder
+from slowpath.experiments.shipped import shipped_experiment
+
+FILES = ("model.json", "points.csv", "plot.svg")
+
+
+def measured(path: Path, factor: float) -> ExperimentFolder:
+    """An experiment whose costs go up by so much for each call."""
+    experiment, folder = shipped_experiment("calls"), ExperimentFolder(path)
+    folder.begin(experiment)
+    samples = [
+        Sample(value, load, factor * value * (1 + load / 1000), 10.0, block)
+        for value in range(1, 65, 7)
+        for block in (1, 2, 3)
+        for load in (1, 2, 3)
+    ]
+    measurement: Measurement = {
+        "slowpath": "0",
+        "testbed": "linux-xdp",
+        "target": "linux-xdp",
+        "metric": "ns",
+        "state": "complete",
+        "exact": False,
+        "date": "2026-11-23T12:00:00Z",
+        "seconds": 1.0,
+        "blocks": 3,
+        "points": sorted({one.value for one in samples}),
+        "errors": [],
+        "notes": [],
+        "samples_sha256": None,
+    }
+    folder.keep(measurement, samples, [None] * 3, {})
+    return folder
+
+
+def test_processes_come_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluating, "_FEW", 1)
+    folders = [measured(tmp_path / f"{number}", number + 1.5) for number in range(2)]
+    several = evaluate_all(folders)
+    read = [(folder.path / name).read_bytes() for folder in folders for name in FILES]
+    monkeypatch.setattr(evaluating, "_FEW", 2)
+    assert evaluate_all(folders) == several
+    assert [(folder.path / name).read_bytes() for folder in folders for name in FILES] == read
+
+
+def test_an_error_passes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluating, "_FEW", 1)
+    folders = [measured(tmp_path / f"{number}", 2.0) for number in range(2)]
+    (folders[1].path / "samples.csv").write_text("other")
+    with pytest.raises(InputError, match="is not what was measured"):
+        evaluate_all(folders)
