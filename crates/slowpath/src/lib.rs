@@ -42,6 +42,7 @@ pub use failure::{Blame, Failure};
 pub use kernel_types::KernelTypes;
 pub use object::{ProgramFile, ProgramInfo};
 pub use options::{Options, ProgramRequest};
+pub use slowpath_bpf::lift::Handover;
 pub use refusal::Refusal;
 pub use show::{ShowRequest, show};
 pub use slowpath_stop::{Limits, Reason, Stop};

@@ -1,7 +1,7 @@
 //! A file with programs, read once for any number of analyses.
 
 use crate::Error;
-use slowpath_bpf::{Object, ObjectError, ProgramEntry};
+use slowpath_bpf::{Joined, Object, ObjectError, ProgramEntry};
 use std::sync::Arc;
 
 /// What is in a file: a BPF object with its programs, or an NFP listing, which is one. Clones share
@@ -43,6 +43,11 @@ impl ProgramFile {
             Err(error) if data.starts_with(b"\x7fELF") => Err(error.into()),
             Err(error) => Ok(ProgramFile(Content::Listing(data.into(), error))),
         }
+    }
+
+    /// What several objects were joined to.
+    pub fn joined(joined: Joined) -> ProgramFile {
+        ProgramFile(Content::Bpf(Arc::new(joined.object)))
     }
 
     /// The programs of a BPF object; `None` for a listing.

@@ -4,6 +4,7 @@ use crate::kernel_types::KernelTypes;
 use crate::object::ProgramFile;
 use crate::{Error, Target};
 use serde::Deserialize;
+use slowpath_bpf::lift::Handover;
 use slowpath_nfp::firmware::MAX_PACKET;
 use slowpath_search::Metric;
 use slowpath_stop::Limits;
@@ -22,6 +23,8 @@ pub struct ProgramRequest {
     pub program: usize,
     /// The kernel that the program is for, if it is known.
     pub kernel: Option<Arc<KernelTypes>>,
+    /// Which programs of the object run behind others, by what these return.
+    pub handovers: Vec<Handover>,
     /// How.
     pub options: Options,
 }
@@ -34,6 +37,7 @@ impl ProgramRequest {
             object,
             program: 0,
             kernel: None,
+            handovers: Vec::new(),
             options: Options::default(),
         }
     }

@@ -46,6 +46,10 @@ pub(crate) fn lift(
         (true, InstructionSet::Bpf) => {
             return object::lift(request, request.object.bpf()?, packets, stop);
         }
+        (true, InstructionSet::Nfp) if !request.handovers.is_empty() => {
+            let what = format!("target {} runs one program, and no chain of several", target.name);
+            return Err(Error::Input(what));
+        }
         (true, InstructionSet::Nfp) => return compiled::lift(request, packets, stop),
         (false, InstructionSet::Nfp) => {}
         (false, InstructionSet::Bpf) => {

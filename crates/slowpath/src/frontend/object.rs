@@ -75,6 +75,7 @@ fn options(
         max_packet: packets.1,
         contents,
         assumed_helpers,
+        handovers: request.handovers.clone(),
         kernel_types: request.kernel.as_deref().map(|kernel| kernel.shared()),
         ..LiftOptions::default()
     })
