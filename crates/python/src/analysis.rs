@@ -38,7 +38,7 @@ impl Analysis {
     ) -> PyResult<Self> {
         let options = Options { target: target.shared(), ..values::from_table(options)? };
         let (object, kernel) = (object.shared(), btf.map(Btf::shared));
-        let request = ProgramRequest { file, object, program, kernel, handovers: Vec::new(), options };
+        let request = ProgramRequest { file, object, program, kernel, options };
         Ok(Analysis { inner: slowpath::Analysis::start(request) })
     }
 

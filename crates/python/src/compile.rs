@@ -19,7 +19,7 @@ fn request(
 ) -> PyResult<ProgramRequest> {
     let options = Options { target: target.shared(), ..values::from_table(options)? };
     let (object, kernel) = (object.get().shared(), btf.map(|btf| btf.get().shared()));
-    Ok(ProgramRequest { file, object, program, kernel, handovers: Vec::new(), options })
+    Ok(ProgramRequest { file, object, program, kernel, options })
 }
 
 /// A program as a device runs it, as JSON text. `options` are as those of an `Analysis`. Raises

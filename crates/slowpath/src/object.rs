@@ -1,7 +1,8 @@
 //! A file with programs, read once for any number of analyses.
 
 use crate::Error;
-use slowpath_bpf::{Joined, Object, ObjectError, ProgramEntry};
+use slowpath_bpf::lift::Handover;
+use slowpath_bpf::{Object, ObjectError, ProgramEntry};
 use std::sync::Arc;
 
 /// What is in a file: a BPF object with its programs, or an NFP listing, which is one. Clones share
@@ -12,8 +13,18 @@ pub struct ProgramFile(Content);
 #[derive(Clone, Debug)]
 enum Content {
     Bpf(Arc<Object>),
+    Chain(Arc<Chain>),
     /// And why it is no object.
     Listing(Arc<[u8]>, ObjectError),
+}
+
+/// Programs of an object that run behind each other.
+#[derive(Clone, Debug)]
+struct Chain {
+    object: Arc<Object>,
+    /// The first one.
+    entry: usize,
+    handovers: Vec<Handover>,
 }
 
 /// A program of an object, for choosing.
@@ -45,14 +56,18 @@ impl ProgramFile {
         }
     }
 
-    /// What several objects were joined to.
-    pub fn joined(joined: Joined) -> ProgramFile {
-        ProgramFile(Content::Bpf(Arc::new(joined.object)))
+    /// A chain of programs of an object, of which `entry` is the first one.
+    pub fn chain(object: Object, entry: usize, handovers: Vec<Handover>) -> ProgramFile {
+        ProgramFile(Content::Chain(Arc::new(Chain { object: Arc::new(object), entry, handovers })))
     }
 
-    /// The programs of a BPF object; `None` for a listing.
+    /// The programs of a BPF object, of a chain the first one; `None` for a listing.
     pub fn programs(&self) -> Option<Vec<ProgramInfo>> {
-        let Content::Bpf(object) = &self.0 else { return None };
+        let (object, only) = match &self.0 {
+            Content::Bpf(object) => (object, None),
+            Content::Chain(chain) => (&chain.object, Some(chain.entry)),
+            Content::Listing(..) => return None,
+        };
         let info = |(index, entry): (usize, &ProgramEntry)| ProgramInfo {
             index,
             section: entry.section.clone(),
@@ -62,18 +77,28 @@ impl ProgramFile {
                 .link(index, None)
                 .is_ok_and(|program| !program.unresolved.is_empty()),
         };
-        Some(object.programs.iter().enumerate().map(info).collect())
+        let meant = |(index, _): &(usize, &ProgramEntry)| only.is_none_or(|only| only == *index);
+        Some(object.programs.iter().enumerate().filter(meant).map(info).collect())
     }
 
     /// Whether it is a BPF object, and not a listing.
     pub(crate) fn is_bpf(&self) -> bool {
-        matches!(self.0, Content::Bpf(_))
+        matches!(self.0, Content::Bpf(_) | Content::Chain(_))
+    }
+
+    /// Which programs of the object run behind others, by what these return.
+    pub(crate) fn handovers(&self) -> &[Handover] {
+        match &self.0 {
+            Content::Chain(chain) => &chain.handovers,
+            Content::Bpf(_) | Content::Listing(..) => &[],
+        }
     }
 
     /// The BPF object, to be kept; `None` for a listing.
     pub fn object(&self) -> Option<Arc<Object>> {
         match &self.0 {
             Content::Bpf(object) => Some(Arc::clone(object)),
+            Content::Chain(chain) => Some(Arc::clone(&chain.object)),
             Content::Listing(..) => None,
         }
     }
@@ -85,6 +110,7 @@ impl ProgramFile {
     pub(crate) fn bpf(&self) -> Result<&Object, ObjectError> {
         match &self.0 {
             Content::Bpf(object) => Ok(object),
+            Content::Chain(chain) => Ok(&chain.object),
             Content::Listing(_, error) => Err(error.clone()),
         }
     }
@@ -92,7 +118,7 @@ impl ProgramFile {
     /// The text of the listing; empty for a BPF object.
     pub(crate) fn listing(&self) -> &[u8] {
         match &self.0 {
-            Content::Bpf(_) => &[],
+            Content::Bpf(_) | Content::Chain(_) => &[],
             Content::Listing(text, _) => text,
         }
     }

@@ -4,7 +4,6 @@ use crate::kernel_types::KernelTypes;
 use crate::object::ProgramFile;
 use crate::{Error, Target};
 use serde::Deserialize;
-use slowpath_bpf::lift::Handover;
 use slowpath_nfp::firmware::MAX_PACKET;
 use slowpath_search::Metric;
 use slowpath_stop::Limits;
@@ -23,8 +22,6 @@ pub struct ProgramRequest {
     pub program: usize,
     /// The kernel that the program is for, if it is known.
     pub kernel: Option<Arc<KernelTypes>>,
-    /// Which programs of the object run behind others, by what these return.
-    pub handovers: Vec<Handover>,
     /// How.
     pub options: Options,
 }
@@ -37,7 +34,6 @@ impl ProgramRequest {
             object,
             program: 0,
             kernel: None,
-            handovers: Vec::new(),
             options: Options::default(),
         }
     }

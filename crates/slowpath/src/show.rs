@@ -212,7 +212,6 @@ fn default_request(request: &ShowRequest, program: usize) -> ProgramRequest {
         object: request.object.clone(),
         program,
         kernel: request.kernel.clone(),
-        handovers: Vec::new(),
         options: Options { target: "ebpf".into(), ..Options::default() },
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn lift(
         (true, InstructionSet::Bpf) => {
             return object::lift(request, request.object.bpf()?, packets, stop);
         }
-        (true, InstructionSet::Nfp) if !request.handovers.is_empty() => {
+        (true, InstructionSet::Nfp) if !request.object.handovers().is_empty() => {
             let what = format!("target {} runs one program, and no chain of several", target.name);
             return Err(Error::Input(what));
         }

@@ -75,7 +75,7 @@ fn options(
         max_packet: packets.1,
         contents,
         assumed_helpers,
-        handovers: request.handovers.clone(),
+        handovers: request.object.handovers().to_vec(),
         kernel_types: request.kernel.as_deref().map(|kernel| kernel.shared()),
         ..LiftOptions::default()
     })

@@ -1,0 +1,200 @@
+//! A chain: programs, and which runs behind which.
+
+use crate::written::{SCHEMA, Written, line};
+use crate::{Action, ChainError};
+use serde_saphyr::Spanned;
+use std::collections::HashMap;
+
+/// A chain of programs, checked: it begins with one of them, and ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain {
+    /// The programs, as they are written down.
+    pub members: Vec<Member>,
+    /// What runs behind them.
+    pub edges: Vec<Edge>,
+    /// Maps that are one.
+    pub shared: Vec<Shared>,
+    /// The number of the program that packets arrive at.
+    pub entry: usize,
+}
+
+/// A program of a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// What it is called in the chain.
+    pub name: String,
+    /// The file with it, relative to the description.
+    pub object: String,
+    /// Its name in the object; the only XDP program where it is not said.
+    pub program: Option<String>,
+    /// The line of the description that names it.
+    pub line: u64,
+}
+
+/// What runs behind a program. Programs are numbers of members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The program that returns.
+    pub from: usize,
+    /// What it returns then.
+    pub on: Vec<Action>,
+    /// The program that runs next, on the same packet and context.
+    pub to: usize,
+}
+
+/// Maps of several programs that are one, as when a loader reuses a pinned map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// Each by the number of its member and its name in the object.
+    pub maps: Vec<(usize, String)>,
+    /// The line of the description that says so.
+    pub line: u64,
+}
+
+impl Chain {
+    /// Reads a description.
+    ///
+    /// # Errors
+    /// When it is no YAML of that shape, names something that is not there, has a program that
+    /// nothing leads to, or one that runs behind itself.
+    pub fn parse(text: &str) -> Result<Chain, ChainError> {
+        let written = Written::parse(text)?;
+        if written.schema.value != SCHEMA {
+            let what = format!("schema {}: known is {SCHEMA}", written.schema.value);
+            return Err(ChainError::at(line(&written.schema), what));
+        }
+        let mut members = Vec::<Member>::new();
+        for program in &written.programs {
+            let (name, at) = (&program.name.value, line(&program.name));
+            if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)) {
+                let what = format!("{name:?} is no name: letters, digits, `_`, `-` and `.`");
+                return Err(ChainError::at(at, what));
+            }
+            if let Some(other) = members.iter().find(|other| other.name == *name) {
+                let what = format!("program {name} is there twice, also in line {}", other.line);
+                return Err(ChainError::at(at, what));
+            }
+            members.push(Member {
+                name: name.clone(),
+                object: program.object.clone(),
+                program: program.program.clone(),
+                line: at,
+            });
+        }
+        let mut chain = Chain { members, edges: Vec::new(), shared: Vec::new(), entry: 0 };
+        for edge in &written.edges {
+            let (from, to) = (chain.member(&edge.from)?, chain.member(&edge.to)?);
+            let on = chain.actions(from, &edge.on, line(&edge.from))?;
+            chain.edges.push(Edge { from, on, to });
+        }
+        for group in &written.shared_maps {
+            chain.shared.extend(chain.group(group)?);
+        }
+        chain.entry = chain.find_entry()?;
+        chain.check_end()?;
+        Ok(chain)
+    }
+
+    /// The number of a program.
+    fn member(&self, name: &Spanned<String>) -> Result<usize, ChainError> {
+        self.members.iter().position(|member| member.name == name.value).ok_or_else(|| {
+            let known: Vec<&str> = self.members.iter().map(|m| m.name.as_str()).collect();
+            let what = format!("there is no program {:?}; there are {}", name.value, known.join(", "));
+            ChainError::at(line(name), what)
+        })
+    }
+
+    /// The actions of an edge from a program, none of which leads elsewhere already.
+    fn actions(
+        &self,
+        from: usize,
+        names: &[Spanned<String>],
+        at: u64,
+    ) -> Result<Vec<Action>, ChainError> {
+        let mut actions = Vec::new();
+        for name in names {
+            let action = Action::named(&name.value).ok_or_else(|| {
+                let what = format!("{:?} is no action: {}", name.value, Action::names());
+                ChainError::at(line(name), what)
+            })?;
+            let leads = |edge: &&Edge| edge.from == from && edge.on.contains(&action);
+            if let Some(other) = self.edges.iter().find(leads) {
+                let to = &self.members[other.to].name;
+                let what = format!("{} leads to {to} already", name.value);
+                return Err(ChainError::at(line(name), what));
+            }
+            if !actions.contains(&action) {
+                actions.push(action);
+            }
+        }
+        if actions.is_empty() {
+            let what = format!("`on` is empty: an edge is taken on some of {}", Action::names());
+            return Err(ChainError::at(at, what));
+        }
+        Ok(actions)
+    }
+
+    /// Maps that are one, if they are at least two.
+    fn group(&self, names: &[Spanned<String>]) -> Result<Option<Shared>, ChainError> {
+        let mut maps = Vec::new();
+        for name in names {
+            let parts = name.value.split_once(':').ok_or_else(|| {
+                let what = format!("{:?} is no map of a program: write PROGRAM:MAP", name.value);
+                ChainError::at(line(name), what)
+            })?;
+            let member = self.members.iter().position(|member| member.name == parts.0);
+            let member = member.ok_or_else(|| {
+                ChainError::at(line(name), format!("there is no program {:?}", parts.0))
+            })?;
+            maps.push((member, parts.1.to_owned()));
+        }
+        let Some(first) = names.first().filter(|_| maps.len() > 1) else { return Ok(None) };
+        Ok(Some(Shared { maps, line: line(first) }))
+    }
+
+    /// The program that no edge leads to.
+    fn find_entry(&self) -> Result<usize, ChainError> {
+        let arrives = |number: &usize| self.edges.iter().all(|edge| edge.to != *number);
+        let mut entries = (0..self.members.len()).filter(arrives);
+        let Some(entry) = entries.next() else {
+            let what = if self.members.is_empty() {
+                "there are no programs"
+            } else {
+                "an edge leads to each program, so that packets arrive at none: the chain is a circle"
+            };
+            return Err(ChainError::Whole(what.to_owned()));
+        };
+        if let Some(other) = entries.next() {
+            let (first, other) = (&self.members[entry], &self.members[other]);
+            let what = format!(
+                "no edge leads to {}, nor to {}: packets arrive at one program of a chain",
+                other.name, first.name
+            );
+            return Err(ChainError::at(other.line, what));
+        }
+        Ok(entry)
+    }
+
+    /// Refuses a program that runs behind itself.
+    fn check_end(&self) -> Result<(), ChainError> {
+        let mut left: HashMap<usize, usize> =
+            (0..self.members.len()).map(|number| (number, 0)).collect();
+        for edge in &self.edges {
+            *left.entry(edge.to).or_default() += 1;
+        }
+        // Programs are taken away that nothing leads to any more (Kahn 1962).
+        while let Some(number) = left.iter().find(|(_, count)| **count == 0).map(|(&n, _)| n) {
+            left.remove(&number);
+            for edge in self.edges.iter().filter(|edge| edge.from == number) {
+                left.entry(edge.to).and_modify(|count| *count -= 1);
+            }
+        }
+        let Some(&number) = left.keys().min() else { return Ok(()) };
+        let Member { name, line, .. } = &self.members[number];
+        let what = format!("{name} runs behind itself, or behind programs that do; a chain ends");
+        Err(ChainError::at(*line, what))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! Descriptions, right and wrong.
+
+use super::*;
+use proptest::prelude::*;
+
+const GOOD: &str = "\
+schema: 1
+programs:
+  - {name: firewall, object: firewall.bpf.o}
+  - name: balancer
+    object: ../lb/lb.bpf.o
+    program: balance
+edges:
+  - {from: firewall, on: [XDP_PASS, XDP_TX, XDP_PASS], to: balancer}
+shared_maps:
+  - ['firewall:flows', 'balancer:seen']
+  - ['firewall:rules']
+";
+
+#[test]
+fn a_chain_is_what_is_written() {
+    let chain = Chain::parse(GOOD).expect("a chain");
+    let member = |name: &str, object: &str, program: Option<&str>, line| Member {
+        name: name.to_owned(),
+        object: object.to_owned(),
+        program: program.map(str::to_owned),
+        line,
+    };
+    assert_eq!(
+        chain,
+        Chain {
+            members: vec![
+                member("firewall", "firewall.bpf.o", None, 3),
+                member("balancer", "../lb/lb.bpf.o", Some("balance"), 4),
+            ],
+            edges: vec![Edge { from: 0, on: vec![Action::Pass, Action::Tx], to: 1 }],
+            shared: vec![Shared {
+                maps: vec![(0, "flows".to_owned()), (1, "seen".to_owned())],
+                line: 10,
+            }],
+            entry: 0,
+        }
+    );
+}
+
+fn programs(names: &[&str]) -> String {
+    let one = |name: &&str| format!("  - {{name: {name}, object: {name}.o}}\n");
+    format!("schema: 1\nprograms:\n{}", names.iter().map(one).collect::<String>())
+}
+
+fn edges(of: &[(&str, &str, &str)]) -> String {
+    let one = |(from, on, to): &(&str, &str, &str)| {
+        format!("  - {{from: {from}, on: [{on}], to: {to}}}\n")
+    };
+    format!("edges:\n{}", of.iter().map(one).collect::<String>())
+}
+
+#[test]
+fn what_is_no_chain_is_refused_at_its_line() {
+    let two = programs(&["a", "b"]);
+    let three = programs(&["a", "b", "c"]);
+    for (text, message) in [
+        ("schema: 2\nprograms: []\n".to_owned(), "line 1: schema 2: known is 1"),
+        (programs(&[]).replace("programs:\n", "programs: []\n"), "there are no programs"),
+        (programs(&["a", "a"]), "line 4: program a is there twice, also in line 3"),
+        (programs(&["a/b"]), "line 3: \"a/b\" is no name: letters, digits, `_`, `-` and `.`"),
+        (
+            two.clone() + &edges(&[("a", "XDP_PASS", "c")]),
+            "line 6: there is no program \"c\"; there are a, b",
+        ),
+        (
+            two.clone() + &edges(&[("a", "PASS", "b")]),
+            "line 6: \"PASS\" is no action: XDP_ABORTED, XDP_DROP, XDP_PASS, XDP_TX, XDP_REDIRECT",
+        ),
+        (
+            two.clone() + &edges(&[("a", "", "b")]),
+            "line 6: `on` is empty: an edge is taken on some of XDP_ABORTED, XDP_DROP, XDP_PASS, \
+             XDP_TX, XDP_REDIRECT",
+        ),
+        (
+            two.clone(),
+            "line 4: no edge leads to b, nor to a: packets arrive at one program of a chain",
+        ),
+        (
+            two.clone() + &edges(&[("a", "XDP_PASS", "b"), ("b", "XDP_PASS", "a")]),
+            "an edge leads to each program, so that packets arrive at none: the chain is a circle",
+        ),
+        (
+            three.clone()
+                + &edges(&[
+                    ("a", "XDP_PASS", "b"),
+                    ("b", "XDP_PASS", "c"),
+                    ("c", "XDP_TX", "b"),
+                ]),
+            "line 4: b runs behind itself, or behind programs that do; a chain ends",
+        ),
+        (
+            three + &edges(&[("a", "XDP_PASS", "b"), ("a", "'XDP_PASS'", "c")]),
+            "line 8: XDP_PASS leads to b already",
+        ),
+        (
+            two + &edges(&[("a", "XDP_TX", "b")]) + "shared_maps:\n  - [flows, 'b:flows']\n",
+            "line 8: \"flows\" is no map of a program: write PROGRAM:MAP",
+        ),
+    ] {
+        let error = Chain::parse(&text).expect_err(&text);
+        assert_eq!(error.to_string(), message, "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_description_is_refused() {
+    for text in ["", "schema: one\n", "programs: []\n", "schema: 1\nprogramms: []\n", "\t", "{", "- 1"] {
+        let error = Chain::parse(text).expect_err(text).to_string();
+        assert!(!error.is_empty() && !error.contains('\n'), "{text:?}: {error:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_too_strange(text in "[a-z:\\[\\]{}\\- \n&*!#|>'\"\t0-9,.?%@]{0,80}") {
+        let _ = Chain::parse(&text);
+        let _ = Chain::parse(&format!("{GOOD}{text}"));
+    }
+}

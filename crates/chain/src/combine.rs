@@ -1,0 +1,76 @@
+//! The objects of a chain as one file, which is analysed as a single program.
+
+use crate::{Chain, ChainError, Member};
+use slowpath::{Handover, ProgramFile};
+use slowpath_bpf::{Object, Part};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The object of a member, read, and which of its programs is meant.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The object.
+    pub object: Arc<Object>,
+    /// The program's number in [`Object::programs`].
+    pub program: usize,
+}
+
+impl Chain {
+    /// One file of the objects of all members, in their order. Its only program is the one that
+    /// packets arrive at; the others run behind it.
+    ///
+    /// # Errors
+    /// When a map that is shared is not there, or is not like the one that it is shared with.
+    pub fn combine(&self, loaded: &[Loaded]) -> Result<ProgramFile, ChainError> {
+        let shared = self.groups(loaded)?;
+        let part = |(member, loaded): (&'_ Member, &'_ Loaded)| (member.name.clone(), Arc::clone(&loaded.object));
+        let named: Vec<(String, Arc<Object>)> = self.members.iter().zip(loaded).map(part).collect();
+        let parts: Vec<Part<'_>> =
+            named.iter().map(|(name, object)| Part { name, object }).collect();
+        let joined = Object::join(&parts, |one, other| {
+            shared.get(&one).is_some_and(|group| shared.get(&other) == Some(group))
+        });
+        let number = |member: usize| joined.programs[member] + loaded[member].program;
+        let handover = |edge: &crate::Edge| Handover {
+            from: number(edge.from),
+            results: edge.on.iter().map(|action| action.number()).collect(),
+            to: number(edge.to),
+        };
+        let handovers = self.edges.iter().map(handover).collect();
+        let entry = number(self.entry);
+        Ok(ProgramFile::chain(joined.object, entry, handovers))
+    }
+
+    /// Of each map that is shared, by the number of its member and its own number there, the group
+    /// that it belongs to.
+    fn groups(&self, loaded: &[Loaded]) -> Result<HashMap<(usize, usize), usize>, ChainError> {
+        let mut groups = HashMap::new();
+        for (group, shared) in self.shared.iter().enumerate() {
+            let mut first = None;
+            for (member, name) in &shared.maps {
+                let maps = &loaded[*member].object.maps;
+                let called = format!("{}:{name}", self.members[*member].name);
+                let Some(number) = maps.iter().position(|map| map.name == *name) else {
+                    let known: Vec<&str> = maps.iter().map(|map| map.name.as_str()).collect();
+                    let what = format!("there is no map {called}; there are {}", known.join(", "));
+                    return Err(ChainError::at(shared.line, what));
+                };
+                let map = &maps[number];
+                let like = (map.kind, map.key_size, map.value_size, map.max_entries, map.flags);
+                match &first {
+                    None => first = Some((called, like)),
+                    Some((other, known)) if *known != like => {
+                        let what = format!(
+                            "{called} and {other} are not alike: shared maps have the same type, \
+                             sizes of keys and values, entries and flags"
+                        );
+                        return Err(ChainError::at(shared.line, what));
+                    }
+                    Some(_) => {}
+                }
+                groups.insert((*member, number), group);
+            }
+        }
+        Ok(groups)
+    }
+}

@@ -1,0 +1,20 @@
+//! Several programs as one: a chain says which program runs behind which, and by what a program
+//! returns.
+//!
+//! [`Chain::parse`] reads the description, [`Chain::combine`] makes one file of the objects that it
+//! names, which is analysed as any other: a packet that takes a path of it really passes all programs
+//! on its way.
+//!
+//! After Krude, Eichholz, Winck, Wehrle and Mezini, "Optimizing Data Plane Programs for the Network"
+//! (NetPL 2019), "Program combination".
+
+mod action;
+mod chain;
+mod combine;
+mod error;
+mod written;
+
+pub use action::Action;
+pub use chain::{Chain, Edge, Member, Shared};
+pub use combine::Loaded;
+pub use error::ChainError;

@@ -1,0 +1,68 @@
+//! A chain as it is written down, in YAML. Nothing is checked yet but its shape.
+
+use crate::ChainError;
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+/// The version of the format.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// A description.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Written {
+    /// The version of its format.
+    pub schema: Spanned<u32>,
+    pub programs: Vec<WrittenProgram>,
+    #[serde(default)]
+    pub edges: Vec<WrittenEdge>,
+    /// Maps that are one, each as `PROGRAM:MAP`.
+    #[serde(default)]
+    pub shared_maps: Vec<Vec<Spanned<String>>>,
+}
+
+/// A program.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenProgram {
+    /// What it is called in the chain.
+    pub name: Spanned<String>,
+    /// The file with it, relative to the description.
+    pub object: String,
+    /// Which of the object's; the only XDP program where it is not said.
+    #[serde(default)]
+    pub program: Option<String>,
+}
+
+/// What runs behind a program.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenEdge {
+    /// The name of the first program.
+    pub from: Spanned<String>,
+    /// What it returns then.
+    pub on: Vec<Spanned<String>>,
+    /// The name of the next one.
+    pub to: Spanned<String>,
+}
+
+impl Written {
+    pub fn parse(text: &str) -> Result<Written, ChainError> {
+        serde_saphyr::from_str(text).map_err(|error| {
+            // Its first line; below it are lines of the text. Where it is, is said in our words.
+            let what = error.to_string();
+            let what = what.lines().next().unwrap_or_default();
+            let place = what.strip_prefix("error: line ").and_then(|rest| rest.split_once(": "));
+            let what = place.map_or(what, |(_, what)| what).to_owned();
+            match error.location() {
+                Some(place) => ChainError::at(place.line(), what),
+                None => ChainError::Whole(what),
+            }
+        })
+    }
+}
+
+/// The line that a value is in.
+pub(crate) fn line<T>(value: &Spanned<T>) -> u64 {
+    value.referenced.line()
+}
