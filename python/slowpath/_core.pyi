@@ -67,6 +67,15 @@ class Object:
     def programs(self) -> list[Program] | None: ...
 
 @final
+class Chain:
+    """A chain of programs, as its description has it."""
+
+    def __new__(cls, text: str) -> Chain: ...
+    @property
+    def members(self) -> list[tuple[str, str, str | None]]: ...
+    def combine(self, name: str, objects: list[tuple[Object, int]]) -> Object: ...
+
+@final
 class Target:
     """A device that programs are analysed for, read once."""
 

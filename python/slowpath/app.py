@@ -39,6 +39,7 @@ ROOT = Group(
         "measure": "slowpath.commands.measure.command:MEASURE",
         "fit": "slowpath.commands.fit.command:FIT",
         "calibrate": "slowpath.commands.calibrate.command:CALIBRATE",
+        "chain": "slowpath.commands.chain.command:CHAIN",
         "annotate": "slowpath.commands.annotate.command:ANNOTATE",
         "diff": "slowpath.commands.diff.command:DIFF",
         "compile": "slowpath.commands.compile.command:COMPILE",

@@ -61,6 +61,8 @@ Model = _core.Model
 """What a component of a target takes by one parameter."""
 Object = _core.Object
 """A file with programs, read once; from `read_object`."""
+Chain = _core.Chain
+"""A chain of programs; from `read_chain`."""
 Target = _core.Target
 """A device, read once; from `builtin_target` and `described_target`."""
 Btf = _core.Btf
@@ -131,6 +133,31 @@ def read_object(file: str, data: bytes) -> Object:
     """
     try:
         return _core.Object(data)
+    except _core.Error as problem:
+        raise _input_error(file, problem) from None
+
+
+def read_chain(file: str, text: str) -> Chain:
+    """A chain of programs, by its description; `file` names it.
+
+    Raises:
+        InputError: when it is no chain.
+    """
+    try:
+        return _core.Chain(text)
+    except _core.Error as problem:
+        raise _input_error(file, problem) from None
+
+
+def combine(file: str, chain: Chain, name: str, objects: list[tuple[Object, int]]) -> Object:
+    """One file of the objects of a chain, each with the number of its program there; `name` is what
+    the chain is called in results.
+
+    Raises:
+        InputError: when they do not fit together.
+    """
+    try:
+        return chain.combine(name, objects)
     except _core.Error as problem:
         raise _input_error(file, problem) from None
 

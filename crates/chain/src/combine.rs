@@ -16,12 +16,12 @@ pub struct Loaded {
 }
 
 impl Chain {
-    /// One file of the objects of all members, in their order. Its only program is the one that
+    /// One file of the objects of all members, in their order, and its name in results. Its only program is the one that
     /// packets arrive at; the others run behind it.
     ///
     /// # Errors
     /// When a map that is shared is not there, or is not like the one that it is shared with.
-    pub fn combine(&self, loaded: &[Loaded]) -> Result<ProgramFile, ChainError> {
+    pub fn combine(&self, name: &str, loaded: &[Loaded]) -> Result<ProgramFile, ChainError> {
         let shared = self.groups(loaded)?;
         let part = |(member, loaded): (&'_ Member, &'_ Loaded)| (member.name.clone(), Arc::clone(&loaded.object));
         let named: Vec<(String, Arc<Object>)> = self.members.iter().zip(loaded).map(part).collect();
@@ -38,7 +38,7 @@ impl Chain {
         };
         let handovers = self.edges.iter().map(handover).collect();
         let entry = number(self.entry);
-        Ok(ProgramFile::chain(joined.object, entry, handovers))
+        Ok(ProgramFile::chain(name, joined.object, entry, handovers))
     }
 
     /// Of each map that is shared, by the number of its member and its own number there, the group

@@ -5,6 +5,7 @@
 //! `python/slowpath/_core.pyi`.
 
 mod analysis;
+mod chains;
 mod compile;
 mod errors;
 mod estimate;
@@ -45,6 +46,8 @@ fn target_text(name: &str) -> Option<&'static str> {
 mod _core {
     #[pymodule_export]
     use super::analysis::Analysis;
+    #[pymodule_export]
+    use super::chains::Chain;
     #[pymodule_export]
     use super::compile::{compile_program, verify_program};
     #[pymodule_export]

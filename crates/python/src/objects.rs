@@ -36,6 +36,10 @@ pub struct Object {
 }
 
 impl Object {
+    pub fn of(inner: ProgramFile) -> Self {
+        Object { inner }
+    }
+
     pub fn shared(&self) -> ProgramFile {
         self.inner.clone()
     }

@@ -21,6 +21,7 @@ enum Content {
 /// Programs of an object that run behind each other.
 #[derive(Clone, Debug)]
 struct Chain {
+    name: String,
     object: Arc<Object>,
     /// The first one.
     entry: usize,
@@ -56,9 +57,15 @@ impl ProgramFile {
         }
     }
 
-    /// A chain of programs of an object, of which `entry` is the first one.
-    pub fn chain(object: Object, entry: usize, handovers: Vec<Handover>) -> ProgramFile {
-        ProgramFile(Content::Chain(Arc::new(Chain { object: Arc::new(object), entry, handovers })))
+    /// A chain of programs of an object, of which `entry` is the first one, with a name.
+    pub fn chain(
+        name: &str,
+        object: Object,
+        entry: usize,
+        handovers: Vec<Handover>,
+    ) -> ProgramFile {
+        let (name, object) = (name.to_owned(), Arc::new(object));
+        ProgramFile(Content::Chain(Arc::new(Chain { name, object, entry, handovers })))
     }
 
     /// The programs of a BPF object, of a chain the first one; `None` for a listing.
@@ -84,6 +91,14 @@ impl ProgramFile {
     /// Whether it is a BPF object, and not a listing.
     pub(crate) fn is_bpf(&self) -> bool {
         matches!(self.0, Content::Bpf(_) | Content::Chain(_))
+    }
+
+    /// The name of a chain.
+    pub(crate) fn chain_name(&self) -> Option<&str> {
+        match &self.0 {
+            Content::Chain(chain) => Some(&chain.name),
+            Content::Bpf(_) | Content::Listing(..) => None,
+        }
     }
 
     /// Which programs of the object run behind others, by what these return.

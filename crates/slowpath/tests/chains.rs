@@ -24,7 +24,7 @@ fn chained(results: Vec<u32>, shared: bool) -> Value {
         .map(|(name, object)| Part { name, object });
     let joined = Object::join(&parts, |_, _| shared);
     let handover = Handover { from: joined.programs[0], results, to: joined.programs[1] };
-    let chain = ProgramFile::chain(joined.object, joined.programs[0], vec![handover]);
+    let chain = ProgramFile::chain("chain", joined.object, joined.programs[0], vec![handover]);
     run(ProgramRequest { options: accesses(), ..ProgramRequest::of("chain", chain) }).0
 }
 

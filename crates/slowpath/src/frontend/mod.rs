@@ -27,6 +27,9 @@ pub(crate) struct Named {
 
 /// The name of the program that a request is about, as far as that can be told without analysis.
 pub(crate) fn name(request: &ProgramRequest) -> Named {
+    if let Some(name) = request.object.chain_name() {
+        return Named { name: name.to_owned(), section: None, kind: None };
+    }
     if let Ok(entry) = object::entry(request) {
         let kind = Some(entry.kind.to_string());
         return Named { name: entry.name, section: Some(entry.section), kind };

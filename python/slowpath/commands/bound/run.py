@@ -37,7 +37,15 @@ def run(request: Request, output: Output) -> ExitCode:
     files = request.files
     if output.pcap is not None:
         read_option("--pcap", lambda path: check_not_a_program(path, files), output.pcap)
-    session = Session(request)
+    return report(request, Session(request), output)
+
+
+def report(request: Request, session: Session, output: Output) -> ExitCode:
+    """Analyses every program of a session, and reports it.
+
+    Raises:
+        InputError: when the packet file cannot be written, or a kernel's types not be read.
+    """
     if output.pcap is not None:
         _save_packets(output.pcap, [])  # find out before the work whether this is possible
     note_remarks(session.plan)

@@ -1,0 +1,1 @@
+"""`slowpath chain`: several programs as one."""
