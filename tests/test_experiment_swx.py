@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from slowpath.experiments.programs.swx.pipelines import (
     swx_driver,
     swx_pipelines,
 )
+from slowpath.experiments.results.folder import RunFolder
 from slowpath.experiments.shipped import shipped_experiment, shipped_names
 from slowpath.experiments.specification.components import COMPONENTS
 from slowpath.experiments.specification.points import points_of, settings_at
@@ -168,7 +170,10 @@ def test_all_points_are_measured_and_packets_come_out_as_worked_out(
     measurement, points = found["measurement"], found["result"]["points"]
     assert (measurement["state"], measurement["errors"]) == ("complete", [])
     assert [one["value"] for one in points] == points_of(experiment)
-    assert all(one["observations"] >= 3 and one["program"] > 0 for one in points)
+    # One of three may be an outlier, of which no mean is.
+    measured = Counter(one.value for one in RunFolder(tmp_path).of(name).samples())
+    assert all(measured[one["value"]] >= 3 for one in points)
+    assert all(one["observations"] >= 2 and one["program"] > 0 for one in points)
     oracles.compared("dpdk", len(points), "points of experiments")
 
 
