@@ -1,5 +1,6 @@
 """Experiments that run in tests, on any test bed."""
 
+from collections import Counter
 from pathlib import Path
 
 import oracles
@@ -33,6 +34,12 @@ def calibrated(
     audience = Audience(stopping or Stopping(), lambda _name, _text: None)
     assert list(run(into, bed, [experiment], LIMITS, audience)) == [name] * bed.blocks
     return evaluate(into.of(name))
+
+
+def fewest_samples(folder: Path, name: str) -> int:
+    """How often the point of an experiment was measured that was measured least, outliers too."""
+    samples = RunFolder(folder).of(name).samples()
+    return min(Counter(one.value for one in samples).values())
 
 
 def needs_dpdk() -> None:

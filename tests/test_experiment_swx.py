@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import oracles
-from calibrating import calibrated, needs_dpdk
+from calibrating import calibrated, fewest_samples, needs_dpdk
 from slowpath.cli.errors import InputError
 from slowpath.experiments.overriding import with_range
 from slowpath.experiments.programs.swx.expected import sent
@@ -168,7 +168,9 @@ def test_all_points_are_measured_and_packets_come_out_as_worked_out(
     measurement, points = found["measurement"], found["result"]["points"]
     assert (measurement["state"], measurement["errors"]) == ("complete", [])
     assert [one["value"] for one in points] == points_of(experiment)
-    assert all(one["observations"] >= 3 and one["program"] > 0 for one in points)
+    assert fewest_samples(tmp_path, name) >= 3
+    # One of three may be an outlier.
+    assert all(one["observations"] >= 2 and one["program"] > 0 for one in points)
     oracles.compared("dpdk", len(points), "points of experiments")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import oracles
-from calibrating import LIMITS, bed_of, calibrated, needs_dpdk
+from calibrating import LIMITS, bed_of, calibrated, fewest_samples, needs_dpdk
 from running_kernel import needs_kernel
 from slowpath.cli.errors import InputError, UnavailableError
 from slowpath.experiments.evaluation import evaluate
@@ -187,7 +187,9 @@ def test_dpdk_measures_all_points(tmp_path: Path, name: str) -> None:
     measurement, points = found["measurement"], found["result"]["points"]
     assert (measurement["state"], measurement["errors"]) == ("complete", [])
     assert [one["value"] for one in points] == [sweep["first"], last]
-    assert all(one["observations"] >= 3 and one["program"] > 0 for one in points)
+    assert fewest_samples(tmp_path, name) >= 3
+    # One of three may be an outlier.
+    assert all(one["observations"] >= 2 and one["program"] > 0 for one in points)
     oracles.compared("dpdk", len(points), "points of experiments")
 
 

@@ -50,7 +50,7 @@ def _under(command: Sequence[str], code: str = OPEN, *arguments: str) -> str:
     except UnavailableError as problem:
         missing("kernel", str(problem))
     if command and shutil.which(command[0]) is None:
-        pytest.skip(f"{command[0]} is not installed")
+        pytest.skip(f"{command[0]} is not installed (apt install util-linux)")
     said = _process(command, code, *arguments)
     compared("kernel", 1, "answers to processes without privileges")
     return said
@@ -82,6 +82,8 @@ def test_a_process_without_capabilities_is_told_what_it_lacks() -> None:
 def test_a_process_that_is_filtered_is_told_so() -> None:
     name = platform.machine()
     if name not in {"x86_64", "aarch64"}:
-        pytest.skip(f"the number of bpf(2) on {name} is not known here")
+        pytest.skip(
+            f"the filter is written for x86_64 and aarch64; on {name}, bpf(2) has another number"
+        )
     said = _under([], FILTER + OPEN, name)
     assert "a seccomp filter keeps this process from it (Operation not permitted" in said

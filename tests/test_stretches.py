@@ -111,7 +111,11 @@ def test_the_slowest_path_is_taken_apart(name: str) -> None:
     assert stretches[-1]["to_instruction"] is None
     assert all(each["file"] and each["line"] for each in stretches)
     for each in stretches:
-        assert each["ns"] is None or each["low_ns"] <= each["ns"] <= each["high_ns"]
+        # On a machine that is disturbed, one load may be all, which has no interval at either end.
+        assert (each["low_ns"] is None) == (each["high_ns"] is None)
+        if None not in (each["ns"], each["low_ns"]):
+            assert each["low_ns"] <= each["ns"] <= each["high_ns"]
+    assert any(each["low_ns"] is not None for each in stretches)
     oracles.compared("kernel", len(stretches), "stretches timed")
 
 
