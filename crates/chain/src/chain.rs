@@ -66,7 +66,9 @@ impl Chain {
         let mut members = Vec::<Member>::new();
         for program in &written.programs {
             let (name, at) = (&program.name.value, line(&program.name));
-            if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)) {
+            if name.is_empty()
+                || !name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+            {
                 let what = format!("{name:?} is no name: letters, digits, `_`, `-` and `.`");
                 return Err(ChainError::at(at, what));
             }
@@ -99,7 +101,8 @@ impl Chain {
     fn member(&self, name: &Spanned<String>) -> Result<usize, ChainError> {
         self.members.iter().position(|member| member.name == name.value).ok_or_else(|| {
             let known: Vec<&str> = self.members.iter().map(|m| m.name.as_str()).collect();
-            let what = format!("there is no program {:?}; there are {}", name.value, known.join(", "));
+            let what =
+                format!("there is no program {:?}; there are {}", name.value, known.join(", "));
             ChainError::at(line(name), what)
         })
     }

@@ -23,7 +23,9 @@ impl Chain {
     /// When a map that is shared is not there, or is not like the one that it is shared with.
     pub fn combine(&self, name: &str, loaded: &[Loaded]) -> Result<ProgramFile, ChainError> {
         let shared = self.groups(loaded)?;
-        let part = |(member, loaded): (&'_ Member, &'_ Loaded)| (member.name.clone(), Arc::clone(&loaded.object));
+        let part = |(member, loaded): (&'_ Member, &'_ Loaded)| {
+            (member.name.clone(), Arc::clone(&loaded.object))
+        };
         let named: Vec<(String, Arc<Object>)> = self.members.iter().zip(loaded).map(part).collect();
         let parts: Vec<Part<'_>> =
             named.iter().map(|(name, object)| Part { name, object }).collect();

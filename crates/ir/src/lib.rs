@@ -9,6 +9,7 @@
 //! Memory is little-endian and addressed by pointers: the address of every region is an unknown
 //! [`Input`], so nothing can depend on where a region happens to lie.
 
+mod arrival;
 mod build;
 mod draw;
 mod flow;
@@ -19,6 +20,7 @@ mod program;
 mod temporaries;
 mod validate;
 
+pub use arrival::{Field, KnownBits, PacketFacts};
 pub use build::{BlockBuilder, Emit};
 pub use draw::{Draw, Draws, Reading};
 pub use flow::{FlowError, FlowGraph, Loop};

@@ -85,10 +85,7 @@ impl Shift {
             access: self.string(core.access),
             ..*core
         };
-        BtfExt {
-            lines: sections(&ext.lines, line),
-            core: sections(&ext.core, core),
-        }
+        BtfExt { lines: sections(&ext.lines, line), core: sections(&ext.core, core) }
     }
 }
 
@@ -100,15 +97,16 @@ impl Btf {
     /// Adds all types of another table behind those of this one; says where they are. What both
     /// have is there twice.
     pub(crate) fn append(&mut self, other: &Btf) -> Shift {
-        let shift = Shift {
-            types: (self.types.len() - 1) as u32,
-            strings: self.strings.len() as u32,
-        };
+        let shift =
+            Shift { types: (self.types.len() - 1) as u32, strings: self.strings.len() as u32 };
         self.strings.extend_from_slice(&other.strings);
-        self.types.extend(other.types.iter().skip(1).map(|of| Type {
-            name: shift.string(of.name),
-            kind: shift.kind(&of.kind),
-        }));
+        self.types.extend(
+            other
+                .types
+                .iter()
+                .skip(1)
+                .map(|of| Type { name: shift.string(of.name), kind: shift.kind(&of.kind) }),
+        );
         self.by_name = self.index();
         shift
     }

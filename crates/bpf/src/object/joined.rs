@@ -37,7 +37,10 @@ impl Object {
     /// there, whether the loader makes them one.
     ///
     /// Maps whose names several parts have are called `PART:MAP`.
-    pub fn join(parts: &[Part<'_>], shared: impl Fn((usize, usize), (usize, usize)) -> bool) -> Joined {
+    pub fn join(
+        parts: &[Part<'_>],
+        shared: impl Fn((usize, usize), (usize, usize)) -> bool,
+    ) -> Joined {
         let mut joiner = Joiner::default();
         let mut names = HashMap::<&str, usize>::new();
         for map in parts.iter().flat_map(|part| &part.object.maps) {
@@ -142,14 +145,19 @@ impl Joiner {
                 },
                 key_type: def.key_type.zip(shift).map(|(ty, shift)| shift.ty(ty)),
                 value_type: def.value_type.zip(shift).map(|(ty, shift)| shift.ty(ty)),
-                slots: def.slots.iter().map(|&(slot, of)| (slot, moved(of, first_program, &maps))).collect(),
+                slots: def
+                    .slots
+                    .iter()
+                    .map(|&(slot, of)| (slot, moved(of, first_program, &maps)))
+                    .collect(),
                 ..def.clone()
             });
         }
-        into.variables.extend(variables.iter().map(|variable| Variable {
-            map: maps[variable.map],
-            ..variable.clone()
-        }));
+        into.variables.extend(
+            variables
+                .iter()
+                .map(|variable| Variable { map: maps[variable.map], ..variable.clone() }),
+        );
         into.references.extend(references.iter().map(|(&(section, slot), to)| {
             let to = match to {
                 Reference::Map(map) => Reference::Map(maps[*map as usize] as u32),

@@ -87,11 +87,7 @@ fn what_is_no_chain_is_refused_at_its_line() {
         ),
         (
             three.clone()
-                + &edges(&[
-                    ("a", "XDP_PASS", "b"),
-                    ("b", "XDP_PASS", "c"),
-                    ("c", "XDP_TX", "b"),
-                ]),
+                + &edges(&[("a", "XDP_PASS", "b"), ("b", "XDP_PASS", "c"), ("c", "XDP_TX", "b")]),
             "line 4: b runs behind itself, or behind programs that do; a chain ends",
         ),
         (
@@ -110,7 +106,9 @@ fn what_is_no_chain_is_refused_at_its_line() {
 
 #[test]
 fn what_is_no_description_is_refused() {
-    for text in ["", "schema: one\n", "programs: []\n", "schema: 1\nprogramms: []\n", "\t", "{", "- 1"] {
+    for text in
+        ["", "schema: one\n", "programs: []\n", "schema: 1\nprogramms: []\n", "\t", "{", "- 1"]
+    {
         let error = Chain::parse(text).expect_err(text).to_string();
         assert!(!error.is_empty() && !error.contains('\n'), "{text:?}: {error:?}");
     }

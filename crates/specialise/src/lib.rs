@@ -1,0 +1,1 @@
+//! BPF programs rewritten for what is known of their packets.
