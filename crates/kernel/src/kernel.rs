@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, OnceLock};
 
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width, encode};
-use slowpath_bpf::{Btf, MapDef, Object, SlotRef};
+use slowpath_bpf::{BpfProgram, Btf, MapDef, Object, SlotRef};
 
 use crate::count::{self, Answer, Counted, Weights};
 use crate::error::{LoadError, MapError};
@@ -127,6 +127,22 @@ impl Kernel {
             *linked = count::answering(linked, answers)?;
         }
         self.load_reachable(object, program, reachable, &[])
+    }
+
+    /// [`Kernel::load`] of the program with this one's number, with this one's instructions in the
+    /// place of its own; they use no other maps.
+    ///
+    /// # Errors
+    /// As [`Kernel::load`].
+    pub fn load_rewritten(
+        &self,
+        object: &Object,
+        program: &BpfProgram,
+    ) -> Result<Loaded, LoadError> {
+        let number = program.number;
+        let mut reachable = collect::collect(object, number, &|| self.types())?;
+        reachable.programs.insert(number, program.clone());
+        self.load_reachable(object, number, reachable, &[])
     }
 
     /// [`Kernel::load`], with all programs counting their instructions.

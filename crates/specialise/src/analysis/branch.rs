@@ -1,0 +1,237 @@
+//! What comparisons decide, and what is known behind them.
+
+use super::numbers::{Def, Number, Numbers};
+use super::reason::Reason;
+use super::state::State;
+use super::value::{Kind, Value};
+use crate::graph::Test;
+use slowpath_bpf::insn::{AluOp, Condition, Width};
+use slowpath_domain::{Domain, mask, transfer};
+
+/// How a comparison ends, and the facts that this rests on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Decision {
+    pub holds: bool,
+    pub reason: Reason,
+}
+
+/// An address in the packet compared with the packet's end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BoundsCheck {
+    /// The address, from the packet's first byte.
+    pub offset: i64,
+    /// The condition of the address, on the left, and the end, on the right.
+    pub cond: Condition,
+}
+
+/// A comparison of an address in the packet with its end, if a test is one.
+pub(crate) fn bounds_check(test: &Test, dst: &Value, src: &Value) -> Option<BoundsCheck> {
+    if test.width != Width::W64 {
+        return None;
+    }
+    let (offset, cond) = match (dst.kind, src.kind) {
+        (Kind::Packet { offset, .. }, Kind::PacketEnd) => (offset, test.cond),
+        (Kind::PacketEnd, Kind::Packet { offset, .. }) => (offset, mirrored(test.cond)?),
+        _ => return None,
+    };
+    let known = matches!(cond, Condition::Gt | Condition::Ge | Condition::Lt | Condition::Le);
+    known.then_some(BoundsCheck { offset, cond })
+}
+
+/// The condition with its sides exchanged.
+fn mirrored(cond: Condition) -> Option<Condition> {
+    Some(match cond {
+        Condition::Gt => Condition::Lt,
+        Condition::Ge => Condition::Le,
+        Condition::Lt => Condition::Gt,
+        Condition::Le => Condition::Ge,
+        Condition::Eq | Condition::Ne => cond,
+        _ => return None,
+    })
+}
+
+impl BoundsCheck {
+    /// The lengths of packets for which it holds.
+    fn lengths(self, holds: bool) -> (i64, i64) {
+        let offset = self.offset;
+        match (self.cond, holds) {
+            (Condition::Gt, true) | (Condition::Le, false) => (i64::MIN, offset - 1),
+            (Condition::Ge, true) | (Condition::Lt, false) => (i64::MIN, offset),
+            (Condition::Lt, true) | (Condition::Ge, false) => (offset + 1, i64::MAX),
+            _ => (offset, i64::MAX),
+        }
+    }
+
+    /// Whether the address is known to be in the packet when the test ends so.
+    pub fn passes(self, holds: bool) -> bool {
+        self.lengths(holds).1 == i64::MAX
+    }
+}
+
+/// How a test ends, if that is the same for all that is possible; `src` is its right operand.
+pub(crate) fn decide(state: &State, test: &Test, src: &Value) -> Option<Decision> {
+    let dst = state.reg(test.dst);
+    if let Some(check) = bounds_check(test, dst, src) {
+        return [true, false].into_iter().find_map(|holds| {
+            let (least, greatest) = check.lengths(!holds);
+            let (min, max) = state.length_reasons;
+            if greatest < state.length.0 {
+                return Some(Decision { holds, reason: min });
+            }
+            (least > state.length.1).then_some(Decision { holds, reason: max })
+        });
+    }
+    let reason = dst.reason | src.reason;
+    if test.width == Width::W64 && dst.number == src.number {
+        let holds = match test.cond {
+            Condition::Eq | Condition::Ge | Condition::Le | Condition::Sge | Condition::Sle => true,
+            Condition::Set => return None,
+            _ => false,
+        };
+        return Some(Decision { holds, reason: Reason::NONE });
+    }
+    let (Kind::Number(a), Kind::Number(b)) = (dst.kind, src.kind) else { return None };
+    let bits = test.width.bits();
+    let (a, b) = (transfer::extract(a, 0, bits), transfer::extract(b, 0, bits));
+    let not = |decided: Option<bool>| decided.map(|holds| !holds);
+    let holds = match test.cond {
+        Condition::Eq => transfer::decide_eq(a, b),
+        Condition::Ne => not(transfer::decide_eq(a, b)),
+        Condition::Set => not(transfer::decide_eq(transfer::and(a, b), Domain::constant(bits, 0))),
+        Condition::Gt => transfer::decide_ult(b, a),
+        Condition::Le => not(transfer::decide_ult(b, a)),
+        Condition::Lt => transfer::decide_ult(a, b),
+        Condition::Ge => not(transfer::decide_ult(a, b)),
+        Condition::Sgt => transfer::decide_slt(b, a),
+        Condition::Sle => not(transfer::decide_slt(b, a)),
+        Condition::Slt => transfer::decide_slt(a, b),
+        Condition::Sge => not(transfer::decide_slt(a, b)),
+    };
+    holds.map(|holds| Decision { holds, reason })
+}
+
+/// What is known behind a test that ends so; `None` if it does not.
+pub(crate) fn behind(
+    state: &State,
+    numbers: &Numbers,
+    test: &Test,
+    src: &Value,
+    holds: bool,
+) -> Option<State> {
+    if decide(state, test, src).is_some_and(|decision| decision.holds != holds) {
+        return None;
+    }
+    let mut state = state.clone();
+    let dst = *state.reg(test.dst);
+    if let Some(check) = bounds_check(test, &dst, src) {
+        let (least, greatest) = check.lengths(holds);
+        if least > state.length.0 {
+            state.length.0 = least;
+            state.length_reasons.0 = Reason::NONE;
+        }
+        if greatest < state.length.1 {
+            state.length.1 = greatest;
+            state.length_reasons.1 = Reason::NONE;
+        }
+        if check.passes(holds) {
+            for value in state.values_mut() {
+                if let Kind::Packet { checked, .. } = &mut value.kind {
+                    *checked = (*checked).max(check.offset);
+                }
+            }
+        }
+        return Some(state);
+    }
+    let (Kind::Number(a), Kind::Number(b)) = (dst.kind, src.kind) else { return Some(state) };
+    let Some((a, b)) = refined(test, holds, a, b) else { return Some(state) };
+    let reason = dst.reason | src.reason;
+    restrict(&mut state, numbers, (dst.number, a), reason);
+    restrict(&mut state, numbers, (src.number, b), reason);
+    Some(state)
+}
+
+/// Notes what the values of a number are known to be, and what it was computed from.
+fn restrict(
+    state: &mut State,
+    numbers: &Numbers,
+    (number, domain): (Number, Domain),
+    reason: Reason,
+) {
+    for value in state.values_mut() {
+        if let Kind::Number(known) = value.kind
+            && value.number == number
+            && let Some(less) = known.meet(&domain)
+            && less != known
+        {
+            value.kind = Kind::Number(less);
+            value.reason = value.reason | reason;
+        }
+    }
+    match numbers.def(number) {
+        Def::Alu(Width::W64, AluOp::And, a, b) | Def::Alu(Width::W64, AluOp::And, b, a)
+            if let Def::Constant(bits) = numbers.def(b) =>
+        {
+            let known = Domain::from_bits(64, domain.zeros() & bits, domain.ones() & bits);
+            restrict(state, numbers, (a, known), reason);
+        }
+        Def::Low(width, of) => {
+            // Above, it can have any bits.
+            let bits = mask(width);
+            let known = Domain::from_bits(64, domain.zeros() & bits, domain.ones() & bits);
+            restrict(state, numbers, (of, known), reason);
+        }
+        _ => {}
+    }
+}
+
+/// What two numbers can be behind a test that ends so, where that is less than before; `None` where
+/// nothing is learnt.
+fn refined(test: &Test, holds: bool, a: Domain, b: Domain) -> Option<(Domain, Domain)> {
+    // In 32 bits, only of numbers that have no more.
+    if test.width == Width::W32 && (a.hi() > mask(31) || b.hi() > mask(31)) {
+        let equality = matches!(test.cond, Condition::Eq | Condition::Ne | Condition::Set);
+        let unsigned =
+            matches!(test.cond, Condition::Gt | Condition::Ge | Condition::Lt | Condition::Le);
+        if !(equality || unsigned) || a.hi() > mask(32) || b.hi() > mask(32) {
+            return None;
+        }
+    }
+    let less = |a: Domain, b: Domain, strict: u64| {
+        let below = a.meet(&Domain::range(64, 0, b.hi().saturating_sub(strict)))?;
+        let above = b.meet(&Domain::range(64, a.lo().saturating_add(strict), u64::MAX))?;
+        Some((below, above))
+    };
+    let signed_less = |a: Domain, b: Domain, strict: i64| {
+        let (least, greatest) = (a.signed_range().0, b.signed_range().1);
+        let below = a.meet(&Domain::signed(64, i64::MIN, greatest.saturating_sub(strict)))?;
+        let above = b.meet(&Domain::signed(64, least.saturating_add(strict), i64::MAX))?;
+        Some((below, above))
+    };
+    let swap = |pair: Option<(Domain, Domain)>| pair.map(|(b, a)| (a, b));
+    match (test.cond, holds) {
+        (Condition::Eq, true) | (Condition::Ne, false) => {
+            let both = a.meet(&b)?;
+            Some((both, both))
+        }
+        (Condition::Eq, false) | (Condition::Ne, true) => match b.as_constant() {
+            Some(value) => Some((a.without(value)?, b)),
+            None => Some((a, b.without(a.as_constant()?)?)),
+        },
+        (Condition::Set, false) => {
+            let bits = b.as_constant()?;
+            Some((a.meet(&Domain::from_bits(64, bits & mask(test.width.bits()), 0))?, b))
+        }
+        (Condition::Set, true) => {
+            let bits = b.as_constant().filter(|bits| bits.is_power_of_two())?;
+            Some((a.meet(&Domain::from_bits(64, 0, bits))?, b))
+        }
+        (Condition::Lt, true) | (Condition::Ge, false) => less(a, b, 1),
+        (Condition::Le, true) | (Condition::Gt, false) => less(a, b, 0),
+        (Condition::Gt, true) | (Condition::Le, false) => swap(less(b, a, 1)),
+        (Condition::Ge, true) | (Condition::Lt, false) => swap(less(b, a, 0)),
+        (Condition::Slt, true) | (Condition::Sge, false) => signed_less(a, b, 1),
+        (Condition::Sle, true) | (Condition::Sgt, false) => signed_less(a, b, 0),
+        (Condition::Sgt, true) | (Condition::Sle, false) => swap(signed_less(b, a, 1)),
+        (Condition::Sge, true) | (Condition::Slt, false) => swap(signed_less(b, a, 0)),
+    }
+}

@@ -1,0 +1,136 @@
+//! Memory at known offsets: the stack frame, the packet.
+
+use super::numbers::{Def, Number, Numbers, Place};
+use super::reason::Reason;
+use super::value::{Kind, Value};
+use slowpath_domain::Domain;
+use std::collections::BTreeMap;
+
+/// A piece of memory whose value is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cell {
+    /// 1, 2, 4 or 8.
+    pub bytes: u8,
+    /// Of as many bytes, with zeros above them.
+    pub value: Value,
+}
+
+/// What is known of memory, by offset; cells do not overlap.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Cells(BTreeMap<i64, Cell>);
+
+impl Cells {
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Forgets what is at or behind an offset.
+    pub fn clear_from(&mut self, offset: i64) {
+        let keys: Vec<i64> = self.overlapping(offset, i64::MAX - offset).collect();
+        for key in keys {
+            self.0.remove(&key);
+        }
+    }
+
+    /// Each cell and its offset.
+    pub fn iter(&self) -> impl Iterator<Item = (i64, &Cell)> {
+        self.0.iter().map(|(&offset, cell)| (offset, cell))
+    }
+
+    /// Each value, to be changed.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        self.0.values_mut().map(|cell| &mut cell.value)
+    }
+
+    /// The offsets of the cells that share a byte with so many from an offset on.
+    fn overlapping(&self, offset: i64, bytes: i64) -> impl Iterator<Item = i64> + use<'_> {
+        let end = offset.saturating_add(bytes);
+        let cells = self.0.range(offset.saturating_sub(7)..end);
+        let reaches = move |(at, cell): &(&i64, &Cell)| **at + i64::from(cell.bytes) > offset;
+        cells.filter(reaches).map(|(&at, _)| at)
+    }
+
+    /// Notes what was written. Of cells that it overlaps, the known bits of other bytes stay.
+    pub fn write(&mut self, offset: i64, bytes: u8, value: Value, numbers: &mut Numbers) {
+        let hit: Vec<i64> = self.overlapping(offset, bytes.into()).collect();
+        for at in hit {
+            let Some(cell) = self.0.remove(&at) else { continue };
+            for place in at..at + i64::from(cell.bytes) {
+                if place >= offset && place < offset + i64::from(bytes) {
+                    continue;
+                }
+                let (domain, reason) = byte(&cell, (place - at) as u8);
+                if let Some(byte) = domain.as_constant() {
+                    let number = numbers.of(Def::Constant(byte));
+                    let kind = Kind::Number(Domain::constant(64, byte));
+                    let value = Value { kind, number, reason, copy_of: None };
+                    self.0.insert(place, Cell { bytes: 1, value });
+                }
+            }
+        }
+        self.0.insert(offset, Cell { bytes, value });
+    }
+
+    /// What bytes hold: the cell, or what is known of the single bits.
+    pub fn read(&self, offset: i64, bytes: u8) -> Option<Value> {
+        self.0.get(&offset).filter(|cell| cell.bytes == bytes).map(|cell| cell.value)
+    }
+
+    /// The number that bytes hold, as far as its bits are known, of 64 bits, and why.
+    pub fn bits(&self, offset: i64, bytes: u8) -> (Domain, Reason) {
+        let (mut zeros, mut ones, mut reason) = (0, 0, Reason::NONE);
+        if bytes < 8 {
+            zeros = u64::MAX << (8 * bytes);
+        }
+        let hit: Vec<i64> = self.overlapping(offset, bytes.into()).collect();
+        for at in hit {
+            let cell = &self.0[&at];
+            for place in at.max(offset)..(at + i64::from(cell.bytes)).min(offset + i64::from(bytes))
+            {
+                let (domain, why) = byte(cell, (place - at) as u8);
+                let shift = 8 * (place - offset);
+                if domain.unknown_bits() != 0xff {
+                    reason = reason | why;
+                    zeros |= domain.zeros() << shift;
+                    ones |= domain.ones() << shift;
+                }
+            }
+        }
+        (Domain::from_bits(64, zeros, ones), reason)
+    }
+
+    /// What holds in either of two memories; `place` names what differs.
+    pub fn join(
+        &self,
+        other: &Cells,
+        mut join: impl FnMut(Place, &Value, &Value) -> Value,
+        place: impl Fn(i64) -> Place,
+    ) -> Cells {
+        let mut cells = BTreeMap::new();
+        for (&offset, cell) in &self.0 {
+            if let Some(same) = other.0.get(&offset).filter(|same| same.bytes == cell.bytes) {
+                let value = join(place(offset), &cell.value, &same.value);
+                if value.kind != Kind::Any || cell.value.number == same.value.number {
+                    cells.insert(offset, Cell { bytes: cell.bytes, value });
+                }
+            }
+        }
+        Cells(cells)
+    }
+}
+
+/// What is known of a byte of a cell, of 8 bits, and why.
+fn byte(cell: &Cell, place: u8) -> (Domain, Reason) {
+    match cell.value.kind {
+        Kind::Number(domain) => {
+            (slowpath_domain::transfer::extract(domain, 8 * place, 8), cell.value.reason)
+        }
+        _ => (Domain::full(8), Reason::NONE),
+    }
+}
+
+/// The number of a value that was read from memory anew.
+pub(crate) fn loaded(numbers: &mut Numbers, result: Number, bytes: u8) -> Number {
+    if bytes == 8 { result } else { numbers.of(Def::Low(8 * bytes, result)) }
+}

@@ -1,0 +1,126 @@
+//! What is known at a point of a program.
+
+use super::cells::Cells;
+use super::numbers::{Def, Number, Numbers, Place};
+use super::reason::{FOLLOWED, Reason};
+use super::value::{Kind, Value};
+use crate::graph::BlockId;
+use slowpath_bpf::insn::Register;
+use slowpath_domain::Domain;
+use slowpath_ir::PacketFacts;
+
+/// Registers, stack frame, packet.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct State {
+    pub regs: [Value; 11],
+    /// By offset from the frame pointer.
+    pub stack: Cells,
+    /// By offset from the packet's first byte.
+    pub packet: Cells,
+    /// The packet's least and greatest length, in bytes.
+    pub length: (i64, i64),
+    /// What that rests on.
+    pub length_reasons: (Reason, Reason),
+    /// After which change of the packet's ends.
+    pub ends: Number,
+}
+
+impl State {
+    /// What is known when the program starts.
+    pub fn start(facts: &PacketFacts, numbers: &mut Numbers) -> State {
+        let mut regs = [0; 11].map(|_| Value::new(Kind::Any, 0));
+        for (reg, value) in (0..).zip(&mut regs) {
+            value.number = numbers.of(Def::Start(reg));
+        }
+        regs[1].kind = Kind::Context;
+        regs[10] = Value::new(Kind::Stack(0), numbers.of(Def::Stack(0)));
+        let mut packet = Cells::default();
+        for (&offset, bits) in facts.bits.range(..FOLLOWED) {
+            let (ones, zeros) = (u64::from(bits.value), u64::from(bits.mask & !bits.value));
+            let domain = Domain::from_bits(64, zeros | !0xff, ones);
+            let number = match domain.as_constant() {
+                Some(byte) => Def::Constant(byte),
+                None => Def::Result(BlockId::MAX, offset.into(), 0),
+            };
+            let number = numbers.of(number);
+            let reason = Reason::byte(offset);
+            let value = Value { kind: Kind::Number(domain), number, reason, copy_of: None };
+            packet.write(offset.into(), 1, value, numbers);
+        }
+        State {
+            regs,
+            stack: Cells::default(),
+            packet,
+            length: (facts.min_length.into(), facts.max_length.into()),
+            length_reasons: (Reason::LENGTH, Reason::LENGTH),
+            ends: numbers.of(Def::Constant(0)),
+        }
+    }
+
+    /// The value of a register.
+    pub fn reg(&self, reg: Register) -> &Value {
+        &self.regs[usize::from(reg.number())]
+    }
+
+    /// Sets a register.
+    pub fn set(&mut self, reg: Register, value: Value) {
+        self.regs[usize::from(reg.number())] = value;
+    }
+
+    /// The register that a value was copied from, if both are still the same.
+    pub fn source_of(&self, value: &Value) -> Option<Register> {
+        let source = Register::new(value.copy_of?)?;
+        (self.reg(source).number == value.number).then_some(source)
+    }
+
+    /// What holds where either does, at the start of a block. With `widen`, so that a sequence of it
+    /// ends.
+    pub fn join(&self, other: &State, block: BlockId, numbers: &mut Numbers, widen: bool) -> State {
+        let mut join = |place: Place, a: &Value, b: &Value| {
+            let number =
+                if a.number == b.number { a.number } else { numbers.of(Def::Meet(block, place)) };
+            let kind = if widen { a.kind.widen(b.kind) } else { a.kind.join(b.kind) };
+            let reason = match kind {
+                Kind::Number(domain) if !domain.is_full() => a.reason | b.reason,
+                _ => Reason::NONE,
+            };
+            let copy_of = a.copy_of.filter(|_| a.copy_of == b.copy_of);
+            Value { kind, number, reason, copy_of }
+        };
+        let mut regs = self.regs;
+        for (reg, value) in (0..).zip(&mut regs) {
+            *value = join(Place::Register(reg), value, &other.regs[usize::from(reg)]);
+        }
+        let stack = self.stack.join(&other.stack, &mut join, Place::Stack);
+        let packet = self.packet.join(&other.packet, &mut join, Place::Packet);
+        let mut length = (self.length.0.min(other.length.0), self.length.1.max(other.length.1));
+        if widen && length.0 < self.length.0 {
+            length.0 = 0;
+        }
+        if widen && length.1 > self.length.1 {
+            length.1 = i64::from(u16::MAX);
+        }
+        let ends = if self.ends == other.ends {
+            self.ends
+        } else {
+            numbers.of(Def::Meet(block, Place::Ends))
+        };
+        let (min, max) = self.length_reasons;
+        let length_reasons = (min | other.length_reasons.0, max | other.length_reasons.1);
+        State { regs, stack, packet, length, length_reasons, ends }
+    }
+
+    /// Every value that is known, to be changed.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        self.regs.iter_mut().chain(self.stack.values_mut()).chain(self.packet.values_mut())
+    }
+
+    /// The addresses in the packet that registers and stack hold: how far each is checked.
+    pub fn packet_pointers(&self) -> impl Iterator<Item = i64> {
+        let values = self.regs.iter().chain(self.stack.iter().map(|(_, cell)| &cell.value));
+        values.filter_map(|value| match value.kind {
+            Kind::Packet { checked, .. } => Some(checked),
+            _ => None,
+        })
+    }
+}

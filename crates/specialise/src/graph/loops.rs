@@ -1,0 +1,82 @@
+//! Natural loops: an edge back to a block that every way comes through, and what lies between.
+
+use super::{BlockId, Graph};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Loop {
+    /// The only block through which it is entered.
+    pub header: BlockId,
+    /// All its blocks.
+    pub blocks: BTreeSet<BlockId>,
+}
+
+/// The loops among blocks in reverse postorder, inner ones first; `None` if one has several entries.
+pub(super) fn of(graph: &Graph, order: &[BlockId]) -> Option<Vec<Loop>> {
+    let place: BTreeMap<BlockId, usize> = order.iter().enumerate().map(|(n, &b)| (b, n)).collect();
+    let mut predecessors = vec![Vec::new(); order.len()];
+    for (from, &block) in order.iter().enumerate() {
+        for next in graph.blocks[block].end.successors() {
+            predecessors[place[&next]].push(from);
+        }
+    }
+    let dominators = dominators(&predecessors);
+    let dominates = |above: usize, mut block: usize| {
+        while block > above {
+            block = dominators[block];
+        }
+        block == above
+    };
+    let mut loops: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for (header, into) in predecessors.iter().enumerate() {
+        for &from in into.iter().filter(|&&from| from >= header) {
+            if !dominates(header, from) {
+                return None;
+            }
+            let body = loops.entry(header).or_insert_with(|| BTreeSet::from([header]));
+            let mut work = vec![from];
+            while let Some(block) = work.pop() {
+                if body.insert(block) {
+                    work.extend(&predecessors[block]);
+                }
+            }
+        }
+    }
+    let mut loops: Vec<(usize, BTreeSet<usize>)> = loops.into_iter().collect();
+    loops.sort_by_key(|(header, body)| (body.len(), *header));
+    let named = |(header, body): (usize, BTreeSet<usize>)| Loop {
+        header: order[header],
+        blocks: body.into_iter().map(|block| order[block]).collect(),
+    };
+    Some(loops.into_iter().map(named).collect())
+}
+
+/// The immediate dominator of each block, by their places in reverse postorder (Cooper, Harvey and
+/// Kennedy, "A simple, fast dominance algorithm", 2001).
+fn dominators(predecessors: &[Vec<usize>]) -> Vec<usize> {
+    const NONE: usize = usize::MAX;
+    let mut above = vec![NONE; predecessors.len()];
+    if let Some(entry) = above.first_mut() {
+        *entry = 0;
+    }
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in 1..predecessors.len() {
+            let mut known = predecessors[block].iter().copied().filter(|&from| above[from] != NONE);
+            let Some(first) = known.next() else { continue };
+            let meet = known.fold(first, |mut a, mut b| {
+                while a != b {
+                    if a < b {
+                        std::mem::swap(&mut a, &mut b);
+                    }
+                    a = above[a];
+                }
+                a
+            });
+            changed |= std::mem::replace(&mut above[block], meet) != meet;
+        }
+    }
+    above
+}

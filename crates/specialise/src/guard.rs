@@ -1,0 +1,152 @@
+//! Guards: a program that checks at its entry the facts that it relies on, and runs as it was written
+//! where they do not hold.
+//!
+//! Nothing is taken for granted of packets then. The program is there twice, behind the checks, where
+//! it is rewritten, and as it was. The analysis learns from the checks what is known behind them, as from any branch.
+
+use crate::graph::{Block, BlockId, End, Graph, Instr, Op, Test};
+use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, Width};
+use slowpath_ir::{KnownBits, PacketFacts};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Offsets of fields of the context (`struct xdp_md`).
+const DATA: i16 = 0;
+const DATA_END: i16 = 4;
+
+/// A comparison of a guard: so many bytes of the packet, of which some bits have to be so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// Where they begin, in bytes from the packet's first one.
+    pub offset: u16,
+    /// How many they are: 1, 2, 4 or 8.
+    pub bytes: u8,
+    /// The bits that are compared, as a little-endian number.
+    pub mask: u64,
+    /// What they have to be.
+    pub value: u64,
+}
+
+/// What a guard compares, so that bytes at these offsets have the known bits that facts speak of.
+/// Bytes between them that are known as well are compared along with them.
+pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16]) -> Vec<Comparison> {
+    let known = |offset: u16| facts.bits.get(&offset).copied();
+    let mut needed: BTreeMap<u16, KnownBits> = BTreeMap::new();
+    needed.extend(bytes.iter().filter_map(|&offset| Some((offset, known(offset)?))));
+    let mut comparisons = Vec::new();
+    while let Some((&first, &bits)) = needed.first_key_value() {
+        let whole = |size: &Size| {
+            let mut offsets = first..first.saturating_add(size.bytes().into());
+            offsets.all(|offset| known(offset).is_some_and(|bits| bits.constant().is_some()))
+        };
+        // No more than half of what is compared is for nothing.
+        let useful = |size: &Size| {
+            let end = first.saturating_add(size.bytes().into());
+            2 * needed.range(first..end).count() > usize::from(size.bytes())
+        };
+        let sizes = [Size::DW, Size::W, Size::H];
+        let size = sizes.into_iter().find(|size| whole(size) && useful(size)).unwrap_or(Size::B);
+        let (mut mask, mut value) = (0, 0);
+        for place in (0..u16::from(size.bytes())).rev() {
+            let bits = known(first.saturating_add(place)).unwrap_or(bits);
+            mask = mask << 8 | u64::from(bits.mask);
+            value = value << 8 | u64::from(bits.value);
+        }
+        comparisons.push(Comparison { offset: first, bytes: size.bytes(), mask, value });
+        let end = first.saturating_add(size.bytes().into());
+        needed = needed.split_off(&end);
+    }
+    comparisons
+}
+
+/// A program behind a guard. Packets have to have a least length, in bytes, as well.
+pub(crate) fn guarded(graph: &Graph, min_length: u16, comparisons: &[Comparison]) -> Graph {
+    let entry = graph.entry();
+    let origin = graph.blocks[entry].insns.first().map_or(graph.blocks[entry].origin, |i| i.origin);
+    let mut guarded = graph.clone();
+    guarded.original = Some(Rc::new(graph.clone()));
+    guarded.blocks.push(Block { insns: Vec::new(), end: End::Original, origin });
+    let plain = guarded.blocks.len() - 1;
+    let mut builder = Builder { graph: guarded, origin, plain };
+    let mut next = entry;
+    for comparison in comparisons.iter().rev() {
+        next = builder.compare(comparison, next);
+    }
+    let least = comparisons.iter().map(|each| each.offset + u16::from(each.bytes)).max();
+    let entry = builder.long_enough(min_length.max(least.unwrap_or(0)), next);
+    builder.graph.functions[0].1 = entry;
+    builder.graph
+}
+
+/// Registers of the guard; the program's own begin with the context in `r1` alone.
+const CONTEXT: Register = Register::R1;
+const PACKET: Register = Register::R2;
+const END: Register = Register::R3;
+const LEFT: Register = Register::R4;
+const RIGHT: Register = Register::R5;
+
+struct Builder {
+    graph: Graph,
+    origin: usize,
+    /// Where it goes on if something does not hold.
+    plain: BlockId,
+}
+
+impl Builder {
+    /// A block that goes on at `next` unless the test holds.
+    fn block(&mut self, insns: Vec<Insn>, test: Test, next: BlockId) -> BlockId {
+        let origin = self.origin;
+        let instr = |insn| Instr { op: Op::Insn(insn), origin };
+        let end = End::Branch { test, taken: self.plain, other: next };
+        self.graph.blocks.push(Block {
+            insns: insns.into_iter().map(instr).collect(),
+            end,
+            origin,
+        });
+        self.graph.blocks.len() - 1
+    }
+
+    fn long_enough(&mut self, length: u16, next: BlockId) -> BlockId {
+        let field =
+            |dst, offset| Insn::Load { size: Size::W, signed: false, dst, base: CONTEXT, offset };
+        let insns = vec![
+            field(PACKET, DATA),
+            field(END, DATA_END),
+            alu(AluOp::Mov, LEFT, Source::Reg(PACKET)),
+            alu(AluOp::Add, LEFT, Source::Imm(length.into())),
+        ];
+        let (width, cond) = (Width::W64, Condition::Gt);
+        self.block(insns, Test { width, cond, dst: LEFT, src: Source::Reg(END) }, next)
+    }
+
+    fn compare(&mut self, comparison: &Comparison, next: BlockId) -> BlockId {
+        let Comparison { offset, bytes, mask, value } = *comparison;
+        let size = Size::from_bytes(bytes.into()).unwrap_or(Size::B);
+        let offset = i16::try_from(offset).unwrap_or(i16::MAX);
+        let load = Insn::Load { size, signed: false, dst: LEFT, base: PACKET, offset };
+        let mut insns = vec![load];
+        let short = i32::try_from(value as i64);
+        let all = slowpath_domain::mask(size.bits());
+        if mask != all {
+            match i32::try_from(mask as i64) {
+                Ok(mask) => insns.push(alu(AluOp::And, LEFT, Source::Imm(mask))),
+                Err(_) => {
+                    insns.push(Insn::LoadImm64 { dst: RIGHT, value: Imm64::Value(mask) });
+                    insns.push(alu(AluOp::And, LEFT, Source::Reg(RIGHT)));
+                }
+            }
+        }
+        let src = match short {
+            Ok(short) => Source::Imm(short),
+            Err(_) => {
+                insns.push(Insn::LoadImm64 { dst: RIGHT, value: Imm64::Value(value) });
+                Source::Reg(RIGHT)
+            }
+        };
+        self.block(insns, Test { width: Width::W64, cond: Condition::Ne, dst: LEFT, src }, next)
+    }
+}
+
+fn alu(op: AluOp, dst: Register, src: Source) -> Insn {
+    Insn::Alu { width: Width::W64, op, dst, src }
+}

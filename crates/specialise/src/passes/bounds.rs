@@ -1,0 +1,81 @@
+//! Bounds checks merged: where facts say that the packet is long enough for a later check, the first
+//! one checks that much, and the kernel's verifier knows at the later one what it would learn there.
+//!
+//! The verifier notes with each pointer how far from the packet's start it may go
+//! (`find_good_pkt_pointers` of `kernel/bpf/verifier.c`): all pointers that exist at the first check
+//! profit, and all that are computed from them; what is read from the context anew does not.
+
+use super::liveness;
+use crate::analysis::{Analysis, Kind, bounds_check};
+use crate::effect::{Effect, Registers};
+use crate::graph::{BlockId, End, Graph, Instr, Op, Test};
+use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
+
+/// A bounds check that packets pass.
+struct Check {
+    block: BlockId,
+    offset: i64,
+    /// Whether no pointer has been checked before it.
+    first: bool,
+}
+
+/// Makes the first bounds checks on all ways check as much as later ones do, as far as packets are
+/// known to be that long; whether that changed anything.
+pub(crate) fn merge_bounds_checks(graph: &mut Graph, analysis: &mut Analysis<'_>) -> bool {
+    let mut checks = Vec::new();
+    for block in graph.order(0) {
+        let End::Branch { test, taken, other } = graph.blocks[block].end else { continue };
+        let Some(state) = analysis.walk(graph, block, |_, _, _| ()) else { continue };
+        let src = analysis.operand(&state, &test);
+        let Some(check) = bounds_check(&test, state.reg(test.dst), &src) else { continue };
+        // Only what is known before the check counts: facts, and checks that came before.
+        let (min, _) = state.length;
+        if taken != other && check.offset <= min && (check.passes(true) || check.passes(false)) {
+            let first = state.packet_pointers().all(|checked| checked == 0);
+            checks.push((Check { block, offset: check.offset, first }, min, state));
+        }
+    }
+    let later = checks.iter().filter(|(check, ..)| !check.first).map(|(check, ..)| check.offset);
+    let Some(most) = later.max() else { return false };
+    let ends = liveness::at_ends(graph, analysis);
+    let mut changed = false;
+    for (check, min, state) in checks {
+        if !check.first || check.offset >= most || min < most {
+            continue;
+        }
+        let End::Branch { test, taken, other } = graph.blocks[check.block].end else { continue };
+        let Some(live) = ends.get(&check.block) else { continue };
+        let Source::Reg(src) = test.src else { continue };
+        let dst_is_pointer = matches!(state.reg(test.dst).kind, Kind::Packet { .. });
+        let pointer = if dst_is_pointer { test.dst } else { src };
+        let Ok(more) = i32::try_from(most - check.offset) else { continue };
+        let busy = live.regs.union(Effect::of_end(graph.blocks[check.block].end));
+        let Some(scratch) = scratch(live.regs, busy, pointer) else { continue };
+        let origin = graph.blocks[check.block].origin;
+        let mut push = |op, src| {
+            let insn = Insn::Alu { width: Width::W64, op, dst: scratch, src };
+            graph.blocks[check.block].insns.push(Instr { op: Op::Insn(insn), origin });
+        };
+        if scratch != pointer {
+            push(AluOp::Mov, Source::Reg(pointer));
+        }
+        push(AluOp::Add, Source::Imm(more));
+        let test = if dst_is_pointer {
+            Test { dst: scratch, ..test }
+        } else {
+            Test { src: Source::Reg(scratch), ..test }
+        };
+        graph.blocks[check.block].end = End::Branch { test, taken, other };
+        changed = true;
+    }
+    changed
+}
+
+/// A register that can hold another address for the time of a check: that of the address itself, if
+/// nothing reads it afterwards.
+fn scratch(live: Registers, busy: Registers, pointer: Register) -> Option<Register> {
+    if !live.contains(pointer) {
+        return Some(pointer);
+    }
+    (0..10).filter_map(Register::new).find(|&reg| !busy.contains(reg))
+}

@@ -1,0 +1,70 @@
+//! Dead branches: a comparison whose outcome is known becomes a jump. A check of the packet's bounds
+//! stays, as far as the kernel's verifier learns from it what later accesses need; but as no packet
+//! fails it, what follows its failure is of no interest, and becomes an end.
+
+use super::{Change, Log};
+use crate::analysis::{Analysis, bounds_check, decide};
+use crate::graph::{Block, BlockId, End, Graph, Instr, Op};
+use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
+
+/// `XDP_ABORTED`.
+const ABORTED: i32 = 0;
+
+/// Turns branches whose outcome is known into jumps; whether anything changed.
+pub(crate) fn fold_branches(graph: &mut Graph, analysis: &mut Analysis<'_>, log: &mut Log) -> bool {
+    let mut changed = false;
+    for block in graph.order(0) {
+        let End::Branch { test, taken, other } = graph.blocks[block].end else { continue };
+        if taken == other {
+            graph.blocks[block].end = End::Jump(taken);
+            changed = true;
+            continue;
+        }
+        let Some(state) = analysis.walk(graph, block, |_, _, _| ()) else { continue };
+        let src = analysis.operand(&state, &test);
+        let Some(decision) = decide(&state, &test, &src) else { continue };
+        let origin = graph.blocks[block].origin;
+        let change = if decision.holds { Change::AlwaysTaken } else { Change::NeverTaken };
+        let (way, never) = if decision.holds { (taken, other) } else { (other, taken) };
+        let check = bounds_check(&test, state.reg(test.dst), &src);
+        let teaches = check.is_some_and(|check| {
+            check.passes(decision.holds)
+                && state.packet_pointers().any(|checked| checked < check.offset)
+        });
+        if !teaches {
+            log.note(origin, change, decision.reason);
+            graph.blocks[block].end = End::Jump(way);
+            changed = true;
+        } else if !is_end(graph, never) {
+            log.note(origin, change, decision.reason);
+            let end = end(graph, origin);
+            graph.blocks[block].end =
+                graph.blocks[block].end.map(|to| if to == never { end } else { to });
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// What no packet gets to.
+fn insns(origin: usize) -> Vec<Instr> {
+    let (width, op, dst) = (Width::W32, AluOp::Mov, Register::R0);
+    let insn = Insn::Alu { width, op, dst, src: Source::Imm(ABORTED) };
+    vec![Instr { op: Op::Insn(insn), origin }]
+}
+
+/// Whether a block is such an end.
+fn is_end(graph: &Graph, block: BlockId) -> bool {
+    let Block { insns: found, end, .. } = &graph.blocks[block];
+    let ops = |insns: &[Instr]| insns.iter().map(|instr| instr.op).collect::<Vec<_>>();
+    *end == End::Exit && ops(found) == ops(&insns(0))
+}
+
+/// The block of that end, one for all.
+fn end(graph: &mut Graph, origin: usize) -> BlockId {
+    let known = (0..graph.blocks.len()).find(|&block| is_end(graph, block));
+    known.unwrap_or_else(|| {
+        graph.blocks.push(Block { insns: insns(origin), end: End::Exit, origin });
+        graph.blocks.len() - 1
+    })
+}

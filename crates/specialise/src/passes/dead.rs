@@ -1,0 +1,46 @@
+//! Dead code and dead stores: what computes what nothing reads, and what writes bytes of the stack
+//! frame that nothing reads.
+
+use super::liveness::{self, Live};
+use crate::analysis::{Analysis, Kind, State};
+use crate::effect::{Effect, result};
+use crate::graph::{Graph, Instr, Op};
+use slowpath_bpf::insn::Insn;
+
+/// Removes dead instructions; whether there were any.
+pub(crate) fn remove_dead_code(graph: &mut Graph, analysis: &mut Analysis<'_>) -> bool {
+    let ends = liveness::at_ends(graph, analysis);
+    let mut changed = false;
+    for (block, mut live) in ends {
+        let mut states = Vec::new();
+        analysis.walk(graph, block, |_, _, state| states.push(state.clone()));
+        let insns = &graph.blocks[block].insns;
+        if states.len() != insns.len() {
+            continue;
+        }
+        live.regs = live.regs.union(Effect::of_end(graph.blocks[block].end));
+        let mut kept = Vec::with_capacity(insns.len());
+        for (instr, state) in insns.iter().zip(&states).rev() {
+            if is_dead(instr, state, &live) {
+                changed = true;
+                continue;
+            }
+            live.before(instr, state);
+            kept.push(*instr);
+        }
+        kept.reverse();
+        graph.blocks[block].insns = kept;
+    }
+    changed
+}
+
+fn is_dead(instr: &Instr, state: &State, behind: &Live) -> bool {
+    if let Some(dst) = result(&instr.op) {
+        return !behind.regs.contains(dst);
+    }
+    let Op::Insn(Insn::Store { size, base, offset, .. }) = instr.op else { return false };
+    match state.reg(base).kind {
+        Kind::Stack(at) => !behind.any_of(at + i64::from(offset), size.bytes().into()),
+        _ => false,
+    }
+}

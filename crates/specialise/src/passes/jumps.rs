@@ -1,0 +1,70 @@
+//! Blocks that do nothing but jump are left out; a block and the only one that leads to it become
+//! one.
+
+use crate::graph::{BlockId, End, Graph};
+
+/// Leaves out jumps; whether there were any.
+pub(crate) fn simplify_jumps(graph: &mut Graph) -> bool {
+    let forwarded = forward(graph);
+    let merged = merge(graph);
+    forwarded || merged
+}
+
+/// Jumps past empty blocks.
+fn forward(graph: &mut Graph) -> bool {
+    let mut changed = false;
+    for block in graph.order(0) {
+        let old = graph.blocks[block].end;
+        let new = old.map(|to| target(graph, to));
+        if new != old {
+            graph.blocks[block].end = new;
+            changed = true;
+        }
+    }
+    let entry = target(graph, graph.entry());
+    changed |= std::mem::replace(&mut graph.functions[0].1, entry) != entry;
+    changed
+}
+
+/// Where control gets to from the start of a block without doing anything.
+fn target(graph: &Graph, mut block: BlockId) -> BlockId {
+    // No further than there are blocks: some go round.
+    for _ in 0..graph.blocks.len() {
+        match graph.blocks[block].end {
+            End::Jump(next) if graph.blocks[block].insns.is_empty() => block = next,
+            _ => break,
+        }
+    }
+    block
+}
+
+/// Appends blocks to the only ones that lead to them.
+fn merge(graph: &mut Graph) -> bool {
+    let mut changed = false;
+    let mut into = vec![0_usize; graph.blocks.len()];
+    into[graph.entry()] += 1;
+    let order = graph.order(0);
+    for &block in &order {
+        graph.blocks[block].end.successors().for_each(|next| into[next] += 1);
+    }
+    let mut gone = vec![false; graph.blocks.len()];
+    for block in order {
+        if gone[block] {
+            continue;
+        }
+        while let End::Jump(next) = graph.blocks[block].end
+            && next != block
+            && into[next] == 1
+        {
+            let insns = std::mem::take(&mut graph.blocks[next].insns);
+            let (end, origin) = (graph.blocks[next].end, graph.blocks[next].origin);
+            graph.blocks[next].end = End::Jump(next);
+            let into = &mut graph.blocks[block];
+            into.insns.extend(insns);
+            (into.end, into.origin) = (end, origin);
+            gone[next] = true;
+            changed = true;
+        }
+    }
+    changed
+}

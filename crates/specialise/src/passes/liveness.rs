@@ -1,0 +1,138 @@
+//! What is still read: registers, and bytes of the stack frame.
+
+use crate::analysis::{Analysis, Kind, State};
+use crate::effect::{Effect, Registers};
+use crate::graph::{BlockId, Graph, Instr, Op};
+use crate::helpers;
+use slowpath_bpf::insn::{Call, Insn, Register, Size, Width};
+use std::collections::BTreeMap;
+
+/// Bytes of a stack frame (`MAX_BPF_STACK` of the kernel).
+const FRAME: i64 = 512;
+
+/// What is live at a point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Live {
+    pub regs: Registers,
+    /// One bit for each byte of the frame, from its lowest address.
+    stack: [u64; FRAME as usize / 64],
+}
+
+impl Live {
+    fn union(mut self, other: Live) -> Live {
+        self.regs = self.regs.union(other.regs);
+        for (word, more) in self.stack.iter_mut().zip(other.stack) {
+            *word |= more;
+        }
+        self
+    }
+
+    /// Whether any of so many bytes at an offset from the frame pointer is live.
+    pub fn any_of(&self, offset: i64, bytes: i64) -> bool {
+        bits(offset, bytes).any(|bit| self.stack[bit / 64] >> (bit % 64) & 1 == 1)
+    }
+
+    fn read(&mut self, offset: i64, bytes: i64) {
+        bits(offset, bytes).for_each(|bit| self.stack[bit / 64] |= 1 << (bit % 64));
+    }
+
+    fn written(&mut self, offset: i64, bytes: i64) {
+        bits(offset, bytes).for_each(|bit| self.stack[bit / 64] &= !(1 << (bit % 64)));
+    }
+
+    /// Before an instruction, from what is live behind it; `state` is what is known before it.
+    pub fn before(&mut self, instr: &Instr, state: &State) {
+        let effect = Effect::of(&instr.op);
+        self.regs = self.regs.without(effect.writes).union(effect.reads);
+        let frame = |base: Register| match state.reg(base).kind {
+            Kind::Stack(offset) => Some(offset),
+            _ => None,
+        };
+        let all = (-FRAME, FRAME);
+        match instr.op {
+            Op::Insn(Insn::Load { size, base, offset, .. }) => {
+                self.access(state, base, i64::from(offset), size);
+            }
+            Op::Insn(Insn::LoadAcquire { size, base, offset, .. }) => {
+                self.access(state, base, i64::from(offset), size);
+            }
+            Op::Insn(Insn::Atomic { width, base, offset, .. }) => {
+                let size = if width == Width::W64 { Size::DW } else { Size::W };
+                self.access(state, base, i64::from(offset), size);
+            }
+            Op::Insn(Insn::Store { size, base, offset, .. }) => {
+                if let Some(at) = frame(base) {
+                    self.written(at + i64::from(offset), size.bytes().into());
+                }
+            }
+            Op::Insn(Insn::Call(Call::Helper(number))) => {
+                let effect = helpers::effect(number);
+                for reg in (1..=effect.arguments).filter_map(Register::new) {
+                    match state.reg(reg).kind {
+                        // From where it points upwards.
+                        Kind::Stack(at) if effect != helpers::UNKNOWN => self.read(at, -at),
+                        Kind::Stack(_) | Kind::Any => self.read(all.0, all.1),
+                        _ => {}
+                    }
+                }
+            }
+            Op::Call(_) | Op::Insn(Insn::Call(_)) => self.read(all.0, all.1),
+            _ => {}
+        }
+    }
+
+    /// A read of memory.
+    fn access(&mut self, state: &State, base: Register, offset: i64, size: Size) {
+        match state.reg(base).kind {
+            Kind::Stack(at) => self.read(at + offset, size.bytes().into()),
+            Kind::Any | Kind::Number(_) => self.read(-FRAME, FRAME),
+            _ => {}
+        }
+    }
+}
+
+/// The bits of bytes at an offset from the frame pointer.
+fn bits(offset: i64, bytes: i64) -> impl Iterator<Item = usize> {
+    let (first, end) = (offset.max(-FRAME), offset.saturating_add(bytes).min(0));
+    (first..end).map(|at| (at + FRAME) as usize)
+}
+
+/// What is live at the end of each block that a packet gets to, behind its jump.
+pub(super) fn at_ends(graph: &Graph, analysis: &mut Analysis<'_>) -> BTreeMap<BlockId, Live> {
+    let order = graph.order(0);
+    let mut states: BTreeMap<BlockId, Vec<State>> = BTreeMap::new();
+    for &block in &order {
+        let mut known = Vec::new();
+        analysis.walk(graph, block, |_, _, state| known.push(state.clone()));
+        states.insert(block, known);
+    }
+    let mut starts: BTreeMap<BlockId, Live> = BTreeMap::new();
+    let mut ends: BTreeMap<BlockId, Live> = BTreeMap::new();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &block in order.iter().rev() {
+            let Graph { blocks, .. } = graph;
+            let next = blocks[block].end.successors().filter_map(|next| starts.get(&next));
+            let end = next.fold(Live::default(), |all, &live| all.union(live));
+            let mut live = end;
+            live.regs = live.regs.union(Effect::of_end(blocks[block].end));
+            let known = &states[&block];
+            if known.len() == blocks[block].insns.len() {
+                for (instr, state) in blocks[block].insns.iter().zip(known).rev() {
+                    live.before(instr, state);
+                }
+            } else {
+                // No packet gets here, but the verifier may.
+                for instr in blocks[block].insns.iter().rev() {
+                    let effect = Effect::of(&instr.op);
+                    live.regs = live.regs.without(effect.writes).union(effect.reads);
+                }
+                live.read(-FRAME, FRAME);
+            }
+            ends.insert(block, end);
+            changed |= starts.insert(block, live) != Some(live);
+        }
+    }
+    ends
+}

@@ -1,0 +1,145 @@
+//! Operands: constants instead of registers that hold them, the register that a value was copied from
+//! instead of the copy, and for memory accesses the register that points closest to the start of what
+//! it points into. What computed the copies may be dead then.
+
+use super::values::replaces;
+use super::{Change, Log};
+use crate::analysis::{Analysis, Kind, State, Value};
+use crate::graph::{End, Graph, Op};
+use slowpath_bpf::insn::{AluOp, Insn, Register, Size, Source, Width};
+
+/// Simplifies operands; whether anything changed.
+pub(crate) fn simplify_operands(
+    graph: &mut Graph,
+    analysis: &mut Analysis<'_>,
+    log: &mut Log,
+) -> bool {
+    let mut changed = false;
+    for block in graph.order(0) {
+        let mut new = Vec::with_capacity(graph.blocks[block].insns.len());
+        let walked = analysis.walk(graph, block, |_, instr, state| {
+            let mut instr = *instr;
+            if let Op::Insn(insn) = &mut instr.op {
+                changed |= of_insn(state, insn, instr.origin, log);
+            }
+            new.push(instr);
+        });
+        let Some(state) = walked else { continue };
+        graph.blocks[block].insns = new;
+        let origin = graph.blocks[block].origin;
+        if let End::Branch { test, .. } = &mut graph.blocks[block].end {
+            changed |= copied(&state, &mut test.dst);
+            changed |= source(&state, &mut test.src, test.width, origin, log);
+        }
+    }
+    changed
+}
+
+fn of_insn(state: &State, insn: &mut Insn, origin: usize, log: &mut Log) -> bool {
+    match insn {
+        Insn::Alu { op: AluOp::Mov, src, .. } => match src {
+            Source::Reg(reg) => copied(state, reg),
+            Source::Imm(_) => false,
+        },
+        Insn::Alu { width, src, .. } => source(state, src, *width, origin, log),
+        Insn::MoveSigned { src, .. } => copied(state, src),
+        Insn::Load { base, offset, .. } | Insn::LoadAcquire { base, offset, .. } => {
+            address(state, base, offset)
+        }
+        Insn::Store { size, base, offset, src } => {
+            let (size, moved) = (*size, address(state, base, offset));
+            let value = match *src {
+                Source::Reg(reg) => state.reg(reg),
+                Source::Imm(_) => return moved,
+            };
+            match value.constant().and_then(|value| immediate(value, size)) {
+                Some(short) => {
+                    log.note(origin, Change::Operand(short as u64), value.reason);
+                    *src = Source::Imm(short);
+                    true
+                }
+                None => match src {
+                    Source::Reg(reg) => copied(state, reg) || moved,
+                    Source::Imm(_) => moved,
+                },
+            }
+        }
+        Insn::StoreRelease { base, offset, src, .. } => {
+            let moved = address(state, base, offset);
+            copied(state, src) || moved
+        }
+        Insn::Atomic { base, offset, .. } => address(state, base, offset),
+        _ => false,
+    }
+}
+
+/// The immediate whose low bytes a store writes.
+fn immediate(value: u64, size: Size) -> Option<i32> {
+    match size {
+        Size::DW => i32::try_from(value as i64).ok(),
+        _ => Some(value as u32 as i32),
+    }
+}
+
+/// A right operand: as an immediate if it is a number, else as what it was copied from.
+fn source(state: &State, src: &mut Source, width: Width, origin: usize, log: &mut Log) -> bool {
+    let Source::Reg(reg) = src else { return false };
+    let value = *state.reg(*reg);
+    let short = value.constant().and_then(|value| match width {
+        Width::W32 => Some(value as u32 as i32),
+        Width::W64 => i32::try_from(value as i64).ok(),
+    });
+    match short {
+        Some(short) => {
+            log.note(origin, Change::Operand(short as u64), value.reason);
+            *src = Source::Imm(short);
+            true
+        }
+        None => copied(state, reg),
+    }
+}
+
+/// A register, or the one that its value was copied from.
+fn copied(state: &State, reg: &mut Register) -> bool {
+    let value = state.reg(*reg);
+    let source = state.source_of(value).filter(|&source| source != *reg);
+    let Some(source) = source.filter(|&source| stands_for(state.reg(source), value)) else {
+        return false;
+    };
+    *reg = source;
+    true
+}
+
+/// Whether equal values can stand for each other; what the verifier takes a copy for it takes the
+/// original for.
+fn stands_for(value: &Value, copy: &Value) -> bool {
+    replaces(value, copy) || (value.kind == Kind::Any && copy.kind == Kind::Any)
+}
+
+/// An address of memory: base and offset.
+fn address(state: &State, base: &mut Register, offset: &mut i16) -> bool {
+    let place = |kind: Kind| match kind {
+        Kind::Packet { offset, .. } | Kind::Stack(offset) => Some(offset),
+        _ => None,
+    };
+    let (value, reg) = (*state.reg(*base), *base);
+    let Some(at) = place(value.kind) else { return copied(state, base) };
+    let others = (0..=10).filter_map(Register::new).filter(|&other| other != reg);
+    let candidates = others.filter_map(|other| {
+        let candidate = state.reg(other);
+        let from = place(candidate.kind)?;
+        let new = i16::try_from(at + i64::from(*offset) - from).ok()?;
+        // Closest to the start of the packet, or to the frame pointer itself.
+        let distance = from.unsigned_abs();
+        let better = distance < at.unsigned_abs()
+            || (distance == at.unsigned_abs() && state.source_of(&value) == Some(other));
+        (replaces(candidate, &value) && better).then_some((distance, other, new))
+    });
+    match candidates.min() {
+        Some((_, other, new)) => {
+            (*base, *offset) = (other, new);
+            true
+        }
+        None => false,
+    }
+}

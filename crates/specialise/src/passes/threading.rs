@@ -1,0 +1,52 @@
+//! Jump threading: where the way that control came decides a branch, it goes straight on, past a copy
+//! of what little comes before the branch.
+
+use super::{Change, Log};
+use crate::analysis::{Analysis, bounds_check, decide};
+use crate::graph::{Block, BlockId, End, Graph};
+use std::collections::BTreeSet;
+
+/// Most instructions that are copied.
+const SMALL: usize = 4;
+
+/// Threads jumps; whether there were any. What is known has to be found out anew then.
+pub(crate) fn thread_jumps(graph: &mut Graph, analysis: &mut Analysis<'_>, log: &mut Log) -> bool {
+    let Some(loops) = graph.loops(0) else { return false };
+    let headers: BTreeSet<BlockId> = loops.iter().map(|found| found.header).collect();
+    let order = graph.order(0);
+    let mut into = vec![0_usize; graph.blocks.len()];
+    for &block in &order {
+        graph.blocks[block].end.successors().for_each(|next| into[next] += 1);
+    }
+    let mut changed = false;
+    for block in order {
+        let mut ways = Vec::new();
+        analysis.ways(graph, block, |to, state| ways.push((to, state)));
+        for (to, mut state) in ways {
+            let next = graph.blocks[to].clone();
+            let End::Branch { test, taken, other } = next.end else { continue };
+            let only = into[to] < 2 || to == block || headers.contains(&to);
+            if only || next.insns.len() > SMALL || taken == other {
+                continue;
+            }
+            for (place, instr) in next.insns.iter().enumerate() {
+                analysis.step(&mut state, to, place, instr);
+            }
+            let src = analysis.operand(&state, &test);
+            let Some(decision) = decide(&state, &test, &src) else { continue };
+            // What the verifier learns there it has to learn.
+            if bounds_check(&test, state.reg(test.dst), &src).is_some() {
+                continue;
+            }
+            log.note(next.origin, Change::Threaded, decision.reason);
+            let end = End::Jump(if decision.holds { taken } else { other });
+            graph.blocks.push(Block { end, ..next });
+            let copy = graph.blocks.len() - 1;
+            let old = graph.blocks[block].end;
+            graph.blocks[block].end = old.map(|end| if end == to { copy } else { end });
+            into[to] -= 1;
+            changed = true;
+        }
+    }
+    changed
+}

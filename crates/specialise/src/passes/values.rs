@@ -1,0 +1,99 @@
+//! Constant propagation, and the elimination of what is there already: an instruction whose result is
+//! always the same number becomes that number; one whose result some register holds becomes a copy of
+//! it, a load of what was read or written before among them; one that changes nothing goes.
+
+use super::{Change, Log};
+use crate::analysis::{Analysis, Kind, Reason, State, Value};
+use crate::effect::result;
+use crate::graph::{Graph, Instr, Op};
+use slowpath_bpf::insn::{AluOp, Imm64, Insn, Register, Source, Width};
+
+/// Simplifies what instructions compute; whether anything changed.
+pub(crate) fn simplify_values(
+    graph: &mut Graph,
+    analysis: &mut Analysis<'_>,
+    log: &mut Log,
+) -> bool {
+    let mut changed = false;
+    for block in graph.order(0) {
+        let Some(mut state) = analysis.entry(block).cloned() else { continue };
+        let mut insns = Vec::with_capacity(graph.blocks[block].insns.len());
+        for (place, instr) in graph.blocks[block].insns.iter().enumerate() {
+            let before = state.clone();
+            analysis.step(&mut state, block, place, instr);
+            let Some(dst) = result(&instr.op) else {
+                insns.push(*instr);
+                continue;
+            };
+            match simpler(&before, &state, instr, dst) {
+                None => insns.push(*instr),
+                Some(Simpler::Nothing(reason)) => {
+                    log.note(instr.origin, Change::NoEffect, reason);
+                    changed = true;
+                }
+                Some(Simpler::Constant(value, reason)) => {
+                    log.note(instr.origin, Change::Constant(value), reason);
+                    insns.push(Instr { op: Op::Insn(constant(dst, value)), ..*instr });
+                    changed = true;
+                }
+                Some(Simpler::Copy(src)) => {
+                    let (width, op, src) = (Width::W64, AluOp::Mov, Source::Reg(src));
+                    insns.push(Instr { op: Op::Insn(Insn::Alu { width, op, dst, src }), ..*instr });
+                    changed = true;
+                }
+            }
+        }
+        graph.blocks[block].insns = insns;
+    }
+    changed
+}
+
+enum Simpler {
+    Nothing(Reason),
+    Constant(u64, Reason),
+    Copy(Register),
+}
+
+/// A simpler way to the result of an instruction, if there is one.
+fn simpler(before: &State, after: &State, instr: &Instr, dst: Register) -> Option<Simpler> {
+    let (old, new) = (before.reg(dst), after.reg(dst));
+    if old.number == new.number && replaces(old, new) {
+        return Some(Simpler::Nothing(old.reason | new.reason));
+    }
+    let Op::Insn(insn) = instr.op else { return None };
+    if let Some(value) = new.constant() {
+        return (insn != constant(dst, value)).then_some(Simpler::Constant(value, new.reason));
+    }
+    // Whatever is in a register is there for nothing.
+    let copies = matches!(insn, Insn::Alu { op: AluOp::Mov, src: Source::Reg(_), .. });
+    if copies || matches!(insn, Insn::LoadImm64 { .. }) {
+        return None;
+    }
+    let held = |reg: &Register| {
+        let value = before.reg(*reg);
+        value.number == new.number && replaces(value, new)
+    };
+    let mut regs = (0..10).filter_map(Register::new);
+    regs.find(held).map(Simpler::Copy)
+}
+
+/// Whether one of two equal values can stand for the other as far as the kernel's verifier is
+/// concerned, which does not know that they are equal.
+pub(super) fn replaces(value: &Value, other: &Value) -> bool {
+    match (value.kind, other.kind) {
+        (Kind::Packet { checked, .. }, Kind::Packet { checked: needed, .. }) => checked >= needed,
+        (a, b) => std::mem::discriminant(&a) == std::mem::discriminant(&b) && a != Kind::Any,
+    }
+}
+
+/// The shortest instruction that loads a number.
+pub(super) fn constant(dst: Register, value: u64) -> Insn {
+    let (op, signed) = (AluOp::Mov, value as i64);
+    if let Ok(value) = i32::try_from(signed) {
+        return Insn::Alu { width: Width::W64, op, dst, src: Source::Imm(value) };
+    }
+    match u32::try_from(value) {
+        Ok(value) => Insn::Alu { width: Width::W32, op, dst, src: Source::Imm(value as i32) },
+        Err(_) => Insn::LoadImm64 { dst, value: Imm64::Value(value) },
+    }
+}

@@ -1,0 +1,158 @@
+//! The passes in order, again and again until none finds anything more.
+
+use crate::analysis::{Analysis, FOLLOWED, Reason, Setting};
+use crate::error::SpecialiseError;
+use crate::graph::{Graph, Op};
+use crate::guard::{Comparison, comparisons, guarded};
+use crate::passes::{
+    Change, Log, collapse_loops, fold_branches, merge_bounds_checks, remove_dead_code,
+    simplify_jumps, simplify_operands, simplify_values, thread_jumps,
+};
+use slowpath_bpf::insn::Insn;
+use slowpath_bpf::{BpfProgram, MapDef, Object};
+use slowpath_ir::PacketFacts;
+use slowpath_stop::{Reason as StopReason, Stop};
+
+/// Most rounds of passes. Each but the last makes the program simpler, so that more are not needed
+/// but for very large programs.
+const ROUNDS: usize = 64;
+
+/// Whether facts are taken for granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// They are: for packets that they do not hold of, the program does anything.
+    Trust,
+    /// The program checks those that it relies on, and runs as it was written where they do not hold.
+    Guard,
+}
+
+/// A program that was rewritten.
+#[derive(Clone, Debug)]
+pub struct Specialised {
+    /// The program.
+    pub program: BpfProgram,
+    /// For each of its slots, the slot of the original program that it stands for.
+    pub origins: Vec<usize>,
+    /// What was changed for a fact's sake, by the slots of the original program.
+    pub dropped: Vec<Dropped>,
+    /// Offsets of the bytes whose known bits it relies on, ascending.
+    pub bytes: Vec<u16>,
+    /// Whether it relies on the length of packets.
+    pub length: bool,
+    /// What it checks itself, beside the length.
+    pub guard: Vec<Comparison>,
+}
+
+/// What became of an instruction, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// Its slot in the original program.
+    pub slot: usize,
+    /// What became of it.
+    pub change: Change,
+    /// Offsets of the bytes of the packet whose known bits are the reason, ascending.
+    pub bytes: Vec<u16>,
+    /// Whether the packet's length is part of the reason.
+    pub length: bool,
+}
+
+/// Rewrites a program of an object for packets of which facts hold. If it is time to stop, with what
+/// there is so far.
+///
+/// # Errors
+/// For programs with jumps to where nothing is, and for what could not be resolved.
+pub fn specialise<'a>(
+    object: &'a Object,
+    program: &BpfProgram,
+    facts: &PacketFacts,
+    mode: Mode,
+    stop: &Stop,
+) -> Result<Specialised, SpecialiseError> {
+    let original = Graph::of(program)?;
+    let constant = |map: &'a MapDef| map.initial.as_deref().filter(|_| map.read_only);
+    let constants: Vec<_> = object.maps.iter().map(constant).collect();
+    let mut facts = facts.clone();
+    if mode == Mode::Guard {
+        // Nothing checks it.
+        facts.max_length = u16::MAX;
+    }
+    let setting = Setting { facts: &facts, constants: constants.clone() };
+    let (mut graph, log) = rewrite(original.clone(), &setting, stop);
+    let reason = log.reason();
+    let bytes: Vec<u16> = reason.bytes().filter(|&offset| offset < FOLLOWED).collect();
+    let mut guard = Vec::new();
+    if mode == Mode::Guard {
+        guard = comparisons(&facts, &bytes);
+        let length = if reason.length { facts.min_length } else { 0 };
+        let nothing = PacketFacts::lengths(0, u16::MAX);
+        let setting = Setting { facts: &nothing, constants };
+        (graph, _) = rewrite(guarded(&original, length, &guard), &setting, stop);
+    }
+    let emitted = graph.emit(program)?;
+    Ok(Specialised {
+        program: emitted.program,
+        origins: emitted.origins,
+        dropped: log.changes.into_iter().map(|(what, why)| dropped(what, why)).collect(),
+        bytes,
+        length: reason.length,
+        guard,
+    })
+}
+
+fn dropped((slot, change): (usize, Change), why: Reason) -> Dropped {
+    Dropped { slot, change, bytes: why.bytes().collect(), length: why.length }
+}
+
+/// The program after all passes, as far as there was time.
+fn rewrite(graph: Graph, setting: &Setting<'_>, stop: &Stop) -> (Graph, Log) {
+    let mut best = (graph, Log::default());
+    if has_legacy_access(&best.0) {
+        return best;
+    }
+    for _ in 0..ROUNDS {
+        let (mut graph, mut log) = best.clone();
+        match round(&mut graph, setting, &mut log, stop) {
+            Ok(true) => best = (graph, log),
+            Ok(false) => break,
+            Err(_) => return best,
+        }
+    }
+    best
+}
+
+/// Instructions of classic BPF read the packet in a way of their own.
+fn has_legacy_access(graph: &Graph) -> bool {
+    let mut insns = graph.blocks.iter().flat_map(|block| &block.insns);
+    insns.any(|instr| matches!(instr.op, Op::Insn(Insn::LoadPacket { .. })))
+}
+
+/// One round of all passes; whether anything changed. What is known has to be found out anew
+/// whenever instructions have changed their places.
+fn round(
+    graph: &mut Graph,
+    setting: &Setting<'_>,
+    log: &mut Log,
+    stop: &Stop,
+) -> Result<bool, StopReason> {
+    let mut changed = false;
+    let analyse = |graph: &Graph| Analysis::of(graph, setting, stop);
+    changed |= fold_branches(graph, &mut analyse(graph)?, log);
+    changed |= simplify_values(graph, &mut analyse(graph)?, log);
+    changed |= simplify_operands(graph, &mut analyse(graph)?, log);
+    changed |= remove_dead_code(graph, &mut analyse(graph)?);
+    changed |= simplify_jumps(graph);
+    if !changed {
+        changed |= thread_jumps(graph, &mut analyse(graph)?, log);
+    }
+    if !changed {
+        changed |= collapse_loops(graph, setting, log, stop)?;
+    }
+    if !changed {
+        let mut trial = graph.clone();
+        if merge_bounds_checks(&mut trial, &mut analyse(graph)?) {
+            *graph = trial;
+            changed = true;
+        }
+    }
+    Ok(changed)
+}
