@@ -14,6 +14,7 @@
 //! libbpf for what is convention. Linux 5.18 is the first kernel with all that is used here.
 
 mod again;
+pub mod agreement;
 mod btf;
 mod collect;
 mod context;

@@ -86,7 +86,9 @@ pub fn specialise<'a>(
         let length = if reason.length { facts.min_length } else { 0 };
         let nothing = PacketFacts::lengths(0, u16::MAX);
         let setting = Setting { facts: &nothing, constants };
-        (graph, _) = rewrite(guarded(&original, length, &guard), &setting, stop);
+        let needed = reason.length || !guard.is_empty();
+        let start = if needed { guarded(&original, length, &guard) } else { original };
+        (graph, _) = rewrite(start, &setting, stop);
     }
     let emitted = graph.emit(program)?;
     Ok(Specialised {

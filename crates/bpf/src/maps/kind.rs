@@ -64,6 +64,20 @@ impl MapKind {
         matches!(self, MapKind::LRU_HASH | MapKind::LRU_PERCPU_HASH)
     }
 
+    /// Whether its elements, by key, are bytes that user space can read.
+    pub fn is_readable(self) -> bool {
+        matches!(
+            self,
+            MapKind::HASH
+                | MapKind::ARRAY
+                | MapKind::PERCPU_HASH
+                | MapKind::PERCPU_ARRAY
+                | MapKind::LRU_HASH
+                | MapKind::LRU_PERCPU_HASH
+                | MapKind::LPM_TRIE
+        )
+    }
+
     /// Whether its values are other maps.
     pub fn holds_maps(self) -> bool {
         matches!(self, MapKind::ARRAY_OF_MAPS | MapKind::HASH_OF_MAPS)

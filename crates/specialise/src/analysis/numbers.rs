@@ -65,12 +65,12 @@ impl Numbers {
         self.defs[number as usize]
     }
 
-    /// How many bits a value can have, as far as the way that it comes to be shows it.
+    /// How many bits a value can have, as far as the way that it comes to be shows it, also to the
+    /// kernel's verifier (which takes what was swapped for anything).
     pub fn bits(&self, number: Number) -> u8 {
         match self.def(number) {
             Def::Constant(value) => (64 - value.leading_zeros()) as u8,
             Def::Alu(Width::W32, ..) | Def::Neg(Width::W32, _) | Def::Signed(Width::W32, ..) => 32,
-            Def::Swap(_, size, _) => size.bits(),
             Def::Low(bits, _) => bits,
             _ => 64,
         }

@@ -76,7 +76,8 @@ impl Emitter {
 
     fn function(&mut self, graph: &Graph, function: FunctionId) {
         let mut order = graph.order(function);
-        if let (0, Some(original)) = (function, &graph.original) {
+        let goes_back = order.iter().any(|&block| graph.blocks[block].end == End::Original);
+        if let Some(original) = graph.original.as_ref().filter(|_| goes_back) {
             order.extend(original.order(0).into_iter().map(|block| graph.blocks.len() + block));
         }
         order.reverse();

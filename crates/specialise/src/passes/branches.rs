@@ -1,9 +1,11 @@
-//! Dead branches: a comparison whose outcome is known becomes a jump. A check of the packet's bounds
-//! stays, as far as the kernel's verifier learns from it what later accesses need; but as no packet
-//! fails it, what follows its failure is of no interest, and becomes an end.
+//! Dead branches: a comparison whose outcome is known becomes a jump. One that the kernel's verifier
+//! may learn from what it has to know later stays: a check of the packet's bounds, a comparison of a
+//! number that is still used. But as no packet goes the other way, what is there is of no interest,
+//! and becomes an end.
 
+use super::liveness::{self, Live};
 use super::{Change, Log};
-use crate::analysis::{Analysis, bounds_check, decide};
+use crate::analysis::{Analysis, State, Value, bounds_check, decide};
 use crate::graph::{Block, BlockId, End, Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 
@@ -13,6 +15,7 @@ const ABORTED: i32 = 0;
 /// Turns branches whose outcome is known into jumps; whether anything changed.
 pub(crate) fn fold_branches(graph: &mut Graph, analysis: &mut Analysis<'_>, log: &mut Log) -> bool {
     let mut changed = false;
+    let live = liveness::at_ends(graph, analysis);
     for block in graph.order(0) {
         let End::Branch { test, taken, other } = graph.blocks[block].end else { continue };
         if taken == other {
@@ -26,11 +29,16 @@ pub(crate) fn fold_branches(graph: &mut Graph, analysis: &mut Analysis<'_>, log:
         let origin = graph.blocks[block].origin;
         let change = if decision.holds { Change::AlwaysTaken } else { Change::NeverTaken };
         let (way, never) = if decision.holds { (taken, other) } else { (other, taken) };
-        let check = bounds_check(&test, state.reg(test.dst), &src);
-        let teaches = check.is_some_and(|check| {
-            check.passes(decision.holds)
-                && state.packet_pointers().any(|checked| checked < check.offset)
-        });
+        let teaches = match bounds_check(&test, state.reg(test.dst), &src) {
+            Some(check) => {
+                check.passes(decision.holds)
+                    && state.packet_pointers().any(|checked| checked < check.offset)
+            }
+            None => [state.reg(test.dst), &src].into_iter().any(|value| {
+                value.constant().is_none()
+                    && live.get(&block).is_some_and(|l| is_used(&state, l, value))
+            }),
+        };
         if !teaches {
             log.note(origin, change, decision.reason);
             graph.blocks[block].end = End::Jump(way);
@@ -44,6 +52,16 @@ pub(crate) fn fold_branches(graph: &mut Graph, analysis: &mut Analysis<'_>, log:
         }
     }
     changed
+}
+
+/// Whether a value is somewhere from where it is read later.
+fn is_used(state: &State, live: &Live, value: &Value) -> bool {
+    let mut regs = (0..=10).filter_map(Register::new);
+    let held = |reg: Register| live.regs.contains(reg) && state.reg(reg).number == value.number;
+    regs.any(held)
+        || state.stack.iter().any(|(offset, cell)| {
+            cell.value.number == value.number && live.any_of(offset, cell.bytes.into())
+        })
 }
 
 /// What no packet gets to.
