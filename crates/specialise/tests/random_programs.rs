@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use slowpath_bpf::Object;
+use slowpath_generate::sequence::{Abilities, Sequences};
 use slowpath_generate::{Features, Programs};
 use slowpath_ir::{KnownBits, PacketFacts};
 use slowpath_kernel::Kernel;
@@ -17,6 +18,8 @@ use slowpath_stop::Stop;
 
 /// Programs, unless `SLOWPATH_SPECIALISED` says how many.
 const PROGRAMS: u64 = 300;
+/// Sequences of calls, unless `SLOWPATH_SPECIALISED` says how many.
+const SEQUENCES: u64 = 300;
 /// Packets for each program and mode.
 const PACKETS: usize = 40;
 /// About so many statements on the outermost level of a program.
@@ -74,9 +77,8 @@ struct Tally {
     changes: BTreeSet<&'static str>,
 }
 
-fn check(kernel: &Kernel, programs: &Programs, seed: u64, tally: &mut Tally) -> Result<(), String> {
-    let generated = programs.of_seed(seed);
-    let object = Object::parse(&generated.object()).map_err(|e| e.to_string())?;
+fn check(kernel: &Kernel, object: &[u8], seed: u64, tally: &mut Tally) -> Result<(), String> {
+    let object = Object::parse(object).map_err(|e| e.to_string())?;
     let program = object.link(0, None).map_err(|e| e.to_string())?;
     let mut rng = StdRng::seed_from_u64(seed);
     let length = rng.random_range(14..=130);
@@ -131,24 +133,22 @@ fn check(kernel: &Kernel, programs: &Programs, seed: u64, tally: &mut Tally) -> 
     Ok(())
 }
 
-#[test]
-fn rewritten_programs_do_in_the_kernel_what_the_original_does() {
+fn setting(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+/// Checks programs by number.
+fn check_all(programs: u64, object: impl Fn(u64) -> Vec<u8>, what: &str) {
     let kernel = match Kernel::available() {
         Ok(kernel) => kernel,
         Err(reason) => return Oracle::Kernel.missing(reason),
     };
-    let number = |name: &str, otherwise| {
-        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-    };
-    let (first, count) =
-        (number("SLOWPATH_FIRST_SEED", 0), number("SLOWPATH_SPECIALISED", PROGRAMS));
-    // What is random differs from run to run.
-    let features = Features { random: false, ..Features::default() };
-    let programs = Programs::new(features, SIZE);
+    let first = setting("SLOWPATH_FIRST_SEED", 0);
+    let count = setting("SLOWPATH_SPECIALISED", programs);
     let mut tally = Tally::default();
     let mut faults = Vec::new();
     for seed in first..first + count {
-        if let Err(fault) = check(&kernel, &programs, seed, &mut tally) {
+        if let Err(fault) = check(&kernel, &object(seed), seed, &mut tally) {
             faults.push(format!("program {seed}: {fault}"));
         }
     }
@@ -158,13 +158,27 @@ fn rewritten_programs_do_in_the_kernel_what_the_original_does() {
         tally.before,
         tally.changes.iter().copied().collect::<Vec<_>>().join(", ")
     );
-    assert!(
-        faults.is_empty(),
-        "{} faults\n{}",
-        faults.len(),
-        faults[..faults.len().min(3)].join("\n")
-    );
+    let shown = &faults[..faults.len().min(3)];
+    assert!(faults.is_empty(), "{} faults\n{}", faults.len(), shown.join("\n"));
     // One that changes nothing would pass as well.
     assert!(tally.after < tally.before);
-    Oracle::Kernel.compared(tally.packets, "packets in rewritten programs");
+    Oracle::Kernel.compared(tally.packets, what);
+}
+
+#[test]
+fn rewritten_programs_do_in_the_kernel_what_the_original_does() {
+    // What is random differs from run to run.
+    let features = Features { random: false, ..Features::default() };
+    let programs = Programs::new(features, SIZE);
+    let object = |seed| programs.of_seed(seed).object();
+    check_all(PROGRAMS, object, "packets in rewritten programs");
+}
+
+#[test]
+fn rewritten_sequences_of_calls_do_in_the_kernel_what_the_original_does() {
+    // Which element makes room is up to the kernel.
+    let abilities = Abilities { evictions: false, ..Abilities::default() };
+    let sequences = Sequences::new(abilities);
+    let object = |seed| sequences.of_seed(seed).object();
+    check_all(SEQUENCES, object, "packets in rewritten sequences of calls");
 }

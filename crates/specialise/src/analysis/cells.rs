@@ -27,7 +27,7 @@ impl Cells {
 
     /// Forgets what is at or behind an offset.
     pub fn clear_from(&mut self, offset: i64) {
-        let keys: Vec<i64> = self.overlapping(offset, i64::MAX - offset).collect();
+        let keys: Vec<i64> = self.overlapping(offset, i64::MAX).collect();
         for key in keys {
             self.0.remove(&key);
         }
