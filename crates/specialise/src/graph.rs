@@ -14,7 +14,6 @@ pub(crate) use loops::Loop;
 use crate::error::SpecialiseError;
 use slowpath_bpf::insn::{Condition, Insn, Register, Source, Width};
 use slowpath_bpf::{BpfProgram, Subprogram};
-use std::rc::Rc;
 
 /// A block, by its place in [`Graph::blocks`].
 pub(crate) type BlockId = usize;
@@ -114,8 +113,6 @@ pub(crate) struct Graph {
     pub blocks: Vec<Block>,
     /// The program's functions, the entry function first, each with its first block.
     pub functions: Vec<(Subprogram, BlockId)>,
-    /// The program as it was written, for [`End::Original`]. Its functions are those of this graph.
-    pub original: Option<Rc<Graph>>,
 }
 
 impl Graph {
@@ -167,4 +164,6 @@ pub(crate) struct Emitted {
     pub program: BpfProgram,
     /// For each of its slots, the slot of the original program that it stands for.
     pub origins: Vec<usize>,
+    /// The slot at which the original program begins, if it is part of this one.
+    pub original: Option<usize>,
 }

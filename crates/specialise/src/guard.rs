@@ -8,7 +8,6 @@ use crate::graph::{Block, BlockId, End, Graph, Instr, Op, Test};
 use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, Width};
 use slowpath_ir::{KnownBits, PacketFacts};
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 /// Offsets of fields of the context (`struct xdp_md`).
 const DATA: i16 = 0;
@@ -59,12 +58,12 @@ pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16]) -> Vec<Comparison>
     comparisons
 }
 
-/// A program behind a guard. Packets have to have a least length, in bytes, as well.
+/// A program behind a guard. Packets have to have a least length, in bytes, too: as far as the
+/// comparisons go at least.
 pub(crate) fn guarded(graph: &Graph, min_length: u16, comparisons: &[Comparison]) -> Graph {
     let entry = graph.entry();
     let origin = graph.blocks[entry].insns.first().map_or(graph.blocks[entry].origin, |i| i.origin);
     let mut guarded = graph.clone();
-    guarded.original = Some(Rc::new(graph.clone()));
     guarded.blocks.push(Block { insns: Vec::new(), end: End::Original, origin });
     let plain = guarded.blocks.len() - 1;
     let mut builder = Builder { graph: guarded, origin, plain };
@@ -72,8 +71,7 @@ pub(crate) fn guarded(graph: &Graph, min_length: u16, comparisons: &[Comparison]
     for comparison in comparisons.iter().rev() {
         next = builder.compare(comparison, next);
     }
-    let least = comparisons.iter().map(|each| each.offset + u16::from(each.bytes)).max();
-    let entry = builder.long_enough(min_length.max(least.unwrap_or(0)), next);
+    let entry = builder.long_enough(min_length, next);
     builder.graph.functions[0].1 = entry;
     builder.graph
 }

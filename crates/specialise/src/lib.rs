@@ -24,4 +24,4 @@ mod pipeline;
 pub use error::SpecialiseError;
 pub use guard::Comparison;
 pub use passes::Change;
-pub use pipeline::{Dropped, Mode, Specialised, specialise};
+pub use pipeline::{Dropped, Guard, Mode, Specialised, specialise};

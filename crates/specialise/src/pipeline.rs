@@ -10,7 +10,7 @@ use crate::passes::{
 };
 use slowpath_bpf::insn::Insn;
 use slowpath_bpf::{BpfProgram, MapDef, Object};
-use slowpath_ir::PacketFacts;
+use slowpath_ir::{KnownBits, PacketFacts};
 use slowpath_stop::{Reason as StopReason, Stop};
 
 /// Most rounds of passes. Each but the last makes the program simpler, so that more are not needed
@@ -39,8 +39,36 @@ pub struct Specialised {
     pub bytes: Vec<u16>,
     /// Whether it relies on the length of packets.
     pub length: bool,
-    /// What it checks itself, beside the length.
-    pub guard: Vec<Comparison>,
+    /// What it checks itself, if anything.
+    pub guard: Option<Guard>,
+}
+
+/// What a program checks before it relies on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// The least length of packets, in bytes.
+    pub length: u16,
+    /// Their bytes.
+    pub comparisons: Vec<Comparison>,
+    /// The slot at which the original program begins, as it was written, for packets that are not
+    /// like that.
+    pub original: usize,
+}
+
+impl Guard {
+    /// What is known of the packets that it lets through.
+    pub fn facts(&self) -> PacketFacts {
+        let mut facts = PacketFacts::lengths(self.length, u16::MAX);
+        for comparison in &self.comparisons {
+            for place in 0..comparison.bytes {
+                let byte = |number: u64| (number >> (8 * place)) as u8;
+                let bits = KnownBits::of(byte(comparison.mask), byte(comparison.value));
+                let offset = comparison.offset + u16::from(place);
+                facts.bits.extend(bits.map(|bits| (offset, bits)));
+            }
+        }
+        facts
+    }
 }
 
 /// What became of an instruction, and why.
@@ -80,24 +108,28 @@ pub fn specialise<'a>(
     let (mut graph, log) = rewrite(original.clone(), &setting, stop);
     let reason = log.reason();
     let bytes: Vec<u16> = reason.bytes().filter(|&offset| offset < FOLLOWED).collect();
-    let mut guard = Vec::new();
+    let (mut length, mut compared) = (0, Vec::new());
     if mode == Mode::Guard {
-        guard = comparisons(&facts, &bytes);
-        let length = if reason.length { facts.min_length } else { 0 };
+        compared = comparisons(&facts, &bytes);
+        let end = compared.iter().map(|each| each.offset + u16::from(each.bytes)).max();
+        length = end.unwrap_or(0).max(if reason.length { facts.min_length } else { 0 });
         let nothing = PacketFacts::lengths(0, u16::MAX);
         let setting = Setting { facts: &nothing, constants };
-        let needed = reason.length || !guard.is_empty();
-        let start = if needed { guarded(&original, length, &guard) } else { original };
+        let start = match length {
+            0 => original,
+            _ => guarded(&original, length, &compared),
+        };
         (graph, _) = rewrite(start, &setting, stop);
     }
     let emitted = graph.emit(program)?;
+    let guard = |original| Guard { length, comparisons: compared, original };
     Ok(Specialised {
         program: emitted.program,
         origins: emitted.origins,
         dropped: log.changes.into_iter().map(|(what, why)| dropped(what, why)).collect(),
         bytes,
         length: reason.length,
-        guard,
+        guard: emitted.original.map(guard),
     })
 }
 

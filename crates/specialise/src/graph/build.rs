@@ -27,7 +27,7 @@ pub(super) fn graph(program: &BpfProgram) -> Result<Graph, SpecialiseError> {
     if functions.is_empty() {
         return Err(SpecialiseError::at(program, 0, "a program without a function"));
     }
-    Ok(Graph { blocks, functions, original: None })
+    Ok(Graph { blocks, functions })
 }
 
 /// The slots at which blocks begin.

@@ -1,35 +1,22 @@
 //! From blocks to slots: blocks in an order in which few jumps are needed, functions that are still
 //! called, distances.
 
-use super::{Block, BlockId, Emitted, End, FunctionId, Graph, Instr, Op};
+use super::{BlockId, Emitted, End, FunctionId, Graph, Instr, Op};
 use crate::error::SpecialiseError;
 use slowpath_bpf::insn::{Call, Imm64, Insn};
 use slowpath_bpf::{BpfProgram, Subprogram};
 use std::collections::BTreeMap;
 
-/// A block as the emitter numbers it: those of the program as it was written behind the others.
-fn block(graph: &Graph, id: BlockId) -> &Block {
-    match &graph.original {
-        Some(original) if id >= graph.blocks.len() => &original.blocks[id - graph.blocks.len()],
-        _ => &graph.blocks[id],
-    }
-}
-
-/// How a block ends, with the emitter's numbers.
-fn end(graph: &Graph, id: BlockId) -> End {
-    let others = graph.blocks.len();
-    let end = block(graph, id).end;
-    match (&graph.original, end) {
-        (Some(original), End::Original) => End::Jump(others + original.entry()),
-        _ if id >= others => end.map(|to| to + others),
-        _ => end,
-    }
+/// Whether a block does nothing but going on to the original program: a jump there needs no block.
+fn is_way_back(graph: &Graph, block: BlockId) -> bool {
+    graph.blocks[block].insns.is_empty() && graph.blocks[block].end == End::Original
 }
 
 /// What is not known yet of an instruction that was written.
 enum Open {
     Jump(BlockId),
     Function(FunctionId),
+    Original,
 }
 
 #[derive(Default)]
@@ -41,6 +28,8 @@ struct Emitter {
     functions: BTreeMap<FunctionId, usize>,
     /// Functions that are called, in the order in which they are written.
     called: Vec<FunctionId>,
+    /// Where the original program begins.
+    original: Option<usize>,
 }
 
 pub(super) fn program(graph: &Graph, original: &BpfProgram) -> Result<Emitted, SpecialiseError> {
@@ -49,10 +38,13 @@ pub(super) fn program(graph: &Graph, original: &BpfProgram) -> Result<Emitted, S
     while let Some(&function) = emitter.called.get(next) {
         emitter.functions.insert(function, emitter.insns.len());
         emitter.function(graph, function);
+        if function == 0 && emitter.goes_back() {
+            emitter.original(graph, original)?;
+        }
         next += 1;
     }
     emitter.resolve(original)?;
-    let Emitter { insns, origins, functions, called, .. } = emitter;
+    let Emitter { insns, origins, functions, called, original: begins, .. } = emitter;
     let subprogram = |function: FunctionId| Subprogram {
         first: functions[&function],
         ..graph.functions[function].0.clone()
@@ -65,7 +57,7 @@ pub(super) fn program(graph: &Graph, original: &BpfProgram) -> Result<Emitted, S
         unresolved: Vec::new(),
         ..original.clone()
     };
-    Ok(Emitted { program, origins })
+    Ok(Emitted { program, origins, original: begins })
 }
 
 impl Emitter {
@@ -76,16 +68,12 @@ impl Emitter {
 
     fn function(&mut self, graph: &Graph, function: FunctionId) {
         let mut order = graph.order(function);
-        let goes_back = order.iter().any(|&block| graph.blocks[block].end == End::Original);
-        if let Some(original) = graph.original.as_ref().filter(|_| goes_back) {
-            order.extend(original.order(0).into_iter().map(|block| graph.blocks.len() + block));
-        }
         order.reverse();
         while let Some(mut at) = order.pop() {
             // Each block is followed by one that it leads to, while there is one left.
-            while !self.blocks.contains_key(&at) {
+            while !self.blocks.contains_key(&at) && !is_way_back(graph, at) {
                 self.blocks.insert(at, self.insns.len());
-                for instr in &block(graph, at).insns {
+                for instr in &graph.blocks[at].insns {
                     self.instr(instr);
                 }
                 let Some(next) = self.end(graph, at) else { break };
@@ -124,10 +112,14 @@ impl Emitter {
 
     /// Writes the end of a block; the block that comes next, if any.
     fn end(&mut self, graph: &Graph, at: BlockId) -> Option<BlockId> {
-        let origin = block(graph, at).origin;
-        let (jump, next) = match end(graph, at) {
-            End::Exit | End::Original => {
+        let origin = graph.blocks[at].origin;
+        let (jump, next) = match graph.blocks[at].end {
+            End::Exit => {
                 self.push(Insn::Exit, origin);
+                return None;
+            }
+            End::Original => {
+                self.jump(Insn::Jump { offset: 0, long: false }, Open::Original, origin);
                 return None;
             }
             End::Jump(next) => (None, next),
@@ -137,16 +129,48 @@ impl Emitter {
             }
             End::Budget { taken, other } => (Some((Insn::MayGoto { offset: 0 }, taken)), other),
         };
-        if let Some((insn, target)) = jump {
-            self.open.push((self.insns.len(), Open::Jump(target)));
-            self.push(insn, origin);
+        let target = |block| match is_way_back(graph, block) {
+            true => Open::Original,
+            false => Open::Jump(block),
+        };
+        if let Some((insn, taken)) = jump {
+            self.jump(insn, target(taken), origin);
         }
-        if self.blocks.contains_key(&next) {
-            self.open.push((self.insns.len(), Open::Jump(next)));
-            self.push(Insn::Jump { offset: 0, long: false }, origin);
+        if self.blocks.contains_key(&next) || is_way_back(graph, next) {
+            self.jump(Insn::Jump { offset: 0, long: false }, target(next), origin);
             return None;
         }
         Some(next)
+    }
+
+    fn jump(&mut self, insn: Insn, target: Open, origin: usize) {
+        self.open.push((self.insns.len(), target));
+        self.push(insn, origin);
+    }
+
+    /// Whether anything leads to the original program.
+    fn goes_back(&self) -> bool {
+        self.open.iter().any(|(_, open)| matches!(open, Open::Original))
+    }
+
+    /// Writes the entry function of the original program as it is, but for the distances of calls.
+    fn original(&mut self, graph: &Graph, original: &BpfProgram) -> Result<(), SpecialiseError> {
+        self.original = Some(self.insns.len());
+        let end = original.subprograms.get(1).map_or(original.insns.len(), |next| next.first);
+        for (slot, &insn) in original.insns[..end].iter().enumerate() {
+            if let Some(target) = insn.function_target(slot) {
+                let known = graph.functions.iter().position(|(called, _)| called.first == target);
+                let function = known.ok_or_else(|| {
+                    SpecialiseError::at(original, slot, "a call of what is no function")
+                })?;
+                self.open.push((self.insns.len(), Open::Function(function)));
+                if !self.called.contains(&function) {
+                    self.called.push(function);
+                }
+            }
+            self.push(insn, slot);
+        }
+        Ok(())
     }
 
     /// Fills in distances.
@@ -155,6 +179,7 @@ impl Emitter {
             let target = match open {
                 Open::Jump(block) => self.blocks[&block],
                 Open::Function(function) => self.functions[&function],
+                Open::Original => self.original.unwrap_or_default(),
             };
             let distance = target as i64 - slot as i64 - 1;
             let far = || {

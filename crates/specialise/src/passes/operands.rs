@@ -5,7 +5,7 @@
 use super::values::replaces;
 use super::{Change, Log};
 use crate::analysis::{Analysis, Kind, State, Value};
-use crate::graph::{End, Graph, Op};
+use crate::graph::{End, Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Size, Source, Width};
 
 /// Simplifies operands; whether anything changed.
@@ -17,19 +17,67 @@ pub(crate) fn simplify_operands(
     let mut changed = false;
     for block in graph.order(0) {
         let mut new = Vec::with_capacity(graph.blocks[block].insns.len());
-        let walked = analysis.walk(graph, block, |_, instr, state| {
+        let mut moves = Vec::new();
+        let walked = analysis.walk(graph, block, |place, instr, state| {
             let mut instr = *instr;
+            moves.extend(closer(state, &instr.op).map(|closer| (place, closer)));
             if let Op::Insn(insn) = &mut instr.op {
                 changed |= of_insn(state, insn, instr.origin, log);
             }
             new.push(instr);
         });
         let Some(state) = walked else { continue };
+        changed |= shorten(&mut new, &moves);
         graph.blocks[block].insns = new;
         let origin = graph.blocks[block].origin;
         if let End::Branch { test, .. } = &mut graph.blocks[block].end {
             changed |= copied(&state, &mut test.dst);
             changed |= source(&state, &mut test.src, test.width, origin, log);
+        }
+    }
+    changed
+}
+
+/// A register that points closer to the start of the packet than the one that is copied, and how much
+/// closer.
+fn closer(state: &State, op: &Op) -> Option<(Register, i64)> {
+    let Op::Insn(Insn::Alu { width: Width::W64, op: AluOp::Mov, src: Source::Reg(src), .. }) = *op
+    else {
+        return None;
+    };
+    let Kind::Packet { offset, .. } = state.reg(src).kind else { return None };
+    let candidates = (0..10).filter_map(Register::new).filter_map(|reg| {
+        let Kind::Packet { offset: from, .. } = state.reg(reg).kind else { return None };
+        let better = from.unsigned_abs() < offset.unsigned_abs();
+        (better && replaces(state.reg(reg), state.reg(src))).then_some((
+            from.unsigned_abs(),
+            reg,
+            offset - from,
+        ))
+    });
+    candidates.min().map(|(_, reg, distance)| (reg, distance))
+}
+
+/// Where a pointer is copied and then moved, copies one that is closer to the start of the packet, and
+/// moves it further.
+fn shorten(insns: &mut [Instr], moves: &[(usize, (Register, i64))]) -> bool {
+    let mut changed = false;
+    for &(place, (closer, distance)) in moves {
+        let [first, second, ..] = &mut insns[place..] else { continue };
+        if let (
+            Op::Insn(Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Reg(src) }),
+            Op::Insn(Insn::Alu {
+                width: Width::W64,
+                op: AluOp::Add,
+                dst: moved,
+                src: Source::Imm(by),
+            }),
+        ) = (&mut first.op, &mut second.op)
+            && dst == moved
+            && let Ok(further) = i32::try_from(i64::from(*by) + distance)
+        {
+            (*src, *by) = (closer, further);
+            changed = true;
         }
     }
     changed
