@@ -50,7 +50,7 @@ impl Object {
         for (number, function) in plan.functions.iter().enumerate() {
             let owner = programs.iter().position(|p| std::ptr::eq(*p, function.program));
             let callees = owner.map_or(&[][..], |owner| &plan.of[owner]);
-            let code = code::code(function, self, callees)?;
+            let code = code::code(function, self, (&plan, &layout), callees)?;
             file.add_code(&layout, number, &code)?;
         }
         for map in &maps.defined {

@@ -63,8 +63,10 @@ pub(super) enum Target<'a> {
     Map(usize),
     /// A call of the function with this number.
     Call(usize),
-    /// The address of the function with this number.
+    /// The address of the global function with this number.
     Address(usize),
+    /// An address in the section of the layout with this number, by its offset in the instruction.
+    Section(usize),
     /// A call of a function of the kernel.
     Kernel(&'a str),
 }
@@ -77,10 +79,11 @@ pub(super) struct Code<'a> {
     pub relocations: Vec<(u64, Target<'a>)>,
 }
 
-/// The code of a function of a program whose subprograms have these numbers.
+/// The code of a function of a program whose subprograms have these numbers in the plan.
 pub(super) fn code<'a>(
     function: &Planned<'a>,
     object: &Object,
+    (plan, layout): (&Plan<'a>, &Layout<'a>),
     callees: &[usize],
 ) -> Result<Code<'a>, WriteError> {
     let program = function.program;
@@ -113,7 +116,16 @@ pub(super) fn code<'a>(
                     let inside = inside.filter(|data| !data.is_empty()).map(|_| offset);
                     (plain(dst, inside.ok_or_else(|| fault(what))?.into()), Some(Target::Map(map)))
                 }
-                Imm64::Function { .. } => (plain(dst, 0), Some(Target::Address(callee()?))),
+                Imm64::Function { .. } => {
+                    let callee = callee()?;
+                    if plan.functions[callee].global() {
+                        (plain(dst, 0), Some(Target::Address(callee)))
+                    } else {
+                        // libbpf takes no symbol of a local function (`sym_is_subprog`).
+                        let (section, offset) = layout.places[callee];
+                        (plain(dst, offset.into()), Some(Target::Section(section)))
+                    }
+                }
                 Imm64::MapFd(_) | Imm64::MapFdValue { .. } | Imm64::Variable { .. } => {
                     return Err(fault("a number that only a running kernel understands"));
                 }

@@ -113,6 +113,9 @@ impl<'a> File<'a> {
                 }
                 Target::Call(function) => (self.functions[function], CALL),
                 Target::Address(function) => (self.functions[function], ADDRESS),
+                Target::Section(number) => {
+                    (self.file.section_symbol(self.sections[number]), ADDRESS)
+                }
                 Target::Kernel(name) => (self.kernel_function(name), CALL),
             };
             self.relocate(section, u64::from(start) + offset, symbol, kind)?;

@@ -126,19 +126,19 @@ fn original(types: &Types, def: &MapDef, used: &[TypeId]) -> Option<(TypeId, Typ
 /// Whether a definition, once its slots are filled, is this one.
 fn says(read: &MapDef, def: &MapDef) -> bool {
     let slots = def.slots.last().map_or(0, |(slot, _)| slot.saturating_add(1));
-    let read = MapDef {
+    let filled = MapDef {
         name: def.name.clone(),
         max_entries: read.max_entries.max(slots),
         slots: def.slots.clone(),
         inner: None,
         ..read.clone()
-    } == MapDef { inner: None, ..def.clone() }
-        && match (&read.inner, &def.inner) {
-            (None, None) => true,
-            (Some(read), Some(inner)) => says(read, inner),
-            _ => false,
-        };
-    read
+    };
+    let inner = match (&read.inner, &def.inner) {
+        (None, None) => true,
+        (Some(read), Some(inner)) => says(read, inner),
+        _ => false,
+    };
+    inner && filled == MapDef { inner: None, ..def.clone() }
 }
 
 /// A structure that defines the map, and the offset of its values.
