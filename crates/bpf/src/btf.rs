@@ -2,11 +2,13 @@
 //!
 //! [`Btf::parse`] reads the section `.BTF` or a file such as `/sys/kernel/btf/vmlinux`; malformed
 //! input is an error or gives "unknown" later, never a panic or an endless walk. Split BTF of
-//! modules is not read.
+//! modules is not read. [`Btf::encode`] writes such a section.
 //!
 //! Source: the kernel's `Documentation/bpf/btf.rst`.
 
 mod append;
+mod edit;
+mod encode;
 mod ext;
 mod parse;
 mod query;
@@ -15,7 +17,8 @@ mod tests;
 mod types;
 
 pub(crate) use append::Shift;
-pub(crate) use ext::{BtfExt, CoreRecord, LineRecord};
+pub(crate) use encode::{Strings, section};
+pub(crate) use ext::{BtfExt, CoreRecord, FuncRecord, LineRecord, encode as encode_ext};
 pub use query::{Member, essential_name};
 pub use types::{
     Btf, EnumType, FuncLinkage, IntType, Kind, Param, RawMember, SecVar, StringId, Type, TypeId,

@@ -22,7 +22,7 @@ mod names;
 mod object;
 
 pub use self::object::{
-    BpfProgram, Joined, Object, Part, ProgramEntry, ProgramKind, Subprogram, Unresolved,
+    BpfProgram, Joined, Object, Part, ProgramEntry, ProgramKind, Subprogram, Unresolved, WriteError,
 };
 pub use btf::Btf;
 pub use errno::errno_name;

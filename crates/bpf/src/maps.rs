@@ -13,6 +13,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use btf_defined::definition;
 pub use data::Variable;
 pub(crate) use data::is_data_section;
 pub use def::{MAPPABLE, MapDef, READ_ONLY, SlotRef};

@@ -2,8 +2,8 @@
 //!
 //! [`Object::parse`] reads everything that does not depend on a kernel; [`Object::link`] builds one
 //! program, with CO-RE relocations against a given kernel's types. A fault in one program does not
-//! keep the others from being linked. [`Object::join`] makes one object of several. No file is read
-//! here.
+//! keep the others from being linked. [`Object::join`] makes one object of several;
+//! [`Object::write`] gives the bytes of a file with linked programs. No file is read here.
 //!
 //! Source: the behaviour of libbpf 1.x, and of the loaders before it for legacy objects.
 
@@ -18,9 +18,11 @@ mod program;
 mod references;
 #[cfg(test)]
 mod tests;
+mod write;
 
 pub use entry::ProgramEntry;
 pub use joined::{Joined, Part};
 pub use kind::ProgramKind;
 pub use parsed::Object;
 pub use program::{BpfProgram, Subprogram, Unresolved};
+pub use write::WriteError;

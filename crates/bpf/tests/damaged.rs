@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use slowpath_bpf::insn::{Insn, encode};
-use slowpath_bpf::{Btf, Object, SlotRef};
+use slowpath_bpf::{BpfProgram, Btf, Object, SlotRef};
 
 const OBJECTS: [&[u8]; 5] = [
     include_bytes!("data/features.bpf.o"),
@@ -36,6 +36,7 @@ fn holds(data: &[u8], kernel: &Btf) -> Result<(), TestCaseError> {
             prop_assert!(exists);
         }
     }
+    let mut linked = Vec::new();
     for number in 0..object.programs.len() {
         let program = match object.link(number, Some(kernel)) {
             Ok(program) => program,
@@ -65,6 +66,18 @@ fn holds(data: &[u8], kernel: &Btf) -> Result<(), TestCaseError> {
             one_line(&unresolved.what)?;
         }
         prop_assert_eq!(encode(&program.insns).len(), program.insns.len() * 8);
+        linked.push(program);
+    }
+    let resolved: Vec<&BpfProgram> =
+        linked.iter().filter(|program| program.unresolved.is_empty()).collect();
+    match object.write(&resolved) {
+        Ok(written) => {
+            // Names of sections can be anything, so what it is taken for may have changed.
+            if let Err(error) = Object::parse(&written) {
+                one_line(&error)?;
+            }
+        }
+        Err(error) => one_line(&error)?,
     }
     Ok(())
 }

@@ -15,6 +15,8 @@ pub enum Oracle {
     Proof,
     /// The compiler clang with its back end for BPF.
     Clang,
+    /// The library libbpf, by way of bpftool: its reader of objects.
+    Libbpf,
     /// A disassembler for the Netronome flow processor.
     Disassembler,
     /// The library DPDK: its reader of `.spec` files, and the pipelines that it runs.
@@ -28,12 +30,13 @@ pub enum Oracle {
 }
 
 /// All of them with their names, in the order in which they are printed.
-pub(crate) const NAMES: [(Oracle, &str); 10] = [
+pub(crate) const NAMES: [(Oracle, &str); 11] = [
     (Oracle::Kernel, "kernel"),
     (Oracle::KernelTypes, "kernel-types"),
     (Oracle::Z3, "z3"),
     (Oracle::Proof, "proof"),
     (Oracle::Clang, "clang"),
+    (Oracle::Libbpf, "libbpf"),
     (Oracle::Disassembler, "disassembler"),
     (Oracle::Dpdk, "dpdk"),
     (Oracle::Listings, "listings"),

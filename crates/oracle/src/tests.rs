@@ -37,6 +37,7 @@ fn counts_are_added_up_and_reasons_shown() {
          z3                   7  queries\n\
          proof                -  not asked\n\
          clang                -  not there: no `clang`\n\
+         libbpf               -  not asked\n\
          disassembler         -  not asked\n\
          dpdk                 -  not asked\n\
          listings             -  not asked\n\

@@ -1,8 +1,8 @@
 //! One table of types behind another, as linkers of objects have it.
 
 use super::{
-    Btf, BtfExt, CoreRecord, Kind, LineRecord, Param, RawMember, SecVar, StringId, Type, TypeId,
-    Variant,
+    Btf, BtfExt, CoreRecord, FuncRecord, Kind, LineRecord, Param, RawMember, SecVar, StringId,
+    Type, TypeId, Variant,
 };
 
 /// How far numbers of a table are moved that stands behind another one.
@@ -85,7 +85,12 @@ impl Shift {
             access: self.string(core.access),
             ..*core
         };
-        BtfExt { lines: sections(&ext.lines, line), core: sections(&ext.core, core) }
+        let function = |of: &FuncRecord| FuncRecord { ty: self.ty(of.ty), ..*of };
+        BtfExt {
+            functions: sections(&ext.functions, function),
+            lines: sections(&ext.lines, line),
+            core: sections(&ext.core, core),
+        }
     }
 }
 

@@ -1,12 +1,23 @@
-//! `.BTF.ext`: what BTF says about instructions: source lines and CO-RE relocations.
-//!
-//! Function information is not read: symbols say where functions start, and BTF has their types by
-//! name.
+//! `.BTF.ext`: what BTF says about instructions: types of functions, source lines and CO-RE
+//! relocations.
 
+use super::encode::{MAGIC, len, words};
 use super::parse::{Reader, header_len, part};
-use super::{Btf, StringId, TypeId};
+use super::{Btf, StringId, Strings, TypeId};
 use crate::ObjectError;
 use crate::error::{DAMAGED, printable};
+
+/// Size of the header in bytes, as it is written.
+const HEADER: u32 = 32;
+
+/// A function that starts at an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FuncRecord {
+    /// In bytes, from the start of the section.
+    pub offset: u32,
+    /// Its [`super::Kind::Func`].
+    pub ty: TypeId,
+}
 
 /// A source line that starts at an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +44,7 @@ pub(crate) struct CoreRecord {
 /// Records by name of section, in the order of their offsets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BtfExt {
+    pub functions: Vec<(String, Vec<FuncRecord>)>,
     pub lines: Vec<(String, Vec<LineRecord>)>,
     pub core: Vec<(String, Vec<CoreRecord>)>,
 }
@@ -45,17 +57,63 @@ impl BtfExt {
         // Header: magic, version, flags, length; then offset and length of each part.
         let mut header = Reader::new(data.get(8..header_len as usize).ok_or_else(cut)?);
         let mut next = || header.u32();
-        let _func_info = (next(), next());
+        let functions = (next().unwrap_or(0), next().unwrap_or(0));
         let line_info = (next().unwrap_or(0), next().unwrap_or(0));
         let core = (next().unwrap_or(0), next().unwrap_or(0));
+        let functions = part(data, header_len, functions.0, functions.1);
         let lines = part(data, header_len, line_info.0, line_info.1).ok_or_else(cut)?;
         let core = part(data, header_len, core.0, core.1).ok_or_else(cut)?;
+        // Only those who write objects want the types of functions: without, they have names.
+        let functions = functions.and_then(|part| records(part, btf, 8, func_record));
+        let mut functions = functions.unwrap_or_default();
         let mut lines = records(lines, btf, 16, line_record).ok_or_else(cut)?;
         let mut core = records(core, btf, 16, core_record).ok_or_else(cut)?;
+        functions.iter_mut().for_each(|(_, list)| list.sort_by_key(|function| function.offset));
         lines.iter_mut().for_each(|(_, list)| list.sort_by_key(|line| line.offset));
         core.iter_mut().for_each(|(_, list)| list.sort_by_key(|core| core.offset));
-        Ok(BtfExt { lines, core })
+        Ok(BtfExt { functions, lines, core })
     }
+
+    /// The type of the function that starts at this slot of a section.
+    pub fn function_type(&self, section: &str, slot: usize) -> Option<TypeId> {
+        let (_, records) = self.functions.iter().find(|(name, _)| name == section)?;
+        let at = |record: &FuncRecord| u64::from(record.offset);
+        let found = records.binary_search_by_key(&(slot as u64 * 8), at).ok()?;
+        Some(records[found].ty)
+    }
+}
+
+/// The bytes of a section `.BTF.ext` without CO-RE relocations. Texts of records are offsets in
+/// `strings`; records are in the order of their offsets.
+pub(crate) fn encode(
+    functions: &[(String, Vec<FuncRecord>)],
+    lines: &[(String, Vec<LineRecord>)],
+    strings: &mut Strings,
+) -> Vec<u8> {
+    let functions = encode_part(functions, 8, strings, |f| vec![f.offset, f.ty.0]);
+    let lines = encode_part(lines, 16, strings, |line| {
+        // 22 bits of lines and 10 of columns.
+        let position = line.line << 10 | line.column.min(0x3ff);
+        vec![line.offset, line.file.0, line.text.0, position]
+    });
+    let end = len(&functions) + len(&lines);
+    let header = words(&[HEADER, 0, len(&functions), len(&functions), len(&lines), end, 0]);
+    [&MAGIC[..], &header, &functions, &lines].concat()
+}
+
+/// Nothing, or the size of a record and, by section, name, count and records.
+fn encode_part<T>(
+    sections: &[(String, Vec<T>)],
+    size: u32,
+    strings: &mut Strings,
+    record: impl Fn(&T) -> Vec<u32>,
+) -> Vec<u8> {
+    let mut out = vec![size];
+    for (name, records) in sections.iter().filter(|(_, records)| !records.is_empty()) {
+        out.extend([strings.offset(name), records.len() as u32]);
+        out.extend(records.iter().flat_map(&record));
+    }
+    if out.len() == 1 { Vec::new() } else { words(&out) }
 }
 
 /// Reads a part: the size of a record, then for each section its name, a count, and the records,
@@ -85,6 +143,10 @@ fn records<T>(
         found.push((name, list));
     }
     Some(found)
+}
+
+fn func_record(reader: &mut Reader) -> Option<FuncRecord> {
+    Some(FuncRecord { offset: reader.u32()?, ty: TypeId(reader.u32()?) })
 }
 
 fn line_record(reader: &mut Reader) -> Option<LineRecord> {

@@ -76,6 +76,9 @@ fn every_kind_is_read() {
         let parsed = Btf::parse(&data).unwrap_or_else(|e| panic!("{kind}: {e}"));
         let printed = format!("{:?}", parsed.kind(TypeId(1)));
         assert!(printed.starts_with(kind), "{kind}: {printed}");
+        // Strings that no type has are left out.
+        let types = 24 + 4 * words.len();
+        assert_eq!(parsed.encode()[24..types], data[24..types], "{kind}");
         for cut in 0..data.len() {
             let error = Btf::parse(&data[..cut]).expect_err("cut off");
             assert_eq!(error.to_string().lines().count(), 1);
@@ -125,4 +128,25 @@ fn refusals_name_the_fault() {
     assert!(message(&[0x9f, 0xeb, 2, 0]).contains("version 2"));
     assert!(message(&btf(&[1, info(20, 0), 0], b"\0n\0")).contains("type 1: unknown kind"));
     assert!(message(&btf(&[], b"\0n")).contains("strings"));
+}
+
+#[test]
+fn what_is_written_is_read_back_with_its_numbers() {
+    let before = features();
+    let after = Btf::parse(&before.encode()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(before.types().count(), after.types().count());
+    // Strings have other places; all else is the same, and so it is written the same way.
+    assert_eq!(before.encode(), after.encode());
+    for (id, ty) in before.types() {
+        assert_eq!(before.type_name(id), after.type_name(id));
+        assert_eq!(before.size(id), after.size(id));
+        let names = |btf: &Btf| -> Vec<String> {
+            btf.members(id).iter().map(|m| btf.string(m.name).to_owned()).collect()
+        };
+        assert_eq!(names(&before), names(&after));
+        if let Kind::Var { .. } | Kind::DataSec { .. } | Kind::Func { .. } | Kind::Ptr(_) = ty.kind
+        {
+            assert_eq!(ty.kind, *after.kind(id));
+        }
+    }
 }

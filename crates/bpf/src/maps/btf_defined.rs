@@ -41,7 +41,7 @@ pub(super) fn read(
             elf.symbols.iter().find(|s| s.section() == Some(index) && s.name == name).ok_or_else(
                 || ObjectError::map(name, "BTF knows it, the symbol table does not", HINT),
             )?;
-        let def = Reader { btf, name }.definition(ty, true)?;
+        let def = definition(btf, name, ty)?;
         let values = def.1.and_then(|at| {
             let start = symbol.value.checked_add(at)?;
             Some((start, symbol.value.checked_add(symbol.size)?.max(start)))
@@ -50,6 +50,15 @@ pub(super) fn read(
         maps.push(PlacedMap { def: def.0, section: index, offset, values, numbered });
     }
     Ok(())
+}
+
+/// The definition that a variable of this type is, and the offset of its `values` in bytes.
+pub(crate) fn definition(
+    btf: &Btf,
+    name: &str,
+    ty: TypeId,
+) -> Result<(MapDef, Option<u64>), ObjectError> {
+    Reader { btf, name }.definition(ty, true)
 }
 
 struct Reader<'a> {

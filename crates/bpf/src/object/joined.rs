@@ -120,7 +120,9 @@ impl Joiner {
         });
         if let (Some(shift), Some(ext)) = (shift, ext) {
             let all = into.ext.get_or_insert_with(BtfExt::default);
-            let BtfExt { lines, core } = shift.ext(ext);
+            let BtfExt { functions, lines, core } = shift.ext(ext);
+            let functions = functions.into_iter().map(|(name, of)| (section_name(&name), of));
+            all.functions.extend(functions);
             all.lines.extend(lines.into_iter().map(|(name, of)| (section_name(&name), of)));
             all.core.extend(core.into_iter().map(|(name, of)| (section_name(&name), of)));
         }

@@ -1,0 +1,111 @@
+//! Objects as bytes: linked programs with the maps, data and types of the object that they are from,
+//! as a relocatable file that loaders take.
+//!
+//! Entries are global functions in the sections of their programs, subprograms are in `.text`, which
+//! is where libbpf looks for them; maps are defined by BTF in `.maps`, whatever form they had; types
+//! of functions and source lines stand in `.BTF.ext`. CO-RE relocations are applied already, so
+//! there are none.
+//!
+//! Source: the kernel's `Documentation/bpf/llvm_reloc.rst` and `btf.rst`, and what libbpf 1.x takes
+//! (`bpf_object__add_programs`, `bpf_program__record_reloc`).
+
+mod code;
+mod error;
+mod file;
+mod functions;
+mod lines;
+mod maps;
+mod names;
+mod types;
+
+pub use error::WriteError;
+
+use self::types::{Types, function_types};
+use super::parsed::Object;
+use super::program::BpfProgram;
+use crate::SlotRef;
+use crate::btf::{self, FuncRecord, Strings};
+
+impl Object {
+    /// The bytes of an object with these programs, which take the place of those of this object:
+    /// their maps are those of this object, and where a slot holds a program, it is the first here
+    /// with its number. Maps and content are as they are now.
+    ///
+    /// What programs share is written once. Names that are taken already, or that the kernel does
+    /// not take, are changed: `PART:MAP` becomes `PART_MAP`.
+    ///
+    /// # Errors
+    /// Programs that are not what [`Object::link`] makes, or that have unresolved instructions; maps
+    /// that BTF cannot define or whose slots hold a program that is not written.
+    pub fn write(&self, programs: &[&BpfProgram]) -> Result<Vec<u8>, WriteError> {
+        if programs.is_empty() {
+            return Err(WriteError::NoProgram);
+        }
+        let plan = functions::plan(programs)?;
+        let layout = code::Layout::new(&plan);
+        let mut types = Types::new(self);
+        let maps = maps::plan(self, &mut types)?;
+        let mut file = file::File::new(&layout, &plan);
+        file.add_maps(self, &maps);
+        for (number, function) in plan.functions.iter().enumerate() {
+            let owner = programs.iter().position(|p| std::ptr::eq(*p, function.program));
+            let callees = owner.map_or(&[][..], |owner| &plan.of[owner]);
+            let code = code::code(function, self, (&plan, &layout), callees)?;
+            file.add_code(&layout, number, &code)?;
+        }
+        for map in &maps.defined {
+            for (offset, slot) in &map.slots {
+                let (symbol, what) = match *slot {
+                    SlotRef::Map(map) => (file.map(map), "map"),
+                    SlotRef::Program(number) => {
+                        let entry = programs.iter().position(|program| program.number == number);
+                        (entry.and_then(|entry| file.function(plan.of[entry][0])), "program")
+                    }
+                };
+                let what = || format!("a slot holds a {what} that is not written");
+                let symbol = symbol.ok_or_else(|| WriteError::map(&map.name, what()))?;
+                file.fill(*offset, symbol)?;
+            }
+        }
+        if let Err(name) = types.kernel_functions(&file.kernel_functions()) {
+            let what = format!("the object does not declare the kernel function {name}");
+            return Err(WriteError::file(what));
+        }
+        if let Some(license) = &self.license {
+            file.add_data("license", &[license.as_bytes(), b"\0"].concat());
+        }
+        self.add_types(&plan, &layout, types, &mut file);
+        file.finish()
+    }
+
+    fn add_types(
+        &self,
+        plan: &functions::Plan,
+        layout: &code::Layout,
+        mut types: Types,
+        file: &mut file::File,
+    ) {
+        let mut strings = Strings::default();
+        let mut ext = None;
+        if self.btf.is_some() {
+            let type_of = function_types(self);
+            let records = layout.by_section(plan, |function, offset| {
+                let origin = &function.program.subprograms[function.number];
+                let known = type_of(&origin.section, origin.section_slot, &origin.name);
+                let ty = types.function(&function.name, known, function.global());
+                vec![FuncRecord { offset, ty }]
+            });
+            let lines = lines::lines(plan, layout, &mut strings);
+            ext = Some((records, lines));
+        }
+        if types.is_empty() {
+            return;
+        }
+        let encoded = types.btf.encode_types(&mut strings);
+        let ext = ext.map(|(functions, lines)| btf::encode_ext(&functions, &lines, &mut strings));
+        file.add_types(".BTF", &btf::section(&encoded, &strings));
+        if let Some(ext) = ext {
+            file.add_types(".BTF.ext", &ext);
+        }
+    }
+}

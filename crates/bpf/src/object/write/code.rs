@@ -1,0 +1,145 @@
+//! Code of a written object: where each function is, and its instructions as compilers write them,
+//! with relocations in place of numbers.
+
+use super::error::WriteError;
+use super::functions::{Plan, Planned, called, kfunc};
+use crate::Object;
+use crate::insn::{Call, Imm64, Insn, encode};
+
+/// The section of subprograms.
+const TEXT: &str = ".text";
+
+/// Where functions are.
+#[derive(Debug)]
+pub(super) struct Layout<'a> {
+    /// The sections, in the order in which they are written, with the functions in each.
+    pub sections: Vec<(&'a str, Vec<usize>)>,
+    /// For each function, its section and its offset there in bytes.
+    pub places: Vec<(usize, u32)>,
+}
+
+impl<'a> Layout<'a> {
+    pub fn new(plan: &Plan<'a>) -> Self {
+        let mut sections: Vec<(&str, Vec<usize>)> = Vec::new();
+        let mut sizes: Vec<u32> = Vec::new();
+        let mut places = Vec::with_capacity(plan.functions.len());
+        for (number, function) in plan.functions.iter().enumerate() {
+            let name = function.section.unwrap_or(TEXT);
+            let known = sections.iter().position(|(section, _)| *section == name);
+            let section = known.unwrap_or_else(|| {
+                sections.push((name, Vec::new()));
+                sizes.push(0);
+                sections.len() - 1
+            });
+            sections[section].1.push(number);
+            places.push((section, sizes[section]));
+            let (first, end) = function.range();
+            let bytes = u32::try_from((end - first) * 8).unwrap_or(u32::MAX);
+            sizes[section] = sizes[section].saturating_add(bytes);
+        }
+        Layout { sections, places }
+    }
+
+    /// What is said about functions, by section; each is given with its offset.
+    pub fn by_section<T>(
+        &self,
+        plan: &Plan<'a>,
+        mut said: impl FnMut(&Planned<'a>, u32) -> Vec<T>,
+    ) -> Vec<(String, Vec<T>)> {
+        let sections = self.sections.iter();
+        let sections = sections.map(|(name, functions)| {
+            let all = functions.iter();
+            let all = all.flat_map(|&number| said(&plan.functions[number], self.places[number].1));
+            ((*name).to_owned(), all.collect())
+        });
+        sections.collect()
+    }
+}
+
+/// What an instruction refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target<'a> {
+    /// A map with this number, or its data.
+    Map(usize),
+    /// A call of the function with this number.
+    Call(usize),
+    /// The address of the global function with this number.
+    Address(usize),
+    /// An address in the section of the layout with this number, by its offset in the instruction.
+    Section(usize),
+    /// A call of a function of the kernel.
+    Kernel(&'a str),
+}
+
+/// The code of a function.
+#[derive(Debug)]
+pub(super) struct Code<'a> {
+    pub bytes: Vec<u8>,
+    /// By offset in the function, in bytes.
+    pub relocations: Vec<(u64, Target<'a>)>,
+}
+
+/// The code of a function of a program whose subprograms have these numbers in the plan.
+pub(super) fn code<'a>(
+    function: &Planned<'a>,
+    object: &Object,
+    (plan, layout): (&Plan<'a>, &Layout<'a>),
+    callees: &[usize],
+) -> Result<Code<'a>, WriteError> {
+    let program = function.program;
+    let (first, end) = function.range();
+    let mut insns = Vec::with_capacity(end - first);
+    let mut relocations = Vec::new();
+    for slot in first..end {
+        let fault = |what: &str| WriteError::insn(program, slot, what);
+        let insn = program.insns[slot];
+        let callee = || {
+            let number = called(program, slot)?.and_then(|number| callees.get(number));
+            number.copied().ok_or_else(|| fault("it leads out of the program"))
+        };
+        let plain = |dst, value: u64| Insn::LoadImm64 { dst, value: Imm64::Value(value) };
+        // Compilers leave -1 in calls: the distance from the call to the slot before the symbol.
+        let call = Insn::Call(Call::Subprogram { offset: -1 });
+        let (insn, target) = match insn {
+            Insn::LoadImm64 { dst, value } => match value {
+                Imm64::Value(_) => (insn, None),
+                Imm64::Map(map) => {
+                    let map = map as usize;
+                    object.maps.get(map).ok_or_else(|| fault("there is no such map"))?;
+                    (plain(dst, 0), Some(Target::Map(map)))
+                }
+                Imm64::MapValue { map, offset } => {
+                    let map = map as usize;
+                    let data = object.maps.get(map).and_then(|def| def.initial.as_ref());
+                    let inside = data.filter(|data| data.len() >= offset as usize);
+                    let what = "the address of what is no global data";
+                    let inside = inside.filter(|data| !data.is_empty()).map(|_| offset);
+                    (plain(dst, inside.ok_or_else(|| fault(what))?.into()), Some(Target::Map(map)))
+                }
+                Imm64::Function { .. } => {
+                    let callee = callee()?;
+                    if plan.functions[callee].global() {
+                        (plain(dst, 0), Some(Target::Address(callee)))
+                    } else {
+                        // libbpf takes no symbol of a local function (`sym_is_subprog`).
+                        let (section, offset) = layout.places[callee];
+                        (plain(dst, offset.into()), Some(Target::Section(section)))
+                    }
+                }
+                Imm64::MapFd(_) | Imm64::MapFdValue { .. } | Imm64::Variable { .. } => {
+                    return Err(fault("a number that only a running kernel understands"));
+                }
+            },
+            Insn::Call(Call::Subprogram { .. }) => (call, Some(Target::Call(callee()?))),
+            Insn::Call(Call::Kfunc { id, .. }) => {
+                let name = kfunc(program, id);
+                let what = "a call of a kernel function without a name";
+                (call, Some(Target::Kernel(name.ok_or_else(|| fault(what))?)))
+            }
+            insn => (insn, None),
+        };
+        insns.push(insn);
+        relocations.extend(target.map(|target| ((slot - first) as u64 * 8, target)));
+    }
+    Ok(Code { bytes: encode(&insns), relocations })
+}

@@ -1,0 +1,264 @@
+//! Maps of a written object: definitions in `.maps`, whatever form they had, and global data.
+//!
+//! Definitions keep their BTF type where it still says the same; others get a new one. Loaders since
+//! libbpf 1.0 take no other form (`bpf_object__init_user_maps`).
+
+use super::error::WriteError;
+use super::names::Names;
+use super::types::Types;
+use crate::btf::{Kind, SecVar, TypeId};
+use crate::maps::{MapDef, MapKind, Variable, definition, is_data_section};
+use crate::{Object, SlotRef};
+
+/// Size of a pointer in the file, in bytes.
+const POINTER: u32 = 8;
+
+/// A definition in `.maps`.
+#[derive(Clone, Debug)]
+pub(super) struct Defined {
+    /// Number of the map.
+    pub map: usize,
+    /// Name of its symbol.
+    pub name: String,
+    /// In the section, in bytes.
+    pub offset: u32,
+    /// In bytes.
+    pub size: u32,
+    /// Where its slots are filled: offset in the section, and what goes there.
+    pub slots: Vec<(u32, SlotRef)>,
+}
+
+/// A section of global data.
+#[derive(Clone, Debug)]
+pub(super) struct Data<'a> {
+    /// Number of the map.
+    pub map: usize,
+    /// Name of the section.
+    pub section: String,
+    pub content: &'a [u8],
+    /// Its variables, and whether other files see them.
+    pub variables: Vec<(&'a Variable, bool)>,
+}
+
+/// All maps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Maps<'a> {
+    pub defined: Vec<Defined>,
+    /// Size of `.maps`.
+    pub size: u32,
+    pub data: Vec<Data<'a>>,
+}
+
+/// Places all maps of the object and describes them by types.
+pub(super) fn plan<'a>(object: &'a Object, types: &mut Types<'a>) -> Result<Maps<'a>, WriteError> {
+    let mut maps = Maps::default();
+    let mut names = Names::default();
+    let mut used = Vec::new();
+    let mut vars = Vec::new();
+    for (map, def) in object.maps.iter().enumerate().filter(|(_, def)| def.initial.is_none()) {
+        let name = names.unique(&def.name);
+        let known = original(types, def, &used);
+        let (ty, values) = match known {
+            Some((_, ty, values)) => (ty, values),
+            None => defined(types, def)?,
+        };
+        let fault = |what: &str| WriteError::map(&def.name, what);
+        let size = types.btf.size(ty).ok_or_else(|| fault("its definition has no size"))?;
+        let end = def.slots.last().map_or(Some(size), |(slot, _)| {
+            values?.checked_add(slot.checked_add(1)?.checked_mul(POINTER)?)
+        });
+        let end = end.ok_or_else(|| fault("its definition has no room for what it contains"))?;
+        let size = size.max(end);
+        let too_large = || fault("the definitions of maps are too large");
+        let offset = maps.size.checked_next_multiple_of(8).ok_or_else(too_large)?;
+        maps.size = offset.checked_add(size).filter(|&s| s <= LIMIT).ok_or_else(too_large)?;
+        let place = |slot: u32| offset + values.unwrap_or(0) + slot * POINTER;
+        let slots = def.slots.iter().map(|&(slot, of)| (place(slot), of)).collect();
+        let variable = types.variable(&name, ty, known.map(|(id, _, _)| id));
+        used.extend(known.map(|(id, _, _)| id));
+        vars.push(SecVar { ty: variable, offset, size });
+        maps.defined.push(Defined { map, name, offset, size, slots });
+    }
+    if !vars.is_empty() {
+        types.section(".maps", maps.size, vars);
+    }
+    let mut sections = Vec::new();
+    for (map, def) in object.maps.iter().enumerate() {
+        let Some(content) = def.initial.as_deref().filter(|content| !content.is_empty()) else {
+            continue;
+        };
+        let section = section_name(def, &sections);
+        if section.starts_with(".bss") && content.iter().any(|byte| *byte != 0) {
+            let what = "its content is not zero, and its section has none";
+            return Err(WriteError::map(&def.name, what));
+        }
+        let variables = describe(object, types, map, &section, content.len());
+        sections.push(section.clone());
+        maps.data.push(Data { map, section, content, variables });
+    }
+    Ok(maps)
+}
+
+/// Larger sections of definitions are refused.
+const LIMIT: u32 = 64 << 20;
+
+/// The variable of the object whose type says the same: its number, that of the type, and the offset
+/// of its values. Those in `used` are taken.
+fn original(types: &Types, def: &MapDef, used: &[TypeId]) -> Option<(TypeId, TypeId, Option<u32>)> {
+    let btf = types.original?;
+    let sections = types.original_sections(".maps");
+    sections.into_iter().flatten().map(|var| var.ty).filter(|id| !used.contains(id)).find_map(
+        |id| {
+            let Kind::Var { ty, .. } = *btf.kind(id) else { return None };
+            // Where objects were joined, names may have the part in front.
+            let name = btf.type_name(id);
+            if def.name != name && def.name.rsplit(':').next() != Some(name) {
+                return None;
+            }
+            let (read, values) = definition(btf, name, ty).ok()?;
+            let values = values.map(u32::try_from).transpose().ok()?;
+            let has_room = def.slots.is_empty() || values.is_some();
+            (has_room && says(&read, def)).then_some((id, ty, values))
+        },
+    )
+}
+
+/// Whether a definition, once its slots are filled, is this one.
+fn says(read: &MapDef, def: &MapDef) -> bool {
+    let slots = def.slots.last().map_or(0, |(slot, _)| slot.saturating_add(1));
+    let filled = MapDef {
+        name: def.name.clone(),
+        max_entries: read.max_entries.max(slots),
+        slots: def.slots.clone(),
+        inner: None,
+        ..read.clone()
+    };
+    let inner = match (&read.inner, &def.inner) {
+        (None, None) => true,
+        (Some(read), Some(inner)) => says(read, inner),
+        _ => false,
+    };
+    inner && filled == MapDef { inner: None, ..def.clone() }
+}
+
+/// A structure that defines the map, and the offset of its values.
+fn defined(types: &mut Types, def: &MapDef) -> Result<(TypeId, Option<u32>), WriteError> {
+    if def.kind == MapKind(0) {
+        return Err(WriteError::map(&def.name, "its definition has no type"));
+    }
+    let mut members: Vec<(&str, TypeId)> = vec![("type", types.number(def.kind.0))];
+    let typed = |ty: Option<TypeId>, size: u32, types: &Types| {
+        ty.filter(|ty| types.btf.size(*ty) == Some(size))
+    };
+    let holds_values = def.inner.is_some() || !def.slots.is_empty();
+    match typed(def.key_type, def.key_size, types) {
+        Some(key) => members.push(("key", types.pointer(key))),
+        None if def.key_size > 0 => members.push(("key_size", types.number(def.key_size))),
+        None => {}
+    }
+    match typed(def.value_type, def.value_size, types) {
+        Some(value) => members.push(("value", types.pointer(value))),
+        None if holds_values => members.push(("value_size", types.number(4))),
+        None if def.value_size > 0 => members.push(("value_size", types.number(def.value_size))),
+        None => {}
+    }
+    let numbers =
+        [("max_entries", def.max_entries), ("map_flags", def.flags), ("pinning", def.pinning)];
+    for (name, number) in numbers.into_iter().filter(|(_, number)| *number > 0) {
+        members.push((name, types.number(number)));
+    }
+    if def.extra > 0 {
+        let extra = u32::try_from(def.extra);
+        let what = "its extra parameter has more than 32 bits, and its type is not the object's";
+        members.push((
+            "map_extra",
+            types.number(extra.map_err(|_| WriteError::map(&def.name, what))?),
+        ));
+    }
+    let size = members.len() as u32 * POINTER;
+    if !holds_values {
+        return Ok((types.structure(size, &members), None));
+    }
+    let to = match &def.inner {
+        Some(inner) if inner.inner.is_none() => defined(types, inner)?.0,
+        Some(_) => return Err(WriteError::map(&def.name, "its inner maps hold maps")),
+        None => types.procedure(),
+    };
+    let pointer = types.pointer(to);
+    members.push(("values", types.array(0, Some(pointer))));
+    Ok((types.structure(size, &members), Some(size)))
+}
+
+/// The name of the section of a map with global data: the map's, if it is one that loaders know and
+/// is free.
+fn section_name(def: &MapDef, taken: &[String]) -> String {
+    let free = |name: &String| is_data_section(name) && !taken.contains(name);
+    let (part, name) = def.name.rsplit_once(':').unwrap_or(("", &def.name));
+    let base = match is_data_section(name) {
+        true => name.to_owned(),
+        false if def.read_only => format!(".rodata.{name}"),
+        false => format!(".data.{name}"),
+    };
+    let mut names = Names::default();
+    let tagged = if part.is_empty() { base } else { format!("{base}.{part}") };
+    loop {
+        let name = names.unique(&tagged);
+        if free(&name) {
+            return name;
+        }
+    }
+}
+
+/// The variables of a section of global data, which becomes known to the types if these describe it.
+fn describe<'a>(
+    object: &'a Object,
+    types: &mut Types<'a>,
+    map: usize,
+    section: &str,
+    size: usize,
+) -> Vec<(&'a Variable, bool)> {
+    let own: Vec<&Variable> = object.variables.iter().filter(|of| of.map == map).collect();
+    let name = object.maps[map].name.rsplit(':').next().unwrap_or_default();
+    let described = types.original_sections(name).into_iter();
+    let described = described.filter_map(|vars| placed(types, vars, &own, size)).next();
+    let global = |variable: &Variable| {
+        described.iter().flatten().any(|(var, name)| {
+            *name == variable.name
+                && matches!(
+                    types.btf.kind(var.ty),
+                    Kind::Var { linkage: crate::btf::VarLinkage::Global, .. }
+                )
+        })
+    };
+    let variables = own.iter().map(|&variable| (variable, global(variable))).collect();
+    if let Some(vars) = described {
+        let size = u32::try_from(size).unwrap_or(u32::MAX);
+        types.section(section, size, vars.into_iter().map(|(var, _)| var).collect());
+    }
+    variables
+}
+
+/// The variables of a section where they are in the file, with their names; nothing if that is not
+/// known of all, or they overlap.
+fn placed<'n>(
+    types: &Types,
+    vars: &[SecVar],
+    own: &[&'n Variable],
+    size: usize,
+) -> Option<Vec<(SecVar, &'n str)>> {
+    let mut placed = Vec::with_capacity(vars.len());
+    for var in vars {
+        let name = types.btf.type_name(var.ty);
+        let of = own.iter().find(|of| of.name == name)?;
+        let (offset, size) = (u32::try_from(of.offset).ok()?, u32::try_from(of.size).ok()?);
+        if types.btf.size(var.ty)? > size {
+            return None;
+        }
+        placed.push((SecVar { ty: var.ty, offset, size }, of.name.as_str()));
+    }
+    placed.sort_by_key(|(var, _)| var.offset);
+    let end = |var: &SecVar| u64::from(var.offset) + u64::from(var.size);
+    let apart = placed.windows(2).all(|pair| end(&pair[0].0) <= u64::from(pair[1].0.offset));
+    let inside = placed.last().is_none_or(|(var, _)| end(var) <= size as u64);
+    (apart && inside && !placed.is_empty()).then_some(placed)
+}

@@ -1,0 +1,187 @@
+//! The types of a written object: the object's own, with what has changed.
+
+use std::collections::HashMap;
+
+use crate::btf::{FuncLinkage, IntType, Kind, RawMember, SecVar, TypeId, VarLinkage};
+use crate::{Btf, Object};
+
+/// Types under construction. Those of the object keep their numbers.
+#[derive(Debug)]
+pub(super) struct Types<'a> {
+    pub original: Option<&'a Btf>,
+    pub btf: Btf,
+    int: Option<TypeId>,
+}
+
+impl<'a> Types<'a> {
+    /// The object's types, without its sections: those are written anew. The kernel takes no
+    /// functions and variables that are defined elsewhere.
+    pub fn new(object: &'a Object) -> Self {
+        let original = object.btf.as_ref();
+        let mut btf = original.cloned().unwrap_or_else(Btf::empty);
+        let mut dropped = Vec::new();
+        for (id, ty) in original.iter().flat_map(|btf| btf.types()) {
+            match &ty.kind {
+                Kind::DataSec { .. } | Kind::Var { linkage: VarLinkage::Extern, .. } => {
+                    dropped.push(id);
+                }
+                Kind::Func { proto, linkage: FuncLinkage::Extern } => {
+                    let kind = Kind::Func { proto: *proto, linkage: FuncLinkage::Global };
+                    btf.kind_mut(id).into_iter().for_each(|of| *of = kind.clone());
+                }
+                Kind::DeclTag { ty, .. } if dropped.contains(ty) => dropped.push(id),
+                _ => {}
+            }
+        }
+        // Tags can stand before what they are about.
+        let tags =
+            original.iter().flat_map(|btf| btf.types()).filter_map(|(id, ty)| match ty.kind {
+                Kind::DeclTag { ty, .. } if dropped.contains(&ty) => Some(id),
+                _ => None,
+            });
+        let tags: Vec<TypeId> = tags.collect();
+        dropped.iter().chain(&tags).for_each(|id| btf.drop_type(*id));
+        Types { original, btf, int: None }
+    }
+
+    /// Whether there is any.
+    pub fn is_empty(&self) -> bool {
+        self.btf.types().nth(1).is_none()
+    }
+
+    /// `int`.
+    pub fn int(&mut self) -> TypeId {
+        if let Some(int) = self.int {
+            return int;
+        }
+        let of = IntType { size: 4, bits: 32, offset: 0, signed: true, char: false, bool: false };
+        let known = self.original.and_then(|btf| btf.find("int", |kind| *kind == Kind::Int(of)));
+        let int = known.unwrap_or_else(|| self.btf.add("int", Kind::Int(of)));
+        self.int = Some(int);
+        int
+    }
+
+    /// A pointer to a type.
+    pub fn pointer(&mut self, to: TypeId) -> TypeId {
+        self.btf.add("", Kind::Ptr(to))
+    }
+
+    /// `int (*)[len]`: how definitions of maps write a number.
+    pub fn number(&mut self, len: u32) -> TypeId {
+        let array = self.array(len, None);
+        self.pointer(array)
+    }
+
+    /// An array of integers, or of these elements.
+    pub fn array(&mut self, len: u32, element: Option<TypeId>) -> TypeId {
+        let index = self.int();
+        self.btf.add("", Kind::Array { element: element.unwrap_or(index), index, len })
+    }
+
+    /// A structure of pointers without a name.
+    pub fn structure(&mut self, size: u32, members: &[(&str, TypeId)]) -> TypeId {
+        let mut raw = Vec::with_capacity(members.len());
+        for (place, (name, ty)) in members.iter().enumerate() {
+            let (name, bit_offset) = (self.btf.add_string(name), place as u32 * 64);
+            raw.push(RawMember { name, ty: *ty, bit_offset, bitfield: 0 });
+        }
+        self.btf.add("", Kind::Struct { size, members: raw })
+    }
+
+    /// `void (void)`.
+    pub fn procedure(&mut self) -> TypeId {
+        self.btf.add("", Kind::FuncProto { ret: TypeId::VOID, params: Vec::new() })
+    }
+
+    /// A variable that other files see; `known` is one that may be it.
+    pub fn variable(&mut self, name: &str, ty: TypeId, known: Option<TypeId>) -> TypeId {
+        let wanted = Kind::Var { ty, linkage: VarLinkage::Global };
+        let same = |id: &TypeId| *self.btf.kind(*id) == wanted && self.btf.type_name(*id) == name;
+        known.filter(same).unwrap_or_else(|| self.btf.add(name, wanted))
+    }
+
+    /// A section with these variables, in the order of their offsets.
+    pub fn section(&mut self, name: &str, size: u32, vars: Vec<SecVar>) {
+        self.btf.add(name, Kind::DataSec { size, vars });
+    }
+
+    /// The type of a function of this name, whose own type in the object is `known`; one without is
+    /// said to take nothing and to return an integer.
+    pub fn function(&mut self, name: &str, known: Option<TypeId>, global: bool) -> TypeId {
+        let proto = known.and_then(|id| match self.btf.kind(id) {
+            Kind::Func { proto, .. } => Some(*proto),
+            _ => None,
+        });
+        let linkage = if global { FuncLinkage::Global } else { FuncLinkage::Static };
+        let proto = proto.unwrap_or_else(|| {
+            let ret = self.int();
+            self.btf.add("", Kind::FuncProto { ret, params: Vec::new() })
+        });
+        let wanted = Kind::Func { proto, linkage };
+        let same = |id: &TypeId| *self.btf.kind(*id) == wanted && self.btf.type_name(*id) == name;
+        if let Some(id) = known.filter(same) {
+            return id;
+        }
+        let id = self.btf.add(name, wanted);
+        let tags: Vec<(String, i32)> = known.map_or_else(Vec::new, |of| self.tags(of));
+        for (text, component) in tags {
+            self.btf.add(&text, Kind::DeclTag { ty: id, component });
+        }
+        id
+    }
+
+    /// What is said about a function and its parameters.
+    fn tags(&self, of: TypeId) -> Vec<(String, i32)> {
+        let tag = |(id, ty): (TypeId, &crate::btf::Type)| match ty.kind {
+            Kind::DeclTag { ty, component } if ty == of => {
+                Some((self.btf.type_name(id).to_owned(), component))
+            }
+            _ => None,
+        };
+        self.btf.types().filter_map(tag).collect()
+    }
+
+    /// The section of kernel functions with those of these names; one that the object does not
+    /// declare is the error.
+    pub fn kernel_functions<'n>(&mut self, names: &[&'n str]) -> Result<(), &'n str> {
+        let is_extern =
+            |kind: &Kind| matches!(kind, Kind::Func { linkage: FuncLinkage::Extern, .. });
+        let mut vars = Vec::new();
+        for &name in names {
+            let id = self.original.and_then(|btf| btf.find(name, is_extern)).ok_or(name)?;
+            if let Some(Kind::Func { linkage, .. }) = self.btf.kind_mut(id) {
+                *linkage = FuncLinkage::Extern;
+            }
+            vars.push(SecVar { ty: id, offset: 0, size: 0 });
+        }
+        if !vars.is_empty() {
+            self.section(".ksyms", 0, vars);
+        }
+        Ok(())
+    }
+
+    /// The variables of the sections of this name, one list for each section.
+    pub fn original_sections(&self, name: &str) -> Vec<&'a [SecVar]> {
+        let Some(btf) = self.original else { return Vec::new() };
+        let of = |(id, ty): (TypeId, &'a crate::btf::Type)| match &ty.kind {
+            Kind::DataSec { vars, .. } if btf.type_name(id) == name => Some(vars.as_slice()),
+            _ => None,
+        };
+        btf.types().filter_map(of).collect()
+    }
+}
+
+/// The type of each function in the object, by section and slot, else by name.
+pub(super) fn function_types(object: &Object) -> impl Fn(&str, usize, &str) -> Option<TypeId> {
+    let mut by_name: HashMap<&str, TypeId> = HashMap::new();
+    for (id, ty) in object.btf.iter().flat_map(|btf| btf.types()) {
+        if let (Kind::Func { .. }, Some(btf)) = (&ty.kind, &object.btf) {
+            by_name.entry(btf.string(ty.name)).or_insert(id);
+        }
+    }
+    move |section, slot, name| {
+        let here = object.ext.as_ref().and_then(|ext| ext.function_type(section, slot));
+        let is = |id: &TypeId| object.btf.as_ref().is_some_and(|btf| btf.type_name(*id) == name);
+        here.filter(is).or_else(|| by_name.get(name).copied())
+    }
+}
