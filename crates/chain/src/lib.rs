@@ -3,7 +3,7 @@
 //!
 //! [`Chain::parse`] reads the description, [`Chain::combine`] makes one file of the objects that it
 //! names, which is analysed as any other: a packet that takes a path of it really passes all programs
-//! on its way.
+//! on its way. [`facts`] finds out what holds for every packet that a program lets through.
 //!
 //! After Krude, Eichholz, Winck, Wehrle and Mezini, "Optimizing Data Plane Programs for the Network"
 //! (NetPL 2019), "Program combination".
@@ -12,6 +12,7 @@ mod action;
 mod chain;
 mod combine;
 mod error;
+pub mod facts;
 mod written;
 
 pub use action::Action;

@@ -2,11 +2,13 @@
 //! of one path: values of registers, what was stored, what memory holds.
 
 use crate::executor::{Executor, PathVariable, SymbolicState};
+use crate::facts::Facts;
 use crate::index::{ArcId, NodeId};
 use crate::memory::{Location, MemNode};
 use slowpath_ir::{Reg, RegionId};
 use slowpath_smt::{Node, TermId};
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// A store on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +93,21 @@ impl Executor {
         let base = self.bases[region.index()]?;
         let address = self.pool.add(base, offset);
         Some(self.load(state.memory, address, bytes))
+    }
+
+    /// The state where the given ones meet behind the end of the program, where no register is read
+    /// any more; `node` is a number that no other node has.
+    pub fn meet(&mut self, node: NodeId, incoming: &[(ArcId, SymbolicState)]) -> SymbolicState {
+        let facts: Vec<&Facts> = incoming.iter().map(|(_, state)| state.facts()).collect();
+        let facts = Facts::join(&facts);
+        let memory = match incoming {
+            [(_, only)] => only.memory,
+            _ => {
+                let incoming = incoming.iter().map(|(arc, state)| (*arc, state.memory)).collect();
+                self.memory.merge(node, incoming)
+            }
+        };
+        SymbolicState { regs: Rc::default(), memory, facts }
     }
 
     /// What the next blocks draw ([`slowpath_ir::Op::Unknown`]), in order, instead of new unknowns,

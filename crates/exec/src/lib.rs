@@ -5,6 +5,7 @@
 //! belongs to the caller, who numbers its nodes and arcs.
 
 mod alias;
+mod all_paths;
 pub mod concrete;
 mod error;
 mod executor;
@@ -19,6 +20,7 @@ mod read;
 mod resolve;
 mod start;
 
+pub use all_paths::AllPaths;
 pub use error::ExecError;
 pub use executor::{Executor, SymbolicState};
 pub use facts::{Contradiction, Facts, Reasons};

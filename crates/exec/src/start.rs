@@ -11,7 +11,7 @@ use std::rc::Rc;
 pub type InitialByte = Rc<dyn Fn(&mut TermPool, TermId) -> TermId>;
 
 /// Terms, and what is not unknown at the start of a run.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Start {
     /// Where terms are made. Execution owns it; [`Executor::pool`](crate::Executor::pool) can be
     /// exchanged between executions that start from the same terms.

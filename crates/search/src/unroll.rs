@@ -8,7 +8,7 @@
 
 use crate::SearchError;
 use crate::dag::{Arc, Dag, DagNode, Head};
-use slowpath_exec::{ArcId, ExecError, Executor, NodeId, SymbolicState};
+use slowpath_exec::{ArcId, ExecError, Executor, NodeId, Start, SymbolicState};
 use slowpath_ir::{BlockId, Destination, FlowGraph, LoopId, Program};
 use slowpath_smt::TermId;
 use slowpath_stop::Stop;
@@ -37,6 +37,8 @@ pub struct Unrolled {
     pub dag: Dag,
     /// The terms of its conditions.
     pub executor: Executor,
+    /// The state behind each arc that leaves the program.
+    pub exits: Vec<(ArcId, SymbolicState)>,
     /// One sentence for each loop that a limit cut.
     pub assumptions: Vec<String>,
     /// Those of them about loops that are known to run more often.
@@ -56,16 +58,30 @@ pub fn unroll(
     limits: &UnrollLimits,
     stop: &Stop,
 ) -> Result<Unrolled, SearchError> {
+    unroll_from(program, limits, &Start::default(), stop)
+}
+
+/// The same for runs that start from what is given.
+///
+/// # Errors
+/// As [`unroll`].
+pub fn unroll_from(
+    program: Rc<Program>,
+    limits: &UnrollLimits,
+    start: &Start,
+    stop: &Stop,
+) -> Result<Unrolled, SearchError> {
     let flow = Rc::new(FlowGraph::of(&program)?);
     let mut limits = per_loop(&program, &flow, limits)?;
     loop {
-        let (mut executor, start) = Executor::new(Rc::clone(&program))?;
+        let (mut executor, first) = Executor::from_start(Rc::clone(&program), start.clone())?;
         executor.pool.set_stop(stop.clone());
         let mut unroller = Unroller {
             program: Rc::clone(&program),
             flow: Rc::clone(&flow),
             limits: &limits,
             executor,
+            exits: Vec::new(),
             dag: Dag::default(),
             pending: vec![Arrivals::new(); program.blocks.len()],
             back: Vec::new(),
@@ -73,7 +89,7 @@ pub fn unroll(
             assumptions: Vec::new(),
             cuts: Vec::new(),
         };
-        unroller.pending[program.entry.index()].push((ArcId(u32::MAX), start));
+        unroller.pending[program.entry.index()].push((ArcId(u32::MAX), first));
         match unroller.scope(None) {
             Ok(()) => return unroller.finish(),
             Err(Ended::Cut(id, why)) => limits[id.index()].cut = Some(why),
@@ -169,6 +185,7 @@ struct Unroller<'a> {
     flow: Rc<FlowGraph>,
     limits: &'a [Limit],
     executor: Executor,
+    exits: Vec<(ArcId, SymbolicState)>,
     dag: Dag,
     /// States on their way to blocks that have not been laid out yet.
     pending: Vec<Arrivals>,
@@ -298,8 +315,8 @@ impl Unroller<'_> {
             return Err(SearchError::Internal(format!("the way to .{location} was not followed")));
         }
         self.cut();
-        let Unroller { dag, executor, assumptions, cuts, .. } = self;
-        Ok(Unrolled { dag, executor, assumptions, cuts })
+        let Unroller { dag, executor, exits, assumptions, cuts, .. } = self;
+        Ok(Unrolled { dag, executor, exits, assumptions, cuts })
     }
 
     fn block(&mut self, block: BlockId) -> Result<(), Ended> {
@@ -332,8 +349,9 @@ impl Unroller<'_> {
             };
             self.dag.nodes[node.index()].out.push(arc);
             self.dag.arcs.push(Arc { tail: node, head, edge, condition, min_length });
-            if let Some(next) = next {
-                self.deliver(next, arc, state);
+            match next {
+                Some(next) => self.deliver(next, arc, state),
+                None => self.exits.push((arc, state)),
             }
         }
         Ok(())

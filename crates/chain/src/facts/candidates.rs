@@ -1,0 +1,178 @@
+//! Candidates: what held of all packets that were seen to leave.
+
+use slowpath_ir::{Field, KnownBits, PacketFacts};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Longest field of a fact, in bytes.
+const MAX_FIELD: usize = 8;
+/// Bytes that have to agree for two fields to be worth comparing.
+const MIN_EQUAL: usize = 2;
+
+/// How much is looked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// Most values of a field.
+    pub values: usize,
+    /// Most pairs of equal fields.
+    pub equalities: usize,
+}
+
+/// A packet that was seen to leave, as far as facts are about it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Seen {
+    pub length: u64,
+    /// Its first bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// What may hold of bytes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Candidates {
+    pub bits: BTreeMap<u16, KnownBits>,
+    pub values: BTreeMap<Field, BTreeSet<u64>>,
+    pub equal: BTreeSet<(Field, Field)>,
+}
+
+impl Candidates {
+    /// What holds of all these packets.
+    pub fn of(seen: &[Seen], bounds: &Bounds) -> Candidates {
+        let mut candidates = Candidates::default();
+        let longest = seen.iter().map(|packet| packet.bytes.len()).max().unwrap_or(0);
+        let mut free = Vec::new();
+        for offset in 0..longest {
+            let mut bytes = seen.iter().filter_map(|packet| packet.bytes.get(offset).copied());
+            let Some(first) = bytes.next() else { continue };
+            let differ = bytes.fold(0, |differ, byte| differ | (byte ^ first));
+            if let Some(bits) = KnownBits::of(!differ, first) {
+                candidates.bits.insert(offset as u16, bits);
+            }
+            if differ != 0 {
+                free.push(offset);
+            }
+        }
+        candidates.find_values(seen, longest, bounds);
+        candidates.find_equal(seen, &free, bounds);
+        candidates
+    }
+
+    /// Fields with few values, where their bits do not say so already.
+    fn find_values(&mut self, seen: &[Seen], longest: usize, bounds: &Bounds) {
+        // Behind the 14 bytes of Ethernet, headers are aligned to four.
+        for (bytes, aligned) in [(1, 0), (2, 0), (4, 2)] {
+            for offset in (0..longest).filter(|offset| offset % bytes == aligned) {
+                let field = Field { offset: offset as u16, bytes: bytes as u8 };
+                let mut values = BTreeSet::new();
+                for value in seen.iter().filter_map(|packet| field.read(&packet.bytes)) {
+                    values.insert(value);
+                    if values.len() > bounds.values {
+                        break;
+                    }
+                }
+                if (2..=bounds.values).contains(&values.len()) && self.says_more(field, &values) {
+                    self.values.insert(field, values);
+                }
+            }
+        }
+    }
+
+    /// Whether values of a field say more than what is known of its parts.
+    fn says_more(&self, field: Field, values: &BTreeSet<u64>) -> bool {
+        let half = field.bytes / 2;
+        let parts = if half == 0 {
+            let unknown = self.bits.get(&field.offset).map_or(8, |bits| bits.mask.count_zeros());
+            1u64 << unknown
+        } else {
+            [field.offset, field.offset + u16::from(half)]
+                .into_iter()
+                .map(|offset| {
+                    let part = Field { offset, bytes: half };
+                    let known = self.values.get(&part).map(|values| values.len() as u64);
+                    known.unwrap_or_else(|| {
+                        let unknown = (offset..offset + u16::from(half))
+                            .map(|o| self.bits.get(&o).map_or(8, |bits| bits.mask.count_zeros()));
+                        1u64 << unknown.sum::<u32>()
+                    })
+                })
+                .fold(1, u64::saturating_mul)
+        };
+        (values.len() as u64) < parts
+    }
+
+    /// Bytes that are not constant and the same in all packets, as fields as long as can be.
+    fn find_equal(&mut self, seen: &[Seen], free: &[usize], bounds: &Bounds) {
+        let mut alike: HashMap<Vec<Option<u8>>, usize> = HashMap::new();
+        // The byte before that is the same, for each that has one.
+        let mut before: BTreeMap<usize, usize> = BTreeMap::new();
+        for &offset in free {
+            let bytes = seen.iter().map(|packet| packet.bytes.get(offset).copied()).collect();
+            if let Some(other) = alike.insert(bytes, offset) {
+                before.insert(offset, other);
+            }
+        }
+        while let Some((second, first)) = before.pop_first() {
+            let mut bytes = 1;
+            while bytes < MAX_FIELD && before.get(&(second + bytes)) == Some(&(first + bytes)) {
+                before.remove(&(second + bytes));
+                bytes += 1;
+            }
+            if bytes >= MIN_EQUAL && self.equal.len() < bounds.equalities {
+                let field = |offset| Field { offset: offset as u16, bytes: bytes as u8 };
+                self.equal.insert((field(first), field(second)));
+            }
+        }
+    }
+
+    /// Leaves out what does not hold of a packet; returns whether that was anything.
+    pub fn refute(&mut self, packet: &Seen) -> bool {
+        let before = self.len();
+        self.bits.retain(|&offset, bits| {
+            packet.bytes.get(usize::from(offset)).is_none_or(|&byte| bits.holds(byte))
+        });
+        self.values.retain(|field, values| {
+            field.read(&packet.bytes).is_none_or(|value| values.contains(&value))
+        });
+        self.equal.retain(|(first, second)| {
+            let read = (first.read(&packet.bytes), second.read(&packet.bytes));
+            !matches!(read, (Some(a), Some(b)) if a != b)
+        });
+        self.len() < before
+    }
+
+    fn len(&self) -> usize {
+        self.bits.len() + self.values.len() + self.equal.len()
+    }
+
+    /// Two halves; none of what cannot be divided.
+    pub fn halves(self) -> Vec<Candidates> {
+        let count = self.len();
+        if count < 2 {
+            return Vec::new();
+        }
+        let mut halves = [Candidates::default(), Candidates::default()];
+        let mut number = 0..count;
+        let mut half = || usize::from(number.next().is_some_and(|number| number >= count / 2));
+        for (offset, bits) in self.bits {
+            halves[half()].bits.insert(offset, bits);
+        }
+        for (field, values) in self.values {
+            halves[half()].values.insert(field, values);
+        }
+        for pair in self.equal {
+            halves[half()].equal.insert(pair);
+        }
+        halves.into()
+    }
+
+    /// Adds others, of which none is about the same.
+    pub fn extend(&mut self, other: Candidates) {
+        self.bits.extend(other.bits);
+        self.values.extend(other.values);
+        self.equal.extend(other.equal);
+    }
+
+    /// As facts about packets of these lengths.
+    pub fn facts(self, (min_length, max_length): (u16, u16)) -> PacketFacts {
+        let Candidates { bits, values, equal } = self;
+        PacketFacts { min_length, max_length, bits, values, equal }
+    }
+}

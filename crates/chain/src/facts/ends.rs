@@ -1,0 +1,77 @@
+//! What becomes of packets that do not go on to the next program, and where that is decided.
+
+use super::departure::result;
+use super::why::Place;
+use slowpath_exec::{ArcId, NodeId, Varying};
+use slowpath_ir::{RegionId, Terminator};
+use slowpath_search::{Head, Unrolled};
+use std::collections::BTreeSet;
+
+/// Most ends that are listed.
+const MAX_ENDS: usize = 16;
+
+/// Where it is decided that a packet ends with a result.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct End {
+    /// The result; `None` if it is no constant.
+    pub result: Option<u32>,
+    /// The last branch before, if there is one.
+    pub branch: Option<Place>,
+}
+
+/// The ends of a program with other than these results.
+pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &[u32]) -> Vec<End> {
+    let mut arriving: Vec<Vec<ArcId>> = vec![Vec::new(); unrolled.dag.nodes.len()];
+    for (number, arc) in unrolled.dag.arcs.iter().enumerate() {
+        if let Head::Node(node) = arc.head
+            && let Some(arcs) = arriving.get_mut(node.index())
+        {
+            arcs.push(ArcId::from(number));
+        }
+    }
+    let mut ends = BTreeSet::new();
+    for (exit, state) in unrolled.exits.clone() {
+        let Some(term) = result(&mut unrolled.executor, &state, region) else { continue };
+        // What a phi merges is decided on the ways to it.
+        let mut open = vec![(exit, term)];
+        let mut seen = BTreeSet::new();
+        while let Some((arc, term)) = open.pop() {
+            if !seen.insert((arc, term)) {
+                continue;
+            }
+            let executor = &unrolled.executor;
+            if let Some(Varying::Merged { incoming, .. }) = executor.varying(term) {
+                open.extend(incoming);
+                continue;
+            }
+            let result = executor.pool.as_const(term).map(|value| value as u32);
+            if result.is_some_and(|result| results.contains(&result)) {
+                continue;
+            }
+            for branch in branches(unrolled, &arriving, unrolled.dag[arc].tail) {
+                ends.insert(End { result, branch });
+            }
+        }
+    }
+    ends.into_iter().take(MAX_ENDS).collect()
+}
+
+/// The last branches on the ways to the end of a node, with `None` for a way without any.
+fn branches(unrolled: &Unrolled, arriving: &[Vec<ArcId>], node: NodeId) -> Vec<Option<Place>> {
+    let program = unrolled.executor.program();
+    let (mut found, mut seen, mut open) = (Vec::new(), BTreeSet::new(), vec![node]);
+    while let Some(node) = open.pop() {
+        if !seen.insert(node) || found.len() > MAX_ENDS {
+            continue;
+        }
+        let block = program.block(unrolled.dag[node].block);
+        if let Terminator::Branch { .. } = block.terminator {
+            found.push(Some(Place::of_branch(program, block)));
+        } else if arriving[node.index()].is_empty() {
+            found.push(None);
+        } else {
+            open.extend(arriving[node.index()].iter().map(|&arc| unrolled.dag[arc].tail));
+        }
+    }
+    found
+}

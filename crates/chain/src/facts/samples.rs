@@ -1,0 +1,159 @@
+//! More packets out of one: values of everything that conditions leave free, so that what holds by
+//! chance of the solver's packets does not hold for long.
+//!
+//! The sequence of numbers is always the same.
+
+use super::candidates::Seen;
+use slowpath_smt::{ArrayId, Evaluator, Model, Node, TermId, TermPool, VarId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most inputs of conditions that are tried with another value, for each new packet.
+const MAX_TRIED: usize = 96;
+/// Draws for a value in a domain.
+const DRAWS: u32 = 4;
+
+/// Something that a model gives a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Input {
+    Var(VarId),
+    Byte(ArrayId, u64),
+}
+
+/// What conditions and packets depend on.
+pub(super) struct Sampler {
+    conditions: Vec<TermId>,
+    length: TermId,
+    bytes: Vec<TermId>,
+    /// Inputs that no condition mentions.
+    free: Vec<Input>,
+    /// The others, with the conditions that do.
+    bound: Vec<(Input, Vec<TermId>)>,
+    random: u64,
+}
+
+impl Sampler {
+    /// Packets of these lengths and bytes, under conditions.
+    pub fn new(pool: &TermPool, conditions: &[TermId], length: TermId, bytes: &[TermId]) -> Self {
+        let mut mentioned: BTreeMap<Input, Vec<TermId>> = BTreeMap::new();
+        let mut walked: BTreeMap<ArrayId, Vec<TermId>> = BTreeMap::new();
+        for &condition in conditions {
+            for input in inputs(pool, &[condition]) {
+                match input {
+                    Ok(input) => mentioned.entry(input).or_default().push(condition),
+                    Err(array) => walked.entry(array).or_default().push(condition),
+                }
+            }
+        }
+        let mut all = bytes.to_vec();
+        all.push(length);
+        let found: BTreeSet<Input> = inputs(pool, &all).into_iter().flatten().collect();
+        // A byte that is read at an unknown offset may be any of its array.
+        for &input in &found {
+            if let Input::Byte(array, _) = input
+                && let Some(conditions) = walked.get(&array)
+            {
+                mentioned.entry(input).or_default().extend(conditions);
+            }
+        }
+        let free = found.into_iter().filter(|input| !mentioned.contains_key(input)).collect();
+        Sampler {
+            conditions: conditions.to_vec(),
+            length,
+            bytes: bytes.to_vec(),
+            free,
+            bound: mentioned.into_iter().collect(),
+            random: 0,
+        }
+    }
+
+    /// The packet that leaves under a model.
+    pub fn seen(&self, pool: &TermPool, model: &Model) -> Seen {
+        let mut evaluator = Evaluator::new(pool, model);
+        let length = evaluator.value(self.length);
+        let there = usize::try_from(length).unwrap_or(usize::MAX).min(self.bytes.len());
+        let bytes = self.bytes[..there].iter().map(|&byte| evaluator.value(byte) as u8).collect();
+        Seen { length, bytes }
+    }
+
+    /// A model with values for all unknowns, if it is one of the conditions still: those that it
+    /// leaves out have the least that they can have.
+    pub fn complete(&self, pool: &TermPool, model: Model) -> Model {
+        let mut complete = model.clone();
+        for input in self.free.iter().chain(self.bound.iter().map(|(input, _)| input)) {
+            if let Input::Var(var) = *input
+                && complete.var(var).is_none()
+            {
+                complete.set_var(var, pool.var_info(var).1.lo());
+            }
+        }
+        if holds(pool, &complete, &self.conditions) { complete } else { model }
+    }
+
+    /// Another model of the conditions, as far from this one as single changes lead.
+    pub fn vary(&mut self, pool: &TermPool, model: &Model) -> Model {
+        let mut varied = model.clone();
+        for index in 0..self.free.len() {
+            self.change(pool, &mut varied, self.free[index]);
+        }
+        if !holds(pool, &varied, &self.conditions) {
+            varied = model.clone();
+        }
+        let tried = self.bound.len().min(MAX_TRIED);
+        let first = self.number() as usize % self.bound.len().max(1);
+        for index in 0..tried {
+            let (input, conditions) = self.bound[(first + index) % self.bound.len()].clone();
+            let before = varied.clone();
+            self.change(pool, &mut varied, input);
+            if !holds(pool, &varied, &conditions) {
+                varied = before;
+            }
+        }
+        varied
+    }
+
+    fn change(&mut self, pool: &TermPool, model: &mut Model, input: Input) {
+        match input {
+            Input::Byte(array, index) => model.set_byte(array, index, self.number() as u8),
+            Input::Var(var) => {
+                let (_, domain) = pool.var_info(var);
+                let spread = (domain.hi() - domain.lo()).saturating_add(1);
+                let draw = |number: u64| domain.lo() + number % spread;
+                let drawn = (0..DRAWS).map(|_| draw(self.number()));
+                if let Some(value) = drawn.into_iter().find(|&value| domain.contains(value)) {
+                    model.set_var(var, value);
+                }
+            }
+        }
+    }
+
+    /// The next number of a sequence (Steele, Lea and Flood, "Fast splittable pseudorandom number
+    /// generators", OOPSLA 2014).
+    fn number(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut number = self.random;
+        number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        number ^ (number >> 31)
+    }
+}
+
+fn holds(pool: &TermPool, model: &Model, conditions: &[TermId]) -> bool {
+    let mut evaluator = Evaluator::new(pool, model);
+    conditions.iter().all(|&condition| evaluator.value(condition) == 1)
+}
+
+/// What terms depend on: inputs, and arrays that are read at unknown offsets.
+fn inputs(pool: &TermPool, terms: &[TermId]) -> Vec<Result<Input, ArrayId>> {
+    let mut found = Vec::new();
+    for term in pool.subterms(terms) {
+        match *pool.node(term) {
+            Node::Var(var) => found.push(Ok(Input::Var(var))),
+            Node::Select { array, index } if pool.array_content(array).is_none() => {
+                found
+                    .push(pool.as_const(index).map(|index| Input::Byte(array, index)).ok_or(array));
+            }
+            _ => {}
+        }
+    }
+    found
+}

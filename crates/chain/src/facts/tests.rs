@@ -1,0 +1,227 @@
+use super::*;
+use slowpath_generate::{Features, Programs};
+use slowpath_ir::KnownBits;
+use slowpath_oracle::Oracle;
+use slowpath_smt::{Outcome, Solver, Z3Solver};
+use std::time::Duration;
+
+const DROP: u32 = 1;
+const PASS: u32 = 2;
+const TX: u32 = 3;
+
+fn object() -> Object {
+    Object::parse(include_bytes!("../../tests/objects/facts.bpf.o")).expect("it is an object")
+}
+
+fn leaving(name: &str, arriving: &PacketFacts, results: &[u32]) -> Leaving {
+    let object = object();
+    let number = object.programs.iter().position(|program| program.name == name);
+    let program = object.link(number.expect("it is there"), None).expect("it is complete");
+    let options = FactsOptions::default();
+    facts_after(&object, &program, arriving, results, &options, &Stop::never()).expect(name)
+}
+
+fn found(name: &str, arriving: &PacketFacts, results: &[u32]) -> Discovery {
+    match leaving(name, arriving, results) {
+        Leaving::Packets(found) => {
+            assert_eq!(found.stopped, None);
+            *found
+        }
+        Leaving::Never(never) => panic!("{name}: nothing leaves: {never:?}"),
+    }
+}
+
+fn any() -> PacketFacts {
+    PacketFacts::lengths(60, 1500)
+}
+
+fn field(offset: u16, bytes: u8) -> Field {
+    Field { offset, bytes }
+}
+
+/// The numbers of the lines that contain these texts, each after the one before.
+fn lines(texts: &[&str]) -> Vec<u32> {
+    let source = include_str!("../../tests/objects/facts.bpf.c");
+    let mut numbered = (1..).zip(source.lines());
+    let mut line = |text: &&str| numbered.by_ref().find(|(_, line)| line.contains(text));
+    texts.iter().map(|text| line(text).expect("it is in the source").0).collect()
+}
+
+fn explained(found: &mut Discovery, fact: &Fact) -> Vec<u32> {
+    let why = found.explain(fact, &Stop::never()).expect("it holds");
+    why.lines().iter().map(|line| line.line).collect()
+}
+
+#[test]
+fn a_firewall_establishes_headers_and_says_where() {
+    let mut found = found("firewall", &any(), &[PASS]);
+    let facts = found.facts.clone();
+    assert_eq!((facts.min_length, facts.max_length), (82, 1508));
+    assert_eq!(facts.constant(field(12, 2)), Some(0x86dd));
+    assert_eq!(facts.bits[&14], KnownBits { mask: 0xf0, value: 0x60 });
+    assert_eq!(facts.byte(20), Some(60));
+    assert_eq!(facts.constant(field(54, 8)), Some(0x0600_0104_0000_0000));
+    // Two bytes of the type, one of the version, one of the next header, and the option.
+    assert_eq!(facts.bits.len(), 2 + 1 + 1 + 8);
+    assert!(facts.values.is_empty() && facts.equal.is_empty(), "{facts:?}");
+    let checks = lines(&["ip->version != 6", "memcpy(ip, &moved_ip"]);
+    assert_eq!(explained(&mut found, &Fact::Bits(14)), checks);
+    // The compiler says that the length is compared there, too.
+    let length = lines(&["ip->nexthdr != IPPROTO_TCP"]);
+    assert_eq!(explained(&mut found, &Fact::MinLength), length);
+    assert!(explained(&mut found, &Fact::MaxLength).is_empty());
+}
+
+#[test]
+fn what_only_one_packet_in_four_billion_refutes_is_no_fact() {
+    let mut found = found("magic", &any(), &[PASS]);
+    assert_eq!(found.facts.byte(20), None);
+    assert_eq!(found.facts.values[&field(20, 1)], BTreeSet::from([7, 8]));
+    assert_eq!(found.facts.byte(21), Some(9));
+    assert_eq!(explained(&mut found, &Fact::Bits(21)), lines(&["data[21] = 9"]));
+}
+
+#[test]
+fn copies_are_equal_fields() {
+    let facts = found("send_back", &any(), &[TX]).facts;
+    assert_eq!(facts.equal, BTreeSet::from([(field(0, 6), field(42, 6))]));
+    assert!(facts.bits.is_empty() && facts.values.is_empty(), "{facts:?}");
+}
+
+#[test]
+fn facts_are_about_the_results_that_are_asked_for() {
+    let protocols = BTreeSet::from([6, 17]);
+    let facts = found("protocols", &any(), &[PASS]).facts;
+    assert_eq!(facts.bits[&14], KnownBits { mask: 0x0f, value: 5 });
+    assert_eq!(facts.values[&field(23, 1)], protocols);
+    let facts = found("protocols", &any(), &[PASS, TX]).facts;
+    assert!(!facts.bits.contains_key(&14), "{facts:?}");
+    assert_eq!(facts.constant(field(12, 2)), Some(0x0800));
+    assert_eq!(facts.values[&field(23, 1)], protocols);
+    let facts = found("protocols", &any(), &[DROP, PASS, TX]).facts;
+    assert_eq!(facts, any());
+}
+
+#[test]
+fn content_of_maps_is_unknown_but_for_what_is_checked() {
+    let facts = found("settled", &any(), &[PASS]).facts;
+    assert_eq!((facts.min_length, facts.max_length), (30, 1480));
+    assert_eq!(facts.bits[&16], KnownBits { mask: 0xe0, value: 0 });
+    assert_eq!(facts.byte(17), Some(0x45));
+}
+
+#[test]
+fn ways_out_of_a_loop_are_merged() {
+    let facts = found("searched", &any(), &[PASS]).facts;
+    assert_eq!(facts.values[&field(30, 1)], (1..=8).collect());
+    assert!(!facts.bits.contains_key(&31) && !facts.bits.contains_key(&32), "{facts:?}");
+}
+
+#[test]
+fn an_access_may_go_to_one_of_two_regions() {
+    let facts = found("either", &any(), &[PASS]).facts;
+    assert_eq!(facts.byte(30), Some(0x11));
+    assert_eq!(facts.bits[&31], KnownBits { mask: 0xfe, value: 0 });
+}
+
+#[test]
+fn what_arrives_is_kept_where_nothing_is_written() {
+    let mut arriving = found("firewall", &any(), &[PASS]).facts;
+    arriving.values.insert(field(30, 1), BTreeSet::from([1, 2, 3]));
+    arriving.equal.insert((field(70, 4), field(74, 4)));
+    let mut found = found("magic", &arriving, &[PASS]);
+    let mut expected = arriving.clone();
+    expected.bits.insert(20, KnownBits { mask: 0xf0, value: 0 });
+    expected.bits.insert(21, KnownBits::all(9));
+    // What the values have in common is a fact of its own.
+    expected.bits.insert(30, KnownBits { mask: 0xfc, value: 0 });
+    expected.values.insert(field(20, 1), BTreeSet::from([7, 8]));
+    assert_eq!(found.facts, expected);
+    let why = found.explain(&Fact::Values(field(30, 1)), &Stop::never()).expect("it holds");
+    assert!(why.arrived && why.lines().is_empty(), "{why:?}");
+    let why = found.explain(&Fact::Bits(12), &Stop::never()).expect("it holds");
+    assert!(why.arrived && why.lines().is_empty(), "{why:?}");
+}
+
+#[test]
+fn a_program_that_lets_nothing_through_says_where_packets_end() {
+    let mut arriving = any();
+    arriving.bits.extend([(12, KnownBits::all(0x08)), (13, KnownBits::all(0x00))]);
+    let Leaving::Never(never) = leaving("no_ipv4", &arriving, &[PASS]) else {
+        panic!("IPv4 is dropped")
+    };
+    let line = lines(&["int no_ipv4", "h_proto == bpf_htons(ETH_P_IP)"])[1];
+    let end = |end: &End| {
+        let source = end.branch.as_ref().and_then(|place| place.source.as_ref());
+        (end.result, source.map(|source| source.line))
+    };
+    assert_eq!(never.ends.iter().map(end).collect::<Vec<_>>(), [(Some(DROP), Some(line))]);
+    // The same when only the solver sees it.
+    let mut arriving = any();
+    arriving.values.insert(field(12, 2), BTreeSet::from([0x0800]));
+    let Leaving::Never(never) = leaving("no_ipv4", &arriving, &[PASS]) else {
+        panic!("IPv4 is dropped")
+    };
+    assert!(never.why.arrived);
+    assert_eq!(never.why.lines().iter().map(|l| l.line).collect::<Vec<_>>(), [line]);
+}
+
+#[test]
+fn nothing_is_a_fact_when_there_is_no_time() {
+    let object = object();
+    let program = object.link(0, None).expect("it is complete");
+    let stop = Stop::never().within(Some(Duration::ZERO));
+    let options = FactsOptions::default();
+    let left = facts_after(&object, &program, &any(), &[PASS], &options, &stop);
+    assert!(left.is_err());
+}
+
+/// Whether Z3 finds a packet that refutes the facts of a discovery.
+fn refuted(found: &mut Discovery, z3: &mut Z3Solver) -> Option<bool> {
+    let Discovery { facts, proof, .. } = found;
+    let candidates = Candidates {
+        bits: facts.bits.clone(),
+        values: facts.values.clone(),
+        equal: facts.equal.clone(),
+    };
+    let pool = &mut proof.unrolled.executor.pool;
+    let mut wrong = proof.packet.wrong(pool, &candidates);
+    // The least length has to be asked about without taking it for granted.
+    wrong.push(proof.packet.shorter(pool, facts.min_length));
+    wrong.push(proof.packet.longer(pool, facts.max_length));
+    let none = pool.bool(false);
+    let any = wrong.into_iter().fold(none, |any, term| pool.or(any, term));
+    let mut conditions = proof.conditions();
+    conditions.push(any);
+    match z3.check(&mut proof.unrolled.executor.pool, &conditions).expect("Z3 answers") {
+        Outcome::Sat(_) => Some(true),
+        Outcome::Unsat(_) => Some(false),
+        Outcome::Unknown(_) => None,
+    }
+}
+
+#[test]
+fn z3_refutes_no_fact() {
+    let programs = Programs::new(Features { any_result: false, ..Features::default() }, 8);
+    let stop = Stop::never();
+    let (mut decided, mut facts) = (0, 0);
+    for seed in 0..60 {
+        let program = programs.of_seed(seed);
+        let object = Object::parse(&program.object()).expect("it is an object");
+        let linked = object.link(0, None).expect("it is complete");
+        let options = FactsOptions { bytes: 100, ..FactsOptions::default() };
+        let within = stop.within(Some(Duration::from_secs(5)));
+        let left = facts_after(&object, &linked, &any(), &[PASS, TX], &options, &within);
+        let Ok(Leaving::Packets(mut found)) = left else { continue };
+        found.proof.set_stop(&stop);
+        let mut z3 = Z3Solver::new().expect("Z3 is there");
+        z3.set_time_limit(Some(Duration::from_secs(2)));
+        let refuted = refuted(&mut found, &mut z3);
+        assert_ne!(refuted, Some(true), "{seed}: {:?}\n{program}", found.facts);
+        decided += usize::from(refuted.is_some());
+        facts += found.list().len();
+    }
+    eprintln!("{decided} programs, {facts} facts");
+    assert!(decided >= 20 && facts > 20, "{decided} programs, {facts} facts");
+    Oracle::Z3.compared(decided, "programs with facts about what leaves them");
+}

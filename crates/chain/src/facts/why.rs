@@ -1,0 +1,166 @@
+//! Why a fact holds: the branches that every packet that leaves takes and without which it would not
+//! follow, and the instructions that wrote the bytes.
+
+use super::proof::{Answer, Proof};
+use super::{Fact, FactsError};
+use slowpath_ir::{Block, Field, PacketFacts, Program, SourceLocation, Terminator};
+use slowpath_smt::{TermId, minimise_core};
+use std::collections::BTreeSet;
+
+/// Questions for making a reason smaller.
+const MINIMISE_BUDGET: usize = 40;
+
+/// An instruction, and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The number of the instruction in the program.
+    pub insn: u32,
+    /// Its source line, if known.
+    pub source: Option<SourceLocation>,
+}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Place {
+    /// By instruction: those of one program.
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.insn.cmp(&other.insn)
+    }
+}
+
+impl Place {
+    pub(super) fn of(program: &Program, insn: u32) -> Place {
+        let source = program.insns.get(insn as usize).and_then(|insn| insn.source.clone());
+        Place { insn, source }
+    }
+
+    /// The branch at the end of a block. Where the compiler says no line for it, as of branches that
+    /// it merges, that of what is compared there.
+    pub(super) fn of_branch(program: &Program, block: &Block) -> Place {
+        let insn = block.insns.last().map_or(block.first.0, |insn| insn.0);
+        let mut before = block.insns.iter().rev().map(|insn| Place::of(program, insn.0));
+        let source = before.find_map(|place| place.source);
+        Place { insn, source }
+    }
+}
+
+/// What establishes a fact.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Established {
+    /// Branches that it follows from, in the order of the program.
+    pub branches: Vec<Place>,
+    /// Instructions that wrote the bytes that it is about.
+    pub stores: Vec<Place>,
+    /// Whether it depends on what holds of packets that arrive.
+    pub arrived: bool,
+}
+
+impl Established {
+    /// The source lines of all of it, each once, in the order of the program.
+    pub fn lines(&self) -> Vec<SourceLocation> {
+        let mut places: Vec<&Place> = self.branches.iter().chain(&self.stores).collect();
+        places.sort_unstable();
+        let mut lines: Vec<SourceLocation> = Vec::new();
+        for line in places.into_iter().filter_map(|place| place.source.clone()) {
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        lines
+    }
+}
+
+/// Why a fact holds.
+pub(super) fn explain(
+    proof: &mut Proof,
+    facts: &PacketFacts,
+    fact: &Fact,
+) -> Result<Established, FactsError> {
+    let pool = &mut proof.unrolled.executor.pool;
+    let packet = &proof.packet;
+    let (wrong, fields): (Option<TermId>, Vec<Field>) = match *fact {
+        Fact::MinLength => (Some(packet.shorter(pool, facts.min_length)), Vec::new()),
+        Fact::MaxLength => (Some(packet.longer(pool, facts.max_length)), Vec::new()),
+        Fact::Bits(offset) => {
+            let bits = facts.bits.get(&offset);
+            let wrong = bits.and_then(|&bits| packet.wrong_bits(pool, offset, bits));
+            (wrong, vec![Field { offset, bytes: 1 }])
+        }
+        Fact::Values(field) => {
+            let values = facts.values.get(&field);
+            (values.and_then(|values| packet.wrong_values(pool, field, values)), vec![field])
+        }
+        Fact::Equal(first, second) => {
+            (packet.wrong_equal(pool, (first, second)), vec![first, second])
+        }
+    };
+    let wrong = wrong.ok_or_else(|| FactsError::NotExpressible("there is no such fact".into()))?;
+    let mut established = Established::default();
+    if proof.unrolled.executor.pool.as_const(wrong) != Some(0) {
+        match proof.ask(&[wrong])? {
+            Answer::Unsat(core) => {
+                let mut conditions = proof.conditions();
+                conditions.push(wrong);
+                established = reasons(proof, &conditions, &core)?;
+            }
+            Answer::Unknown(why) => return Err(FactsError::Undecided(why)),
+            Answer::Sat(_) => {
+                return Err(FactsError::NotExpressible("a fact does not hold any more".into()));
+            }
+        }
+    }
+    let mut stores = BTreeSet::new();
+    for field in fields {
+        for offset in field.offset..field.offset + u16::from(field.bytes) {
+            let executor = &mut proof.unrolled.executor;
+            let at = proof.departure.place(executor, offset);
+            let gated = &mut proof.departure.gated;
+            let (writers, initial) =
+                gated.paths.writers(executor, &gated.state, proof.region, at)?;
+            stores.extend(writers);
+            // Bits that are known of it are constants, so that no condition tells.
+            established.arrived |= initial && established.branches.is_empty();
+        }
+    }
+    let program = proof.unrolled.executor.program();
+    established.stores = stores.into_iter().map(|insn| Place::of(program, insn)).collect();
+    Ok(established)
+}
+
+/// Why no packet leaves.
+pub(super) fn never(proof: &mut Proof, core: &[usize]) -> Result<Established, FactsError> {
+    let conditions = proof.conditions();
+    reasons(proof, &conditions, core)
+}
+
+/// The branches behind conditions that exclude each other.
+fn reasons(
+    proof: &mut Proof,
+    conditions: &[TermId],
+    core: &[usize],
+) -> Result<Established, FactsError> {
+    let pool = &mut proof.unrolled.executor.pool;
+    let core = minimise_core(&mut proof.solver, pool, conditions, core, MINIMISE_BUDGET)?;
+    let program = proof.unrolled.executor.program();
+    let gates = &proof.departure.gates;
+    let mut branches = BTreeSet::new();
+    for gate in core.iter().filter_map(|&index| gates.get(index)) {
+        for &arc in &gate.arcs {
+            let dag = &proof.unrolled.dag;
+            let block = program.block(dag[dag[arc].tail].block);
+            if let Terminator::Branch { .. } = block.terminator {
+                branches.insert(Place::of_branch(program, block));
+            }
+        }
+    }
+    let known = gates.len()..gates.len() + proof.arrived.len();
+    Ok(Established {
+        branches: branches.into_iter().collect(),
+        stores: Vec::new(),
+        arrived: core.iter().any(|index| known.contains(index)),
+    })
+}
