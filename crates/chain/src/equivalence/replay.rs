@@ -3,6 +3,8 @@
 
 use super::pair::{Member, Pair, RegionKey};
 use serde::Serialize;
+use slowpath_bpf::MapKind;
+use slowpath_bpf::insn::helper;
 use slowpath_bpf::lift::{Bytes, Element, MapLayout};
 use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{InputId, InputKind, KnownBits, PacketFacts, RegionId};
@@ -286,17 +288,13 @@ impl After<'_> {
         let context = context.map(|&(_, at)| (at, self.byte(layout.context, at)));
         // Addresses: they are compared as places.
         let context = context.filter(|&(at, _)| at >= 12).collect();
-        let calls = layout.calls.map_or_else(Vec::new, |calls| {
-            let count = self.word(calls, 0, 8);
-            (1..=count / 8).map(|n| self.word(calls, 8 * n, 8)).collect()
-        });
         FinalState {
             result: self.word(layout.result, 0, 4) as u32,
             start: wide(data) as i64,
             packet: bytes(data, end),
             metadata: bytes(meta, data),
             context,
-            calls,
+            calls: self.calls(),
             maps: seen.maps.iter().flat_map(|&map| self.map(map, seen)).collect(),
         }
     }
@@ -313,9 +311,27 @@ impl After<'_> {
             };
             bytes.insert((region, *at), byte);
         }
+        if layout.kind == MapKind::RINGBUF {
+            return self.records(layout, &bytes).into_iter().collect();
+        }
         let elements = layout.elements(&bytes, seen.interned);
         let there = elements.into_iter().filter(|element| element.present != Some(false));
         there.map(|element| format!("{} {}", layout.name, describe(&element))).collect()
+    }
+
+    /// What is in the records of a ring buffer, if all are handed over.
+    fn records(&self, layout: &MapLayout, bytes: &Bytes) -> Option<String> {
+        const DISCARD: u64 = helper::number("bpf_ringbuf_discard") as u64;
+        let bytes = bytes.iter().map(|(&(_, at), byte)| format!("{at}: {byte:02x}"));
+        let bytes: Vec<String> = bytes.collect();
+        (!self.calls().contains(&DISCARD)).then(|| format!("{} {}", layout.name, bytes.join(", ")))
+    }
+
+    /// Calls of helpers, with what they are given.
+    fn calls(&self) -> Vec<u64> {
+        let Some(calls) = self.member.layout.calls else { return Vec::new() };
+        let count = self.word(calls, 0, 8);
+        (1..=count / 8).map(|n| self.word(calls, 8 * n, 8)).collect()
     }
 
     fn base(&self, region: RegionId) -> u64 {
