@@ -32,7 +32,12 @@ pub struct Queries<'a> {
 impl<'a> Queries<'a> {
     /// A solver that gives up when it is time to stop.
     pub fn new(stop: &'a Stop) -> Self {
-        Queries { solver: BitSolver::new(), stop, multiplications: Multiplications::default(), assumed: Vec::new() }
+        Queries {
+            solver: BitSolver::new(),
+            stop,
+            multiplications: Multiplications::default(),
+            assumed: Vec::new(),
+        }
     }
 
     /// All further questions are about values for which these conditions hold, too.

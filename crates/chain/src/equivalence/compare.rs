@@ -86,7 +86,8 @@ pub(super) fn differences(
         let key = (false, "packet".to_owned());
         differences.push(memory(pair, &key, place, (path, other), &extent)?);
     }
-    differences.retain(|&(_, differs)| pair.original.side.executor.pool.as_const(differs) != Some(0));
+    differences
+        .retain(|&(_, differs)| pair.original.side.executor.pool.as_const(differs) != Some(0));
     Ok(differences)
 }
 

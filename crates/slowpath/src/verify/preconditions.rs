@@ -63,7 +63,6 @@ impl CardPreconditions {
             excluded: buffer.into_iter().collect(),
         }
     }
-
 }
 
 impl Preconditions for CardPreconditions {

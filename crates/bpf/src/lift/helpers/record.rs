@@ -208,12 +208,7 @@ impl Lifter<'_> {
     }
 
     /// As many bytes as another register says, if they are in a small buffer.
-    fn record_some(
-        &mut self,
-        number: i32,
-        (register, size): (u8, u8),
-        words: &mut Vec<Operand>,
-    ) {
+    fn record_some(&mut self, number: i32, (register, size): (u8, u8), words: &mut Vec<Operand>) {
         let Some(most) = self.room_at(register).filter(|&most| most <= MOST) else {
             self.rely_on_equal(&linked_code::name(number));
             return;
