@@ -82,12 +82,55 @@ pub fn lift(
     options: &LiftOptions,
 ) -> Result<Lifted, LiftError> {
     let mut lifter = Lifter::new(object, program, options, Findings::default());
-    let mut lifted = fixpoint::blocks(&mut lifter)?;
+    let lifted = fixpoint::blocks(&mut lifter)?;
     let findings = lifter.findings(&lifted.blocks);
-    if !findings.is_empty() {
-        lifter = Lifter::new(object, program, options, findings);
-        lifted = fixpoint::blocks(&mut lifter)?;
+    if findings.is_empty() {
+        return finish(object, program, options, lifter, lifted);
     }
+    lift_with(object, program, options, findings)
+}
+
+/// Gives two programs over the same maps a meaning in which the same is tracked of these, so that
+/// their memory can be compared.
+///
+/// # Errors
+/// As [`lift`], of either.
+pub fn lift_alike(
+    object: &Object,
+    programs: [&BpfProgram; 2],
+    options: &LiftOptions,
+) -> Result<[Lifted; 2], LiftError> {
+    let findings = |program| {
+        let mut lifter = Lifter::new(object, program, options, Findings::default());
+        let lifted = fixpoint::blocks(&mut lifter)?;
+        Ok(lifter.findings(&lifted.blocks))
+    };
+    let [first, second] = programs;
+    let (of_first, of_second) = (findings(first)?, findings(second)?);
+    let shared = of_first.clone().shared(&of_second);
+    let lifted = lift_with(object, first, options, shared)?;
+    Ok([lifted, lift_with(object, second, options, of_second.shared(&of_first))?])
+}
+
+fn lift_with(
+    object: &Object,
+    program: &BpfProgram,
+    options: &LiftOptions,
+    findings: Findings,
+) -> Result<Lifted, LiftError> {
+    let mut lifter = Lifter::new(object, program, options, findings);
+    let lifted = fixpoint::blocks(&mut lifter)?;
+    finish(object, program, options, lifter, lifted)
+}
+
+/// The program that blocks are.
+fn finish(
+    object: &Object,
+    program: &BpfProgram,
+    options: &LiftOptions,
+    lifter: Lifter<'_>,
+    lifted: fixpoint::Blocks,
+) -> Result<Lifted, LiftError> {
     let metadata = lifter.starts_with_metadata();
     let Parts { mut ir, code, layouts, cost_classes, mut assumptions, reliances } = lifter.finish();
     assumptions.extend(distinct_maps(&layouts));
@@ -99,6 +142,7 @@ pub fn lift(
         result: ir.result,
         packet: ir.packet,
         context: ir.context,
+        calls: ir.calls,
         maps: layouts.into_values().collect(),
     };
     let (insns, lines) = instructions(object, &code, options)?;

@@ -3,7 +3,8 @@
 //!
 //! [`Chain::parse`] reads the description, [`Chain::combine`] makes one file of the objects that it
 //! names, which is analysed as any other: a packet that takes a path of it really passes all programs
-//! on its way. [`facts`] finds out what holds for every packet that a program lets through.
+//! on its way. [`facts`] finds out what holds for every packet that a program lets through,
+//! [`equivalence::prove`] shows that a specialised program does what the original does.
 //!
 //! After Krude, Eichholz, Winck, Wehrle and Mezini, "Optimizing Data Plane Programs for the Network"
 //! (NetPL 2019), "Program combination".
@@ -11,6 +12,7 @@
 mod action;
 mod chain;
 mod combine;
+pub mod equivalence;
 mod error;
 pub mod facts;
 mod written;

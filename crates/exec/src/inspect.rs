@@ -21,6 +21,17 @@ pub struct Stored {
     pub insn: u32,
 }
 
+/// Something that a path has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Where from; `None` if the address does not show it.
+    pub location: Option<Location>,
+    /// What; `None` if bytes were cleared.
+    pub value: Option<TermId>,
+    /// The instruction.
+    pub insn: u32,
+}
+
 /// Why the value of a variable is not the same on every path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Varying<'a> {
@@ -79,6 +90,26 @@ impl Executor {
         }
         stores.reverse();
         Some(stores)
+    }
+
+    /// The same, and what was cleared; `None` if several ways lead to the state.
+    pub fn written(&self, state: &SymbolicState) -> Option<Vec<Written>> {
+        let mut written = Vec::new();
+        let mut memory = state.memory;
+        loop {
+            let (location, stored, insn);
+            (location, stored, insn, memory) = match *self.memory.node(memory) {
+                MemNode::Initial => break,
+                MemNode::Store { prev, location, value, insn, .. } => {
+                    (location, Some(value), insn, prev)
+                }
+                MemNode::Clear { prev, location, insn, .. } => (location, None, insn, prev),
+                MemNode::Merge { .. } => return None,
+            };
+            written.push(Written { location, value: stored, insn });
+        }
+        written.reverse();
+        Some(written)
     }
 
     /// The value of `bytes` bytes of a region, little-endian, 1 to 8, as a term that may have to be

@@ -25,7 +25,7 @@ pub use error::ExecError;
 pub use executor::{Executor, SymbolicState};
 pub use facts::{Contradiction, Facts, Reasons};
 pub use index::{ArcId, NodeId};
-pub use inspect::{Stored, Varying};
+pub use inspect::{Stored, Varying, Written};
 pub use memory::{Location, MemId};
 pub use resolve::Resolver;
 pub use start::{InitialByte, Start};

@@ -9,29 +9,25 @@
 //! the result into what the firmware does with the packet.
 //!
 //! Both programs are executed over the same terms (`product`): what they compute alike is the same
-//! term, and most paths need no solver but for the question which of them there are (`paths`).
+//! term, and most paths need no solver but for the question which of them there are ([`slowpath_product`]).
 //! No costs here, and no search order.
 //!
 //! After Pnueli, Siegel and Singerman, "Translation validation" (TACAS 1998).
 
 mod compare;
-mod multiplications;
-mod paths;
 mod preconditions;
 mod product;
-mod queries;
 mod replay;
 
 use crate::Error;
 use crate::frontend::Compilation;
 use crate::options::ProgramRequest;
 use crate::stages;
-use paths::{NextPath, PathEnumerator};
-use preconditions::Preconditions;
+use preconditions::CardPreconditions;
 use product::Product;
-use queries::{Answer, Queries};
 use serde::Serialize;
 use slowpath_nfp::{Listing, MapAbi};
+use slowpath_product::{Answer, NextPath, Path, PathEnumerator, Queries, Sequence};
 use slowpath_stop::Stop;
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -137,7 +133,7 @@ impl<'a> Validation<'a> {
         let mut product = Product::new(object, &compilation.linked, listing, packets, self.stop)?;
         let mut queries = Queries::new(self.stop);
         let mut preconditions =
-            Preconditions::of(&compilation.linked, product.layout.packet, product.values());
+            CardPreconditions::of(&compilation.linked, product.layout.packet, product.values());
         let complete = self.paths(&mut product, &mut preconditions, &mut queries)?;
         let undecided = !self.found.undecided.is_empty();
         self.found.proved = complete && !undecided && self.found.counterexample.is_none();
@@ -154,13 +150,14 @@ impl<'a> Validation<'a> {
     fn paths(
         &mut self,
         product: &mut Product,
-        preconditions: &mut Preconditions,
+        preconditions: &mut CardPreconditions,
         queries: &mut Queries<'_>,
     ) -> Result<bool, Error> {
-        let mut paths = PathEnumerator::new(&product.bpf, product.inputs());
+        let mut paths = PathEnumerator::new(&product.bpf, product.inputs(), Vec::new(), None);
+        let mut drawn = Sequence(Vec::new());
         let (mut total, mut complete) = (0, true);
         loop {
-            match paths.next(&mut product.bpf, Some(&mut *preconditions), queries)? {
+            match paths.next(&mut product.bpf, Some(&mut *preconditions), &mut drawn, queries)? {
                 NextPath::Done => break,
                 NextPath::Gap(why) => {
                     complete = false;
@@ -191,7 +188,7 @@ impl<'a> Validation<'a> {
     fn path(
         &mut self,
         product: &mut Product,
-        path: &paths::Path,
+        path: &Path,
         queries: &mut Queries<'_>,
     ) -> Result<Equivalence, Error> {
         let expected = match compare::bpf_outcome(product, path) {
@@ -201,11 +198,11 @@ impl<'a> Validation<'a> {
                 return Ok(Equivalence::Undecided);
             }
         };
-        let mut paths = PathEnumerator::following(product, path);
+        let (mut paths, mut drawn) = product.following(path);
         let mut equivalence = Equivalence::Proved;
         loop {
             product.swap_terms();
-            let step = paths.next(&mut product.card, None, queries);
+            let step = paths.next(&mut product.card, None, &mut drawn, queries);
             product.swap_terms();
             let other = match step? {
                 NextPath::Done => return Ok(equivalence),
@@ -232,8 +229,8 @@ impl<'a> Validation<'a> {
     fn pair(
         &mut self,
         product: &mut Product,
-        path: &paths::Path,
-        other: &paths::Path,
+        path: &Path,
+        other: &Path,
         expected: &compare::Outcome,
         queries: &mut Queries<'_>,
     ) -> Result<Equivalence, Error> {

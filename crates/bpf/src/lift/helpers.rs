@@ -14,6 +14,7 @@ pub(super) mod outcome;
 pub(super) mod output;
 pub(super) mod packet;
 pub(super) mod queue;
+pub(super) mod record;
 pub(super) mod ring;
 pub(super) mod routing;
 pub(super) mod socket;

@@ -48,7 +48,7 @@ pub(super) enum Next {
 }
 
 /// What lifting a program once finds out for lifting it again.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Findings {
     /// What has to be tracked of maps.
     plan: TrackingPlan,
@@ -57,6 +57,15 @@ pub(super) struct Findings {
 }
 
 impl Findings {
+    /// What two programs over the same maps find out, so that these mean the same to both. Bytes of stack frames stay those of the first.
+    pub fn shared(mut self, other: &Findings) -> Self {
+        for (map, tracking) in &other.plan {
+            let all = self.plan.remove(map).unwrap_or_default().with(tracking);
+            self.plan.insert(map.clone(), all);
+        }
+        self
+    }
+
     /// Whether lifting it again would make no difference.
     pub fn is_empty(&self) -> bool {
         self.plan.is_empty() && self.uninit.is_empty()
@@ -109,12 +118,16 @@ impl<'a> Lifter<'a> {
         options: &'a LiftOptions,
         given: Findings,
     ) -> Self {
+        let mut ir = IrBuilder::new();
+        if options.records_calls {
+            ir.record_calls();
+        }
         Lifter {
             object,
             options,
             code: LinkedCode::new(program.clone()),
             frames: Frames::default(),
-            ir: IrBuilder::new(),
+            ir,
             state: AbstractState::start(),
             at: ProgramPoint { frame: 0, slot: 0, phase: Phase::Start },
             site: (BlockId(0), InsnIdx(0)),

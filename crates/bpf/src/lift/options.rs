@@ -55,6 +55,8 @@ pub struct LiftOptions {
     /// Whether operations stay whose results nothing uses, so that every value of every register can
     /// be asked for.
     pub keeps_dead_operations: bool,
+    /// Whether calls of helpers leave what they are given in [`crate::lift::Layout::calls`].
+    pub records_calls: bool,
     /// How far helpers can move the ends of the packet.
     pub room: PacketRoom,
     /// Which programs run behind others. What no handover is said of ends the run.
@@ -73,6 +75,7 @@ impl Default for LiftOptions {
             assumed_helpers: BTreeMap::new(),
             kernel_types: None,
             keeps_dead_operations: false,
+            records_calls: false,
             room: PacketRoom::KERNEL,
             handovers: Vec::new(),
             stop: Stop::never(),

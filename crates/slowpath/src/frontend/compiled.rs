@@ -95,6 +95,7 @@ fn layout(object: &Object, linked: &BpfProgram, program: &Program, abi: MapAbi) 
         _ => None,
     });
     Layout {
+        calls: None,
         // Results stay in a register.
         result: of_kind(RegionKind::Context),
         packet: of_kind(RegionKind::Packet),

@@ -1,11 +1,11 @@
 //! What both programs leave behind, and where that can differ.
 
-use super::paths::Path;
-use super::product::{Area, Product, Side};
+use super::product::{Area, Product};
 use slowpath_exec::Location;
 use slowpath_ir::{RegionId, RegionKind};
 use slowpath_nfp::firmware::xdp_md::{DATA, DATA_END, RX_QUEUE_INDEX};
 use slowpath_nfp::firmware::{PACKET_ADDRESS, PACKET_LENGTH_BITS};
+use slowpath_product::{Path, Side};
 use slowpath_smt::{TermId, TermPool};
 use std::collections::BTreeSet;
 

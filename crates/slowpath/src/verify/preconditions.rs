@@ -15,14 +15,8 @@ use slowpath_bpf::insn::{Call, Insn};
 use slowpath_exec::Executor;
 use slowpath_ir::{BlockId, Op, Operand, RegionId};
 use slowpath_nfp::firmware::{HEAD_FIRST, HEAD_LAST, HEAD_START};
-use slowpath_smt::TermId;
+use slowpath_product::{Precondition, Preconditions};
 use std::collections::BTreeSet;
-
-/// What has to hold for card and kernel to agree on what a helper does.
-pub(super) struct Precondition {
-    pub term: TermId,
-    sentence: &'static str,
-}
 
 const INDEX: &str = "indices of array elements are in range (beyond it, the kernel finds nothing, \
                      the card another element)";
@@ -33,7 +27,7 @@ const TAIL: &str = "bpf_xdp_adjust_tail shortens the packet (the card refuses wh
                     kernel does not)";
 
 /// The preconditions of one program.
-pub(super) struct Preconditions {
+pub(super) struct CardPreconditions {
     /// The helper that each slot calls.
     helpers: Vec<Option<i32>>,
     packet: RegionId,
@@ -53,7 +47,7 @@ pub(super) fn moves_head(linked: &BpfProgram) -> bool {
     linked.insns.iter().any(|insn| matches!(insn, Insn::Call(Call::Helper(XDP_ADJUST_HEAD))))
 }
 
-impl Preconditions {
+impl CardPreconditions {
     /// The preconditions of a program; `packet` and `values` are where it has the packet and the
     /// elements of its array.
     pub fn of(linked: &BpfProgram, packet: RegionId, values: Option<RegionId>) -> Self {
@@ -62,26 +56,25 @@ impl Preconditions {
             _ => None,
         };
         let buffer = moves_head(linked).then(|| BUFFER.to_owned());
-        Preconditions {
+        CardPreconditions {
             helpers: linked.insns.iter().map(helper).collect(),
             packet,
             values,
             excluded: buffer.into_iter().collect(),
         }
     }
+}
 
-    /// Notes that a case is left out.
-    pub fn exclude(&mut self, precondition: &Precondition) {
+impl Preconditions for CardPreconditions {
+    fn exclude(&mut self, precondition: &Precondition) {
         self.excluded.insert(precondition.sentence.to_owned());
     }
 
-    /// Whether a case is left out already.
-    pub fn is_excluded(&self, precondition: &Precondition) -> bool {
+    fn is_excluded(&self, precondition: &Precondition) -> bool {
         self.excluded.contains(precondition.sentence)
     }
 
-    /// What has to hold in the block that was executed last.
-    pub fn of_block(&self, executor: &mut Executor, block: BlockId) -> Vec<Precondition> {
+    fn of_block(&self, executor: &mut Executor, block: BlockId) -> Vec<Precondition> {
         let mut preconditions = Vec::new();
         let mut choices = Vec::new();
         for origin in &executor.program().block(block).ops {

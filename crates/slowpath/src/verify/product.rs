@@ -9,9 +9,10 @@ use super::preconditions;
 use crate::Error;
 use slowpath_bpf::lift::{self, Keying, Layout, MapLayout};
 use slowpath_bpf::{BpfProgram, Object};
-use slowpath_exec::{Executor, InitialByte, Resolver, Start, SymbolicState};
+use slowpath_exec::{InitialByte, Start};
 use slowpath_ir::{InputId, InputKind, Program, RegionId};
 use slowpath_nfp::{Listing, firmware};
+use slowpath_product::{Path, PathEnumerator, Sequence, Side};
 use slowpath_smt::{ArrayId, Domain, TermId, TermPool};
 use slowpath_stop::Stop;
 use std::rc::Rc;
@@ -21,21 +22,9 @@ pub(super) const CARD_ADDRESS: u64 = 0x0100_0000 + firmware::HEAD_START as u64;
 /// Width of the card's addresses of the array, in bits.
 const DRAM_WIDTH: u8 = 40;
 
-/// A program and its execution.
-pub(super) struct Side {
-    pub executor: Executor,
-    pub start: SymbolicState,
-    pub resolver: Resolver,
-    /// How many block instances were executed.
-    pub points: u32,
-}
-
-impl Side {
-    fn new(program: Program, start: Start) -> Result<Self, Error> {
-        let executed = Executor::from_start(Rc::new(program), start);
-        let (executor, start) = executed.map_err(|error| Error::Input(error.to_string()))?;
-        Ok(Side { executor, start, resolver: Resolver::new(), points: 0 })
-    }
+/// A program that starts from these terms.
+fn side(program: Program, start: Start) -> Result<Side, Error> {
+    Side::new(program, start).map_err(|error| Error::Input(error.to_string()))
 }
 
 /// Where the card has what.
@@ -149,7 +138,7 @@ impl Product {
         };
         let spacing = map.map(Spacing::of).transpose()?;
         let regions = regions(&card)?;
-        let mut bpf = Side::new(lifted.program, Start::default())?;
+        let mut bpf = side(lifted.program, Start::default())?;
         let mut start = Start { pool: std::mem::take(&mut bpf.executor.pool), ..Start::default() };
         if let (Some(length), Some(input)) = (bpf.executor.packet_length(), card.packet_length) {
             let width = card.inputs[input.index()].width;
@@ -165,7 +154,7 @@ impl Product {
             let values = bpf.executor.array(map.values);
             start.initial.insert(regions.array, array_byte(values, spacing));
         }
-        let mut card = Side::new(card, start)?;
+        let mut card = side(card, start)?;
         card.executor.pool.set_stop(stop.clone());
         std::mem::swap(&mut bpf.executor.pool, &mut card.executor.pool);
         Ok(Product { bpf, card, layout, regions, spacing })
@@ -174,6 +163,23 @@ impl Product {
     /// Hands the terms to the other program.
     pub fn swap_terms(&mut self) {
         std::mem::swap(&mut self.bpf.executor.pool, &mut self.card.executor.pool);
+    }
+
+    /// The paths of the card's program for the packets of a path of the BPF program, and what they
+    /// draw.
+    pub fn following(&mut self, path: &Path) -> (PathEnumerator, Sequence) {
+        let pool = &mut self.bpf.executor.pool;
+        // The card draws 32 bits at a time.
+        let draws = path
+            .draws
+            .iter()
+            .map(|&drawn| if pool.width(drawn) > 32 { pool.extract(drawn, 0, 32) } else { drawn });
+        let draws = Sequence(draws.collect());
+        let (conditions, model) = (path.conditions.clone(), path.model.clone());
+        self.swap_terms();
+        let paths = PathEnumerator::new(&self.card, self.inputs(), conditions, Some(model));
+        self.swap_terms();
+        (paths, draws)
     }
 
     /// The inputs of both.

@@ -1,12 +1,12 @@
 //! Counterexamples: both programs run on what the solver found, in the concrete interpreter, which
 //! shares no code with what found it.
 
-use super::paths::Path;
-use super::product::{CARD_ADDRESS, Product, Side};
+use super::product::{CARD_ADDRESS, Product};
 use serde::Serialize;
 use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{InputId, InputKind, RegionId};
 use slowpath_nfp::firmware::{MAX_PACKET, PACKET_ADDRESS};
+use slowpath_product::{Path, Side};
 use slowpath_smt::{Evaluator, Model};
 use std::collections::{BTreeMap, BTreeSet};
 

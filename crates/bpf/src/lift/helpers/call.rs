@@ -83,9 +83,13 @@ impl Lifter<'_> {
             }
             (Some(lift), _) => lift,
         };
+        self.record_call(number)?;
         match lift {
             Lift::Plain(lift) => {
                 lift(self, at)?;
+                if self.ir.emit.computed {
+                    self.rely_on_equal(&name);
+                }
                 self.state.regs[1..6].fill(AbstractValue::NotStack);
                 Ok(Next::On)
             }

@@ -53,6 +53,7 @@ impl Lifter<'_> {
         self.note_arguments();
         // No helper has this number: as much as there is may be read.
         self.note_stack_arguments(0);
+        self.rely_on_equal(&name);
         match (find(&name), self.options.assumed(&name)) {
             (Some(kfunc), _) => (kfunc.lift)(self, at)?,
             (None, Some(reason)) => {

@@ -50,6 +50,8 @@ pub(in crate::lift) struct IrBuilder {
     pub context: RegionId,
     /// Where the program leaves what it returns.
     pub result: RegionId,
+    /// Where calls leave what they are given, if they do.
+    pub calls: Option<RegionId>,
 }
 
 impl IrBuilder {
@@ -70,12 +72,20 @@ impl IrBuilder {
             packet: RegionId(0),
             context: RegionId(1),
             result: RegionId(2),
+            calls: None,
         };
         ir.packet = ir.region("packet", RegionKind::Packet);
         ir.context = ir.region("context", RegionKind::Context);
         ir.result = ir.region("result", RegionKind::Context);
         ir.enter(0);
         ir
+    }
+
+    /// Makes room for what calls are given.
+    pub fn record_calls(&mut self) {
+        let calls = self.region("calls", RegionKind::Stack);
+        self.regions[calls.index()].content = Some(Vec::new());
+        self.calls = Some(calls);
     }
 
     /// Instructions from here on belong to a frame of this depth.

@@ -20,6 +20,9 @@ pub struct Layout {
     pub packet: RegionId,
     /// `struct xdp_md`.
     pub context: RegionId,
+    /// Where calls leave what they are given, if that is recorded: how many bytes that are, in 8
+    /// bytes, and these behind it, 8 bytes each number; zero at the start.
+    pub calls: Option<RegionId>,
     /// The maps that the program uses.
     pub maps: Vec<MapLayout>,
 }

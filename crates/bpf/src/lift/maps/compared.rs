@@ -26,6 +26,22 @@ pub(in crate::lift) enum Compared {
     None,
 }
 
+impl Compared {
+    /// How they are compared in two programs, whose instructions have other numbers.
+    pub fn with(self, other: &Compared) -> Compared {
+        let last = |compared: &Compared| match compared {
+            Compared::Sites(sites) => Some((sites.len().max(1) - 1).min(LAST as usize)),
+            Compared::Last(before) => Some(*before),
+            Compared::None => None,
+        };
+        match (last(&self), last(other)) {
+            _ if self == *other => self,
+            (Some(a), Some(b)) => Compared::Last(a.max(b).max(1)),
+            _ => Compared::None,
+        }
+    }
+}
+
 /// How look-ups in such a trie are compared: `sites` is where they are, `most` how many of them a run
 /// can make, and whether one can be made twice.
 pub(in crate::lift) fn compared(

@@ -24,5 +24,23 @@ pub(in crate::lift) struct Tracking {
     pub prefixes: Option<Compared>,
 }
 
+impl Tracking {
+    /// What is tracked for two programs: all that either needs.
+    pub fn with(self, other: &Tracking) -> Tracking {
+        Tracking {
+            slots: self.slots || other.slots,
+            reuse: self.reuse || other.reuse,
+            room: self.room.max(other.room),
+            seen: self.seen || other.seen,
+            walked: self.walked || other.walked,
+            disturbed: self.disturbed || other.disturbed,
+            prefixes: match (self.prefixes, &other.prefixes) {
+                (Some(all), Some(more)) => Some(all.with(more)),
+                (all, more) => all.or(more.clone()),
+            },
+        }
+    }
+}
+
 /// What is tracked, by name of the map.
 pub(in crate::lift) type TrackingPlan = BTreeMap<String, Tracking>;

@@ -16,7 +16,7 @@ const SMALL: u64 = 1 << 8;
 
 /// What was rewritten before.
 #[derive(Default)]
-pub(super) struct Multiplications {
+pub(crate) struct Multiplications {
     /// Terms without reciprocals.
     exact: HashMap<TermId, TermId>,
     /// The unknown for each product.

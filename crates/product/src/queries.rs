@@ -1,8 +1,7 @@
 //! Questions to the solver, within the time that there is.
 
-use super::multiplications::Multiplications;
-use crate::Error;
-use slowpath_smt::{BitSolver, Model, Outcome, Solver, TermId, TermPool};
+use crate::multiplications::Multiplications;
+use slowpath_smt::{BitSolver, Model, Outcome, Solver, SolverError, TermId, TermPool};
 use slowpath_stop::{Reason, Stop};
 use std::time::Duration;
 
@@ -12,23 +11,38 @@ const LONGEST: Duration = Duration::from_secs(10);
 const LEAST: Duration = Duration::from_millis(200);
 
 /// Whether conditions can hold together.
-pub(super) enum Answer {
+pub enum Answer {
+    /// They can, with these values.
     Sat(Model),
+    /// They cannot.
     Unsat,
     /// Not decided, and why.
     Unknown(String),
 }
 
 /// The solver and its preconditions.
-pub(super) struct Queries<'a> {
+pub struct Queries<'a> {
     solver: BitSolver,
     stop: &'a Stop,
     multiplications: Multiplications,
+    /// What always holds.
+    assumed: Vec<TermId>,
 }
 
 impl<'a> Queries<'a> {
+    /// A solver that gives up when it is time to stop.
     pub fn new(stop: &'a Stop) -> Self {
-        Queries { solver: BitSolver::new(), stop, multiplications: Multiplications::default() }
+        Queries {
+            solver: BitSolver::new(),
+            stop,
+            multiplications: Multiplications::default(),
+            assumed: Vec::new(),
+        }
+    }
+
+    /// All further questions are about values for which these conditions hold, too.
+    pub fn assume(&mut self, conditions: impl IntoIterator<Item = TermId>) {
+        self.assumed.extend(conditions);
     }
 
     /// Why the work has to end now, if it has to.
@@ -44,10 +58,15 @@ impl<'a> Queries<'a> {
     ///
     /// # Errors
     /// A solver that contradicts itself.
-    pub fn check(&mut self, pool: &mut TermPool, conditions: &[TermId]) -> Result<Answer, Error> {
+    pub fn check(
+        &mut self,
+        pool: &mut TermPool,
+        conditions: &[TermId],
+    ) -> Result<Answer, SolverError> {
         let limit = self.stop.left().map_or(LONGEST, |left| (left / 4).max(LEAST).min(left));
         self.solver.set_time_limit(Some(limit.min(LONGEST)));
-        let conditions = self.multiplications.quotients(pool, conditions);
+        let all: Vec<TermId> = conditions.iter().chain(&self.assumed).copied().collect();
+        let conditions = self.multiplications.quotients(pool, &all);
         if let Some(fewer) = self.multiplications.unknowns(pool, &conditions)
             && let Outcome::Unsat(_) = self.solver.check(pool, &fewer)?
         {

@@ -4,36 +4,39 @@
 //! A model of the conditions so far goes along. It says for free which way of a branch is possible;
 //! about the other way the solver is asked when its turn comes.
 
-use super::preconditions::Preconditions;
-use super::product::{Product, Side};
-use super::queries::{Answer, Queries};
-use crate::Error;
+use crate::preconditions::Preconditions;
+use crate::queries::{Answer, Queries};
+use crate::side::Side;
 use slowpath_exec::{ExecError, NodeId, SymbolicState};
-use slowpath_ir::{BlockId, Destination, Terminator};
-use slowpath_smt::{Evaluator, Model, Node, TermId, TermPool};
+use slowpath_ir::{BlockId, Destination, Op, RelianceId, Terminator};
+use slowpath_smt::{Evaluator, Model, Node, SolverError, TermId, TermPool};
 
 /// Most blocks on a path.
 const MAX_BLOCKS: usize = 100_000;
 
 /// A satisfiable path.
-pub(super) struct Path {
+pub struct Path {
     /// At its end.
     pub state: SymbolicState,
     /// What has to hold for it to be taken.
     pub conditions: Vec<TermId>,
     /// What it draws, in order.
     pub draws: Vec<TermId>,
+    /// What it relies on ([`Op::Rely`]), and the terms that are 1 where it does.
+    pub relied: Vec<(RelianceId, TermId)>,
     /// Values for which it is taken.
     pub model: Model,
 }
 
 /// What comes next.
-pub(super) enum NextPath {
+pub enum NextPath {
+    /// A path.
     Path(Box<Path>),
     /// Paths that could not be followed, and why.
     Gap(String),
     /// It is time to stop.
     Stopped(&'static str),
+    /// These were all.
     Done,
 }
 
@@ -43,6 +46,9 @@ struct Prefix {
     state: SymbolicState,
     conditions: Vec<TermId>,
     draws: Vec<TermId>,
+    relied: Vec<(RelianceId, TermId)>,
+    /// What [`Drawing`] has counted on the way.
+    counts: Vec<u32>,
     /// `None` if it is not known whether there is a path.
     model: Option<Model>,
     blocks: usize,
@@ -56,53 +62,42 @@ enum Continuation {
     Gap(String),
 }
 
+/// Which terms a program draws ([`Op::Unknown`]), so that what two programs draw alike is the same
+/// term.
+pub trait Drawing {
+    /// What the operations of a block draw, in order; behind the last one, and where it does not
+    /// fit, new unknowns are drawn. `counts` belongs to the way so far, and is empty at its start.
+    fn draws(&mut self, side: &mut Side, block: BlockId, counts: &mut Vec<u32>) -> Vec<TermId>;
+}
+
+/// Terms that are drawn one after the other.
+pub struct Sequence(pub Vec<TermId>);
+
+impl Drawing for Sequence {
+    fn draws(&mut self, side: &mut Side, block: BlockId, counts: &mut Vec<u32>) -> Vec<TermId> {
+        let ops = &side.executor.program().block(block).ops;
+        let here = ops.iter().filter(|origin| matches!(origin.op, Op::Unknown { .. })).count();
+        let before = counts.first().copied().unwrap_or(0);
+        *counts = vec![before + here as u32];
+        self.0.iter().skip(before as usize).take(here).copied().collect()
+    }
+}
+
 /// A traversal of the paths of one program.
-pub(super) struct PathEnumerator {
+pub struct PathEnumerator {
     work: Vec<Prefix>,
     /// What models have to have values for.
     inputs: Vec<TermId>,
-    /// What is to be drawn.
-    draws: Vec<TermId>,
 }
 
 impl PathEnumerator {
-    /// All paths.
-    pub fn new(side: &Side, inputs: Vec<TermId>) -> Self {
-        let first = Prefix {
-            next: Destination::Block(side.executor.program().entry),
-            state: side.start.clone(),
-            conditions: Vec::new(),
-            draws: Vec::new(),
-            model: Some(completed(&side.executor.pool, Model::new(), &inputs, &[])),
-            blocks: 0,
-        };
-        PathEnumerator { work: vec![first], inputs, draws: Vec::new() }
-    }
-
-    /// The paths of the card's program for the packets of a path of the BPF program.
-    pub fn following(product: &mut Product, path: &Path) -> PathEnumerator {
-        let pool = &mut product.bpf.executor.pool;
-        // The card draws 32 bits at a time.
-        let draws = path
-            .draws
-            .iter()
-            .map(|&drawn| if pool.width(drawn) > 32 { pool.extract(drawn, 0, 32) } else { drawn });
-        let draws = draws.collect();
-        let (conditions, model) = (path.conditions.clone(), path.model.clone());
-        product.swap_terms();
-        let paths =
-            PathEnumerator::along(&product.card, product.inputs(), conditions, model, draws);
-        product.swap_terms();
-        paths
-    }
-
-    /// The paths under some conditions, of which there is a model; `draws` is what is drawn.
-    fn along(
+    /// The paths under some conditions; all, if there are none. `inputs` is what models have values
+    /// for; `model` is one of the conditions, if it is known.
+    pub fn new(
         side: &Side,
         inputs: Vec<TermId>,
         conditions: Vec<TermId>,
-        model: Model,
-        draws: Vec<TermId>,
+        model: Option<Model>,
     ) -> Self {
         let mut state = side.start.clone();
         for &condition in &conditions {
@@ -110,15 +105,23 @@ impl PathEnumerator {
                 state = next;
             }
         }
+        let model = match model {
+            None if conditions.is_empty() => {
+                Some(completed(&side.executor.pool, Model::new(), &inputs, &[]))
+            }
+            model => model,
+        };
         let first = Prefix {
             next: Destination::Block(side.executor.program().entry),
             state,
             conditions,
             draws: Vec::new(),
-            model: Some(model),
+            relied: Vec::new(),
+            counts: Vec::new(),
+            model,
             blocks: 0,
         };
-        PathEnumerator { work: vec![first], inputs, draws }
+        PathEnumerator { work: vec![first], inputs }
     }
 
     /// The next path. `preconditions` are what the program's packets are restricted to.
@@ -128,9 +131,10 @@ impl PathEnumerator {
     pub fn next(
         &mut self,
         side: &mut Side,
-        mut preconditions: Option<&mut Preconditions>,
+        mut preconditions: Option<&mut dyn Preconditions>,
+        drawing: &mut dyn Drawing,
         queries: &mut Queries<'_>,
-    ) -> Result<NextPath, Error> {
+    ) -> Result<NextPath, SolverError> {
         while let Some(at) = self.work.pop() {
             let mut at = Box::new(at);
             if let Some(why) = queries.over() {
@@ -155,7 +159,7 @@ impl PathEnumerator {
                 }
                 let block = match (at.next, &at.model) {
                     (Destination::Block(block), _) => block,
-                    // What is compiled for the card has no such ways.
+                    // No run takes it.
                     (Destination::Never, _) => break,
                     (Destination::Exit(_), None) => {
                         let what = "the solver cannot tell whether there is a path";
@@ -163,16 +167,17 @@ impl PathEnumerator {
                     }
                     (Destination::Exit(_), Some(model)) => {
                         let model = model.clone();
-                        let Prefix { state, conditions, draws, .. } = *at;
-                        return Ok(NextPath::Path(Box::new(Path {
-                            state,
-                            conditions,
-                            draws,
-                            model,
-                        })));
+                        let Prefix { state, conditions, draws, relied, .. } = *at;
+                        let path = Path { state, conditions, draws, relied, model };
+                        return Ok(NextPath::Path(Box::new(path)));
                     }
                 };
-                match self.block(side, preconditions.as_deref_mut(), queries, block, at)? {
+                // Reborrowed: `as_deref_mut` would keep the borrow for as long as the trait object.
+                let restricted: Option<&mut dyn Preconditions> = match &mut preconditions {
+                    Some(preconditions) => Some(&mut **preconditions),
+                    None => None,
+                };
+                match self.block(side, restricted, drawing, queries, block, at)? {
                     Continuation::On(next) => at = next,
                     Continuation::None => break,
                     Continuation::Gap(why) => {
@@ -188,11 +193,12 @@ impl PathEnumerator {
     fn block(
         &mut self,
         side: &mut Side,
-        preconditions: Option<&mut Preconditions>,
+        preconditions: Option<&mut dyn Preconditions>,
+        drawing: &mut dyn Drawing,
         queries: &mut Queries<'_>,
         block: BlockId,
         mut at: Box<Prefix>,
-    ) -> Result<Continuation, Error> {
+    ) -> Result<Continuation, SolverError> {
         at.blocks += 1;
         if at.blocks > MAX_BLOCKS {
             return Ok(Continuation::Gap(format!("a path is longer than {MAX_BLOCKS} blocks")));
@@ -200,12 +206,14 @@ impl PathEnumerator {
         let failed = |error: ExecError| Ok(Continuation::Gap(error.to_string()));
         let point = NodeId(side.points);
         side.points += 1;
-        side.executor.expect_draws(self.draws.iter().skip(at.draws.len()).copied());
+        let expected = drawing.draws(side, block, &mut at.counts);
+        side.executor.expect_draws(expected);
         let condition = match side.executor.run_block(point, block, &mut at.state) {
             Ok(condition) => condition,
             Err(error) => return failed(error),
         };
         at.draws.extend(side.executor.unknowns(point));
+        at.relied.extend(side.executor.reliances(point));
         if let (Some(model), true) = (&mut at.model, !side.executor.unknowns(point).is_empty()) {
             complete(&side.executor.pool, model, side.executor.unknowns(point));
         }
@@ -251,6 +259,8 @@ impl PathEnumerator {
             state: other_state,
             conditions,
             draws: at.draws.clone(),
+            relied: at.relied.clone(),
+            counts: at.counts.clone(),
             model: None,
             blocks: at.blocks,
         });
@@ -264,11 +274,11 @@ impl PathEnumerator {
     fn restrict(
         &self,
         side: &mut Side,
-        preconditions: &mut Preconditions,
+        preconditions: &mut dyn Preconditions,
         queries: &mut Queries<'_>,
         block: BlockId,
         at: &mut Prefix,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool, SolverError> {
         for precondition in preconditions.of_block(&mut side.executor, block) {
             let Ok(term) = side.resolver.resolve(&mut side.executor, precondition.term) else {
                 continue;

@@ -1,0 +1,66 @@
+//! What both programs are given by helpers: the n-th call of a helper gets the same from outside in
+//! either, whatever instruction makes it.
+//!
+//! That is sound because a helper whose results depend on what it is given leaves that in the record
+//! of calls, which has to be the same: programs that differ in it differ at the first such call, up
+//! to which they got the same.
+
+use slowpath_ir::{BlockId, Op};
+use slowpath_product::{Drawing, Side};
+use slowpath_smt::{Domain, TermId};
+use std::collections::HashMap;
+
+/// Something that is drawn: by which helper's how manieth call, which of its results, the how
+/// manieth of that name, and what it can be.
+type Key = (usize, u32, String, u32, (u8, u64, u64));
+
+/// What is drawn in either program.
+#[derive(Default)]
+pub(super) struct Draws {
+    /// Numbers of what values are drawn from.
+    calls: HashMap<String, usize>,
+    terms: HashMap<Key, TermId>,
+}
+
+impl Drawing for Draws {
+    fn draws(&mut self, side: &mut Side, block: BlockId, counts: &mut Vec<u32>) -> Vec<TermId> {
+        let program = side.executor.program();
+        let mut drawn = Vec::new();
+        for origin in &program.block(block).ops {
+            if let Op::Unknown { dst, draw, min, max } = origin.op {
+                let draw = &program.draws[draw.index()];
+                let shape = (program.width(dst), min, max);
+                // What nobody has written is different garbage in each program.
+                let garbage = matches!(draw.call.as_str(), "" | "call") || draw.computed;
+                let name = (!garbage).then(|| (draw.call.clone(), draw.result.clone()));
+                drawn.push((origin.insn, name, shape));
+            }
+        }
+        let mut inside: HashMap<(usize, String), u32> = HashMap::new();
+        let mut last = HashMap::new();
+        let mut terms = Vec::with_capacity(drawn.len());
+        for (insn, name, (width, min, max)) in drawn {
+            let domain = Domain::range(width, min, max);
+            let pool = &mut side.executor.pool;
+            let Some((call, result)) = name else {
+                terms.push(pool.var("uninitialised", domain));
+                continue;
+            };
+            let text = format!("{call}: {result}");
+            let next = self.calls.len();
+            let call = *self.calls.entry(call).or_insert(next);
+            if counts.len() <= call {
+                counts.resize(call + 1, 0);
+            }
+            if last.insert(call, insn) != Some(insn) {
+                counts[call] += 1;
+                inside.retain(|(of, _), _| *of != call);
+            }
+            let which = inside.entry((call, result.clone())).or_default();
+            *which += 1;
+            let key = (call, counts[call], result, *which, (width, min, max));
+            terms.push(*self.terms.entry(key).or_insert_with(|| pool.var(&text, domain)));
+        }
+        terms
+    }
+}

@@ -1,0 +1,174 @@
+//! Facts about packets as terms: bytes of the packet that are known become constants, the rest
+//! conditions.
+
+use slowpath_exec::InitialByte;
+use slowpath_ir::{Field, KnownBits, PacketFacts};
+use slowpath_smt::{ArrayId, TermId, TermPool};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Width of an offset in the packet, in bits.
+const OFFSET: u8 = 64;
+
+/// What facts say of a byte.
+#[derive(Clone, Copy, Debug)]
+enum Known {
+    Bits(KnownBits),
+    /// It is the byte at this offset, which is smaller.
+    As(u16),
+}
+
+/// What facts say of the packet that both programs start from.
+pub(super) struct FactTerms {
+    /// The packet's bytes.
+    pub initial: InitialByte,
+    /// What else holds, of values of fields and of equal ones.
+    pub conditions: Vec<TermId>,
+    /// What `initial` says of bytes at constant offsets, for who has read bytes at others.
+    pub bits: Vec<TermId>,
+    /// Whether a byte was read at an offset that is not constant.
+    pub reads_anywhere: Rc<Cell<bool>>,
+}
+
+impl FactTerms {
+    /// The facts about packets whose bytes are an array's, and whose length is a term of 64 bits.
+    pub fn new(pool: &mut TermPool, facts: &PacketFacts, packet: ArrayId, length: TermId) -> Self {
+        let known = known(facts);
+        let mut bits = Vec::new();
+        for (&offset, &byte) in &known {
+            let raw = select(pool, packet, offset);
+            let now = byte_of(pool, packet, raw, byte);
+            let same = pool.eq(raw, now);
+            bits.push(if_there(pool, length, (usize::from(offset) + 1, facts), same));
+        }
+        let reads_anywhere = Rc::new(Cell::new(false));
+        let initial = initial(known, facts.min_length, (packet, length), reads_anywhere.clone());
+        let mut terms = FactTerms { initial, conditions: Vec::new(), bits, reads_anywhere };
+        for (&field, values) in &facts.values {
+            let number = terms.field(pool, field);
+            let width = pool.width(number);
+            let mut any = pool.bool(false);
+            for &value in values {
+                let value = pool.constant(width, value);
+                let same = pool.eq(number, value);
+                any = pool.or(any, same);
+            }
+            let condition = if_there(pool, length, (field.end(), facts), any);
+            terms.conditions.push(condition);
+        }
+        for &(first, second) in &facts.equal {
+            let (a, b) = (terms.field(pool, first), terms.field(pool, second));
+            let same = pool.eq(a, b);
+            let condition = if_there(pool, length, (first.end().max(second.end()), facts), same);
+            terms.conditions.push(condition);
+        }
+        terms.conditions.retain(|&condition| pool.as_const(condition) != Some(1));
+        terms
+    }
+
+    /// A field's number in network byte order.
+    fn field(&self, pool: &mut TermPool, field: Field) -> TermId {
+        let mut number = None;
+        for offset in u64::from(field.offset)..field.end() as u64 {
+            let offset = pool.constant(OFFSET, offset);
+            let byte = (self.initial)(pool, offset);
+            number = Some(number.map_or(byte, |high| pool.concat(high, byte)));
+        }
+        number.unwrap_or_else(|| pool.constant(8, 0))
+    }
+}
+
+/// What is known of single bytes.
+fn known(facts: &PacketFacts) -> BTreeMap<u16, Known> {
+    let bits = facts.bits.iter().map(|(&offset, &bits)| (offset, Known::Bits(bits)));
+    let mut known: BTreeMap<u16, Known> = bits.collect();
+    for (first, second) in &facts.equal {
+        for n in 0..u16::from(first.bytes.min(second.bytes)) {
+            let (to, from) = (second.offset.checked_add(n), first.offset.checked_add(n));
+            if let (Some(to), Some(from)) = (to, from)
+                && from < to
+                && second.end().max(first.end()) <= usize::from(facts.min_length)
+            {
+                known.entry(to).or_insert(Known::As(from));
+            }
+        }
+    }
+    known
+}
+
+fn select(pool: &mut TermPool, packet: ArrayId, offset: u16) -> TermId {
+    let offset = pool.constant(OFFSET, offset.into());
+    pool.select(packet, offset)
+}
+
+/// A byte of which something is known; `raw` is what it is otherwise.
+fn byte_of(pool: &mut TermPool, packet: ArrayId, raw: TermId, known: Known) -> TermId {
+    match known {
+        Known::As(other) => select(pool, packet, other),
+        Known::Bits(KnownBits { mask: u8::MAX, value }) => pool.constant(8, value.into()),
+        Known::Bits(KnownBits { mask, value }) => {
+            // Bit by bit, so that each is known by itself.
+            let bit = |pool: &mut TermPool, n: u8| match mask >> n & 1 {
+                0 => pool.extract(raw, n, 1),
+                _ => pool.constant(1, u64::from(value >> n & 1)),
+            };
+            let lowest = bit(pool, 0);
+            (1..8).fold(lowest, |low, n| {
+                let high = bit(pool, n);
+                pool.concat(high, low)
+            })
+        }
+    }
+}
+
+/// A condition about the packet's first bytes, if the packet has so many.
+fn if_there(
+    pool: &mut TermPool,
+    length: TermId,
+    (end, facts): (usize, &PacketFacts),
+    condition: TermId,
+) -> TermId {
+    if end <= usize::from(facts.min_length) {
+        return condition;
+    }
+    let end = pool.constant(OFFSET, end as u64);
+    let short = pool.ult(length, end);
+    pool.or(short, condition)
+}
+
+/// The packet's bytes; those at constant offsets are what is known of them.
+fn initial(
+    known: BTreeMap<u16, Known>,
+    least: u16,
+    (packet, length): (ArrayId, TermId),
+    reads_anywhere: Rc<Cell<bool>>,
+) -> InitialByte {
+    Rc::new(move |pool, index| {
+        let raw = pool.select(packet, index);
+        let Some(offset) = pool.as_const(index) else {
+            reads_anywhere.set(true);
+            return raw;
+        };
+        // Chains of equal fields lead to smaller offsets.
+        let mut offset = u16::try_from(offset).ok();
+        let (mut byte, mut raw) = (raw, raw);
+        while let Some(at) = offset {
+            let Some(&what) = known.get(&at) else { return byte };
+            offset = match what {
+                Known::As(other) => Some(other),
+                Known::Bits(_) => None,
+            };
+            let now = byte_of(pool, packet, raw, what);
+            raw = now;
+            byte = if at < least {
+                now
+            } else {
+                let end = pool.constant(OFFSET, u64::from(at) + 1);
+                let short = pool.ult(length, end);
+                pool.ite(short, byte, now)
+            };
+        }
+        byte
+    })
+}

@@ -1,0 +1,258 @@
+//! Two programs over the same terms: the same packet, the same content of maps, the same addresses of
+//! both, and the same of what else a run is given.
+//!
+//! Stack frames are each program's own: they lie elsewhere and hold other garbage.
+
+use super::facts::FactTerms;
+use slowpath_bpf::lift::{Layout, Lifted, MapLayout};
+use slowpath_exec::{InitialByte, Start, Written};
+use slowpath_ir::{InputId, InputKind, PacketFacts, Program, Region, RegionId, RegionKind};
+use slowpath_product::Side;
+use slowpath_smt::{ArrayId, Domain, TermId, TermPool};
+use slowpath_stop::Stop;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// A region of memory by what it is: whether it belongs to a map, and its name.
+pub(super) type RegionKey = (bool, String);
+
+/// One of the programs.
+pub(super) struct Member {
+    pub side: Side,
+    pub layout: Layout,
+    /// The regions that both programs share, and the record of calls.
+    pub regions: BTreeMap<RegionKey, RegionId>,
+    /// How many times the prologue writes to memory.
+    pub prologue: usize,
+}
+
+/// Both programs. The terms are with the original, but for the time that the other executes
+/// ([`Pair::swap_terms`]).
+pub(super) struct Pair {
+    pub original: Member,
+    pub other: Member,
+    pub facts: FactTerms,
+    /// The arrays that stand for the content of regions at the start.
+    pub arrays: BTreeMap<RegionKey, ArrayId>,
+    /// Regions that only say how a run got to know what it knows.
+    pub notes: BTreeSet<RegionKey>,
+}
+
+fn key(region: &Region) -> RegionKey {
+    (region.kind == RegionKind::Map, region.name.clone())
+}
+
+/// Inputs by what they are, with the limits of their values.
+type Inputs = BTreeMap<String, (TermId, (u8, u64, u64))>;
+
+impl Pair {
+    /// Both programs at their start.
+    ///
+    /// # Errors
+    /// Why their memory or their inputs cannot be compared, in words.
+    pub fn new(
+        [original, other]: [Lifted; 2],
+        facts: &PacketFacts,
+        stop: &Stop,
+    ) -> Result<Pair, String> {
+        matching(&original.layout, &other.layout)?;
+        let mut pool = TermPool::new();
+        let mut arrays = BTreeMap::new();
+        let mut inputs = Inputs::new();
+        for program in [&original.program, &other.program] {
+            share_memory(&mut pool, program, &mut arrays)?;
+            share_inputs(&mut pool, program, &mut inputs)?;
+        }
+        let notes = [&original, &other].into_iter().flat_map(notes).collect();
+        let packet = arrays.get(&(false, "packet".to_owned())).copied();
+        let packet = packet.ok_or("the programs have no packet")?;
+        let length = inputs.get(LENGTH).map(|&(length, _)| length);
+        let length = length.ok_or("the programs know no length of the packet")?;
+        let facts = FactTerms::new(&mut pool, facts, packet, length);
+        let start = |pool, lifted| member(pool, lifted, (&arrays, &inputs), &facts.initial);
+        let mut original = start(pool, original)?;
+        let pool = std::mem::take(&mut original.side.executor.pool);
+        let mut other = start(pool, other)?;
+        other.side.executor.pool.set_stop(stop.clone());
+        std::mem::swap(&mut original.side.executor.pool, &mut other.side.executor.pool);
+        let pair = Pair { original, other, facts, arrays, notes };
+        pair.same_start()?;
+        Ok(pair)
+    }
+
+    /// Hands the terms to the other program.
+    pub fn swap_terms(&mut self) {
+        let original = &mut self.original.side.executor.pool;
+        std::mem::swap(original, &mut self.other.side.executor.pool);
+    }
+
+    /// The terms, while they are with the original.
+    pub fn pool(&mut self) -> &mut TermPool {
+        &mut self.original.side.executor.pool
+    }
+
+    /// The inputs of both.
+    pub fn inputs(&self) -> Vec<TermId> {
+        let sides = [&self.original.side, &self.other.side];
+        let mut inputs: Vec<TermId> =
+            sides.iter().flat_map(|side| side.executor.inputs()).copied().collect();
+        inputs.sort_unstable();
+        inputs.dedup();
+        inputs
+    }
+
+    /// Whether the prologues leave the same in memory that both programs have.
+    fn same_start(&self) -> Result<(), String> {
+        let of = |member: &Member| {
+            let written = member.side.executor.written(&member.side.start).unwrap_or_default();
+            let shared = |written: Written| {
+                let location = written.location?;
+                let key = member.key(location.region)?;
+                let known = [&self.original, &self.other].map(|m| m.regions.contains_key(&key));
+                (known == [true; 2]).then_some((key, location.offset, written.value))
+            };
+            let mut places: Vec<_> = written.into_iter().filter_map(shared).collect();
+            // Stable: what is written to a region stays in order.
+            places.sort_by(|a, b| a.0.cmp(&b.0));
+            places
+        };
+        if of(&self.original) == of(&self.other) {
+            return Ok(());
+        }
+        Err("the content of maps at the start is not the same in both programs".into())
+    }
+}
+
+impl Member {
+    /// What a region is, if both programs have it.
+    pub fn key(&self, region: RegionId) -> Option<RegionKey> {
+        let region = self.side.executor.program().regions.get(region.index())?;
+        let key = key(region);
+        self.regions.contains_key(&key).then_some(key)
+    }
+}
+
+const LENGTH: &str = "length of the packet";
+
+/// Whether a region is one program's own.
+fn private(region: &Region) -> bool {
+    region.kind == RegionKind::Stack
+}
+
+fn share_memory(
+    pool: &mut TermPool,
+    program: &Program,
+    arrays: &mut BTreeMap<RegionKey, ArrayId>,
+) -> Result<(), String> {
+    for region in program.regions.iter().filter(|region| !private(region)) {
+        let width = program.width(region.base);
+        if width != 64 {
+            return Err(format!("addresses of {} have {width} bits", region.name));
+        }
+        arrays.entry(key(region)).or_insert_with(|| match &region.content {
+            Some(bytes) => pool.constant_array(&region.name, width, bytes),
+            None => pool.array(&region.name, width),
+        });
+    }
+    Ok(())
+}
+
+fn share_inputs(pool: &mut TermPool, program: &Program, known: &mut Inputs) -> Result<(), String> {
+    for input in &program.inputs {
+        let Some(name) = input_name(program, input.kind, &input.name) else { continue };
+        let limits = (input.width, input.min, input.max);
+        let domain = Domain::range(input.width, input.min, input.max);
+        let (_, first) =
+            known.entry(name).or_insert_with(|| (pool.var(&input.name, domain), limits));
+        if *first != limits {
+            return Err(format!("{} can be something else in the two programs", input.name));
+        }
+    }
+    Ok(())
+}
+
+/// What an input is called in both programs; `None` if it is one program's own.
+fn input_name(program: &Program, kind: InputKind, name: &str) -> Option<String> {
+    match kind {
+        InputKind::PacketLength => Some(LENGTH.to_owned()),
+        InputKind::Unknown => Some(format!("input {name}")),
+        InputKind::BaseAddress(region) => {
+            let region = program.regions.get(region.index()).filter(|region| !private(region))?;
+            let (map, name) = key(region);
+            Some(format!("address of {} {name}", if map { "map" } else { "region" }))
+        }
+    }
+}
+
+fn member(
+    pool: TermPool,
+    lifted: Lifted,
+    (arrays, inputs): (&BTreeMap<RegionKey, ArrayId>, &Inputs),
+    packet: &InitialByte,
+) -> Result<Member, String> {
+    let Lifted { program, layout, .. } = lifted;
+    let mut start = Start { pool, ..Start::default() };
+    for (index, input) in program.inputs.iter().enumerate() {
+        let name = input_name(&program, input.kind, &input.name);
+        if let Some(&(term, _)) = name.and_then(|name| inputs.get(&name)) {
+            start.inputs.insert(InputId::from(index), term);
+        }
+    }
+    let mut regions = BTreeMap::new();
+    for (index, region) in program.regions.iter().enumerate() {
+        let id = RegionId::from(index);
+        if id == layout.packet {
+            start.initial.insert(id, Rc::clone(packet));
+        } else if let Some(&array) = arrays.get(&key(region)).filter(|_| !private(region)) {
+            let initial: InitialByte = Rc::new(move |pool, offset| pool.select(array, offset));
+            start.initial.insert(id, initial);
+        }
+        if !private(region) || layout.calls == Some(id) {
+            regions.insert(key(region), id);
+        }
+    }
+    let side = Side::new(program, start).map_err(|error| error.to_string())?;
+    let prologue = side.executor.written(&side.start).ok_or("a prologue has merges")?.len();
+    Ok(Member { side, layout, regions, prologue })
+}
+
+/// Regions in which runs note what they have found: what they find is what they start from.
+fn notes(lifted: &Lifted) -> Vec<RegionKey> {
+    let regions = lifted.layout.maps.iter().filter_map(|map| map.seen);
+    regions.map(|region| key(&lifted.program.regions[region.index()])).collect()
+}
+
+/// Whether memory of maps means the same in both programs.
+fn matching(first: &Layout, second: &Layout) -> Result<(), String> {
+    for map in &first.maps {
+        let Some(other) = second.maps.iter().find(|other| other.name == map.name) else { continue };
+        if shape(map) != shape(other) {
+            return Err(format!("map {} is kept differently in the two programs", map.name));
+        }
+    }
+    Ok(())
+}
+
+/// A map without the numbers of its regions and inputs.
+fn shape(map: &MapLayout) -> MapLayout {
+    let any = RegionId(0);
+    let mut shape = map.clone();
+    shape.values = any;
+    for region in [
+        &mut shape.present,
+        &mut shape.identity,
+        &mut shape.moved,
+        &mut shape.seen,
+        &mut shape.lengths,
+        &mut shape.sizes,
+    ] {
+        *region = region.map(|_| any);
+    }
+    if let Some(room) = &mut shape.room {
+        room.free = InputId(0);
+    }
+    if let Some(fill) = &mut shape.fill {
+        fill.used = any;
+    }
+    shape
+}

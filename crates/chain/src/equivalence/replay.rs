@@ -1,0 +1,366 @@
+//! Counterexamples: both programs run on what the solver found, in the concrete interpreter, which
+//! shares no code with what found it.
+
+use super::pair::{Member, Pair, RegionKey};
+use serde::Serialize;
+use slowpath_bpf::MapKind;
+use slowpath_bpf::insn::helper;
+use slowpath_bpf::lift::{Bytes, Element, MapLayout};
+use slowpath_exec::concrete::{self, Environment, Run};
+use slowpath_ir::{InputId, InputKind, KnownBits, PacketFacts, RegionId};
+use slowpath_product::Path;
+use slowpath_smt::{Evaluator, Model, Node, TermId};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// More blocks than any path has.
+const MAX_BLOCKS: usize = 200_000;
+
+/// A packet and map contents on which two programs differ, and what each leaves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Counterexample {
+    /// What the solver found to differ.
+    pub what: String,
+    /// The packet, two hexadecimal digits a byte.
+    pub packet: String,
+    /// Bytes of maps at the start that are not 0, by the name of their memory.
+    pub maps: BTreeMap<String, BTreeMap<u64, u8>>,
+    /// What calls and instructions of the original program are given from outside, in order.
+    pub drawn: Vec<u64>,
+    /// What the original program leaves.
+    pub original: FinalState,
+    /// What the specialised program leaves.
+    pub specialised: FinalState,
+}
+
+/// The state that a run of a program leaves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FinalState {
+    /// The return value.
+    pub result: u32,
+    /// How far the packet's start was moved, in bytes.
+    pub start: i64,
+    /// The packet, two hexadecimal digits a byte.
+    pub packet: String,
+    /// The metadata in front of it, two hexadecimal digits a byte.
+    pub metadata: String,
+    /// Other fields of the context that the program can write, and bytes behind.
+    pub context: BTreeMap<u64, u8>,
+    /// Calls of helpers: their numbers and what they were given.
+    pub calls: Vec<u64>,
+    /// Elements of maps, in words.
+    pub maps: Vec<String>,
+}
+
+/// Runs both programs on the values of a model.
+///
+/// # Errors
+/// Why that shows no difference, in words.
+pub(super) fn confirm(
+    pair: &Pair,
+    facts: &PacketFacts,
+    (path, other): (&Path, &Path),
+    (what, terms, model): (String, &[TermId], &Model),
+) -> Result<Counterexample, String> {
+    let pool = &pair.original.side.executor.pool;
+    let mut evaluator = Evaluator::new(pool, model);
+    let mut numbers = HashMap::new();
+    for term in pool.subterms(terms) {
+        if let Node::Intern(a, b) = *pool.node(term) {
+            let number = evaluator.value(term) as u32;
+            numbers.insert((evaluator.value(a), evaluator.value(b)), number);
+        }
+    }
+    let mut values =
+        |terms: &[TermId]| terms.iter().map(|&term| evaluator.value(term)).collect::<Vec<u64>>();
+    let inputs = [&pair.original, &pair.other].map(|m| values(m.side.executor.inputs()));
+    let draws = [path, other].map(|path| values(&path.draws));
+    let [original, specialised] = &inputs;
+    let mut environments = [
+        environment(&pair.original, original, draws[0].clone()),
+        environment(&pair.other, specialised, draws[1].clone()),
+    ];
+    same_addresses(pair, &mut environments)?;
+    let mut memory: BTreeMap<RegionKey, BTreeMap<u64, u8>> = BTreeMap::new();
+    for (array, index, byte) in model.bytes() {
+        if let Some((key, _)) = pair.arrays.iter().find(|(_, shared)| **shared == array) {
+            memory.entry(key.clone()).or_default().insert(index, byte);
+        }
+    }
+    let length = length(&pair.original, &environments[0]);
+    let content = memory.entry((false, "packet".to_owned())).or_default();
+    let packet = packet(content, facts, length)?;
+    for (member, environment) in [&pair.original, &pair.other].into_iter().zip(&mut environments) {
+        for (key, bytes) in &memory {
+            let Some(&region) = member.regions.get(key) else { continue };
+            let bytes = bytes.iter().map(|(&offset, &byte)| ((region, offset), byte));
+            environment.memory.extend(bytes);
+        }
+    }
+    let [mut first, mut second] = environments;
+    first.interned = numbers;
+    let first_run = run(&pair.original, &first, draws[0].len())?;
+    // The same pairs have the same numbers.
+    second.interned.clone_from(&first_run.interned);
+    let second_run = run(&pair.other, &second, draws[1].len())?;
+    let ends = [
+        After { member: &pair.original, environment: &first, run: &first_run },
+        After { member: &pair.other, environment: &second, run: &second_run },
+    ];
+    let seen = Seen {
+        places: touched(&ends),
+        before: &memory,
+        interned: &second_run.interned,
+        maps: maps(pair),
+        notes: &pair.notes,
+    };
+    let [original, specialised] = ends.each_ref().map(|end| end.state(&seen));
+    if original == specialised {
+        return Err("both programs do the same when they are run".into());
+    }
+    let maps = memory.clone().into_iter().filter(|((map, _), _)| *map);
+    let maps = maps.map(|((_, name), mut bytes)| {
+        bytes.retain(|_, byte| *byte != 0);
+        (name, bytes)
+    });
+    let maps = maps.filter(|(_, bytes)| !bytes.is_empty()).collect();
+    let [drawn, _] = draws;
+    Ok(Counterexample { what, packet: hex(&packet), maps, drawn, original, specialised })
+}
+
+/// Inputs as the model has them, but for addresses, which are far apart: no program depends on them.
+fn environment(member: &Member, values: &[u64], unknowns: Vec<u64>) -> Environment {
+    let program = member.side.executor.program();
+    let mut environment = Environment::with_fill(program, 0);
+    for (index, (input, &value)) in program.inputs.iter().zip(values).enumerate() {
+        if !matches!(input.kind, InputKind::BaseAddress(_)) {
+            let value = value.clamp(input.min, input.max);
+            environment.inputs.insert(InputId::from(index), value);
+        }
+    }
+    environment.unknowns = unknowns;
+    environment
+}
+
+/// Gives regions that both programs have the same addresses in both.
+fn same_addresses(pair: &Pair, environments: &mut [Environment; 2]) -> Result<(), String> {
+    /// Distance between regions: none reaches into another.
+    const SPREAD: u64 = 0x0080_0000;
+    let mut places: BTreeMap<RegionKey, u64> = BTreeMap::new();
+    for (side, (member, environment)) in
+        [&pair.original, &pair.other].into_iter().zip(environments).enumerate()
+    {
+        let program = member.side.executor.program();
+        for (index, input) in program.inputs.iter().enumerate() {
+            let InputKind::BaseAddress(region) = input.kind else { continue };
+            let own = (true, format!("{side} {}", program.regions[region.index()].name));
+            let key = member.key(region).filter(|_| member.layout.calls != Some(region));
+            let next = (places.len() as u64 + 2) * SPREAD;
+            let place = *places.entry(key.unwrap_or(own)).or_insert(next);
+            if !(input.min..=input.max).contains(&place) {
+                return Err("there are too many regions of memory to run it".into());
+            }
+            environment.inputs.insert(InputId::from(index), place);
+        }
+    }
+    Ok(())
+}
+
+fn length(member: &Member, environment: &Environment) -> usize {
+    let input = member.side.executor.program().packet_length;
+    let length = input.and_then(|input| environment.inputs.get(&input));
+    length.and_then(|&length| usize::try_from(length).ok()).unwrap_or(0)
+}
+
+/// Completes the packet such that the facts hold for it, and returns its bytes.
+fn packet(
+    content: &mut BTreeMap<u64, u8>,
+    facts: &PacketFacts,
+    length: usize,
+) -> Result<Vec<u8>, String> {
+    for (&offset, &KnownBits { mask, value }) in &facts.bits {
+        let byte = content.entry(offset.into()).or_default();
+        *byte = *byte & !mask | value;
+    }
+    for (first, second) in &facts.equal {
+        for n in 0..u64::from(first.bytes) {
+            let byte = content.get(&(u64::from(first.offset) + n)).copied().unwrap_or(0);
+            content.insert(u64::from(second.offset) + n, byte);
+        }
+    }
+    let packet: Vec<u8> =
+        (0..length as u64).map(|at| content.get(&at).copied().unwrap_or(0)).collect();
+    if facts.hold(&packet) {
+        return Ok(packet);
+    }
+    Err("the facts do not hold for the packet that the solver found".into())
+}
+
+fn run(member: &Member, environment: &Environment, draws: usize) -> Result<Run, String> {
+    let program = member.side.executor.program();
+    let run = concrete::run(program, environment, MAX_BLOCKS);
+    let run = run.map_err(|error| format!("a run cannot be completed: {error}"))?;
+    if run.impossible || run.unknowns != draws || !run.relied.is_empty() {
+        return Err("a run does not take the path that the solver found".into());
+    }
+    Ok(run)
+}
+
+/// The end of a run.
+struct After<'a> {
+    member: &'a Member,
+    environment: &'a Environment,
+    run: &'a Run,
+}
+
+/// The places in memory that either run has written, or that hold something at the start.
+fn touched(ends: &[After<'_>; 2]) -> BTreeSet<(RegionKey, u64)> {
+    let of = |end: &After<'_>| -> Vec<(RegionKey, u64)> {
+        let places = end.run.written.keys().chain(end.environment.memory.keys());
+        places.filter_map(|&(region, at)| Some((end.member.key(region)?, at))).collect()
+    };
+    ends.iter().flat_map(of).collect()
+}
+
+/// What is looked at behind both runs.
+struct Seen<'a> {
+    places: BTreeSet<(RegionKey, u64)>,
+    /// Memory at the start.
+    before: &'a BTreeMap<RegionKey, BTreeMap<u64, u8>>,
+    /// Numbers of pairs in both runs.
+    interned: &'a HashMap<(u64, u64), u32>,
+    /// Maps, each with a program that uses it.
+    maps: Vec<(&'a MapLayout, &'a Member)>,
+    notes: &'a BTreeSet<RegionKey>,
+}
+
+/// The maps whose content can be compared behind runs. What a program that does not use a map finds
+/// in it is known only if nothing was put there by the other's prologue.
+fn maps(pair: &Pair) -> Vec<(&MapLayout, &Member)> {
+    let mut maps: BTreeMap<&str, (&MapLayout, &Member)> = BTreeMap::new();
+    let members = [&pair.original, &pair.other];
+    for member in members {
+        let written = member.side.executor.written(&member.side.start).unwrap_or_default();
+        let filled: BTreeSet<Option<RegionId>> =
+            written.iter().map(|written| written.location.map(|at| at.region)).collect();
+        for map in &member.layout.maps {
+            let both = members.iter().all(|m| m.layout.maps.iter().any(|o| o.name == map.name));
+            let regions = [Some(map.values), map.present, map.identity, map.lengths];
+            let known = !regions.iter().any(|region| region.is_some() && filled.contains(region));
+            let region = &member.side.executor.program().regions[map.values.index()];
+            if both || (known && region.content.is_none()) {
+                maps.entry(&map.name).or_insert((map, member));
+            }
+        }
+    }
+    maps.into_values().collect()
+}
+
+impl After<'_> {
+    fn byte(&self, region: RegionId, offset: u64) -> u8 {
+        let place = (region, offset);
+        let regions = &self.member.side.executor.program().regions;
+        let written = self.run.written.get(&place).copied();
+        written.unwrap_or_else(|| match &regions[region.index()].content {
+            Some(bytes) => {
+                let byte = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset));
+                byte.copied().unwrap_or(0)
+            }
+            None => self.environment.memory.get(&place).copied().unwrap_or(self.environment.fill),
+        })
+    }
+
+    /// A number of so many bytes.
+    fn word(&self, region: RegionId, offset: u64, bytes: u64) -> u64 {
+        (0..bytes).rev().fold(0, |word, n| word << 8 | u64::from(self.byte(region, offset + n)))
+    }
+
+    fn state(&self, seen: &Seen<'_>) -> FinalState {
+        let layout = &self.member.layout;
+        let base = self.base(layout.packet);
+        let field = |offset| self.word(layout.context, offset, 4).wrapping_sub(base);
+        let (data, end, meta) = (field(0), field(4), field(8));
+        let bytes = |from: u64, to: u64| {
+            let length = to.wrapping_sub(from) as u32;
+            let at = |n: u32| self.byte(layout.packet, wide(from).wrapping_add(n.into()));
+            hex(&(0..length.min(1 << 16)).map(at).collect::<Vec<u8>>())
+        };
+        let context = seen.places.iter().filter(|((map, name), _)| !map && name == "context");
+        let context = context.map(|&(_, at)| (at, self.byte(layout.context, at)));
+        // Addresses: they are compared as places.
+        let context = context.filter(|&(at, _)| at >= 12).collect();
+        FinalState {
+            result: self.word(layout.result, 0, 4) as u32,
+            start: wide(data) as i64,
+            packet: bytes(data, end),
+            metadata: bytes(meta, data),
+            context,
+            calls: self.calls(),
+            maps: seen.maps.iter().flat_map(|&map| self.map(map, seen)).collect(),
+        }
+    }
+
+    /// What a map holds, in words, as far as either run has touched it.
+    fn map(&self, (layout, user): (&MapLayout, &Member), seen: &Seen<'_>) -> Vec<String> {
+        let mut bytes = Bytes::new();
+        for (key, at) in seen.places.iter().filter(|(key, _)| key.0 && !seen.notes.contains(key)) {
+            let Some(&region) = user.regions.get(key) else { continue };
+            let byte = match self.member.regions.get(key) {
+                Some(&own) => self.byte(own, *at),
+                // A program that does not use it leaves it as it was.
+                None => seen.before.get(key).and_then(|bytes| bytes.get(at)).copied().unwrap_or(0),
+            };
+            bytes.insert((region, *at), byte);
+        }
+        if layout.kind == MapKind::RINGBUF {
+            return self.records(layout, &bytes).into_iter().collect();
+        }
+        let elements = layout.elements(&bytes, seen.interned);
+        let there = elements.into_iter().filter(|element| element.present != Some(false));
+        there.map(|element| format!("{} {}", layout.name, describe(&element))).collect()
+    }
+
+    /// What is in the records of a ring buffer, if all are handed over.
+    fn records(&self, layout: &MapLayout, bytes: &Bytes) -> Option<String> {
+        const DISCARD: u64 = helper::number("bpf_ringbuf_discard") as u64;
+        let bytes = bytes.iter().map(|(&(_, at), byte)| format!("{at}: {byte:02x}"));
+        let bytes: Vec<String> = bytes.collect();
+        (!self.calls().contains(&DISCARD)).then(|| format!("{} {}", layout.name, bytes.join(", ")))
+    }
+
+    /// Calls of helpers, with what they are given.
+    fn calls(&self) -> Vec<u64> {
+        let Some(calls) = self.member.layout.calls else { return Vec::new() };
+        let count = self.word(calls, 0, 8);
+        (1..=count / 8).map(|n| self.word(calls, 8 * n, 8)).collect()
+    }
+
+    fn base(&self, region: RegionId) -> u64 {
+        let inputs = &self.member.side.executor.program().inputs;
+        let input = inputs.iter().position(|i| i.kind == InputKind::BaseAddress(region));
+        let input = input.and_then(|input| self.environment.inputs.get(&InputId::from(input)));
+        input.copied().unwrap_or(0)
+    }
+}
+
+fn describe(element: &Element) -> String {
+    let key = match &element.key {
+        Some(key) => hex(key),
+        None => format!("number {}", element.number),
+    };
+    let value: Vec<String> = element
+        .value
+        .runs()
+        .iter()
+        .map(|(offset, bytes)| format!("{offset}: {}", hex(bytes)))
+        .collect();
+    format!("{key}: {}", value.join(", "))
+}
+
+/// A distance between addresses of 32 bits, in 64.
+fn wide(distance: u64) -> u64 {
+    i64::from(distance as u32 as i32) as u64
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

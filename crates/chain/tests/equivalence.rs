@@ -1,0 +1,112 @@
+//! Pairs of programs, of `tests/objects/pairs.bpf.c`: those that do the same are proved to, and of
+//! those that do not a packet is found for which they differ.
+
+use slowpath_bpf::lift::LiftOptions;
+use slowpath_bpf::{BpfProgram, Object};
+use slowpath_chain::equivalence::{Proof, prove};
+use slowpath_ir::{KnownBits, PacketFacts};
+use slowpath_stop::{Limits, Stop};
+use std::path::Path;
+
+fn object() -> Object {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/objects/pairs.bpf.o");
+    Object::parse(&std::fs::read(path).expect("the object exists")).expect("it is one")
+}
+
+fn programs(object: &Object) -> Vec<BpfProgram> {
+    (0..object.programs.len()).map(|n| object.link(n, None).expect("links")).collect()
+}
+
+/// TCP over IPv6, of at least 100 bytes.
+fn facts() -> PacketFacts {
+    let mut facts = PacketFacts::lengths(100, 1500);
+    for (offset, byte) in [(12, 0x86), (13, 0xdd), (20, 6)] {
+        facts.bits.insert(offset, KnownBits::all(byte));
+    }
+    facts.bits.insert(14, KnownBits { mask: 0xf0, value: 0x60 });
+    facts
+}
+
+fn compare(object: &Object, original: &BpfProgram, other: &BpfProgram) -> Proof {
+    let never = Stop::never();
+    let options = LiftOptions::default();
+    prove(object, original, other, &facts(), &options, &never).expect("both can be lifted")
+}
+
+/// The programs whose names begin so, each with the one that it is to be compared with.
+fn pairs<'a>(programs: &'a [BpfProgram], kind: &str) -> Vec<(&'a BpfProgram, &'a BpfProgram)> {
+    let kind = format!("{kind}_");
+    let variants = programs.iter().filter_map(|variant| {
+        let rest = variant.name.strip_prefix(&kind)?;
+        let originals = programs.iter().filter(|original| {
+            rest.strip_prefix(&original.name).is_some_and(|r| r.is_empty() || r.starts_with('_'))
+        });
+        let original = originals.max_by_key(|original| original.name.len());
+        Some((original.expect("a variant of a program"), variant))
+    });
+    variants.collect()
+}
+
+#[test]
+fn programs_that_do_the_same_are_proved() {
+    let object = object();
+    let programs = programs(&object);
+    let pairs = pairs(&programs, "same");
+    assert!(pairs.len() > 15);
+    for (original, other) in pairs {
+        let proof = compare(&object, original, other);
+        assert!(proof.proved && proof.paths > 0, "{}: {proof:#?}", other.name);
+    }
+}
+
+#[test]
+fn programs_that_differ_are_refuted() {
+    let object = object();
+    let programs = programs(&object);
+    let pairs = pairs(&programs, "differs");
+    assert!(pairs.len() > 25);
+    for (original, other) in pairs {
+        let proof = compare(&object, original, other);
+        let found = proof.counterexample.as_ref();
+        let found = found.unwrap_or_else(|| panic!("{}: {proof:#?}", other.name));
+        assert_ne!(found.original, found.specialised, "{}", other.name);
+        assert!(!proof.proved, "{}", other.name);
+    }
+}
+
+#[test]
+fn facts_are_needed_for_what_they_are_used_for() {
+    let object = object();
+    let programs = programs(&object);
+    let find = |name: &str| programs.iter().find(|p| p.name == name).expect("it is there");
+    let (original, other) = (find("parser"), find("same_parser_branches"));
+    let mut forgotten = facts();
+    for offset in [12, 13, 20] {
+        let mut fewer = facts();
+        fewer.bits.remove(&offset);
+        let options = LiftOptions::default();
+        let proof = prove(&object, original, other, &fewer, &options, &Stop::never());
+        let proof = proof.expect("both can be lifted");
+        assert!(!proof.proved && proof.counterexample.is_some(), "{offset}: {proof:#?}");
+        forgotten.bits.remove(&offset);
+    }
+    assert!(forgotten.hold(&[0x60; 100]));
+}
+
+#[test]
+fn a_proof_that_is_stopped_is_none() {
+    let object = object();
+    let programs = programs(&object);
+    let (original, other) = pairs(&programs, "same")[0];
+    let proof = |looks| {
+        let stop = Stop::new(Limits { looks: Some(looks), ..Limits::default() });
+        let proof = prove(&object, original, other, &facts(), &LiftOptions::default(), &stop);
+        proof.expect("it is no error")
+    };
+    assert!(!proof(0).proved && !proof(2).proved);
+    for looks in 0..40 {
+        let proof = proof(looks);
+        assert_eq!(proof.counterexample, None, "{looks}");
+        assert_eq!(proof.proved, proof.undecided.is_empty(), "{looks}: {proof:?}");
+    }
+}
