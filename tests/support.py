@@ -134,6 +134,7 @@ def make_profile(**changes: Any) -> Profile:
     profile: Profile = {
         "cost": {"processing": 790, "dram": 4.052463035},
         "overhead": {"processing": 224, "dram": 0},
+        "programs": [],
         "lines": [line, other],
         "instructions": [
             instruction,

@@ -274,6 +274,7 @@ def lined(*lines: ProfileLine, **changes: Any) -> Result:
     profile: Profile = {
         "cost": {"processing": total, "dram": 0},
         "overhead": {"processing": 224, "dram": 0},
+        "programs": [],
         "lines": list(lines),
         "instructions": [],
     }

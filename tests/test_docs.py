@@ -22,6 +22,8 @@ COMMANDS: tuple[list[str], ...] = (
     ["measure"],
     ["fit"],
     ["calibrate"],
+    ["chain"],
+    ["chain", "bound"],
     ["annotate"],
     ["diff"],
     ["compile"],

@@ -102,6 +102,15 @@ def folder(tmp_path: Path) -> Path:
     (made / "source.bpf.c").write_text(C_SOURCE)
     (made / "experiment.yaml").write_text(EXPERIMENT.format(description))
     (made / "broken.yaml").write_text(f"schema: 1\n{description}: 1\n")
+    chain: dict[str, Any] = {"schema": 1, "programs": [], "edges": []}
+    for name in ("first", "second"):
+        chain["programs"].append({"name": name, "object": "object.bpf.o"})
+    chain["edges"].append({"from": "first", "on": ["XDP_PASS"], "to": "second"})
+    (made / "chain.yaml").write_text(json.dumps(chain))
+    chain["programs"][1]["object"] = f"{HOSTILE}\udcff"
+    (made / "lost.yaml").write_text(json.dumps(chain))
+    chain["edges"].append({"from": HOSTILE, "on": [HOSTILE], "to": "first"})
+    (made / "cycle.yaml").write_text(json.dumps(chain))
     for name in ("old", "new"):
         results = [hostile_result(name), make_result(program=f"={HOSTILE}\ud800")]
         (made / f"{name}.json").write_text(json.dumps({"slowpath": "0", "results": results}))
@@ -170,6 +179,15 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [*saved, "--filter", f"!{HOSTILE}"],
             [folder / "missing", thing],
             [*saved, "--sort", HOSTILE],
+        ],
+        "chain bound": [
+            [folder / "chain.yaml", "--target", "ebpf"],
+            [folder / "chain.yaml", "-v"],
+            [folder / "broken.yaml"],
+            [folder / "cycle.yaml"],
+            [folder / "lost.yaml"],
+            [folder / "missing"],
+            [thing],
         ],
         "compile": [
             [thing, *all_of],

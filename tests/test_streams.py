@@ -18,6 +18,7 @@ from slowpath.cli.command import Command, Group, load
 from support import ROOT, make_bound, make_result, slowpath
 
 LISTING = "examples/two_protocols.asm"
+CHAIN = "crates/slowpath/tests/objects/chain.yaml"
 OBJECT = "examples/count_min.1.bpf.o"
 FRESH = "fresh"
 """A folder that is not there yet."""
@@ -100,6 +101,7 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
         "fit": ["examples/memory_latency.csv", "--x", "bytes", "--y", "ns"],
         "calibrate": ["--testbed", "ebpf", "--component", "calls", "--points", "5", "-o", FRESH],
         "measure": [OBJECT, "--seconds", "0.1", "--cache", "hot", "--no-stretches"],
+        "chain bound": [CHAIN],
         "compile": [OBJECT],
         "schema": ["bound"],
         "show": [OBJECT],

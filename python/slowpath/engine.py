@@ -150,8 +150,9 @@ def read_chain(file: str, text: str) -> Chain:
 
 
 def combine(file: str, chain: Chain, name: str, objects: list[tuple[Object, int]]) -> Object:
-    """One file of the objects of a chain, each with the number of its program there; `name` is what
-    the chain is called in results.
+    """One file of the objects of a chain, each with the number of its program there.
+
+    `name` is what the chain is called in results.
 
     Raises:
         InputError: when they do not fit together.

@@ -9,6 +9,7 @@
 //! Sources: RFC 9669 for instructions, the kernel's `Documentation/bpf` for BTF and relocations,
 //! and the behaviour of libbpf for everything that is convention.
 
+mod action;
 pub mod btf;
 mod core_relo;
 mod elf;
@@ -24,6 +25,7 @@ mod object;
 pub use self::object::{
     BpfProgram, Joined, Object, Part, ProgramEntry, ProgramKind, Subprogram, Unresolved, WriteError,
 };
+pub use action::XDP_ACTIONS;
 pub use btf::Btf;
 pub use errno::errno_name;
 pub use error::ObjectError;

@@ -28,6 +28,7 @@ mod lifter;
 mod linked_code;
 mod maps;
 mod options;
+mod placed;
 mod registers;
 mod state;
 mod support;
@@ -41,6 +42,7 @@ pub use layout::memory::{Keying, Layout, MapFill, MapLayout, MapRoom};
 pub use maps::class::{EntryKeys, entry_keys};
 pub use maps::install::array_content;
 pub use options::{Handover, LiftOptions, PacketRoom};
+pub use placed::Placed;
 pub use registers::{Offset, RegisterValue, Registers};
 pub use support::matrix::support_matrix;
 
@@ -58,9 +60,11 @@ use walk::{explore::explore, fixpoint};
 /// A lifted program.
 #[derive(Clone, Debug)]
 pub struct Lifted {
-    /// The program. Instructions are numbered by slot; those of programs that tail calls lead to
-    /// tracking.
+    /// The program. Instructions are numbered by slot; those of programs that tail calls and
+    /// handovers lead to follow.
     pub program: Program,
+    /// Which programs of the object these instructions are of, in order.
+    pub placed: Vec<Placed>,
     /// The instructions by their numbers.
     pub code: Vec<Insn>,
     /// Source line of each instruction, as far as known.
@@ -146,6 +150,7 @@ fn finish(
         maps: layouts.into_values().collect(),
     };
     let (insns, lines) = instructions(object, &code, options)?;
+    let placed = code.placed().collect();
     let code = code.programs().flat_map(|linked| linked.insns.iter().copied()).collect();
     let mut program = Program {
         name: program.name.clone(),
@@ -166,7 +171,7 @@ fn finish(
         eliminate_dead_operations(&mut program);
     }
     debug_assert_eq!(program.validate(), Ok(()));
-    Ok(Lifted { program, code, lines, layout, depths: lifted.depths })
+    Ok(Lifted { program, placed, code, lines, layout, depths: lifted.depths })
 }
 
 /// The text and the source line of each instruction.

@@ -1,5 +1,7 @@
 //! What XDP programs return (`enum xdp_action` of `include/uapi/linux/bpf.h`).
 
+use slowpath_bpf::XDP_ACTIONS;
+
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
@@ -16,23 +18,18 @@ pub enum Action {
 }
 
 /// All of them, by number.
-const ALL: [(Action, &str); 5] = [
-    (Action::Aborted, "XDP_ABORTED"),
-    (Action::Drop, "XDP_DROP"),
-    (Action::Pass, "XDP_PASS"),
-    (Action::Tx, "XDP_TX"),
-    (Action::Redirect, "XDP_REDIRECT"),
-];
+const ALL: [Action; 5] =
+    [Action::Aborted, Action::Drop, Action::Pass, Action::Tx, Action::Redirect];
 
 impl Action {
     /// The action of this name, such as `XDP_PASS`.
     pub fn named(name: &str) -> Option<Action> {
-        ALL.iter().find(|(_, known)| *known == name).map(|&(action, _)| action)
+        ALL.into_iter().find(|action| action.name() == name)
     }
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        ALL[self.number() as usize].1
+        XDP_ACTIONS[self.number() as usize]
     }
 
     /// What programs return for it.
@@ -42,7 +39,7 @@ impl Action {
 
     /// The names of all, for messages.
     pub fn names() -> String {
-        ALL.map(|(_, name)| name).join(", ")
+        XDP_ACTIONS.join(", ")
     }
 }
 
@@ -52,9 +49,9 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_kernel() {
-        assert_eq!(ALL.map(|(action, _)| action.number()), [0, 1, 2, 3, 4]);
-        for (action, name) in ALL {
-            assert_eq!((Action::named(name), action.name()), (Some(action), name));
+        assert_eq!(ALL.map(Action::number), [0, 1, 2, 3, 4]);
+        for action in ALL {
+            assert_eq!(Action::named(action.name()), Some(action));
         }
         assert_eq!(Action::named("PASS"), None);
     }

@@ -1,7 +1,7 @@
 //! The objects of a chain as one file, which is analysed as a single program.
 
 use crate::{Chain, ChainError, Member};
-use slowpath::{Handover, ProgramFile};
+use slowpath::{ChainMember, Handover, ProgramChain, ProgramFile};
 use slowpath_bpf::{Object, Part};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ pub struct Loaded {
 }
 
 impl Chain {
-    /// One file of the objects of all members, in their order, and its name in results. Its only program is the one that
-    /// packets arrive at; the others run behind it.
+    /// One file of the objects of all members, in their order, and its name in results. Its only
+    /// program is the one that packets arrive at; the others run behind it.
     ///
     /// # Errors
     /// When a map that is shared is not there, or is not like the one that it is shared with.
@@ -39,8 +39,22 @@ impl Chain {
             to: number(edge.to),
         };
         let handovers = self.edges.iter().map(handover).collect();
-        let entry = number(self.entry);
-        Ok(ProgramFile::chain(name, joined.object, entry, handovers))
+        let behind = |member: usize| {
+            let next = joined.programs.get(member + 1).copied();
+            next.unwrap_or(joined.object.programs.len())
+        };
+        let member = |(place, member): (usize, &Member)| ChainMember {
+            name: member.name.clone(),
+            program: number(place),
+            programs: joined.programs[place]..behind(place),
+        };
+        Ok(ProgramFile::chain(ProgramChain {
+            name: name.to_owned(),
+            entry: number(self.entry),
+            handovers,
+            members: self.members.iter().enumerate().map(member).collect(),
+            object: Arc::new(joined.object),
+        }))
     }
 
     /// Of each map that is shared, by the number of its member and its own number there, the group

@@ -3,6 +3,7 @@
 use crate::Error;
 use slowpath_bpf::lift::Handover;
 use slowpath_bpf::{Object, ObjectError, ProgramEntry};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What is in a file: a BPF object with its programs, or an NFP listing, which is one. Clones share
@@ -13,19 +14,35 @@ pub struct ProgramFile(Content);
 #[derive(Clone, Debug)]
 enum Content {
     Bpf(Arc<Object>),
-    Chain(Arc<Chain>),
+    Chain(Arc<ProgramChain>),
     /// And why it is no object.
     Listing(Arc<[u8]>, ObjectError),
 }
 
 /// Programs of an object that run behind each other.
 #[derive(Clone, Debug)]
-struct Chain {
-    name: String,
-    object: Arc<Object>,
-    /// The first one.
-    entry: usize,
-    handovers: Vec<Handover>,
+pub struct ProgramChain {
+    /// What it is called in results.
+    pub name: String,
+    /// The object with all programs.
+    pub object: Arc<Object>,
+    /// The program that packets arrive at, by its number in the object.
+    pub entry: usize,
+    /// Which programs run behind others, by what these return.
+    pub handovers: Vec<Handover>,
+    /// What the programs are called that run behind each other.
+    pub members: Vec<ChainMember>,
+}
+
+/// A program of a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainMember {
+    /// What it is called in results.
+    pub name: String,
+    /// Its number in the object.
+    pub program: usize,
+    /// The programs of the object that are its own: itself, and those that its tail calls lead to.
+    pub programs: Range<usize>,
 }
 
 /// A program of an object, for choosing.
@@ -57,34 +74,31 @@ impl ProgramFile {
         }
     }
 
-    /// A chain of programs of an object, of which `entry` is the first one, with a name.
-    pub fn chain(
-        name: &str,
-        object: Object,
-        entry: usize,
-        handovers: Vec<Handover>,
-    ) -> ProgramFile {
-        let (name, object) = (name.to_owned(), Arc::new(object));
-        ProgramFile(Content::Chain(Arc::new(Chain { name, object, entry, handovers })))
+    /// A chain of programs, analysed as a single one.
+    pub fn chain(chain: ProgramChain) -> ProgramFile {
+        ProgramFile(Content::Chain(Arc::new(chain)))
     }
 
-    /// The programs of a BPF object, of a chain the first one; `None` for a listing.
+    /// The programs of a BPF object; of a chain its first one, by the chain's name; `None` for a
+    /// listing.
     pub fn programs(&self) -> Option<Vec<ProgramInfo>> {
-        let (object, only) = match &self.0 {
+        let (object, chain) = match &self.0 {
             Content::Bpf(object) => (object, None),
-            Content::Chain(chain) => (&chain.object, Some(chain.entry)),
+            Content::Chain(chain) => (&chain.object, Some(chain)),
             Content::Listing(..) => return None,
         };
         let info = |(index, entry): (usize, &ProgramEntry)| ProgramInfo {
             index,
             section: entry.section.clone(),
-            name: entry.name.clone(),
+            name: chain.map_or(&entry.name, |chain| &chain.name).clone(),
             kind: entry.kind.to_string(),
-            needs_kernel: object
-                .link(index, None)
-                .is_ok_and(|program| !program.unresolved.is_empty()),
+            needs_kernel: match chain {
+                None => needs_kernel(object, index),
+                Some(chain) => chain.members.iter().any(|each| needs_kernel(object, each.program)),
+            },
         };
-        let meant = |(index, _): &(usize, &ProgramEntry)| only.is_none_or(|only| only == *index);
+        let meant =
+            |(index, _): &(usize, &ProgramEntry)| chain.is_none_or(|chain| chain.entry == *index);
         Some(object.programs.iter().enumerate().filter(meant).map(info).collect())
     }
 
@@ -93,19 +107,11 @@ impl ProgramFile {
         matches!(self.0, Content::Bpf(_) | Content::Chain(_))
     }
 
-    /// The name of a chain.
-    pub(crate) fn chain_name(&self) -> Option<&str> {
+    /// The chain of programs, if it is one.
+    pub(crate) fn as_chain(&self) -> Option<&ProgramChain> {
         match &self.0 {
-            Content::Chain(chain) => Some(&chain.name),
+            Content::Chain(chain) => Some(chain),
             Content::Bpf(_) | Content::Listing(..) => None,
-        }
-    }
-
-    /// Which programs of the object run behind others, by what these return.
-    pub(crate) fn handovers(&self) -> &[Handover] {
-        match &self.0 {
-            Content::Chain(chain) => &chain.handovers,
-            Content::Bpf(_) | Content::Listing(..) => &[],
         }
     }
 
@@ -137,4 +143,9 @@ impl ProgramFile {
             Content::Listing(text, _) => text,
         }
     }
+}
+
+/// Whether what a program does depends on the kernel's types.
+fn needs_kernel(object: &Object, program: usize) -> bool {
+    object.link(program, None).is_ok_and(|program| !program.unresolved.is_empty())
 }

@@ -8,8 +8,9 @@ use crate::job::{Job, Setting, described, shown};
 use crate::loops;
 use crate::options::ProgramRequest;
 use crate::panics;
+use crate::reach::note_unreached;
 use crate::report::{self, Measure};
-use crate::result::{Bound, Detail, ProgramResult, Stats};
+use crate::result::{Bound, Detail, ProgramResult, Stats, Verdict};
 use crate::slowest::{estimating, no_estimate};
 use crate::so_far::SoFar;
 use crate::stages;
@@ -206,6 +207,9 @@ impl Job<'_> {
             solver_seconds: solver.seconds,
         };
         done?;
+        if result.guarantee.as_ref().is_some_and(|bound| bound.verdict != Verdict::Bound) {
+            note_unreached(self, &setting, &limits, packets, result)?;
+        }
         let Some(estimating) = estimating else { return Ok(()) };
         if result.paths.is_empty() {
             let stopped = result.guarantee.as_ref().and_then(|bound| bound.stopped.clone());

@@ -23,13 +23,13 @@ use serde::Serialize;
 pub(crate) struct ProgramResult {
     /// The file as the user named it.
     pub file: String,
-    /// Section of the program in its object; null for listings.
+    /// Section of the program in its object; null for listings and chains.
     pub section: Option<String>,
-    /// Name of the program; for a listing, the file's name without extension.
+    /// Name of the program; for a listing or a chain, the file's name without extension.
     pub program: String,
     /// Type of the program, as its section tells: `xdp`; `unknown` where the section does not tell,
     /// and the program is taken for XDP, because it is the only one of its object or was asked for
-    /// by name. Null for listings.
+    /// by name. Null for listings and chains.
     pub kind: Option<String>,
     /// Name of the target, as its description has it.
     pub target: String,
@@ -66,7 +66,7 @@ pub(crate) struct ProgramResult {
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub cuts: Vec<String>,
     /// Sentences that the guarantee does not depend on: where the card does something else than the
-    /// kernel because of how the driver compiles; those that begin with `estimates:` say what the
+    /// kernel because of how the driver compiles; which programs of a chain no packet reaches; those that begin with `estimates:` say what the
     /// estimate takes for granted, or why there is none.
     #[cfg_attr(test, schemars(extend("default" = null)))]
     pub notes: Vec<String>,
@@ -248,12 +248,28 @@ pub(crate) struct Profile {
     pub cost: IndexMap<String, Amount>,
     /// Of it, the device's per-packet overhead.
     pub overhead: IndexMap<String, Amount>,
+    /// Of a chain, what its programs cost on the path, in the order in which they run; empty for a
+    /// single program. Their costs and `overhead` add up to `cost`.
+    #[cfg_attr(test, schemars(extend("default" = null)))]
+    pub programs: Vec<ProfileProgram>,
     /// Source lines of the path, in the order of their first instructions; empty when the program
     /// has no debug information. Lines of different functions are told apart, so that inlined code is
     /// there once for each.
     pub lines: Vec<ProfileLine>,
     /// Instructions of the path, in the order of the program.
     pub instructions: Vec<ProfileInsn>,
+}
+
+/// What a program of a chain costs on a path, with those that its tail calls lead to.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct ProfileProgram {
+    /// What it is called in the chain.
+    pub program: String,
+    /// How many of its instructions the path executes.
+    pub instructions: u64,
+    /// Of all of them, by component.
+    pub cost: IndexMap<String, Amount>,
 }
 
 /// What a source line costs on a path.

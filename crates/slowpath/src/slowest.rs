@@ -107,7 +107,7 @@ impl Estimating<'_> {
         let cost = counted(unrolled, setting.model, &slowest.arcs);
         let (measure, model) = (setting.measure, setting.model);
         let mut profile = measure.profile(lifted, unrolled, model, &slowest.arcs, &cost)?;
-        slowest.estimated.add_to(&mut profile, self.with.timing);
+        slowest.estimated.add_to(&mut profile, lifted, self.with.timing);
         result.profile = Some(profile);
         let shown = described(&job.request.options);
         let arcs = found.iter().take(shown).map(|candidate| &candidate.arcs);

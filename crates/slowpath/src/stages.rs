@@ -14,5 +14,7 @@ pub(crate) const SEARCHING: &str = "searching for the slowest path";
 pub(crate) const REPORTING: &str = "replaying the slowest path";
 /// Comparing a program with what it was compiled from.
 pub(crate) const VERIFYING: &str = "verifying the compiled program";
+/// Looking for programs of a chain that no packet reaches.
+pub(crate) const REACHING: &str = "looking for programs that no packet reaches";
 /// Looking for the paths that are estimated to take longest.
 pub(crate) const ESTIMATING: &str = "estimating the slowest paths";

@@ -5,11 +5,15 @@ mod common;
 
 use common::{accesses, object, run};
 use serde_json::Value;
-use slowpath::{Handover, ProgramFile, ProgramRequest};
+use slowpath::{ChainMember, Handover, ProgramChain, ProgramFile, ProgramRequest};
 use slowpath_bpf::{Object, Part};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
+const ABORTED: u32 = 0;
 const PASS: u32 = 2;
 const TX: u32 = 3;
+const REDIRECT: u32 = 4;
 
 /// Accesses of memory of slow ways of the second program, besides those that every packet needs.
 const IPV4: u64 = 40;
@@ -18,13 +22,37 @@ const ZERO: u64 = 160;
 
 /// Most accesses of memory of both programs.
 fn chained(results: Vec<u32>, shared: bool) -> Value {
-    let objects = ["chain_first.bpf.o", "chain_second.bpf.o"]
-        .map(|file| Object::parse(&object(file)).expect("an object"));
-    let parts = [("first", &objects[0]), ("second", &objects[1])]
-        .map(|(name, object)| Part { name, object });
+    chain_of(&["first", "second"], &[(0, results, 1)], shared)
+}
+
+/// Most accesses of memory of programs, of which the second one of each edge runs behind the first
+/// one, if that returns one of these.
+fn chain_of(names: &[&str], edges: &[(usize, Vec<u32>, usize)], shared: bool) -> Value {
+    let parse = |name: &&str| {
+        let file = format!("chain_{}.bpf.o", name.trim_end_matches('\''));
+        Object::parse(&object(&file)).expect("an object")
+    };
+    let objects: Vec<Object> = names.iter().map(parse).collect();
+    let part = |(name, object)| Part { name, object };
+    let parts: Vec<Part<'_>> = names.iter().copied().zip(&objects).map(part).collect();
     let joined = Object::join(&parts, |_, _| shared);
-    let handover = Handover { from: joined.programs[0], results, to: joined.programs[1] };
-    let chain = ProgramFile::chain("chain", joined.object, joined.programs[0], vec![handover]);
+    let handover = |(from, results, to): &(usize, Vec<u32>, usize)| Handover {
+        from: joined.programs[*from],
+        results: results.clone(),
+        to: joined.programs[*to],
+    };
+    let member = |(name, &program): (&&str, &usize)| ChainMember {
+        name: (*name).to_owned(),
+        program,
+        programs: program..program + 1,
+    };
+    let chain = ProgramFile::chain(ProgramChain {
+        name: "chain".to_owned(),
+        entry: joined.programs[0],
+        handovers: edges.iter().map(handover).collect(),
+        members: names.iter().zip(&joined.programs).map(member).collect(),
+        object: Arc::new(joined.object),
+    });
     run(ProgramRequest { options: accesses(), ..ProgramRequest::of("chain", chain) }).0
 }
 
@@ -54,7 +82,7 @@ fn the_second_program_gets_what_the_first_one_lets_through() {
     let both = guaranteed(&chained(vec![PASS, TX], true));
     assert!((first + ZERO..first + second).contains(&both), "{both}");
     // It runs behind no result that the first one has.
-    assert_eq!(guaranteed(&chained(vec![4], false)), first);
+    assert_eq!(guaranteed(&chained(vec![REDIRECT], false)), first);
 }
 
 #[test]
@@ -66,4 +94,57 @@ fn the_witness_passes_both() {
     assert_ne!(&packet[40..42], "00", "{packet}");
     let maps = witness["maps"].to_string();
     assert!(maps.contains("first:seen") || maps.contains("second:seen"), "{maps}");
+}
+
+#[test]
+fn the_cost_is_split_over_the_programs() {
+    let result = chained(vec![PASS], false);
+    assert_eq!(result["program"], "chain");
+    let profile = &result["profile"];
+    let parts = profile["programs"].as_array().expect("programs");
+    let names: Vec<_> = parts.iter().map(|part| part["program"].as_str()).collect();
+    assert_eq!(names, [Some("first"), Some("second")]);
+    for component in ["instructions", "memory accesses"] {
+        let cost = |of: &Value| of["cost"][component].as_u64().expect("a number");
+        let sum: u64 = parts.iter().map(cost).sum();
+        assert_eq!(sum, cost(profile));
+        assert!(parts.iter().all(|part| cost(part) > 0));
+    }
+    assert!(parts[1]["cost"]["memory accesses"].as_u64() >= Some(UNSEEN));
+    // A program by itself has no such parts.
+    assert_eq!(alone("chain_first.bpf.o")["profile"]["programs"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn functions_are_those_of_their_program() {
+    let result = chained(vec![PASS], false);
+    let functions: BTreeSet<&str> = result["profile"]["instructions"]
+        .as_array()
+        .expect("instructions")
+        .iter()
+        .filter_map(|insn| insn["function"].as_str())
+        .collect();
+    assert_eq!(functions, BTreeSet::from(["first:first", "second:second"]));
+}
+
+fn notes(result: &Value) -> Vec<&str> {
+    let notes = result["notes"].as_array().expect("notes");
+    notes.iter().map(|note| note.as_str().expect("a sentence")).collect()
+}
+
+#[test]
+fn programs_that_no_packet_reaches_are_named() {
+    let never = "second is never reached: no packet makes first return XDP_REDIRECT";
+    assert_eq!(notes(&chained(vec![REDIRECT], false)), [never]);
+    // The first one has looked whether packets are long enough: that takes the solver to see. What
+    // the slowest path does not pass, others may.
+    let names = ["first", "second", "first'", "first''"];
+    let edges = [(0, vec![PASS], 1), (1, vec![ABORTED], 2), (1, vec![TX], 3)];
+    let result = chain_of(&names, &edges, false);
+    guaranteed(&result);
+    let never = "first' is never reached: no packet makes second return XDP_ABORTED";
+    assert_eq!(notes(&result), [never]);
+    let ran = result["profile"]["programs"].as_array().expect("programs");
+    assert_eq!(ran.len(), 2, "the slowest path passes the second one only");
+    assert_eq!(notes(&chained(vec![PASS], false)), [""; 0]);
 }

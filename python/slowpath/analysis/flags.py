@@ -175,10 +175,11 @@ def form_option(forms: Iterable[str], promise: str) -> Option:
 
 
 def selection(given: Namespace) -> "Selection":
-    """The programs that are meant."""
+    """The programs that are meant; all, where the command has no options for that."""
     from slowpath.programs.selection import Selection
 
-    return Selection(tuple(given.section), tuple(given.prog_name))
+    sections, names = getattr(given, "section", ()), getattr(given, "prog_name", ())
+    return Selection(tuple(sections), tuple(names))
 
 
 def cflags(given: Namespace, files: Sequence[str]) -> tuple[str, ...]:

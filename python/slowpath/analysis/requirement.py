@@ -202,4 +202,4 @@ def reproduce(command: str, files: Sequence[str], options: Sequence[str]) -> str
     import shlex
 
     protected = [f"./{file}" if file.startswith("-") else file for file in files]
-    return shlex.join(["slowpath", command, *protected, *options])
+    return shlex.join(["slowpath", *command.split(), *protected, *options])

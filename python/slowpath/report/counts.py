@@ -4,7 +4,7 @@ The component that the search was about is bounded; the others are what the path
 bound comes to, and other paths may have more of them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
@@ -16,10 +16,12 @@ from slowpath.report.path import (
     assumption_lines,
     detail_line,
     exactness,
+    format_counts,
     labelled,
     style_of,
     witness_lines,
 )
+from slowpath.report.programs import program_lines
 from slowpath.report.table import exact_cell, failed_row, label_width
 from slowpath.schema.derived import counted, estimate_notes, is_found
 from slowpath.schema.results import Bound, Detail, PathDetail, PathResult, Result
@@ -38,6 +40,7 @@ def counts_report(result: Result, detail: Detail, *, verbose: bool) -> Iterator[
     yield Line("")
     yield from guarantee_lines(result, guarantee)
     yield from estimate_lines(result)
+    yield from program_lines(result)
     yield _naive(result["metric"], guarantee, naive)
     yield from assumption_lines(result)
     yield from all_paths(result, detail, _path, _value, verbose=verbose)
@@ -59,10 +62,10 @@ def guarantee_lines(result: Result, guarantee: Bound) -> Iterator[Line]:
     else:
         text = f"an upper bound; the search stopped: {guarantee['stopped']}"
         style, where = "bold yellow", "on the path that sets this bound"
-    yield labelled("at most", f"{_counts({name: count})} per packet ({text})", style)
+    yield labelled("at most", f"{format_counts({name: count})} per packet ({text})", style)
     others = {other: number for other, number in counts.items() if other != name}
     if others:
-        yield labelled("", f"{_counts(others)} {where}")
+        yield labelled("", f"{format_counts(others)} {where}")
 
 
 def _naive(metric: str, guarantee: Bound, naive: Bound) -> Line:
@@ -76,7 +79,7 @@ def _naive(metric: str, guarantee: Bound, naive: Bound) -> Line:
         note = "the search found no better one"
     else:
         note = "not improved yet"
-    return labelled("naive bound", f"{_counts({name: base})}; {note}")
+    return labelled("naive bound", f"{format_counts({name: base})}; {note}")
 
 
 def _less(count: int, base: int) -> str:
@@ -85,19 +88,14 @@ def _less(count: int, base: int) -> str:
     return f"{tenths // 10}.{tenths % 10} %" if tenths else "<0.1 %"
 
 
-def _counts(counts: Mapping[str, float]) -> str:
-    """Counts with the names of what is counted, which are plurals."""
-    texts = []
-    for name, count in counts.items():
-        noun = name.removesuffix("es") if name.endswith("sses") else name.removesuffix("s")
-        texts.append(f"{int(count)} {noun if count == 1 else name}")
-    return ", ".join(texts)
-
-
 def _value(path: PathResult) -> str:
     """What paths are ordered by."""
     estimate = path["estimate"]
-    return _counts(path["cost"]) if estimate is None else f"estimated {format_ns(estimate['ns'])}"
+    return (
+        format_counts(path["cost"])
+        if estimate is None
+        else f"estimated {format_ns(estimate['ns'])}"
+    )
 
 
 def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
@@ -110,7 +108,7 @@ def _path(result: Result, index: int, detail: PathDetail) -> Iterator[Line]:
     if estimate is not None:
         title = f"{title} by its estimate" if title == "slowest path" else title
         title += f": estimated {format_estimate(estimate)}"
-    yield Line(f"{title}: {_counts(path['cost'])}", "bold")
+    yield Line(f"{title}: {format_counts(path['cost'])}", "bold")
     yield from _instructions(path, detail)
     yield detail_line("packets", f"of {path['min_packet_size']} bytes or more")
     yield from witness_lines(path)

@@ -1,7 +1,7 @@
 """The lines about one path that reports of all kinds of targets have."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
@@ -189,3 +189,12 @@ def stats_lines(stats: Stats) -> Iterator[Line]:
 def count_of(number: int, noun: str) -> str:
     """A number and what it counts."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def format_counts(counts: Mapping[str, float]) -> str:
+    """Counts with the names of what is counted, which are plurals."""
+    texts = []
+    for name, count in counts.items():
+        noun = name.removesuffix("es") if name.endswith("sses") else name.removesuffix("s")
+        texts.append(f"{int(count)} {noun if count == 1 else name}")
+    return ", ".join(texts)

@@ -166,6 +166,14 @@ class PathResult(TypedDict):
     relies_on: NotRequired[list[str]]  # besides; those of the slowest path are assumptions
 
 
+class ProfileProgram(TypedDict):
+    """What a program of a chain costs on a path."""
+
+    program: str
+    instructions: int
+    cost: dict[str, float]
+
+
 class ProfileLine(TypedDict):
     """What a source line costs on a path; lines of different functions are told apart."""
 
@@ -194,6 +202,7 @@ class Profile(TypedDict):
 
     cost: dict[str, float]
     overhead: dict[str, float]
+    programs: list[ProfileProgram] | None  # of a chain; None: of an older version
     lines: list[ProfileLine]
     instructions: list[ProfileInstruction]
 
@@ -214,7 +223,7 @@ class Result(TypedDict):
     """The result of one program: a guarantee, or an error."""
 
     file: str
-    section: str | None  # of an object
+    section: str | None  # of an object; None: a listing, or a chain
     program: str
     kind: str | None  # of an object's program: `xdp`, or `unknown` and taken for it
     target: str

@@ -10,6 +10,7 @@ use crate::insn::{Call, Insn, helper_name};
 use crate::lift::error::Cause;
 use crate::lift::frame::UnitId;
 use crate::lift::options::LiftOptions;
+use crate::lift::placed::Placed;
 use crate::{BpfProgram, Object};
 
 /// A linked program and where its instructions are among those of the lifted one.
@@ -68,6 +69,19 @@ impl LinkedCode {
     /// The programs of all units, in the order in which their instructions are numbered.
     pub fn programs(&self) -> impl Iterator<Item = &BpfProgram> {
         self.units.iter().map(|unit| &unit.program)
+    }
+
+    /// Where the instructions of all units are.
+    pub fn placed(&self) -> impl Iterator<Item = Placed> {
+        self.units.iter().map(|Unit { program, first_insn, .. }| Placed {
+            program: program.number,
+            first: *first_insn,
+            functions: program
+                .subprograms
+                .iter()
+                .map(|function| (first_insn + function.first, function.name.clone()))
+                .collect(),
+        })
     }
 
     /// The number of an instruction in the lifted program.

@@ -49,6 +49,7 @@ pub(super) fn lift(
         notes,
         origins: Origins::Source(lines),
         functions,
+        members: Vec::new(),
     })
 }
 

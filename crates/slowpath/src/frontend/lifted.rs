@@ -24,7 +24,23 @@ pub(crate) struct Lifted {
     pub notes: Vec<String>,
     pub(super) origins: Origins,
     pub(super) functions: Functions,
+    /// Which members of a chain instructions are part of; nothing where it is a single program.
+    pub(super) members: Members,
 }
+
+/// Instructions of a member of a chain: those of the program that it is, or of one that a tail call of
+/// it leads to.
+pub(super) struct Member {
+    /// The number of the first of them.
+    pub first: u32,
+    /// What the member is called.
+    pub name: String,
+    /// Whether packets arrive at the first one.
+    pub start: bool,
+}
+
+/// In the order of their instructions.
+pub(super) type Members = Vec<Member>;
 
 /// The functions of a program: the number of the first instruction of each, in order, and its name.
 /// What follows the last one whose name is known has none.
@@ -56,6 +72,18 @@ impl Lifted {
     pub fn function(&self, insn: u32) -> Option<&str> {
         let behind = self.functions.partition_point(|(first, _)| *first <= insn);
         self.functions.get(behind.checked_sub(1)?)?.1.as_deref()
+    }
+
+    /// The name of the member of a chain that an instruction is part of.
+    pub fn member(&self, insn: u32) -> Option<&str> {
+        let behind = self.members.partition_point(|member| member.first <= insn);
+        Some(&self.members.get(behind.checked_sub(1)?)?.name)
+    }
+
+    /// The programs of a chain that can run: the first instruction of each, and its name.
+    pub fn starts(&self) -> impl Iterator<Item = (u32, &str)> {
+        let starts = self.members.iter().filter(|member| member.start);
+        starts.map(|member| (member.first, member.name.as_str()))
     }
 
     /// The first instruction that does work of a class.

@@ -21,6 +21,7 @@ pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifte
         notes: Vec::new(),
         origins,
         functions: Vec::new(),
+        members: Vec::new(),
     })
 }
 

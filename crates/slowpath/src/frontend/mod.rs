@@ -27,8 +27,8 @@ pub(crate) struct Named {
 
 /// The name of the program that a request is about, as far as that can be told without analysis.
 pub(crate) fn name(request: &ProgramRequest) -> Named {
-    if let Some(name) = request.object.chain_name() {
-        return Named { name: name.to_owned(), section: None, kind: None };
+    if let Some(chain) = request.object.as_chain() {
+        return Named { name: chain.name.clone(), section: None, kind: None };
     }
     if let Ok(entry) = object::entry(request) {
         let kind = Some(entry.kind.to_string());
@@ -49,7 +49,7 @@ pub(crate) fn lift(
         (true, InstructionSet::Bpf) => {
             return object::lift(request, request.object.bpf()?, packets, stop);
         }
-        (true, InstructionSet::Nfp) if !request.object.handovers().is_empty() => {
+        (true, InstructionSet::Nfp) if request.object.as_chain().is_some() => {
             let what = format!("target {} runs one program, and no chain of several", target.name);
             return Err(Error::Input(what));
         }

@@ -1,10 +1,10 @@
 //! BPF objects: which programs there are, and lifting one of them.
 
-use super::lifted::{Functions, Lifted, Origins};
+use super::lifted::{Functions, Lifted, Member, Members, Origins};
 use crate::kernel_types::KernelTypes;
 use crate::options::ProgramRequest;
-use crate::{Error, assume, contents, stages};
-use slowpath_bpf::lift::{self, LiftOptions};
+use crate::{ChainMember, Error, ProgramChain, assume, contents, stages};
+use slowpath_bpf::lift::{self, LiftOptions, Placed};
 use slowpath_bpf::{BpfProgram, Object, ProgramEntry, ProgramKind};
 use slowpath_estimate::Code;
 use slowpath_stop::Stop;
@@ -40,20 +40,49 @@ pub(crate) fn lift(
         Some(reason) => Error::stopped(reason, stop),
         None => Error::from(error),
     })?;
+    let chain = request.object.as_chain();
+    let mut program = lifted.program;
+    if let Some(chain) = chain {
+        program.name.clone_from(&chain.name);
+    }
     Ok(Lifted {
-        program: lifted.program,
+        functions: functions(&lifted.placed, chain, lifted.code.len()),
+        members: chain.map_or_else(Vec::new, |chain| members(&lifted.placed, chain)),
+        program,
         layout: Some(lifted.layout),
         code: Some(Code::new(lifted.code, object)),
         notes: Vec::new(),
         origins: Origins::Source(lifted.lines),
-        functions: functions(&linked),
     })
 }
 
-/// The functions of a program; those of programs that tail calls lead to stay unnamed.
-fn functions(linked: &BpfProgram) -> Functions {
-    let named = linked.subprograms.iter().map(|s| (s.first as u32, Some(s.name.clone())));
-    named.chain([(linked.insns.len() as u32, None)]).collect()
+/// The functions of all programs; of a chain, with the member that they are part of.
+fn functions(placed: &[Placed], chain: Option<&ProgramChain>, end: usize) -> Functions {
+    let named = placed.iter().flat_map(|placed| {
+        let member = chain.and_then(|chain| member_of(placed, chain));
+        placed.functions.iter().map(move |(first, name)| {
+            let name = member.map_or_else(|| name.clone(), |of| format!("{}:{name}", of.name));
+            (*first as u32, Some(name))
+        })
+    });
+    named.chain([(end as u32, None)]).collect()
+}
+
+/// The members of a chain that programs belong to.
+fn members(placed: &[Placed], chain: &ProgramChain) -> Members {
+    let place = |placed: &Placed| {
+        let member = member_of(placed, chain)?;
+        Some(Member {
+            first: placed.first as u32,
+            name: member.name.clone(),
+            start: placed.program == member.program,
+        })
+    };
+    placed.iter().filter_map(place).collect()
+}
+
+fn member_of<'a>(placed: &Placed, chain: &'a ProgramChain) -> Option<&'a ChainMember> {
+    chain.members.iter().find(|member| member.programs.contains(&placed.program))
 }
 
 /// What the front end is told besides the object.
@@ -75,7 +104,7 @@ fn options(
         max_packet: packets.1,
         contents,
         assumed_helpers,
-        handovers: request.object.handovers().to_vec(),
+        handovers: request.object.as_chain().map_or_else(Vec::new, |chain| chain.handovers.clone()),
         kernel_types: request.kernel.as_deref().map(|kernel| kernel.shared()),
         ..LiftOptions::default()
     })

@@ -101,8 +101,9 @@ impl Estimated {
         unknown.chain(flat).chain(outside).collect()
     }
 
-    /// Adds to the profile of the path which part of the time each instruction and line has.
-    pub fn add_to(&self, profile: &mut Profile, timing: &Timing) {
+    /// Adds to the profile of the path which part of the time each instruction, line and program of
+    /// a chain has.
+    pub fn add_to(&self, profile: &mut Profile, lifted: &Lifted, timing: &Timing) {
         let mut parts: BTreeMap<u32, u64> = BTreeMap::new();
         for (&insn, &part) in self.insns.iter().zip(&self.flow.parts) {
             *parts.entry(insn).or_default() += part;
@@ -116,15 +117,23 @@ impl Estimated {
         };
         let fraction = |picoseconds| Amount::Fraction(ns(picoseconds));
         let mut by_line = vec![0; profile.lines.len()];
+        let mut by_program: BTreeMap<&str, u64> = BTreeMap::new();
         for insn in &mut profile.instructions {
             let part = amount(parts.get(&insn.instruction).copied().unwrap_or(0));
             insn.cost.insert(NS.to_owned(), fraction(part));
+            if let Some(program) = lifted.member(insn.instruction) {
+                *by_program.entry(program).or_default() += part;
+            }
             if let Some(line) = insn.line.and_then(|line| by_line.get_mut(line)) {
                 *line += part;
             }
         }
         for (line, part) in profile.lines.iter_mut().zip(by_line) {
             line.cost.insert(NS.to_owned(), fraction(part));
+        }
+        for program in &mut profile.programs {
+            let part = by_program.get(program.program.as_str()).copied().unwrap_or(0);
+            program.cost.insert(NS.to_owned(), fraction(part));
         }
         let empty = timing.picoseconds(self.flow.empty);
         profile.overhead.insert(NS.to_owned(), fraction(empty));

@@ -10,17 +10,26 @@ use super::lines;
 use super::measure::Measure;
 use crate::Error;
 use crate::frontend::Lifted;
-use crate::result::{CodeInsn, CodeLine, Profile, ProfileInsn, ProfileLine};
+use crate::result::{CodeInsn, CodeLine, Profile, ProfileInsn, ProfileLine, ProfileProgram};
+use indexmap::IndexMap;
 use slowpath_exec::ArcId;
 use slowpath_search::Unrolled;
 use slowpath_target::{CostModel, CostVector};
 use std::collections::{BTreeMap, HashMap};
 
-/// What instructions or lines cost together.
+/// What the runs of an instruction, or of a program, cost together.
 #[derive(Clone)]
 struct Share {
     runs: u64,
     cost: CostVector,
+}
+
+impl Share {
+    /// Adds a run.
+    fn add(&mut self, price: CostVector) {
+        self.runs += 1;
+        self.cost += price;
+    }
 }
 
 impl Measure<'_> {
@@ -39,14 +48,16 @@ impl Measure<'_> {
         let mut shares: BTreeMap<u32, Share> = BTreeMap::new();
         let mut context = model.start();
         let mut sum = model.overhead();
+        let mut programs: IndexMap<&str, Share> = IndexMap::new();
         for event in lines::events(unrolled, path) {
             let mut price = model.zero();
             context = model.step(context, event.class.0, &mut price);
             sum += price;
             let new = || Share { runs: 0, cost: model.zero() };
-            let share = shares.entry(event.insn.0).or_insert_with(new);
-            share.runs += 1;
-            share.cost += price;
+            shares.entry(event.insn.0).or_insert_with(new).add(price);
+            if let Some(member) = lifted.member(event.insn.0) {
+                programs.entry(member).or_insert_with(new).add(price);
+            }
         }
         if sum != *cost {
             return Err(Error::Replay("the costs of its instructions do not add up".into()));
@@ -66,6 +77,14 @@ impl Measure<'_> {
         Ok(Profile {
             cost: costs(self.target, cost),
             overhead: costs(self.target, &model.overhead()),
+            programs: programs
+                .into_iter()
+                .map(|(program, share)| ProfileProgram {
+                    program: program.to_owned(),
+                    instructions: share.runs,
+                    cost: costs(self.target, &share.cost),
+                })
+                .collect(),
             lines: table.finish(),
             instructions,
         })

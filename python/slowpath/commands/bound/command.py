@@ -21,6 +21,49 @@ FORMATS = {
 """The values of `--format`, and where each has a class (or function) that makes its `Reporter`."""
 
 
+REPORTING = (
+    option(
+        GUARANTEE,
+        "--require",
+        metavar="RATE|'<=COUNT'",
+        help="Fail unless no packet exceeds this count, '<=4000 instructions', "
+        "'<=300 memory-accesses', or unless this rate, 5Mpps, is at the pessimistic end of "
+        "what is estimated; on a SmartNIC, unless a rate is guaranteed: 40Gbit/s, 10Mpps. What "
+        "a guarantee that meets it depends on is said.",
+    ),
+    option(
+        GUARANTEE,
+        "--accept-assumptions",
+        action="store_true",
+        help="Let --require be met although --unroll N@LOCATION cuts loops that are known to "
+        "run more often.",
+    ),
+    option(
+        SEARCH,
+        "--paths",
+        metavar="K|all",
+        default="1",
+        help="Report the K slowest satisfiable paths (default: %(default)s). The format table "
+        "describes the first 100.",
+    ),
+    form_option(FORMATS, "json and csv are stable"),
+    option(
+        OUTPUT,
+        "--pcap",
+        metavar="FILE",
+        help="Write the witness packets of all reported paths.",
+    ),
+    option(
+        OUTPUT,
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="Add the path's instructions and statistics.",
+    ),
+)
+"""The options about what is required and reported of guarantees."""
+
+
 def _bound(given: Namespace) -> int:
     from slowpath.analysis.options import read_request
     from slowpath.commands.bound.run import Output, run
@@ -43,44 +86,7 @@ BOUND = Command(
     (
         FILES,
         *ANALYSIS,
-        option(
-            GUARANTEE,
-            "--require",
-            metavar="RATE|'<=COUNT'",
-            help="Fail unless no packet exceeds this count, '<=4000 instructions', "
-            "'<=300 memory-accesses', or unless this rate, 5Mpps, is at the pessimistic end of "
-            "what is estimated; on a SmartNIC, unless a rate is guaranteed: 40Gbit/s, 10Mpps. What "
-            "a guarantee that meets it depends on is said.",
-        ),
-        option(
-            GUARANTEE,
-            "--accept-assumptions",
-            action="store_true",
-            help="Let --require be met although --unroll N@LOCATION cuts loops that are known to "
-            "run more often.",
-        ),
-        option(
-            SEARCH,
-            "--paths",
-            metavar="K|all",
-            default="1",
-            help="Report the K slowest satisfiable paths (default: %(default)s). The format table "
-            "describes the first 100.",
-        ),
-        form_option(FORMATS, "json and csv are stable"),
-        option(
-            OUTPUT,
-            "--pcap",
-            metavar="FILE",
-            help="Write the witness packets of all reported paths.",
-        ),
-        option(
-            OUTPUT,
-            "-v",
-            "--verbose",
-            action="store_true",
-            help="Add the path's instructions and statistics.",
-        ),
+        *REPORTING,
     ),
     _bound,
 )

@@ -25,6 +25,7 @@ class Output(NamedTuple):
     make_reporter: MakeReporter
     pcap: str | None  # a file for packets
     verbose: bool
+    command: str = "bound"  # the words that call it
 
 
 def run(request: Request, output: Output) -> ExitCode:
@@ -71,7 +72,9 @@ def _run(request: Request, session: Session, output: Output, stopping: Stopping)
             packets += _packets(analysed.result)
         out_lines(reporter.add(analysed.result, analysed.detail, analysed.text))
         code = complaints.add(analysed)
-        codes.append(_hold(request, analysed) if code is ExitCode.FINE else code)
+        if code is ExitCode.FINE:
+            code = _hold(request, analysed, output.command)
+        codes.append(code)
     out_lines(reporter.finish())
     codes.append(unmatched.complain())
     if output.pcap is not None:
@@ -79,7 +82,7 @@ def _run(request: Request, session: Session, output: Output, stopping: Stopping)
     return worst(codes)
 
 
-def _hold(request: Request, analysed: Analysed) -> ExitCode:
+def _hold(request: Request, analysed: Analysed, command: str) -> ExitCode:
     """What the exit code says of `--require`; why it is not met goes to standard error."""
     if request.requirement is None:
         return ExitCode.FINE
@@ -92,7 +95,7 @@ def _hold(request: Request, analysed: Analysed) -> ExitCode:
     if judgement.decision is not Decision.MET:
         error(task.label, judgement.reason)
         options = ["--target", task.target, "--metric", task.metric, *request.reproduce]
-        note(f"reproduce: {reproduce('bound', [task.file], options)}")
+        note(f"reproduce: {reproduce(command, [task.file], options)}")
     return ExitCode(judgement.decision.value)
 
 

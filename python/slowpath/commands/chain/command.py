@@ -2,9 +2,9 @@
 
 from argparse import Namespace
 
-from slowpath.analysis.flags import ANALYSIS, OUTPUT, SEARCH, form_option, written_options
-from slowpath.cli.command import Command, Group, argument, load, option
-from slowpath.commands.bound.command import FORMATS
+from slowpath.analysis.flags import ANALYSIS, MAP_ABI, PROG_NAME, SECTION, written_options
+from slowpath.cli.command import Command, Group, argument, load
+from slowpath.commands.bound.command import FORMATS, REPORTING
 
 
 def _bound(given: Namespace) -> int:
@@ -13,7 +13,7 @@ def _bound(given: Namespace) -> int:
     from slowpath.commands.chain.run import bound
 
     request = read_request([given.chain], written_options(given, [given.chain]))
-    output = Output(load(FORMATS[given.format]), given.pcap, given.verbose)
+    output = Output(load(FORMATS[given.format]), given.pcap, given.verbose, "chain bound")
     return bound(request, output)
 
 
@@ -22,34 +22,13 @@ BOUND = Command(
         "Guarantee how fast a chain of programs is: find the slowest path that any packet can take "
         "through all of them.",
         "The description (YAML) names programs and which of them runs behind which, by the action "
-        "that is returned. A packet that passes one program really gets to the next one as that "
-        "has left it.",
+        "that is returned. A packet that passes one program gets to the next one as the first one "
+        "has left it; programs that no packet reaches are named.",
     ),
     (
         argument("CHAIN", "The description of a chain (*.yaml)."),
-        *ANALYSIS,
-        option(
-            SEARCH,
-            "--paths",
-            metavar="K|all",
-            default="1",
-            help="Report the K slowest satisfiable paths (default: %(default)s). The format table "
-            "describes the first 100.",
-        ),
-        form_option(FORMATS, "json and csv are stable"),
-        option(
-            OUTPUT,
-            "--pcap",
-            metavar="FILE",
-            help="Write the witness packets of all reported paths.",
-        ),
-        option(
-            OUTPUT,
-            "-v",
-            "--verbose",
-            action="store_true",
-            help="Add the path's instructions and statistics.",
-        ),
+        *(one for one in ANALYSIS if one not in (SECTION, PROG_NAME, MAP_ABI)),
+        *REPORTING,
     ),
     _bound,
 )

@@ -1,6 +1,6 @@
 """A chain as it is in files: its description, and the objects that it names."""
 
-import os.path
+from pathlib import Path
 
 from slowpath import engine
 from slowpath.analysis.plan import Plan, Request, Task
@@ -17,17 +17,17 @@ def plan_of(file: str, request: Request) -> Plan:
         InputError: when it is no chain, or one of its objects cannot be read.
     """
     chain = engine.read_chain(file, read_text(file))
-    folder, size = os.path.dirname(file), 0
+    folder, size = Path(file).parent, 0
     members = list[tuple[engine.Object, int]]()
-    for name, path, program in chain.members:
-        path = os.path.join(folder, path)
+    for name, place, program in chain.members:
+        path = str(folder / place)
         data = load_program(path, request.clang)
         read = engine.read_object(path, data)
         members.append((read, _program(file, name, path, read, program)))
         size += len(data)
-    label, _ = os.path.splitext(os.path.basename(file))
+    label = Path(file).stem
     combined = engine.combine(file, chain, label, members)
-    (entry,) = engine.programs(combined) or [None]
+    (entry,) = engine.programs(combined) or []
     task = Task(file, combined, size, entry, request.target.name, request.metric)
     return Plan([task], [])
 
@@ -54,5 +54,3 @@ def _program(file: str, name: str, path: str, read: engine.Object, wanted: str |
         known = list_programs(chosen)
         raise InputError(file, f"{name}: {path} has several programs; say `program:`, of {known}")
     return chosen[0].number
-
-

@@ -1,0 +1,177 @@
+"""`slowpath chain bound`: several programs as one, against each of them by itself."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import ROOT, slowpath
+from test_schema import check
+
+OBJECTS = ROOT / "crates/slowpath/tests/objects"
+CHAIN = OBJECTS / "chain.yaml"
+PASS = [("first", ["XDP_PASS"], "second")]
+
+
+def described(
+    *edges: tuple[str, list[str], str], names: tuple[str, ...] = ("first", "second"), **more: Any
+) -> str:
+    """A description; programs are called like their objects, with anything behind that."""
+    files = {name: OBJECTS / f"chain_{name.rstrip('0123456789')}.bpf.o" for name in names}
+    programs = [{"name": name, "object": str(file)} for name, file in files.items()]
+    written = [{"from": a, "on": on, "to": b} for a, on, b in edges]
+    return json.dumps({"schema": 1, "programs": programs, "edges": written} | more)
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> Path:
+    """Where a test writes its chain."""
+    return tmp_path / "upstream.yaml"
+
+
+def counted(*words: str | Path) -> dict[str, Any]:
+    """The result of a command that counts."""
+    run = slowpath(*words, "--target", "ebpf", "--format", "json")
+    assert (run.returncode, run.stderr) == (0, "")
+    check("bound", run.stdout)
+    (result,) = json.loads(run.stdout)["results"]
+    assert result["guarantee"]["verdict"] == "exact"
+    return dict(result)
+
+
+def instructions(result: dict[str, Any]) -> int:
+    return int(result["guarantee"]["counts"]["instructions"])
+
+
+def failure(chain: Path, text: str, *options: str) -> str:
+    """What is said of a chain that cannot be analysed."""
+    chain.write_text(text)
+    run = slowpath("chain", "bound", chain, *options)
+    assert (run.returncode, run.stdout) == (3, "")
+    (line,) = run.stderr.splitlines()
+    assert line.startswith(f"error: {chain}: ")
+    return line.removeprefix(f"error: {chain}: ")
+
+
+def test_a_chain_is_less_than_its_programs() -> None:
+    alone = [
+        instructions(counted("bound", OBJECTS / f"chain_{n}.bpf.o"))
+        for n in (
+            "first",
+            "second",
+        )
+    ]
+    result = counted("chain", "bound", CHAIN)
+    assert alone[0] < instructions(result) < sum(alone)
+    assert (result["program"], result["section"]) == ("chain", None)
+    parts = result["profile"]["programs"]
+    assert [part["program"] for part in parts] == ["first", "second"]
+    assert sum(part["instructions"] for part in parts) == instructions(result)
+    assert result["notes"] == []
+
+
+def test_the_report_says_what_each_program_costs() -> None:
+    run = slowpath("chain", "bound", CHAIN, "--target", "ebpf")
+    assert run.returncode == 0
+    title, *_ = run.stdout.splitlines()
+    assert title == f"{CHAIN} · chain · ebpf"
+    lines = run.stdout.splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("by program   first   "))
+    assert lines[first + 1].startswith("             second  ")
+    estimated = slowpath("chain", "bound", CHAIN).stdout
+    (line,) = (line for line in estimated.splitlines() if line.startswith("by program"))
+    assert " ns, " in line
+
+
+def test_times_are_split_as_well() -> None:
+    run = slowpath("chain", "bound", CHAIN, "--format", "json")
+    (result,) = json.loads(run.stdout)["results"]
+    profile = result["profile"]
+    parts = [profile["overhead"], *(part["cost"] for part in profile["programs"])]
+    assert sum(part["ns"] for part in parts) == pytest.approx(profile["cost"]["ns"], abs=0.01)
+
+
+def test_shared_maps_are_one(chain: Path) -> None:
+    chain.write_text(described(*PASS))
+    apart = instructions(counted("chain", "bound", chain))
+    chain.write_text(described(*PASS, shared_maps=[["first:seen", "second:seen"]]))
+    assert instructions(counted("chain", "bound", chain)) < apart
+
+
+def test_programs_that_are_never_reached_are_named(chain: Path) -> None:
+    edges = [*PASS, ("second", ["XDP_ABORTED", "XDP_REDIRECT"], "first2")]
+    chain.write_text(described(*edges, names=("first", "second", "first2")))
+    result = counted("chain", "bound", chain)
+    said = "first2 is never reached: no packet makes second return XDP_ABORTED or XDP_REDIRECT"
+    assert result["notes"] == [said]
+    run = slowpath("chain", "bound", chain, "--target", "ebpf")
+    assert f"note         - {said}" in run.stdout.splitlines()
+
+
+def test_a_requirement_names_the_command_that_repeats_it() -> None:
+    run = slowpath("chain", "bound", CHAIN, "--target", "ebpf", "--require", "<=100 instructions")
+    assert run.returncode == 1
+    assert f"reproduce: slowpath chain bound {CHAIN}" in run.stderr
+
+
+def test_packets_of_witnesses_are_written(tmp_path: Path) -> None:
+    file = tmp_path / "slow.pcap"
+    assert slowpath("chain", "bound", CHAIN, "--target", "ebpf", "--pcap", file).returncode == 0
+    assert file.stat().st_size > 24
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            described(*PASS, ("second", ["XDP_TX"], "first")),
+            "an edge leads to each program, so that packets arrive at none: the chain is a circle",
+        ),
+        (
+            described(("first", ["XDP_SKIP"], "second")),
+            'line 1: "XDP_SKIP" is no action: XDP_ABORTED, XDP_DROP, XDP_PASS, ',
+        ),
+        (
+            described(("first", ["XDP_PASS"], "third")),
+            'line 1: there is no program "third"; there are first, second',
+        ),
+        (described(), "line 1: no edge leads to second, nor to first: packets arrive at one"),
+        (
+            described(*PASS, shared_maps=[["first:seen", "second:unseen"]]),
+            "line 1: there is no map second:unseen; there are seen",
+        ),
+        ("schema: 2\nprograms: []\n", "line 1: schema 2: known is 1"),
+        ("", "line 1: "),
+        ("- a\n", "line 1: "),
+    ],
+)
+def test_what_is_no_chain(chain: Path, text: str, said: str) -> None:
+    assert failure(chain, text).startswith(said)
+
+
+def test_what_is_no_program(chain: Path) -> None:
+    text = described(*PASS)
+    listing, several = ROOT / "examples/two_protocols.asm", ROOT / "crates/kernel/tests/objects"
+    first = str(OBJECTS / "chain_first.bpf.o")
+    assert failure(chain, text.replace(first, str(listing))).startswith(
+        f"first: {listing} is no BPF object"
+    )
+    many = several / "helpers.bpf.o"
+    said = failure(chain, text.replace(first, str(many)))
+    assert said.startswith(f"first: {many} has several programs; say `program:`, of ")
+    named = text.replace('"name": "first"', '"program": "lost", "name": "first"')
+    assert failure(chain, named).startswith(f"first: {first} has no program lost; there are xdp: ")
+
+
+def test_an_object_that_cannot_be_read(chain: Path) -> None:
+    chain.write_text(described(*PASS).replace("chain_first", "chain_lost"))
+    run = slowpath("chain", "bound", chain)
+    assert (run.returncode, run.stdout) == (3, "")
+    assert run.stderr.startswith(f"error: {OBJECTS / 'chain_lost.bpf.o'}: ")
+
+
+def test_chains_run_on_targets_with_bpf_instructions() -> None:
+    run = slowpath("chain", "bound", CHAIN, "--target", "agilio-cx-2x40")
+    assert run.returncode == 3
+    assert "target agilio-cx-2x40 runs one program, and no chain of several" in run.stderr
