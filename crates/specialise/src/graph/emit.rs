@@ -37,9 +37,12 @@ pub(super) fn program(graph: &Graph, original: &BpfProgram) -> Result<Emitted, S
     let mut next = 0;
     while let Some(&function) = emitter.called.get(next) {
         emitter.functions.insert(function, emitter.insns.len());
-        emitter.function(graph, function);
-        if function == 0 && emitter.goes_back() {
-            emitter.original(graph, original)?;
+        if function == 0 {
+            emitter.entry(graph);
+        }
+        // All but the entry function are as they were.
+        if function > 0 || emitter.goes_back() {
+            emitter.verbatim(graph, original, function)?;
         }
         next += 1;
     }
@@ -66,8 +69,8 @@ impl Emitter {
         self.origins.push(origin);
     }
 
-    fn function(&mut self, graph: &Graph, function: FunctionId) {
-        let mut order = graph.order(function);
+    fn entry(&mut self, graph: &Graph) {
+        let mut order = graph.order(0);
         order.reverse();
         while let Some(mut at) = order.pop() {
             // Each block is followed by one that it leads to, while there is one left.
@@ -153,19 +156,29 @@ impl Emitter {
         self.open.iter().any(|(_, open)| matches!(open, Open::Original))
     }
 
-    /// Writes the entry function of the original program as it is, but for the distances of calls.
-    fn original(&mut self, graph: &Graph, original: &BpfProgram) -> Result<(), SpecialiseError> {
-        self.original = Some(self.insns.len());
-        let end = original.subprograms.get(1).map_or(original.insns.len(), |next| next.first);
-        for (slot, &insn) in original.insns[..end].iter().enumerate() {
+    /// Writes a function of the original program as it is, but for the distances of calls.
+    fn verbatim(
+        &mut self,
+        graph: &Graph,
+        original: &BpfProgram,
+        function: FunctionId,
+    ) -> Result<(), SpecialiseError> {
+        if function == 0 {
+            self.original = Some(self.insns.len());
+        }
+        let first = graph.functions[function].0.first;
+        let behind = original.subprograms.get(function + 1);
+        let end = behind.map_or(original.insns.len(), |next| next.first);
+        for slot in first..end {
+            let insn = original.insns[slot];
             if let Some(target) = insn.function_target(slot) {
                 let known = graph.functions.iter().position(|(called, _)| called.first == target);
-                let function = known.ok_or_else(|| {
+                let called = known.ok_or_else(|| {
                     SpecialiseError::at(original, slot, "a call of what is no function")
                 })?;
-                self.open.push((self.insns.len(), Open::Function(function)));
-                if !self.called.contains(&function) {
-                    self.called.push(function);
+                self.open.push((self.insns.len(), Open::Function(called)));
+                if !self.called.contains(&called) {
+                    self.called.push(called);
                 }
             }
             self.push(insn, slot);
