@@ -1,1 +1,3 @@
 //! BPF programs rewritten for what is known of their packets.
+
+pub mod fuse;
