@@ -337,17 +337,17 @@ fn stacks_of_calls_fit_as_they_fit_alone() {
 
 #[test]
 fn a_full_stack_takes_calls() {
-    let mut programs = two();
-    let (base, size, src) = (Register::FRAME, Size::B, Source::Imm(0));
-    // One that calls nothing.
-    let (program, first) = (programs.pop().expect("two"), programs.pop().expect("two"));
-    let mut alone = if program.subprograms.len() == 1 { program } else { first };
-    assert_eq!(alone.subprograms.len(), 1);
-    alone.insns[0] = Insn::Store { size, base, offset: -504, src };
-    let twice = |program: &BpfProgram| form(&[program.clone(), program.clone()], &chain(2));
-    assert_eq!(twice(&alone), Form::Inline { context: 512 });
-    alone.insns[0] = Insn::Store { size, base, offset: -505, src };
-    assert_eq!(twice(&alone), Form::Calls);
+    let twice = |depth: i16| {
+        let mut program = deep(depth, 0);
+        // Its call, and what that called.
+        program.insns.remove(1);
+        program.insns.truncate(3);
+        program.lines.truncate(3);
+        program.subprograms.truncate(1);
+        form(&[program.clone(), program], &chain(2))
+    };
+    assert_eq!(twice(504), Form::Inline { context: 512 });
+    assert_eq!(twice(505), Form::Calls);
 }
 
 #[test]
