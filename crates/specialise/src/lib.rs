@@ -10,11 +10,12 @@
 //! points, `passes` are the rewritings, one file each, and `pipeline` puts them in order.
 //!
 //! After Krude, Eichholz, Winck, Wehrle and Mezini, "Optimizing Data Plane Programs for the Network"
-//! (NetPL 2019), "Optimization".
+//! (NetPL 2019), "Optimization". [`fuse`] makes one program of several that run one behind the other.
 
 mod analysis;
 mod effect;
 mod error;
+pub mod fuse;
 mod graph;
 mod guard;
 mod helpers;

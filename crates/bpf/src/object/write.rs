@@ -92,6 +92,13 @@ impl Object {
             let records = layout.by_section(plan, |function, offset| {
                 let origin = &function.program.subprograms[function.number];
                 let known = type_of(&origin.section, origin.section_slot, &origin.name);
+                // An entry that is new takes what the one takes that it replaces.
+                let entry = self.programs.get(function.program.number);
+                let entry = entry.filter(|_| function.section.is_some());
+                let known = known.or_else(|| {
+                    let old = &self.functions[entry?.function];
+                    type_of(&old.section_name, old.first, &old.name)
+                });
                 let ty = types.function(&function.name, known, function.global());
                 vec![FuncRecord { offset, ty }]
             });

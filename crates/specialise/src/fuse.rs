@@ -1,0 +1,332 @@
+//! Several programs of one hook as one: each runs when one before it returns a result that is handed
+//! over, on the packet as that left it.
+//!
+//! Where it can be, the programs become one function: where one would exit, the test of its result
+//! follows, and the next one finds the context where it was put at the start, below everything that
+//! they keep on the stack. Else they become functions that a driver calls: tail calls end only the
+//! function that makes them (on x86-64, Linux 5.10 and later), and handing over comes after them.
+//! Each program is there once, from wherever it is reached.
+//!
+//! The verifier of the kernel checks what is not known here: how deep the stacks of calls are
+//! together, and that the context is one where it is read again.
+
+mod depth;
+mod error;
+mod order;
+
+pub use error::FuseError;
+
+use std::collections::HashMap;
+
+use slowpath_bpf::insn::helper::TAIL_CALL;
+use slowpath_bpf::insn::{AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width};
+use slowpath_bpf::{BpfProgram, LineInfo, Subprogram, Unresolved};
+
+/// How large the stack is, in bytes.
+const STACK: u32 = 512;
+
+/// What is done when a program has returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handover {
+    /// The program that returned, by its number in the list.
+    pub from: usize,
+    /// The results, as XDP sees them: the low 32 bits.
+    pub results: Vec<u32>,
+    /// The program that runs then.
+    pub to: usize,
+}
+
+/// How programs become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One function; the context is kept so many bytes below the frame pointer.
+    Inline {
+        /// A multiple of 8.
+        context: u32,
+    },
+    /// A driver that calls each.
+    Calls,
+}
+
+/// The programs as one of this name. The first of them runs first, with the results that are in no
+/// handover the fused program ends. It has the section, type and number of the first one; all are
+/// about the same maps.
+///
+/// # Errors
+/// If handovers contradict each other, make a circle or leave a program out; if programs are of
+/// different types.
+pub fn fuse(
+    programs: &[BpfProgram],
+    handovers: &[Handover],
+    name: &str,
+) -> Result<BpfProgram, FuseError> {
+    fuse_as(form(programs, handovers), programs, handovers, name)
+}
+
+/// The form that [`fuse`] chooses.
+pub fn form(programs: &[BpfProgram], handovers: &[Handover]) -> Form {
+    let hands_over = |number: usize| handovers.iter().any(|handover| handover.from == number);
+    let tail_call = Insn::Call(Call::Helper(TAIL_CALL));
+    let leaves = programs
+        .iter()
+        .enumerate()
+        .any(|(number, program)| hands_over(number) && program.insns.contains(&tail_call));
+    let calls_itself = programs.iter().any(|program| {
+        let insns = program.insns.iter().enumerate();
+        insns.into_iter().any(|(slot, insn)| insn.function_target(slot) == Some(0))
+    });
+    match context(programs).filter(|_| !leaves && !calls_itself) {
+        Some(context) => Form::Inline { context },
+        None => Form::Calls,
+    }
+}
+
+/// Where the context is kept, if there is room for it below what the entries keep, and for the
+/// frames of all that they call below that.
+fn context(programs: &[BpfProgram]) -> Option<u32> {
+    let (mut own, mut called) = (0, 0);
+    for program in programs {
+        own = own.max(depth::depth(entry(program))?);
+        called = called.max(depth::below(program)?);
+    }
+    let context = own.next_multiple_of(8) + 8;
+    (depth::frame(context) + called <= STACK).then_some(context)
+}
+
+/// [`fuse`] in a given form.
+///
+/// # Errors
+/// As [`fuse`].
+pub fn fuse_as(
+    form: Form,
+    programs: &[BpfProgram],
+    handovers: &[Handover],
+    name: &str,
+) -> Result<BpfProgram, FuseError> {
+    let first = programs.first().ok_or(FuseError::Nothing)?;
+    programs.iter().try_for_each(|program| error::check(first, program))?;
+    let order = order::order(programs, handovers)?;
+    let mut fusion = Fusion::new(programs, handovers);
+    fusion.drive(form, &order);
+    fusion.add_functions(form, &order);
+    fusion.finish(first, name)
+}
+
+/// The instructions of the entry function.
+fn entry(program: &BpfProgram) -> &[Insn] {
+    depth::code(program, 0)
+}
+
+/// A program under construction.
+struct Fusion<'a> {
+    programs: &'a [BpfProgram],
+    handovers: &'a [Handover],
+    insns: Vec<Insn>,
+    lines: Vec<Option<LineInfo>>,
+    subprograms: Vec<Subprogram>,
+    kfuncs: Vec<String>,
+    unresolved: Vec<Unresolved>,
+    /// First slots of functions, by program and number.
+    starts: HashMap<(usize, usize), usize>,
+    /// Calls of functions and loads of their addresses, by slot.
+    references: Vec<(usize, (usize, usize))>,
+    /// Where programs begin to run, for the tests of results.
+    begins: HashMap<usize, usize>,
+    /// Jumps to where a program begins: slot, program.
+    jumps: Vec<(usize, usize)>,
+}
+
+impl<'a> Fusion<'a> {
+    fn new(programs: &'a [BpfProgram], handovers: &'a [Handover]) -> Self {
+        Fusion {
+            programs,
+            handovers,
+            insns: Vec::new(),
+            lines: Vec::new(),
+            subprograms: Vec::new(),
+            kfuncs: Vec::new(),
+            unresolved: Vec::new(),
+            starts: HashMap::new(),
+            references: Vec::new(),
+            begins: HashMap::new(),
+            jumps: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, insn: Insn, line: Option<LineInfo>) {
+        self.insns.push(insn);
+        self.lines.push(line);
+    }
+
+    /// The function that runs one program after the other, in an order in which handing over leads
+    /// on.
+    fn drive(&mut self, form: Form, order: &[usize]) {
+        let keep = match form {
+            Form::Inline { context } => Insn::Store {
+                size: Size::DW,
+                base: Register::FRAME,
+                offset: -(context as i16),
+                src: Source::Reg(Register::R1),
+            },
+            Form::Calls => copy(Register::R6, Register::R1),
+        };
+        self.push(keep, None);
+        for (place, &number) in order.iter().enumerate() {
+            self.begins.insert(number, self.insns.len());
+            if place > 0 {
+                let restore = match form {
+                    Form::Inline { context } => Insn::Load {
+                        size: Size::DW,
+                        signed: false,
+                        dst: Register::R1,
+                        base: Register::FRAME,
+                        offset: -(context as i16),
+                    },
+                    Form::Calls => copy(Register::R1, Register::R6),
+                };
+                self.push(restore, None);
+            }
+            match form {
+                Form::Inline { .. } => self.inline(number),
+                Form::Calls => {
+                    self.references.push((self.insns.len(), (number, 0)));
+                    self.push(Insn::Call(Call::Subprogram { offset: 0 }), None);
+                }
+            }
+            self.test(number);
+        }
+        for (slot, to) in std::mem::take(&mut self.jumps) {
+            let distance = self.begins.get(&to).map_or(0, |begin| begin - slot - 1);
+            self.insns[slot] = jump(distance);
+        }
+    }
+
+    /// Appends the entry function of a program; where it exits, it goes on behind its end.
+    fn inline(&mut self, number: usize) {
+        let start = self.insns.len();
+        self.copy(number, 0);
+        let end = self.insns.len();
+        for slot in start..end {
+            if self.insns[slot] == Insn::Exit {
+                self.insns[slot] = jump(end - slot - 1);
+            }
+        }
+    }
+
+    /// Hands over by the result of a program, or ends.
+    fn test(&mut self, number: usize) {
+        for handover in self.handovers.iter().filter(|handover| handover.from == number) {
+            // One jump for each handover, behind its tests: it can be far.
+            let count = handover.results.len();
+            for (place, result) in handover.results.iter().enumerate() {
+                let last = place + 1 == count;
+                let cond = if last { Condition::Ne } else { Condition::Eq };
+                let offset = if last { 1 } else { (count - place - 1) as i16 };
+                let src = Source::Imm(*result as i32);
+                let width = Width::W32;
+                let branch = Insn::Branch { width, cond, dst: Register::R0, src, offset };
+                self.push(branch, None);
+            }
+            if count > 0 {
+                self.jumps.push((self.insns.len(), handover.to));
+                self.push(jump(0), None);
+            }
+        }
+        self.push(Insn::Exit, None);
+    }
+
+    /// Appends a function as it is, with kernel functions by their new numbers.
+    fn copy(&mut self, number: usize, function: usize) {
+        let program = &self.programs[number];
+        let (first, end) = depth::range(program, function);
+        let start = self.insns.len();
+        for slot in first..end {
+            let insn = match program.insns[slot] {
+                Insn::Call(Call::Kfunc { id, module }) => {
+                    Insn::Call(Call::Kfunc { id: self.kfunc(program, id), module })
+                }
+                insn => insn,
+            };
+            if let Some(target) = insn.function_target(slot) {
+                let target = program.subprograms.iter().position(|of| of.first == target);
+                self.references.push((self.insns.len(), (number, target.unwrap_or(usize::MAX))));
+            }
+            self.push(insn, program.lines.get(slot).cloned().flatten());
+        }
+        let unresolved = program.unresolved.iter().filter(|u| (first..end).contains(&u.insn));
+        self.unresolved.extend(
+            unresolved.map(|u| Unresolved { insn: u.insn - first + start, what: u.what.clone() }),
+        );
+    }
+
+    /// The number of a kernel function here. One without a name has none here either.
+    fn kfunc(&mut self, program: &BpfProgram, id: i32) -> i32 {
+        let name = usize::try_from(id).ok().and_then(|id| program.kfuncs.get(id));
+        let Some(name) = name else { return -1 };
+        let known = self.kfuncs.iter().position(|known| known == name);
+        let number = known.unwrap_or_else(|| {
+            self.kfuncs.push(name.clone());
+            self.kfuncs.len() - 1
+        });
+        i32::try_from(number).unwrap_or(-1)
+    }
+
+    /// Appends what the programs call, and themselves where they are called.
+    fn add_functions(&mut self, form: Form, order: &[usize]) {
+        let entries = usize::from(form != Form::Calls);
+        for &number in order {
+            for function in entries..self.programs[number].subprograms.len() {
+                let start = self.insns.len();
+                self.starts.insert((number, function), start);
+                let of = &self.programs[number].subprograms[function];
+                // The kernel would verify a global entry without knowing its argument.
+                let global = of.global && function > 0;
+                self.subprograms.push(Subprogram { first: start, global, ..of.clone() });
+                self.copy(number, function);
+            }
+        }
+    }
+
+    fn finish(mut self, first: &BpfProgram, name: &str) -> Result<BpfProgram, FuseError> {
+        for (slot, function) in std::mem::take(&mut self.references) {
+            let distance = self.starts.get(&function).map(|to| *to as i64 - slot as i64 - 1);
+            let distance = distance.and_then(|distance| i32::try_from(distance).ok());
+            let Some(distance) = distance else {
+                let program = self.programs[function.0].name.clone();
+                return Err(FuseError::Damaged { program });
+            };
+            match &mut self.insns[slot] {
+                Insn::Call(Call::Subprogram { offset })
+                | Insn::LoadImm64 { value: Imm64::Function { offset }, .. } => *offset = distance,
+                _ => {}
+            }
+        }
+        let (name, section) = (name.to_owned(), first.section.clone());
+        let of = name.clone();
+        let driver =
+            Subprogram { name: name.clone(), first: 0, global: true, section: of, section_slot: 0 };
+        self.subprograms.insert(0, driver);
+        self.unresolved.sort_by_key(|unresolved| unresolved.insn);
+        Ok(BpfProgram {
+            number: first.number,
+            name,
+            section,
+            kind: first.kind,
+            insns: self.insns,
+            lines: self.lines,
+            subprograms: self.subprograms,
+            kfuncs: self.kfuncs,
+            unresolved: self.unresolved,
+        })
+    }
+}
+
+fn copy(dst: Register, src: Register) -> Insn {
+    Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Reg(src) }
+}
+
+/// A jump forward. The kernel has long ones since Linux 6.6.
+fn jump(distance: usize) -> Insn {
+    let offset = i32::try_from(distance).unwrap_or(i32::MAX);
+    Insn::Jump { offset, long: i16::try_from(offset).is_err() }
+}

@@ -1,0 +1,159 @@
+//! How much of the stack functions use. Of its own frame: a forward analysis of the lowest place that each register
+//! can point to.
+//!
+//! Pointers that were stored on the stack and loaded again are not followed: where they point was
+//! counted before. Should they be moved further down, the verifier of the kernel refuses the fused
+//! program, as it would be refused the context there.
+
+use std::collections::HashMap;
+
+use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
+
+/// The largest stack.
+const STACK: i64 = 512;
+/// The most frames of a program (`MAX_CALL_FRAMES`).
+const FRAMES: u32 = 8;
+/// Registers.
+const COUNT: usize = 11;
+
+/// Lowest places, in bytes from the frame pointer; `None` for what is no pointer to the stack.
+type Places = [Option<i64>; COUNT];
+
+/// The lowest byte of its stack that a function uses, in bytes below the frame pointer; `None` if
+/// that is not known, or more than there is.
+pub(super) fn depth(code: &[Insn]) -> Option<u32> {
+    let mut before: Vec<Option<Places>> = vec![None; code.len()];
+    let mut start = [None; COUNT];
+    start[usize::from(Register::FRAME.number())] = Some(0);
+    let mut lowest = 0;
+    let mut work = vec![(0, start)];
+    while let Some((slot, places)) = work.pop() {
+        let insn = code.get(slot)?;
+        let merged = match &before[slot] {
+            Some(known) => joined(known, &places),
+            None => places,
+        };
+        if before[slot] == Some(merged) {
+            continue;
+        }
+        before[slot] = Some(merged);
+        let after = step(insn, merged);
+        lowest = lowest.min(accessed(insn, &merged));
+        lowest = after.iter().flatten().fold(lowest, |lowest, place| lowest.min(*place));
+        // A pointer that a loop moves down would never come to rest.
+        if lowest < -STACK {
+            return None;
+        }
+        work.extend(insn.jump_target(slot).map(|target| (target, after)));
+        if !matches!(insn, Insn::Exit | Insn::Jump { .. }) {
+            work.push((slot + insn.slots().max(1), after));
+        }
+    }
+    u32::try_from(-lowest).ok()
+}
+
+/// The size of a frame, as the kernel rounds it for compiled programs (`round_up_stack_depth`).
+pub(super) fn frame(depth: u32) -> u32 {
+    depth.next_multiple_of(16)
+}
+
+/// The first slot of a function, and the one behind its last.
+pub(super) fn range(program: &BpfProgram, function: usize) -> (usize, usize) {
+    let first = program.subprograms.get(function).map_or(0, |of| of.first);
+    let end = program.subprograms.get(function + 1).map_or(program.insns.len(), |of| of.first);
+    (first, end)
+}
+
+/// The instructions of a function.
+pub(super) fn code(program: &BpfProgram, function: usize) -> &[Insn] {
+    let (first, end) = range(program, function);
+    program.insns.get(first..end).unwrap_or_default()
+}
+
+/// How much stack all frames below that of the entry function take together at most; `None` if that
+/// is not known.
+pub(super) fn below(program: &BpfProgram) -> Option<u32> {
+    callees(program, 0, FRAMES, &mut HashMap::new())
+}
+
+/// The same below a function, below which so many frames may be.
+fn callees(
+    program: &BpfProgram,
+    function: usize,
+    frames: u32,
+    known: &mut HashMap<(usize, u32), Option<u32>>,
+) -> Option<u32> {
+    if let Some(known) = known.get(&(function, frames)) {
+        return *known;
+    }
+    let (first, end) = range(program, function);
+    let mut deepest = Some(0);
+    for slot in first..end {
+        let Some(target) = program.insns[slot].function_target(slot) else { continue };
+        let callee = program.subprograms.iter().position(|of| of.first == target)?;
+        let below = frames.checked_sub(1).and_then(|left| callees(program, callee, left, known));
+        let own = depth(code(program, callee)).map(frame);
+        let all = below.zip(own).map(|(below, own)| below + own);
+        deepest = deepest.zip(all).map(|(deepest, all)| deepest.max(all));
+    }
+    known.insert((function, frames), deepest);
+    deepest
+}
+
+fn joined(a: &Places, b: &Places) -> Places {
+    let mut places = *a;
+    for (place, other) in places.iter_mut().zip(b) {
+        *place = match (*place, *other) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+    places
+}
+
+/// What the instruction itself reads or writes.
+fn accessed(insn: &Insn, places: &Places) -> i64 {
+    let (base, offset) = match *insn {
+        Insn::Load { base, offset, .. }
+        | Insn::Store { base, offset, .. }
+        | Insn::Atomic { base, offset, .. }
+        | Insn::LoadAcquire { base, offset, .. }
+        | Insn::StoreRelease { base, offset, .. } => (base, offset),
+        _ => return 0,
+    };
+    places[usize::from(base.number())].map_or(0, |place| place + i64::from(offset))
+}
+
+fn step(insn: &Insn, mut places: Places) -> Places {
+    let of = |register: Register| usize::from(register.number());
+    match *insn {
+        Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Reg(src) } => {
+            places[of(dst)] = places[of(src)];
+        }
+        Insn::Alu { width: Width::W64, op: AluOp::Add, dst, src: Source::Imm(imm) } => {
+            places[of(dst)] = places[of(dst)].map(|place| place + i64::from(imm));
+        }
+        Insn::Alu { width: Width::W64, op: AluOp::Sub, dst, src: Source::Imm(imm) } => {
+            places[of(dst)] = places[of(dst)].map(|place| place - i64::from(imm));
+        }
+        Insn::Alu { width: Width::W64, op: AluOp::Add, dst, src: Source::Reg(src) } => {
+            // A number that is added to a pointer: the kernel keeps it from leading below.
+            places[of(dst)] = match (places[of(dst)], places[of(src)]) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            };
+        }
+        Insn::Alu { width: Width::W64, op: AluOp::Sub, src: Source::Reg(_), .. } => {}
+        Insn::Alu { dst, .. }
+        | Insn::Neg { dst, .. }
+        | Insn::MoveSigned { dst, .. }
+        | Insn::Swap { dst, .. }
+        | Insn::LoadImm64 { dst, .. }
+        | Insn::Load { dst, .. }
+        | Insn::LoadAcquire { dst, .. } => places[of(dst)] = None,
+        Insn::Call(_) | Insn::LoadPacket { .. } => places[..=5].fill(None),
+        _ => {}
+    }
+    places
+}

@@ -1,0 +1,59 @@
+//! The order in which programs stand in the fused one: each behind all that hand over to it.
+
+use std::collections::HashSet;
+
+use slowpath_bpf::BpfProgram;
+
+use super::Handover;
+use super::error::FuseError;
+
+/// The numbers of the programs in such an order, which starts with the first one.
+///
+/// # Errors
+/// If there is none, a program is left out, or a result is handed over twice.
+pub(super) fn order(
+    programs: &[BpfProgram],
+    handovers: &[Handover],
+) -> Result<Vec<usize>, FuseError> {
+    let available = programs.len();
+    let name = |number: usize| programs[number].name.clone();
+    let mut seen = HashSet::new();
+    let mut waits = vec![0usize; available];
+    for Handover { from, results, to } in handovers {
+        if let Some(&number) = [from, to].into_iter().find(|number| **number >= available) {
+            return Err(FuseError::NoProgram { number, available });
+        }
+        if let Some(&result) = results.iter().find(|result| !seen.insert((*from, **result))) {
+            return Err(FuseError::Ambiguous { program: name(*from), result });
+        }
+        waits[*to] += 1;
+    }
+    // What no results lead to is not reached, whatever order there is.
+    let mut reached = vec![false; available];
+    let mut work = vec![0];
+    while let Some(number) = work.pop() {
+        if !std::mem::replace(&mut reached[number], true) {
+            let next = handovers.iter().filter(|h| h.from == number && !h.results.is_empty());
+            work.extend(next.map(|handover| handover.to));
+        }
+    }
+    if let Some(number) = reached.iter().position(|reached| !reached) {
+        return Err(FuseError::Unreached { program: name(number) });
+    }
+    // Kahn's algorithm, lowest numbers first.
+    let mut order = Vec::with_capacity(available);
+    let mut placed = vec![false; available];
+    while order.len() < available {
+        let next = (0..available).find(|&number| !placed[number] && waits[number] == 0);
+        let Some(next) = next else {
+            let number = placed.iter().position(|placed| !placed).unwrap_or(0);
+            return Err(FuseError::Circle { program: name(number) });
+        };
+        placed[next] = true;
+        order.push(next);
+        for handover in handovers.iter().filter(|handover| handover.from == next) {
+            waits[handover.to] -= 1;
+        }
+    }
+    Ok(order)
+}
