@@ -3,7 +3,6 @@
 use crate::written::{SCHEMA, Written, line};
 use crate::{Action, ChainError};
 use serde_saphyr::Spanned;
-use std::collections::HashMap;
 
 /// A chain of programs, checked: it begins with one of them, and ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,21 +177,31 @@ impl Chain {
         Ok(entry)
     }
 
+    /// The programs in an order in which each comes before those that run behind it (Kahn 1962);
+    /// without those that run behind themselves.
+    pub fn order(&self) -> Vec<usize> {
+        let mut left = vec![0_usize; self.members.len()];
+        self.edges.iter().for_each(|edge| left[edge.to] += 1);
+        let mut order: Vec<usize> = (0..left.len()).filter(|&member| left[member] == 0).collect();
+        let mut next = 0;
+        while let Some(&member) = order.get(next) {
+            for edge in self.edges.iter().filter(|edge| edge.from == member) {
+                left[edge.to] -= 1;
+                if left[edge.to] == 0 {
+                    order.push(edge.to);
+                }
+            }
+            next += 1;
+        }
+        order
+    }
+
     /// Refuses a program that runs behind itself.
     fn check_end(&self) -> Result<(), ChainError> {
-        let mut left: HashMap<usize, usize> =
-            (0..self.members.len()).map(|number| (number, 0)).collect();
-        for edge in &self.edges {
-            *left.entry(edge.to).or_default() += 1;
-        }
-        // Programs are taken away that nothing leads to any more (Kahn 1962).
-        while let Some(number) = left.iter().find(|(_, count)| **count == 0).map(|(&n, _)| n) {
-            left.remove(&number);
-            for edge in self.edges.iter().filter(|edge| edge.from == number) {
-                left.entry(edge.to).and_modify(|count| *count -= 1);
-            }
-        }
-        let Some(&number) = left.keys().min() else { return Ok(()) };
+        let order = self.order();
+        let Some(number) = (0..self.members.len()).find(|number| !order.contains(number)) else {
+            return Ok(());
+        };
         let Member { name, line, .. } = &self.members[number];
         let what = format!("{name} runs behind itself, or behind programs that do; a chain ends");
         Err(ChainError::at(*line, what))

@@ -1,0 +1,159 @@
+//! The proof of a program behind a guard: for packets of which the facts hold, as of any program; for
+//! all others, that it goes on as the original, from its start.
+//!
+//! For the latter, the program is cut off where the original begins: each instruction from there on
+//! is compared with the original's, and what is left in front has to do nothing but go there with
+//! every packet of which the facts do not hold.
+
+use super::{EquivalenceError, Packets, Proof, prove, prove_for};
+use crate::facts::any_packet;
+use slowpath_bpf::insn::{AluOp, Insn, Register, Size, Source, Width};
+use slowpath_bpf::lift::LiftOptions;
+use slowpath_bpf::{BpfProgram, Object};
+use slowpath_specialise::Guard;
+use slowpath_stop::Stop;
+use std::collections::BTreeSet;
+
+/// Added to the length that stands for getting to the original: no result of a program.
+const THERE: i32 = 1 << 28;
+
+/// Proves that a program behind a guard does what the original does, for all packets.
+///
+/// # Errors
+/// When a program cannot be lifted.
+pub fn prove_guard(
+    object: &Object,
+    original: &BpfProgram,
+    (guarded, guard): (&BpfProgram, &Guard),
+    options: &LiftOptions,
+    stop: &Stop,
+) -> Result<Proof, EquivalenceError> {
+    let all = any_packet();
+    let mut facts = guard.facts();
+    facts.max_length = facts.max_length.min(all.max_length);
+    let mut proof = prove(object, original, guarded, &facts, options, stop)?;
+    if let Err(why) = is_original(guarded, guard.original, original) {
+        proof.proved = false;
+        proof.undecided.push(why);
+        return Ok(proof);
+    }
+    let packets = Packets::Outside { facts: &facts, of: &all };
+    let [cut, there] = [cut(guarded, guard.original), there(original)];
+    let rest = prove_for(object, &there, &cut, packets, options, stop)?;
+    proof.proved &= rest.proved;
+    proof.paths += rest.paths;
+    proof.pairs += rest.pairs;
+    proof.queries += rest.queries;
+    proof.seconds += rest.seconds;
+    proof.undecided.extend(rest.undecided);
+    proof.counterexample = proof.counterexample.or(rest.counterexample);
+    Ok(proof)
+}
+
+/// What says that the original would begin now, with the context in `r1`: a result that is no other.
+fn arrived() -> [Insn; 6] {
+    let field = |dst, offset| Insn::Load {
+        size: Size::W,
+        signed: false,
+        dst,
+        base: Register::R1,
+        offset,
+    };
+    let alu = |op, src| Insn::Alu { width: Width::W64, op, dst: Register::R0, src };
+    [
+        field(Register::R2, 0),
+        field(Register::R0, 4),
+        alu(AluOp::Sub, Source::Reg(Register::R2)),
+        alu(AluOp::Add, Source::Imm(THERE)),
+        Insn::Alu {
+            width: Width::W64,
+            op: AluOp::Mov,
+            dst: Register::R1,
+            src: Source::Imm(0),
+        },
+        Insn::Exit,
+    ]
+}
+
+/// A program that is there at once.
+fn there(original: &BpfProgram) -> BpfProgram {
+    let insns = arrived().to_vec();
+    BpfProgram {
+        lines: vec![None; insns.len()],
+        insns,
+        subprograms: original.subprograms[..1].to_vec(),
+        kfuncs: Vec::new(),
+        unresolved: Vec::new(),
+        ..original.clone()
+    }
+}
+
+/// A program with [`arrived`] where the original begins.
+fn cut(guarded: &BpfProgram, at: usize) -> BpfProgram {
+    let mut cut = guarded.clone();
+    for (slot, insn) in (at..).zip(arrived()) {
+        match cut.insns.get_mut(slot) {
+            Some(old) => *old = insn,
+            None => {
+                cut.insns.push(insn);
+                cut.lines.push(None);
+            }
+        }
+    }
+    cut
+}
+
+/// Whether the entry function of the original is there from a slot on, word for word, and control
+/// gets there without having called or stored anything.
+///
+/// # Errors
+/// Why not, in words.
+fn is_original(guarded: &BpfProgram, at: usize, original: &BpfProgram) -> Result<(), String> {
+    let mut compared = BTreeSet::new();
+    let mut work = vec![(at, 0)];
+    while let Some((here, there)) = work.pop() {
+        if !compared.insert((here, there)) {
+            continue;
+        }
+        let end = original.subprograms.iter().map(|function| function.first).find(|&f| f > there);
+        for slot in there..end.unwrap_or(original.insns.len()) {
+            let place = here + slot - there;
+            let different = || format!("instruction {place} is not the original's {slot}");
+            let (insn, old) = (guarded.insns.get(place), original.insns[slot]);
+            let insn = insn.ok_or_else(different)?;
+            match (insn.function_target(place), old.function_target(slot)) {
+                (Some(new), Some(old)) => work.push((new, old)),
+                (None, None) if *insn == old => {}
+                _ => return Err(different()),
+            }
+        }
+    }
+    let length = original.subprograms.get(1).map_or(original.insns.len(), |next| next.first);
+    let original = at..at + length;
+    // Backwards from there, as far as control can have come.
+    let mut before = BTreeSet::new();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (slot, insn) in guarded.insns.iter().enumerate().filter(|(s, _)| !original.contains(s)) {
+            let falls = !matches!(insn, Insn::Exit | Insn::Jump { .. });
+            let next = [falls.then_some(slot + 1), insn.jump_target(slot)];
+            let leads = next.into_iter().flatten().any(|to| to == at || before.contains(&to));
+            changed |= leads && before.insert(slot);
+        }
+    }
+    let acts = |&&slot: &&usize| {
+        matches!(
+            guarded.insns[slot],
+            Insn::Store { .. }
+                | Insn::Atomic { .. }
+                | Insn::StoreRelease { .. }
+                | Insn::Call(_)
+                | Insn::MayGoto { .. }
+        )
+    };
+    match before.iter().find(acts) {
+        Some(slot) => Err(format!("instruction {slot} does something before the original begins")),
+        None => Ok(()),
+    }
+}
