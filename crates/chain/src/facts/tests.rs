@@ -55,6 +55,7 @@ fn explained(found: &mut Discovery, fact: &Fact) -> Vec<u32> {
 #[test]
 fn a_firewall_establishes_headers_and_says_where() {
     let mut found = found("firewall", &any(), &[PASS]);
+    eprintln!("firewall: {:?}", found.work);
     let facts = found.facts.clone();
     assert_eq!((facts.min_length, facts.max_length), (82, 1508));
     assert_eq!(facts.constant(field(12, 2)), Some(0x86dd));
