@@ -11,6 +11,7 @@
 //! left is proved, all of it by that one question (as Flanagan and Leino, "Houdini, an annotation
 //! assistant for ESC/Java", FME 2001). What is not proved in time is no fact.
 
+mod along;
 mod arrival;
 mod candidates;
 mod departure;
@@ -22,6 +23,7 @@ mod samples;
 mod why;
 mod wrong;
 
+pub use along::{Reached, Runs, facts_along};
 pub use ends::End;
 pub use error::FactsError;
 pub use why::{Established, Place};
@@ -181,6 +183,9 @@ pub fn facts_after(
         .ok_or_else(|| FactsError::NotExpressible("the packet has no length".into()))?;
     let code = Rc::new(lifted.program);
     let mut unrolled = unroll_from(Rc::clone(&code), &UnrollLimits::default(), &start, stop)?;
+    if let Some(cut) = unrolled.assumptions.first() {
+        return Err(FactsError::NotExpressible(cut.clone()));
+    }
     let Some(mut departure) = Departure::of(&mut unrolled, &lifted.layout, results)? else {
         let ends = ends::ends(&mut unrolled, lifted.layout.result, results);
         return Ok(Leaving::Never(Never { ends, why: Established::default() }));

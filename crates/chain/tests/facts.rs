@@ -197,3 +197,39 @@ fn facts_hold_for_what_leaves_a_chain_in_the_kernel() {
     }
     Oracle::Kernel.compared(through, "packets through two programs with facts");
 }
+
+#[test]
+fn examples_are_understood_whole() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .expect("there are examples")
+        .flatten()
+        .map(|e| e.path())
+        .collect();
+    paths.sort();
+    let mut analysed = 0;
+    for path in paths.iter().filter(|path| path.extension().is_some_and(|end| end == "o")) {
+        let object = Object::parse(&std::fs::read(path).expect("it is there")).expect("an object");
+        for number in 0..object.programs.len() {
+            let linked = object.link(number, None).expect("it is complete");
+            let stop = Stop::never().within(Some(Duration::from_secs(20)));
+            let any = PacketFacts::lengths(60, 1500);
+            let results = [2, 3, 4];
+            let options = FactsOptions::default();
+            let left = facts_after(&object, &linked, &any, &results, &options, &stop);
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            let name = format!("{}: {}", name.unwrap_or_default(), linked.name);
+            match left.unwrap_or_else(|error| panic!("{name}: {error}")) {
+                Leaving::Packets(found) => {
+                    let work = found.work;
+                    eprintln!("{name}: {work:?}");
+                    // Candidates die together, not one by one.
+                    assert!(found.stopped.is_none() && work.queries < 60, "{name}: {work:?}");
+                    analysed += 1;
+                }
+                Leaving::Never(never) => panic!("{name}: packets pass: {never:?}"),
+            }
+        }
+    }
+    assert!(analysed > 5, "{analysed}");
+}

@@ -28,6 +28,8 @@ pub(super) struct Sampler {
     free: Vec<Input>,
     /// The others, with the conditions that do.
     bound: Vec<(Input, Vec<TermId>)>,
+    /// Bytes that are read at unknown offsets.
+    walked: Vec<(ArrayId, TermId)>,
     random: u64,
 }
 
@@ -36,17 +38,23 @@ impl Sampler {
     pub fn new(pool: &TermPool, conditions: &[TermId], length: TermId, bytes: &[TermId]) -> Self {
         let mut mentioned: BTreeMap<Input, Vec<TermId>> = BTreeMap::new();
         let mut walked: BTreeMap<ArrayId, Vec<TermId>> = BTreeMap::new();
+        let mut places: BTreeSet<(ArrayId, TermId)> = BTreeSet::new();
         for &condition in conditions {
             for input in inputs(pool, &[condition]) {
                 match input {
                     Ok(input) => mentioned.entry(input).or_default().push(condition),
-                    Err(array) => walked.entry(array).or_default().push(condition),
+                    Err((array, index)) => {
+                        walked.entry(array).or_default().push(condition);
+                        places.insert((array, index));
+                    }
                 }
             }
         }
         let mut all = bytes.to_vec();
         all.push(length);
-        let found: BTreeSet<Input> = inputs(pool, &all).into_iter().flatten().collect();
+        let all = inputs(pool, &all);
+        places.extend(all.iter().filter_map(|input| input.err()));
+        let found: BTreeSet<Input> = all.into_iter().flatten().collect();
         // A byte that is read at an unknown offset may be any of its array.
         for &input in &found {
             if let Input::Byte(array, _) = input
@@ -57,6 +65,7 @@ impl Sampler {
         }
         let free = found.into_iter().filter(|input| !mentioned.contains_key(input)).collect();
         Sampler {
+            walked: places.into_iter().collect(),
             conditions: conditions.to_vec(),
             length,
             bytes: bytes.to_vec(),
@@ -98,6 +107,7 @@ impl Sampler {
         if !holds(pool, &varied, &self.conditions) {
             varied = model.clone();
         }
+        self.walk(pool, &mut varied);
         let tried = self.bound.len().min(MAX_TRIED);
         let first = self.number() as usize % self.bound.len().max(1);
         for index in 0..tried {
@@ -109,6 +119,27 @@ impl Sampler {
             }
         }
         varied
+    }
+
+    /// Changes bytes where they are read at unknown offsets: as many as can be at once.
+    fn walk(&mut self, pool: &TermPool, model: &mut Model) {
+        let mut parts = vec![0..self.walked.len()];
+        let mut tried = 0;
+        while let Some(part) = parts.pop().filter(|part| !part.is_empty() && tried < MAX_TRIED) {
+            let mut changed = model.clone();
+            let mut evaluator = Evaluator::new(pool, model);
+            for at in part.clone() {
+                let (array, index) = self.walked[at];
+                changed.set_byte(array, evaluator.value(index), self.number() as u8);
+            }
+            tried += 1;
+            if holds(pool, &changed, &self.conditions) {
+                *model = changed;
+            } else if part.len() > 1 {
+                let middle = part.start + part.len() / 2;
+                parts.extend([middle..part.end, part.start..middle]);
+            }
+        }
     }
 
     fn change(&mut self, pool: &TermPool, model: &mut Model, input: Input) {
@@ -143,14 +174,14 @@ fn holds(pool: &TermPool, model: &Model, conditions: &[TermId]) -> bool {
 }
 
 /// What terms depend on: inputs, and arrays that are read at unknown offsets.
-fn inputs(pool: &TermPool, terms: &[TermId]) -> Vec<Result<Input, ArrayId>> {
+fn inputs(pool: &TermPool, terms: &[TermId]) -> Vec<Result<Input, (ArrayId, TermId)>> {
     let mut found = Vec::new();
     for term in pool.subterms(terms) {
         match *pool.node(term) {
             Node::Var(var) => found.push(Ok(Input::Var(var))),
             Node::Select { array, index } if pool.array_content(array).is_none() => {
-                found
-                    .push(pool.as_const(index).map(|index| Input::Byte(array, index)).ok_or(array));
+                let known = pool.as_const(index).map(|index| Input::Byte(array, index));
+                found.push(known.ok_or((array, index)));
             }
             _ => {}
         }

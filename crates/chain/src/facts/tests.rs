@@ -55,6 +55,7 @@ fn explained(found: &mut Discovery, fact: &Fact) -> Vec<u32> {
 #[test]
 fn a_firewall_establishes_headers_and_says_where() {
     let mut found = found("firewall", &any(), &[PASS]);
+    eprintln!("firewall: {:?}", found.work);
     let facts = found.facts.clone();
     assert_eq!((facts.min_length, facts.max_length), (82, 1508));
     assert_eq!(facts.constant(field(12, 2)), Some(0x86dd));
@@ -224,4 +225,139 @@ fn z3_refutes_no_fact() {
     eprintln!("{decided} programs, {facts} facts");
     assert!(decided >= 20 && facts > 20, "{decided} programs, {facts} facts");
     Oracle::Z3.compared(decided, "programs with facts about what leaves them");
+}
+
+/// What arrives at the members of a chain of programs of the object.
+fn along(text: &str) -> Vec<Reached> {
+    let chain = crate::Chain::parse(text).expect("it is a chain");
+    let object = object();
+    let programs: Vec<BpfProgram> = chain
+        .members
+        .iter()
+        .map(|member| {
+            let name = member.program.as_deref();
+            let number = object.programs.iter().position(|p| Some(p.name.as_str()) == name);
+            object.link(number.expect("it is there"), None).expect("it is complete")
+        })
+        .collect();
+    let options = FactsOptions::default();
+    let runs: Vec<Runs<'_>> = programs
+        .iter()
+        .map(|program| Runs { object: &object, program, options: &options })
+        .collect();
+    facts_along(&chain, &runs, &any(), &Stop::never())
+}
+
+#[test]
+fn what_comes_over_several_edges_is_what_they_have_in_common() {
+    let reached = along(
+        "schema: 1
+programs:
+  - {name: split, object: facts.bpf.o, program: protocols}
+  - {name: marked, object: facts.bpf.o, program: magic}
+  - {name: last, object: facts.bpf.o, program: no_ipv4}
+edges:
+  - {from: split, on: [XDP_PASS], to: marked}
+  - {from: split, on: [XDP_TX], to: last}
+  - {from: marked, on: [XDP_PASS], to: last}
+",
+    );
+    let facts: Vec<&PacketFacts> =
+        reached.iter().map(|reached| reached.facts.as_ref().expect("packets arrive")).collect();
+    assert_eq!(*facts[0], any());
+    assert_eq!(facts[1].bits[&14], KnownBits { mask: 0x0f, value: 5 });
+    assert_eq!(facts[2].constant(field(12, 2)), Some(0x0800));
+    assert!(!facts[2].bits.contains_key(&14) && !facts[2].bits.contains_key(&21));
+    assert_eq!(facts[2].values[&field(23, 1)], BTreeSet::from([6, 17]));
+    assert_eq!(reached[2].over.len(), 2);
+}
+
+#[test]
+fn behind_a_program_that_lets_nothing_through_nothing_arrives() {
+    let reached = along(
+        "schema: 1
+programs:
+  - {name: split, object: facts.bpf.o, program: protocols}
+  - {name: none, object: facts.bpf.o, program: no_ipv4}
+  - {name: last, object: facts.bpf.o, program: magic}
+edges:
+  - {from: split, on: [XDP_PASS], to: none}
+  - {from: none, on: [XDP_PASS], to: last}
+",
+    );
+    assert!(reached[1].facts.is_some() && reached[2].facts.is_none());
+    assert!(matches!(reached[2].over[..], [(1, Leaving::Never(_))]));
+}
+
+/// Runs the packet of a model in the interpreter: what it returns, and whether exactly the packet
+/// leaves that the terms say.
+fn replayed(found: &Discovery, model: &slowpath_smt::Model, lifted: &lift::Lifted) -> (u32, bool) {
+    use slowpath_exec::concrete::{Environment, run};
+    let Proof { unrolled, packet, .. } = &found.proof;
+    let pool = &unrolled.executor.pool;
+    let program = &lifted.program;
+    let mut environment = Environment::with_fill(program, 0);
+    let input = program.packet_length.expect("it has a length");
+    let length = pool.eval(unrolled.executor.packet_length().expect("it has a length"), model);
+    environment.inputs.insert(input, length);
+    for (array, offset, byte) in model.bytes() {
+        if pool.array_info(array).0 == "packet" {
+            environment.memory.insert((lifted.layout.packet, offset), byte);
+        }
+    }
+    let run = run(program, &environment, 100_000).expect("it runs");
+    let byte = |region, offset: u64| {
+        let written = run.written.get(&(region, offset));
+        written.or(environment.memory.get(&(region, offset))).copied().unwrap_or(0)
+    };
+    let word = |region, offset: u64| {
+        (0..4u64).fold(0, |word, n| word | u32::from(byte(region, offset + n)) << (8 * n))
+    };
+    let data = word(lifted.layout.context, 0);
+    let end = word(lifted.layout.context, 4);
+    let start = pool.eval(found.proof.departure.start, model);
+    let same = u64::from(end.wrapping_sub(data)) == pool.eval(packet.length, model)
+        && (0..).zip(&packet.bytes).take(usize::try_from(length).unwrap_or(0)).all(
+            |(offset, &term)| {
+                let left = byte(lifted.layout.packet, start.wrapping_add(offset));
+                u64::from(left) == pool.eval(term, model)
+            },
+        );
+    (word(lifted.layout.result, 0), same)
+}
+
+#[test]
+fn the_formula_is_about_the_runs_that_leave_and_no_others() {
+    let features =
+        Features { any_result: false, maps: false, atomics: false, ..Features::default() };
+    let programs = Programs::new(features, 8);
+    let mut packets = 0;
+    for seed in 0..80 {
+        let program = programs.of_seed(seed);
+        let object = Object::parse(&program.object()).expect("it is an object");
+        let linked = object.link(0, None).expect("it is complete");
+        let lifted = lift::lift(&object, &linked, &LiftOptions::default()).expect("it is lifted");
+        for result in [DROP, PASS, TX] {
+            let options = FactsOptions { bytes: 100, ..FactsOptions::default() };
+            let stop = Stop::never().within(Some(Duration::from_secs(5)));
+            let left = facts_after(&object, &linked, &any(), &[result], &options, &stop);
+            let Ok(Leaving::Packets(mut found)) = left else { continue };
+            found.proof.set_stop(&Stop::never());
+            let Answer::Sat(mut model) = found.proof.ask(&[]).expect("it answers") else {
+                panic!("{seed}: a packet leaves")
+            };
+            let conditions = found.proof.conditions();
+            let pool = &found.proof.unrolled.executor.pool;
+            let packet = &found.proof.packet;
+            let mut sampler = Sampler::new(pool, &conditions, packet.length, &packet.bytes);
+            model = sampler.complete(pool, model);
+            for _ in 0..4 {
+                let replayed = replayed(&found, &model, &lifted);
+                assert_eq!(replayed, (result, true), "{seed}: {model:?}\n{program}");
+                model = sampler.vary(&found.proof.unrolled.executor.pool, &model);
+                packets += 1;
+            }
+        }
+    }
+    assert!(packets > 200, "{packets}");
 }

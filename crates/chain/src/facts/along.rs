@@ -1,0 +1,97 @@
+//! Facts along a chain: what holds of packets that arrive at each program, from one to the next.
+
+use super::{FactsOptions, Leaving, any_packet, facts_after};
+use crate::Chain;
+use slowpath_bpf::{BpfProgram, Object};
+use slowpath_ir::PacketFacts;
+use slowpath_stop::Stop;
+
+/// A program of a chain, as it runs.
+#[derive(Clone, Copy)]
+pub struct Runs<'a> {
+    /// The object that it is in.
+    pub object: &'a Object,
+    /// The program, linked.
+    pub program: &'a BpfProgram,
+    /// What is known of its maps and helpers, and how much is looked for.
+    pub options: &'a FactsOptions,
+}
+
+/// What is known of the packets that arrive at a program.
+#[derive(Default)]
+pub struct Reached {
+    /// What holds of all of them; `None` if there are none.
+    pub facts: Option<PacketFacts>,
+    /// By number of the edge that leads here, what leaves the program before.
+    pub over: Vec<(usize, Leaving)>,
+    /// Why nothing is known of what comes over an edge, with its number.
+    pub unknown: Vec<(usize, String)>,
+}
+
+/// What holds of packets that arrive at each program of a chain, in the order of its members; `first`
+/// holds of those that arrive at its entry. `runs` are its members.
+///
+/// Where several edges lead to a program, what holds of all that come over any of them. Of a program
+/// about which nothing can be found out, or not in time, anything leaves.
+pub fn facts_along(
+    chain: &Chain,
+    runs: &[Runs<'_>],
+    first: &PacketFacts,
+    stop: &Stop,
+) -> Vec<Reached> {
+    let mut reached: Vec<Reached> = chain.members.iter().map(|_| Reached::default()).collect();
+    if let Some(entry) = reached.get_mut(chain.entry) {
+        entry.facts = Some(first.clone());
+    }
+    for member in order(chain) {
+        let (Some(from), Some(facts)) = (runs.get(member), reached[member].facts.clone()) else {
+            continue;
+        };
+        for (number, edge) in chain.edges.iter().enumerate().filter(|(_, e)| e.from == member) {
+            let results: Vec<u32> = edge.on.iter().map(|action| action.number()).collect();
+            let Runs { object, program, options } = *from;
+            let left = facts_after(object, program, &facts, &results, options, stop);
+            let Some(to) = reached.get_mut(edge.to) else { continue };
+            let arriving = match left {
+                Ok(Leaving::Never(never)) => {
+                    to.over.push((number, Leaving::Never(never)));
+                    continue;
+                }
+                Ok(Leaving::Packets(found)) => {
+                    let facts = found.facts.clone();
+                    to.over.push((number, Leaving::Packets(found)));
+                    facts
+                }
+                Err(error) => {
+                    to.unknown.push((number, error.to_string()));
+                    any_packet()
+                }
+            };
+            to.facts = Some(match to.facts.take() {
+                Some(known) => known.join(&arriving),
+                None => arriving,
+            });
+        }
+    }
+    reached
+}
+
+/// The members, each behind all that lead to it.
+fn order(chain: &Chain) -> Vec<usize> {
+    let mut left: Vec<usize> = vec![0; chain.members.len()];
+    for edge in &chain.edges {
+        left[edge.to] += 1;
+    }
+    let mut order: Vec<usize> = (0..left.len()).filter(|&member| left[member] == 0).collect();
+    let mut next = 0;
+    while let Some(&member) = order.get(next) {
+        next += 1;
+        for edge in chain.edges.iter().filter(|edge| edge.from == member) {
+            left[edge.to] -= 1;
+            if left[edge.to] == 0 {
+                order.push(edge.to);
+            }
+        }
+    }
+    order
+}
