@@ -236,7 +236,8 @@ fn mutants_that_the_kernel_tells_apart_are_not_proved() {
         assert!(!(differs && proof.proved), "seed {seed}: {program}\n{other:?}");
         shown += usize::from(differs);
         compared += packets.len();
-        if let Some(found) = proof.counterexample {
+        // The kernel has zeros around packets.
+        if let Some(found) = proof.counterexample.filter(|found| found.room.is_empty()) {
             let digits = found.packet.as_bytes().chunks(2);
             let digits = digits.map(|pair| std::str::from_utf8(pair).expect("digits"));
             let packet: Vec<u8> =
