@@ -4,8 +4,9 @@
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_chain::equivalence::{Proof, prove};
-use slowpath_ir::{KnownBits, PacketFacts};
+use slowpath_ir::{Field, KnownBits, PacketFacts};
 use slowpath_stop::{Limits, Stop};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 fn object() -> Object {
@@ -91,6 +92,43 @@ fn facts_are_needed_for_what_they_are_used_for() {
         forgotten.bits.remove(&offset);
     }
     assert!(forgotten.hold(&[0x60; 100]));
+}
+
+#[test]
+fn every_kind_of_fact_is_used() {
+    let object = object();
+    let programs = programs(&object);
+    let find = |name: &str| programs.iter().find(|p| p.name == name).expect("it is there");
+    let proved = |facts: &PacketFacts, original: &str, other: &str| {
+        let options = LiftOptions::default();
+        let (original, other) = (find(original), find(other));
+        let proof = prove(&object, original, other, facts, &options, &Stop::never());
+        let proof = proof.expect("both can be lifted");
+        assert_eq!(proof.proved, proof.counterexample.is_none(), "{proof:#?}");
+        proof.proved
+    };
+    let parser = |facts: &PacketFacts| proved(facts, "parser", "same_parser_branches");
+    let mut facts = facts();
+    assert!(parser(&facts));
+    facts.bits.remove(&20);
+    facts.values.insert(Field { offset: 20, bytes: 1 }, BTreeSet::from([6]));
+    assert!(parser(&facts));
+    facts.values.insert(Field { offset: 20, bytes: 1 }, BTreeSet::from([6, 17]));
+    assert!(!parser(&facts));
+    facts.bits.insert(20, KnownBits { mask: 0x10, value: 0 });
+    assert!(parser(&facts));
+
+    let records = |facts: &PacketFacts| proved(facts, "reserves", "differs_reserves_other");
+    facts.bits.insert(20, KnownBits::all(6));
+    assert!(!records(&facts));
+    let [first, second] = [60, 61].map(|offset| Field { offset, bytes: 1 });
+    facts.equal.insert((first, second));
+    assert!(records(&facts));
+    // Of bytes that are not there nothing is said, and nothing is asked.
+    facts.min_length = 60;
+    assert!(records(&facts));
+    facts.min_length = 20;
+    assert!(parser(&facts) && records(&facts));
 }
 
 #[test]

@@ -193,9 +193,8 @@ impl Lifter<'_> {
         // The operation, without registers.
         let bytes = encode(&[insn]);
         let [opcode, _, _, _, rest @ ..] = bytes.as_slice() else { return };
-        let operation = rest.iter().fold(u64::from(*opcode), |word, &byte| {
-            word << 8 | u64::from(byte)
-        });
+        let operation =
+            rest.iter().fold(u64::from(*opcode), |word, &byte| word << 8 | u64::from(byte));
         self.leave_words(&[word(ATOMIC), word(operation), address]);
     }
 
