@@ -910,4 +910,27 @@ PROGRAM(differs_queue_other)
 	return ctx->rx_queue_index == 2 ? XDP_DROP : XDP_PASS;
 }
 
+/* What is known of maps. */
+
+PROGRAM(settings)
+{
+	__u32 index = 1;
+	struct key key = {1, 2};
+	__u64 *setting = bpf_map_lookup_elem(&counters, &index);
+	__u64 *entry = bpf_map_lookup_elem(&flows, &key);
+	if (!setting || !entry)
+		return XDP_ABORTED;
+	return (*setting + *entry) & 3;
+}
+
+PROGRAM(known_settings)
+{
+	return XDP_TX;
+}
+
+PROGRAM(other_settings)
+{
+	return XDP_PASS;
+}
+
 char LICENSE[] SEC("license") = "GPL";
