@@ -1,11 +1,12 @@
 //! Pairs of programs, of `tests/objects/pairs.bpf.c`: those that do the same are proved to, and of
 //! those that do not a packet is found for which they differ.
 
-use slowpath_bpf::lift::LiftOptions;
+use slowpath_bpf::lift::{EntryValue, LiftOptions, MapContent, MapEntry};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_chain::equivalence::{Proof, prove};
-use slowpath_ir::{KnownBits, PacketFacts};
+use slowpath_ir::{Field, KnownBits, PacketFacts};
 use slowpath_stop::{Limits, Stop};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 fn object() -> Object {
@@ -91,6 +92,76 @@ fn facts_are_needed_for_what_they_are_used_for() {
         forgotten.bits.remove(&offset);
     }
     assert!(forgotten.hold(&[0x60; 100]));
+}
+
+#[test]
+fn every_kind_of_fact_is_used() {
+    let object = object();
+    let programs = programs(&object);
+    let find = |name: &str| programs.iter().find(|p| p.name == name).expect("it is there");
+    let proved = |facts: &PacketFacts, original: &str, other: &str| {
+        let options = LiftOptions::default();
+        let (original, other) = (find(original), find(other));
+        let proof = prove(&object, original, other, facts, &options, &Stop::never());
+        let proof = proof.expect("both can be lifted");
+        assert_eq!(proof.proved, proof.counterexample.is_none(), "{proof:#?}");
+        proof.proved
+    };
+    let parser = |facts: &PacketFacts| proved(facts, "parser", "same_parser_branches");
+    let mut facts = facts();
+    assert!(parser(&facts));
+    facts.bits.remove(&20);
+    facts.values.insert(Field { offset: 20, bytes: 1 }, BTreeSet::from([6]));
+    assert!(parser(&facts));
+    facts.values.insert(Field { offset: 20, bytes: 1 }, BTreeSet::from([6, 17]));
+    assert!(!parser(&facts));
+    facts.bits.insert(20, KnownBits { mask: 0x10, value: 0 });
+    assert!(parser(&facts));
+
+    let records = |facts: &PacketFacts| proved(facts, "reserves", "differs_reserves_other");
+    facts.bits.insert(20, KnownBits::all(6));
+    assert!(!records(&facts));
+    let [first, second] = [60, 61].map(|offset| Field { offset, bytes: 1 });
+    facts.equal.insert((first, second));
+    assert!(records(&facts));
+    // Of bytes that are not there nothing is said, and nothing is asked.
+    facts.min_length = 60;
+    assert!(records(&facts));
+    facts.min_length = 20;
+    assert!(parser(&facts) && records(&facts));
+}
+
+/// An array whose element 1 is 40, and a hash table with one element, 7.
+fn contents() -> BTreeMap<String, MapContent> {
+    let entry = |key: Vec<u8>, value: u64| {
+        let value = EntryValue::Bytes(value.to_le_bytes().to_vec());
+        MapContent { entries: vec![MapEntry { key, value }], ..MapContent::default() }
+    };
+    let key = [1u64, 2].map(u64::to_le_bytes).concat();
+    BTreeMap::from([
+        ("counters".to_owned(), entry(1u32.to_le_bytes().to_vec(), 40)),
+        ("flows".to_owned(), entry(key, 7)),
+    ])
+}
+
+#[test]
+fn what_is_known_of_maps_is_used() {
+    let object = object();
+    let programs = programs(&object);
+    let find = |name: &str| programs.iter().find(|p| p.name == name).expect("it is there");
+    let known = LiftOptions { contents: contents(), ..LiftOptions::default() };
+    let proof = |other: &str, options: &LiftOptions| {
+        let (original, other) = (find("settings"), find(other));
+        let proof = prove(&object, original, other, &facts(), options, &Stop::never());
+        proof.expect("both can be lifted")
+    };
+    let right = proof("known_settings", &known);
+    assert!(right.proved, "{right:#?}");
+    let wrong = proof("other_settings", &known);
+    let found = wrong.counterexample.expect("another result");
+    assert_eq!((found.original.result, found.specialised.result), (3, 2));
+    let unknown = proof("known_settings", &LiftOptions::default());
+    assert!(!unknown.proved && unknown.counterexample.is_some(), "{unknown:#?}");
 }
 
 #[test]

@@ -199,7 +199,6 @@ fn mutants_that_show_are_not_proved() {
             proved += usize::from(proof.proved);
         }
     }
-    println!("{refuted} of {shown} that show refuted, {proved} of {unseen} others proved");
     assert!(shown > 40 && refuted * 10 >= shown * 8, "{refuted} of {shown}");
     assert!(proved > 5, "{proved} of {unseen}");
 }
@@ -236,7 +235,8 @@ fn mutants_that_the_kernel_tells_apart_are_not_proved() {
         assert!(!(differs && proof.proved), "seed {seed}: {program}\n{other:?}");
         shown += usize::from(differs);
         compared += packets.len();
-        if let Some(found) = proof.counterexample {
+        // The kernel has zeros around packets.
+        if let Some(found) = proof.counterexample.filter(|found| found.room.is_empty()) {
             let digits = found.packet.as_bytes().chunks(2);
             let digits = digits.map(|pair| std::str::from_utf8(pair).expect("digits"));
             let packet: Vec<u8> =

@@ -22,6 +22,9 @@ pub struct Counterexample {
     pub what: String,
     /// The packet, two hexadecimal digits a byte.
     pub packet: String,
+    /// What memory around the packet holds at the start and is not 0, by offset from the packet's first
+    /// byte: programs that move its ends see that.
+    pub room: BTreeMap<i64, u8>,
     /// Bytes of maps at the start that are not 0, by the name of their memory.
     pub maps: BTreeMap<String, BTreeMap<u64, u8>>,
     /// What calls and instructions of the original program are given from outside, in order.
@@ -89,6 +92,8 @@ pub(super) fn confirm(
     let length = length(&pair.original, &environments[0]);
     let content = memory.entry((false, "packet".to_owned())).or_default();
     let packet = packet(content, facts, length)?;
+    let room = content.iter().filter(|&(&at, &byte)| at >= length as u64 && byte != 0);
+    let room = room.map(|(&at, &byte)| (at as i64, byte)).collect();
     for (member, environment) in [&pair.original, &pair.other].into_iter().zip(&mut environments) {
         for (key, bytes) in &memory {
             let Some(&region) = member.regions.get(key) else { continue };
@@ -124,7 +129,7 @@ pub(super) fn confirm(
     });
     let maps = maps.filter(|(_, bytes)| !bytes.is_empty()).collect();
     let [drawn, _] = draws;
-    Ok(Counterexample { what, packet: hex(&packet), maps, drawn, original, specialised })
+    Ok(Counterexample { what, packet: hex(&packet), room, maps, drawn, original, specialised })
 }
 
 /// Inputs as the model has them, but for addresses, which are far apart: no program depends on them.

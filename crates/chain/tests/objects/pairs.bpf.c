@@ -359,7 +359,7 @@ PROGRAM(same_table_reads_later)
 		put(&destination, 2);
 		return XDP_PASS;
 	}
-	__sync_fetch_and_add(known, 1);
+	*known += 1;
 	return XDP_TX;
 }
 
@@ -433,6 +433,25 @@ PROGRAM(differs_table_after_failure)
 	int failed = put(&source, 1);
 	put(&destination, 2);
 	return failed ? XDP_DROP : XDP_PASS;
+}
+
+/* The same, but for what other CPUs see. */
+PROGRAM(differs_table_atomically)
+{
+	PACKET(ctx);
+	if (data + 100 > end)
+		return XDP_DROP;
+	KEY(source, 22);
+	KEY(destination, 38);
+	__u64 *known = bpf_map_lookup_elem(&flows, &source);
+	if (known) {
+		__sync_fetch_and_add(known, 1);
+		return XDP_TX;
+	}
+	if (put(&source, 1))
+		return XDP_DROP;
+	put(&destination, 2);
+	return XDP_PASS;
 }
 
 /* Two updates of the same key. */
@@ -783,6 +802,42 @@ PROGRAM(differs_reserves_discarded)
 	return XDP_PASS;
 }
 
+PROGRAM(prints)
+{
+	PACKET(ctx);
+	if (data + 100 > end)
+		return XDP_DROP;
+	bpf_printk("%u of %d%%", data[60], data[20]);
+	return XDP_PASS;
+}
+
+PROGRAM(same_prints)
+{
+	PACKET(ctx);
+	if (data + 100 > end)
+		return XDP_TX;
+	bpf_printk("%u of %d%%", data[60] | 0, TCP);
+	return XDP_PASS;
+}
+
+PROGRAM(differs_prints_other_number)
+{
+	PACKET(ctx);
+	if (data + 100 > end)
+		return XDP_DROP;
+	bpf_printk("%u of %d%%", data[60], TCP + 1);
+	return XDP_PASS;
+}
+
+PROGRAM(differs_prints_other_text)
+{
+	PACKET(ctx);
+	if (data + 100 > end)
+		return XDP_DROP;
+	bpf_printk("%u of %u%%", data[60], TCP);
+	return XDP_PASS;
+}
+
 /* What helpers return from outside. */
 
 PROGRAM(random)
@@ -853,6 +908,29 @@ PROGRAM(same_queue)
 PROGRAM(differs_queue_other)
 {
 	return ctx->rx_queue_index == 2 ? XDP_DROP : XDP_PASS;
+}
+
+/* What is known of maps. */
+
+PROGRAM(settings)
+{
+	__u32 index = 1;
+	struct key key = {1, 2};
+	__u64 *setting = bpf_map_lookup_elem(&counters, &index);
+	__u64 *entry = bpf_map_lookup_elem(&flows, &key);
+	if (!setting || !entry)
+		return XDP_ABORTED;
+	return (*setting + *entry) & 3;
+}
+
+PROGRAM(known_settings)
+{
+	return XDP_TX;
+}
+
+PROGRAM(other_settings)
+{
+	return XDP_PASS;
 }
 
 char LICENSE[] SEC("license") = "GPL";

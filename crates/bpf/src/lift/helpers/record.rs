@@ -5,15 +5,19 @@
 //! the content. Nothing is left of calls whose effect shows elsewhere, and of those that only ask
 //! for the time, a random number, or where the program runs. A call of which not all is known that
 //! it reads makes the run rely on it ([`slowpath_ir::Op::Rely`]), with a sentence that says so.
+//!
+//! Atomic operations on memory that others see leave what they do, too: a load and a store are
+//! something else.
 
 use slowpath_ir::{Emit, Operand};
 
-use crate::insn::helper;
+use crate::insn::{Insn, encode, helper};
 use crate::lift::error::Cause;
 use crate::lift::ir::emit::word;
 use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
 use crate::lift::linked_code;
+use crate::lift::state::value::AbstractValue;
 
 /// Most bytes behind a pointer that are recorded.
 const MOST: u32 = 512;
@@ -75,6 +79,9 @@ const RECORDED: &[(i32, &[Argument])] = &[
     (helper::number("bpf_tcp_raw_check_syncookie_ipv6"), &[Bytes(1, 40), Bytes(2, 20)]),
 ];
 
+/// What `bpf_trace_printk` is given, with as many arguments as its format asks for.
+const PRINTED: [Argument; 5] = [Sized(1, 2), Low(2), Whole(3), Whole(4), Whole(5)];
+
 /// Helpers whose effect is all in the packet and in maps, and those without effect whose result
 /// depends on nothing that they are given.
 const UNRECORDED: &[i32] = &[
@@ -132,12 +139,63 @@ impl Lifter<'_> {
                     self.rely_on_no_packet();
                 }
             }
+            Recorded::Unknown if number == helper::number("bpf_trace_printk") => {
+                match self.printed_arguments() {
+                    Some(count) => self.record(number, &PRINTED[..2 + count]),
+                    None => self.rely_on_equal(&linked_code::name(number)),
+                }
+            }
             Recorded::Unknown => {
                 let name = linked_code::name(number);
                 self.rely_on_equal(&name);
             }
         }
         Ok(())
+    }
+
+    /// How many arguments `bpf_trace_printk` takes behind its format, if that is constant and they
+    /// are all numbers.
+    fn printed_arguments(&self) -> Option<usize> {
+        let AbstractValue::Data { map, offset } = self.state.regs[1] else { return None };
+        let def = self.object.maps.get(map as usize).filter(|def| def.read_only)?;
+        let start = usize::try_from(offset).ok()?;
+        let size = usize::try_from(self.constant_size(2).ok()?).ok()?;
+        let text = def.initial.as_ref()?.get(start..start.checked_add(size)?)?;
+        let mut bytes = text.iter();
+        let mut count = 0;
+        while let Some(byte) = bytes.next() {
+            if *byte != b'%' {
+                continue;
+            }
+            let kind = bytes.find(|byte| !b"0123456789-+ .lh".contains(byte))?;
+            match kind {
+                b'%' => {}
+                b'd' | b'i' | b'u' | b'x' | b'X' | b'c' => count += 1,
+                // Behind the others there may be memory.
+                _ => return None,
+            }
+        }
+        (count <= PRINTED.len() - 2).then_some(count)
+    }
+
+    /// Records an atomic operation on memory of which this is known.
+    pub(in crate::lift) fn record_atomic(
+        &mut self,
+        insn: Insn,
+        address: Operand,
+        place: AbstractValue,
+    ) {
+        /// No helper has this number.
+        const ATOMIC: u64 = 1 << 32;
+        if !self.options.records_calls || matches!(place, AbstractValue::Frame { .. }) {
+            return;
+        }
+        // The operation, without registers.
+        let bytes = encode(&[insn]);
+        let [opcode, _, _, _, rest @ ..] = bytes.as_slice() else { return };
+        let operation =
+            rest.iter().fold(u64::from(*opcode), |word, &byte| word << 8 | u64::from(byte));
+        self.leave_words(&[word(ATOMIC), word(operation), address]);
     }
 
     /// Notes that what a call does is not recorded.
@@ -179,12 +237,17 @@ impl Lifter<'_> {
                 },
             }
         }
+        self.leave_words(&words);
+    }
+
+    /// Leaves words behind those of the calls before.
+    fn leave_words(&mut self, words: &[Operand]) {
         let Some(region) = self.ir.calls else { return };
         let base = self.ir.base(region);
         let next = self.ir.start_zero("bytes of calls", 64);
         let emit = &mut self.ir.emit;
         let start = emit.add(base, next);
-        for (place, &value) in (1..).zip(&words) {
+        for (place, &value) in (1..).zip(words) {
             let address = emit.add(start, word(8 * place));
             emit.store(address, value);
         }
@@ -224,5 +287,36 @@ impl Lifter<'_> {
             let byte = emit.select(inside, byte, Operand::constant(8, 0));
             words.push(emit.zero_extend(byte, 64));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lift::helpers::table::{HELPERS, Lift};
+
+    /// Helpers whose calls cannot be compared, so that a path with one is not proved.
+    const NOT_COMPARED: [&str; 3] = ["bpf_probe_read_kernel", "bpf_snprintf", "bpf_trace_vprintk"];
+
+    #[test]
+    fn every_helper_is_recorded_or_needs_not_be() {
+        let elsewhere = [
+            helper::MAP_LOOKUP_ELEM,
+            helper::MAP_UPDATE_ELEM,
+            helper::MAP_DELETE_ELEM,
+            helper::number("bpf_trace_printk"),
+        ];
+        let mut unknown = Vec::new();
+        for known in HELPERS.iter().filter(|known| !matches!(known.lift, Lift::Refused(_))) {
+            let in_both = UNRECORDED.contains(&known.number)
+                && RECORDED.iter().any(|(number, _)| *number == known.number);
+            assert!(!in_both, "{}", linked_code::name(known.number));
+            if matches!(recorded(known.number), Recorded::Unknown)
+                && !elsewhere.contains(&known.number)
+            {
+                unknown.push(linked_code::name(known.number));
+            }
+        }
+        assert_eq!(unknown, NOT_COMPARED);
     }
 }

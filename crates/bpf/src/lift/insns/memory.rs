@@ -66,7 +66,7 @@ impl Lifter<'_> {
                 "atomic"
             }
             Insn::Atomic { op, width, base, offset, src } => {
-                self.atomic(op, width, base, offset, src)?;
+                self.atomic((op, width), base, offset, src, insn)?;
                 "atomic"
             }
             Insn::LoadImm64 { dst, value } => {
@@ -180,14 +180,15 @@ impl Lifter<'_> {
 
     fn atomic(
         &mut self,
-        op: AtomicOp,
-        width: Width,
+        (op, width): (AtomicOp, Width),
         base: Register,
         offset: i16,
         src: Register,
+        insn: Insn,
     ) -> Result<(), Cause> {
         let bits = width.bits();
         let (address, place) = self.address(base, offset, bits / 8)?;
+        self.record_atomic(insn, address, place);
         self.note_read(place, u64::from(bits / 8));
         let operand = self.low(src, bits);
         let old = self.ir.emit.load(address, bits / 8);
