@@ -23,7 +23,7 @@ mod names;
 mod object;
 
 pub use self::object::{
-    BpfProgram, Joined, Object, Part, ProgramEntry, ProgramKind, Subprogram, Unresolved,
+    BpfProgram, Joined, Object, Part, ProgramEntry, ProgramKind, RunConfig, Subprogram, Unresolved,
 };
 pub use action::XDP_ACTIONS;
 pub use btf::Btf;

@@ -16,6 +16,7 @@ mod link;
 mod parsed;
 mod program;
 mod references;
+mod run_config;
 #[cfg(test)]
 mod tests;
 
@@ -24,3 +25,4 @@ pub use joined::{Joined, Part};
 pub use kind::ProgramKind;
 pub use parsed::Object;
 pub use program::{BpfProgram, Subprogram, Unresolved};
+pub use run_config::RunConfig;

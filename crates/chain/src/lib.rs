@@ -11,10 +11,12 @@
 mod action;
 mod chain;
 mod combine;
+mod dispatcher;
 mod error;
+mod network;
 mod written;
 
 pub use action::Action;
-pub use chain::{Chain, Edge, Member, Shared};
+pub use chain::{Chain, Dispatcher, Edge, Member, Shared};
 pub use combine::Loaded;
 pub use error::ChainError;
