@@ -175,3 +175,67 @@ def test_chains_run_on_targets_with_bpf_instructions() -> None:
     run = slowpath("chain", "bound", CHAIN, "--target", "agilio-cx-2x40")
     assert run.returncode == 3
     assert "target agilio-cx-2x40 runs one program, and no chain of several" in run.stderr
+
+
+def on_devices(**network: Any) -> str:
+    """The chain of the tests, its programs on two devices."""
+    text = json.loads(described(*PASS))
+    for program, device in zip(text["programs"], ("edge", "server"), strict=True):
+        program["device"] = device
+    if network:
+        text["edges"][0]["network"] = network
+    return json.dumps(text)
+
+
+def on_each_device(chain: Path, text: str) -> dict[str, int]:
+    """What programs count on each device."""
+    chain.write_text(text)
+    run = slowpath("chain", "bound", chain, "--target", "ebpf", "--format", "json")
+    assert (run.returncode, run.stderr) == (0, "")
+    check("bound", run.stdout)
+    return {one["program"]: instructions(one) for one in json.loads(run.stdout)["results"]}
+
+
+def test_each_device_has_a_result(chain: Path) -> None:
+    chain.write_text(described(*PASS))
+    together = instructions(counted("chain", "bound", chain))
+    apart = on_each_device(chain, on_devices())
+    assert list(apart) == ["upstream@edge", "upstream@server"]
+    assert sum(apart.values()) == together
+    # What the network changes can be what the firewall had excluded.
+    changed = on_each_device(chain, on_devices(changes=["ttl"], bytes=[[20, 21]]))
+    assert changed["upstream@edge"] == apart["upstream@edge"]
+    assert changed["upstream@server"] > apart["upstream@server"]
+
+
+def test_a_table_has_a_row_for_each_device(chain: Path) -> None:
+    chain.write_text(on_devices())
+    run = slowpath("chain", "bound", chain, "--target", "ebpf")
+    assert run.returncode == 0
+    rows = [line.split()[0] for line in run.stdout.splitlines()]
+    assert rows[1:3] == [f"{chain}:upstream@edge", f"{chain}:upstream@server"]
+
+
+def test_what_is_no_network(chain: Path) -> None:
+    assert failure(chain, on_devices(changes=["mac"])).startswith('line 1: "mac" is no field: ')
+    drops = on_devices().replace("XDP_PASS", "XDP_DROP")
+    assert failure(chain, drops).startswith("line 1: XDP_DROP sends nothing: ")
+    card = on_devices().replace('"edge"', '"agilio-cx-2x40"')
+    said = failure(chain, card)
+    assert said.startswith("device agilio-cx-2x40 is called like a target; ")
+    assert "such as a card in front of a host, are not supported" in said
+
+
+def test_a_dispatcher_runs_programs_as_their_objects_say(chain: Path) -> None:
+    file = ROOT / "crates/bpf/tests/data/run_config.bpf.o"
+    names = ["silent", "never", "early"]
+    programs = [{"name": name, "object": str(file), "program": name} for name in (*names, "wrong")]
+    chain.write_text(json.dumps({"schema": 1, "programs": programs[:3], "dispatcher": names}))
+    result = counted("chain", "bound", chain)
+    # All of them return XDP_PASS, which only the first one goes on behind.
+    ran = [part["program"] for part in result["profile"]["programs"]]
+    assert ran == ["early", "never"]
+    said = "silent is never reached: no packet makes never return XDP_ABORTED"
+    assert result["notes"] == [said]
+    text = json.dumps({"schema": 1, "programs": programs, "dispatcher": [*names, "wrong"]})
+    assert "program wrong has an unknown parameter `XDP_SKIP`" in failure(chain, text)

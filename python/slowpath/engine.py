@@ -149,16 +149,22 @@ def read_chain(file: str, text: str) -> Chain:
         raise _input_error(file, problem) from None
 
 
-def combine(file: str, chain: Chain, name: str, objects: list[tuple[Object, int]]) -> Object:
+def combine(
+    file: str,
+    chain: Chain,
+    name: str,
+    objects: list[tuple[Object, int]],
+    device: str | None = None,
+) -> Object:
     """One file of the objects of a chain, each with the number of its program there.
 
-    `name` is what the chain is called in results.
+    `name` is what the chain is called in results. Of several devices, the work of one counts.
 
     Raises:
         InputError: when they do not fit together.
     """
     try:
-        return chain.combine(name, objects)
+        return chain.combine(name, objects, device)
     except _core.Error as problem:
         raise _input_error(file, problem) from None
 

@@ -23,7 +23,8 @@ mod names;
 mod object;
 
 pub use self::object::{
-    BpfProgram, Joined, Object, Part, ProgramEntry, ProgramKind, Subprogram, Unresolved, WriteError,
+    BpfProgram, Joined, Object, Part, ProgramEntry, ProgramKind, RunConfig, Subprogram, Unresolved,
+    WriteError,
 };
 pub use action::XDP_ACTIONS;
 pub use btf::Btf;

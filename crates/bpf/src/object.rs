@@ -16,6 +16,7 @@ mod link;
 mod parsed;
 mod program;
 mod references;
+mod run_config;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -25,4 +26,5 @@ pub use joined::{Joined, Part};
 pub use kind::ProgramKind;
 pub use parsed::Object;
 pub use program::{BpfProgram, Subprogram, Unresolved};
+pub use run_config::RunConfig;
 pub use write::WriteError;

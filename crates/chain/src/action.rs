@@ -27,6 +27,11 @@ impl Action {
         ALL.into_iter().find(|action| action.name() == name)
     }
 
+    /// The action that programs return this number for.
+    pub fn of(number: u32) -> Option<Action> {
+        ALL.into_iter().find(|action| action.number() == number)
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         XDP_ACTIONS[self.number() as usize]
@@ -52,6 +57,7 @@ mod tests {
         assert_eq!(ALL.map(Action::number), [0, 1, 2, 3, 4]);
         for action in ALL {
             assert_eq!(Action::named(action.name()), Some(action));
+            assert_eq!(Action::of(action.number()), Some(action));
         }
         assert_eq!(Action::named("PASS"), None);
     }

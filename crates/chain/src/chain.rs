@@ -1,19 +1,23 @@
 //! A chain: programs, and which runs behind which.
 
-use crate::written::{SCHEMA, Written, line};
+use crate::network::network;
+use crate::written::{SCHEMA, Written, WrittenEdge, line};
 use crate::{Action, ChainError};
 use serde_saphyr::Spanned;
+use slowpath::Network;
 
 /// A chain of programs, checked: it begins with one of them, and ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     /// The programs, as they are written down.
     pub members: Vec<Member>,
-    /// What runs behind them.
+    /// What runs behind them; of those that a dispatcher runs, [`Chain::dispatched`] knows.
     pub edges: Vec<Edge>,
+    /// The programs that libxdp's dispatcher runs on one interface, in any order.
+    pub dispatcher: Option<Dispatcher>,
     /// Maps that are one.
     pub shared: Vec<Shared>,
-    /// The number of the program that packets arrive at.
+    /// The number of the program that packets arrive at; with a dispatcher, once it is known.
     pub entry: usize,
 }
 
@@ -26,6 +30,8 @@ pub struct Member {
     pub object: String,
     /// Its name in the object; the only XDP program where it is not said.
     pub program: Option<String>,
+    /// The device that it runs on; all programs without a device run on one.
+    pub device: Option<String>,
     /// The line of the description that names it.
     pub line: u64,
 }
@@ -37,8 +43,22 @@ pub struct Edge {
     pub from: usize,
     /// What it returns then.
     pub on: Vec<Action>,
-    /// The program that runs next, on the same packet and context.
+    /// The program that runs next: on the same packet and context, or on another device.
     pub to: usize,
+    /// What the packet goes through to another device.
+    pub network: Option<Network>,
+    /// Whether a dispatcher hands the packet over: it looks at five bits of results, and goes on
+    /// behind those of programs that are gone.
+    pub dispatched: bool,
+}
+
+/// Programs that libxdp's dispatcher runs on one interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dispatcher {
+    /// Their numbers.
+    pub members: Vec<usize>,
+    /// The line of the description that says so.
+    pub line: u64,
 }
 
 /// Maps of several programs that are one, as when a loader reuses a pinned map.
@@ -65,10 +85,8 @@ impl Chain {
         let mut members = Vec::<Member>::new();
         for program in &written.programs {
             let (name, at) = (&program.name.value, line(&program.name));
-            if name.is_empty()
-                || !name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
-            {
-                let what = format!("{name:?} is no name: letters, digits, `_`, `-` and `.`");
+            if !is_name(name) {
+                let what = format!("{name:?} is no name: {NAME}");
                 return Err(ChainError::at(at, what));
             }
             if let Some(other) = members.iter().find(|other| other.name == *name) {
@@ -79,21 +97,93 @@ impl Chain {
                 name: name.clone(),
                 object: program.object.clone(),
                 program: program.program.clone(),
+                device: program.device.as_ref().map(device).transpose()?,
                 line: at,
             });
         }
-        let mut chain = Chain { members, edges: Vec::new(), shared: Vec::new(), entry: 0 };
+        let mut chain =
+            Chain { members, edges: Vec::new(), dispatcher: None, shared: Vec::new(), entry: 0 };
         for edge in &written.edges {
             let (from, to) = (chain.member(&edge.from)?, chain.member(&edge.to)?);
             let on = chain.actions(from, &edge.on, line(&edge.from))?;
-            chain.edges.push(Edge { from, on, to });
+            let network = chain.network(edge, (from, to), &on)?;
+            chain.edges.push(Edge { from, on, to, network, dispatched: false });
         }
         for group in &written.shared_maps {
             chain.shared.extend(chain.group(group)?);
         }
-        chain.entry = chain.find_entry()?;
-        chain.check_end()?;
+        chain.dispatcher = chain.find_dispatcher(&written.dispatcher)?;
+        if chain.dispatcher.is_none() {
+            chain.check_order()?;
+        }
         Ok(chain)
+    }
+
+    /// Finds the program that packets arrive at.
+    ///
+    /// # Errors
+    /// When there is none, or several, or a program runs behind itself.
+    pub(crate) fn check_order(&mut self) -> Result<(), ChainError> {
+        self.entry = self.find_entry()?;
+        self.check_end()
+    }
+
+    /// The devices that programs run on, in the order of the programs; one where none is named.
+    pub fn devices(&self) -> Vec<Option<&str>> {
+        let mut devices = Vec::new();
+        for member in &self.members {
+            if !devices.contains(&member.device.as_deref()) {
+                devices.push(member.device.as_deref());
+            }
+        }
+        devices
+    }
+
+    /// What is between two programs, if the packet is sent from one to the other.
+    fn network(
+        &self,
+        edge: &WrittenEdge,
+        (from, to): (usize, usize),
+        on: &[Action],
+    ) -> Result<Option<Network>, ChainError> {
+        let apart = self.members[from].device != self.members[to].device;
+        if !apart && edge.network.is_none() {
+            return Ok(None);
+        }
+        if let Some(action) = on.iter().find(|on| matches!(on, Action::Aborted | Action::Drop)) {
+            let (action, to) = (action.name(), &self.members[to].name);
+            let what = format!("{action} sends nothing: no edge on it leads to a device of {to}");
+            return Err(ChainError::at(line(&edge.from), what));
+        }
+        edge.network
+            .as_ref()
+            .map_or_else(|| Ok(Network::default()), |of| network(&of.value))
+            .map(Some)
+    }
+
+    /// The programs of a dispatcher: different ones on one device, which no other program leads to.
+    fn find_dispatcher(&self, names: &[Spanned<String>]) -> Result<Option<Dispatcher>, ChainError> {
+        let Some(first) = names.first() else { return Ok(None) };
+        let mut members = Vec::new();
+        for name in names {
+            let member = self.member(name)?;
+            let fault = if members.contains(&member) {
+                "is in the dispatcher twice"
+            } else if members.len() == DISPATCHED {
+                "is one more than the ten programs that a dispatcher runs"
+            } else if members.first().is_some_and(|&other: &usize| {
+                self.members[other].device != self.members[member].device
+            }) {
+                "runs on another device than other programs of the dispatcher"
+            } else if self.edges.iter().any(|edge| edge.to == member) {
+                "is in the dispatcher, which packets arrive at: no edge leads there"
+            } else {
+                members.push(member);
+                continue;
+            };
+            return Err(ChainError::at(line(name), format!("{} {fault}", name.value)));
+        }
+        Ok(Some(Dispatcher { members, line: line(first) }))
     }
 
     /// The number of a program.
@@ -206,6 +296,25 @@ impl Chain {
         let what = format!("{name} runs behind itself, or behind programs that do; a chain ends");
         Err(ChainError::at(*line, what))
     }
+}
+
+/// How many programs a dispatcher runs at most (`MAX_DISPATCHER_ACTIONS` of libxdp).
+const DISPATCHED: usize = 10;
+
+/// The name of a device.
+fn device(name: &Spanned<String>) -> Result<String, ChainError> {
+    if is_name(&name.value) {
+        return Ok(name.value.clone());
+    }
+    let what = format!("{:?} is no name of a device: {NAME}", name.value);
+    Err(ChainError::at(line(name), what))
+}
+
+/// What names consist of.
+const NAME: &str = "letters, digits, `_`, `-` and `.`";
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
 }
 
 #[cfg(test)]

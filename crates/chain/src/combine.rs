@@ -1,5 +1,6 @@
 //! The objects of a chain as one file, which is analysed as a single program.
 
+use crate::dispatcher::GONE;
 use crate::{Chain, ChainError, Member};
 use slowpath::{ChainMember, Handover, ProgramChain, ProgramFile};
 use slowpath_bpf::{Object, Part};
@@ -17,11 +18,19 @@ pub struct Loaded {
 
 impl Chain {
     /// One file of the objects of all members, in their order, and its name in results. Its only
-    /// program is the one that packets arrive at; the others run behind it.
+    /// program is the one that packets arrive at; the others run behind it. Where the programs run on
+    /// several devices, the work of one of them counts.
     ///
     /// # Errors
-    /// When a map that is shared is not there, or is not like the one that it is shared with.
-    pub fn combine(&self, name: &str, loaded: &[Loaded]) -> Result<ProgramFile, ChainError> {
+    /// When a map that is shared is not there, or is not like the one that it is shared with; as
+    /// [`Chain::dispatched`].
+    pub fn combine(
+        &self,
+        name: &str,
+        loaded: &[Loaded],
+        device: Option<&str>,
+    ) -> Result<ProgramFile, ChainError> {
+        let chain = self.dispatched(loaded)?;
         let shared = self.groups(loaded)?;
         let part = |(member, loaded): (&'_ Member, &'_ Loaded)| {
             (member.name.clone(), Arc::clone(&loaded.object))
@@ -35,10 +44,17 @@ impl Chain {
         let number = |member: usize| joined.programs[member] + loaded[member].program;
         let handover = |edge: &crate::Edge| Handover {
             from: number(edge.from),
-            results: edge.on.iter().map(|action| action.number()).collect(),
+            results: edge
+                .on
+                .iter()
+                .map(|action| action.number())
+                .chain(edge.dispatched.then_some(GONE))
+                .collect(),
+            mask: if edge.dispatched { GONE } else { u32::MAX },
             to: number(edge.to),
+            network: edge.network.clone(),
         };
-        let handovers = self.edges.iter().map(handover).collect();
+        let handovers = chain.edges.iter().map(handover).collect();
         let behind = |member: usize| {
             let next = joined.programs.get(member + 1).copied();
             next.unwrap_or(joined.object.programs.len())
@@ -50,8 +66,13 @@ impl Chain {
         };
         Ok(ProgramFile::chain(ProgramChain {
             name: name.to_owned(),
-            entry: number(self.entry),
+            entry: number(chain.entry),
             handovers,
+            counted: (self.devices().len() > 1).then(|| {
+                let on_it = |(_, member): &(usize, &Member)| member.device.as_deref() == device;
+                let members = self.members.iter().enumerate().filter(on_it);
+                members.map(|(place, _)| number(place)).collect()
+            }),
             members: self.members.iter().enumerate().map(member).collect(),
             object: Arc::new(joined.object),
         }))

@@ -17,6 +17,7 @@
 mod compare;
 mod draws;
 mod facts;
+mod guard;
 mod pair;
 mod replay;
 
@@ -33,6 +34,8 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 use thiserror::Error;
 
+pub use facts::Packets;
+pub use guard::prove_guard;
 pub use replay::{Counterexample, FinalState};
 
 /// Most sentences about what could not be decided.
@@ -86,11 +89,26 @@ pub fn prove(
     options: &LiftOptions,
     stop: &Stop,
 ) -> Result<Proof, EquivalenceError> {
+    prove_for(object, original, specialised, Packets::Inside(facts), options, stop)
+}
+
+/// The same for other packets.
+///
+/// # Errors
+/// When a program cannot be lifted.
+pub fn prove_for(
+    object: &Object,
+    original: &BpfProgram,
+    specialised: &BpfProgram,
+    packets: Packets<'_>,
+    options: &LiftOptions,
+    stop: &Stop,
+) -> Result<Proof, EquivalenceError> {
     let started = Instant::now();
     let mut proof = Proof::default();
     let options = LiftOptions {
-        min_packet: facts.min_length,
-        max_packet: facts.max_length,
+        min_packet: packets.known().min_length,
+        max_packet: packets.known().max_length,
         // What is drawn is counted.
         keeps_dead_operations: true,
         records_calls: true,
@@ -109,11 +127,11 @@ pub fn prove(
     let assumptions: BTreeSet<String> =
         lifted.iter().flat_map(|lifted| lifted.program.assumptions.iter().cloned()).collect();
     proof.assumptions = assumptions.into_iter().collect();
-    match Pair::new(lifted, facts, stop) {
+    match Pair::new(lifted, packets, stop) {
         Ok(mut pair) => {
             let mut queries = Queries::new(stop);
             let mut validation = Validation {
-                facts,
+                packets,
                 pair: &mut pair,
                 queries: &mut queries,
                 draws: Draws::default(),
@@ -133,7 +151,7 @@ pub fn prove(
 }
 
 struct Validation<'a, 'b> {
-    facts: &'a PacketFacts,
+    packets: Packets<'a>,
     pair: &'a mut Pair,
     queries: &'a mut Queries<'b>,
     draws: Draws,
@@ -251,7 +269,7 @@ impl Validation<'_, '_> {
                     let terms: Vec<TermId> =
                         other.conditions.iter().copied().chain([differs]).collect();
                     let found = (what.clone(), &terms[..], &model);
-                    match replay::confirm(self.pair, self.facts, (path, other), found) {
+                    match replay::confirm(self.pair, self.packets, (path, other), found) {
                         Ok(counterexample) => {
                             self.found.counterexample = Some(counterexample);
                             return Ok(Equivalence::Differs);

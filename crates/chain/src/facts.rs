@@ -11,6 +11,7 @@
 //! left is proved, all of it by that one question (as Flanagan and Leino, "Houdini, an annotation
 //! assistant for ESC/Java", FME 2001). What is not proved in time is no fact.
 
+mod across;
 mod along;
 mod arrival;
 mod candidates;
@@ -23,6 +24,7 @@ mod samples;
 mod why;
 mod wrong;
 
+pub use across::across;
 pub use along::{Reached, Runs, facts_along};
 pub use ends::End;
 pub use error::FactsError;

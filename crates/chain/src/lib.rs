@@ -12,12 +12,15 @@
 mod action;
 mod chain;
 mod combine;
+mod dispatcher;
 pub mod equivalence;
 mod error;
 pub mod facts;
+mod network;
+pub mod optimize;
 mod written;
 
 pub use action::Action;
-pub use chain::{Chain, Edge, Member, Shared};
+pub use chain::{Chain, Dispatcher, Edge, Member, Shared};
 pub use combine::Loaded;
 pub use error::ChainError;

@@ -16,6 +16,9 @@ pub(crate) struct Written {
     pub programs: Vec<WrittenProgram>,
     #[serde(default)]
     pub edges: Vec<WrittenEdge>,
+    /// Programs that libxdp's dispatcher runs on one interface.
+    #[serde(default)]
+    pub dispatcher: Vec<Spanned<String>>,
     /// Maps that are one, each as `PROGRAM:MAP`.
     #[serde(default)]
     pub shared_maps: Vec<Vec<Spanned<String>>>,
@@ -32,6 +35,9 @@ pub(crate) struct WrittenProgram {
     /// Which of the object's; the only XDP program where it is not said.
     #[serde(default)]
     pub program: Option<String>,
+    /// Which device it runs on; all without a name run on one.
+    #[serde(default)]
+    pub device: Option<Spanned<String>>,
 }
 
 /// What runs behind a program.
@@ -44,6 +50,21 @@ pub(crate) struct WrittenEdge {
     pub on: Vec<Spanned<String>>,
     /// The name of the next one.
     pub to: Spanned<String>,
+    /// What is between their devices.
+    #[serde(default)]
+    pub network: Option<Spanned<WrittenNetwork>>,
+}
+
+/// What a network may change of packets.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenNetwork {
+    /// Names of fields.
+    #[serde(default)]
+    pub changes: Vec<Spanned<String>>,
+    /// Ranges of bytes from the first one on: the first of them, and the first behind it.
+    #[serde(default)]
+    pub bytes: Vec<Spanned<(u16, u16)>>,
 }
 
 impl Written {

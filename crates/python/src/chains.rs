@@ -33,13 +33,21 @@ impl Chain {
         self.inner.members.iter().map(member).collect()
     }
 
-    /// One file of the objects of all programs, each with the number of its program there. Raises
-    /// `Error` when they do not fit together.
+    /// The devices that programs run on, in the order of the programs.
+    #[getter]
+    fn devices(&self) -> Vec<Option<String>> {
+        self.inner.devices().into_iter().map(|device| device.map(str::to_owned)).collect()
+    }
+
+    #[pyo3(signature = (name, objects, device=None))]
+    /// One file of the objects of all programs, each with the number of its program there; of several
+    /// devices, the work of one counts. Raises `Error` when they do not fit together.
     fn combine(
         &self,
         py: Python<'_>,
         name: &str,
         objects: Vec<(Py<Object>, usize)>,
+        device: Option<&str>,
     ) -> PyResult<Object> {
         let loaded = |(object, program): (Py<Object>, usize)| {
             let object: Option<Arc<_>> = object.get().shared().object();
@@ -50,7 +58,7 @@ impl Chain {
             Ok(Loaded { object, program })
         };
         let loaded = objects.into_iter().map(loaded).collect::<PyResult<Vec<_>>>()?;
-        let file = self.inner.combine(name, &loaded).map_err(|error| wrong(py, &error))?;
+        let file = self.inner.combine(name, &loaded, device).map_err(|error| wrong(py, &error))?;
         Ok(Object::of(file))
     }
 }

@@ -45,7 +45,7 @@ pub use object::{ChainMember, ProgramChain, ProgramFile, ProgramInfo};
 pub use options::{Options, ProgramRequest};
 pub use refusal::Refusal;
 pub use show::{ShowRequest, show};
-pub use slowpath_bpf::lift::Handover;
+pub use slowpath_bpf::lift::{Handover, Network};
 pub use slowpath_stop::{Limits, Reason, Stop};
 pub use target::Target;
 pub use verify::{Counterexample, ElementByte, FinalState, Verification, verify, verify_listing};

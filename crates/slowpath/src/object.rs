@@ -3,6 +3,7 @@
 use crate::Error;
 use slowpath_bpf::lift::Handover;
 use slowpath_bpf::{Object, ObjectError, ProgramEntry};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,6 +33,9 @@ pub struct ProgramChain {
     pub handovers: Vec<Handover>,
     /// What the programs are called that run behind each other.
     pub members: Vec<ChainMember>,
+    /// The programs whose work counts, by their numbers in the object, such as those on one of
+    /// several devices; all if it is not said.
+    pub counted: Option<BTreeSet<usize>>,
 }
 
 /// A program of a chain.

@@ -5,7 +5,7 @@
 
 use crate::frontend::Lifted;
 use crate::job::{Job, Setting};
-use crate::object::ProgramChain;
+use crate::object::{ChainMember, ProgramChain};
 use crate::result::ProgramResult;
 use crate::{Error, stages};
 use slowpath_bpf::XDP_ACTIONS;
@@ -34,7 +34,13 @@ pub(crate) fn note_unreached(
     let lifted = setting.lifted;
     let on_path = result.paths.iter().flat_map(|path| &path.edges);
     let reached: BTreeSet<&str> = on_path.filter_map(|&(block, _)| lifted.member(block)).collect();
-    let starts = lifted.starts().filter(|(_, name)| !reached.contains(name));
+    let counts = |member: &ChainMember| {
+        chain.counted.as_ref().is_none_or(|counted| counted.contains(&member.program))
+    };
+    let asked: HashSet<&str> =
+        chain.members.iter().filter(|member| counts(member)).map(|of| of.name.as_str()).collect();
+    let starts =
+        lifted.starts().filter(|(_, name)| asked.contains(name) && !reached.contains(name));
     let mut open: BTreeSet<u32> = starts.map(|(first, _)| first).collect();
     job.control.stop.enter(stages::REACHING);
     while !open.is_empty() {
@@ -48,7 +54,7 @@ pub(crate) fn note_unreached(
     let lifted_members: HashSet<&str> = lifted.starts().map(|(_, name)| name).collect();
     let open: HashSet<&str> = open.iter().filter_map(|&start| lifted.member(start)).collect();
     let condition = if result.assumptions.is_empty() { "" } else { ", if the assumptions hold" };
-    for member in &chain.members {
+    for member in chain.members.iter().filter(|member| counts(member)) {
         let name = member.name.as_str();
         if open.contains(name) || !lifted_members.contains(name) {
             let why = why(chain, member.program);
@@ -145,13 +151,11 @@ fn why(chain: &ProgramChain, program: usize) -> String {
         let member = chain.members.iter().find(|member| member.program == number);
         member.map_or("a program", |member| member.name.as_str())
     };
-    let action = |&result: &u32| {
-        let known = usize::try_from(result).ok().and_then(|result| XDP_ACTIONS.get(result));
-        known.map_or_else(|| result.to_string(), |&name| name.to_owned())
-    };
+    // What is no action stands for programs that are gone.
+    let action = |&result: &u32| XDP_ACTIONS.get(result as usize).copied();
     let before = chain.handovers.iter().filter(|handover| handover.to == program);
     let never = before.map(|handover| {
-        let results: Vec<String> = handover.results.iter().map(action).collect();
+        let results: Vec<&str> = handover.results.iter().filter_map(action).collect();
         format!("{} return {}", name(handover.from), results.join(" or "))
     });
     format!("no packet makes {}", never.collect::<Vec<_>>().join(", nor "))

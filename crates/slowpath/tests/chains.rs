@@ -5,7 +5,7 @@ mod common;
 
 use common::{accesses, object, run};
 use serde_json::Value;
-use slowpath::{ChainMember, Handover, ProgramChain, ProgramFile, ProgramRequest};
+use slowpath::{ChainMember, Handover, Network, ProgramChain, ProgramFile, ProgramRequest};
 use slowpath_bpf::{Object, Part};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,6 +28,17 @@ fn chained(results: Vec<u32>, shared: bool) -> Value {
 /// Most accesses of memory of programs, of which the second one of each edge runs behind the first
 /// one, if that returns one of these.
 fn chain_of(names: &[&str], edges: &[(usize, Vec<u32>, usize)], shared: bool) -> Value {
+    run_chain(names, edges, shared, None, None)
+}
+
+/// The same, where a network is between the programs, or the work of one of them counts.
+fn run_chain(
+    names: &[&str],
+    edges: &[(usize, Vec<u32>, usize)],
+    shared: bool,
+    network: Option<&Network>,
+    counted: Option<usize>,
+) -> Value {
     let parse = |name: &&str| {
         let file = format!("chain_{}.bpf.o", name.trim_end_matches('\''));
         Object::parse(&object(&file)).expect("an object")
@@ -39,6 +50,8 @@ fn chain_of(names: &[&str], edges: &[(usize, Vec<u32>, usize)], shared: bool) ->
     let handover = |(from, results, to): &(usize, Vec<u32>, usize)| Handover {
         from: joined.programs[*from],
         results: results.clone(),
+        mask: u32::MAX,
+        network: network.cloned(),
         to: joined.programs[*to],
     };
     let member = |(name, &program): (&&str, &usize)| ChainMember {
@@ -50,6 +63,7 @@ fn chain_of(names: &[&str], edges: &[(usize, Vec<u32>, usize)], shared: bool) ->
         name: "chain".to_owned(),
         entry: joined.programs[0],
         handovers: edges.iter().map(handover).collect(),
+        counted: counted.map(|number| BTreeSet::from([joined.programs[number]])),
         members: names.iter().zip(&joined.programs).map(member).collect(),
         object: Arc::new(joined.object),
     });
@@ -147,4 +161,69 @@ fn programs_that_no_packet_reaches_are_named() {
     let ran = result["profile"]["programs"].as_array().expect("programs");
     assert_eq!(ran.len(), 2, "the slowest path passes the second one only");
     assert_eq!(notes(&chained(vec![PASS], false)), [""; 0]);
+}
+
+/// Most accesses of memory of one of two programs on two devices.
+fn apart(results: Vec<u32>, network: &Network, counted: usize) -> Value {
+    run_chain(&["first", "second"], &[(0, results, 1)], false, Some(network), Some(counted))
+}
+
+#[test]
+fn a_network_changes_what_it_is_said_to() {
+    let only = |changes: &[(u16, u16)]| Network {
+        changes: changes.iter().map(|&(first, behind)| first..behind).collect(),
+        routes: false,
+    };
+    let first = guaranteed(&alone("chain_first.bpf.o"));
+    let second = |network: &Network| guaranteed(&apart(vec![PASS], network, 1));
+    // Neither IPv4 nor a zero gets to the second program, as on one device.
+    let together = guaranteed(&chained(vec![PASS], false));
+    assert_eq!(first + second(&only(&[(0, 12), (14, 20), (21, 90)])), together);
+    // What can be anything can be the slowest.
+    let slowest = guaranteed(&alone("chain_second.bpf.o"));
+    assert_eq!(second(&only(&[(12, 21)])), slowest);
+    // Of what is no IPv4 by its first byte, the second one is not looked at.
+    assert_eq!(second(&only(&[(20, 21)])), slowest - 1);
+    assert_eq!(second(&only(&[(13, 40)])), slowest - 1);
+    assert!((UNSEEN..ZERO).contains(&second(&only(&[(12, 14)]))));
+    // Byte 20 is no field that routers change, but behind a tag there is none that this is.
+    assert!(second(&Network { changes: Vec::new(), routes: true }) < ZERO);
+}
+
+#[test]
+fn the_work_of_each_device_counts_by_itself() {
+    let network = Network::default();
+    let parts = [0, 1].map(|device| apart(vec![PASS], &network, device));
+    let together = guaranteed(&chained(vec![PASS], false));
+    assert_eq!(parts.iter().map(guaranteed).sum::<u64>(), together);
+    for (result, name) in parts.iter().zip(["first", "second"]) {
+        let programs = result["profile"]["programs"].as_array().expect("programs");
+        assert_eq!(programs.len(), 1);
+        assert_eq!(programs[0]["program"], name);
+        assert!(notes(result).is_empty());
+    }
+    let never = apart(vec![REDIRECT], &network, 1);
+    assert_eq!(
+        notes(&never),
+        ["second is never reached: no packet makes first return XDP_REDIRECT"]
+    );
+    assert_eq!(guaranteed(&never), 0);
+}
+
+#[test]
+fn another_device_receives_the_packet_anew() {
+    const METADATA: u64 = 20;
+    const INTERFACE: u64 = 40;
+    const PADDING: u64 = 80;
+    const HEAD_ROOM: u64 = 160;
+    let of = |network: Option<&Network>| {
+        guaranteed(&run_chain(&["sends", "gets"], &[(0, vec![TX], 1)], false, network, Some(1)))
+    };
+    // Metadata is there, and 100 bytes of head room are taken.
+    let here = of(None);
+    assert!((METADATA..INTERFACE).contains(&here), "{here}");
+    // Of what is in front of the packet, nothing is known but that it is room.
+    let there = of(Some(&Network::default()));
+    let parts = INTERFACE + PADDING + HEAD_ROOM;
+    assert!((parts..parts + METADATA).contains(&there), "{there}");
 }

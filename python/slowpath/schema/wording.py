@@ -6,8 +6,9 @@ from slowpath.schema.results import Result
 
 
 def program_label(result: Result) -> str:
-    """The file, and the program where a file can have several."""
-    return result["file"] if result["section"] is None else f"{result['file']}:{result['program']}"
+    """The file, and the program where a file can have several: an object, or a chain on devices."""
+    several = result["section"] is not None or "@" in result["program"]
+    return f"{result['file']}:{result['program']}" if several else result["file"]
 
 
 def condition(sentence: str) -> str:

@@ -4,4 +4,5 @@ pub(super) mod arguments;
 pub(super) mod functions;
 pub(super) mod handover;
 pub(super) mod loops;
+pub(super) mod network;
 pub(super) mod tail_call;

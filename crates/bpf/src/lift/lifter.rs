@@ -212,8 +212,12 @@ impl<'a> Lifter<'a> {
         self.assumptions.insert(sentence);
     }
 
-    /// Counts an instruction as work of a class.
+    /// Counts an instruction as work of a class, unless it is of a program whose work does not count.
     pub fn cost(&mut self, at: ProgramPoint, class: &str) {
+        let run = self.code.program(self.frames.get(at.frame).run).number;
+        if self.options.counted.as_ref().is_some_and(|counted| !counted.contains(&run)) {
+            return;
+        }
         let insn = self.code.number(self.unit(at), at.slot);
         self.costs.add(insn, class);
     }
@@ -281,6 +285,16 @@ impl<'a> Lifter<'a> {
         let mut codes = self.object.functions.iter().map(|function| &function.code);
         self.starts_with_metadata()
             || codes.any(|code| code.as_ref().is_ok_and(|code| code.contains(&call)))
+    }
+
+    /// Whether a function of the object can show what is in front of a packet.
+    pub fn moves_head(&self) -> bool {
+        let calls = [helper::XDP_ADJUST_HEAD, helper::XDP_ADJUST_META];
+        let calls = calls.map(|helper| Insn::Call(Call::Helper(helper)));
+        let mut codes = self.object.functions.iter().map(|function| &function.code);
+        codes.any(|code| {
+            code.as_ref().is_ok_and(|code| calls.iter().any(|call| code.contains(call)))
+        })
     }
 
     /// Whether packets may have metadata when they arrive: another program has run before those

@@ -1,7 +1,8 @@
 //! What the lifter takes as given: sizes of packets, content of maps, helpers that are assumed
 //! harmless, the kernel's types.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use slowpath_stop::Stop;
@@ -28,15 +29,31 @@ impl PacketRoom {
         PacketRoom { before: 256 - 40, cut: None, tail: Some(4096 - 256 - 320) };
 }
 
-/// A program that runs behind another one, by what that returns, on the same packet and context.
+/// A program that runs behind another one, by what that returns: on the same packet and context, or on
+/// another device that the packet is sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handover {
     /// The program that returns, by its number in [`crate::Object::programs`].
     pub from: usize,
     /// What it returns then, such as `XDP_PASS`, in 32 bits.
     pub results: Vec<u32>,
+    /// The bits of results that are looked at.
+    pub mask: u32,
     /// The program that runs next. No program runs behind itself, not even after others.
     pub to: usize,
+    /// What is between the two, where the packet is sent to another device.
+    pub network: Option<Network>,
+}
+
+/// A network that packets go through from one device to another: in a new buffer, with a new context,
+/// and padded if they are short.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Network {
+    /// Bytes of packets that it may change, from the first one on.
+    pub changes: Vec<Range<u16>>,
+    /// Whether it routes packets: their time to live, or hop limit, may change, and the checksum of
+    /// IPv4 headers, behind up to two VLAN tags.
+    pub routes: bool,
 }
 
 /// What the lifter takes as given.
@@ -61,6 +78,9 @@ pub struct LiftOptions {
     pub room: PacketRoom,
     /// Which programs run behind others. What no handover is said of ends the run.
     pub handovers: Vec<Handover>,
+    /// The programs whose work counts, by their numbers in [`crate::Object::programs`], with what
+    /// their tail calls lead to; all if it is not said.
+    pub counted: Option<BTreeSet<usize>>,
     /// When to give up.
     pub stop: Stop,
 }
@@ -78,6 +98,7 @@ impl Default for LiftOptions {
             records_calls: false,
             room: PacketRoom::KERNEL,
             handovers: Vec::new(),
+            counted: None,
             stop: Stop::never(),
         }
     }

@@ -24,6 +24,7 @@ fn a_chain_is_what_is_written() {
         name: name.to_owned(),
         object: object.to_owned(),
         program: program.map(str::to_owned),
+        device: None,
         line,
     };
     assert_eq!(
@@ -33,7 +34,14 @@ fn a_chain_is_what_is_written() {
                 member("firewall", "firewall.bpf.o", None, 3),
                 member("balancer", "../lb/lb.bpf.o", Some("balance"), 4),
             ],
-            edges: vec![Edge { from: 0, on: vec![Action::Pass, Action::Tx], to: 1 }],
+            edges: vec![Edge {
+                from: 0,
+                on: vec![Action::Pass, Action::Tx],
+                to: 1,
+                network: None,
+                dispatched: false
+            }],
+            dispatcher: None,
             shared: vec![Shared {
                 maps: vec![(0, "flows".to_owned()), (1, "seen".to_owned())],
                 line: 10,
@@ -119,5 +127,53 @@ proptest! {
     fn no_text_is_too_strange(text in "[a-z:\\[\\]{}\\- \n&*!#|>'\"\t0-9,.?%@]{0,80}") {
         let _ = Chain::parse(&text);
         let _ = Chain::parse(&format!("{GOOD}{text}"));
+    }
+}
+
+/// A firewall on one device, two programs on another.
+const DEVICES: &str = "\
+schema: 1
+programs:
+  - {name: a, object: a.o, device: edge}
+  - {name: b, object: b.o, device: server-1}
+  - {name: c, object: c.o, device: server-1}
+edges:
+  - from: a
+    on: [XDP_TX]
+    to: b
+    network: {changes: [ethernet_addresses, ttl], bytes: [[14, 16]]}
+  - {from: a, on: [XDP_REDIRECT], to: c}
+  - {from: b, on: [XDP_PASS], to: c}
+";
+
+#[test]
+fn packets_are_sent_between_devices() {
+    let chain = Chain::parse(DEVICES).expect("a chain");
+    assert_eq!(chain.devices(), [Some("edge"), Some("server-1")]);
+    let networks: Vec<Option<Network>> = chain.edges.into_iter().map(|edge| edge.network).collect();
+    let changing = Network { changes: vec![0..12, 14..16], routes: true };
+    assert_eq!(networks, [Some(changing), Some(Network::default()), None]);
+}
+
+#[test]
+fn networks_are_what_they_can_be() {
+    for (old, new, said) in [
+        (
+            "ttl",
+            "dscp",
+            "line 10: \"dscp\" is no field: ethernet_addresses, ttl; `bytes` names others",
+        ),
+        ("[14, 16]", "[16, 16]", "line 10: [16, 16] are no bytes"),
+        ("[14, 16]", "[0, 16384]", "line 10: [0, 16384] are no bytes"),
+        (
+            "XDP_TX",
+            "XDP_DROP",
+            "line 7: XDP_DROP sends nothing: no edge on it leads to a device of b",
+        ),
+        ("device: edge", "device: the edge", "line 3: \"the edge\" is no name of a device"),
+        ("bytes", "byte", "line 10: "),
+    ] {
+        let error = Chain::parse(&DEVICES.replace(old, new)).expect_err(new);
+        assert!(error.to_string().starts_with(said), "{error}");
     }
 }

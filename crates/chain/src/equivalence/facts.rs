@@ -31,7 +31,58 @@ pub(super) struct FactTerms {
     pub reads_anywhere: Rc<Cell<bool>>,
 }
 
+/// Which packets a proof is about.
+#[derive(Clone, Copy, Debug)]
+pub enum Packets<'a> {
+    /// Those for which facts hold.
+    Inside(&'a PacketFacts),
+    /// Those for which they do not, of all for which others do.
+    Outside {
+        /// What does not hold.
+        facts: &'a PacketFacts,
+        /// What holds; only lengths.
+        of: &'a PacketFacts,
+    },
+}
+
+impl<'a> Packets<'a> {
+    /// What holds for all of them.
+    pub(super) fn known(self) -> &'a PacketFacts {
+        match self {
+            Packets::Inside(facts) => facts,
+            Packets::Outside { of, .. } => of,
+        }
+    }
+
+    /// Whether a packet is one of them.
+    pub(super) fn contain(self, packet: &[u8]) -> bool {
+        match self {
+            Packets::Inside(facts) => facts.hold(packet),
+            Packets::Outside { facts, of } => of.hold(packet) && !facts.hold(packet),
+        }
+    }
+}
+
 impl FactTerms {
+    /// What holds of packets, whose bytes are an array's, and whose length is a term of 64 bits.
+    pub fn of(pool: &mut TermPool, packets: Packets<'_>, packet: ArrayId, length: TermId) -> Self {
+        let (facts, of) = match packets {
+            Packets::Inside(facts) => return FactTerms::new(pool, facts, packet, length),
+            Packets::Outside { facts, of } => (facts, of),
+        };
+        let inside = FactTerms::new(pool, facts, packet, length);
+        let least = pool.constant(OFFSET, facts.min_length.into());
+        let greatest = pool.constant(OFFSET, facts.max_length.into());
+        let mut all = pool.ule(least, length);
+        let short = pool.ule(length, greatest);
+        all = pool.and(all, short);
+        for term in inside.bits.into_iter().chain(inside.conditions) {
+            all = pool.and(all, term);
+        }
+        let outside = pool.not(all);
+        FactTerms { conditions: vec![outside], ..FactTerms::new(pool, of, packet, length) }
+    }
+
     /// The facts about packets whose bytes are an array's, and whose length is a term of 64 bits.
     pub fn new(pool: &mut TermPool, facts: &PacketFacts, packet: ArrayId, length: TermId) -> Self {
         let known = known(facts);

@@ -7,12 +7,12 @@
 
 use super::{EquivalenceError, Packets, Proof, prove, prove_for};
 use crate::facts::any_packet;
-use slowpath_bpf::insn::{AluOp, Insn, Register, Size, Source, Width};
+use slowpath_bpf::insn::{AluOp, Call, Imm64, Insn, Register, Size, Source, Width};
 use slowpath_bpf::lift::LiftOptions;
-use slowpath_bpf::{BpfProgram, Object};
+use slowpath_bpf::{BpfProgram, Object, Subprogram};
 use slowpath_specialise::Guard;
 use slowpath_stop::Stop;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Added to the length that stands for getting to the original: no result of a program.
 const THERE: i32 = 1 << 28;
@@ -88,19 +88,59 @@ fn there(original: &BpfProgram) -> BpfProgram {
     }
 }
 
-/// A program with [`arrived`] where the original begins.
+/// What comes before the original in a program, with [`arrived`] behind it, and the functions that it
+/// calls.
 fn cut(guarded: &BpfProgram, at: usize) -> BpfProgram {
-    let mut cut = guarded.clone();
-    for (slot, insn) in (at..).zip(arrived()) {
-        match cut.insns.get_mut(slot) {
-            Some(old) => *old = insn,
-            None => {
-                cut.insns.push(insn);
-                cut.lines.push(None);
+    let body = |function: usize| {
+        let first = guarded.subprograms[function].first;
+        let behind = guarded.subprograms.get(function + 1);
+        first..behind.map_or(guarded.insns.len(), |next| next.first)
+    };
+    let mut parts = vec![(0..at, None)];
+    let mut next = 0;
+    while let Some((slots, _)) = parts.get(next).cloned() {
+        for slot in slots {
+            let target = guarded.insns[slot].function_target(slot);
+            let called = guarded.subprograms.iter().position(|f| Some(f.first) == target);
+            if let Some(called) = called.filter(|&called| called > 0)
+                && !parts.iter().any(|(_, function)| *function == Some(called))
+            {
+                parts.push((body(called), Some(called)));
             }
         }
+        next += 1;
     }
-    cut
+    let (mut insns, mut places) = (Vec::new(), Vec::new());
+    let mut subprograms = vec![guarded.subprograms[0].clone()];
+    for (slots, function) in parts {
+        if let Some(function) = function {
+            let first = insns.len();
+            subprograms.push(Subprogram { first, ..guarded.subprograms[function].clone() });
+        }
+        for slot in slots {
+            insns.push(guarded.insns[slot]);
+            places.push(Some(slot));
+        }
+        if function.is_none() {
+            insns.extend(arrived());
+            places.extend([None; 6]);
+        }
+    }
+    let place: BTreeMap<usize, usize> =
+        places.iter().enumerate().filter_map(|(new, old)| Some(((*old)?, new))).collect();
+    for (slot, old) in places.iter().enumerate() {
+        let Some(target) = old.and_then(|old| guarded.insns[old].function_target(old)) else {
+            continue;
+        };
+        let distance = place.get(&target).map_or(i64::MAX, |&to| to as i64 - slot as i64 - 1);
+        let distance = i32::try_from(distance).unwrap_or(i32::MAX);
+        match &mut insns[slot] {
+            Insn::Call(Call::Subprogram { offset })
+            | Insn::LoadImm64 { value: Imm64::Function { offset }, .. } => *offset = distance,
+            _ => {}
+        }
+    }
+    BpfProgram { lines: vec![None; insns.len()], insns, subprograms, ..guarded.clone() }
 }
 
 /// Whether the entry function of the original is there from a slot on, word for word, and control

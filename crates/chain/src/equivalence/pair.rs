@@ -3,10 +3,10 @@
 //!
 //! Stack frames are each program's own: they lie elsewhere and hold other garbage.
 
-use super::facts::FactTerms;
+use super::facts::{FactTerms, Packets};
 use slowpath_bpf::lift::{Layout, Lifted, MapLayout};
 use slowpath_exec::{InitialByte, Start, Written};
-use slowpath_ir::{InputId, InputKind, PacketFacts, Program, Region, RegionId, RegionKind};
+use slowpath_ir::{InputId, InputKind, Program, Region, RegionId, RegionKind};
 use slowpath_product::Side;
 use slowpath_smt::{ArrayId, Domain, TermId, TermPool};
 use slowpath_stop::Stop;
@@ -52,7 +52,7 @@ impl Pair {
     /// Why their memory or their inputs cannot be compared, in words.
     pub fn new(
         [original, other]: [Lifted; 2],
-        facts: &PacketFacts,
+        packets: Packets<'_>,
         stop: &Stop,
     ) -> Result<Pair, String> {
         matching(&original.layout, &other.layout)?;
@@ -68,7 +68,7 @@ impl Pair {
         let packet = packet.ok_or("the programs have no packet")?;
         let length = inputs.get(LENGTH).map(|&(length, _)| length);
         let length = length.ok_or("the programs know no length of the packet")?;
-        let facts = FactTerms::new(&mut pool, facts, packet, length);
+        let facts = FactTerms::of(&mut pool, packets, packet, length);
         let start = |pool, lifted| member(pool, lifted, (&arrays, &inputs), &facts.initial);
         let mut original = start(pool, original)?;
         let pool = std::mem::take(&mut original.side.executor.pool);

@@ -1,13 +1,14 @@
 //! Counterexamples: both programs run on what the solver found, in the concrete interpreter, which
 //! shares no code with what found it.
 
+use super::facts::Packets;
 use super::pair::{Member, Pair, RegionKey};
 use serde::Serialize;
 use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::helper;
 use slowpath_bpf::lift::{Bytes, Element, MapLayout};
 use slowpath_exec::concrete::{self, Environment, Run};
-use slowpath_ir::{InputId, InputKind, KnownBits, PacketFacts, RegionId};
+use slowpath_ir::{InputId, InputKind, KnownBits, RegionId};
 use slowpath_product::Path;
 use slowpath_smt::{Evaluator, Model, Node, TermId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -60,7 +61,7 @@ pub struct FinalState {
 /// Why that shows no difference, in words.
 pub(super) fn confirm(
     pair: &Pair,
-    facts: &PacketFacts,
+    packets: Packets<'_>,
     (path, other): (&Path, &Path),
     (what, terms, model): (String, &[TermId], &Model),
 ) -> Result<Counterexample, String> {
@@ -91,7 +92,7 @@ pub(super) fn confirm(
     }
     let length = length(&pair.original, &environments[0]);
     let content = memory.entry((false, "packet".to_owned())).or_default();
-    let packet = packet(content, facts, length)?;
+    let packet = packet(content, packets, length)?;
     let room = content.iter().filter(|&(&at, &byte)| at >= length as u64 && byte != 0);
     let room = room.map(|(&at, &byte)| (at as i64, byte)).collect();
     for (member, environment) in [&pair.original, &pair.other].into_iter().zip(&mut environments) {
@@ -179,14 +180,14 @@ fn length(member: &Member, environment: &Environment) -> usize {
 /// Completes the packet such that the facts hold for it, and returns its bytes.
 fn packet(
     content: &mut BTreeMap<u64, u8>,
-    facts: &PacketFacts,
+    packets: Packets<'_>,
     length: usize,
 ) -> Result<Vec<u8>, String> {
-    for (&offset, &KnownBits { mask, value }) in &facts.bits {
+    for (&offset, &KnownBits { mask, value }) in &packets.known().bits {
         let byte = content.entry(offset.into()).or_default();
         *byte = *byte & !mask | value;
     }
-    for (first, second) in &facts.equal {
+    for (first, second) in &packets.known().equal {
         for n in 0..u64::from(first.bytes) {
             let byte = content.get(&(u64::from(first.offset) + n)).copied().unwrap_or(0);
             content.insert(u64::from(second.offset) + n, byte);
@@ -194,7 +195,7 @@ fn packet(
     }
     let packet: Vec<u8> =
         (0..length as u64).map(|at| content.get(&at).copied().unwrap_or(0)).collect();
-    if facts.hold(&packet) {
+    if packets.contain(&packet) {
         return Ok(packet);
     }
     Err("the facts do not hold for the packet that the solver found".into())

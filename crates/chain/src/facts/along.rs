@@ -1,5 +1,6 @@
 //! Facts along a chain: what holds of packets that arrive at each program, from one to the next.
 
+use super::across::across;
 use super::{FactsOptions, Leaving, any_packet, facts_after};
 use crate::Chain;
 use slowpath_bpf::{BpfProgram, Object};
@@ -43,7 +44,7 @@ pub fn facts_along(
     if let Some(entry) = reached.get_mut(chain.entry) {
         entry.facts = Some(first.clone());
     }
-    for member in order(chain) {
+    for member in chain.order() {
         let (Some(from), Some(facts)) = (runs.get(member), reached[member].facts.clone()) else {
             continue;
         };
@@ -67,6 +68,10 @@ pub fn facts_along(
                     any_packet()
                 }
             };
+            let arriving = match &edge.network {
+                Some(network) => across(&arriving, network),
+                None => arriving,
+            };
             to.facts = Some(match to.facts.take() {
                 Some(known) => known.join(&arriving),
                 None => arriving,
@@ -74,24 +79,4 @@ pub fn facts_along(
         }
     }
     reached
-}
-
-/// The members, each behind all that lead to it.
-fn order(chain: &Chain) -> Vec<usize> {
-    let mut left: Vec<usize> = vec![0; chain.members.len()];
-    for edge in &chain.edges {
-        left[edge.to] += 1;
-    }
-    let mut order: Vec<usize> = (0..left.len()).filter(|&member| left[member] == 0).collect();
-    let mut next = 0;
-    while let Some(&member) = order.get(next) {
-        next += 1;
-        for edge in chain.edges.iter().filter(|edge| edge.from == member) {
-            left[edge.to] -= 1;
-            if left[edge.to] == 0 {
-                order.push(edge.to);
-            }
-        }
-    }
-    order
 }

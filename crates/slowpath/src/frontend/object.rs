@@ -99,12 +99,14 @@ fn options(
         Some(text) => assume::helpers(text)?,
         None => Default::default(),
     };
+    let chain = request.object.as_chain();
     Ok(LiftOptions {
         min_packet: packets.0,
         max_packet: packets.1,
         contents,
         assumed_helpers,
-        handovers: request.object.as_chain().map_or_else(Vec::new, |chain| chain.handovers.clone()),
+        handovers: chain.map_or_else(Vec::new, |chain| chain.handovers.clone()),
+        counted: chain.and_then(|chain| chain.counted.clone()),
         kernel_types: request.kernel.as_deref().map(|kernel| kernel.shared()),
         ..LiftOptions::default()
     })

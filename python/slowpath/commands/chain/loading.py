@@ -11,10 +11,10 @@ from slowpath.programs.selection import Selection, choose, list_programs, nothin
 
 
 def plan_of(file: str, request: Request) -> Plan:
-    """The chain that a file describes, as the only program of a plan.
+    """The chain that a file describes: once for each device that its programs run on.
 
     Raises:
-        InputError: when it is no chain, or one of its objects cannot be read.
+        InputError: when it is no chain, names targets, or one of its objects cannot be read.
     """
     chain = engine.read_chain(file, read_text(file))
     folder, size = Path(file).parent, 0
@@ -25,11 +25,29 @@ def plan_of(file: str, request: Request) -> Plan:
         read = engine.read_object(path, data)
         members.append((read, _program(file, name, path, read, program)))
         size += len(data)
-    label = Path(file).stem
-    combined = engine.combine(file, chain, label, members)
-    (entry,) = engine.programs(combined) or []
-    task = Task(file, combined, size, entry, request.target.name, request.metric)
-    return Plan([task], [])
+    label, devices, tasks = Path(file).stem, chain.devices, list[Task]()
+    for device in devices:
+        _check_device(file, device)
+        name = label if len(devices) == 1 else f"{label}@{device or 'device'}"
+        combined = engine.combine(file, chain, name, members, device)
+        (entry,) = engine.programs(combined) or []
+        tasks.append(Task(file, combined, size, entry, request.target.name, request.metric))
+    return Plan(tasks, [])
+
+
+def _check_device(file: str, device: str | None) -> None:
+    """Refuses devices that are named like targets: all of a chain are the same.
+
+    Raises:
+        InputError: when one is.
+    """
+    if device is not None and (device in engine.target_names() or device.endswith(".toml")):
+        what = (
+            f"device {device} is called like a target; devices have names of their own and are all "
+            "analysed on --target: chains over several targets, such as a card in front of a "
+            "host, are not supported"
+        )
+        raise InputError(file, what)
 
 
 def _program(file: str, name: str, path: str, read: engine.Object, wanted: str | None) -> int:

@@ -17,9 +17,12 @@ impl Lifter<'_> {
             self.ir.emit.store(result, r0);
             return Next::Exit;
         };
-        let results = handover.results.clone();
+        let (results, mask) = (handover.results.clone(), handover.mask);
         let r0 = self.ir.value(0);
-        let r0 = self.ir.emit.extract(r0, 0, 32);
+        let mut r0 = self.ir.emit.extract(r0, 0, 32);
+        if mask != u32::MAX {
+            r0 = self.ir.emit.and(r0, Operand::constant(32, mask.into()));
+        }
         let mut applies = Operand::constant(1, 0);
         for result in results {
             let same = self.ir.emit.eq(r0, Operand::constant(32, result.into()));
@@ -30,8 +33,11 @@ impl Lifter<'_> {
 
     /// The start of the program that runs next.
     pub fn run_next(&mut self, at: ProgramPoint, number: u32) -> Result<Next, Cause> {
-        let to = self.handover(at, number).map(|handover| handover.to);
-        let to = to.ok_or_else(|| Cause::new("a handover is lost", VERIFIER))?;
+        let lost = || Cause::new("a handover is lost", VERIFIER);
+        let Handover { to, network, .. } = self.handover(at, number).ok_or_else(lost)?.clone();
+        if let Some(network) = network {
+            self.transmit(at, &network);
+        }
         // The kernel counts tail calls anew.
         let count = self.ir.start_zero("tail calls", 64);
         self.ir.emit.copy(count, Operand::constant(64, 0));

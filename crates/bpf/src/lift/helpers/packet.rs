@@ -30,27 +30,11 @@ struct Distance {
 }
 
 impl Lifter<'_> {
-    /// A packet address from the context.
-    fn context_pointer(&mut self, field: u64) -> Operand {
-        let base = self.ir.base(self.ir.context);
-        let address = self.ir.emit.add(base, word(field));
-        let low = self.ir.emit.load(address, 4);
-        self.ir.emit.zero_extend(low, 64)
-    }
-
     /// How many bytes the packet has, 64 bits.
     pub(super) fn packet_length(&mut self) -> Operand {
         let data = self.context_pointer(DATA);
         let end = self.context_pointer(DATA_END);
         self.ir.emit.sub(end, data)
-    }
-
-    /// Writes a packet address to the context.
-    fn set_context_pointer(&mut self, field: u64, pointer: Operand) {
-        let base = self.ir.base(self.ir.context);
-        let address = self.ir.emit.add(base, word(field));
-        let low = self.ir.emit.extract(pointer, 0, 32);
-        self.ir.emit.store(address, low);
     }
 
     /// The signed 32-bit distance in `r2`.
@@ -128,7 +112,7 @@ pub(super) fn adjust_head(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let Distance { value, small } = lifter.distance();
     let data = lifter.context_pointer(DATA);
     let end = lifter.context_pointer(DATA_END);
-    let packet = lifter.ir.base(lifter.ir.packet);
+    let packet = lifter.received();
     let moved = lifter.ir.emit.add(data, value);
     let room = lifter.options.room;
     let before = lifter.room_before();
@@ -187,7 +171,7 @@ pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let Distance { value, small } = lifter.distance();
     let data = lifter.context_pointer(DATA);
     let end = lifter.context_pointer(DATA_END);
-    let packet = lifter.ir.base(lifter.ir.packet);
+    let packet = lifter.received();
     let moved = lifter.ir.emit.add(end, value);
     let room = match lifter.options.room.tail {
         Some(tail) => {
@@ -226,7 +210,7 @@ pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
     let Distance { value, small } = lifter.distance();
     let data = lifter.context_pointer(DATA);
     let meta = lifter.context_pointer(DATA_META);
-    let packet = lifter.ir.base(lifter.ir.packet);
+    let packet = lifter.received();
     let moved = lifter.ir.emit.add(meta, value);
     let before = lifter.room_before();
     let first = lifter.ir.emit.sub(packet, before);

@@ -20,6 +20,8 @@ pub(in crate::lift) enum StartValue {
     Zero,
     Constant(u64),
     Unknown(InputId),
+    /// The address of the packet's first byte.
+    Packet,
     /// What an unknown leaves of a number.
     Rest {
         of: u64,

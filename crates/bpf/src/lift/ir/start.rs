@@ -9,9 +9,12 @@ use crate::lift::ir::emit::word;
 pub(in crate::lift) const DATA: u64 = 0;
 pub(in crate::lift) const DATA_END: u64 = 4;
 pub(in crate::lift) const DATA_META: u64 = 8;
-const INGRESS_IFINDEX: u64 = 12;
-const RX_QUEUE_INDEX: u64 = 16;
-const EGRESS_IFINDEX: u64 = 20;
+pub(in crate::lift) const INGRESS_IFINDEX: u64 = 12;
+pub(in crate::lift) const RX_QUEUE_INDEX: u64 = 16;
+pub(in crate::lift) const EGRESS_IFINDEX: u64 = 20;
+/// What these fields can be at most.
+pub(in crate::lift) const IFINDEX_MAX: u64 = 0x7fff_ffff;
+pub(in crate::lift) const RX_QUEUE_MAX: u64 = 0xffff;
 /// Longest metadata, in bytes (`xdp_metalen_invalid`).
 pub(in crate::lift) const METADATA: u64 = 252;
 
@@ -52,10 +55,10 @@ impl IrBuilder {
         let fields = [
             (
                 INGRESS_IFINDEX,
-                self.input("ingress_ifindex", 32, 1, 0x7fff_ffff, InputKind::Unknown),
+                self.input("ingress_ifindex", 32, 1, IFINDEX_MAX, InputKind::Unknown),
             ),
-            (RX_QUEUE_INDEX, self.input("rx_queue_index", 32, 0, 0xffff, InputKind::Unknown)),
-            (EGRESS_IFINDEX, self.input("egress_ifindex", 32, 0, 0x7fff_ffff, InputKind::Unknown)),
+            (RX_QUEUE_INDEX, self.input("rx_queue_index", 32, 0, RX_QUEUE_MAX, InputKind::Unknown)),
+            (EGRESS_IFINDEX, self.input("egress_ifindex", 32, 0, IFINDEX_MAX, InputKind::Unknown)),
         ];
         let mut ops = self.bases();
         self.emit.begin_block();
@@ -79,6 +82,7 @@ impl IrBuilder {
         for (reg, value) in std::mem::take(&mut self.started) {
             let width = self.emit.width(reg.into());
             match value {
+                StartValue::Packet => self.emit.copy(reg, packet),
                 StartValue::Zero => self.emit.copy(reg, Operand::constant(width, 0)),
                 StartValue::Constant(value) => {
                     self.emit.copy(reg, Operand::constant(width, value));

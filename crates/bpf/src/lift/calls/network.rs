@@ -1,0 +1,140 @@
+//! What becomes of a packet that is sent to another device: a new buffer, a new context, padding, and
+//! bytes that the network may change.
+
+use slowpath_ir::{Emit, Operand, Reading};
+
+use crate::lift::frame::ProgramPoint;
+use crate::lift::ir::emit::word;
+use crate::lift::ir::start::{
+    DATA, DATA_END, DATA_META, EGRESS_IFINDEX, IFINDEX_MAX, INGRESS_IFINDEX, RX_QUEUE_INDEX,
+    RX_QUEUE_MAX,
+};
+use crate::lift::lifter::Lifter;
+use crate::lift::options::Network;
+
+/// Bytes of the shortest frame on Ethernet, frame check sequence not included (IEEE 802.3, 3.2.8).
+const SHORTEST: u64 = 60;
+/// Bytes that no packet is shorter than.
+const ETH_HLEN: u64 = 14;
+/// Bytes in front of a packet that programs can get to see: head room and metadata.
+const IN_FRONT: u64 = 256;
+/// Bytes of a VLAN tag, and how many tags are looked behind.
+const TAG: u64 = 4;
+const TAGS: u64 = 2;
+/// Types of Ethernet frames (IEEE 802), as a load of their two bytes yields them.
+const IPV4: u64 = 0x0008;
+const IPV6: u64 = 0xdd86;
+const VLAN: [u64; 2] = [0x0081, 0xa888];
+/// Where that type is, and what is in the headers behind it.
+const TYPE: u64 = 12;
+const IPV4_TTL: u64 = 14 + 8;
+const IPV4_CHECKSUM: u64 = 14 + 10;
+const IPV6_HOP_LIMIT: u64 = 14 + 7;
+
+impl Lifter<'_> {
+    /// The packet is sent, and received by a program on another device.
+    pub(super) fn transmit(&mut self, at: ProgramPoint, network: &Network) {
+        let number = self.code.number(self.unit(at), at.slot);
+        self.ir.emit.begin_insn(number.index(), "the network".to_owned());
+        let data = self.context_pointer(DATA);
+        self.pad(data);
+        self.change(data, network);
+        self.forget_in_front(data);
+        let received = self.received_register();
+        self.ir.emit.copy(received, data);
+        self.set_context_pointer(DATA_META, data);
+        self.new_field("ingress_ifindex", INGRESS_IFINDEX, (1, IFINDEX_MAX));
+        self.new_field("rx_queue_index", RX_QUEUE_INDEX, (0, RX_QUEUE_MAX));
+        self.new_field("egress_ifindex", EGRESS_IFINDEX, (0, IFINDEX_MAX));
+        self.state.forget_packet();
+    }
+
+    /// A field of the context that has nothing to do with what it was on the device before.
+    fn new_field(&mut self, name: &str, offset: u64, between: (u64, u64)) {
+        let value = self.ir.emit.draw_between(name, Reading::Number, 32, between);
+        let context = self.ir.base(self.ir.context);
+        let address = self.ir.emit.add(context, word(offset));
+        self.ir.emit.store(address, value);
+    }
+
+    /// A short packet may get anything at its end: network interfaces pad it, virtual ones do not.
+    fn pad(&mut self, data: Operand) {
+        let end = self.context_pointer(DATA_END);
+        let length = self.ir.emit.sub(end, data);
+        let short = self.ir.emit.ult(length, word(SHORTEST));
+        let padded = self.ir.emit.coin("padding", &["none", "up to 60 bytes"]);
+        let padded = self.ir.emit.and(short, padded);
+        for offset in ETH_HLEN..SHORTEST {
+            let behind = self.ir.emit.ult(word(offset), length);
+            let behind = self.ir.emit.not(behind);
+            let filled = self.ir.emit.and(padded, behind);
+            let byte = self.unknown(&format!("byte {offset}"), 1);
+            let address = self.ir.emit.add(data, word(offset));
+            self.ir.emit.store_if(filled, address, byte);
+        }
+        let longer = self.ir.emit.add(data, word(SHORTEST));
+        let end = self.ir.emit.select(padded, longer, end);
+        self.set_context_pointer(DATA_END, end);
+    }
+
+    /// Bytes of the packet that are not what they were. Those behind its end stay unseen.
+    fn change(&mut self, data: Operand, network: &Network) {
+        for range in &network.changes {
+            let (mut offset, end) = (u64::from(range.start), u64::from(range.end));
+            while offset < end {
+                let bytes = 1 << (end - offset).min(8).ilog2();
+                let value = self.unknown(&format!("bytes from {offset}"), bytes);
+                let address = self.ir.emit.add(data, word(offset));
+                self.ir.emit.store(address, value);
+                offset += u64::from(bytes);
+            }
+        }
+        if network.routes {
+            self.route(data);
+        }
+    }
+
+    /// Routers count hops, which the header of IPv4 has a checksum over.
+    fn route(&mut self, data: Operand) {
+        let ttl = self.unknown("time to live", 1);
+        let checksum = self.unknown("header checksum", 2);
+        let hops = self.unknown("hop limit", 1);
+        let mut tagged = Operand::constant(1, 1);
+        for skipped in (0..=TAGS).map(|tags| tags * TAG) {
+            let address = self.ir.emit.add(data, word(TYPE + skipped));
+            let ty = self.ir.emit.load(address, 2);
+            let changes = [
+                (IPV4, IPV4_TTL, ttl),
+                (IPV4, IPV4_CHECKSUM, checksum),
+                (IPV6, IPV6_HOP_LIMIT, hops),
+            ];
+            for (wanted, offset, value) in changes {
+                let is = self.ir.emit.eq(ty, Operand::constant(16, wanted));
+                let is = self.ir.emit.and(is, tagged);
+                let address = self.ir.emit.add(data, word(offset + skipped));
+                self.ir.emit.store_if(is, address, value);
+            }
+            let [first, second] = VLAN.map(|tag| self.ir.emit.eq(ty, Operand::constant(16, tag)));
+            let tag = self.ir.emit.or(first, second);
+            tagged = self.ir.emit.and(tagged, tag);
+        }
+    }
+
+    /// What is in front of the packet was never received; it shows where a head moves.
+    fn forget_in_front(&mut self, data: Operand) {
+        if !self.moves_head() {
+            return;
+        }
+        for distance in (8..=IN_FRONT).step_by(8) {
+            let value = self.unknown(&format!("head room, {distance} bytes in front"), 8);
+            let address = self.ir.emit.add(data, word(distance.wrapping_neg()));
+            self.ir.emit.store(address, value);
+        }
+    }
+
+    /// Some bytes that can be anything.
+    fn unknown(&mut self, name: &str, bytes: u8) -> Operand {
+        let width = 8 * bytes;
+        self.ir.emit.draw(name, Reading::Bytes, width, u64::MAX >> (64 - u32::from(width)))
+    }
+}

@@ -1,0 +1,36 @@
+//! Where the packet is: its ends, which the context holds, and where the device received it.
+
+use slowpath_ir::{Emit, Operand, Reg};
+
+use crate::lift::ir::builder::StartValue;
+use crate::lift::ir::emit::word;
+use crate::lift::lifter::Lifter;
+
+impl Lifter<'_> {
+    /// A packet address from the context.
+    pub fn context_pointer(&mut self, field: u64) -> Operand {
+        let base = self.ir.base(self.ir.context);
+        let address = self.ir.emit.add(base, word(field));
+        let low = self.ir.emit.load(address, 4);
+        self.ir.emit.zero_extend(low, 64)
+    }
+
+    /// Writes a packet address to the context.
+    pub fn set_context_pointer(&mut self, field: u64, pointer: Operand) {
+        let base = self.ir.base(self.ir.context);
+        let address = self.ir.emit.add(base, word(field));
+        let low = self.ir.emit.extract(pointer, 0, 32);
+        self.ir.emit.store(address, low);
+    }
+
+    /// The first byte of the packet as the device received it, which its room is counted from.
+    pub fn received(&mut self) -> Operand {
+        let sent = self.options.handovers.iter().any(|handover| handover.network.is_some());
+        if sent { self.received_register().into() } else { self.ir.base(self.ir.packet) }
+    }
+
+    /// The register that holds it, where packets are sent to other devices.
+    pub fn received_register(&mut self) -> Reg {
+        self.ir.start("packet as received", 64, StartValue::Packet)
+    }
+}

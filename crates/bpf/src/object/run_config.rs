@@ -1,0 +1,89 @@
+//! What an object says to loaders that run several programs on one interface: the section
+//! `.xdp_run_config`, where a structure called as the program, behind `_`, has a priority and actions
+//! as lengths of arrays.
+//!
+//! Source: "Processing program metadata" of libxdp's `protocol.org`.
+
+use super::parsed::Object;
+use crate::btf::{Kind, RawMember};
+use crate::{Btf, ObjectError, XDP_ACTIONS};
+
+const SECTION: &str = ".xdp_run_config";
+const HINT: &str = "define it as libxdp's xdp_helpers.h shows (XDP_RUN_CONFIG)";
+/// What holds where an object says nothing.
+const PRIORITY: u32 = 50;
+const PASS: u32 = 2;
+
+/// When a program runs on an interface, and behind which of its results the next one does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunConfig {
+    /// Programs run in the order of these numbers.
+    pub priority: u32,
+    /// The results behind which the next program runs, in order.
+    pub continues_on: Vec<u32>,
+}
+
+impl Default for RunConfig {
+    fn default() -> Self {
+        RunConfig { priority: PRIORITY, continues_on: vec![PASS] }
+    }
+}
+
+impl Object {
+    /// What the object says of a program; the default where that is nothing.
+    ///
+    /// # Errors
+    /// When what it says is not understood, or there is no such program.
+    pub fn run_config(&self, program: usize) -> Result<RunConfig, ObjectError> {
+        let mut config = RunConfig::default();
+        let available = self.programs.len();
+        let missing = ObjectError::NoProgram { number: program, available };
+        let name = &self.programs.get(program).ok_or(missing)?.name;
+        let members = self.btf.as_ref().and_then(|btf| Some((btf, members(btf, name)?)));
+        let Some((btf, members)) = members else { return Ok(config) };
+        for member in members {
+            let field = btf.string(member.name);
+            let fault = |what: String| ObjectError::section(SECTION, what, HINT);
+            let value = number(btf, member)
+                .ok_or_else(|| fault(format!("`{field}` of program {name} is no number")))?;
+            if field == "priority" {
+                config.priority = value;
+            } else if let Some(action) = XDP_ACTIONS.iter().position(|action| *action == field) {
+                let action = action as u32;
+                config.continues_on.retain(|other| *other != action);
+                if value != 0 {
+                    config.continues_on.push(action);
+                }
+            } else {
+                return Err(fault(format!("program {name} has an unknown parameter `{field}`")));
+            }
+        }
+        config.continues_on.sort_unstable();
+        Ok(config)
+    }
+}
+
+/// The members of the structure about a program.
+fn members<'a>(btf: &'a Btf, program: &str) -> Option<&'a [RawMember]> {
+    let vars = btf.types().find_map(|(id, ty)| match &ty.kind {
+        Kind::DataSec { vars, .. } if btf.type_name(id) == SECTION => Some(vars),
+        _ => None,
+    })?;
+    vars.iter().find_map(|var| {
+        let Kind::Var { ty, .. } = btf.kind(var.ty) else { return None };
+        let Kind::Struct { members, .. } = btf.kind(btf.resolve(*ty)) else { return None };
+        (btf.type_name(var.ty).strip_prefix('_') == Some(program)).then_some(members.as_slice())
+    })
+}
+
+/// A number, written as the length of an array that a member points to.
+fn number(btf: &Btf, member: &RawMember) -> Option<u32> {
+    let Kind::Ptr(to) = btf.kind(btf.resolve(member.ty)) else { return None };
+    match btf.kind(btf.resolve(*to)) {
+        Kind::Array { len, .. } => Some(*len),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

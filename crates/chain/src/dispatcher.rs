@@ -1,0 +1,74 @@
+//! Programs that libxdp's dispatcher runs on one interface: in which order, and behind which results,
+//! the objects say.
+//!
+//! Source: libxdp's `protocol.org`.
+
+use crate::{Action, Chain, ChainError, Dispatcher, Edge, Loaded};
+use slowpath_bpf::RunConfig;
+
+/// What the dispatcher takes for the result of a program that is gone, and the bits of results that it
+/// looks at.
+pub(crate) const GONE: u32 = 31;
+
+/// A program of a dispatcher: its configuration, its name in the object, its number in the chain.
+struct Dispatched {
+    config: RunConfig,
+    name: String,
+    member: usize,
+}
+
+impl Chain {
+    /// The chain with an edge behind each program of its dispatcher but the last one.
+    ///
+    /// # Errors
+    /// When an object says what is not understood, two programs cannot be put in order, or an edge
+    /// contradicts it.
+    pub fn dispatched(&self, loaded: &[Loaded]) -> Result<Chain, ChainError> {
+        let mut chain = self.clone();
+        let Some(Dispatcher { members, line }) = chain.dispatcher.take() else { return Ok(chain) };
+        let fault = |what: String| ChainError::at(line, what);
+        let mut order = Vec::new();
+        for member in members {
+            let Loaded { object, program } = &loaded[member];
+            let named = &self.members[member].name;
+            let config = object.run_config(*program);
+            let config = config.map_err(|error| fault(format!("{named}: {error}")))?;
+            let name = object.programs[*program].name.clone();
+            order.push(Dispatched { config, name, member });
+        }
+        order.sort_by(|a, b| (a.config.priority, &a.name).cmp(&(b.config.priority, &b.name)));
+        for pair in order.windows(2) {
+            let (from, to) = (&pair[0], &pair[1]);
+            let called = |of: &Dispatched| self.members[of.member].name.as_str();
+            if (from.config.priority, &from.name) == (to.config.priority, &to.name) {
+                return Err(fault(format!(
+                    "{} and {} have the same priority, {}, and the same name, {}: which of them \
+                     runs first depends on how they are loaded; say it in `edges`",
+                    called(from),
+                    called(to),
+                    from.config.priority,
+                    from.name
+                )));
+            }
+            let on = from.config.continues_on.iter().filter_map(|&number| Action::of(number));
+            let on: Vec<Action> = on.collect();
+            let taken =
+                |edge: &&Edge| edge.from == from.member && edge.on.iter().any(|a| on.contains(a));
+            if let Some(edge) = chain.edges.iter().find(taken) {
+                return Err(fault(format!(
+                    "the dispatcher runs {} behind {}, on actions on which an edge leads to {}",
+                    called(to),
+                    called(from),
+                    self.members[edge.to].name
+                )));
+            }
+            let (from, to) = (from.member, to.member);
+            chain.edges.push(Edge { from, on, to, network: None, dispatched: true });
+        }
+        chain.check_order()?;
+        Ok(chain)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! What is left of facts about packets when these have been sent to another device: nothing about
+//! bytes that the network may change, nor about those behind the end of short packets, which
+//! interfaces may pad.
+
+use slowpath::Network;
+use slowpath_ir::{Field, PacketFacts};
+use std::collections::BTreeSet;
+
+/// Bytes of the shortest frame on Ethernet, frame check sequence not included (IEEE 802.3, 3.2.8).
+const SHORTEST: u16 = 60;
+/// Where the type of an Ethernet frame is, and how far VLAN tags move what is behind them.
+const TYPE: u16 = 12;
+const TAG: u16 = 4;
+/// What routers change: the time to live and the checksum of IPv4, the hop limit of IPv6.
+const IPV4: [u16; 3] = [14 + 8, 14 + 10, 14 + 11];
+const IPV6: [u16; 1] = [14 + 7];
+
+/// What holds of packets behind a network, if `facts` held before it.
+pub fn across(facts: &PacketFacts, network: &Network) -> PacketFacts {
+    let mut changed: BTreeSet<u16> = network.changes.iter().flat_map(Clone::clone).collect();
+    if network.routes {
+        changed.extend(routed(facts));
+    }
+    let mut left = facts.clone();
+    if left.min_length < SHORTEST {
+        changed.extend(left.min_length..SHORTEST);
+        left.max_length = left.max_length.max(SHORTEST);
+    }
+    let stays = |field: &Field| {
+        let end = u16::try_from(field.end()).unwrap_or(u16::MAX);
+        changed.range(field.offset..end).next().is_none()
+    };
+    left.bits.retain(|offset, _| !changed.contains(offset));
+    left.values.retain(|field, _| stays(field));
+    left.equal.retain(|(first, second)| stays(first) && stays(second));
+    left
+}
+
+/// The bytes that a router may change in packets like these.
+fn routed(facts: &PacketFacts) -> BTreeSet<u16> {
+    let mut changed = BTreeSet::new();
+    for skipped in [0, TAG, 2 * TAG] {
+        let offset = TYPE + skipped;
+        let frame_type = facts.constant(Field { offset, bytes: 2 });
+        let (four, six, tagged) = match frame_type {
+            Some(0x0800) => (true, false, false),
+            Some(0x86dd) => (false, true, false),
+            Some(0x8100 | 0x88a8) => (false, false, true),
+            Some(_) => (false, false, false),
+            None => (true, true, true),
+        };
+        changed.extend(IPV4.iter().filter(|_| four).map(|at| at + skipped));
+        changed.extend(IPV6.iter().filter(|_| six).map(|at| at + skipped));
+        if !tagged {
+            break;
+        }
+    }
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_ir::KnownBits;
+
+    fn facts() -> PacketFacts {
+        let mut facts = PacketFacts::lengths(74, 1500);
+        for (offset, byte) in [(0, 2), (12, 0x86), (13, 0xdd), (21, 64), (22, 1), (54, 6)] {
+            facts.bits.insert(offset, KnownBits::all(byte));
+        }
+        facts.equal.insert((Field { offset: 0, bytes: 6 }, Field { offset: 6, bytes: 6 }));
+        facts
+    }
+
+    #[test]
+    fn what_the_network_changes_is_not_known() {
+        let network = Network { changes: vec![0..12], routes: true };
+        let left = across(&facts(), &network);
+        assert_eq!(left.bits.keys().copied().collect::<Vec<_>>(), [12, 13, 22, 54]);
+        assert!(left.equal.is_empty());
+        assert_eq!((left.min_length, left.max_length), (74, 1500));
+    }
+
+    #[test]
+    fn where_the_protocol_is_not_known_anything_a_router_changes_is_not() {
+        let mut facts = facts();
+        facts.bits.remove(&13);
+        let left = across(&facts, &Network { changes: Vec::new(), routes: true });
+        assert_eq!(left.bits.keys().copied().collect::<Vec<_>>(), [0, 12, 54]);
+    }
+
+    #[test]
+    fn padding_is_not_known() {
+        let mut facts = facts();
+        facts.min_length = 20;
+        facts.max_length = 50;
+        let left = across(&facts, &Network::default());
+        assert_eq!((left.min_length, left.max_length), (20, 60));
+        assert_eq!(left.bits.keys().copied().collect::<Vec<_>>(), [0, 12, 13]);
+    }
+}
