@@ -13,10 +13,11 @@ mod chain;
 mod combine;
 mod dispatcher;
 mod error;
+mod loaded;
 mod network;
 mod written;
 
 pub use action::Action;
 pub use chain::{Chain, Dispatcher, Edge, Member, Shared};
-pub use combine::Loaded;
 pub use error::ChainError;
+pub use loaded::Loaded;
