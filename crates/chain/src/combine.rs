@@ -1,20 +1,11 @@
 //! The objects of a chain as one file, which is analysed as a single program.
 
 use crate::dispatcher::GONE;
-use crate::{Chain, ChainError, Member};
+use crate::{Chain, ChainError, Loaded, Member};
 use slowpath::{ChainMember, Handover, ProgramChain, ProgramFile};
 use slowpath_bpf::{Object, Part};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// The object of a member, read, and which of its programs is meant.
-#[derive(Clone, Debug)]
-pub struct Loaded {
-    /// The object.
-    pub object: Arc<Object>,
-    /// The program's number in [`Object::programs`].
-    pub program: usize,
-}
 
 impl Chain {
     /// One file of the objects of all members, in their order, and its name in results. Its only

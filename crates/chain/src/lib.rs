@@ -16,11 +16,12 @@ mod dispatcher;
 pub mod equivalence;
 mod error;
 pub mod facts;
+mod loaded;
 mod network;
 pub mod optimize;
 mod written;
 
 pub use action::Action;
 pub use chain::{Chain, Dispatcher, Edge, Member, Shared};
-pub use combine::Loaded;
 pub use error::ChainError;
+pub use loaded::Loaded;

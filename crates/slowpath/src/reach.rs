@@ -46,8 +46,10 @@ pub(crate) fn note_unreached(
     while !open.is_empty() {
         match entered(job, setting, limits, packets, &open)? {
             Reached::None => break,
-            Reached::Some(entered) => open.retain(|start| !entered.contains(start)),
-            Reached::Unknown => open.clear(),
+            Reached::Some(entered) if !entered.is_disjoint(&open) => {
+                open.retain(|start| !entered.contains(start));
+            }
+            Reached::Some(_) | Reached::Unknown => open.clear(),
         }
     }
     // Programs that constants exclude have not even been lifted.
