@@ -38,7 +38,7 @@ use samples::Sampler;
 use slowpath_bpf::lift::{self, LiftOptions, PacketRoom};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::{Field, PacketFacts, RelianceId};
-use slowpath_search::{UnrollLimits, unroll_from};
+use slowpath_search::{UnrollLimits, Unrolled, unroll_from};
 use slowpath_stop::Stop;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -85,6 +85,8 @@ pub struct Never {
     /// The branches that such a packet would have to take, which no packet takes all; empty if the
     /// results alone tell.
     pub why: Established,
+    /// Conditions that this depends on, as [`Discovery::assumptions`].
+    pub assumptions: Vec<String>,
 }
 
 /// How much work it was.
@@ -118,7 +120,7 @@ pub struct Discovery {
     /// The facts, all of which are proved.
     pub facts: PacketFacts,
     /// Conditions that they depend on, one sentence each: what the front end assumed, and what runs
-    /// that leave may rely on.
+    /// may rely on.
     pub assumptions: Vec<String>,
     /// Whether the search ended early, so that there may be more facts; why.
     pub stopped: Option<String>,
@@ -188,9 +190,11 @@ pub fn facts_after(
     if let Some(cut) = unrolled.assumptions.first() {
         return Err(FactsError::NotExpressible(cut.clone()));
     }
+    let relied = relied(&unrolled).into_iter().map(|on| code.reliances[on.index()].clone());
+    let assumptions: Vec<String> = code.assumptions.iter().cloned().chain(relied).collect();
     let Some(mut departure) = Departure::of(&mut unrolled, &lifted.layout, results)? else {
         let ends = ends::ends(&mut unrolled, lifted.layout.result, results);
-        return Ok(Leaving::Never(Never { ends, why: Established::default() }));
+        return Ok(Leaving::Never(Never { ends, why: Established::default(), assumptions }));
     };
     let executor = &mut unrolled.executor;
     let (least, greatest) = departure.lengths(executor);
@@ -206,7 +210,7 @@ pub fn facts_after(
         Answer::Unsat(core) => {
             let why = why::never(&mut proof, &core)?;
             let ends = ends::ends(&mut proof.unrolled, lifted.layout.result, results);
-            return Ok(Leaving::Never(Never { ends, why }));
+            return Ok(Leaving::Never(Never { ends, why, assumptions }));
         }
         Answer::Unknown(why) => return Err(FactsError::Undecided(why)),
     }
@@ -220,10 +224,6 @@ pub fn facts_after(
     proof.packet.min_length = lengths.0;
     let bounds = Bounds { values: options.values, equalities: options.equalities };
     let (candidates, stopped) = discover(&mut proof, &mut sampler, found, &bounds)?;
-    let relied = relied(&proof);
-    let assumptions = code.assumptions.iter().cloned();
-    let relied = relied.into_iter().map(|on| code.reliances[on.index()].clone());
-    let assumptions = assumptions.chain(relied).collect();
     let seconds = started.elapsed().as_secs_f64();
     let work = Work { queries: proof.queries(), seconds, executing };
     let facts = candidates.facts(lengths);
@@ -250,11 +250,10 @@ fn discover(
     proof.prove(sampler, seen, bounds)
 }
 
-/// What runs that leave may rely on.
-fn relied(proof: &Proof) -> BTreeSet<RelianceId> {
-    let executor = &proof.unrolled.executor;
-    let nodes = proof.unrolled.dag.numbered_nodes();
-    nodes.flat_map(|(node, _)| executor.reliances(node)).map(|&(on, _)| on).collect()
+/// What runs may rely on.
+fn relied(unrolled: &Unrolled) -> BTreeSet<RelianceId> {
+    let nodes = unrolled.dag.numbered_nodes();
+    nodes.flat_map(|(node, _)| unrolled.executor.reliances(node)).map(|&(on, _)| on).collect()
 }
 
 #[cfg(test)]

@@ -33,11 +33,11 @@ fn arriving(rng: &mut TestRng) -> PacketFacts {
     let mut facts = PacketFacts::lengths(LENGTHS.0, LENGTHS.1);
     for _ in 0..rng.next_u32() % 12 {
         let offset = (rng.next_u32() % 100) as u16;
-        let mask = if rng.next_u32() % 2 == 0 { u8::MAX } else { rng.next_u32() as u8 };
+        let mask = if rng.next_u32().is_multiple_of(2) { u8::MAX } else { rng.next_u32() as u8 };
         let byte = [0, 1, 2, 0x7f, 0xff][rng.next_u32() as usize % 5];
         facts.bits.extend(KnownBits::of(mask, byte).map(|bits| (offset, bits)));
     }
-    if rng.next_u32() % 2 == 0 {
+    if rng.next_u32().is_multiple_of(2) {
         let field = slowpath_ir::Field { offset: 101, bytes: 2 };
         facts.values.insert(field, BTreeSet::from([1, 0x0200]));
     }

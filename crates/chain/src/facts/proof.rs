@@ -133,7 +133,11 @@ impl Proof {
                         break;
                     }
                     Step::Refuted(packets) => {
-                        if !packets.iter().fold(false, |any, packet| group.refute(packet) || any) {
+                        let mut refutes = false;
+                        for packet in &packets {
+                            refutes |= group.refute(packet);
+                        }
+                        if !refutes {
                             break;
                         }
                     }

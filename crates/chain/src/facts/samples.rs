@@ -123,21 +123,21 @@ impl Sampler {
 
     /// Changes bytes where they are read at unknown offsets: as many as can be at once.
     fn walk(&mut self, pool: &TermPool, model: &mut Model) {
-        let mut parts = vec![0..self.walked.len()];
+        let mut parts = vec![(0, self.walked.len())];
         let mut tried = 0;
-        while let Some(part) = parts.pop().filter(|part| !part.is_empty() && tried < MAX_TRIED) {
+        while let Some((first, end)) = parts.pop().filter(|_| tried < MAX_TRIED) {
             let mut changed = model.clone();
             let mut evaluator = Evaluator::new(pool, model);
-            for at in part.clone() {
+            for at in first..end {
                 let (array, index) = self.walked[at];
                 changed.set_byte(array, evaluator.value(index), self.number() as u8);
             }
             tried += 1;
             if holds(pool, &changed, &self.conditions) {
                 *model = changed;
-            } else if part.len() > 1 {
-                let middle = part.start + part.len() / 2;
-                parts.extend([middle..part.end, part.start..middle]);
+            } else if end - first > 1 {
+                let middle = first + (end - first) / 2;
+                parts.extend([(middle, end), (first, middle)]);
             }
         }
     }
