@@ -161,6 +161,27 @@ pub fn any_packet() -> PacketFacts {
     PacketFacts::lengths(LEAST_PACKET, longest)
 }
 
+/// Results of programs that are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Results {
+    /// XDP actions.
+    pub values: Vec<u32>,
+    /// The bits of a result that are looked at.
+    pub mask: u32,
+}
+
+impl Results {
+    /// These, and no others.
+    pub fn exactly(values: &[u32]) -> Results {
+        Results { values: values.to_vec(), mask: u32::MAX }
+    }
+
+    /// Whether a result is one of them.
+    pub fn contain(&self, result: u32) -> bool {
+        self.values.contains(&(result & self.mask))
+    }
+}
+
 /// What holds of every packet that `program` of `object` leaves with one of `results` (XDP actions),
 /// if `arriving` holds of every packet that arrives.
 ///
@@ -172,6 +193,21 @@ pub fn facts_after(
     program: &BpfProgram,
     arriving: &PacketFacts,
     results: &[u32],
+    options: &FactsOptions,
+    stop: &Stop,
+) -> Result<Leaving, FactsError> {
+    facts_leaving(object, program, arriving, &Results::exactly(results), options, stop)
+}
+
+/// The same for results of which not all bits are looked at.
+///
+/// # Errors
+/// As [`facts_after`].
+pub fn facts_leaving(
+    object: &Object,
+    program: &BpfProgram,
+    arriving: &PacketFacts,
+    results: &Results,
     options: &FactsOptions,
     stop: &Stop,
 ) -> Result<Leaving, FactsError> {

@@ -1,8 +1,9 @@
 //! Facts along a chain: what holds of packets that arrive at each program, from one to the next.
 
 use super::across::across;
-use super::{FactsOptions, Leaving, any_packet, facts_after};
-use crate::Chain;
+use super::{FactsOptions, Leaving, Results, any_packet, facts_leaving};
+use crate::dispatcher::GONE;
+use crate::{Chain, Edge};
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
@@ -49,9 +50,9 @@ pub fn facts_along(
             continue;
         };
         for (number, edge) in chain.edges.iter().enumerate().filter(|(_, e)| e.from == member) {
-            let results: Vec<u32> = edge.on.iter().map(|action| action.number()).collect();
+            let results = results(edge);
             let Runs { object, program, options } = *from;
-            let left = facts_after(object, program, &facts, &results, options, stop);
+            let left = facts_leaving(object, program, &facts, &results, options, stop);
             let Some(to) = reached.get_mut(edge.to) else { continue };
             let arriving = match left {
                 Ok(Leaving::Never(never)) => {
@@ -79,4 +80,12 @@ pub fn facts_along(
         }
     }
     reached
+}
+
+/// The results with which a packet takes an edge.
+fn results(edge: &Edge) -> Results {
+    let values = edge.on.iter().map(|action| action.number());
+    let gone = edge.dispatched.then_some(GONE);
+    let mask = if edge.dispatched { GONE } else { u32::MAX };
+    Results { values: values.chain(gone).collect(), mask }
 }

@@ -4,7 +4,7 @@
 //! Ways that surely lead to another result are left out first, so that most of what remains needs no
 //! choice between ways.
 
-use super::FactsError;
+use super::{FactsError, Results};
 use slowpath_bpf::lift::Layout;
 use slowpath_exec::{ArcId, Executor, NodeId, SymbolicState, Varying};
 use slowpath_ir::RegionId;
@@ -35,7 +35,7 @@ impl Departure {
     pub fn of(
         unrolled: &mut Unrolled,
         layout: &Layout,
-        results: &[u32],
+        results: &Results,
     ) -> Result<Option<Departure>, FactsError> {
         let alive = alive(unrolled, layout.result, results);
         let Some(mut gated) = Gated::of(unrolled, &alive)? else { return Ok(None) };
@@ -54,9 +54,11 @@ impl Departure {
             base.ok_or_else(|| FactsError::NotExpressible("the packet has no address".into()))?;
         let pool = &mut executor.pool;
         let mut wanted = pool.bool(false);
-        for &number in results {
+        let mask = pool.constant(32, results.mask.into());
+        let masked = pool.and(result, mask);
+        for &number in &results.values {
             let number = pool.constant(32, number.into());
-            let equal = pool.eq(result, number);
+            let equal = pool.eq(masked, number);
             wanted = pool.or(wanted, equal);
         }
         let base = pool.extract(base, 0, 32);
@@ -119,7 +121,7 @@ pub(super) fn result(
 ///
 /// Backwards: behind each node, the term that all ways on have as their result, if there is one. Over
 /// an arc to a node where states meet, a phi is what arrives over it.
-fn alive(unrolled: &mut Unrolled, region: RegionId, results: &[u32]) -> Vec<bool> {
+fn alive(unrolled: &mut Unrolled, region: RegionId, results: &Results) -> Vec<bool> {
     let mut alive = vec![false; unrolled.dag.arcs.len()];
     let mut behind: Vec<Option<Way>> = vec![None; unrolled.dag.nodes.len()];
     let exits = unrolled.exits.clone();
@@ -144,7 +146,7 @@ fn alive(unrolled: &mut Unrolled, region: RegionId, results: &[u32]) -> Vec<bool
             let Some(way) = way else { continue };
             if let Way::Result(term) = way
                 && let Some(value) = unrolled.executor.pool.as_const(term)
-                && !results.iter().any(|&result| u64::from(result) == value)
+                && !results.contain(value as u32)
             {
                 continue;
             }

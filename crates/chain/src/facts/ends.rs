@@ -1,6 +1,7 @@
 //! What becomes of packets that do not go on to the next program, and where that is decided.
 
 use super::departure::result;
+use super::Results;
 use super::why::Place;
 use slowpath_exec::{ArcId, NodeId, Varying};
 use slowpath_ir::{RegionId, Terminator};
@@ -20,7 +21,7 @@ pub struct End {
 }
 
 /// The ends of a program with other than these results.
-pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &[u32]) -> Vec<End> {
+pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &Results) -> Vec<End> {
     let mut arriving: Vec<Vec<ArcId>> = vec![Vec::new(); unrolled.dag.nodes.len()];
     for (number, arc) in unrolled.dag.arcs.iter().enumerate() {
         if let Head::Node(node) = arc.head
@@ -45,7 +46,7 @@ pub(super) fn ends(unrolled: &mut Unrolled, region: RegionId, results: &[u32]) -
                 continue;
             }
             let result = executor.pool.as_const(term).map(|value| value as u32);
-            if result.is_some_and(|result| results.contains(&result)) {
+            if result.is_some_and(|result| results.contain(result)) {
                 continue;
             }
             for branch in branches(unrolled, &arriving, unrolled.dag[arc].tail) {
