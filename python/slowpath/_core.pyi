@@ -78,6 +78,13 @@ class Chain:
     def combine(
         self, name: str, objects: list[tuple[Object, int]], device: str | None = None
     ) -> Object: ...
+    def rewrite(
+        self,
+        objects: list[tuple[Object, int]],
+        mode: str | None,
+        btf: Btf | None,
+        stop: Stop,
+    ) -> tuple[str, list[bytes | None]]: ...
 
 @final
 class Target:

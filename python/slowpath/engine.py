@@ -6,7 +6,7 @@ It knows no command line and prints nothing.
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
 from slowpath import _core
 from slowpath.cli.errors import DisagreementError, InputError, StoppedError, UnavailableError
@@ -165,6 +165,39 @@ def combine(
     """
     try:
         return chain.combine(name, objects, device)
+    except _core.Error as problem:
+        raise _input_error(file, problem) from None
+
+
+class Rewriting(NamedTuple):
+    """How the programs of a chain are rewritten."""
+
+    mode: Literal["trust", "guard"] | None  # None: they are not, and only facts are looked for
+    deadline_seconds: float | None = None
+    memory_bytes: int | None = None  # of the process; None: no limit
+
+
+def rewrite_messages(
+    file: str,
+    chain: Chain,
+    objects: list[tuple[Object, int]],
+    btf: Btf | None,
+    rewriting: Rewriting,
+    stopping: Stopping,
+) -> Iterator[Message]:
+    """What holds of packets that arrive at each program of a chain, and objects to load instead.
+
+    The message has a document (`docs/json.md`) and, in the order of the programs, the bytes of an
+    object where one was rewritten. An end of time, or being asked to stop, ends it with what is
+    known by then.
+
+    Raises:
+        InputError: when a program cannot be linked.
+    """
+    stop = _core.Stop(rewriting.deadline_seconds, rewriting.memory_bytes)
+    try:
+        with stopping.calling(stop.set):
+            yield ("rewritten", *chain.rewrite(objects, rewriting.mode, btf, stop))
     except _core.Error as problem:
         raise _input_error(file, problem) from None
 

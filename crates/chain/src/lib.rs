@@ -19,9 +19,12 @@ pub mod facts;
 mod loaded;
 mod network;
 pub mod optimize;
+pub mod report;
+mod rewrite;
 mod written;
 
 pub use action::Action;
 pub use chain::{Chain, Dispatcher, Edge, Member, Shared};
 pub use error::ChainError;
 pub use loaded::Loaded;
+pub use rewrite::{RewriteOptions, Rewritten, rewrite};

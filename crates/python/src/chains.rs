@@ -1,10 +1,12 @@
 //! Chains of programs: what a description names, and its objects as one file.
 
 use crate::errors;
-use crate::objects::Object;
+use crate::objects::{Btf, Object};
+use crate::worker::{self, Stop};
 use pyo3::prelude::*;
 use slowpath::Error;
-use slowpath_chain::Loaded;
+use slowpath_chain::{Loaded, RewriteOptions};
+use slowpath_specialise::Mode;
 use std::sync::Arc;
 
 /// A chain of programs, as its description has it. Raises `Error` when that is none.
@@ -49,18 +51,52 @@ impl Chain {
         objects: Vec<(Py<Object>, usize)>,
         device: Option<&str>,
     ) -> PyResult<Object> {
-        let loaded = |(object, program): (Py<Object>, usize)| {
-            let object: Option<Arc<_>> = object.get().shared().object();
-            let object = object.ok_or_else(|| {
-                let what = "a listing is no part of a chain; the programs are BPF objects";
-                errors::exception(py, &Error::Input(what.to_owned()))
-            })?;
-            Ok(Loaded { object, program })
-        };
-        let loaded = objects.into_iter().map(loaded).collect::<PyResult<Vec<_>>>()?;
+        let loaded = loaded(py, objects)?;
         let file = self.inner.combine(name, &loaded, device).map_err(|error| wrong(py, &error))?;
         Ok(Object::of(file))
     }
+
+    /// What holds of packets that arrive at each program, as JSON text, and where programs are
+    /// rewritten for it the objects to load instead, in the order of the description. `mode` is
+    /// `trust` or `guard`, or `None` where nothing is rewritten. `stop` ends it with what is known by
+    /// then. Raises `Error` when a program cannot be linked.
+    fn rewrite(
+        &self,
+        py: Python<'_>,
+        objects: Vec<(Py<Object>, usize)>,
+        mode: Option<&str>,
+        btf: Option<Py<Btf>>,
+        stop: &Stop,
+    ) -> PyResult<(String, Vec<Option<Vec<u8>>>)> {
+        let loaded = loaded(py, objects)?;
+        let mode = match mode {
+            Some("trust") => Some(Mode::Trust),
+            Some(_) => Some(Mode::Guard),
+            None => None,
+        };
+        let mut options = RewriteOptions { mode, ..RewriteOptions::default() };
+        options.lift.kernel_types = btf.map(|btf| btf.get().shared().shared());
+        let chain = self.inner.clone();
+        let work = move |stop: &slowpath::Stop| {
+            slowpath_chain::rewrite(&chain, &loaded, &options, stop, |_| ())
+        };
+        let rewritten = worker::run(py, stop, work)?.map_err(|error| wrong(py, &error))?;
+        let text = serde_json::to_string(&rewritten.report);
+        Ok((text.map_err(|error| errors::defect(py, &error))?, rewritten.objects))
+    }
+}
+
+/// The objects of a chain's programs, each with the number of its program there.
+fn loaded(py: Python<'_>, objects: Vec<(Py<Object>, usize)>) -> PyResult<Vec<Loaded>> {
+    let loaded = |(object, program): (Py<Object>, usize)| {
+        let object: Option<Arc<_>> = object.get().shared().object();
+        let object = object.ok_or_else(|| {
+            let what = "a listing is no part of a chain; the programs are BPF objects";
+            errors::exception(py, &Error::Input(what.to_owned()))
+        })?;
+        Ok(Loaded { object, program })
+    };
+    objects.into_iter().map(loaded).collect()
 }
 
 fn wrong(py: Python<'_>, error: &slowpath_chain::ChainError) -> PyErr {

@@ -21,7 +21,8 @@ impl KernelTypes {
         &self.0
     }
 
-    pub(crate) fn shared(&self) -> Arc<Btf> {
+    /// The types themselves.
+    pub fn shared(&self) -> Arc<Btf> {
         Arc::clone(&self.0)
     }
 }

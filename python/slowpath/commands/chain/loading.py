@@ -1,13 +1,65 @@
 """A chain as it is in files: its description, and the objects that it names."""
 
+import json
+import re
 from pathlib import Path
+from typing import NamedTuple
 
 from slowpath import engine
 from slowpath.analysis.plan import Plan, Request, Task
 from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import read_text
 from slowpath.programs.loading import load_program
+from slowpath.programs.sources import Clang
 from slowpath.programs.selection import Selection, choose, list_programs, nothing_to_choose
+
+
+class LoadedChain(NamedTuple):
+    """A chain, and the objects of its programs."""
+
+    file: str
+    chain: engine.Chain
+    members: list[tuple[engine.Object, int]]  # each with the number of its program there
+    size: int  # of all objects, in bytes
+    needs_kernel: bool  # whether a program depends on the types of the kernel
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return Path(self.file).stem
+
+
+def load_chain(file: str, clang: Clang) -> LoadedChain:
+    """The chain that a file describes, or that has the program of an object only.
+
+    Raises:
+        InputError: when it is no chain, or one of its objects cannot be read.
+    """
+    text = read_text(file) if _is_description(file) else _description(file)
+    chain = engine.read_chain(file, text)
+    folder, size, needs_kernel = Path(file).parent, 0, False
+    members = list[tuple[engine.Object, int]]()
+    for name, place, program in chain.members:
+        path = str(folder / place)
+        data = load_program(path, clang)
+        read = engine.read_object(path, data)
+        chosen = _program(file, name, path, read, program)
+        needs_kernel |= chosen.needs_kernel
+        members.append((read, chosen.number))
+        size += len(data)
+    return LoadedChain(file, chain, members, size, needs_kernel)
+
+
+def _is_description(file: str) -> bool:
+    """Whether a file is one, by its name: objects and sources are programs."""
+    return Path(file).suffix not in {".o", ".c"}
+
+
+def _description(file: str) -> str:
+    """A chain of one program."""
+    path = Path(file)
+    name = re.sub(r"[^A-Za-z0-9_.-]", "_", path.name.split(".")[0]) or "program"
+    return f"schema: 1\nprograms:\n  - name: {name}\n    object: {json.dumps(path.name)}\n"
 
 
 def plan_of(file: str, request: Request) -> Plan:
@@ -16,22 +68,15 @@ def plan_of(file: str, request: Request) -> Plan:
     Raises:
         InputError: when it is no chain, names targets, or one of its objects cannot be read.
     """
-    chain = engine.read_chain(file, read_text(file))
-    folder, size = Path(file).parent, 0
-    members = list[tuple[engine.Object, int]]()
-    for name, place, program in chain.members:
-        path = str(folder / place)
-        data = load_program(path, request.clang)
-        read = engine.read_object(path, data)
-        members.append((read, _program(file, name, path, read, program)))
-        size += len(data)
-    label, devices, tasks = Path(file).stem, chain.devices, list[Task]()
+    loaded = load_chain(file, request.clang)
+    devices, tasks = loaded.chain.devices, list[Task]()
     for device in devices:
         _check_device(file, device)
+        label = loaded.label
         name = label if len(devices) == 1 else f"{label}@{device or 'device'}"
-        combined = engine.combine(file, chain, name, members, device)
+        combined = engine.combine(file, loaded.chain, name, loaded.members, device)
         (entry,) = engine.programs(combined) or []
-        tasks.append(Task(file, combined, size, entry, request.target.name, request.metric))
+        tasks.append(Task(file, combined, loaded.size, entry, request.target.name, request.metric))
     return Plan(tasks, [])
 
 
@@ -50,8 +95,10 @@ def _check_device(file: str, device: str | None) -> None:
         raise InputError(file, what)
 
 
-def _program(file: str, name: str, path: str, read: engine.Object, wanted: str | None) -> int:
-    """The number of the program that a member of a chain means.
+def _program(
+    file: str, name: str, path: str, read: engine.Object, wanted: str | None
+) -> engine.ProgramInfo:
+    """The program that a member of a chain means.
 
     Raises:
         InputError: when the object has no such program, or several.
@@ -64,11 +111,11 @@ def _program(file: str, name: str, path: str, read: engine.Object, wanted: str |
         if not named:
             known = list_programs(programs)
             raise InputError(file, f"{name}: {path} has no program {wanted}; there are {known}")
-        return named[0].number
+        return named[0]
     chosen, others = choose(programs, Selection())
     if not chosen:
         raise InputError(file, f"{name}: {path}: {nothing_to_choose(others)}")
     if len(chosen) > 1:
         known = list_programs(chosen)
         raise InputError(file, f"{name}: {path} has several programs; say `program:`, of {known}")
-    return chosen[0].number
+    return chosen[0]

@@ -1,0 +1,406 @@
+//! What is reported about a chain and its programs: documents, which others display.
+
+use crate::facts::{Discovery, Established, Fact, Leaving, Never, Reached};
+use crate::optimize::Optimized;
+use crate::{Action, Chain, Loaded};
+use serde::Serialize;
+use slowpath_bpf::{BpfProgram, LineInfo, Object};
+use slowpath_ir::PacketFacts;
+use slowpath_specialise::{Change, Dropped, Mode, Specialised, specialise};
+use slowpath_stop::Stop;
+use std::collections::BTreeMap;
+
+/// About a chain.
+#[derive(Debug, Default, Serialize)]
+pub struct ChainReport {
+    /// Wall-clock time of all in seconds.
+    pub seconds: f64,
+    /// Why it ended early, if it did.
+    pub stopped: Option<String>,
+    /// In the order of the chain's description.
+    pub programs: Vec<ProgramReport>,
+}
+
+/// About a program of a chain.
+#[derive(Debug, Default, Serialize)]
+pub struct ProgramReport {
+    /// Its name in the chain.
+    pub name: String,
+    /// Its name in its object.
+    pub program: String,
+    /// Whether any packet gets to it.
+    pub reached: bool,
+    /// If none does, why: one sentence for each program before it.
+    pub never: Vec<String>,
+    /// What holds of every packet that arrives.
+    pub facts: Vec<FactReport>,
+    /// Conditions that this depends on, one sentence each.
+    pub assumptions: Vec<String>,
+    /// Questions to the solver, for the facts.
+    pub queries: u64,
+    /// How many instructions it has, in 8-byte slots.
+    pub instructions_before: usize,
+    /// How many it has when rewritten; as before if it is not.
+    pub instructions_after: usize,
+    /// What it checks itself before it relies on it; null if it does not.
+    pub guard: Option<GuardReport>,
+    /// Whether it is proved that the rewritten program does the same; null if there is none.
+    pub proved: Option<bool>,
+    /// How much work the proof was; null if there is none.
+    pub proof: Option<ProofReport>,
+    /// What became of instructions, and for which facts.
+    pub dropped: Vec<DroppedReport>,
+    /// What else there is to say, one sentence each: why it stays as it was, which facts were not used.
+    pub remarks: Vec<String>,
+    /// Wall-clock time for rewriting and proof, in seconds.
+    pub seconds: f64,
+}
+
+/// What holds of packets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FactReport {
+    /// What it is about.
+    #[serde(flatten)]
+    pub fact: FactText,
+    /// The lines that establish it.
+    pub established: Vec<LineReport>,
+}
+
+/// What a fact says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum FactText {
+    /// The length is between these, in bytes.
+    Length {
+        /// The least.
+        min: u16,
+        /// The greatest.
+        max: u16,
+    },
+    /// Bytes are always the same.
+    Bytes {
+        /// Where they begin.
+        offset: u16,
+        /// In hexadecimal.
+        value: String,
+    },
+    /// Some bits of a byte are always the same.
+    Bits {
+        /// Where it is.
+        offset: u16,
+        /// Which bits, in hexadecimal.
+        mask: String,
+        /// What they are, in hexadecimal.
+        value: String,
+    },
+    /// A field has one of a few values.
+    Values {
+        /// Where it begins.
+        offset: u16,
+        /// How many bytes it has.
+        bytes: u8,
+        /// In hexadecimal, network byte order.
+        values: Vec<String>,
+    },
+    /// Two fields are equal.
+    Equal {
+        /// Where the first one begins.
+        offset: u16,
+        /// Where the second one begins.
+        other: u16,
+        /// How many bytes each has.
+        bytes: u8,
+    },
+}
+
+/// A line of a program's source.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct LineReport {
+    /// The program's name in the chain.
+    pub program: String,
+    /// The file.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// The line's text; empty if it is not known.
+    pub text: String,
+}
+
+/// What a program checks itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GuardReport {
+    /// The least length of packets, in bytes.
+    pub length: u16,
+    /// How many comparisons of bytes there are.
+    pub comparisons: usize,
+    /// How many bytes they compare.
+    pub bytes: usize,
+}
+
+/// How much work a proof was.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProofReport {
+    /// Paths of the original that were proved.
+    pub paths: u64,
+    /// Pairs of paths that were compared.
+    pub pairs: u64,
+    /// Questions to the solver.
+    pub queries: u64,
+    /// Wall-clock time in seconds.
+    pub seconds: f64,
+    /// What it relies on, one sentence each.
+    pub assumptions: Vec<String>,
+}
+
+/// What became of an instruction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DroppedReport {
+    /// Its slot in the original program.
+    pub slot: usize,
+    /// The instruction.
+    pub instruction: String,
+    /// Its source line, if known.
+    pub line: Option<LineReport>,
+    /// `always taken`, `never taken`, `decided by the way there`, `always 0x..`, `operand always
+    /// 0x..`, `no effect`.
+    pub change: String,
+    /// Offsets of the bytes of the packet that are the reason, ascending.
+    pub bytes: Vec<u16>,
+    /// Whether the packet's length is part of the reason.
+    pub length: bool,
+}
+
+/// The source line of a slot of a program, which the chain calls so.
+fn line(name: &str, program: &BpfProgram, slot: usize) -> Option<LineReport> {
+    let LineInfo { file, line, text, .. } = program.lines.get(slot)?.as_ref()?;
+    Some(LineReport {
+        program: name.to_owned(),
+        file: file.to_string(),
+        line: *line,
+        text: text.trim().to_owned(),
+    })
+}
+
+impl ProgramReport {
+    /// What is known of the packets that arrive at a program: of a chain, the program with this
+    /// number; all of them linked.
+    pub(crate) fn of(
+        (chain, number, programs): (&Chain, usize, &[BpfProgram]),
+        loaded: &[Loaded],
+        reached: &mut Reached,
+        explain: bool,
+        stop: &Stop,
+    ) -> ProgramReport {
+        let name = |member: usize| chain.members[member].name.clone();
+        let program = &programs[number];
+        let mut report = ProgramReport {
+            name: name(number),
+            program: loaded[number].object.programs[loaded[number].program].name.clone(),
+            reached: reached.facts.is_some(),
+            instructions_before: program.insns.len(),
+            instructions_after: program.insns.len(),
+            ..ProgramReport::default()
+        };
+        let mut established: BTreeMap<Fact, Vec<LineReport>> = BTreeMap::new();
+        for (edge, leaving) in &mut reached.over {
+            let edge = &chain.edges[*edge];
+            let from = (name(edge.from), &programs[edge.from]);
+            match leaving {
+                Leaving::Packets(found) => {
+                    report.queries += found.work.queries;
+                    report.assumptions.extend(found.assumptions.iter().cloned());
+                    let early = found.stopped.iter();
+                    report.remarks.extend(early.map(|why| {
+                        format!("there may be more facts about what {} lets through: {why}", from.0)
+                    }));
+                    if let (true, Some(facts)) = (explain, &reached.facts) {
+                        explain_all(found, facts, &from, stop, &mut established);
+                    }
+                }
+                Leaving::Never(never) => {
+                    let on: Vec<&str> = edge.on.iter().map(|action| action.name()).collect();
+                    report.never.push(why_never(&name(number), &from, &on.join(", "), never));
+                }
+            }
+        }
+        for (edge, why) in &reached.unknown {
+            let from = name(chain.edges[*edge].from);
+            report.remarks.push(format!("nothing is known of what {from} lets through: {why}"));
+        }
+        if reached.facts.is_some() {
+            report.never.clear();
+        }
+        report.assumptions.sort();
+        report.assumptions.dedup();
+        let facts = reached.facts.as_ref();
+        report.facts = facts.map_or_else(Vec::new, |facts| list(facts, &established));
+        report
+    }
+
+    /// The branches that facts decide; nothing is proved.
+    pub(crate) fn decided(
+        &mut self,
+        object: &Object,
+        program: &BpfProgram,
+        facts: &PacketFacts,
+        stop: &Stop,
+    ) {
+        match specialise(object, program, facts, Mode::Trust, stop) {
+            Ok(made) => {
+                let decides = |dropped: &&Dropped| {
+                    matches!(dropped.change, Change::AlwaysTaken | Change::NeverTaken)
+                };
+                let decided = made.dropped.iter().filter(decides);
+                self.dropped = decided.map(|one| self.dropped(object, program, one)).collect();
+            }
+            Err(error) => self.remarks.push(error.to_string()),
+        }
+    }
+
+    /// What was rewritten and proved.
+    pub(crate) fn optimized(&mut self, object: &Object, program: &BpfProgram, done: Optimized, written: bool) {
+        self.remarks.extend(done.remarks);
+        self.seconds = done.seconds;
+        let (Some(made), Some(proof)) = (done.specialised.filter(|_| written), done.proof) else {
+            return;
+        };
+        let Specialised { program: rewritten, dropped, guard, .. } = made;
+        self.instructions_after = rewritten.insns.len();
+        self.dropped = dropped.iter().map(|one| self.dropped(object, program, one)).collect();
+        self.guard = guard.map(|guard| GuardReport {
+            length: guard.length,
+            comparisons: guard.comparisons.len(),
+            bytes: guard.comparisons.iter().map(|one| usize::from(one.bytes)).sum(),
+        });
+        self.proved = Some(proof.proved);
+        self.proof = Some(ProofReport {
+            paths: proof.paths,
+            pairs: proof.pairs,
+            queries: proof.queries,
+            seconds: proof.seconds,
+            assumptions: proof.assumptions,
+        });
+    }
+
+    fn dropped(&self, object: &Object, program: &BpfProgram, dropped: &Dropped) -> DroppedReport {
+        let change = match dropped.change {
+            Change::AlwaysTaken => "always taken".to_owned(),
+            Change::NeverTaken => "never taken".to_owned(),
+            Change::Threaded => "decided by the way there".to_owned(),
+            Change::Constant(value) => format!("always {value:#x}"),
+            Change::Operand(value) => format!("operand always {value:#x}"),
+            Change::NoEffect => "no effect".to_owned(),
+        };
+        DroppedReport {
+            slot: dropped.slot,
+            instruction: program.disassemble(object, dropped.slot),
+            line: line(&self.name, program, dropped.slot),
+            change,
+            bytes: dropped.bytes.clone(),
+            length: dropped.length,
+        }
+    }
+}
+
+/// The lines that establish each fact, as far as there is time to ask.
+fn explain_all(
+    found: &mut Discovery,
+    facts: &PacketFacts,
+    (name, program): &(String, &BpfProgram),
+    stop: &Stop,
+    established: &mut BTreeMap<Fact, Vec<LineReport>>,
+) {
+    for fact in found.list() {
+        // What other ways do not establish is no fact any more.
+        let left = match &fact {
+            Fact::Bits(offset) => facts.bits.contains_key(offset),
+            Fact::Values(field) => facts.values.contains_key(field),
+            Fact::Equal(first, second) => facts.equal.contains(&(*first, *second)),
+            Fact::MinLength | Fact::MaxLength => true,
+        };
+        if !left || stop.reason().is_some() {
+            continue;
+        }
+        let Ok(Established { branches, stores, .. }) = found.explain(&fact, stop) else { continue };
+        let lines = established.entry(fact).or_default();
+        for place in branches.iter().chain(&stores) {
+            let known = line(name, program, place.insn as usize);
+            let known = known.or_else(|| {
+                let source = place.source.as_ref()?;
+                Some(LineReport {
+                    program: name.clone(),
+                    file: source.file.clone(),
+                    line: source.line,
+                    text: String::new(),
+                })
+            });
+            lines.extend(known.filter(|known| !lines.contains(known)).into_iter().collect::<Vec<_>>());
+        }
+        lines.sort();
+    }
+}
+
+/// Facts in words, bytes that lie together and are established by the same lines as one.
+fn list(facts: &PacketFacts, established: &BTreeMap<Fact, Vec<LineReport>>) -> Vec<FactReport> {
+    let lines = |fact: &Fact| established.get(fact).cloned().unwrap_or_default();
+    let mut of_length = lines(&Fact::MinLength);
+    of_length.extend(lines(&Fact::MaxLength));
+    of_length.sort();
+    of_length.dedup();
+    let length = FactText::Length { min: facts.min_length, max: facts.max_length };
+    let mut list = vec![FactReport { fact: length, established: of_length }];
+    for (&at, bits) in &facts.bits {
+        let established = lines(&Fact::Bits(at));
+        let Some(byte) = bits.constant() else {
+            let (mask, value) = (format!("{:02x}", bits.mask), format!("{:02x}", bits.value));
+            list.push(FactReport { fact: FactText::Bits { offset: at, mask, value }, established });
+            continue;
+        };
+        match list.last_mut() {
+            Some(FactReport { fact: FactText::Bytes { offset, value }, established: known })
+                if usize::from(*offset) + value.len() / 2 == usize::from(at)
+                    && *known == established =>
+            {
+                value.push_str(&format!("{byte:02x}"));
+            }
+            _ => {
+                let value = format!("{byte:02x}");
+                list.push(FactReport { fact: FactText::Bytes { offset: at, value }, established });
+            }
+        }
+    }
+    for (&field, values) in &facts.values {
+        let width = 2 * usize::from(field.bytes);
+        let values = values.iter().map(|value| format!("{value:0width$x}")).collect();
+        let fact = FactText::Values { offset: field.offset, bytes: field.bytes, values };
+        list.push(FactReport { fact, established: lines(&Fact::Values(field)) });
+    }
+    for &(first, second) in &facts.equal {
+        let (offset, other, bytes) = (first.offset, second.offset, first.bytes);
+        let fact = FactText::Equal { offset, other, bytes };
+        list.push(FactReport { fact, established: lines(&Fact::Equal(first, second)) });
+    }
+    list
+}
+
+/// Why no packet gets to a program from another one, in a sentence.
+fn why_never(
+    name: &str,
+    (from, program): &(String, &BpfProgram),
+    on: &str,
+    never: &Never,
+) -> String {
+    let ends = never.ends.iter().filter_map(|end| {
+        let place = end.branch.as_ref()?;
+        let known = line(from, program, place.insn as usize);
+        let at = known.map(|known| (known.file, known.line));
+        let at = at.or_else(|| place.source.as_ref().map(|s| (s.file.clone(), s.line)));
+        let (file, line) = at?;
+        let file = file.rsplit('/').next().unwrap_or(&file).to_owned();
+        let result = end.result.and_then(Action::of).map_or("another result", Action::name);
+        Some(format!("{file}:{line} leads to {result}"))
+    });
+    let ends: Vec<String> = ends.collect();
+    let ends = if ends.is_empty() { String::new() } else { format!(": {}", ends.join(", ")) };
+    format!("{name} is never reached: {from} returns {on} for no packet{ends}")
+}

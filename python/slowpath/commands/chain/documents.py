@@ -1,0 +1,132 @@
+"""What `slowpath chain facts` and `optimize` find out, as JSON has it."""
+
+from typing import Literal, NotRequired, TypedDict
+
+
+class SourceLine(TypedDict):
+    """A line of a program's source."""
+
+    program: str
+    """The program's name in the chain."""
+    file: str
+    """The file."""
+    line: int
+    """From 1."""
+    text: str
+    """The line's text; empty if it is not known."""
+
+
+class Fact(TypedDict):
+    """What holds of every packet that arrives at a program."""
+
+    kind: Literal["length", "bytes", "bits", "values", "equal"]
+    """What it is about."""
+    offset: NotRequired[int]
+    """Where the bytes begin, from the packet's first one."""
+    other: NotRequired[int]
+    """Of `equal`: where the bytes begin that they are equal to."""
+    bytes: NotRequired[int]
+    """Of `values` and `equal`: how many bytes."""
+    value: NotRequired[str]
+    """Of `bytes` and `bits`: what they are, in hexadecimal."""
+    mask: NotRequired[str]
+    """Of `bits`: which, in hexadecimal."""
+    values: NotRequired[list[str]]
+    """Of `values`: in hexadecimal, network byte order."""
+    min: NotRequired[int]
+    """Of `length`: the least, in bytes, without frame check sequence."""
+    max: NotRequired[int]
+    """Of `length`: the greatest."""
+    established: list[SourceLine]
+    """The lines of earlier programs that establish it."""
+
+
+class Guard(TypedDict):
+    """What a program checks itself before it relies on it."""
+
+    length: int
+    """The least length of packets, in bytes."""
+    comparisons: int
+    """How many comparisons of bytes there are."""
+    bytes: int
+    """How many bytes they compare."""
+
+
+class Proof(TypedDict):
+    """How much work a proof was."""
+
+    paths: int
+    """Paths of the original that were proved."""
+    pairs: int
+    """Pairs of paths that were compared."""
+    queries: int
+    """Questions to the solver."""
+    seconds: float
+    """Wall-clock time."""
+    assumptions: list[str]
+    """What it relies on, one sentence each."""
+
+
+class Dropped(TypedDict):
+    """What became of an instruction, and why."""
+
+    slot: int
+    """Its number in the original program, in 8-byte slots."""
+    instruction: str
+    """The instruction."""
+    line: SourceLine | None
+    """Its source line, if known."""
+    change: str
+    """`always taken`, `never taken`, `decided by the way there`, `always 0x..`, `operand always
+    0x..`, or `no effect`."""
+    bytes: list[int]
+    """Offsets of the bytes of the packet that are the reason, ascending."""
+    length: bool
+    """Whether the packet's length is part of the reason."""
+
+
+class ChainProgram(TypedDict):
+    """A program of a chain: what arrives there, and what it was rewritten to."""
+
+    name: str
+    """Its name in the chain."""
+    program: str
+    """Its name in its object."""
+    reached: bool
+    """Whether any packet gets to it."""
+    never: list[str]
+    """If none does, why: one sentence for each program before it."""
+    facts: list[Fact]
+    """What holds of every packet that arrives."""
+    assumptions: list[str]
+    """Conditions that this depends on, one sentence each."""
+    queries: int
+    """Questions to the solver, for the facts."""
+    instructions_before: int
+    """How many instructions it has, in 8-byte slots."""
+    instructions_after: int
+    """How many it has when rewritten, the original behind a guard included; as before if it is
+    not."""
+    guard: Guard | None
+    """What it checks itself before it relies on it; null if it does not."""
+    proved: bool | None
+    """Whether it is proved that the rewritten program does the same; null if there is none."""
+    proof: Proof | None
+    """How much work the proof was; null if there is none."""
+    dropped: list[Dropped]
+    """What became of instructions, and for which facts."""
+    remarks: list[str]
+    """What else there is to say, one sentence each: why it stays as it was."""
+    seconds: float
+    """Wall-clock time for rewriting and proof."""
+
+
+class ChainReport(TypedDict):
+    """What is known of a chain."""
+
+    seconds: float
+    """Wall-clock time of all."""
+    stopped: str | None
+    """Why it ended early, if it did."""
+    programs: list[ChainProgram]
+    """In the order of the chain's description."""

@@ -1,0 +1,31 @@
+"""Turns the options of `slowpath chain facts` and `optimize`, as typed, into a job."""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Literal
+
+from slowpath.analysis.flags import written_options
+from slowpath.analysis.options import memory_or_share, read_options
+from slowpath.commands.chain.rewriting import Job
+
+
+def make_job(
+    given: Namespace, mode: Literal["trust", "guard"] | None, output: str | None
+) -> Job:
+    """The job that the options describe; `output` is a folder.
+
+    Raises:
+        OptionError: when an option makes no sense.
+    """
+    written = written_options(given, [given.chain])
+    options = read_options(written)
+    return Job(
+        file=given.chain,
+        mode=mode,
+        form=given.format,
+        btf=written.btf,
+        cflags=written.cflags,
+        deadline_seconds=options.deadline_seconds,
+        memory_bytes=memory_or_share(written.memory),
+        output=None if output is None else Path(output),
+    )

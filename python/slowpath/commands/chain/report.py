@@ -1,0 +1,93 @@
+"""The texts of `slowpath chain facts` and `slowpath chain optimize`."""
+
+from collections.abc import Iterator
+
+from slowpath.cli.printable import aligned_line, one_line
+from slowpath.cli.terminal import Line
+from slowpath.commands.chain.documents import ChainProgram, ChainReport, Dropped
+from slowpath.commands.chain.facts import arrives, because, decided, fact_text, lines_text
+from slowpath.report.grid import grid
+
+_BRANCHES = 20  # that are shown of a program
+
+
+def facts_report(report: ChainReport) -> Iterator[Line | str]:
+    """What holds of packets that arrive at each program."""
+    for index, program in enumerate(report["programs"]):
+        if index:
+            yield ""
+        yield Line(one_line(f"{program['name']} ({program['program']}): {arrives(program)}"), "bold")
+        yield from (f"  {one_line(reason)}" for reason in program["never"])
+        if program["facts"]:
+            rows = [(fact_text(fact), lines_text(fact["established"])) for fact in program["facts"]]
+            yield from grid(("fact", "established by"), rows)
+        yield from _branches(program)
+        yield from _remarks(program)
+    yield from _ending(report)
+
+
+def _branches(program: ChainProgram) -> Iterator[Line | str]:
+    branches = list(decided(program["dropped"]))
+    if not branches:
+        return
+    yield ""
+    yield f"  decided by these facts: {len(branches)} branches"
+    rows = [_branch_row(one) for one in branches[:_BRANCHES]]
+    yield from grid(("branch", "is", "because of", "source"), rows)
+    if len(branches) > _BRANCHES:
+        yield f"  {len(branches) - _BRANCHES} more"
+
+
+def _branch_row(one: Dropped) -> tuple[str, str, str, str]:
+    line = one["line"]
+    where = lines_text([line]) if line else f"instruction {one['slot']}"
+    return where, one["change"], because(one), line["text"] if line else one["instruction"]
+
+
+def _remarks(program: ChainProgram) -> Iterator[str]:
+    yield from (f"  note: {one_line(remark)}" for remark in program["remarks"])
+    yield from (f"  if {one_line(condition)}" for condition in program["assumptions"])
+
+
+def _ending(report: ChainReport) -> Iterator[str]:
+    if report["stopped"]:
+        yield f"stopped: {one_line(report['stopped'])}"
+
+
+def optimized_report(report: ChainReport, files: list[str | None]) -> Iterator[Line | str]:
+    """Programs before and after; `files` are the objects that were written."""
+    rows = [
+        _program_row(program, file)
+        for program, file in zip(report["programs"], files, strict=True)
+    ]
+    columns = ("program", "before", "after", "left", "facts", "guard", "proved", "object")
+    yield from grid(columns, rows, right=("before", "after", "left", "facts"), margin="")
+    for program in report["programs"]:
+        remarks = [*program["never"], *program["remarks"]]
+        yield from (aligned_line(f"{program['name']}: {one_line(text)}") for text in remarks)
+        conditions = {*program["assumptions"]}
+        if program["proof"]:
+            conditions |= {*program["proof"]["assumptions"]}
+        yield from (f"{program['name']}: if {one_line(text)}" for text in sorted(conditions))
+    yield f"{report['seconds']:.2f} s in all"
+    yield from _ending(report)
+
+
+def _program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
+    before, after, guard = (
+        program["instructions_before"],
+        program["instructions_after"],
+        program["guard"],
+    )
+    rewritten = program["proved"] is not None
+    checks = f"{guard['comparisons']} comparisons, {guard['bytes']} bytes" if guard else "none"
+    return (
+        program["name"],
+        str(before),
+        str(after) if rewritten else "-",
+        f"{100 * after / before:.0f} %" if rewritten and before else "-",
+        str(len(program["facts"])),
+        checks if rewritten else "-",
+        "yes" if program["proved"] else "-",
+        file or "as it was",
+    )
