@@ -82,9 +82,10 @@ class Chain:
         self,
         objects: list[tuple[Object, int]],
         mode: str | None,
+        fuse: str | None,
         btf: Btf | None,
         stop: Stop,
-    ) -> tuple[str, list[bytes | None]]: ...
+    ) -> tuple[str, list[bytes | None], bytes | None]: ...
 
 @final
 class Target:

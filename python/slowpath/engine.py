@@ -173,33 +173,39 @@ class Rewriting(NamedTuple):
     """How the programs of a chain are rewritten."""
 
     mode: Literal["trust", "guard"] | None  # None: they are not, and only facts are looked for
+    fuse: str | None = None  # what they are called as one, if they are to become one
     deadline_seconds: float | None = None
     memory_bytes: int | None = None  # of the process; None: no limit
 
 
+class ChainSubject(NamedTuple):
+    """A chain, as it is in files."""
+
+    file: str  # its description
+    chain: Chain
+    objects: list[tuple[Object, int]]  # each with the number of its program there
+    btf: Btf | None  # the types of the kernel that it is for
+
+
 def rewrite_messages(
-    file: str,
-    chain: Chain,
-    objects: list[tuple[Object, int]],
-    btf: Btf | None,
-    rewriting: Rewriting,
-    stopping: Stopping,
+    subject: ChainSubject, rewriting: Rewriting, stopping: Stopping
 ) -> Iterator[Message]:
     """What holds of packets that arrive at each program of a chain, and objects to load instead.
 
-    The message has a document (`docs/json.md`) and, in the order of the programs, the bytes of an
-    object where one was rewritten. An end of time, or being asked to stop, ends it with what is
-    known by then.
+    The message has a document (`docs/json.md`), in the order of the programs the bytes of an object
+    where one was rewritten, and those of an object with all as one. An end of time, or being asked
+    to stop, ends it with what is known by then.
 
     Raises:
         InputError: when a program cannot be linked.
     """
     stop = _core.Stop(rewriting.deadline_seconds, rewriting.memory_bytes)
+    asked = (subject.objects, rewriting.mode, rewriting.fuse, subject.btf, stop)
     try:
         with stopping.calling(stop.set):
-            yield ("rewritten", *chain.rewrite(objects, rewriting.mode, btf, stop))
+            yield ("rewritten", *subject.chain.rewrite(*asked))
     except _core.Error as problem:
-        raise _input_error(file, problem) from None
+        raise _input_error(subject.file, problem) from None
 
 
 def read_btf(file: str, data: bytes) -> Btf:

@@ -71,7 +71,10 @@ impl Chain {
 
     /// Of each map that is shared, by the number of its member and its own number there, the group
     /// that it belongs to.
-    fn groups(&self, loaded: &[Loaded]) -> Result<HashMap<(usize, usize), usize>, ChainError> {
+    pub(crate) fn groups(
+        &self,
+        loaded: &[Loaded],
+    ) -> Result<HashMap<(usize, usize), usize>, ChainError> {
         let mut groups = HashMap::new();
         for (group, shared) in self.shared.iter().enumerate() {
             let mut first = None;

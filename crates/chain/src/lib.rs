@@ -16,6 +16,7 @@ mod dispatcher;
 pub mod equivalence;
 mod error;
 pub mod facts;
+mod fused;
 mod loaded;
 mod network;
 pub mod optimize;

@@ -19,6 +19,26 @@ pub struct ChainReport {
     pub stopped: Option<String>,
     /// In the order of the chain's description.
     pub programs: Vec<ProgramReport>,
+    /// The programs as one; null where that is not asked for, or not possible.
+    pub fused: Option<FusedReport>,
+    /// Why the programs are not one, if that is asked for.
+    pub not_fused: Option<String>,
+}
+
+/// About the programs of a chain as one.
+#[derive(Debug, Default, Serialize)]
+pub struct FusedReport {
+    /// How many instructions the programs have that were fused, in 8-byte slots.
+    pub instructions_before: usize,
+    /// How many the fused program has.
+    pub instructions_fused: usize,
+    /// How many it has when what is there twice is left out.
+    pub instructions_after: usize,
+    /// Whether it is proved that it does then what it did as it was fused; null if nothing was left
+    /// out.
+    pub proved: Option<bool>,
+    /// What else there is to say, one sentence each.
+    pub remarks: Vec<String>,
 }
 
 /// About a program of a chain.
@@ -135,6 +155,8 @@ pub struct GuardReport {
     pub comparisons: usize,
     /// How many bytes they compare.
     pub bytes: usize,
+    /// How many instructions there are without the original, in 8-byte slots.
+    pub instructions: usize,
 }
 
 /// How much work a proof was.
@@ -258,7 +280,13 @@ impl ProgramReport {
     }
 
     /// What was rewritten and proved.
-    pub(crate) fn optimized(&mut self, object: &Object, program: &BpfProgram, done: Optimized, written: bool) {
+    pub(crate) fn optimized(
+        &mut self,
+        object: &Object,
+        program: &BpfProgram,
+        done: Optimized,
+        written: bool,
+    ) {
         self.remarks.extend(done.remarks);
         self.seconds = done.seconds;
         let (Some(made), Some(proof)) = (done.specialised.filter(|_| written), done.proof) else {
@@ -271,6 +299,7 @@ impl ProgramReport {
             length: guard.length,
             comparisons: guard.comparisons.len(),
             bytes: guard.comparisons.iter().map(|one| usize::from(one.bytes)).sum(),
+            instructions: guard.original,
         });
         self.proved = Some(proof.proved);
         self.proof = Some(ProofReport {
@@ -334,7 +363,9 @@ fn explain_all(
                     text: String::new(),
                 })
             });
-            lines.extend(known.filter(|known| !lines.contains(known)).into_iter().collect::<Vec<_>>());
+            lines.extend(
+                known.filter(|known| !lines.contains(known)).into_iter().collect::<Vec<_>>(),
+            );
         }
         lines.sort();
     }

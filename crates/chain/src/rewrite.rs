@@ -2,6 +2,7 @@
 //! what is reported about it.
 
 use crate::facts::{FactsOptions, Runs, any_packet, facts_along};
+use crate::fused::fused;
 use crate::optimize::{Optimized, optimize};
 use crate::report::{ChainReport, ProgramReport};
 use crate::{Chain, ChainError, Loaded};
@@ -24,6 +25,8 @@ pub struct RewriteOptions {
     pub lift: LiftOptions,
     /// Whether it is looked for what establishes each fact.
     pub explain: bool,
+    /// What the programs are called as one, if they are to become one.
+    pub fuse: Option<String>,
 }
 
 impl Default for RewriteOptions {
@@ -33,6 +36,7 @@ impl Default for RewriteOptions {
             first: any_packet(),
             lift: LiftOptions::default(),
             explain: true,
+            fuse: None,
         }
     }
 }
@@ -44,6 +48,8 @@ pub struct Rewritten {
     pub report: ChainReport,
     /// The bytes of an object for each program that was rewritten, in the order of the members.
     pub objects: Vec<Option<Vec<u8>>>,
+    /// The bytes of an object with all programs as one, if they became one.
+    pub fused: Option<Vec<u8>>,
 }
 
 /// Finds out what holds of packets that arrive at each program of a chain, and rewrites the programs
@@ -100,9 +106,17 @@ pub fn rewrite(
         objects.push(written);
         report.programs.push(program);
     }
+    let mut whole = None;
+    if let Some(name) = &options.fuse {
+        at("fusing");
+        match fused(&chain, loaded, &objects, name, &options.lift, stop) {
+            Ok((about, bytes)) => (report.fused, whole) = (Some(about), Some(bytes)),
+            Err(error) => report.not_fused = Some(error.to_string()),
+        }
+    }
     report.seconds = started.elapsed().as_secs_f64();
     report.stopped = stop.reason().map(|reason| reason.to_string());
-    Ok(Rewritten { report, objects })
+    Ok(Rewritten { report, objects, fused: whole })
 }
 
 /// The object with a program in the place of the original; the others are as they were.
@@ -128,4 +142,3 @@ fn write(
         }
     }
 }
-

@@ -18,6 +18,9 @@ pub struct Chain {
 /// The name of a program in a chain, its file, and its name there, if that is said.
 type Member = (String, String, Option<String>);
 
+/// A report as JSON text, the objects of rewritten programs, and the one of all programs as one.
+type Rewritten = (String, Vec<Option<Vec<u8>>>, Option<Vec<u8>>);
+
 #[pymethods]
 impl Chain {
     #[new]
@@ -59,22 +62,24 @@ impl Chain {
     /// What holds of packets that arrive at each program, as JSON text, and where programs are
     /// rewritten for it the objects to load instead, in the order of the description. `mode` is
     /// `trust` or `guard`, or `None` where nothing is rewritten. `stop` ends it with what is known by
-    /// then. Raises `Error` when a program cannot be linked.
+    /// then; `fuse` is what all programs as one are called, if they are to become one. Raises `Error`
+    /// when a program cannot be linked.
     fn rewrite(
         &self,
         py: Python<'_>,
         objects: Vec<(Py<Object>, usize)>,
         mode: Option<&str>,
+        fuse: Option<String>,
         btf: Option<Py<Btf>>,
         stop: &Stop,
-    ) -> PyResult<(String, Vec<Option<Vec<u8>>>)> {
+    ) -> PyResult<Rewritten> {
         let loaded = loaded(py, objects)?;
         let mode = match mode {
             Some("trust") => Some(Mode::Trust),
             Some(_) => Some(Mode::Guard),
             None => None,
         };
-        let mut options = RewriteOptions { mode, ..RewriteOptions::default() };
+        let mut options = RewriteOptions { mode, fuse, ..RewriteOptions::default() };
         options.lift.kernel_types = btf.map(|btf| btf.get().shared().shared());
         let chain = self.inner.clone();
         let work = move |stop: &slowpath::Stop| {
@@ -82,7 +87,7 @@ impl Chain {
         };
         let rewritten = worker::run(py, stop, work)?.map_err(|error| wrong(py, &error))?;
         let text = serde_json::to_string(&rewritten.report);
-        Ok((text.map_err(|error| errors::defect(py, &error))?, rewritten.objects))
+        Ok((text.map_err(|error| errors::defect(py, &error))?, rewritten.objects, rewritten.fused))
     }
 }
 

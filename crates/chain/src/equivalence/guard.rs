@@ -52,25 +52,15 @@ pub fn prove_guard(
 
 /// What says that the original would begin now, with the context in `r1`: a result that is no other.
 fn arrived() -> [Insn; 6] {
-    let field = |dst, offset| Insn::Load {
-        size: Size::W,
-        signed: false,
-        dst,
-        base: Register::R1,
-        offset,
-    };
+    let field =
+        |dst, offset| Insn::Load { size: Size::W, signed: false, dst, base: Register::R1, offset };
     let alu = |op, src| Insn::Alu { width: Width::W64, op, dst: Register::R0, src };
     [
         field(Register::R2, 0),
         field(Register::R0, 4),
         alu(AluOp::Sub, Source::Reg(Register::R2)),
         alu(AluOp::Add, Source::Imm(THERE)),
-        Insn::Alu {
-            width: Width::W64,
-            op: AluOp::Mov,
-            dst: Register::R1,
-            src: Source::Imm(0),
-        },
+        Insn::Alu { width: Width::W64, op: AluOp::Mov, dst: Register::R1, src: Source::Imm(0) },
         Insn::Exit,
     ]
 }
@@ -175,7 +165,8 @@ fn is_original(guarded: &BpfProgram, at: usize, original: &BpfProgram) -> Result
     let mut changed = true;
     while changed {
         changed = false;
-        for (slot, insn) in guarded.insns.iter().enumerate().filter(|(s, _)| !original.contains(s)) {
+        for (slot, insn) in guarded.insns.iter().enumerate().filter(|(s, _)| !original.contains(s))
+        {
             let falls = !matches!(insn, Insn::Exit | Insn::Jump { .. });
             let next = [falls.then_some(slot + 1), insn.jump_target(slot)];
             let leads = next.into_iter().flatten().any(|to| to == at || before.contains(&to));

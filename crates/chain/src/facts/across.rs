@@ -74,7 +74,8 @@ mod tests {
 
     #[test]
     fn what_the_network_changes_is_not_known() {
-        let network = Network { changes: vec![0..12], routes: true };
+        let addresses = 0..12;
+        let network = Network { changes: Vec::from([addresses]), routes: true };
         let left = across(&facts(), &network);
         assert_eq!(left.bits.keys().copied().collect::<Vec<_>>(), [12, 13, 22, 54]);
         assert!(left.equal.is_empty());

@@ -91,8 +91,9 @@ def _optimize(given: Namespace) -> int:
     from slowpath.commands.chain.options import make_job
     from slowpath.commands.chain.rewriting import optimize
 
-    mode = "trust" if given.trust else "guard"
-    return optimize(make_job(given, mode, given.output))
+    trusts = given.trust or given.fuse
+    job = make_job(given, "trust" if trusts else "guard", given.output)
+    return optimize(job._replace(fuse=given.fuse))
 
 
 OPTIMIZE = Command(
@@ -114,6 +115,12 @@ OPTIMIZE = Command(
             "--trust",
             action="store_true",
             help="Check nothing: the program is right behind this chain only.",
+        ),
+        option(
+            "How to rewrite",
+            "--fuse",
+            action="store_true",
+            help="Make one program of all, to be loaded instead of them, with --trust.",
         ),
         option(
             OUTPUT,

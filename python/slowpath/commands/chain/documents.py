@@ -50,6 +50,8 @@ class Guard(TypedDict):
     """How many comparisons of bytes there are."""
     bytes: int
     """How many bytes they compare."""
+    instructions: int
+    """How many instructions there are without the original, in 8-byte slots."""
 
 
 class Proof(TypedDict):
@@ -121,6 +123,22 @@ class ChainProgram(TypedDict):
     """Wall-clock time for rewriting and proof."""
 
 
+class Fused(TypedDict):
+    """The programs of a chain as one."""
+
+    instructions_before: int
+    """How many instructions the programs have that were fused, in 8-byte slots."""
+    instructions_fused: int
+    """How many the fused program has."""
+    instructions_after: int
+    """How many it has when what is there twice is left out."""
+    proved: bool | None
+    """Whether it is proved that it does then what it did as it was fused; null if nothing was left
+    out."""
+    remarks: list[str]
+    """What else there is to say, one sentence each."""
+
+
 class ChainReport(TypedDict):
     """What is known of a chain."""
 
@@ -130,3 +148,7 @@ class ChainReport(TypedDict):
     """Why it ended early, if it did."""
     programs: list[ChainProgram]
     """In the order of the chain's description."""
+    fused: Fused | None
+    """The programs as one; null where that is not asked for, or not possible."""
+    not_fused: str | None
+    """Why the programs are not one, if that is asked for."""

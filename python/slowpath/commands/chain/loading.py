@@ -10,8 +10,8 @@ from slowpath.analysis.plan import Plan, Request, Task
 from slowpath.cli.errors import InputError
 from slowpath.cli.inputs import read_text
 from slowpath.programs.loading import load_program
-from slowpath.programs.sources import Clang
 from slowpath.programs.selection import Selection, choose, list_programs, nothing_to_choose
+from slowpath.programs.sources import Clang
 
 
 class LoadedChain(NamedTuple):

@@ -9,9 +9,7 @@ from slowpath.analysis.options import memory_or_share, read_options
 from slowpath.commands.chain.rewriting import Job
 
 
-def make_job(
-    given: Namespace, mode: Literal["trust", "guard"] | None, output: str | None
-) -> Job:
+def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: str | None) -> Job:
     """The job that the options describe; `output` is a folder.
 
     Raises:

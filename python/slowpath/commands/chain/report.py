@@ -16,7 +16,9 @@ def facts_report(report: ChainReport) -> Iterator[Line | str]:
     for index, program in enumerate(report["programs"]):
         if index:
             yield ""
-        yield Line(one_line(f"{program['name']} ({program['program']}): {arrives(program)}"), "bold")
+        yield Line(
+            one_line(f"{program['name']} ({program['program']}): {arrives(program)}"), "bold"
+        )
         yield from (f"  {one_line(reason)}" for reason in program["never"])
         if program["facts"]:
             rows = [(fact_text(fact), lines_text(fact["established"])) for fact in program["facts"]]
@@ -54,11 +56,12 @@ def _ending(report: ChainReport) -> Iterator[str]:
         yield f"stopped: {one_line(report['stopped'])}"
 
 
-def optimized_report(report: ChainReport, files: list[str | None]) -> Iterator[Line | str]:
-    """Programs before and after; `files` are the objects that were written."""
+def optimized_report(
+    report: ChainReport, files: list[str | None], whole: str | None
+) -> Iterator[Line | str]:
+    """Programs before and after; `files` are the objects that were written, `whole` that of all."""
     rows = [
-        _program_row(program, file)
-        for program, file in zip(report["programs"], files, strict=True)
+        _program_row(program, file) for program, file in zip(report["programs"], files, strict=True)
     ]
     columns = ("program", "before", "after", "left", "facts", "guard", "proved", "object")
     yield from grid(columns, rows, right=("before", "after", "left", "facts"), margin="")
@@ -69,8 +72,27 @@ def optimized_report(report: ChainReport, files: list[str | None]) -> Iterator[L
         if program["proof"]:
             conditions |= {*program["proof"]["assumptions"]}
         yield from (f"{program['name']}: if {one_line(text)}" for text in sorted(conditions))
+    yield from _fused(report, whole)
     yield f"{report['seconds']:.2f} s in all"
     yield from _ending(report)
+
+
+def _fused(report: ChainReport, file: str | None) -> Iterator[str]:
+    if report["not_fused"]:
+        yield one_line(f"not fused: {report['not_fused']}")
+    fused = report["fused"]
+    if fused is None:
+        return
+    before, joined, after = (
+        fused["instructions_before"],
+        fused["instructions_fused"],
+        fused["instructions_after"],
+    )
+    proved = ", proved" if fused["proved"] else ""
+    yield one_line(
+        f"fused: {before} instructions, {joined} as one program, {after} left{proved}: {file}"
+    )
+    yield from (f"fused: {one_line(remark)}" for remark in fused["remarks"])
 
 
 def _program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
@@ -80,6 +102,8 @@ def _program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
         program["guard"],
     )
     rewritten = program["proved"] is not None
+    if guard:
+        after = guard["instructions"]
     checks = f"{guard['comparisons']} comparisons, {guard['bytes']} bytes" if guard else "none"
     return (
         program["name"],

@@ -1,6 +1,7 @@
 """The commands `slowpath chain facts` and `slowpath chain optimize`."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -20,6 +21,8 @@ from slowpath.work.errand import Errand
 from slowpath.work.jobs import Message
 from slowpath.work.stopping import Stopping, heeding_signals
 
+_NAME = 15  # characters of a program's name that the kernel takes
+
 
 class Job(NamedTuple):
     """What the command line asks for."""
@@ -32,6 +35,7 @@ class Job(NamedTuple):
     deadline_seconds: float | None = None
     memory_bytes: int | None = None
     output: Path | None = None  # a folder
+    fuse: bool = False
 
 
 def find_facts(job: Job) -> ExitCode:
@@ -40,9 +44,10 @@ def find_facts(job: Job) -> ExitCode:
     Raises:
         InputError: when the chain cannot be read.
     """
-    report, _ = _rewritten(job, _load(job))
-    if report is None:
+    found = _rewritten(job, _load(job))
+    if found is None:
         return ExitCode.UNDECIDED
+    report = found.report
     if job.form == "json":
         _write_json(report)
     else:
@@ -60,14 +65,17 @@ def optimize(job: Job) -> ExitCode:
     if job.output is not None and job.output.exists() and not job.output.is_dir():
         raise OptionError("--output", f"{job.output} is no folder")
     loaded = _load(job)
-    report, objects = _rewritten(job, loaded)
-    if report is None:
+    found = _rewritten(job, loaded)
+    if found is None:
         return ExitCode.UNDECIDED
-    files = _write_objects(job, loaded, objects)
+    report = found.report
+    members = zip(loaded.chain.members, found.objects, strict=True)
+    files = [_write_object(job, name, data) for (name, _, _), data in members]
+    whole = _write_object(job, loaded.label, found.fused)
     if job.form == "json":
         _write_json(report)
     else:
-        out_lines(optimized_report(report, files))
+        out_lines(optimized_report(report, files, whole))
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
 
 
@@ -76,55 +84,55 @@ def _load(job: Job) -> LoadedChain:
     return load_chain(job.file, clang)
 
 
-def _rewritten(job: Job, loaded: LoadedChain) -> tuple[ChainReport | None, list[bytes | None]]:
-    """What is known of a chain, and the objects to load instead.
+class _Rewritten(NamedTuple):
+    """What is known of a chain, and the objects to load instead."""
+
+    report: ChainReport
+    objects: list[bytes | None]
+    fused: bytes | None
+
+
+def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
+    """What is known of a chain, and the objects to load instead; None if nothing is.
 
     Raises:
         InputError: when a program cannot be linked.
     """
     btf = KernelBtf(job.btf).for_program(needed=loaded.needs_kernel)
-    rewriting = engine.Rewriting(job.mode, job.deadline_seconds, job.memory_bytes)
+    name = re.sub(r"\W", "_", loaded.label)[:_NAME] if job.fuse else None
+    rewriting = engine.Rewriting(job.mode, name, job.deadline_seconds, job.memory_bytes)
+    subject = engine.ChainSubject(loaded.file, loaded.chain, loaded.members, btf)
     found = list[Message]()
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-        return engine.rewrite_messages(
-            loaded.file, loaded.chain, loaded.members, btf, rewriting, stopping
-        )
+        return engine.rewrite_messages(subject, rewriting, stopping)
 
     with heeding_signals() as stopping, Errand(work, job.memory_bytes) as errand:
         stopped = errand.run(job.deadline_seconds, stopping, found.append)
     if not found:
         error(job.file, stopped or "nothing is known")
-        return None, []
-    (_, text, objects) = found[0]
-    report: ChainReport = json.loads(text)
-    return report, objects
+        return None
+    (_, text, objects, fused) = found[0]
+    return _Rewritten(json.loads(text), objects, fused)
 
 
-def _write_objects(
-    job: Job, loaded: LoadedChain, objects: list[bytes | None]
-) -> list[str | None]:
-    """Writes the objects of rewritten programs, each named as its program; their files.
+def _write_object(job: Job, name: str, data: bytes | None) -> str | None:
+    """Writes an object, named as its program; its file, or why there is none.
 
     Raises:
-        InputError: when one cannot be written.
+        InputError: when it cannot be written.
     """
-    files = list[str | None]()
-    for (name, _, _), data in zip(loaded.chain.members, objects, strict=True):
-        if data is None:
-            files.append(None)
-            continue
-        if job.output is None:
-            files.append("not written")
-            continue
-        path = job.output / f"{name}.bpf.o"
-        try:
-            job.output.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        except OSError as problem:
-            raise write_error(str(path), problem) from None
-        files.append(str(path))
-    return files
+    if data is None:
+        return None
+    if job.output is None:
+        return "not written"
+    path = job.output / f"{name}.bpf.o"
+    try:
+        job.output.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    except OSError as problem:
+        raise write_error(str(path), problem) from None
+    return str(path)
 
 
 def _write_json(report: ChainReport) -> None:
