@@ -44,6 +44,7 @@ demo: setup
 	$(BIN)/slowpath bound examples/firewall.bpf.o
 	$(BIN)/slowpath bound examples/count_min.8.bpf.o --target agilio-cx-2x40
 	$(BIN)/slowpath diff examples/alaw2ulaw.bpf.o examples/alaw2ulaw_opt.bpf.o --target agilio-cx-2x40 --lines 5
+	$(BIN)/slowpath chain optimize examples/chain/chain.yaml --trust
 
 # What tests compared with which oracles (crates/oracle) stands in a folder, and at the end here.
 test: export SLOWPATH_ORACLES := $(CURDIR)/target/oracles

@@ -22,6 +22,7 @@ from typing import (
 
 from slowpath.annotation.rows import Annotation
 from slowpath.commands.calibrate.listing import Catalogue
+from slowpath.commands.chain.documents import ChainReport
 from slowpath.commands.diff.machine import ComparedProgram, StoppedProgram
 from slowpath.commands.sweep.documents import Sweep
 from slowpath.experiments.results.documents import CalibratedExperiment
@@ -105,6 +106,7 @@ DOCUMENTS: dict[str, Any] = {
     "annotate": AnnotateDocument,
     "calibrate": CalibrateDocument,
     "catalogue": Catalogue,
+    "chain": ChainReport,
     "diff": DiffDocument,
     "experiment": Experiment,
     "fit": FitDocument,

@@ -102,6 +102,8 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
         "calibrate": ["--testbed", "ebpf", "--component", "calls", "--points", "5", "-o", FRESH],
         "measure": [OBJECT, "--seconds", "0.1", "--cache", "hot", "--no-stretches"],
         "chain bound": [CHAIN],
+        "chain facts": [CHAIN],
+        "chain optimize": [CHAIN],
         "compile": [OBJECT],
         "schema": ["bound"],
         "show": [OBJECT],

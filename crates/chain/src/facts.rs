@@ -18,8 +18,10 @@ mod candidates;
 mod departure;
 mod ends;
 mod error;
+mod fact;
 mod lengths;
 mod proof;
+mod results;
 mod samples;
 mod why;
 mod wrong;
@@ -28,6 +30,8 @@ pub use across::across;
 pub use along::{Reached, Runs, facts_along};
 pub use ends::End;
 pub use error::FactsError;
+pub use fact::Fact;
+pub use results::Results;
 pub use why::{Established, Place};
 
 use arrival::Arrival;
@@ -37,7 +41,7 @@ use proof::{Answer, Proof};
 use samples::Sampler;
 use slowpath_bpf::lift::{self, LiftOptions, PacketRoom};
 use slowpath_bpf::{BpfProgram, Object};
-use slowpath_ir::{Field, PacketFacts, RelianceId};
+use slowpath_ir::{PacketFacts, RelianceId};
 use slowpath_search::{UnrollLimits, Unrolled, unroll_from};
 use slowpath_stop::Stop;
 use std::collections::BTreeSet;
@@ -100,21 +104,6 @@ pub struct Work {
     pub executing: f64,
 }
 
-/// One of the facts about packets that leave.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fact {
-    /// The least length.
-    MinLength,
-    /// The greatest length.
-    MaxLength,
-    /// Bits of the byte at an offset.
-    Bits(u16),
-    /// The values of a field.
-    Values(Field),
-    /// Two fields are equal.
-    Equal(Field, Field),
-}
-
 /// What holds of all packets that leave.
 pub struct Discovery {
     /// The facts, all of which are proved.
@@ -159,27 +148,6 @@ pub fn any_packet() -> PacketFacts {
     let PacketRoom { before, tail, .. } = PacketRoom::KERNEL;
     let longest = tail.and_then(|tail| u16::try_from(tail + before).ok()).unwrap_or(u16::MAX);
     PacketFacts::lengths(LEAST_PACKET, longest)
-}
-
-/// Results of programs that are looked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Results {
-    /// XDP actions.
-    pub values: Vec<u32>,
-    /// The bits of a result that are looked at.
-    pub mask: u32,
-}
-
-impl Results {
-    /// These, and no others.
-    pub fn exactly(values: &[u32]) -> Results {
-        Results { values: values.to_vec(), mask: u32::MAX }
-    }
-
-    /// Whether a result is one of them.
-    pub fn contain(&self, result: u32) -> bool {
-        self.values.contains(&(result & self.mask))
-    }
 }
 
 /// What holds of every packet that `program` of `object` leaves with one of `results` (XDP actions),

@@ -10,32 +10,25 @@ mod branch;
 mod cells;
 mod numbers;
 mod reason;
+mod setting;
 mod state;
 mod transfer;
 mod value;
 
 pub(crate) use branch::{bounds_check, decide};
 pub(crate) use reason::{FOLLOWED, Reason};
+pub(crate) use setting::Setting;
 pub(crate) use state::State;
 pub(crate) use value::{Kind, Value};
 
 use crate::graph::{BlockId, End, Graph, Instr, Test};
 use numbers::Numbers;
-use slowpath_ir::PacketFacts;
 use slowpath_stop::{Reason as StopReason, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 use transfer::Step;
 
 /// How often ways may meet at a block before what is known is widened.
 const PATIENCE: u32 = 4;
-
-/// What an analysis takes as given.
-#[derive(Clone, Debug)]
-pub(crate) struct Setting<'a> {
-    pub facts: &'a PacketFacts,
-    /// Of each map the content of its only element, if nothing changes it.
-    pub constants: Vec<Option<&'a [u8]>>,
-}
 
 /// What is known.
 #[derive(Debug)]

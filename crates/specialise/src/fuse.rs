@@ -12,9 +12,11 @@
 
 mod depth;
 mod error;
+mod handover;
 mod order;
 
 pub use error::FuseError;
+pub use handover::Handover;
 
 use std::collections::HashMap;
 
@@ -24,17 +26,6 @@ use slowpath_bpf::{BpfProgram, LineInfo, Subprogram, Unresolved};
 
 /// How large the stack is, in bytes.
 const STACK: u32 = 512;
-
-/// What is done when a program has returned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Handover {
-    /// The program that returned, by its number in the list.
-    pub from: usize,
-    /// The results, as XDP sees them: the low 32 bits.
-    pub results: Vec<u32>,
-    /// The program that runs then.
-    pub to: usize,
-}
 
 /// How programs become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,8 @@
 //! Ways that surely lead to another result are left out first, so that most of what remains needs no
 //! choice between ways.
 
-use super::{FactsError, Results};
+use super::error::FactsError;
+use super::results::Results;
 use slowpath_bpf::lift::Layout;
 use slowpath_exec::{ArcId, Executor, NodeId, SymbolicState, Varying};
 use slowpath_ir::RegionId;

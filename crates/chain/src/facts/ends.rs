@@ -1,7 +1,7 @@
 //! What becomes of packets that do not go on to the next program, and where that is decided.
 
-use super::Results;
 use super::departure::result;
+use super::results::Results;
 use super::why::Place;
 use slowpath_exec::{ArcId, NodeId, Varying};
 use slowpath_ir::{RegionId, Terminator};

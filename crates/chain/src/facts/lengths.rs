@@ -1,7 +1,7 @@
 //! The least and greatest length of packets that leave: by bisection, of which every step proves a
 //! bound or finds a packet.
 
-use super::FactsError;
+use super::error::FactsError;
 use super::proof::{Answer, Proof};
 use super::samples::Sampler;
 use slowpath_smt::{Model, TermId};

@@ -1,8 +1,8 @@
 //! Questions about all packets that leave, and what follows for candidates.
 
-use super::FactsError;
 use super::candidates::{Bounds, Candidates, Seen};
 use super::departure::Departure;
+use super::error::FactsError;
 use super::samples::Sampler;
 use super::wrong::Packet;
 use slowpath_ir::RegionId;

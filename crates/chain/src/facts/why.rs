@@ -1,8 +1,9 @@
 //! Why a fact holds: the branches that every packet that leaves takes and without which it would not
 //! follow, and the instructions that wrote the bytes.
 
+use super::error::FactsError;
+use super::fact::Fact;
 use super::proof::{Answer, Proof};
-use super::{Fact, FactsError};
 use slowpath_ir::{Block, Field, PacketFacts, Program, SourceLocation, Terminator};
 use slowpath_smt::{TermId, minimise_core};
 use std::collections::BTreeSet;

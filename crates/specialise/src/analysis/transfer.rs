@@ -1,9 +1,9 @@
 //! What instructions do to what is known.
 
-use super::Setting;
 use super::cells::loaded;
 use super::numbers::{Def, Number, Numbers};
 use super::reason::Reason;
+use super::setting::Setting;
 use super::state::State;
 use super::value::{Kind, Value};
 use crate::graph::{BlockId, Instr, Op};

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use slowpath_bpf::BpfProgram;
 
-use super::Handover;
 use super::error::FuseError;
+use super::handover::Handover;
 
 /// The numbers of the programs in such an order, which starts with the first one.
 ///

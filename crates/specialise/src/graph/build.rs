@@ -1,12 +1,22 @@
 //! From slots to blocks.
 
-use super::{Block, BlockId, End, FunctionId, Graph, Instr, Op, Test};
+use super::types::{Block, BlockId, End, FunctionId, Graph, Instr, Op, Test};
 use crate::error::SpecialiseError;
 use slowpath_bpf::BpfProgram;
 use slowpath_bpf::insn::{Call, Imm64, Insn};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn graph(program: &BpfProgram) -> Result<Graph, SpecialiseError> {
+impl Graph {
+    /// The graph of a linked program.
+    ///
+    /// # Errors
+    /// For jumps out of the program, which the kernel refuses as well, and for what is not resolved.
+    pub fn of(program: &BpfProgram) -> Result<Graph, SpecialiseError> {
+        graph(program)
+    }
+}
+
+fn graph(program: &BpfProgram) -> Result<Graph, SpecialiseError> {
     let firsts = firsts(program)?;
     let ids: BTreeMap<usize, BlockId> = firsts.iter().enumerate().map(|(id, &s)| (s, id)).collect();
     let functions: BTreeMap<usize, FunctionId> =

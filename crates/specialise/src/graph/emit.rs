@@ -1,7 +1,7 @@
 //! From blocks to slots: blocks in an order in which few jumps are needed, functions that are still
 //! called, distances.
 
-use super::{BlockId, Emitted, End, FunctionId, Graph, Instr, Op};
+use super::types::{BlockId, Emitted, End, FunctionId, Graph, Instr, Op};
 use crate::error::SpecialiseError;
 use slowpath_bpf::insn::{Call, Imm64, Insn};
 use slowpath_bpf::{BpfProgram, Subprogram};
@@ -32,7 +32,18 @@ struct Emitter {
     original: Option<usize>,
 }
 
-pub(super) fn program(graph: &Graph, original: &BpfProgram) -> Result<Emitted, SpecialiseError> {
+impl Graph {
+    /// A linked program with these blocks, as far as control can get to them; what else it has is that
+    /// of `original`.
+    ///
+    /// # Errors
+    /// When it is too long for the instruction set's jumps.
+    pub fn emit(&self, original: &BpfProgram) -> Result<Emitted, SpecialiseError> {
+        program(self, original)
+    }
+}
+
+fn program(graph: &Graph, original: &BpfProgram) -> Result<Emitted, SpecialiseError> {
     let mut emitter = Emitter { called: vec![0], ..Emitter::default() };
     let mut next = 0;
     while let Some(&function) = emitter.called.get(next) {

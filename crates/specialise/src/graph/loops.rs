@@ -1,6 +1,6 @@
 //! Natural loops: an edge back to a block that every way comes through, and what lies between.
 
-use super::{BlockId, Graph};
+use super::types::{BlockId, FunctionId, Graph};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A loop.
@@ -12,8 +12,15 @@ pub(crate) struct Loop {
     pub blocks: BTreeSet<BlockId>,
 }
 
+impl Graph {
+    /// The loops of a function, inner ones first; `None` if one can be entered at several places.
+    pub fn loops(&self, function: FunctionId) -> Option<Vec<Loop>> {
+        of(self, &self.order(function))
+    }
+}
+
 /// The loops among blocks in reverse postorder, inner ones first; `None` if one has several entries.
-pub(super) fn of(graph: &Graph, order: &[BlockId]) -> Option<Vec<Loop>> {
+fn of(graph: &Graph, order: &[BlockId]) -> Option<Vec<Loop>> {
     let place: BTreeMap<BlockId, usize> = order.iter().enumerate().map(|(n, &b)| (b, n)).collect();
     let mut predecessors = vec![Vec::new(); order.len()];
     for (from, &block) in order.iter().enumerate() {

@@ -4,7 +4,7 @@
 //! and becomes an end.
 
 use super::liveness::{self, Live};
-use super::{Change, Log};
+use super::log::{Change, Log};
 use crate::analysis::{Analysis, State, Value, bounds_check, decide};
 use crate::graph::{Block, BlockId, End, Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};

@@ -2,8 +2,8 @@
 //! instead of the copy, and for memory accesses the register that points closest to the start of what
 //! it points into. What computed the copies may be dead then.
 
+use super::log::{Change, Log};
 use super::values::replaces;
-use super::{Change, Log};
 use crate::analysis::{Analysis, Kind, State, Value};
 use crate::graph::{End, Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Size, Source, Width};

@@ -1,7 +1,7 @@
 //! Jump threading: where the way that control came decides a branch, it goes straight on, past a copy
 //! of what little comes before the branch.
 
-use super::{Change, Log};
+use super::log::{Change, Log};
 use crate::analysis::{Analysis, bounds_check, decide};
 use crate::graph::{Block, BlockId, End, Graph};
 use std::collections::BTreeSet;

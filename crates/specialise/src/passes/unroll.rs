@@ -1,7 +1,8 @@
 //! Loops whose number of rounds and whose outcome are known: round after round is taken out of the
 //! loop, until nothing of it is left. A loop of which that is not true stays as it is.
 
-use super::{Log, fold_branches};
+use super::branches::fold_branches;
+use super::log::Log;
 use crate::analysis::{Analysis, Setting};
 use crate::graph::{BlockId, Graph, Loop};
 use slowpath_stop::{Reason as StopReason, Stop};

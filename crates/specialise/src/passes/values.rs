@@ -2,7 +2,7 @@
 //! always the same number becomes that number; one whose result some register holds becomes a copy of
 //! it, a load of what was read or written before among them; one that changes nothing goes.
 
-use super::{Change, Log};
+use super::log::{Change, Log};
 use crate::analysis::{Analysis, Kind, Reason, State, Value};
 use crate::effect::result;
 use crate::graph::{Graph, Instr, Op};

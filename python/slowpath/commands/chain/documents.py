@@ -140,8 +140,10 @@ class Fused(TypedDict):
 
 
 class ChainReport(TypedDict):
-    """What is known of a chain."""
+    """What `slowpath chain facts` and `slowpath chain optimize` write with `--format json`."""
 
+    slowpath: str
+    """Version of slowpath."""
     seconds: float
     """Wall-clock time of all."""
     stopped: str | None

@@ -113,7 +113,8 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
         error(job.file, stopped or "nothing is known")
         return None
     (_, text, objects, fused) = found[0]
-    return _Rewritten(json.loads(text), objects, fused)
+    report: ChainReport = {"slowpath": engine.version(), **json.loads(text)}
+    return _Rewritten(report, objects, fused)
 
 
 def _write_object(job: Job, name: str, data: bytes | None) -> str | None:
@@ -136,4 +137,4 @@ def _write_object(job: Job, name: str, data: bytes | None) -> str | None:
 
 
 def _write_json(report: ChainReport) -> None:
-    out(json_line({"slowpath": engine.version(), **report}))
+    out(json_line(report))

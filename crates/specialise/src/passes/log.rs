@@ -1,0 +1,42 @@
+//! What passes did for a fact's sake.
+
+use crate::analysis::Reason;
+use std::collections::BTreeMap;
+
+/// What became of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// A branch that is always taken.
+    AlwaysTaken,
+    /// A branch that is never taken.
+    NeverTaken,
+    /// A branch that is taken or not by the way that control came.
+    Threaded,
+    /// It always computes the same number.
+    Constant(u64),
+    /// Its right operand is always the same number.
+    Operand(u64),
+    /// It does not change anything.
+    NoEffect,
+}
+
+/// What passes did, and the facts that it rests on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log {
+    /// By the slot of the original program. What happens to several copies of an instruction is one
+    /// change, if it is the same.
+    pub changes: BTreeMap<(usize, Change), Reason>,
+}
+
+impl Log {
+    /// Notes a change.
+    pub fn note(&mut self, origin: usize, change: Change, reason: Reason) {
+        let known = self.changes.entry((origin, change)).or_default();
+        *known = *known | reason;
+    }
+
+    /// All facts that something rests on.
+    pub fn reason(&self) -> Reason {
+        self.changes.values().fold(Reason::NONE, |all, &reason| all | reason)
+    }
+}

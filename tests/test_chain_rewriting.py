@@ -1,0 +1,145 @@
+"""`slowpath chain facts` and `optimize`: what packets are known to be, and what that saves."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import ROOT, slowpath
+from test_schema import check
+
+EXAMPLES = ROOT / "examples/chain"
+CHAIN = EXAMPLES / "chain.yaml"
+
+
+def report(*words: str | Path) -> dict[str, Any]:
+    """What a command writes as JSON."""
+    run = slowpath("chain", *words, "--format", "json")
+    assert (run.returncode, run.stderr) == (0, "")
+    check("chain", run.stdout)
+    found: dict[str, Any] = json.loads(run.stdout)
+    return found
+
+
+def program(found: dict[str, Any], name: str) -> dict[str, Any]:
+    (one,) = [one for one in found["programs"] if one["name"] == name]
+    return dict(one)
+
+
+def chain(folder: Path, *names: str, on: str = "XDP_PASS") -> Path:
+    """Example programs one behind the other."""
+    programs = [{"name": name, "object": str(EXAMPLES / f"{name}.bpf.o")} for name in names]
+    edges = [{"from": a, "on": [on], "to": b} for a, b in pairwise(names)]
+    file = folder / "written.yaml"
+    file.write_text(json.dumps({"schema": 1, "programs": programs, "edges": edges}))
+    return file
+
+
+def instructions(file: Path) -> int:
+    """The most instructions that a program takes."""
+    run = slowpath("bound", file, "--target", "ebpf", "--format", "json")
+    (result,) = json.loads(run.stdout)["results"]
+    assert result["guarantee"]["verdict"] == "exact"
+    return int(result["guarantee"]["counts"]["instructions"])
+
+
+def test_facts_are_what_the_firewall_writes_and_lets_through() -> None:
+    found = report("facts", CHAIN)
+    balancer = program(found, "load_balancer")
+    assert balancer["reached"]
+    known = {fact["kind"]: fact for fact in balancer["facts"]}
+    assert known["length"]["min"] == 106
+    types = next(fact for fact in balancer["facts"] if fact.get("offset") == 12)
+    assert (types["kind"], types["value"]) == ("bytes", "86dd")
+    (line, *_) = types["established"]
+    assert (line["program"], Path(line["file"]).name) == ("firewall", "firewall.bpf.c")
+    header = next(fact for fact in balancer["facts"] if fact.get("offset") == 54)
+    assert header["value"].startswith("0603")  # TCP comes next, four times 8 bytes in all
+    branches = {one["change"] for one in balancer["dropped"]}
+    assert branches == {"always taken", "never taken"}
+    assert balancer["proved"] is None
+
+
+@pytest.mark.parametrize("name", ["load_balancer", "load_balancer_rolled"])
+def test_a_trusting_program_has_an_eighth_of_its_instructions(name: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    found = report("optimize", chain(tmp_path, "firewall", name), "--trust", "-o", out)
+    balancer = program(found, name)
+    assert balancer["proved"]
+    unrolled = program(report("facts", CHAIN), "load_balancer")["instructions_before"]
+    assert balancer["instructions_after"] <= 0.12 * unrolled
+    assert balancer["guard"] is None
+    assert [file.name for file in out.iterdir()] == [f"{name}.bpf.o"]
+    assert instructions(out / f"{name}.bpf.o") < instructions(EXAMPLES / f"{name}.bpf.o") / 8
+
+
+def test_a_guarded_program_has_the_original_beside_it(tmp_path: Path) -> None:
+    found = report("optimize", CHAIN, "-o", tmp_path)
+    balancer = program(found, "load_balancer")
+    guard, before, after = (
+        balancer["guard"],
+        balancer["instructions_before"],
+        balancer["instructions_after"],
+    )
+    assert balancer["proved"]
+    assert guard["instructions"] + before == after
+    assert guard["instructions"] < before / 8
+    shown = slowpath("show", tmp_path / "load_balancer.bpf.o", "--format", "json")
+    (written,) = json.loads(shown.stdout)["objects"]
+    (one,) = written["programs"]
+    assert (one["name"], one["instructions"]) == ("load_balancer", after)
+
+
+def test_programs_of_an_interface_become_one(tmp_path: Path) -> None:
+    names = ("counter", "blocklist", "port_filter", "firewall", "load_balancer")
+    found = report("optimize", chain(tmp_path, *names), "--fuse", "-o", tmp_path)
+    fused = found["fused"]
+    assert found["not_fused"] is None
+    assert fused["instructions_after"] < fused["instructions_fused"]
+    assert fused["proved"]
+    shown = slowpath("show", tmp_path / "written.bpf.o", "--format", "json")
+    (written,) = json.loads(shown.stdout)["objects"]
+    (one,) = written["programs"]
+    assert (one["name"], one["instructions"]) == ("written", fused["instructions_after"])
+
+
+def test_a_program_that_nothing_reaches_says_why(tmp_path: Path) -> None:
+    found = report("facts", chain(tmp_path, "firewall", "load_balancer", on="XDP_TX"))
+    balancer = program(found, "load_balancer")
+    assert not balancer["reached"]
+    assert balancer["facts"] == []
+    (why,) = balancer["never"]
+    assert why.startswith("load_balancer is never reached: firewall returns XDP_TX for no packet")
+    assert "firewall.bpf.c:" in why
+
+
+def test_one_object_is_a_chain_of_one() -> None:
+    found = report("optimize", EXAMPLES / "firewall.bpf.o", "--trust")
+    (one,) = found["programs"]
+    assert (one["name"], one["program"]) == ("firewall", "firewall")
+    assert one["proved"] or one["remarks"] == ["there is nothing to leave out"]
+
+
+def test_the_report_is_a_table(tmp_path: Path) -> None:
+    run = slowpath("chain", "optimize", CHAIN, "-o", tmp_path / "out")
+    assert run.returncode == 0
+    header, firewall, balancer, *_ = run.stdout.splitlines()
+    assert header.split()[:4] == ["program", "before", "after", "left"]
+    assert firewall.endswith("as it was")
+    assert balancer.endswith(str(tmp_path / "out/load_balancer.bpf.o"))
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    run = slowpath("chain", "optimize", CHAIN, "-o", file)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert f"{file} is no folder" in run.stderr
+
+
+def test_no_time_is_said(tmp_path: Path) -> None:
+    run = slowpath("chain", "optimize", CHAIN, "--deadline", "0.000001", "-o", tmp_path / "out")
+    assert run.returncode == 4
+    assert not (tmp_path / "out").exists()
