@@ -1,5 +1,6 @@
 use super::*;
 use slowpath_generate::{Features, Programs};
+use slowpath_ir::Field;
 use slowpath_ir::KnownBits;
 use slowpath_oracle::Oracle;
 use slowpath_smt::{Outcome, Solver, Z3Solver};
