@@ -714,7 +714,8 @@ def rehearse(
     """
     packets, arbitrary, rounds, seconds = rehearsing
     stop = _core.Stop(seconds, None)
-    asked = (list(chain.upstream), chain.original, chain.rewritten, list(chain.seeds), chain.maps)
+    stages: list[tuple[Object, int, list[int], str]] = list(chain.upstream)
+    asked = (stages, chain.original, chain.rewritten, list(chain.seeds), chain.maps)
     with _of_the_kernel(), stopping.calling(stop.set):
         text = _core.rehearse(kernel, *asked, packets, arbitrary, rounds, stop)
     report: RehearsalReport = json.loads(text)

@@ -92,7 +92,8 @@ pub fn fill(
     loaded: &Loaded,
     install: Install<'_>,
 ) -> Result<Option<Installed>, RehearsalError> {
-    install(place, loaded).map_err(|cause| RehearsalError::Install { place, cause })
+    let filled = install(place, loaded);
+    filled.map_err(|cause| RehearsalError::Install { place, cause: Box::new(cause) })
 }
 
 /// The programs that come first.

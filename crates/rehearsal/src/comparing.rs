@@ -23,7 +23,7 @@ const SHARE: u32 = 4;
 /// Packets after which all maps are as at the start again, unless loading takes long: full tables
 /// do other things than empty ones.
 const EPOCH: usize = 10_000;
-/// Running packets takes at least so many times as long as loading.
+/// Running packets takes at least so many times as long as comparing maps and loading.
 const LOADING: u32 = 10;
 /// Bytes of packets that are remembered at most, before that happens in any case.
 const REMEMBERED: usize = 32 << 20;
@@ -222,7 +222,8 @@ impl<'a> Work<'a> {
         {
             self.look()?;
         }
-        let over = self.history.len() >= EPOCH && self.started.elapsed() >= self.loading * LOADING;
+        let anew = self.loading + self.looking;
+        let over = self.history.len() >= EPOCH && self.started.elapsed() >= anew * LOADING;
         if self.goes_on() && (over || self.bytes >= REMEMBERED) {
             self.look()?;
             self.start_anew()?;

@@ -26,7 +26,7 @@ pub enum RehearsalError {
         /// Of which program.
         place: Place,
         /// What the kernel says.
-        cause: InstallError,
+        cause: Box<InstallError>,
     },
     /// A map is not read.
     #[error(transparent)]
@@ -41,7 +41,7 @@ pub enum RehearsalError {
     #[error(transparent)]
     Frame {
         /// What the kernel says.
-        cause: LoadError,
+        cause: Box<LoadError>,
     },
     /// There is no thread to work on.
     #[error("no thread starts for the rehearsal: {cause}")]

@@ -88,7 +88,10 @@ impl Setting<'_> {
             Err(why) => return Ok(Err(why)),
         };
         let undo = Some(undo).filter(|undo| !undo.is_empty());
-        let empty = self.kernel.passing().map_err(|cause| RehearsalError::Frame { cause })?;
+        let empty = self
+            .kernel
+            .passing()
+            .map_err(|cause| RehearsalError::Frame { cause: Box::new(cause) })?;
         let nothing = undo.as_ref().map(of_nothing);
         let first = Ready::new(self, &original, undo.as_ref())?;
         let second = Ready::new(self, &rewritten, undo.as_ref())?;
