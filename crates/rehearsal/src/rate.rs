@@ -1,6 +1,10 @@
 //! How long both programs take.
 
-use slowpath_kernel::timing::{Attachments, Preparation, Subject as Timed, Undo, Wrapper};
+use slowpath_bpf::Object;
+use slowpath_kernel::timing::{
+    Attached, Attachments, Preparation, Subject as Timed, Undo, Wrapper,
+};
+use slowpath_kernel::witness::Installed;
 use slowpath_kernel::{Context, Kernel, Loaded, TestRun, again};
 use slowpath_stop::Stop;
 
@@ -22,6 +26,9 @@ const CALIBRATION: u32 = 512;
 const CALL: f64 = 5e6;
 /// Most repetitions in it.
 const MOST: u32 = 1 << 18;
+/// Rounds after which programs are loaded anew: where their code lies in memory makes up to 3 % of
+/// short ones.
+const BLOCK: u32 = 3;
 /// Most rounds.
 const ROUNDS: u32 = 1000;
 /// Nanoseconds of a program without the frame that are enough to divide by: where code lies in memory
@@ -35,6 +42,15 @@ struct Setting<'a> {
     subject: &'a Subject<'a>,
     install: Install<'a>,
     attachments: &'a Attachments,
+}
+
+/// What is timed, and how often.
+struct Block<'a> {
+    arrival: &'a Arrival,
+    undo: Option<&'a Undo>,
+    /// Runs in each timed call.
+    repeat: u32,
+    rounds: u32,
 }
 
 /// Times both with the first of the given packets that can be repeated; or why none can.
@@ -72,71 +88,44 @@ impl Setting<'_> {
         rounds: u32,
         stop: &Stop,
     ) -> Result<Result<Rate, String>, RehearsalError> {
-        let (original, _first) =
-            load(self.kernel, Place::Original, self.subject.original, self.install)?;
-        let (rewritten, _second) =
-            load(self.kernel, Place::Rewritten, self.subject.rewritten, self.install)?;
-        let (copy, _third) =
-            load(self.kernel, Place::Original, self.subject.original, self.install)?;
+        let (original, _installed) = self.load(Place::Original)?;
         let Some(run) = warm(&original, arrival)? else {
             return Ok(Err("the kernel does not run the packet".to_owned()));
         };
-        warm(&rewritten, arrival)?;
-        warm(&copy, arrival)?;
         let undo = match self.undo(arrival, &run)? {
-            Ok(undo) => undo,
+            Ok(undo) => Some(undo).filter(|undo| !undo.is_empty()),
             Err(why) => return Ok(Err(why)),
         };
-        let undo = Some(undo).filter(|undo| !undo.is_empty());
-        let empty = self
-            .kernel
-            .passing()
-            .map_err(|cause| RehearsalError::Frame { cause: Box::new(cause) })?;
-        let nothing = undo.as_ref().map(of_nothing);
-        let first = Ready::new(self, &original, undo.as_ref())?;
-        let second = Ready::new(self, &rewritten, undo.as_ref())?;
-        let third = Ready::new(self, &copy, undo.as_ref())?;
-        let frame = Ready::new(self, &empty, nothing.as_ref())?;
-        let once = first.sample(arrival, CALIBRATION)?.0;
-        let repeat = (CALL / once.max(1.0)) as u32;
-        let repeat = repeat.clamp(CALIBRATION, MOST);
-        let all = repeat.saturating_mul(rounds).saturating_add(CALIBRATION);
+        let once = Ready::new(self, &original, undo.as_ref())?.sample(arrival, CALIBRATION)?.0;
+        let repeat = ((CALL / once.max(1.0)) as u32).clamp(CALIBRATION, MOST);
+        let all = repeat.saturating_mul(rounds.min(BLOCK));
         for place in [Place::Original, Place::Rewritten] {
             if !self.repeats(place, arrival, undo.as_ref(), all)?.is_ok_and(|repeats| repeats) {
                 return Ok(Err(format!("repetitions in {place} take other paths")));
             }
         }
-        let subjects = [&first, &second, &third, &frame];
-        let mut times = [vec![], vec![], vec![], vec![]];
-        let (mut ratios, mut copies, mut bare) = (vec![], vec![], vec![]);
-        for round in 0..rounds as usize {
-            if stop.reason().is_some() {
-                break;
-            }
-            let mut taken = [0.0; 4];
-            for turn in 0..subjects.len() {
-                // Whatever gets slower or faster meanwhile does so for all.
-                let subject = (round + turn) % subjects.len();
-                let (time, value) = subjects[subject].sample(arrival, repeat)?;
-                if subject < 3 && value != run.return_value {
-                    return Ok(Err("timed runs do something else".to_owned()));
-                }
-                taken[subject] = time;
-            }
-            let [original, rewritten, copy, frame] = taken;
-            ratios.push(rewritten / original.max(f64::MIN_POSITIVE));
-            copies.push(copy / original.max(f64::MIN_POSITIVE));
-            let own = [original - frame, rewritten - frame];
-            bare.push((own[0] >= LEAST && own[1] >= LEAST).then_some(own[1] / own[0]));
-            for (all, time) in times.iter_mut().zip(taken) {
-                all.push(time);
-            }
+        let mut taken = Vec::new();
+        while taken.len() < rounds as usize && stop.reason().is_none() {
+            let left = rounds.saturating_sub(taken.len() as u32).min(BLOCK);
+            let block = Block { arrival, undo: undo.as_ref(), repeat, rounds: left };
+            let Some(times) = self.block(&block, run.return_value)? else {
+                return Ok(Err("timed runs do something else".to_owned()));
+            };
+            taken.extend(times);
         }
-        let done = ratios.len() as u32;
-        let bare: Option<Vec<f64>> = bare.into_iter().collect();
-        let [of_original, of_rewritten, _, of_frame] = times.map(median);
-        let [Some(original_ns), Some(rewritten_ns), Some(frame_ns), Some(ratio), Some(copy_ratio)] =
-            [of_original, of_rewritten, of_frame, median(ratios), median(copies)]
+        let of = |subject: usize| median(taken.iter().map(|times| times[subject]).collect());
+        let by_original = |subject: usize| {
+            let ratio = |times: &[f64; 4]| times[subject] / times[0].max(f64::MIN_POSITIVE);
+            median(taken.iter().map(ratio).collect())
+        };
+        let bare = taken.iter().map(|[original, rewritten, _, frame]| {
+            let (original, rewritten) = (original - frame, rewritten - frame);
+            (original >= LEAST && rewritten >= LEAST).then_some(rewritten / original)
+        });
+        let bare: Option<Vec<f64>> = bare.collect();
+        let medians = (of(0), of(1), of(3), by_original(1), by_original(2));
+        let (Some(original_ns), Some(rewritten_ns), Some(frame_ns), Some(ratio), Some(copy_ratio)) =
+            medians
         else {
             return Ok(Err("there was no time".to_owned()));
         };
@@ -147,11 +136,61 @@ impl Setting<'_> {
             copy_ratio,
             frame_ns,
             ratio_without_frame: bare.and_then(median),
-            rounds: done,
+            rounds: taken.len() as u32,
             repetitions: repeat,
             restored: undo.is_some(),
             packet: arrival.packet.clone(),
         }))
+    }
+
+    fn load(&self, place: Place) -> Result<(Loaded, Option<Installed>), RehearsalError> {
+        load(self.kernel, place, self.program(place), self.install)
+    }
+
+    fn program(&self, place: Place) -> (&Object, usize) {
+        match place {
+            Place::Rewritten => self.subject.rewritten,
+            _ => self.subject.original,
+        }
+    }
+
+    /// Loads the programs anew and times them in turns: in each round nanoseconds of the original, the
+    /// rewritten one, a copy of the original and an empty program. `None` if one does not return this.
+    fn block(
+        &self,
+        block: &Block<'_>,
+        value: u32,
+    ) -> Result<Option<Vec<[f64; 4]>>, RehearsalError> {
+        let places = [Place::Original, Place::Rewritten, Place::Original];
+        let mut loaded = Vec::new();
+        for place in places {
+            let (program, installed) = self.load(place)?;
+            warm(&program, block.arrival)?;
+            loaded.push((program, installed));
+        }
+        let empty = self.kernel.passing();
+        let empty = empty.map_err(|cause| RehearsalError::Frame { cause: Box::new(cause) })?;
+        let nothing = block.undo.map(of_nothing);
+        let mut subjects = Vec::new();
+        for (program, _) in &loaded {
+            subjects.push(Ready::new(self, program, block.undo)?);
+        }
+        subjects.push(Ready::new(self, &empty, nothing.as_ref())?);
+        let mut rounds = Vec::new();
+        for round in 0..block.rounds as usize {
+            let mut taken = [0.0; 4];
+            for turn in 0..subjects.len() {
+                // Whatever gets slower or faster meanwhile does so for all.
+                let subject = (round + turn) % subjects.len();
+                let (time, returned) = subjects[subject].sample(block.arrival, block.repeat)?;
+                if subject < places.len() && returned != value {
+                    return Ok(None);
+                }
+                taken[subject] = time;
+            }
+            rounds.push(taken);
+        }
+        Ok(Some(rounds))
     }
 
     /// What puts the packet back behind each run of both programs; or why nothing does.
@@ -189,10 +228,7 @@ impl Setting<'_> {
         undo: Option<&Undo>,
         times: u32,
     ) -> Result<Result<bool, String>, RehearsalError> {
-        let (object, program) = match place {
-            Place::Rewritten => self.subject.rewritten,
-            _ => self.subject.original,
-        };
+        let (object, program) = self.program(place);
         let counted = match self.kernel.load_fingerprinted(object, program, &[]) {
             Ok(counted) => counted,
             Err(why) => return Ok(Err(format!("{place} cannot be counted: {why}"))),
@@ -231,7 +267,7 @@ struct Ready<'l> {
     program: &'l Loaded,
     wrapper: Option<Wrapper>,
     // Programs that are attached nowhere take milliseconds more to call.
-    _attached: slowpath_kernel::timing::Attached,
+    _attached: Attached,
 }
 
 impl<'l> Ready<'l> {
