@@ -42,8 +42,7 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_published_generator() {
-        // The first outputs for this seed in the test vectors of Rosetta Code and of the Java class
-        // `SplittableRandom`.
+        // The first outputs for this seed as "Pseudo-random numbers/Splitmix64" of Rosetta Code has them.
         let mut random = Random::new(1_234_567);
         let numbers = [random.next(), random.next(), random.next()];
         let known =
