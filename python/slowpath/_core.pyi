@@ -355,6 +355,18 @@ def compile_program(
     options: dict[str, object],
     stop: Stop,
 ) -> str: ...
+def rehearse(
+    kernel: Kernel,
+    upstream: list[tuple[Object, int, list[int], str]],
+    original: tuple[Object, int],
+    rewritten: bytes,
+    seeds: list[bytes],
+    maps: str,
+    packets: int,
+    arbitrary: bool,
+    rounds: int,
+    stop: Stop,
+) -> str: ...
 def verify_program(
     subject: tuple[str, Object, int, Btf | None],
     target: Target,

@@ -675,3 +675,93 @@ def report_trace(trace: Trace) -> TraceReport:
     """What is known of a trace by now."""
     report: TraceReport = json.loads(trace.report())
     return report
+
+
+class Stage(NamedTuple):
+    """A program in front of the one that is rehearsed."""
+
+    object: Object
+    program: int  # its number in the object
+    results: list[int]  # with these, the packet goes on
+    maps: str = ""  # the `maps` of a witness, as JSON; empty: as the kernel makes them
+
+
+class Rehearsed(NamedTuple):
+    """A program, what it was rewritten to, and where both are."""
+
+    upstream: Sequence[Stage]  # in the order in which packets pass them
+    original: tuple[Object, int]  # the object of the program, and its number there
+    rewritten: bytes  # an object file with one XDP program, or one of the same name
+    seeds: Sequence[bytes]  # packets as they arrive at the chain, which get through; mutated
+    maps: str = ""  # as of a `Stage`, for both programs alike
+
+
+class Rehearsing(NamedTuple):
+    """How much is tried in a rehearsal."""
+
+    packets: int = 100_000  # how many are to get through to both programs
+    arbitrary: bool = False  # as many more go to both directly
+    rounds: int = 15  # how often both are timed; 0: not at all
+    deadline_seconds: float | None = None
+
+
+class RehearsalDifference(TypedDict):
+    """How two programs differ: `slowpath_rehearsal::Found`."""
+
+    what: str
+    packet: str | None  # hexadecimal digits
+    metadata: str
+    before: int  # packets that both ran before, on maps as at the start
+
+
+class RehearsalRate(TypedDict):
+    """How long two programs take: `slowpath_rehearsal::Rate`."""
+
+    original_ns: float  # of a run, with what happens between runs
+    rewritten_ns: float
+    ratio: float  # of the rewritten one to the original: below 1 it is faster
+    copy_ratio: float  # of a second copy of the original: as far from 1 for no reason
+    frame_ns: float  # an empty program instead
+    ratio_without_frame: float | None
+    rounds: int
+    repetitions: int
+    restored: bool
+    packet: str  # hexadecimal digits
+
+
+class RehearsalReport(TypedDict):
+    """What is known of two programs: `slowpath_rehearsal::Rehearsal`."""
+
+    compared: int
+    arbitrary: int
+    ran: int
+    tried: int
+    ways: int
+    undetermined: str | None
+    difference: RehearsalDifference | None
+    unread: list[str]
+    rate: RehearsalRate | None
+    ended: str | None
+    notes: list[str]
+
+
+def rehearse(
+    kernel: Kernel, chain: Rehearsed, rehearsing: Rehearsing, stopping: Stopping
+) -> RehearsalReport:
+    """Runs packets through a chain whose last program is there twice, and times both.
+
+    What the programs in front let through goes through the original and the rewritten program. An
+    end of time, or being asked to stop, ends it with what is known by then (`ended`).
+
+    Raises:
+        InputError: when the kernel refuses a program (then with what its verifier says), maps do
+            not take their content, or the rewritten program does not run what the original runs.
+    """
+    packets, arbitrary, rounds, seconds = rehearsing
+    stop = _core.Stop(seconds, None)
+    stages: list[tuple[Object, int, list[int], str]] = list(chain.upstream)
+    asked = (stages, chain.original, chain.rewritten, list(chain.seeds), chain.maps)
+    with _of_the_kernel(), stopping.calling(stop.set):
+        text = _core.rehearse(kernel, *asked, packets, arbitrary, rounds, stop)
+    report: RehearsalReport = json.loads(text)
+    return report

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::error::{MapError, RunError};
-use crate::{Loaded, Map};
+use crate::{Loaded, Map, TestRun};
 
 /// How two programs differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,15 +60,20 @@ pub fn compare(
     packet: &[u8],
 ) -> Result<Option<Difference>, RunError> {
     let (a, b) = (first.run(packet, 1)?, second.run(packet, 1)?);
-    Ok(if a.return_value != b.return_value {
+    Ok(difference(&a, &b))
+}
+
+/// How what two programs did with a packet differs.
+pub fn difference(a: &TestRun, b: &TestRun) -> Option<Difference> {
+    if a.return_value != b.return_value {
         Some(Difference::Result { first: a.return_value, second: b.return_value })
     } else if a.packet != b.packet {
-        Some(Difference::Packet { first: a.packet, second: b.packet })
+        Some(Difference::Packet { first: a.packet.clone(), second: b.packet.clone() })
     } else if a.metadata != b.metadata {
         Some(Difference::Metadata)
     } else {
         None
-    })
+    }
 }
 
 /// Compares the content of the maps of two programs, by name; maps that cannot be read, such as ring
@@ -91,8 +96,12 @@ pub fn compare_maps(first: &Loaded, second: &Loaded) -> Result<Option<Difference
 }
 
 /// The elements of a map, by key; per-CPU maps have several values for each.
-type Content = BTreeMap<Vec<u8>, Option<Vec<Vec<u8>>>>;
+pub type Content = BTreeMap<Vec<u8>, Option<Vec<Vec<u8>>>>;
 
-fn content(map: &Map) -> Result<Content, MapError> {
+/// The content of a map that can be read.
+///
+/// # Errors
+/// If it is not read.
+pub fn content(map: &Map) -> Result<Content, MapError> {
     map.keys()?.into_iter().map(|key| Ok((key.clone(), map.lookup_all(&key)?))).collect()
 }

@@ -34,6 +34,7 @@ mod namespace;
 mod program;
 mod rewriting;
 mod ring;
+mod stay;
 mod sys;
 #[cfg(test)]
 mod tests;
@@ -54,4 +55,5 @@ pub use machine_code::MachineCode;
 pub use map::Map;
 pub use namespace::{Device, DeviceCounts, Namespace};
 pub use ring::Ring;
+pub use stay::stay;
 pub use unavailable::Unavailable;

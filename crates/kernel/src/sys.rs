@@ -29,7 +29,7 @@ pub use live::{LiveSpec, test_run_live};
 pub use namespace::{join_network, own_network, unshare_network};
 pub use perf::Listener;
 pub use ring::Positions;
-pub use thread::{block_signals, monotonic_raw, number, pin, real_time};
+pub use thread::{block_signals, cpu, monotonic_raw, number, pin, real_time};
 
 use attr::{
     BtfLoadAttr, FdAttr, MapBatchAttr, MapCreateAttr, MapElementAttr, NAME, ProgLoadAttr,

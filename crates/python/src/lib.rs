@@ -15,6 +15,7 @@ mod live;
 mod measure;
 mod model;
 mod objects;
+mod rehearsal;
 mod stretches;
 mod target;
 mod trace;
@@ -66,6 +67,8 @@ mod _core {
     use super::model::Model;
     #[pymodule_export]
     use super::objects::{Btf, Object, Program, show};
+    #[pymodule_export]
+    use super::rehearsal::rehearse;
     #[pymodule_export]
     use super::stretches::{Stretch, stretches};
     #[pymodule_export]

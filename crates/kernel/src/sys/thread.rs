@@ -32,6 +32,12 @@ mod linux {
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
+    /// The CPU that the thread is on; `None` where the system does not tell.
+    pub fn cpu() -> Option<usize> {
+        // SAFETY: the call takes nothing.
+        usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+    }
+
     /// Lets the thread run before all that are not real-time threads.
     pub fn real_time() -> io::Result<()> {
         let param = libc::sched_param { sched_priority: 1 };
@@ -69,6 +75,10 @@ mod linux {
         Err(io::Error::from_raw_os_error(libc::ENOSYS))
     }
 
+    pub fn cpu() -> Option<usize> {
+        None
+    }
+
     pub fn real_time() -> io::Result<()> {
         Err(io::Error::from_raw_os_error(libc::ENOSYS))
     }
@@ -80,4 +90,4 @@ mod linux {
     pub fn block_signals() {}
 }
 
-pub use linux::{block_signals, monotonic_raw, number, pin, real_time};
+pub use linux::{block_signals, cpu, monotonic_raw, number, pin, real_time};

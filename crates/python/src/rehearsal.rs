@@ -1,0 +1,124 @@
+//! Rewritten programs beside the original in the running kernel.
+
+use crate::errors;
+use crate::kernel::Kernel;
+use crate::objects::Object;
+use crate::worker::{self, Stop};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use slowpath::{Error, ProgramFile};
+use slowpath_kernel::witness::{self, Installed};
+use slowpath_kernel::{InstallError, Loaded};
+use slowpath_rehearsal::{Options, Place, Stage, Subject, rehearse as run};
+
+/// A program that comes first: its file, its number there, results with which packets go on, and
+/// content of its maps.
+type Upstream = (Py<Object>, usize, Vec<u32>, String);
+
+/// Runs packets through `upstream` and what gets through through both programs; what came of it, as
+/// JSON text (`slowpath_rehearsal::Rehearsal`).
+///
+/// `rewritten` is the content of an object; of several XDP programs in it, the one that is called as
+/// the original. `seeds` are packets as they arrive at the chain. `maps` is the JSON text of the
+/// `maps` of a witness, or empty; so is the last one of each that comes first. `rounds` says how often
+/// both are timed.
+///
+/// Raises an `Error`; when `stop` says so, it ends with what is known by then.
+#[pyfunction]
+#[pyo3(signature = (kernel, upstream, original, rewritten, seeds, maps, packets, arbitrary, rounds, stop))]
+#[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
+pub fn rehearse(
+    py: Python<'_>,
+    kernel: &Kernel,
+    upstream: Vec<Upstream>,
+    original: (Py<Object>, usize),
+    rewritten: &[u8],
+    seeds: Vec<Vec<u8>>,
+    maps: &str,
+    packets: u64,
+    arbitrary: bool,
+    rounds: u32,
+    stop: &Stop,
+) -> PyResult<String> {
+    let fail = |error: Error| errors::exception(py, &error);
+    let object = |file: &ProgramFile| {
+        let what = "it is a listing; the kernel runs BPF objects";
+        file.object().ok_or_else(|| Error::Input(what.to_owned()))
+    };
+    let kernel = kernel.shared();
+    let mut stages = Vec::new();
+    let mut contents = Vec::new();
+    for (content, program, results, maps) in upstream {
+        stages.push(Stage {
+            object: object(&content.get().shared()).map_err(fail)?,
+            program,
+            results,
+        });
+        contents.push(content_of(&maps).map_err(fail)?);
+    }
+    let own = content_of(maps).map_err(fail)?;
+    let (content, program) = original;
+    let object_of_original = object(&content.get().shared()).map_err(fail)?;
+    let rewritten = py.detach(|| ProgramFile::read(rewritten)).map_err(fail)?;
+    let name = object_of_original.programs.get(program).map(|entry| entry.name.clone());
+    let number = rewritten_program(&rewritten, name.as_deref().unwrap_or_default());
+    let number = number.map_err(fail)?;
+    let rewritten = object(&rewritten).map_err(fail)?;
+    let options = Options { packets, arbitrary, rounds, ..Options::default() };
+    let done = worker::run(py, stop, move |stop| {
+        let install = move |place: Place, loaded: &Loaded| match place {
+            Place::Upstream(number) => {
+                contents.get(number).map_or(Ok(None), |maps| fill(loaded, maps))
+            }
+            Place::Original => fill(loaded, &own),
+            // It may not need all maps any more.
+            Place::Rewritten => fill(loaded, &within(loaded, &own)),
+        };
+        let original = (&*object_of_original, program);
+        let subject = Subject { upstream: &stages, original, rewritten: (&*rewritten, number) };
+        run(&kernel, &subject, &seeds, &install, &options, stop)
+    })?;
+    let rehearsal = done.map_err(|error| fail(Error::Input(error.to_string())))?;
+    serde_json::to_string(&rehearsal).map_err(|error| errors::defect(py, &error))
+}
+
+/// The number of the rewritten program in its file.
+fn rewritten_program(file: &ProgramFile, name: &str) -> Result<usize, Error> {
+    let programs = file.programs().unwrap_or_default();
+    let xdp: Vec<_> = programs.iter().filter(|program| program.kind == "xdp").collect();
+    let named = xdp.iter().find(|program| program.name == name);
+    match (named, xdp.as_slice()) {
+        (Some(program), _) | (None, [program]) => Ok(program.index),
+        _ => {
+            let what = format!("the rewritten object has no XDP program {name}");
+            Err(Error::Input(what))
+        }
+    }
+}
+
+/// What is said of maps, as a witness says it.
+fn content_of(maps: &str) -> Result<Value, Error> {
+    if maps.trim().is_empty() {
+        return Ok(Value::Null);
+    }
+    let maps: Value = serde_json::from_str(maps)
+        .map_err(|error| Error::Input(format!("the content of maps cannot be read: {error}")))?;
+    Ok(json!({ "maps": maps }))
+}
+
+/// The same for the maps that a program has.
+fn within(loaded: &Loaded, content: &Value) -> Value {
+    let maps = content["maps"].as_object().into_iter().flatten();
+    let own =
+        maps.filter(|(name, _)| loaded.map(name.strip_suffix(".inner").unwrap_or(name)).is_some());
+    let own: serde_json::Map<String, Value> =
+        own.map(|(name, entries)| (name.clone(), entries.clone())).collect();
+    json!({ "maps": own })
+}
+
+fn fill(loaded: &Loaded, content: &Value) -> Result<Option<Installed>, InstallError> {
+    if content.is_null() {
+        return Ok(None);
+    }
+    witness::install(loaded, content).map(Some)
+}

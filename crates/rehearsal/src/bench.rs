@@ -1,0 +1,248 @@
+//! The chain in the kernel.
+
+use std::collections::BTreeMap;
+
+use slowpath_bpf::Object;
+use slowpath_kernel::agreement::{Content, Difference, compare_maps, content, difference};
+use slowpath_kernel::witness::Installed;
+use slowpath_kernel::{Context, Counted, Kernel, Loaded, Map, RunError, TestRun};
+
+use crate::error::RehearsalError;
+use crate::options::{Install, Place, Subject};
+
+/// All programs, each with maps of its own.
+pub struct Bench<'a> {
+    subject: &'a Subject<'a>,
+    upstream: Vec<Loaded>,
+    original: Loaded,
+    rewritten: Loaded,
+    /// The original once more: where it differs from itself, nothing can be said of others.
+    control: Control,
+    /// What maps held at the start that only one of the two programs has.
+    lonely: BTreeMap<String, (Place, Content)>,
+    /// What keeps the content of maps as it is.
+    _installed: Vec<Option<Installed>>,
+}
+
+/// The original once more.
+enum Control {
+    /// As a program that counts its instructions.
+    Counted(Box<Counted>),
+    /// As it is, where there is no room for counting.
+    Plain(Loaded),
+}
+
+/// A packet on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// The packet.
+    pub packet: Vec<u8>,
+    /// What is in front of it.
+    pub metadata: Vec<u8>,
+}
+
+impl Arrival {
+    /// A packet that comes with nothing.
+    pub fn bare(packet: Vec<u8>) -> Arrival {
+        Arrival { packet, metadata: Vec::new() }
+    }
+
+    pub fn context(&self) -> Context {
+        Context { metadata: self.metadata.clone(), ..Context::default() }
+    }
+
+    /// Bytes that it takes.
+    pub fn len(&self) -> usize {
+        self.packet.len() + self.metadata.len()
+    }
+}
+
+/// What both did with a packet.
+pub enum Comparison {
+    /// The kernel does not run it: it would not have arrived.
+    Refused(RunError),
+    /// The original does not do the same twice.
+    Undetermined(Difference),
+    /// This.
+    Ran {
+        /// How they differ, if they do.
+        difference: Option<Difference>,
+        /// What tells ways apart that the original takes: what it returns, by how much the packet
+        /// grows, and how many instructions it takes.
+        way: (u32, i64, u64),
+    },
+}
+
+/// Loads a program, with maps filled.
+pub fn load(
+    kernel: &Kernel,
+    place: Place,
+    (object, program): (&Object, usize),
+    install: Install<'_>,
+) -> Result<(Loaded, Option<Installed>), RehearsalError> {
+    let loaded = kernel.load(object, program);
+    let loaded = loaded.map_err(|cause| RehearsalError::Load { place, cause: Box::new(cause) })?;
+    let installed = fill(place, &loaded, install)?;
+    Ok((loaded, installed))
+}
+
+/// Fills the maps of a program.
+pub fn fill(
+    place: Place,
+    loaded: &Loaded,
+    install: Install<'_>,
+) -> Result<Option<Installed>, RehearsalError> {
+    let filled = install(place, loaded);
+    filled.map_err(|cause| RehearsalError::Install { place, cause: Box::new(cause) })
+}
+
+/// The programs that come first.
+pub fn load_upstream(
+    kernel: &Kernel,
+    subject: &Subject<'_>,
+    install: Install<'_>,
+) -> Result<Vec<(Loaded, Option<Installed>)>, RehearsalError> {
+    let stages = subject.upstream.iter().enumerate();
+    let load = |(number, stage): (usize, &crate::Stage)| {
+        load(kernel, Place::Upstream(number), (&stage.object, stage.program), install)
+    };
+    stages.map(load).collect()
+}
+
+impl<'a> Bench<'a> {
+    /// Loads all of them anew.
+    pub fn new(
+        kernel: &Kernel,
+        subject: &'a Subject<'a>,
+        install: Install<'_>,
+    ) -> Result<Bench<'a>, RehearsalError> {
+        let (upstream, mut kept): (Vec<_>, Vec<_>) =
+            load_upstream(kernel, subject, install)?.into_iter().unzip();
+        let (original, first) = load(kernel, Place::Original, subject.original, install)?;
+        let (rewritten, second) = load(kernel, Place::Rewritten, subject.rewritten, install)?;
+        kept.extend([first, second]);
+        let (object, program) = subject.original;
+        let control = match kernel.load_counted(object, program) {
+            Ok(counted) => {
+                kept.push(fill(Place::Original, counted.loaded(), install)?);
+                Control::Counted(Box::new(counted))
+            }
+            // It was loaded before: what is in the way is the counting.
+            Err(_) => {
+                let (plain, filled) = load(kernel, Place::Original, subject.original, install)?;
+                kept.push(filled);
+                Control::Plain(plain)
+            }
+        };
+        let mut lonely = BTreeMap::new();
+        let pairs = [
+            (Place::Original, subject.original.0, &original, &rewritten),
+            (Place::Rewritten, subject.rewritten.0, &rewritten, &original),
+        ];
+        for (place, object, own, other) in pairs {
+            for map in maps(object, own) {
+                let definition = map.definition();
+                // What is read-only is part of the code.
+                let differs = other.map(&definition.name).is_none() && !definition.read_only;
+                if differs && definition.kind.is_readable() {
+                    lonely.insert(definition.name.clone(), (place, content(map)?));
+                }
+            }
+        }
+        Ok(Bench { subject, upstream, original, rewritten, control, lonely, _installed: kept })
+    }
+
+    /// Names of maps that are not compared.
+    pub fn unread(&self) -> Vec<String> {
+        let pairs = [
+            (self.subject.original.0, &self.original),
+            (self.subject.rewritten.0, &self.rewritten),
+        ];
+        let names = pairs.into_iter().flat_map(|(object, program)| maps(object, program));
+        let names = names.filter(|map| !map.definition().kind.is_readable());
+        let mut names: Vec<String> = names.map(|map| map.definition().name.clone()).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The packet as it gets through the programs that come first; `None` if it does not.
+    pub fn pass(&self, packet: Vec<u8>) -> Result<Option<Arrival>, RehearsalError> {
+        pass(self.subject, &self.upstream, packet)
+    }
+
+    /// Runs a packet in both.
+    pub fn compare(&self, arrival: &Arrival) -> Result<Comparison, RehearsalError> {
+        let context = arrival.context();
+        let packet = &arrival.packet;
+        let run = match self.original.run_in(packet, 1, &context) {
+            Ok(run) => run,
+            Err(fault @ (RunError::TooShort { .. } | RunError::Kernel { .. })) => {
+                return Ok(Comparison::Refused(fault));
+            }
+            Err(fault) => return Err(fault.into()),
+        };
+        let other = self.rewritten.run_in(packet, 1, &context)?;
+        let (again, instructions) = match &self.control {
+            Control::Counted(counted) => counted.run(packet, &context)?,
+            Control::Plain(plain) => (plain.run_in(packet, 1, &context)?, 0),
+        };
+        if let Some(difference) = difference(&run, &again) {
+            return Ok(Comparison::Undetermined(difference));
+        }
+        let growth = run.packet.len() as i64 - packet.len() as i64;
+        let way = (run.return_value, growth, instructions);
+        Ok(Comparison::Ran { difference: difference(&run, &other), way })
+    }
+
+    /// Compares the maps of both; those that one of them has alone, with their content at the start.
+    pub fn compare_maps(&self) -> Result<Option<Difference>, RehearsalError> {
+        if let Some(difference) = compare_maps(&self.original, &self.rewritten)? {
+            return Ok(Some(difference));
+        }
+        for (name, (place, start)) in &self.lonely {
+            let of = if *place == Place::Original { &self.original } else { &self.rewritten };
+            let now = of.map(name).map(content).transpose()?;
+            if now.is_some_and(|now| now != *start) {
+                return Ok(Some(Difference::Map { name: name.clone() }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// How the maps of the original differ from those of the original, run once more.
+    pub fn compare_control_maps(&self) -> Result<Option<Difference>, RehearsalError> {
+        let control = match &self.control {
+            Control::Counted(counted) => counted.loaded(),
+            Control::Plain(plain) => plain,
+        };
+        Ok(compare_maps(&self.original, control)?)
+    }
+}
+
+/// The packet as it gets through the programs that come first; `None` if it does not.
+pub fn pass(
+    subject: &Subject<'_>,
+    upstream: &[Loaded],
+    packet: Vec<u8>,
+) -> Result<Option<Arrival>, RehearsalError> {
+    let mut arrival = Arrival::bare(packet);
+    for (stage, loaded) in subject.upstream.iter().zip(upstream) {
+        match loaded.run_in(&arrival.packet, 1, &arrival.context()) {
+            Ok(TestRun { return_value, packet, metadata, .. })
+                if stage.results.contains(&return_value) =>
+            {
+                arrival = Arrival { packet, metadata };
+            }
+            // What the kernel does not run, does not arrive either.
+            Ok(_) | Err(RunError::TooShort { .. } | RunError::Kernel { .. }) => return Ok(None),
+            Err(fault) => return Err(fault.into()),
+        }
+    }
+    Ok(Some(arrival))
+}
+
+/// The maps that a program of an object has.
+fn maps<'l>(object: &Object, loaded: &'l Loaded) -> impl Iterator<Item = &'l Map> {
+    (0..object.maps.len()).filter_map(|number| loaded.map_at(number))
+}

@@ -1,0 +1,317 @@
+//! Packets through the chain, one after the other.
+
+use std::collections::{BTreeSet, HashSet};
+use std::time::{Duration, Instant};
+
+use slowpath_bpf::{BpfProgram, Object};
+use slowpath_kernel::agreement::Difference;
+use slowpath_kernel::{Kernel, LoadError};
+use slowpath_stop::Stop;
+
+use crate::bench::{Arrival, Bench, Comparison};
+use crate::culprit::{Repeated, repeat};
+use crate::error::RehearsalError;
+use crate::mutation::{Mutator, SHORTEST};
+use crate::open::{linked, open};
+use crate::options::{Install, Options, Place, Subject};
+use crate::outcome::{Found, Rehearsal};
+
+/// Packets after which maps are compared, unless that takes long.
+const BATCH: usize = 1000;
+/// Running packets takes at least so many times as long as comparing maps.
+const SHARE: u32 = 4;
+/// Packets after which all maps are as at the start again, unless loading takes long: full tables
+/// do other things than empty ones.
+const EPOCH: usize = 10_000;
+/// Running packets takes at least so many times as long as comparing maps and loading.
+const LOADING: u32 = 10;
+/// Bytes of packets that are remembered at most, before that happens in any case.
+const REMEMBERED: usize = 32 << 20;
+/// So many packets are tried for each that is to get through.
+const TRIES: u64 = 10;
+/// And so many more.
+const FURTHER: u64 = 1000;
+
+/// What is under way.
+struct Work<'a> {
+    kernel: &'a Kernel,
+    subject: &'a Subject<'a>,
+    install: Install<'a>,
+    stop: &'a Stop,
+    bench: Bench<'a>,
+    /// What both ran since maps were as at the start.
+    history: Vec<Arrival>,
+    /// Bytes of that.
+    bytes: usize,
+    /// When that was.
+    started: Instant,
+    /// How long loading took.
+    loading: Duration,
+    /// How many of them both had run when their maps were last the same.
+    alike: usize,
+    /// When that was.
+    looked: Instant,
+    /// How long it took to find out.
+    looking: Duration,
+    ways: HashSet<(u32, i64, u64)>,
+    refused: Option<String>,
+    rehearsal: Rehearsal,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ran {
+    /// The kernel does not run it.
+    Nothing,
+    /// The original took a way that it had taken before, or does not do the same twice.
+    Known,
+    /// It took a way that it had not taken before.
+    New,
+}
+
+/// Compares the two programs.
+pub fn compare(
+    kernel: &Kernel,
+    subject: &Subject<'_>,
+    seeds: &[Vec<u8>],
+    install: Install<'_>,
+    options: &Options,
+    stop: &Stop,
+) -> Result<Rehearsal, RehearsalError> {
+    let (mut programs, open) = programs(kernel, subject)?;
+    let mut work = Work::new(kernel, subject, install, stop)?;
+    if !open.is_empty() {
+        let names: Vec<String> = open.into_iter().collect();
+        let why = format!("it depends on what {} returns or does later", names.join(", "));
+        work.rehearsal.undetermined = Some(why);
+    }
+    let seeds: Vec<Vec<u8>> = seeds.iter().filter(|seed| seed.len() >= SHORTEST).cloned().collect();
+    let mut through = Vec::new();
+    for seed in &seeds {
+        through.extend(work.bench.pass(seed.clone())?.map(|arrival| arrival.packet));
+    }
+    if through.len() < seeds.len() {
+        let lost = seeds.len() - through.len();
+        let note = format!("{lost} of {} given packets do not get through", seeds.len());
+        work.rehearsal.notes.push(note);
+    }
+    let mut direct = Mutator::new(options.seed.wrapping_add(1), &through, &programs);
+    for stage in subject.upstream {
+        programs.extend(linked(kernel, (&stage.object, stage.program)).unwrap_or_default());
+    }
+    let mut arriving = Mutator::new(options.seed, &seeds, &programs);
+    let tries = options.packets.saturating_mul(TRIES).saturating_add(FURTHER);
+    let mut given = seeds.iter();
+    let mut reached = 0;
+    while reached < options.packets && work.rehearsal.tried < tries && work.goes_on() {
+        let packet = given.next().cloned().unwrap_or_else(|| arriving.mutant());
+        work.rehearsal.tried += 1;
+        let Some(arrival) = work.bench.pass(packet.clone())? else { continue };
+        let ran = work.run(&arrival)?;
+        if ran == Ran::New {
+            arriving.keep(&packet);
+            direct.keep(&arrival.packet);
+        }
+        work.rehearsal.compared += u64::from(ran != Ran::Nothing && work.finds_none());
+        reached += 1;
+    }
+    if reached < options.packets && work.goes_on() {
+        let note = format!("only {reached} packets got through the programs in front");
+        work.rehearsal.notes.push(note);
+    }
+    let mut passed = 0;
+    while options.arbitrary && passed < options.packets && work.goes_on() {
+        let packet = if passed % 2 == 0 { direct.mutant() } else { direct.arbitrary() };
+        let arrival = Arrival::bare(packet);
+        let ran = work.run(&arrival)?;
+        if ran == Ran::New {
+            direct.keep(&arrival.packet);
+        }
+        work.rehearsal.arbitrary += u64::from(ran != Ran::Nothing && work.finds_none());
+        passed += 1;
+    }
+    work.end()
+}
+
+/// The two programs, linked, and what they call whose results differ from time to time.
+fn programs(
+    kernel: &Kernel,
+    subject: &Subject<'_>,
+) -> Result<(Vec<BpfProgram>, BTreeSet<String>), RehearsalError> {
+    let linked = |place, what: (&Object, usize)| {
+        linked(kernel, what).map_err(|cause| {
+            let cause = Box::new(LoadError::Object(cause));
+            RehearsalError::Load { place, cause }
+        })
+    };
+    let mut programs = linked(Place::Original, subject.original)?;
+    programs.extend(linked(Place::Rewritten, subject.rewritten)?);
+    let open = open(&programs);
+    Ok((programs, open))
+}
+
+impl<'a> Work<'a> {
+    fn new(
+        kernel: &'a Kernel,
+        subject: &'a Subject<'a>,
+        install: Install<'a>,
+        stop: &'a Stop,
+    ) -> Result<Work<'a>, RehearsalError> {
+        let begun = Instant::now();
+        let bench = Bench::new(kernel, subject, install)?;
+        let started = Instant::now();
+        let rehearsal = Rehearsal { unread: bench.unread(), ..Rehearsal::default() };
+        Ok(Work {
+            kernel,
+            subject,
+            install,
+            stop,
+            bench,
+            history: Vec::new(),
+            bytes: 0,
+            started,
+            loading: started - begun,
+            alike: 0,
+            looked: started,
+            looking: Duration::ZERO,
+            ways: HashSet::new(),
+            refused: None,
+            rehearsal,
+        })
+    }
+
+    fn goes_on(&self) -> bool {
+        self.rehearsal.difference.is_none() && self.stop.reason().is_none()
+    }
+
+    fn is_determined(&self) -> bool {
+        self.rehearsal.undetermined.is_none()
+    }
+
+    /// Whether what both do is compared, and was always the same.
+    fn finds_none(&self) -> bool {
+        self.is_determined() && self.rehearsal.difference.is_none()
+    }
+
+    /// Runs a packet in both.
+    fn run(&mut self, arrival: &Arrival) -> Result<Ran, RehearsalError> {
+        let compared = self.bench.compare(arrival)?;
+        let (difference, way) = match compared {
+            Comparison::Refused(fault) => {
+                self.refused.get_or_insert_with(|| fault.to_string());
+                return Ok(Ran::Nothing);
+            }
+            Comparison::Undetermined(difference) => {
+                self.rehearsal.ran += 1;
+                self.cannot_compare(&difference);
+                return Ok(Ran::Known);
+            }
+            Comparison::Ran { difference, way } => (difference, way),
+        };
+        self.rehearsal.ran += 1;
+        let ran = if self.ways.insert(way) { Ran::New } else { Ran::Known };
+        if !self.is_determined() {
+            return Ok(ran);
+        }
+        self.bytes += arrival.len();
+        self.history.push(arrival.clone());
+        if let Some(difference) = difference {
+            self.found(&difference)?;
+        } else if self.history.len() - self.alike >= BATCH
+            && self.looked.elapsed() >= self.looking * SHARE
+        {
+            self.look()?;
+        }
+        let anew = self.loading + self.looking;
+        let over = self.history.len() >= EPOCH && self.started.elapsed() >= anew * LOADING;
+        if self.goes_on() && (over || self.bytes >= REMEMBERED) {
+            self.look()?;
+            self.start_anew()?;
+        }
+        Ok(ran)
+    }
+
+    /// Compares the maps.
+    fn look(&mut self) -> Result<(), RehearsalError> {
+        if self.rehearsal.difference.is_some()
+            || !self.is_determined()
+            || self.alike == self.history.len()
+        {
+            return Ok(());
+        }
+        let started = Instant::now();
+        if let Some(difference) = self.bench.compare_maps()? {
+            return self.found(&difference);
+        }
+        self.alike = self.history.len();
+        self.looked = Instant::now();
+        self.looking = self.looked - started;
+        Ok(())
+    }
+
+    /// All maps are as at the start.
+    fn start_anew(&mut self) -> Result<(), RehearsalError> {
+        if !self.goes_on() || !self.is_determined() {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        self.bench = Bench::new(self.kernel, self.subject, self.install)?;
+        self.started = Instant::now();
+        self.loading = self.started - begun;
+        self.history.clear();
+        (self.bytes, self.alike) = (0, 0);
+        Ok(())
+    }
+
+    /// The original does not do the same twice.
+    fn cannot_compare(&mut self, difference: &Difference) {
+        let why = format!("two copies of the original program do not do the same: {difference}");
+        self.rehearsal.undetermined.get_or_insert(why);
+        self.history = Vec::new();
+    }
+
+    /// The two differ, which counts if they do again.
+    fn found(&mut self, difference: &Difference) -> Result<(), RehearsalError> {
+        if let Some(difference) = self.bench.compare_control_maps()? {
+            self.cannot_compare(&difference);
+            return Ok(());
+        }
+        let Work { kernel, subject, install, stop, .. } = *self;
+        let found = match repeat(kernel, subject, install, &self.history, self.alike, stop)? {
+            Repeated::Behind(number, difference) => {
+                let arrival = self.history.get(number).cloned();
+                let metadata = arrival.as_ref().map(|arrival| arrival.metadata.clone());
+                Found {
+                    what: difference.to_string(),
+                    packet: arrival.map(|arrival| arrival.packet),
+                    metadata: metadata.unwrap_or_default(),
+                    before: number as u64,
+                }
+            }
+            Repeated::Somewhere(difference) => Found {
+                what: difference.to_string(),
+                packet: None,
+                metadata: Vec::new(),
+                before: self.alike as u64,
+            },
+            Repeated::No => {
+                let why = format!("a difference does not show again: {difference}");
+                self.rehearsal.undetermined = Some(why);
+                self.history = Vec::new();
+                return Ok(());
+            }
+        };
+        self.rehearsal.difference = Some(found);
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<Rehearsal, RehearsalError> {
+        self.look()?;
+        self.rehearsal.ways = self.ways.len();
+        self.rehearsal.ended = self.stop.reason().map(|why| why.to_string());
+        if let Some(refused) = self.refused {
+            self.rehearsal.notes.push(format!("packets that the kernel does not run: {refused}"));
+        }
+        Ok(self.rehearsal)
+    }
+}

@@ -1,0 +1,81 @@
+//! A rewritten program beside the original in the running kernel, before it is deployed.
+//!
+//! Packets go through the programs that come first, and what these let through goes through the
+//! original and the rewritten program, each with maps of its own: [`rehearse`] says whether the two
+//! do the same, and how much faster the rewritten one is. Packets are mutants of given ones; those that
+//! make the original execute another number of instructions than any before are mutated further.
+//!
+//! It is a test, not a proof: it says something of the packets that were tried, with map content that
+//! they led to. It does ask the real kernel: its verifier, its just-in-time compiler, its helpers.
+//!
+//! What neither packet nor maps determine, such as time and random numbers, cannot be compared. Calls
+//! for it are looked for in the programs, and a second copy of the original gets all packets, too: if
+//! the two copies differ, nothing is said of the rewritten program. In programs that are passed a
+//! packet starts where it started first: they do not see how much room earlier ones left.
+//!
+//! From the bottom: `random` and `mutation` make packets, `bench` is the chain in the kernel,
+//! `comparing` the loop, `culprit` finds the packet behind different maps, `rate` times both.
+
+mod bench;
+mod comparing;
+mod culprit;
+mod error;
+mod mutation;
+mod open;
+mod options;
+mod outcome;
+mod random;
+mod rate;
+mod undo;
+
+use std::thread;
+
+use slowpath_kernel::{Kernel, stay};
+use slowpath_stop::Stop;
+
+pub use error::RehearsalError;
+pub use options::{Install, Options, Place, Stage, Subject};
+pub use outcome::{Found, Rate, Rehearsal};
+
+/// Runs packets through a chain whose last program is there twice, and times both.
+///
+/// `seeds` are packets as they arrive at the chain, of at least 14 bytes, which are known to get
+/// through. `install` fills maps each time that programs are loaded: it is told which one it is, and
+/// has to fill those of original and rewritten program alike. All runs are on a thread of its own that
+/// stays on one CPU. 100,000 packets take a few seconds. If it is time to stop, it ends with what is
+/// known by then.
+///
+/// # Errors
+/// If the kernel's verifier refuses a program ([`RehearsalError::Load`], which says why), maps are not
+/// filled or read, or the rewritten program does not run a packet that the original runs.
+pub fn rehearse(
+    kernel: &Kernel,
+    subject: &Subject<'_>,
+    seeds: &[Vec<u8>],
+    install: Install<'_>,
+    options: &Options,
+    stop: &Stop,
+) -> Result<Rehearsal, RehearsalError> {
+    thread::scope(|scope| {
+        let work = || {
+            let stays = stay();
+            let mut rehearsal = comparing::compare(kernel, subject, seeds, install, options, stop)?;
+            if !stays {
+                let note = "the thread could not stay on one CPU: maps with a value for each CPU \
+                            may differ for that";
+                rehearsal.notes.push(note.to_owned());
+            }
+            if rehearsal.difference.is_none() && options.rounds > 0 && stop.reason().is_none() {
+                match rate::rate(kernel, subject, seeds, install, options, stop)? {
+                    Ok(rate) => rehearsal.rate = Some(rate),
+                    Err(why) => rehearsal.notes.push(format!("nothing is timed: {why}")),
+                }
+            }
+            rehearsal.ended = rehearsal.ended.or_else(|| stop.reason().map(|why| why.to_string()));
+            Ok(rehearsal)
+        };
+        let started = thread::Builder::new().name("rehearsal".to_owned()).spawn_scoped(scope, work);
+        let thread = started.map_err(|cause| RehearsalError::Thread { cause })?;
+        thread.join().unwrap_or(Err(RehearsalError::Ended))
+    })
+}

@@ -1,0 +1,234 @@
+//! Packets made from others.
+
+use std::collections::BTreeSet;
+
+use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::{Insn, Source};
+
+use crate::random::Random;
+
+/// Shortest packet of a test run: an Ethernet header.
+pub const SHORTEST: usize = 14;
+/// Longest packet that is made: that of an Ethernet frame with two VLAN tags.
+const LONGEST: usize = 1522;
+/// Where headers are, mostly.
+const HEADERS: usize = 64;
+/// Packets that are mutated further, besides those that were given.
+const ROOM: usize = 512;
+/// Most numbers that are taken from programs.
+const NUMBERS: usize = 4096;
+
+/// Numbers that protocols and computers treat in a way of their own.
+const USUAL: [u32; 24] = [
+    0,
+    1,
+    2,
+    4,
+    5,
+    6,
+    17,
+    58,
+    0x7f,
+    0x80,
+    0xff,
+    53,
+    80,
+    443,
+    4789,
+    0x0800,
+    0x0806,
+    0x86dd,
+    0x8100,
+    0x88a8,
+    0xffff,
+    0x7fff_ffff,
+    0x8000_0000,
+    0xffff_ffff,
+];
+/// Where headers end, as lengths of packets.
+const LENGTHS: [usize; 12] = [14, 18, 20, 34, 38, 42, 54, 58, 60, 62, 64, 74];
+
+/// Makes packets: mutants of those that it knows.
+pub struct Mutator {
+    random: Random,
+    known: Vec<Vec<u8>>,
+    /// How many of them were given; these stay.
+    given: usize,
+    /// Numbers that programs compare with.
+    numbers: Vec<u32>,
+    /// Where programs read something behind an address: of packets, mostly.
+    places: Vec<usize>,
+}
+
+impl Mutator {
+    /// Starts from these packets, of at least 14 bytes, or from zeros if there is none. The packets
+    /// get numbers that the programs compare with.
+    pub fn new(seed: u64, seeds: &[Vec<u8>], programs: &[BpfProgram]) -> Mutator {
+        let mut known = seeds.to_vec();
+        if known.is_empty() {
+            known.push(vec![0; HEADERS]);
+        }
+        let given = known.len();
+        let insns = || programs.iter().flat_map(|program| &program.insns);
+        let mut numbers = BTreeSet::new();
+        for number in insns().filter_map(number).take(NUMBERS) {
+            numbers.extend([number.wrapping_sub(1), number, number.wrapping_add(1)]);
+        }
+        let places: BTreeSet<usize> = insns().filter_map(place).collect();
+        Mutator {
+            random: Random::new(seed),
+            known,
+            given,
+            numbers: numbers.into_iter().collect(),
+            places: places.into_iter().collect(),
+        }
+    }
+
+    /// From now on this one is mutated, too.
+    pub fn keep(&mut self, packet: &[u8]) {
+        if self.known.len() < self.given + ROOM {
+            self.known.push(packet.to_vec());
+        } else {
+            let place = self.given + self.random.below(ROOM);
+            self.known[place] = packet.to_vec();
+        }
+    }
+
+    /// A mutant of one of those that are known; now and then itself.
+    pub fn mutant(&mut self) -> Vec<u8> {
+        let chosen = self.random.below(self.known.len());
+        let mut packet = self.known.get(chosen).cloned().unwrap_or_default();
+        // One change mostly: with more, fewer get through.
+        while !self.random.one_in(3) {
+            self.change(&mut packet);
+        }
+        packet
+    }
+
+    /// A packet of which nothing is known.
+    pub fn arbitrary(&mut self) -> Vec<u8> {
+        let length = SHORTEST + self.random.below(2 * HEADERS);
+        let mut packet = Vec::with_capacity(length + 4);
+        while packet.len() < length {
+            let number = self.number();
+            packet.extend(number.to_be_bytes());
+        }
+        packet.truncate(length);
+        packet
+    }
+
+    fn change(&mut self, packet: &mut Vec<u8>) {
+        let at = match self.random.below(8) {
+            0..4 => self.random.choose(&self.places).copied().unwrap_or(0),
+            4..7 => self.random.below(packet.len().min(HEADERS)),
+            _ => self.random.below(packet.len()),
+        };
+        match self.random.below(8) {
+            0 => self.put(packet, at, |random, old| old ^ (1 << random.below(8))),
+            1 => self.put(packet, at, |random, _| random.next() as u8),
+            2 => self.put(packet, at, |random, old| {
+                old.wrapping_add(random.below(9) as u8).wrapping_sub(4)
+            }),
+            3..=5 => {
+                let number = self.number();
+                let (big, little) = (number.to_be_bytes(), number.to_le_bytes());
+                let pieces: [&[u8]; 6] =
+                    [&big[3..], &big[3..], &big[2..], &little[..2], &big, &little];
+                let piece = *self.random.choose(&pieces).unwrap_or(&pieces[0]);
+                overwrite(packet, at, piece);
+            }
+            6 => {
+                // What another one has there.
+                let other = self.random.below(self.known.len());
+                let length = 1 << self.random.below(5);
+                let from = self.known.get(other).and_then(|other| other.get(at..));
+                let piece: Vec<u8> =
+                    from.unwrap_or_default().iter().copied().take(length).collect();
+                overwrite(packet, at, &piece);
+            }
+            _ => {
+                let length = match self.random.below(3) {
+                    0 => *self.random.choose(&LENGTHS).unwrap_or(&SHORTEST),
+                    1 => packet.len() + self.random.below(HEADERS),
+                    _ => packet.len().saturating_sub(self.random.below(HEADERS)),
+                };
+                // Longer ones than that were given.
+                let longest = LONGEST.max(packet.len());
+                let length = length.clamp(SHORTEST, longest);
+                while packet.len() < length {
+                    packet.push(self.random.next() as u8);
+                }
+                packet.truncate(length);
+            }
+        }
+    }
+
+    fn put(&mut self, packet: &mut [u8], at: usize, new: impl Fn(&mut Random, u8) -> u8) {
+        if let Some(byte) = packet.get_mut(at) {
+            *byte = new(&mut self.random, *byte);
+        }
+    }
+
+    fn number(&mut self) -> u32 {
+        let some = match self.random.below(4) {
+            0 => return self.random.next() as u32,
+            1 => &USUAL[..],
+            _ => &self.numbers[..],
+        };
+        self.random.choose(some).copied().unwrap_or(0)
+    }
+}
+
+fn overwrite(packet: &mut [u8], at: usize, piece: &[u8]) {
+    for (to, from) in packet.iter_mut().skip(at).zip(piece) {
+        *to = *from;
+    }
+}
+
+/// What an instruction compares with.
+fn number(insn: &Insn) -> Option<u32> {
+    match *insn {
+        Insn::Branch { src: Source::Imm(number), .. } => Some(number.cast_unsigned()),
+        _ => None,
+    }
+}
+
+/// How far behind an address an instruction reads.
+fn place(insn: &Insn) -> Option<usize> {
+    match *insn {
+        Insn::Load { offset, .. } => usize::try_from(offset).ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_have_lengths_that_the_kernel_runs() {
+        let mut mutator = Mutator::new(1, &[vec![7; 60], vec![0; 1500]], &[]);
+        let mut lengths = BTreeSet::new();
+        for round in 0..20_000 {
+            let packet = if round % 2 == 0 { mutator.mutant() } else { mutator.arbitrary() };
+            assert!((SHORTEST..=LONGEST).contains(&packet.len()), "{}", packet.len());
+            lengths.insert(packet.len());
+            if round % 10 == 0 {
+                mutator.keep(&packet);
+            }
+        }
+        assert!(lengths.len() > 200, "{}", lengths.len());
+        assert!(mutator.known.len() <= mutator.given + ROOM);
+        assert_eq!(mutator.known[..2], [vec![7; 60], vec![0; 1500]], "those that were given stay");
+    }
+
+    #[test]
+    fn the_same_seed_makes_the_same_packets() {
+        let made = |seed| {
+            let mut mutator = Mutator::new(seed, &[vec![1; 40]], &[]);
+            (0..100).map(|_| mutator.mutant()).collect::<Vec<_>>()
+        };
+        assert_eq!(made(3), made(3));
+        assert_ne!(made(3), made(4));
+    }
+}

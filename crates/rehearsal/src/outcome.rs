@@ -1,0 +1,99 @@
+//! What came of it.
+
+use serde::{Serialize, Serializer};
+
+/// What is known of two programs. As JSON, packets are hexadecimal digits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Rehearsal {
+    /// Packets that got through the programs in front and made both do the same.
+    pub compared: u64,
+    /// Packets that were passed to both directly and made them do the same.
+    pub arbitrary: u64,
+    /// Packets that both ran, compared or not.
+    pub ran: u64,
+    /// Packets that were passed to the programs in front.
+    pub tried: u64,
+    /// Ways that the original took, as far as they differ in what it returns, by how much the packet's
+    /// length changes, or in the number of instructions, where these can be counted.
+    pub ways: usize,
+    /// Why what they do cannot be compared, if so: from then on it is only seen that both run.
+    pub undetermined: Option<String>,
+    /// How the two differ.
+    pub difference: Option<Found>,
+    /// Names of maps that cannot be read and were not compared, such as ring buffers.
+    pub unread: Vec<String>,
+    /// How long both take.
+    pub rate: Option<Rate>,
+    /// Why it ended before it was done, if it did.
+    pub ended: Option<String>,
+    /// What else there is to know, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// A difference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Found {
+    /// What it is, as [`slowpath_kernel::agreement::Difference`] says it: the first is the original.
+    pub what: String,
+    /// The packet as it arrived at both; `None` where maps differ and it was not found which packet is
+    /// the reason.
+    #[serde(serialize_with = "digits_of_some")]
+    pub packet: Option<Vec<u8>>,
+    /// The metadata in front of it.
+    #[serde(serialize_with = "digits")]
+    pub metadata: Vec<u8>,
+    /// How many packets both had run before, since their maps were as at the start: what they do
+    /// may depend on them.
+    pub before: u64,
+}
+
+/// How long the two programs take for one packet, again and again, on this machine, on warm caches
+/// and with maps as earlier runs of the packet left them. Every run was one on the same path: this
+/// was counted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rate {
+    /// The original: nanoseconds of a run, the median of all rounds. Times include what happens
+    /// between runs (`frame_ns`).
+    pub original_ns: f64,
+    /// The rewritten one, likewise.
+    pub rewritten_ns: f64,
+    /// Time of the rewritten program by that of the original, the median of all rounds' ratios: below
+    /// 1 it is faster. It includes the frame, so that it is nearer to 1 than that of the programs
+    /// alone.
+    pub ratio: f64,
+    /// The same ratio of a second copy of the original, which would be 1 if nothing but the
+    /// instructions counted. Where code lies in memory counts, too: although programs are loaded anew
+    /// after every third round, identical ones of 25 ns with the frame were seen to be up to 3 % apart.
+    pub copy_ratio: f64,
+    /// An empty program in the same place: the kernel's loop, and where runs are prepared, one reading
+    /// of the clock and a tail call. Nanoseconds, the median of all rounds.
+    pub frame_ns: f64,
+    /// The ratio when the round's frame is taken away from both; `None` if less than 5 ns would be left
+    /// of one.
+    pub ratio_without_frame: Option<f64>,
+    /// How often each was timed.
+    pub rounds: u32,
+    /// Runs in each time.
+    pub repetitions: u32,
+    /// Whether something puts the packet back between runs, outside the time that is read.
+    pub restored: bool,
+    /// The packet as it arrives at both.
+    #[serde(serialize_with = "digits")]
+    pub packet: Vec<u8>,
+}
+
+fn text(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn digits<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&text(bytes))
+}
+
+#[allow(clippy::ref_option, reason = "as serde calls it")]
+fn digits_of_some<S: Serializer>(
+    bytes: &Option<Vec<u8>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    bytes.as_deref().map(text).serialize(serializer)
+}

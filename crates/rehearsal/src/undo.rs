@@ -1,0 +1,80 @@
+//! What has to be done for a packet to be as it was before a run.
+
+use slowpath_kernel::TestRun;
+use slowpath_kernel::timing::Undo;
+
+use crate::bench::Arrival;
+
+/// What may put the packet back: how start and end have moved is not told, only by how much longer
+/// the packet is. Whether one of them does, counted repetitions show.
+pub fn candidates(before: &Arrival, after: &TestRun) -> Vec<Undo> {
+    let common = Undo {
+        metadata_after: u32::try_from(after.metadata.len()).unwrap_or(u32::MAX),
+        metadata: before.metadata.clone(),
+        ..Undo::default()
+    };
+    let length = |packet: &[u8]| i32::try_from(packet.len()).unwrap_or(i32::MAX);
+    let growth = length(&after.packet).saturating_sub(length(&before.packet));
+    if growth == 0 {
+        return vec![Undo { packet: changed(&before.packet, &after.packet), ..common }];
+    }
+    let whole = vec![(0, before.packet.clone())];
+    let common = Undo { packet: whole, ..common };
+    vec![Undo { head: -growth, ..common.clone() }, Undo { tail: growth, ..common }]
+}
+
+/// The same for a program that does not change the packet.
+pub fn of_nothing(undo: &Undo) -> Undo {
+    let metadata_after = u32::try_from(undo.metadata.len()).unwrap_or(u32::MAX);
+    Undo { head: 0, tail: 0, metadata_after, ..undo.clone() }
+}
+
+/// Stretches of bytes that have changed: where they start, and what was there.
+fn changed(before: &[u8], after: &[u8]) -> Vec<(u32, Vec<u8>)> {
+    let mut stretches: Vec<(u32, Vec<u8>)> = Vec::new();
+    for (at, (&old, &new)) in (0..).zip(before.iter().zip(after)) {
+        if old == new {
+            continue;
+        }
+        match stretches.last_mut() {
+            Some((start, bytes)) if *start as usize + bytes.len() == at as usize => bytes.push(old),
+            _ => stretches.push((at, vec![old])),
+        }
+    }
+    stretches
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn run(packet: &[u8]) -> TestRun {
+        TestRun {
+            return_value: 2,
+            packet: packet.to_vec(),
+            metadata: Vec::new(),
+            duration: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn changed_bytes_are_put_back() {
+        let before = Arrival::bare(vec![1, 2, 3, 4, 5]);
+        let undo = candidates(&before, &run(&[1, 9, 9, 4, 9]));
+        assert_eq!(undo.len(), 1);
+        assert_eq!(undo[0].packet, [(1, vec![2, 3]), (4, vec![5])]);
+        assert!(candidates(&before, &run(&before.packet))[0].is_empty());
+    }
+
+    #[test]
+    fn what_grew_did_so_at_one_end() {
+        let before = Arrival::bare(vec![1, 2]);
+        let ends: Vec<_> = candidates(&before, &run(&[0, 0, 1, 2]))
+            .into_iter()
+            .map(|undo| (undo.head, undo.tail))
+            .collect();
+        assert_eq!(ends, [(-2, 0), (0, 2)]);
+    }
+}

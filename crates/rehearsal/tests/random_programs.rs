@@ -1,0 +1,64 @@
+//! Random sequences of calls that work on maps, rewritten: rehearsals raise no false alarm, whatever
+//! maps do.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use slowpath_bpf::Object;
+use slowpath_generate::sequence::{Abilities, Sequences};
+use slowpath_ir::PacketFacts;
+use slowpath_kernel::Kernel;
+use slowpath_oracle::Oracle;
+use slowpath_rehearsal::{Options, Rehearsal, Subject, rehearse};
+use slowpath_specialise::{Mode, specialise};
+use slowpath_stop::Stop;
+
+/// Sequences of each kind.
+const SEQUENCES: u64 = 40;
+/// Packets for each: maps are compared more than once.
+const PACKETS: u64 = 2500;
+
+fn rehearsed(kernel: &Kernel, original: &Object, rewritten: &Object) -> Rehearsal {
+    let subject = Subject { upstream: &[], original: (original, 0), rewritten: (rewritten, 0) };
+    let options = Options { packets: PACKETS, arbitrary: false, seed: 3, rounds: 0 };
+    let seeds = [vec![0; 130]];
+    let done = rehearse(kernel, &subject, &seeds, &|_, _| Ok(None), &options, &Stop::never());
+    done.expect("runs")
+}
+
+fn sequences(evictions: bool) -> impl Iterator<Item = Object> {
+    let sequences = Sequences::new(Abilities { evictions, ..Abilities::default() });
+    (0..SEQUENCES)
+        .map(move |seed| Object::parse(&sequences.of_seed(seed).object()).expect("is an object"))
+}
+
+#[test]
+fn rewritten_sequences_agree_even_if_maps_evict() {
+    let kernel = match Kernel::available() {
+        Ok(kernel) => kernel,
+        Err(reason) => return Oracle::Kernel.missing(reason),
+    };
+    let packets = AtomicUsize::new(0);
+    let undetermined = |evictions| {
+        let undetermined = sequences(evictions).enumerate().filter(|(seed, original)| {
+            let program = original.link(0, None).expect("links");
+            let facts = PacketFacts::lengths(14, 1514);
+            let made = specialise(original, &program, &facts, Mode::Trust, &Stop::never());
+            let made = made.expect("is specialised").program;
+            let rewritten = original.write(&[&made]).expect("is written");
+            let rewritten = Object::parse(&rewritten).expect("is an object");
+            let done = rehearsed(&kernel, original, &rewritten);
+            assert_eq!(done.difference, None, "sequence {seed}, evictions: {evictions}");
+            packets.fetch_add(done.compared as usize, Ordering::Relaxed);
+            if let Some(why) = &done.undetermined {
+                eprintln!("sequence {seed}: {why}");
+            }
+            done.undetermined.is_some()
+        });
+        undetermined.count()
+    };
+    let (plain, evicting) = (undetermined(false), undetermined(true));
+    eprintln!("{plain} and {evicting} of {SEQUENCES} cannot be compared");
+    // Those that call for the time or random numbers, and those whose maps evict.
+    assert!(plain * 2 < SEQUENCES as usize, "{plain}");
+    Oracle::Kernel.compared(packets.into_inner(), "packets in rehearsals");
+}

@@ -1,0 +1,474 @@
+//! Chains in the running kernel, with rewritten programs that do the same and such that do not.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use slowpath_bpf::insn::helper::{
+    GET_PRANDOM_U32, MAP_LOOKUP_ELEM, XDP_ADJUST_HEAD, XDP_ADJUST_TAIL,
+};
+use slowpath_bpf::insn::{AluOp, Call, Condition, Imm64, Insn, Register, Size, Source, Width};
+use slowpath_bpf::{BpfProgram, Object};
+use slowpath_ir::{KnownBits, PacketFacts};
+use slowpath_kernel::witness::Installed;
+use slowpath_kernel::{InstallError, Kernel, LoadError, Loaded, agreement};
+use slowpath_oracle::Oracle;
+use slowpath_rehearsal::{Options, Place, Rehearsal, RehearsalError, Stage, Subject, rehearse};
+use slowpath_specialise::{Mode, specialise};
+use slowpath_stop::{Limits, Stop};
+
+/// `XDP_PASS`.
+const PASS: u32 = 2;
+
+fn object(name: &str) -> Object {
+    let folder =
+        if name.starts_with("chain_") { "../slowpath/tests/objects" } else { "../../examples" };
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(name);
+    Object::parse(&std::fs::read(file).expect("is there")).expect("is an object")
+}
+
+/// The kernel, if it is there.
+fn kernel() -> Option<Kernel> {
+    Kernel::available().map_err(|reason| Oracle::Kernel.missing(reason)).ok()
+}
+
+/// With this element, the second program of the chain tells IPv4 from the rest by what it returns.
+fn seen(place: Place, loaded: &Loaded) -> Result<Option<Installed>, InstallError> {
+    let map = loaded.map("seen").filter(|_| !matches!(place, Place::Upstream(_)));
+    map.map_or(Ok(()), |map| map.update(&[0; 4], &[1; 8]))?;
+    Ok(None)
+}
+
+fn nothing(_: Place, _: &Loaded) -> Result<Option<Installed>, InstallError> {
+    Ok(None)
+}
+
+/// An object of a program that was changed.
+fn written(object: &Object, program: &BpfProgram) -> Object {
+    Object::parse(&object.write(&[program]).expect("is written")).expect("is an object")
+}
+
+/// What is known behind the first program of the chain: IPv6 of at least 34 bytes.
+fn facts() -> PacketFacts {
+    let mut facts = PacketFacts::lengths(34, 1514);
+    for (offset, byte) in [(12, 0x86), (13, 0xdd)] {
+        facts.bits.extend(KnownBits::of(0xff, byte).map(|bits| (offset, bits)));
+    }
+    facts
+}
+
+fn specialised(object: &Object, facts: &PacketFacts, mode: Mode) -> Object {
+    let program = object.link(0, None).expect("links");
+    let made = specialise(object, &program, facts, mode, &Stop::never()).expect("is specialised");
+    written(object, &made.program)
+}
+
+/// A packet that the first program of the chain lets through.
+fn seed() -> Vec<u8> {
+    let mut packet = vec![0; 60];
+    (packet[12], packet[13], packet[20]) = (0x86, 0xdd, 7);
+    packet
+}
+
+fn first_of_chain() -> Vec<Stage> {
+    vec![Stage { object: Arc::new(object("chain_first.bpf.o")), program: 0, results: vec![PASS] }]
+}
+
+fn rehearsed(
+    kernel: &Kernel,
+    upstream: &[Stage],
+    (original, rewritten): (&Object, &Object),
+    options: Options,
+) -> Result<Rehearsal, RehearsalError> {
+    let subject = Subject { upstream, original: (original, 0), rewritten: (rewritten, 0) };
+    rehearse(kernel, &subject, &[seed(), ipv4()], &seen, &options, &Stop::never())
+}
+
+/// UDP over IPv4, to port 53.
+fn ipv4() -> Vec<u8> {
+    let mut packet = vec![0x11; 80];
+    packet[12..24].copy_from_slice(&[8, 0, 0x45, 0, 0, 66, 0, 0, 0, 0, 64, 17]);
+    packet[34..42].copy_from_slice(&[0x12, 0x34, 0, 53, 0, 46, 0, 0]);
+    packet
+}
+
+const FEW: Options = Options { packets: 5000, arbitrary: false, seed: 1, rounds: 0 };
+
+#[test]
+fn programs_in_front_keep_packets_back() {
+    let Some(kernel) = kernel() else { return };
+    let original = object("chain_second.bpf.o");
+    let rewritten = specialised(&original, &facts(), Mode::Trust);
+    let pair = (&original, &rewritten);
+    let chained = rehearsed(&kernel, &first_of_chain(), pair, FEW).expect("runs");
+    assert_eq!(chained.difference, None);
+    assert_eq!(chained.undetermined, None);
+    assert_eq!((chained.compared, chained.arbitrary, chained.ran), (5000, 0, 5000));
+    assert!(chained.tried > 5500, "{} tried: some do not get through", chained.tried);
+    // What it relies on does not hold without them.
+    let alone = rehearsed(&kernel, &[], pair, FEW).expect("runs");
+    let found = alone.difference.expect("other packets arrive");
+    let packet = found.packet.expect("is known");
+    assert!(!facts().hold(&packet), "{packet:02x?}");
+    assert!(found.what.starts_with("they return "), "{}", found.what);
+    // The packet shows it by itself.
+    let load = |object| {
+        let loaded = kernel.load(object, 0).expect("loads");
+        seen(Place::Original, &loaded).expect("is filled");
+        loaded
+    };
+    let again = agreement::compare(&load(&original), &load(&rewritten), &packet).expect("runs");
+    assert_eq!(again.map(|difference| difference.to_string()), Some(found.what));
+    Oracle::Kernel.compared(5000, "packets in rehearsals");
+}
+
+#[test]
+fn what_checks_its_facts_gets_any_packet() {
+    let Some(kernel) = kernel() else { return };
+    let original = object("chain_second.bpf.o");
+    let options = Options { arbitrary: true, ..FEW };
+    let guarded = specialised(&original, &facts(), Mode::Guard);
+    let pair = (&original, &guarded);
+    let checked = rehearsed(&kernel, &first_of_chain(), pair, options).expect("runs");
+    assert_eq!(checked.difference, None);
+    assert_eq!((checked.compared, checked.arbitrary), (5000, 5000));
+    let trusting = specialised(&original, &facts(), Mode::Trust);
+    let pair = (&original, &trusting);
+    let unchecked = rehearsed(&kernel, &first_of_chain(), pair, options).expect("runs");
+    assert_eq!(unchecked.compared, 5000);
+    assert!(unchecked.difference.is_some());
+    Oracle::Kernel.compared(10_000, "packets in rehearsals");
+}
+
+#[test]
+fn each_changed_constant_is_found() {
+    let Some(kernel) = kernel() else { return };
+    let original = object("chain_second.bpf.o");
+    let program = original.link(0, None).expect("links");
+    let mut found = 0;
+    for slot in 1..program.insns.len() {
+        let mut changed = program.clone();
+        // What bytes 12, 13 and 20 of the packet are compared with.
+        let Insn::Load { size: Size::B, offset: 12.., .. } = program.insns[slot - 1] else {
+            continue;
+        };
+        match &mut changed.insns[slot] {
+            Insn::Branch { src: Source::Imm(number), .. } => *number ^= 1,
+            _ => continue,
+        }
+        let rewritten = written(&original, &changed);
+        let mutant = rehearsed(&kernel, &[], (&original, &rewritten), FEW).expect("runs");
+        let difference = mutant.difference.unwrap_or_else(|| panic!("slot {slot} is not found"));
+        assert!(difference.packet.is_some());
+        found += 1;
+    }
+    assert!(found >= 2, "{found} constants");
+    Oracle::Kernel.compared(found, "changed programs in rehearsals");
+}
+
+#[test]
+fn a_packet_is_found_that_leaves_another_map() {
+    let Some(kernel) = kernel() else { return };
+    let original = object("chain_first.bpf.o");
+    let mut changed = original.link(0, None).expect("links");
+    let values = changed.insns.iter_mut().filter_map(|insn| match insn {
+        Insn::Alu { src: Source::Imm(number @ 1), dst, .. } if *dst != Register::R0 => Some(number),
+        Insn::Store { src: Source::Imm(number @ 1), .. } => Some(number),
+        _ => None,
+    });
+    let values: Vec<&mut i32> = values.collect();
+    assert!(!values.is_empty(), "it stores a 1");
+    values.into_iter().for_each(|number| *number = 3);
+    let rewritten = written(&original, &changed);
+    let rehearsal = rehearsed(&kernel, &[], (&original, &rewritten), FEW).expect("runs");
+    let found = rehearsal.difference.expect("maps differ");
+    assert_eq!(found.what, "they leave different content of map seen");
+    // The first one that was run, since it gets to the map.
+    assert_eq!((found.packet, found.before), (Some(seed()), 0));
+    assert_eq!(rehearsal.notes, Vec::<String>::new());
+}
+
+#[test]
+fn maps_are_filled_alike() {
+    let Some(kernel) = kernel() else { return };
+    let original = object("chain_second.bpf.o");
+    let subject = Subject { upstream: &[], original: (&original, 0), rewritten: (&original, 0) };
+    let filled = |only: Option<Place>| {
+        let fill = move |place: Place, loaded: &Loaded| match only {
+            Some(only) if only != place => Ok(None),
+            _ => seen(place, loaded),
+        };
+        rehearse(&kernel, &subject, &[seed()], &fill, &FEW, &Stop::never()).expect("runs")
+    };
+    let both = filled(None);
+    assert_eq!((both.compared, both.difference), (5000, None));
+    let found = filled(Some(Place::Rewritten)).difference.expect("the map decides");
+    assert!(found.what.starts_with("they return "), "{}", found.what);
+    assert_eq!(found.before, 0);
+}
+
+#[test]
+fn what_the_verifier_refuses_is_said() {
+    let Some(kernel) = kernel() else { return };
+    let original = object("chain_second.bpf.o");
+    let mut changed = original.link(0, None).expect("links");
+    // Nothing was written to r9 before.
+    changed.insns[0] = Insn::Alu {
+        width: Width::W64,
+        op: AluOp::Mov,
+        dst: Register::R0,
+        src: Source::Reg(Register::R9),
+    };
+    let rewritten = written(&original, &changed);
+    let refused = rehearsed(&kernel, &[], (&original, &rewritten), FEW).expect_err("is refused");
+    let text = refused.to_string();
+    let RehearsalError::Load { place: Place::Rewritten, cause } = refused else {
+        panic!("another error: {text}");
+    };
+    assert!(matches!(*cause, LoadError::Rejected { .. }), "{text}");
+    assert!(text.starts_with("the rewritten program: ") && text.contains("R9 !read_ok"), "{text}");
+}
+
+#[test]
+fn both_are_timed() {
+    let Some(kernel) = kernel() else { return };
+    let original = object("chain_second.bpf.o");
+    let rewritten = specialised(&original, &facts(), Mode::Trust);
+    let options = Options { packets: 100, rounds: 7, ..FEW };
+    let chained = rehearsed(&kernel, &first_of_chain(), (&original, &rewritten), options);
+    let chained = chained.expect("runs");
+    let rate = chained.rate.unwrap_or_else(|| panic!("{:?}", chained.notes));
+    assert_eq!((rate.rounds, rate.restored), (7, false));
+    assert_eq!(rate.packet, seed());
+    for time in [rate.original_ns, rate.rewritten_ns, rate.frame_ns, rate.ratio] {
+        assert!(time.is_finite() && time > 0.0, "{rate:?}");
+    }
+    // A test of a map decides over 80 reads of memory: what does no such thing takes less.
+    let rewritten = of_insns(&original, vec![set(Register::R0, PASS.cast_signed()), Insn::Exit]);
+    let subject = Subject { upstream: &[], original: (&original, 0), rewritten: (&rewritten, 0) };
+    let options = Options { packets: 0, ..options };
+    let stop = Stop::never();
+    let quick = rehearse(&kernel, &subject, &[seed()], &nothing, &options, &stop).expect("runs");
+    let rate = quick.rate.unwrap_or_else(|| panic!("{:?}", quick.notes));
+    assert!(rate.ratio < 1.0, "{rate:?}");
+    Oracle::Kernel.compared(2, "rates in rehearsals");
+}
+
+#[test]
+fn examples_rewritten_for_nothing_agree() {
+    let Some(kernel) = kernel() else { return };
+    let names = [
+        "alaw2ulaw.bpf.o",
+        "count_min.4.bpf.o",
+        "ddos_filter.bpf.o",
+        "dns_cache.bpf.o",
+        "firewall.bpf.o",
+        "flow_monitor.bpf.o",
+        "header_parser.bpf.o",
+        "ipv6_lb.bpf.o",
+        "quic_lb.bpf.o",
+        "tunnel.bpf.o",
+    ];
+    let (mut packets, mut undetermined, mut timed) = (0, Vec::new(), 0);
+    for name in names {
+        let original = object(name);
+        let rewritten = specialised(&original, &PacketFacts::lengths(14, 1514), Mode::Trust);
+        let options = Options { packets: 2000, rounds: 3, ..FEW };
+        let rehearsal = rehearsed(&kernel, &[], (&original, &rewritten), options).expect(name);
+        eprintln!("{name}: {rehearsal:?}");
+        assert_eq!(rehearsal.difference, None, "{name}");
+        assert_eq!(rehearsal.ran, 2000, "{name}");
+        match rehearsal.undetermined {
+            Some(why) => undetermined.push((name, why)),
+            None => packets += rehearsal.compared as usize,
+        }
+        timed += usize::from(rehearsal.rate.is_some());
+    }
+    // Those that ask for the time.
+    let names: Vec<&str> = undetermined.iter().map(|(name, _)| *name).collect();
+    assert!(undetermined.iter().all(|(_, why)| why.contains("ktime")), "{undetermined:?}");
+    assert!(names.len() <= 3, "{names:?}");
+    assert!(timed >= 5, "{timed} are timed");
+    Oracle::Kernel.compared(packets, "packets in rehearsals");
+}
+
+#[test]
+fn the_same_seed_does_the_same() {
+    let Some(kernel) = kernel() else { return };
+    let original = object("header_parser.bpf.o");
+    let run = |seed| {
+        let options = Options { seed, ..FEW };
+        rehearsed(&kernel, &[], (&original, &original), options).expect("runs")
+    };
+    let first = run(5);
+    assert!(first.ways >= 3, "{} ways", first.ways);
+    assert_eq!((first.compared, &first.difference), (5000, &None));
+    assert_eq!(run(5), first);
+}
+
+#[test]
+fn it_stops_when_asked() {
+    let Some(kernel) = kernel() else { return };
+    let original = object("chain_second.bpf.o");
+    let subject = Subject { upstream: &[], original: (&original, 0), rewritten: (&original, 0) };
+    let stop = Stop::new(Limits { looks: Some(100), ..Limits::default() });
+    let options = Options::default();
+    let ended = rehearse(&kernel, &subject, &[seed()], &nothing, &options, &stop).expect("runs");
+    assert_eq!(ended.ended.as_deref(), Some("interrupted"));
+    assert!((1..options.packets).contains(&ended.compared), "{}", ended.compared);
+    assert_eq!(ended.rate, None);
+}
+
+/// A program of these instructions, in the place of another one.
+fn of_insns(object: &Object, insns: Vec<Insn>) -> Object {
+    let mut program = object.link(0, None).expect("links");
+    program.lines = vec![None; insns.len()];
+    program.insns = insns;
+    program.subprograms.truncate(1);
+    written(object, &program)
+}
+
+fn set(dst: Register, number: i32) -> Insn {
+    Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Imm(number) }
+}
+
+#[test]
+fn packets_are_put_back_between_timed_runs() {
+    let Some(kernel) = kernel() else { return };
+    let timed = |original: &Object, packet: Vec<u8>| {
+        let facts = PacketFacts::lengths(14, 1514);
+        let rewritten = specialised(original, &facts, Mode::Trust);
+        let subject =
+            Subject { upstream: &[], original: (original, 0), rewritten: (&rewritten, 0) };
+        let options = Options { packets: 500, rounds: 3, ..FEW };
+        let stop = Stop::never();
+        let seeds = [packet];
+        let done = rehearse(&kernel, &subject, &seeds, &nothing, &options, &stop).expect("runs");
+        assert_eq!((&done.difference, done.compared), (&None, 500));
+        let rate = done.rate.unwrap_or_else(|| panic!("{:?}", done.notes));
+        assert!(rate.restored, "{rate:?}");
+        rate
+    };
+    // What is transcoded once is no A-law any more: without being put back, it passes.
+    let mut rtp = ipv4();
+    rtp.resize(54 + 160, 0xd5);
+    rtp[34..54]
+        .copy_from_slice(&[0x40, 0, 0x40, 0, 0, 180, 0, 0, 0x80, 8, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]);
+    rtp[16..18].copy_from_slice(&200u16.to_be_bytes());
+    let rate = timed(&object("alaw2ulaw.bpf.o"), rtp);
+    assert!(rate.original_ns > 100.0, "160 samples: {rate:?}");
+    // A packet that grows in front, and one that shrinks at its end.
+    for (helper, by) in [(XDP_ADJUST_HEAD, -8), (XDP_ADJUST_TAIL, -8), (XDP_ADJUST_HEAD, 8)] {
+        let insns = vec![
+            set(Register::R2, by),
+            Insn::Call(Call::Helper(helper)),
+            // Paths of packets for which there is no room are others.
+            Insn::Branch {
+                width: Width::W64,
+                cond: Condition::Eq,
+                dst: Register::R0,
+                src: Source::Imm(0),
+                offset: 2,
+            },
+            set(Register::R0, 1),
+            Insn::Exit,
+            set(Register::R0, PASS.cast_signed()),
+            Insn::Exit,
+        ];
+        timed(&of_insns(&object("chain_second.bpf.o"), insns), seed());
+    }
+    Oracle::Kernel.compared(2000, "packets in rehearsals");
+}
+
+#[test]
+fn what_differs_from_itself_is_not_compared() {
+    let Some(kernel) = kernel() else { return };
+    let run = |insns| {
+        let original = of_insns(&object("chain_second.bpf.o"), insns);
+        rehearsed(&kernel, &[], (&original, &original), FEW).expect("runs")
+    };
+    // A random number is what it returns.
+    let random = run(vec![Insn::Call(Call::Helper(GET_PRANDOM_U32)), Insn::Exit]);
+    let why = random.undetermined.expect("is random");
+    assert_eq!(why, "it depends on what bpf_get_prandom_u32 returns or does later");
+    assert_eq!((random.compared, random.ran, random.difference), (0, 5000, None));
+    // Where the kernel has put its map: no name of a call says so.
+    let address = run(vec![
+        Insn::Store { size: Size::W, base: Register::FRAME, offset: -4, src: Source::Imm(0) },
+        Insn::Alu {
+            width: Width::W64,
+            op: AluOp::Mov,
+            dst: Register::R2,
+            src: Source::Reg(Register::FRAME),
+        },
+        Insn::Alu { width: Width::W64, op: AluOp::Add, dst: Register::R2, src: Source::Imm(-4) },
+        Insn::LoadImm64 { dst: Register::R1, value: Imm64::Map(0) },
+        Insn::SecondSlot,
+        Insn::Call(Call::Helper(MAP_LOOKUP_ELEM)),
+        Insn::Exit,
+    ]);
+    let why = address.undetermined.expect("addresses differ");
+    let known = "two copies of the original program do not do the same: they return ";
+    assert!(why.starts_with(known), "{why}");
+    assert_eq!((address.compared, address.ran, address.difference), (0, 5000, None));
+}
+
+#[test]
+fn a_map_that_one_does_not_use_is_not_forgotten() {
+    let Some(kernel) = kernel() else { return };
+    let object = object("chain_first.bpf.o");
+    let passes = [set(Register::R0, PASS.cast_signed()), Insn::Exit];
+    let writes = |value| {
+        let to_register =
+            |dst, src| Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src: Source::Reg(src) };
+        let (base, offset) = (Register::FRAME, -4);
+        let mut insns = vec![
+            Insn::Store { size: Size::W, base, offset, src: Source::Imm(0) },
+            to_register(Register::R2, base),
+            Insn::Alu {
+                width: Width::W64,
+                op: AluOp::Add,
+                dst: Register::R2,
+                src: Source::Imm(-4),
+            },
+            Insn::LoadImm64 { dst: Register::R1, value: Imm64::Map(0) },
+            Insn::SecondSlot,
+            Insn::Call(Call::Helper(MAP_LOOKUP_ELEM)),
+            Insn::Branch {
+                width: Width::W64,
+                cond: Condition::Eq,
+                dst: Register::R0,
+                src: Source::Imm(0),
+                offset: 1,
+            },
+            Insn::Store { size: Size::DW, base: Register::R0, offset: 0, src: Source::Imm(value) },
+        ];
+        insns.extend(passes);
+        of_insns(&object, insns)
+    };
+    let without = of_insns(&object, passes.to_vec());
+    let (one, zero) = (writes(1), writes(0));
+    for pair in [(&one, &without), (&without, &one)] {
+        let run = |install| {
+            let subject = Subject { upstream: &[], original: (pair.0, 0), rewritten: (pair.1, 0) };
+            rehearse(&kernel, &subject, &[seed()], install, &FEW, &Stop::never()).expect("runs")
+        };
+        let found = run(&nothing).difference.expect("one writes");
+        assert_eq!(found.what, "they leave different content of map seen");
+        assert_eq!((found.packet, found.before), (Some(seed()), 0));
+        // What is there already makes no difference.
+        assert_eq!(run(&seen_as_bytes).difference, None);
+    }
+    let kept = rehearsed_with(&kernel, (&zero, &without));
+    assert_eq!((kept.difference, kept.compared), (None, 5000));
+}
+
+/// The element as the number 1.
+fn seen_as_bytes(_: Place, loaded: &Loaded) -> Result<Option<Installed>, InstallError> {
+    loaded.map("seen").map_or(Ok(()), |map| map.update(&[0; 4], &1u64.to_ne_bytes()))?;
+    Ok(None)
+}
+
+fn rehearsed_with(kernel: &Kernel, (original, rewritten): (&Object, &Object)) -> Rehearsal {
+    let subject = Subject { upstream: &[], original: (original, 0), rewritten: (rewritten, 0) };
+    rehearse(kernel, &subject, &[], &nothing, &FEW, &Stop::never()).expect("runs")
+}

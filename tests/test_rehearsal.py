@@ -1,0 +1,73 @@
+"""A rewritten program beside the original in the running kernel, as commands will ask for it."""
+
+import pytest
+
+from oracles import compared
+from running_kernel import needs_kernel
+from slowpath import engine
+from slowpath.cli.errors import InputError
+from slowpath.work.stopping import Stopping
+from support import ROOT
+
+OBJECTS = ROOT / "crates/slowpath/tests/objects"
+SEEN = '{"seen": [{"key": "00000000", "value": "0100000000000000"}]}'
+"""With this, the second program tells IPv4 from the rest by what it returns."""
+
+
+def _content(name: str) -> bytes:
+    return (OBJECTS / f"{name}.bpf.o").read_bytes()
+
+
+def _seed() -> bytes:
+    packet = bytearray(60)
+    packet[12:14] = b"\x86\xdd"
+    packet[20] = 7
+    return bytes(packet)
+
+
+def _rehearsed(
+    rewritten: bytes, *, maps: str = "", upstream: bool = True, rounds: int = 0
+) -> engine.RehearsalReport:
+    first, second = (engine.read_object(name, _content(name)) for name in _NAMES)
+    stages = [engine.Stage(first, 0, [2])] if upstream else []
+    chain = engine.Rehearsed(stages, (second, 0), rewritten, [_seed()], maps)
+    rehearsing = engine.Rehearsing(packets=3000, rounds=rounds)
+    return engine.rehearse(engine.open_kernel(), chain, rehearsing, Stopping())
+
+
+_NAMES = ("chain_first", "chain_second")
+
+
+def test_a_program_does_what_it_does() -> None:
+    needs_kernel()
+    report = _rehearsed(_content("chain_second"), maps=SEEN, rounds=3)
+    assert report["difference"] is None
+    assert report["undetermined"] is None
+    assert report["compared"] == 3000 < report["tried"]
+    assert report["rate"]
+    assert report["rate"]["packet"] == _seed().hex()
+    assert 0.3 < report["rate"]["ratio"] < 3
+    compared("kernel", report["compared"], "packets in rehearsals")
+
+
+def test_another_program_does_something_else() -> None:
+    needs_kernel()
+    report = _rehearsed(_content("chain_first"), upstream=False)
+    assert report["difference"]
+    assert report["difference"]["what"].startswith("they ")
+    assert report["rate"] is None
+
+
+def test_maps_are_filled() -> None:
+    needs_kernel()
+    unknown = SEEN.replace("seen", "unseen")
+    with pytest.raises(InputError, match="the original program: there is no map unseen"):
+        _rehearsed(_content("chain_second"), maps=unknown)
+    with pytest.raises(InputError, match="the content of maps cannot be read"):
+        _rehearsed(_content("chain_second"), maps="{")
+
+
+def test_what_is_no_object_is_said() -> None:
+    needs_kernel()
+    with pytest.raises(InputError):
+        _rehearsed(b"nothing")
