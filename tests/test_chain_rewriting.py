@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from oracles import compared
+from running_kernel import needs_kernel
 from support import ROOT, slowpath
 from test_schema import check
 
@@ -16,7 +18,8 @@ CHAIN = EXAMPLES / "chain.yaml"
 
 def report(*words: str | Path) -> dict[str, Any]:
     """What a command writes as JSON."""
-    run = slowpath("chain", *words, "--format", "json")
+    quick = () if words[0] == "facts" or "--packets" in words else ("--packets", "0")
+    run = slowpath("chain", *words, *quick, "--format", "json")
     assert (run.returncode, run.stderr) == (0, "")
     check("chain", run.stdout)
     found: dict[str, Any] = json.loads(run.stdout)
@@ -123,12 +126,25 @@ def test_one_object_is_a_chain_of_one() -> None:
 
 
 def test_the_report_is_a_table(tmp_path: Path) -> None:
-    run = slowpath("chain", "optimize", CHAIN, "-o", tmp_path / "out")
+    run = slowpath("chain", "optimize", CHAIN, "-o", tmp_path / "out", "--packets", "0")
     assert run.returncode == 0
     header, firewall, balancer, *_ = run.stdout.splitlines()
     assert header.split()[:4] == ["program", "before", "after", "left"]
     assert firewall.endswith("as it was")
     assert balancer.endswith(str(tmp_path / "out/load_balancer.bpf.o"))
+
+
+@pytest.mark.parametrize("mode", [["--trust"], []], ids=["trust", "guard"])
+def test_the_kernel_runs_both_alike(mode: list[str]) -> None:
+    needs_kernel()
+    found = report("optimize", CHAIN, *mode, "--packets", "2000")
+    rehearsal = program(found, "load_balancer")["rehearsal"]
+    assert rehearsal["why_not"] is None
+    assert rehearsal["agrees"]
+    assert rehearsal["packets"] == 2000
+    assert rehearsal["arbitrary"] == (0 if mode else 2000)
+    assert rehearsal["rewritten_ns"] < rehearsal["original_ns"]
+    compared("kernel", rehearsal["packets"], "packets in rehearsals")
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
         "measure": [OBJECT, "--seconds", "0.1", "--cache", "hot", "--no-stretches"],
         "chain bound": [CHAIN],
         "chain facts": [CHAIN],
-        "chain optimize": [CHAIN],
+        "chain optimize": [CHAIN, "--packets", "0"],
         "compile": [OBJECT],
         "schema": ["bound"],
         "show": [OBJECT],

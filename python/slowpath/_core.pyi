@@ -64,6 +64,7 @@ class Object:
     """The content of a file with programs, read once."""
 
     def __new__(cls, data: bytes) -> Object: ...
+    def map_names(self) -> list[str]: ...
     def programs(self) -> list[Program] | None: ...
 
 @final
@@ -78,6 +79,9 @@ class Chain:
     def combine(
         self, name: str, objects: list[tuple[Object, int]], device: str | None = None
     ) -> Object: ...
+    def way_to(
+        self, objects: list[tuple[Object, int]], member: int
+    ) -> list[tuple[int, list[int]]]: ...
     def rewrite(
         self,
         objects: list[tuple[Object, int]],

@@ -169,15 +169,6 @@ def combine(
         raise _input_error(file, problem) from None
 
 
-class Rewriting(NamedTuple):
-    """How the programs of a chain are rewritten."""
-
-    mode: Literal["trust", "guard"] | None  # None: they are not, and only facts are looked for
-    fuse: str | None = None  # what they are called as one, if they are to become one
-    deadline_seconds: float | None = None
-    memory_bytes: int | None = None  # of the process; None: no limit
-
-
 class ChainSubject(NamedTuple):
     """A chain, as it is in files."""
 
@@ -185,6 +176,27 @@ class ChainSubject(NamedTuple):
     chain: Chain
     objects: list[tuple[Object, int]]  # each with the number of its program there
     btf: Btf | None  # the types of the kernel that it is for
+
+
+def way_to(subject: ChainSubject, member: int) -> list[tuple[int, list[int]]]:
+    """How packets get to a program: those in front of it, with the results with which they go on.
+
+    Raises:
+        InputError: when the programs of a dispatcher cannot be put in order.
+    """
+    try:
+        return subject.chain.way_to(subject.objects, member)
+    except _core.Error as problem:
+        raise _input_error(subject.file, problem) from None
+
+
+class Rewriting(NamedTuple):
+    """How the programs of a chain are rewritten."""
+
+    mode: Literal["trust", "guard"] | None  # None: they are not, and only facts are looked for
+    fuse: str | None = None  # what they are called as one, if they are to become one
+    deadline_seconds: float | None = None
+    memory_bytes: int | None = None  # of the process; None: no limit
 
 
 def rewrite_messages(
@@ -238,6 +250,11 @@ def programs(found: Object) -> list[ProgramInfo] | None:
     if listed is None:
         return None
     return [ProgramInfo(p.index, p.section, p.name, p.kind, p.needs_kernel) for p in listed]
+
+
+def map_names(found: Object) -> list[str]:
+    """The names of the maps of a BPF object; a listing has none."""
+    return found.map_names()
 
 
 def show(file: str, found: Object, view: View, stopping: Stopping) -> str:

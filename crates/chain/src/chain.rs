@@ -2,7 +2,7 @@
 
 use crate::network::network;
 use crate::written::{SCHEMA, Written, WrittenEdge, line};
-use crate::{Action, ChainError};
+use crate::{Action, ChainError, Loaded};
 use serde_saphyr::Spanned;
 use slowpath::Network;
 
@@ -284,6 +284,37 @@ impl Chain {
             next += 1;
         }
         order
+    }
+
+    /// How packets get to a program: those in front of it, in their order, each with the results with
+    /// which they go on; of several ways one of the shortest.
+    ///
+    /// # Errors
+    /// As [`Chain::dispatched`].
+    pub fn way_to(
+        &self,
+        loaded: &[Loaded],
+        member: usize,
+    ) -> Result<Vec<(usize, Vec<u32>)>, ChainError> {
+        let chain = self.dispatched(loaded)?;
+        let mut before: Vec<Option<&Edge>> = vec![None; chain.members.len()];
+        let mut front = vec![chain.entry];
+        while let Some(from) = (!front.is_empty()).then(|| front.remove(0)) {
+            for edge in chain.edges.iter().filter(|edge| edge.from == from) {
+                if edge.to != chain.entry && before[edge.to].is_none() {
+                    before[edge.to] = Some(edge);
+                    front.push(edge.to);
+                }
+            }
+        }
+        let mut way = Vec::new();
+        let mut at = member;
+        while let Some(edge) = before.get(at).copied().flatten() {
+            way.push((edge.from, edge.on.iter().map(|action| action.number()).collect()));
+            at = edge.from;
+        }
+        way.reverse();
+        Ok(way)
     }
 
     /// Refuses a program that runs behind itself.

@@ -59,6 +59,19 @@ impl Chain {
         Ok(Object::of(file))
     }
 
+    /// How packets get to a program: the numbers of the programs in front of it, in their order, each
+    /// with the results with which they go on; of several ways one of the shortest. Raises `Error` when
+    /// the programs of a dispatcher cannot be put in order.
+    fn way_to(
+        &self,
+        py: Python<'_>,
+        objects: Vec<(Py<Object>, usize)>,
+        member: usize,
+    ) -> PyResult<Vec<(usize, Vec<u32>)>> {
+        let loaded = loaded(py, objects)?;
+        self.inner.way_to(&loaded, member).map_err(|error| wrong(py, &error))
+    }
+
     /// What holds of packets that arrive at each program, as JSON text, and where programs are
     /// rewritten for it the objects to load instead, in the order of the description. `mode` is
     /// `trust` or `guard`, or `None` where nothing is rewritten. `stop` ends it with what is known by

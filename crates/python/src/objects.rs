@@ -54,6 +54,14 @@ impl Object {
         Ok(Object { inner })
     }
 
+    /// The names of the maps of a BPF object; a listing has none.
+    fn map_names(&self) -> Vec<String> {
+        let object = self.inner.object();
+        object.map_or_else(Vec::new, |object| {
+            object.maps.iter().map(|map| map.name.clone()).collect()
+        })
+    }
+
     /// The programs of a BPF object; `None` for a listing.
     fn programs(&self, py: Python<'_>) -> Option<Vec<Program>> {
         let programs = py.detach(|| self.inner.programs())?;

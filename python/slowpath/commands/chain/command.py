@@ -93,7 +93,7 @@ def _optimize(given: Namespace) -> int:
 
     trusts = given.trust or given.fuse
     job = make_job(given, "trust" if trusts else "guard", given.output)
-    return optimize(job._replace(fuse=given.fuse))
+    return optimize(job._replace(fuse=given.fuse, packets=max(given.packets, 0)))
 
 
 OPTIMIZE = Command(
@@ -129,6 +129,16 @@ OPTIMIZE = Command(
             metavar="DIR",
             help="Write the objects of rewritten programs there, each named as its program "
             "(default: they are not written).",
+        ),
+        option(
+            "How to rewrite",
+            "--packets",
+            metavar="N",
+            type=int,
+            default=100_000,
+            help="Where the running kernel can be used, run so many packets that earlier programs "
+            "let through in original and rewritten program, compare, and time both (default: "
+            "%(default)s; 0: do not).",
         ),
         form_option(("table", "json"), "json is stable"),
     ),

@@ -87,6 +87,34 @@ class Dropped(TypedDict):
     """Whether the packet's length is part of the reason."""
 
 
+class Rehearsal(TypedDict):
+    """What the running kernel says of a rewritten program beside the original."""
+
+    packets: int
+    """Packets that the programs in front let through, and that went through both."""
+    arbitrary: int
+    """Arbitrary packets that went through both, of a program with a guard."""
+    agrees: bool
+    """Whether both did the same with all of them."""
+    difference: str | None
+    """What they did differently, or why that cannot be told."""
+    packet: str | None
+    """The packet with which they did, in hexadecimal."""
+    original_ns: float | None
+    """What a run of the original takes, with what happens between runs; null if not measured."""
+    rewritten_ns: float | None
+    """The same of the rewritten program."""
+    frame_ns: float | None
+    """The same of an empty program."""
+    rate_ratio: float | None
+    """How many runs of the rewritten program there are in the time of one of the original, without
+    what happens between runs; null where that is too little to tell."""
+    why_not: str | None
+    """Why it was not tried, or ended early."""
+    notes: list[str]
+    """What else there is to say, one sentence each."""
+
+
 class ChainProgram(TypedDict):
     """A program of a chain: what arrives there, and what it was rewritten to."""
 
@@ -121,6 +149,11 @@ class ChainProgram(TypedDict):
     """What else there is to say, one sentence each: why it stays as it was."""
     seconds: float
     """Wall-clock time for rewriting and proof."""
+    rehearsal: Rehearsal | None
+    """What the running kernel says of the rewritten program; null where there is none, or where it
+    was not asked."""
+    measured_rate_ratio: float | None
+    """The `rate_ratio` of the rehearsal; null where there is none."""
 
 
 class Fused(TypedDict):

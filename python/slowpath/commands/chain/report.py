@@ -63,8 +63,8 @@ def optimized_report(
     rows = [
         _program_row(program, file) for program, file in zip(report["programs"], files, strict=True)
     ]
-    columns = ("program", "before", "after", "left", "facts", "guard", "proved", "object")
-    yield from grid(columns, rows, right=("before", "after", "left", "facts"), margin="")
+    columns = ("program", "before", "after", "left", "guard", "proved", "rate", "object")
+    yield from grid(columns, rows, right=("before", "after", "left", "rate"), margin="")
     for program in report["programs"]:
         remarks = [*program["never"], *program["remarks"]]
         yield from (aligned_line(f"{program['name']}: {one_line(text)}") for text in remarks)
@@ -72,9 +72,33 @@ def optimized_report(
         if program["proof"]:
             conditions |= {*program["proof"]["assumptions"]}
         yield from (f"{program['name']}: if {one_line(text)}" for text in sorted(conditions))
+    yield from (line for program in report["programs"] for line in _rehearsed(program))
     yield from _fused(report, whole)
     yield f"{report['seconds']:.2f} s in all"
     yield from _ending(report)
+
+
+def _rehearsed(program: ChainProgram) -> Iterator[str]:
+    """What the running kernel says."""
+    said, name = program["rehearsal"], program["name"]
+    if said is None:
+        return
+    if said["difference"]:
+        packet = f", with packet {said['packet']}" if said["packet"] else ""
+        yield one_line(f"{name}: in the kernel, {said['difference']}{packet}")
+    elif said["agrees"]:
+        more = f" and {said['arbitrary']} arbitrary ones" if said["arbitrary"] else ""
+        yield one_line(
+            f"{name}: in the kernel, the same with {said['packets']} packets that get there{more}"
+        )
+    if said["original_ns"] and said["rewritten_ns"]:
+        yield one_line(
+            f"{name}: in the kernel, {said['original_ns']:.1f} ns before, "
+            f"{said['rewritten_ns']:.1f} ns after, an empty program {said['frame_ns'] or 0:.1f} ns"
+        )
+    if said["why_not"]:
+        yield one_line(f"{name}: not tried in the kernel: {said['why_not']}")
+    yield from (one_line(f"{name}: {note}") for note in said["notes"])
 
 
 def _fused(report: ChainReport, file: str | None) -> Iterator[str]:
@@ -110,8 +134,8 @@ def _program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
         str(before),
         str(after) if rewritten else "-",
         f"{100 * after / before:.0f} %" if rewritten and before else "-",
-        str(len(program["facts"])),
         checks if rewritten else "-",
         "yes" if program["proved"] else "-",
+        f"{ratio:.1f} x" if (ratio := program["measured_rate_ratio"]) else "-",
         file or "as it was",
     )

@@ -14,6 +14,7 @@ from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, out, out_lines
 from slowpath.commands.chain.documents import ChainReport
 from slowpath.commands.chain.loading import LoadedChain, load_chain
+from slowpath.commands.chain.rehearsing import Rehearsing, rehearse
 from slowpath.commands.chain.report import facts_report, optimized_report
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.programs.sources import Clang
@@ -36,6 +37,7 @@ class Job(NamedTuple):
     memory_bytes: int | None = None
     output: Path | None = None  # a folder
     fuse: bool = False
+    packets: int = 0  # that go through rewritten programs and originals in the kernel
 
 
 def find_facts(job: Job) -> ExitCode:
@@ -107,14 +109,29 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
         return engine.rewrite_messages(subject, rewriting, stopping)
 
-    with heeding_signals() as stopping, Errand(work, job.memory_bytes) as errand:
-        stopped = errand.run(job.deadline_seconds, stopping, found.append)
-    if not found:
-        error(job.file, stopped or "nothing is known")
-        return None
-    (_, text, objects, fused) = found[0]
-    report: ChainReport = {"slowpath": engine.version(), **json.loads(text)}
+    with heeding_signals() as stopping:
+        with Errand(work, job.memory_bytes) as errand:
+            stopped = errand.run(job.deadline_seconds, stopping, found.append)
+        if not found:
+            error(job.file, stopped or "nothing is known")
+            return None
+        (_, text, objects, fused) = found[0]
+        report: ChainReport = json.loads(text) | {"slowpath": engine.version()}
+        guarded = job.mode == "guard"
+        rehearsing = Rehearsing(subject, loaded, job.packets, guarded, job.deadline_seconds)
+        _rehearse(rehearsing, report, objects, stopping)
     return _Rewritten(report, objects, fused)
+
+
+def _rehearse(
+    rehearsing: Rehearsing, report: ChainReport, objects: list[bytes | None], stopping: Stopping
+) -> None:
+    """Notes what the running kernel says of rewritten programs."""
+    asked = objects if rehearsing.packets else [None for _ in objects]
+    said = rehearse(rehearsing, report["programs"], asked, stopping)
+    for program, one in zip(report["programs"], said, strict=True):
+        program["rehearsal"] = one
+        program["measured_rate_ratio"] = one["rate_ratio"] if one else None
 
 
 def _write_object(job: Job, name: str, data: bytes | None) -> str | None:

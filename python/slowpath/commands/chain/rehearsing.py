@@ -1,0 +1,142 @@
+"""Rewritten programs of a chain in the running kernel: do they do the same there, and how fast.
+
+Packets begin as the one that takes the slowest path through the whole chain, on its map content.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from slowpath import engine
+from slowpath.analysis.analyst import Audience
+from slowpath.analysis.options import WrittenOptions, read_request
+from slowpath.analysis.progress import Watcher
+from slowpath.analysis.session import Session
+from slowpath.cli.errors import InputError, UnavailableError
+from slowpath.commands.chain.documents import ChainProgram, Rehearsal
+from slowpath.commands.chain.loading import LoadedChain, plan_of
+from slowpath.packet.witness import wire_bytes
+from slowpath.programs.selection import Selection
+from slowpath.schema.results import Witness
+from slowpath.work.stopping import Stopping
+
+_SEARCH = 10.0  # seconds for the search of a packet
+
+
+class Rehearsing(NamedTuple):
+    """What is rehearsed, and how long."""
+
+    subject: engine.ChainSubject
+    loaded: LoadedChain
+    packets: int
+    guarded: bool
+    seconds: float | None
+
+
+def rehearse(
+    rehearsing: Rehearsing,
+    programs: Sequence[ChainProgram],
+    objects: Sequence[bytes | None],
+    stopping: Stopping,
+) -> list[Rehearsal | None]:
+    """What the kernel says of each program that was rewritten; why not, where it says nothing."""
+    nothing: list[Rehearsal | None] = [None for _ in programs]
+    if not any(objects):
+        return nothing
+    try:
+        kernel = engine.open_kernel()
+    except UnavailableError as reason:
+        return [_without(str(reason)) if data else None for data in objects]
+    witness = _witness(rehearsing, stopping)
+    found = list[Rehearsal | None]()
+    for number, data in enumerate(objects):
+        if data is None:
+            found.append(None)
+        elif witness is None:
+            found.append(_without("no packet is known that gets through the chain"))
+        else:
+            found.append(_one(kernel, rehearsing, (number, data), witness, stopping))
+    return found
+
+
+def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
+    """The packet of the slowest path through the chain, if one is found in time."""
+    file = rehearsing.loaded.file
+    written = WrittenOptions(selection=Selection(), target="ebpf", deadline=_SEARCH)
+    request = read_request([file], written)
+    session = Session(request, plan_of(file, request))
+    audience = Audience(stopping, lambda *_: Watcher())
+    for analysed in session.analyse(audience):
+        for path in analysed.result["paths"]:
+            return path["witness"]
+    return None
+
+
+def _one(
+    kernel: engine.Kernel,
+    rehearsing: Rehearsing,
+    rewritten: tuple[int, bytes],
+    witness: Witness,
+    stopping: Stopping,
+) -> Rehearsal:
+    """What the kernel says of a program."""
+    (number, data), subject = rewritten, rehearsing.subject
+    stages = [
+        engine.Stage(*subject.objects[place], results, _maps(rehearsing, place, witness))
+        for place, results in engine.way_to(subject, number)
+    ]
+    maps = _maps(rehearsing, number, witness)
+    seeds = [wire_bytes(witness)]
+    original = subject.objects[number]
+    chain = engine.Rehearsed(stages, original, data, seeds, maps)
+    how = engine.Rehearsing(
+        rehearsing.packets, arbitrary=rehearsing.guarded, deadline_seconds=rehearsing.seconds
+    )
+    try:
+        said = engine.rehearse(kernel, chain, how, stopping)
+    except InputError as problem:
+        return _without(problem.reason)
+    rate, difference = said["rate"], said["difference"]
+    alone = rate["ratio_without_frame"] if rate else None
+    return {
+        "packets": said["compared"],
+        "arbitrary": said["arbitrary"],
+        "agrees": difference is None and said["undetermined"] is None,
+        "difference": difference["what"] if difference else said["undetermined"],
+        "packet": difference["packet"] if difference else None,
+        "original_ns": rate["original_ns"] if rate else None,
+        "rewritten_ns": rate["rewritten_ns"] if rate else None,
+        "frame_ns": rate["frame_ns"] if rate else None,
+        "rate_ratio": 1 / alone if alone else None,
+        "why_not": said["ended"],
+        "notes": said["notes"],
+    }
+
+
+def _maps(rehearsing: Rehearsing, place: int, witness: Witness) -> str:
+    """The content of the maps of one program, by their names in its object, as JSON."""
+    (name, _, _) = rehearsing.loaded.chain.members[place]
+    (found, _) = rehearsing.subject.objects[place]
+    own = set(engine.map_names(found))
+    content = dict[str, object]()
+    for map_name, entries in witness["maps"].items():
+        short = map_name.removeprefix(f"{name}:")
+        if short in own:
+            content[short] = entries
+    return json.dumps(content)
+
+
+def _without(reason: str) -> Rehearsal:
+    return {
+        "packets": 0,
+        "arbitrary": 0,
+        "agrees": False,
+        "difference": None,
+        "packet": None,
+        "original_ns": None,
+        "rewritten_ns": None,
+        "frame_ns": None,
+        "rate_ratio": None,
+        "why_not": reason,
+        "notes": [],
+    }
