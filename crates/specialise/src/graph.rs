@@ -167,3 +167,6 @@ pub(crate) struct Emitted {
     /// The slot at which the original program begins, if it is part of this one.
     pub original: Option<usize>,
 }
+
+#[cfg(test)]
+mod tests;
