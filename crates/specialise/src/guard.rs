@@ -4,7 +4,6 @@
 //! Nothing is taken for granted of packets then. The program is there twice, behind the checks, where
 //! it is rewritten, and as it was. The analysis learns from the checks what is known behind them, as from any branch.
 
-use crate::fault::{self, Fault};
 use crate::graph::{Block, BlockId, End, Graph, Instr, Op, Test};
 use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, Width};
 use slowpath_ir::{KnownBits, PacketFacts};
@@ -69,8 +68,7 @@ pub(crate) fn guarded(graph: &Graph, min_length: u16, comparisons: &[Comparison]
     let plain = guarded.blocks.len() - 1;
     let mut builder = Builder { graph: guarded, origin, plain };
     let mut next = entry;
-    let dropped = usize::from(fault::has(Fault::ComparisonDropped));
-    for comparison in comparisons.iter().rev().skip(dropped) {
+    for comparison in comparisons.iter().rev() {
         next = builder.compare(comparison, next);
     }
     let entry = builder.long_enough(min_length, next);
@@ -107,7 +105,6 @@ impl Builder {
     }
 
     fn long_enough(&mut self, length: u16, next: BlockId) -> BlockId {
-        let length = length - u16::from(fault::has(Fault::GuardTooShort));
         let field =
             |dst, offset| Insn::Load { size: Size::W, signed: false, dst, base: CONTEXT, offset };
         let insns = vec![
@@ -121,13 +118,7 @@ impl Builder {
     }
 
     fn compare(&mut self, comparison: &Comparison, next: BlockId) -> BlockId {
-        let Comparison { offset, bytes, mut mask, mut value } = *comparison;
-        if fault::has(Fault::MaskTooSmall) {
-            (mask, value) = (mask & !1, value & !1);
-        }
-        if fault::has(Fault::OtherValue) {
-            value ^= 1;
-        }
+        let Comparison { offset, bytes, mask, value } = *comparison;
         let size = Size::from_bytes(bytes.into()).unwrap_or(Size::B);
         let offset = i16::try_from(offset).unwrap_or(i16::MAX);
         let load = Insn::Load { size, signed: false, dst: LEFT, base: PACKET, offset };
@@ -150,15 +141,18 @@ impl Builder {
                 Source::Reg(RIGHT)
             }
         };
-        let inverted = fault::has(Fault::ComparisonInverted);
-        let cond = if inverted { Condition::Eq } else { Condition::Ne };
-        self.block(insns, Test { width: Width::W64, cond, dst: LEFT, src }, next)
+        self.block(insns, Test { width: Width::W64, cond: Condition::Ne, dst: LEFT, src }, next)
     }
 }
 
 fn alu(op: AluOp, dst: Register, src: Source) -> Insn {
     Insn::Alu { width: Width::W64, op, dst, src }
 }
+
+#[cfg(feature = "faults")]
+mod spoiled;
+#[cfg(feature = "faults")]
+pub(crate) use spoiled::spoil;
 
 #[cfg(test)]
 mod tests;

@@ -122,6 +122,8 @@ pub fn specialise<'a>(
             _ => guarded(&original, length, &compared),
         };
         (graph, _) = rewrite(start, &setting, stop);
+        #[cfg(feature = "faults")]
+        crate::guard::spoil(&mut graph);
     }
     let emitted = graph.emit(program)?;
     let guard = |original| Guard { length, comparisons: compared, original };
