@@ -7,7 +7,7 @@ use crate::equivalence::{EquivalenceError, Proof, prove, prove_guard};
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
-use slowpath_specialise::{Change, Mode, Specialised, SpecialiseError, specialise};
+use slowpath_specialise::{Change, Mode, SpecialiseError, Specialised, specialise};
 use slowpath_stop::Stop;
 use std::time::Instant;
 use thiserror::Error;
@@ -71,15 +71,12 @@ pub fn optimize(
             (None, Some(why)) => why.clone(),
             (None, None) => "not all of it is proved".to_owned(),
         };
-        let fewer = fewer(&facts, &made);
+        let fewer = fewer(&facts, &made).filter(|_| stop.reason().is_none());
         let rest = match &fewer {
             Some(_) => "it is rewritten for fewer facts",
             None => "it stays as it was",
         };
         remarks.push(format!("not proved ({why}): {rest}"));
-        if stop.reason().is_some() {
-            break;
-        }
         tries.extend(fewer);
     }
     let (specialised, proof) = found.unzip();
@@ -97,9 +94,8 @@ fn arriving(facts: &PacketFacts, mode: Mode) -> PacketFacts {
 /// Fewer facts to try: those that decide branches, then only lengths.
 fn fewer(facts: &PacketFacts, made: &Specialised) -> Option<PacketFacts> {
     let mut fewer = PacketFacts::lengths(facts.min_length, facts.max_length);
-    let decides = |change| {
-        matches!(change, Change::AlwaysTaken | Change::NeverTaken | Change::Threaded)
-    };
+    let decides =
+        |change| matches!(change, Change::AlwaysTaken | Change::NeverTaken | Change::Threaded);
     let deciding = made.dropped.iter().filter(|dropped| decides(dropped.change));
     for &offset in deciding.flat_map(|dropped| &dropped.bytes) {
         fewer.bits.extend(facts.bits.get(&offset).map(|&bits| (offset, bits)));
