@@ -4,6 +4,7 @@
 
 /// What a pass, or what it relies on, gets wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(not(feature = "faults"), expect(dead_code, reason = "those of guards are put in then"))]
 pub enum Fault {
     /// Constants are one too great.
     ConstantTooGreat,

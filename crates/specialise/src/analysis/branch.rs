@@ -87,10 +87,8 @@ pub(crate) fn decide(state: &State, test: &Test, src: &Value) -> Option<Decision
     // Whether a number has bits, it has to be known.
     let equal = dst.number == src.number && test.cond != Condition::Set;
     if test.width == Width::W64 && equal {
-        let holds = match test.cond {
-            Condition::Eq | Condition::Ge | Condition::Le | Condition::Sge | Condition::Sle => true,
-            _ => false,
-        };
+        use Condition::{Eq, Ge, Le, Sge, Sle};
+        let holds = matches!(test.cond, Eq | Ge | Le | Sge | Sle);
         // Of numbers, facts say that they are the same.
         let same = if dst.constant().is_some() { reason } else { Reason::NONE };
         return Some(Decision { holds, reason: same });
