@@ -73,15 +73,12 @@ pub fn optimize(
             (None, Some(why)) => why.clone(),
             (None, None) => "not all of it is proved".to_owned(),
         };
-        let fewer = fewer(&facts, &made);
+        let fewer = fewer(&facts, &made).filter(|_| stop.reason().is_none());
         let rest = match &fewer {
             Some(_) => "it is rewritten for fewer facts",
             None => "it stays as it was",
         };
         remarks.push(format!("not proved ({why}): {rest}"));
-        if stop.reason().is_some() {
-            break;
-        }
         tries.extend(fewer);
     }
     let (specialised, proof) = found.unzip();

@@ -12,3 +12,6 @@ mod types;
 
 pub(crate) use loops::Loop;
 pub(crate) use types::{Block, BlockId, End, Graph, Instr, Op, Test};
+
+#[cfg(test)]
+mod tests;

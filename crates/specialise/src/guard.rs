@@ -148,3 +148,11 @@ impl Builder {
 fn alu(op: AluOp, dst: Register, src: Source) -> Insn {
     Insn::Alu { width: Width::W64, op, dst, src }
 }
+
+#[cfg(feature = "faults")]
+mod spoiled;
+#[cfg(feature = "faults")]
+pub(crate) use spoiled::spoil;
+
+#[cfg(test)]
+mod tests;

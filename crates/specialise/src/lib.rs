@@ -15,12 +15,23 @@
 mod analysis;
 mod effect;
 mod error;
+#[doc(hidden)]
+#[cfg(feature = "faults")]
+pub mod fault;
+#[cfg(not(feature = "faults"))]
+mod fault;
 pub mod fuse;
 mod graph;
 mod guard;
 mod helpers;
 mod passes;
 mod pipeline;
+
+#[cfg(test)]
+#[path = "../tests/support/assemble.rs"]
+mod assemble;
+#[cfg(test)]
+mod support;
 
 pub use error::SpecialiseError;
 pub use guard::Comparison;

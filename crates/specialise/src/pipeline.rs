@@ -2,6 +2,7 @@
 
 use crate::analysis::{Analysis, FOLLOWED, Reason, Setting};
 use crate::error::SpecialiseError;
+use crate::fault::{self, Fault};
 use crate::graph::{Graph, Op};
 use crate::guard::{Comparison, comparisons, guarded};
 use crate::passes::{
@@ -114,12 +115,15 @@ pub fn specialise<'a>(
         let end = compared.iter().map(|each| each.offset + u16::from(each.bytes)).max();
         length = end.unwrap_or(0).max(if reason.length { facts.min_length } else { 0 });
         let nothing = PacketFacts::lengths(0, u16::MAX);
-        let setting = Setting { facts: &nothing, constants };
+        let known = if fault::has(Fault::GuardTrusted) { &facts } else { &nothing };
+        let setting = Setting { facts: known, constants };
         let start = match length {
             0 => original,
             _ => guarded(&original, length, &compared),
         };
         (graph, _) = rewrite(start, &setting, stop);
+        #[cfg(feature = "faults")]
+        crate::guard::spoil(&mut graph);
     }
     let emitted = graph.emit(program)?;
     let guard = |original| Guard { length, comparisons: compared, original };
@@ -190,3 +194,6 @@ fn round(
     }
     Ok(changed)
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ use super::numbers::{Def, Number, Numbers};
 use super::reason::Reason;
 use super::state::State;
 use super::value::{Kind, Value};
+use crate::fault::{self, Fault};
 use crate::graph::Test;
 use slowpath_bpf::insn::{AluOp, Condition, Width};
 use slowpath_domain::{Domain, mask, transfer};
@@ -75,6 +76,7 @@ pub(crate) fn decide(state: &State, test: &Test, src: &Value) -> Option<Decision
         return [true, false].into_iter().find_map(|holds| {
             let (least, greatest) = check.lengths(!holds);
             let (min, max) = state.length_reasons;
+            let greatest = greatest.saturating_sub(fault::has(Fault::LengthTooLong).into());
             if greatest < state.length.0 {
                 return Some(Decision { holds, reason: min });
             }
@@ -82,13 +84,14 @@ pub(crate) fn decide(state: &State, test: &Test, src: &Value) -> Option<Decision
         });
     }
     let reason = dst.reason | src.reason;
-    if test.width == Width::W64 && dst.number == src.number {
-        let holds = match test.cond {
-            Condition::Eq | Condition::Ge | Condition::Le | Condition::Sge | Condition::Sle => true,
-            Condition::Set => return None,
-            _ => false,
-        };
-        return Some(Decision { holds, reason: Reason::NONE });
+    // Whether a number has bits, it has to be known.
+    let equal = dst.number == src.number && test.cond != Condition::Set;
+    if test.width == Width::W64 && equal {
+        use Condition::{Eq, Ge, Le, Sge, Sle};
+        let holds = matches!(test.cond, Eq | Ge | Le | Sge | Sle);
+        // Of numbers, facts say that they are the same.
+        let same = if dst.constant().is_some() { reason } else { Reason::NONE };
+        return Some(Decision { holds, reason: same });
     }
     let (Kind::Number(a), Kind::Number(b)) = (dst.kind, src.kind) else { return None };
     let bits = test.width.bits();
@@ -134,9 +137,10 @@ pub(crate) fn behind(
             state.length_reasons.1 = Reason::NONE;
         }
         if check.passes(holds) {
+            let end = check.offset + i64::from(fault::has(Fault::CheckedTooMuch));
             for value in state.values_mut() {
                 if let Kind::Packet { checked, .. } = &mut value.kind {
-                    *checked = (*checked).max(check.offset);
+                    *checked = (*checked).max(end);
                 }
             }
         }

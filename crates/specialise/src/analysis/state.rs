@@ -4,6 +4,7 @@ use super::cells::Cells;
 use super::numbers::{Def, Number, Numbers, Place};
 use super::reason::{FOLLOWED, Reason};
 use super::value::{Kind, Value};
+use crate::fault::{self, Fault};
 use crate::graph::BlockId;
 use slowpath_bpf::insn::Register;
 use slowpath_domain::Domain;
@@ -70,13 +71,17 @@ impl State {
     /// The register that a value was copied from, if both are still the same.
     pub fn source_of(&self, value: &Value) -> Option<Register> {
         let source = Register::new(value.copy_of?)?;
-        (self.reg(source).number == value.number).then_some(source)
+        let same = self.reg(source).number == value.number;
+        (same || fault::has(Fault::StaleCopy)).then_some(source)
     }
 
     /// What holds where either does, at the start of a block. With `widen`, so that a sequence of it
     /// ends.
     pub fn join(&self, other: &State, block: BlockId, numbers: &mut Numbers, widen: bool) -> State {
         let mut join = |place: Place, a: &Value, b: &Value| {
+            if fault::has(Fault::OneWayOnly) {
+                return *a;
+            }
             let number =
                 if a.number == b.number { a.number } else { numbers.of(Def::Meet(block, place)) };
             let kind = if widen { a.kind.widen(b.kind) } else { a.kind.join(b.kind) };

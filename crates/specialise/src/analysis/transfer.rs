@@ -6,6 +6,7 @@ use super::reason::Reason;
 use super::setting::Setting;
 use super::state::State;
 use super::value::{Kind, Value};
+use crate::fault::{self, Fault};
 use crate::graph::{BlockId, Instr, Op};
 use crate::helpers::{self, Effect};
 use slowpath_bpf::insn::{AluOp, Call, Imm64, Insn, Register, Size, Source, SwapKind, Width};
@@ -316,6 +317,7 @@ impl Step<'_> {
             value = known(transfer::zext(low, 64), number, value.reason);
         }
         match base.kind {
+            Kind::Packet { .. } if fault::has(Fault::StoreForgotten) => {}
             Kind::Packet { offset: start, .. } => {
                 let at = start.saturating_add(offset);
                 state.packet.write(at, bytes, value, self.numbers);
@@ -335,7 +337,7 @@ impl Step<'_> {
 
     fn call(&mut self, state: &mut State, effect: Effect) {
         let arguments = &state.regs[1..=usize::from(effect.arguments)];
-        if effect.writes {
+        if effect.writes && !fault::has(Fault::WrittenForgotten) {
             let packet = |value: &Value| {
                 matches!(value.kind, Kind::Packet { .. } | Kind::SomewhereInPacket | Kind::Any)
             };
@@ -357,7 +359,9 @@ impl Step<'_> {
             }
         }
         if effect.moves_packet {
-            state.packet.clear();
+            if !fault::has(Fault::MoveForgotten) {
+                state.packet.clear();
+            }
             state.length = (0, u16::MAX.into());
             state.length_reasons = (Reason::NONE, Reason::NONE);
             state.ends = self.result(6);

@@ -3,6 +3,7 @@
 
 use super::types::{BlockId, Emitted, End, FunctionId, Graph, Instr, Op};
 use crate::error::SpecialiseError;
+use crate::fault::{self, Fault};
 use slowpath_bpf::insn::{Call, Imm64, Insn};
 use slowpath_bpf::{BpfProgram, Subprogram};
 use std::collections::BTreeMap;
@@ -180,7 +181,8 @@ impl Emitter {
         let first = graph.functions[function].0.first;
         let behind = original.subprograms.get(function + 1);
         let end = behind.map_or(original.insns.len(), |next| next.first);
-        for slot in first..end {
+        let lacks = function == 0 && fault::has(Fault::OriginalCut);
+        for slot in first + usize::from(lacks)..end {
             let insn = original.insns[slot];
             if let Some(target) = insn.function_target(slot) {
                 let known = graph.functions.iter().position(|(called, _)| called.first == target);
@@ -203,7 +205,10 @@ impl Emitter {
             let target = match open {
                 Open::Jump(block) => self.blocks[&block],
                 Open::Function(function) => self.functions[&function],
-                Open::Original => self.original.unwrap_or_default(),
+                Open::Original => {
+                    let beyond = usize::from(fault::has(Fault::OriginalMissed));
+                    self.original.unwrap_or_default() + beyond
+                }
             };
             let distance = target as i64 - slot as i64 - 1;
             let far = || {

@@ -8,6 +8,7 @@
 use super::liveness;
 use crate::analysis::{Analysis, Kind, bounds_check};
 use crate::effect::{Effect, Registers};
+use crate::fault::{self, Fault};
 use crate::graph::{BlockId, End, Graph, Instr, Op, Test};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 
@@ -48,18 +49,22 @@ pub(crate) fn merge_bounds_checks(graph: &mut Graph, analysis: &mut Analysis<'_>
         let Source::Reg(src) = test.src else { continue };
         let dst_is_pointer = matches!(state.reg(test.dst).kind, Kind::Packet { .. });
         let pointer = if dst_is_pointer { test.dst } else { src };
-        let Ok(more) = i32::try_from(most - check.offset) else { continue };
+        let beyond = i64::from(fault::has(Fault::CheckTooLong));
+        let Ok(more) = i32::try_from(most - check.offset + beyond) else { continue };
         let busy = live.regs.union(Effect::of_end(graph.blocks[check.block].end));
         let Some(scratch) = scratch(live.regs, busy, pointer) else { continue };
         let origin = graph.blocks[check.block].origin;
-        let mut push = |op, src| {
+        let insns = &mut graph.blocks[check.block].insns;
+        let alu = |op, src| {
             let insn = Insn::Alu { width: Width::W64, op, dst: scratch, src };
-            graph.blocks[check.block].insns.push(Instr { op: Op::Insn(insn), origin });
+            Instr { op: Op::Insn(insn), origin }
         };
         if scratch != pointer {
-            push(AluOp::Mov, Source::Reg(pointer));
+            insns.push(alu(AluOp::Mov, Source::Reg(pointer)));
         }
-        push(AluOp::Add, Source::Imm(more));
+        if scratch != pointer || !moves_further(insns, pointer, more) {
+            insns.push(alu(AluOp::Add, Source::Imm(more)));
+        }
         let test = if dst_is_pointer {
             Test { dst: scratch, ..test }
         } else {
@@ -71,6 +76,21 @@ pub(crate) fn merge_bounds_checks(graph: &mut Graph, analysis: &mut Analysis<'_>
     changed
 }
 
+/// Lets the last of some instructions move a pointer further, if it moves it.
+fn moves_further(insns: &mut [Instr], pointer: Register, more: i32) -> bool {
+    if let Some(Instr {
+        op: Op::Insn(Insn::Alu { width: Width::W64, op: AluOp::Add, dst, src: Source::Imm(by) }),
+        ..
+    }) = insns.last_mut()
+        && *dst == pointer
+        && let Some(further) = by.checked_add(more)
+    {
+        *by = further;
+        return true;
+    }
+    false
+}
+
 /// A register that can hold another address for the time of a check: that of the address itself, if
 /// nothing reads it afterwards.
 fn scratch(live: Registers, busy: Registers, pointer: Register) -> Option<Register> {
@@ -79,3 +99,6 @@ fn scratch(live: Registers, busy: Registers, pointer: Register) -> Option<Regist
     }
     (0..10).filter_map(Register::new).find(|&reg| !busy.contains(reg))
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,8 @@
 
 use super::liveness::{self, Live};
 use super::log::{Change, Log};
-use crate::analysis::{Analysis, State, Value, bounds_check, decide};
+use crate::analysis::{Analysis, Kind, State, Value, bounds_check, decide};
+use crate::fault::{self, Fault};
 use crate::graph::{Block, BlockId, End, Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
 
@@ -28,18 +29,19 @@ pub(crate) fn fold_branches(graph: &mut Graph, analysis: &mut Analysis<'_>, log:
         let Some(decision) = decide(&state, &test, &src) else { continue };
         let origin = graph.blocks[block].origin;
         let change = if decision.holds { Change::AlwaysTaken } else { Change::NeverTaken };
-        let (way, never) = if decision.holds { (taken, other) } else { (other, taken) };
+        let holds = decision.holds != fault::has(Fault::OtherWay);
+        let (way, never) = if holds { (taken, other) } else { (other, taken) };
         let teaches = match bounds_check(&test, state.reg(test.dst), &src) {
             Some(check) => {
                 check.passes(decision.holds)
-                    && state.packet_pointers().any(|checked| checked < check.offset)
+                    && live.get(&block).is_none_or(|live| profits(&state, live, check.offset))
             }
             None => [state.reg(test.dst), &src].into_iter().any(|value| {
                 value.constant().is_none()
                     && live.get(&block).is_some_and(|l| is_used(&state, l, value))
             }),
         };
-        if !teaches {
+        if !teaches || fault::has(Fault::NothingTaught) {
             log.note(origin, change, decision.reason);
             graph.blocks[block].end = End::Jump(way);
             changed = true;
@@ -52,6 +54,17 @@ pub(crate) fn fold_branches(graph: &mut Graph, analysis: &mut Analysis<'_>, log:
         }
     }
     changed
+}
+
+/// Whether the verifier learns of an address in the packet that is read later.
+fn profits(state: &State, live: &Live, checked: i64) -> bool {
+    let less = |value: &Value| matches!(value.kind, Kind::Packet { checked: c, .. } if c < checked);
+    let mut regs = (0..=10).filter_map(Register::new);
+    regs.any(|reg| live.regs.contains(reg) && less(state.reg(reg)))
+        || state
+            .stack
+            .iter()
+            .any(|(offset, cell)| less(&cell.value) && live.any_of(offset, cell.bytes.into()))
 }
 
 /// Whether a value is somewhere from where it is read later.
@@ -86,3 +99,6 @@ fn end(graph: &mut Graph, origin: usize) -> BlockId {
         graph.blocks.len() - 1
     })
 }
+
+#[cfg(test)]
+mod tests;

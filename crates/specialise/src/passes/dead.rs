@@ -4,6 +4,7 @@
 use super::liveness::{self, Live};
 use crate::analysis::{Analysis, Kind, State};
 use crate::effect::{Effect, result};
+use crate::fault::{self, Fault};
 use crate::graph::{Graph, Instr, Op};
 use slowpath_bpf::insn::Insn;
 
@@ -18,7 +19,9 @@ pub(crate) fn remove_dead_code(graph: &mut Graph, analysis: &mut Analysis<'_>) -
         if states.len() != insns.len() {
             continue;
         }
-        live.regs = live.regs.union(Effect::of_end(graph.blocks[block].end));
+        if !fault::has(Fault::EndReadsNothing) {
+            live.regs = live.regs.union(Effect::of_end(graph.blocks[block].end));
+        }
         let mut kept = Vec::with_capacity(insns.len());
         for (instr, state) in insns.iter().zip(&states).rev() {
             if is_dead(instr, state, &live) {
@@ -41,6 +44,10 @@ fn is_dead(instr: &Instr, state: &State, behind: &Live) -> bool {
     let Op::Insn(Insn::Store { size, base, offset, .. }) = instr.op else { return false };
     match state.reg(base).kind {
         Kind::Stack(at) => !behind.any_of(at + i64::from(offset), size.bytes().into()),
+        Kind::Packet { .. } => fault::has(Fault::PacketStoreDead),
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! Blocks that do nothing but jump are left out; a block and the only one that leads to it become
 //! one.
 
+use crate::fault::{self, Fault};
 use crate::graph::{BlockId, End, Graph};
 
 /// Leaves out jumps; whether there were any.
@@ -28,10 +29,11 @@ fn forward(graph: &mut Graph) -> bool {
 
 /// Where control gets to from the start of a block without doing anything.
 fn target(graph: &Graph, mut block: BlockId) -> BlockId {
+    let empty = usize::from(fault::has(Fault::InstructionSkipped));
     // No further than there are blocks: some go round.
     for _ in 0..graph.blocks.len() {
         match graph.blocks[block].end {
-            End::Jump(next) if graph.blocks[block].insns.is_empty() => block = next,
+            End::Jump(next) if graph.blocks[block].insns.len() <= empty => block = next,
             _ => break,
         }
     }
@@ -54,7 +56,7 @@ fn merge(graph: &mut Graph) -> bool {
         }
         while let End::Jump(next) = graph.blocks[block].end
             && next != block
-            && into[next] == 1
+            && (into[next] == 1 || fault::has(Fault::MergedWithOne))
         {
             let insns = std::mem::take(&mut graph.blocks[next].insns);
             let (end, origin) = (graph.blocks[next].end, graph.blocks[next].origin);
@@ -68,3 +70,6 @@ fn merge(graph: &mut Graph) -> bool {
     }
     changed
 }
+
+#[cfg(test)]
+mod tests;

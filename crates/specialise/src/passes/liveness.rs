@@ -2,6 +2,7 @@
 
 use crate::analysis::{Analysis, Kind, State};
 use crate::effect::{Effect, Registers};
+use crate::fault::{self, Fault};
 use crate::graph::{BlockId, Graph, Instr, Op};
 use crate::helpers;
 use slowpath_bpf::insn::{Call, Insn, Register, Size, Width};
@@ -33,6 +34,7 @@ impl Live {
     }
 
     fn read(&mut self, offset: i64, bytes: i64) {
+        let bytes = bytes - i64::from(fault::has(Fault::ReadTooShort));
         bits(offset, bytes).for_each(|bit| self.stack[bit / 64] |= 1 << (bit % 64));
     }
 
@@ -67,6 +69,9 @@ impl Live {
             }
             Op::Insn(Insn::Call(Call::Helper(number))) => {
                 let effect = helpers::effect(number);
+                if fault::has(Fault::HelpersReadNothing) {
+                    return;
+                }
                 for reg in (1..=effect.arguments).filter_map(Register::new) {
                     match state.reg(reg).kind {
                         // From where it points upwards.

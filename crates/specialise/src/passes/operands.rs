@@ -5,6 +5,7 @@
 use super::log::{Change, Log};
 use super::values::replaces;
 use crate::analysis::{Analysis, Kind, State, Value};
+use crate::fault::{self, Fault};
 use crate::graph::{End, Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Size, Source, Width};
 
@@ -76,6 +77,7 @@ fn shorten(insns: &mut [Instr], moves: &[(usize, (Register, i64))]) -> bool {
             && dst == moved
             && let Ok(further) = i32::try_from(i64::from(*by) + distance)
         {
+            let further = if fault::has(Fault::DistanceForgotten) { *by } else { further };
             (*src, *by) = (closer, further);
             changed = true;
         }
@@ -135,6 +137,7 @@ fn source(state: &State, src: &mut Source, width: Width, origin: usize, log: &mu
     let value = *state.reg(*reg);
     let short = value.constant().and_then(|value| match width {
         Width::W32 => Some(value as u32 as i32),
+        Width::W64 if fault::has(Fault::ShortImmediate) => Some(value as i32),
         Width::W64 => i32::try_from(value as i64).ok(),
     });
     match short {
@@ -185,9 +188,13 @@ fn address(state: &State, base: &mut Register, offset: &mut i16) -> bool {
     });
     match candidates.min() {
         Some((_, other, new)) => {
+            let new = if fault::has(Fault::OffsetKept) { *offset } else { new };
             (*base, *offset) = (other, new);
             true
         }
         None => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 
 use super::log::{Change, Log};
 use crate::analysis::{Analysis, bounds_check, decide};
+use crate::fault::{self, Fault};
 use crate::graph::{Block, BlockId, End, Graph};
 use std::collections::BTreeSet;
 
@@ -39,8 +40,13 @@ pub(crate) fn thread_jumps(graph: &mut Graph, analysis: &mut Analysis<'_>, log: 
                 continue;
             }
             log.note(next.origin, Change::Threaded, decision.reason);
-            let end = End::Jump(if decision.holds { taken } else { other });
-            graph.blocks.push(Block { end, ..next });
+            let holds = decision.holds != fault::has(Fault::WrongTarget);
+            let end = End::Jump(if holds { taken } else { other });
+            let mut insns = next.insns;
+            if fault::has(Fault::CopyForgotten) {
+                insns.clear();
+            }
+            graph.blocks.push(Block { insns, end, origin: next.origin });
             let copy = graph.blocks.len() - 1;
             let old = graph.blocks[block].end;
             graph.blocks[block].end = old.map(|end| if end == to { copy } else { end });
@@ -50,3 +56,6 @@ pub(crate) fn thread_jumps(graph: &mut Graph, analysis: &mut Analysis<'_>, log: 
     }
     changed
 }
+
+#[cfg(test)]
+mod tests;

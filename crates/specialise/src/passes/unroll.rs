@@ -4,6 +4,7 @@
 use super::branches::fold_branches;
 use super::log::Log;
 use crate::analysis::{Analysis, Setting};
+use crate::fault::{self, Fault};
 use crate::graph::{BlockId, Graph, Loop};
 use slowpath_stop::{Reason as StopReason, Stop};
 use std::collections::{BTreeMap, BTreeSet};
@@ -113,11 +114,15 @@ fn peel(graph: &mut Graph, found: &Loop) {
             graph.blocks[block].end = end.map(|to| if to == found.header { into } else { to });
         }
     }
+    let mut ways = found.blocks.iter().flat_map(|&block| graph.blocks[block].end.successors());
+    let leaves = ways.find(|to| !found.blocks.contains(to));
+    let forgets = fault::has(Fault::RoundsForgotten);
+    let back = leaves.filter(|_| forgets).unwrap_or(found.header);
     for &block in &found.blocks {
         let mut copy = graph.blocks[block].clone();
         // What goes round goes on in the loop that is left.
         copy.end = copy.end.map(|to| match copies.get(&to) {
-            Some(_) if to == found.header => to,
+            Some(_) if to == found.header => back,
             Some(&copied) => copied,
             None => to,
         });
@@ -127,3 +132,6 @@ fn peel(graph: &mut Graph, found: &Loop) {
         graph.functions[0].1 = into;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@
 use super::log::{Change, Log};
 use crate::analysis::{Analysis, Kind, Reason, State, Value};
 use crate::effect::result;
+use crate::fault::{self, Fault};
 use crate::graph::{Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Imm64, Insn, Register, Source, Width};
 
@@ -31,7 +32,10 @@ pub(crate) fn simplify_values(
                     log.note(instr.origin, Change::NoEffect, reason);
                     changed = true;
                 }
-                Some(Simpler::Constant(value, reason)) => {
+                Some(Simpler::Constant(mut value, reason)) => {
+                    if fault::has(Fault::ConstantTooGreat) {
+                        value = value.wrapping_add(1);
+                    }
                     log.note(instr.origin, Change::Constant(value), reason);
                     insns.push(Instr { op: Op::Insn(constant(dst, value)), ..*instr });
                     changed = true;
@@ -71,7 +75,8 @@ fn simpler(before: &State, after: &State, instr: &Instr, dst: Register) -> Optio
     }
     let held = |reg: &Register| {
         let value = before.reg(*reg);
-        value.number == new.number && replaces(value, new)
+        let same = value.number == new.number || fault::has(Fault::CopyOfAnother);
+        same && replaces(value, new)
     };
     let mut regs = (0..10).filter_map(Register::new);
     regs.find(held).map(Simpler::Copy)
@@ -97,3 +102,6 @@ pub(super) fn constant(dst: Register, value: u64) -> Insn {
         Err(_) => Insn::LoadImm64 { dst, value: Imm64::Value(value) },
     }
 }
+
+#[cfg(test)]
+mod tests;

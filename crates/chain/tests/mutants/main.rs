@@ -1,0 +1,301 @@
+//! Faults put into the passes on purpose, and what finds them: the proof, or, where a fault shows in
+//! no result, the kernel's verifier. The table says which; programs rewritten without the fault pass
+//! both.
+
+#[path = "../../../specialise/tests/support/assemble.rs"]
+mod assemble;
+mod scenes;
+
+use proptest::prelude::Rng;
+use proptest::test_runner::TestRunner;
+use scenes::Scene;
+use slowpath_bpf::lift::LiftOptions;
+use slowpath_bpf::{BpfProgram, Object};
+use slowpath_chain::equivalence::{EquivalenceError, Proof, prove, prove_guard};
+use slowpath_chain::facts::{FactsOptions, Leaving, any_packet, facts_after};
+use slowpath_chain::optimize::optimize;
+use slowpath_generate::{Features, Programs};
+use slowpath_ir::PacketFacts;
+use slowpath_kernel::Kernel;
+use slowpath_kernel::agreement::compare;
+use slowpath_oracle::Oracle;
+use slowpath_specialise::fault::{Fault, with};
+use slowpath_specialise::{Mode, Specialised, specialise};
+use slowpath_stop::{Limits, Stop};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+/// Longest search for one proof: what is not proved by then is not.
+const SECONDS: Duration = Duration::from_secs(2);
+
+/// What the proof says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// A packet for which the two programs differ.
+    Refuted,
+    /// Not proved, for a reason that says this.
+    NotProved(&'static str),
+    /// It does the same.
+    Proved,
+}
+
+/// What the kernel says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum InKernel {
+    /// Its verifier refuses the program.
+    Refused,
+    /// The two programs differ for a packet.
+    Differs,
+    /// They do not, for all packets that were tried.
+    Agrees,
+}
+
+type Case = (Fault, Scene, Verdict, InKernel);
+
+/// Each fault with a program that it shows in, and what finds it.
+fn cases() -> Vec<Case> {
+    use InKernel::{Differs, Refused};
+    use Verdict::{NotProved, Proved, Refuted};
+    let guarded = || scenes::parser().guarded();
+    vec![
+        (Fault::ConstantTooGreat, scenes::constant(), Refuted, Differs),
+        (Fault::CopyOfAnother, scenes::loads(), Refuted, Refused),
+        (Fault::OtherWay, scenes::parser(), Refuted, Differs),
+        (Fault::LengthTooLong, scenes::short(), Refuted, Differs),
+        // Nothing but the verifier has to know what was checked.
+        (Fault::NothingTaught, scenes::long(), Proved, Refused),
+        (Fault::StaleCopy, scenes::copy(), Refuted, Differs),
+        (Fault::ShortImmediate, scenes::wide(), Refuted, Differs),
+        (Fault::OffsetKept, scenes::header(), Refuted, Differs),
+        (Fault::DistanceForgotten, scenes::headers(), Refuted, Refused),
+        (Fault::PacketStoreDead, scenes::writer(), Refuted, Differs),
+        (Fault::HelpersReadNothing, scenes::argument(), Refuted, Differs),
+        (Fault::ReadTooShort, scenes::spill(), Refuted, Differs),
+        (Fault::EndReadsNothing, scenes::diamond(), NotProved("before it is written"), Refused),
+        (Fault::MergedWithOne, scenes::meeting(), NotProved("is longer than"), Refused),
+        (Fault::InstructionSkipped, scenes::steps(), Refuted, Differs),
+        (Fault::WrongTarget, scenes::diamond(), Refuted, Differs),
+        (Fault::CopyForgotten, scenes::diamond(), Refuted, Differs),
+        (Fault::RoundsForgotten, scenes::rounds(), Refuted, Differs),
+        (Fault::CheckTooLong, scenes::checks(), Refuted, Differs),
+        (Fault::CheckedTooMuch, scenes::further(), Proved, Refused),
+        (Fault::StoreForgotten, scenes::overwritten(), Refuted, Differs),
+        (Fault::WrittenForgotten, scenes::received(), Refuted, Differs),
+        (Fault::MoveForgotten, scenes::moved(), Refuted, Differs),
+        (Fault::OneWayOnly, scenes::meeting(), Refuted, Differs),
+        (Fault::ComparisonDropped, guarded(), Refuted, Differs),
+        (Fault::MaskTooSmall, guarded(), Refuted, Differs),
+        (Fault::OtherValue, guarded(), Refuted, Differs),
+        (Fault::GuardTooShort, guarded(), Refuted, Differs),
+        (Fault::ComparisonInverted, guarded(), Refuted, Differs),
+        (Fault::GuardTrusted, guarded(), Refuted, Differs),
+        (Fault::OriginalCut, guarded(), NotProved("is not the original's"), Refused),
+        (Fault::OriginalMissed, guarded(), NotProved("nothing leads to"), Refused),
+    ]
+}
+
+/// An object without maps, for programs that have none.
+fn object() -> Object {
+    let program = Programs::new(Features { maps: false, ..Features::default() }, 1).of_seed(0);
+    Object::parse(&program.object()).expect("it is one")
+}
+
+fn made(object: &Object, scene: &Scene) -> (BpfProgram, Specialised) {
+    let program = assemble::program(&scene.text);
+    let made = specialise(object, &program, &scene.facts, scene.mode, &Stop::never());
+    (program, made.expect("it has a graph"))
+}
+
+fn proof(
+    object: &Object,
+    program: &BpfProgram,
+    made: &Specialised,
+    scene: &Scene,
+) -> Result<Proof, EquivalenceError> {
+    let options = LiftOptions::default();
+    let stop = Stop::new(Limits { time: Some(SECONDS), ..Limits::default() });
+    let arriving = match scene.mode {
+        Mode::Trust => scene.facts.clone(),
+        Mode::Guard => any_packet(),
+    };
+    match &made.guard {
+        Some(guard) => prove_guard(object, program, (&made.program, guard), &options, &stop),
+        None => prove(object, program, &made.program, &arriving, &options, &stop),
+    }
+}
+
+/// Whether a proof says so.
+fn says(proof: &Result<Proof, EquivalenceError>, verdict: Verdict) -> bool {
+    match (proof, verdict) {
+        (Ok(proof), Verdict::Proved) => proof.proved && proof.counterexample.is_none(),
+        (Ok(proof), Verdict::Refuted) => !proof.proved && proof.counterexample.is_some(),
+        (Ok(proof), Verdict::NotProved(why)) => {
+            !proof.proved && proof.undecided.iter().any(|reason| reason.contains(why))
+        }
+        (Err(error), Verdict::NotProved(why)) => error.to_string().contains(why),
+        (Err(_), _) => false,
+    }
+}
+
+/// Packets of which facts hold, and, for programs with a guard, ones that differ in a bit.
+fn packets(scene: &Scene) -> Vec<Vec<u8>> {
+    let facts = &scene.facts;
+    let mut rng = TestRunner::deterministic().new_rng();
+    let fitting = (0..100).map(|number| {
+        let spread = u32::from(facts.max_length - facts.min_length) + 1;
+        let more = if number < 4 { number } else { rng.next_u32() % spread };
+        let length = u32::from(facts.min_length) + more;
+        let byte = |_| rng.next_u32() as u8 & [0xff, 0x0f, 1][number as usize % 3];
+        let mut packet: Vec<u8> = (0..length).map(byte).collect();
+        for (&offset, bits) in &facts.bits {
+            let byte = &mut packet[usize::from(offset)];
+            *byte = *byte & !bits.mask | bits.value;
+        }
+        assert!(facts.hold(&packet));
+        packet
+    });
+    let mut packets: Vec<Vec<u8>> = fitting.collect();
+    if scene.mode == Mode::Guard {
+        for &offset in facts.bits.keys() {
+            for bit in 0..8 {
+                let mut packet = packets[bit + 8].clone();
+                packet[usize::from(offset)] ^= 1 << bit;
+                packets.push(packet);
+            }
+        }
+        for length in 14..facts.min_length {
+            packets.push(packets[0][..usize::from(length)].to_vec());
+        }
+    }
+    packets
+}
+
+fn in_kernel(
+    kernel: &Kernel,
+    object: &Object,
+    (program, made): (&BpfProgram, &BpfProgram),
+    scene: &Scene,
+) -> InKernel {
+    let first = kernel.load_rewritten(object, program).expect("the original is accepted");
+    let Ok(second) = kernel.load_rewritten(object, made) else { return InKernel::Refused };
+    let differs = |packet: &Vec<u8>| compare(&first, &second, packet).expect("it runs").is_some();
+    match packets(scene).iter().any(differs) {
+        true => InKernel::Differs,
+        false => InKernel::Agrees,
+    }
+}
+
+#[test]
+fn every_fault_is_found() {
+    let object = object();
+    let faults: BTreeSet<Fault> = cases().into_iter().map(|(fault, ..)| fault).collect();
+    assert_eq!(faults.len(), Fault::OriginalMissed as usize + 1, "the table has all of them");
+    let mut wrong = Vec::new();
+    for (fault, scene, verdict, _) in cases() {
+        let (program, right) = made(&object, &scene);
+        let sound = proof(&object, &program, &right, &scene);
+        assert!(says(&sound, Verdict::Proved), "without {fault:?}: {sound:#?}");
+        let (_, mutant) = with(fault, || made(&object, &scene));
+        assert_ne!(mutant.program.insns, right.program.insns, "{fault:?} does not show");
+        let found = proof(&object, &program, &mutant, &scene);
+        if !says(&found, verdict) {
+            wrong.push(format!("{fault:?}: {verdict:?}, not {found:#?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_kernel_finds_what_it_can() {
+    let kernel = match Kernel::available() {
+        Ok(kernel) => kernel,
+        Err(reason) => return Oracle::Kernel.missing(reason),
+    };
+    let (object, mut compared, mut wrong) = (object(), 0, Vec::new());
+    for (fault, scene, _, expected) in cases() {
+        let (program, right) = made(&object, &scene);
+        let sound = in_kernel(&kernel, &object, (&program, &right.program), &scene);
+        assert_eq!(sound, InKernel::Agrees, "without {fault:?}");
+        let (_, mutant) = with(fault, || made(&object, &scene));
+        let found = in_kernel(&kernel, &object, (&program, &mutant.program), &scene);
+        if found != expected {
+            wrong.push(format!("{fault:?}: {expected:?}, not {found:?}"));
+        }
+        compared += packets(&scene).len();
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Oracle::Kernel.compared(compared, "packets in programs rewritten with a fault");
+}
+
+fn example(name: &str) -> Object {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/chain");
+    let bytes = std::fs::read(path.join(format!("{name}.bpf.o"))).expect("the object exists");
+    Object::parse(&bytes).expect("it is one")
+}
+
+/// What holds for packets that the firewall lets through.
+fn behind_the_firewall() -> PacketFacts {
+    let object = example("firewall");
+    let program = object.link(0, None).expect("links");
+    let (options, stop) = (FactsOptions::default(), Stop::never());
+    let found = facts_after(&object, &program, &any_packet(), &[2], &options, &stop);
+    match found.expect("it can be analysed") {
+        Leaving::Packets(found) => found.facts,
+        Leaving::Never(_) => panic!("packets pass the firewall"),
+    }
+}
+
+/// The faults that show in a load balancer behind a firewall are found there as well.
+#[test]
+fn faults_in_the_load_balancer_are_found() {
+    let (object, facts) = (example("load_balancer"), behind_the_firewall());
+    let program = object.link(0, None).expect("links");
+    let faults: BTreeSet<Fault> = cases().into_iter().map(|(fault, ..)| fault).collect();
+    let kernel = Kernel::available().ok();
+    let mut found = BTreeSet::new();
+    for mode in [Mode::Trust, Mode::Guard] {
+        let scene = Scene { text: String::new(), facts: facts.clone(), mode };
+        let make = || {
+            let made = specialise(&object, &program, &facts, mode, &Stop::never());
+            made.expect("it has a graph")
+        };
+        let right = make();
+        let sound = proof(&object, &program, &right, &scene);
+        assert!(says(&sound, Verdict::Proved), "{mode:?}: {sound:#?}");
+        for &fault in &faults {
+            let mutant = with(fault, make);
+            if mutant.program.insns == right.program.insns {
+                continue;
+            }
+            let proof = proof(&object, &program, &mutant, &scene);
+            if !says(&proof, Verdict::Proved) {
+                found.insert(fault);
+                continue;
+            }
+            // What is checked of the packet's length is no difference: all packets are long enough.
+            let refused =
+                kernel.as_ref().is_none_or(|k| k.load_rewritten(&object, &mutant.program).is_err());
+            assert!(refused, "{mode:?} {fault:?}");
+        }
+    }
+    // What else there is it has no place for.
+    assert!(found.len() >= 15, "{found:?}");
+}
+
+/// What is given out, whatever the fault, is proved.
+#[test]
+fn faulty_programs_are_not_given_out() {
+    let (object, options, stop) = (object(), LiftOptions::default(), Stop::never());
+    for (fault, scene, verdict, _) in cases() {
+        let program = assemble::program(&scene.text);
+        let optimized =
+            with(fault, || optimize(&object, &program, &scene.facts, scene.mode, &options, &stop));
+        // What cannot even be lifted is an error.
+        let Ok(optimized) = optimized else { continue };
+        if verdict != Verdict::Proved {
+            assert!(!optimized.remarks.is_empty(), "{fault:?}: it is said why");
+        }
+        assert!(optimized.proof.is_none_or(|proof| proof.proved), "{fault:?}");
+    }
+}

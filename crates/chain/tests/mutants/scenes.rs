@@ -1,0 +1,276 @@
+//! Small programs, each with packets for which a pass has something to do.
+
+use slowpath_ir::{KnownBits, PacketFacts};
+use slowpath_specialise::Mode;
+
+/// A program, and the packets that it is rewritten for.
+pub struct Scene {
+    pub text: String,
+    pub facts: PacketFacts,
+    pub mode: Mode,
+}
+
+impl Scene {
+    /// The same, but behind a guard.
+    pub fn guarded(self) -> Scene {
+        Scene { mode: Mode::Guard, ..self }
+    }
+}
+
+/// Packet and its end in `r2` and `r3`; `r4` is so many bytes behind the packet's start, and checked.
+fn checked(bytes: u16, text: &str) -> String {
+    format!(
+        "r2 = *(u32 *)(r1 +0)
+        r3 = *(u32 *)(r1 +4)
+        r4 = r2
+        r4 += {bytes}
+        if r4 > r3 goto drop
+        {text}
+        drop:
+        r0 = 1
+        exit"
+    )
+}
+
+/// A program for packets of at least so many bytes, some of which are known.
+fn scene(text: String, min_length: u16, bytes: &[(u16, u8)]) -> Scene {
+    let mut facts = PacketFacts::lengths(min_length, 100);
+    facts.bits.extend(bytes.iter().map(|&(offset, byte)| (offset, KnownBits::all(byte))));
+    Scene { text, facts, mode: Mode::Trust }
+}
+
+/// Returns a known byte.
+pub fn constant() -> Scene {
+    scene(checked(14, "r0 = *(u8 *)(r2 +12)\nexit"), 14, &[(12, 0x86)])
+}
+
+/// Loads a byte twice, and another one.
+pub fn loads() -> Scene {
+    let text = "
+        r5 = *(u8 *)(r2 +20)
+        r6 = *(u8 *)(r2 +20)
+        r0 = *(u8 *)(r2 +21)
+        r0 ^= r6
+        exit";
+    scene(checked(34, text), 14, &[])
+}
+
+/// Lets IPv6 with TCP pass and drops anything else.
+pub fn parser() -> Scene {
+    let text = "
+        r5 = *(u16 *)(r2 +12)
+        r5 = be16 r5
+        if r5 != 0x86dd goto drop
+        r5 = *(u8 *)(r2 +20)
+        if r5 != 6 goto drop
+        r0 = *(u8 *)(r2 +30)
+        r0 &= 1
+        r0 += r9
+        exit";
+    scene(format!("r9 = 2\n{}", checked(34, text)), 34, &[(12, 0x86), (13, 0xdd), (20, 6)])
+}
+
+/// Reads a byte of packets that are just too short for its bounds check.
+pub fn short() -> Scene {
+    scene(checked(34, "r0 = *(u8 *)(r2 +20)\nexit"), 33, &[])
+}
+
+/// The same with packets that are long enough.
+pub fn long() -> Scene {
+    scene(checked(34, "r0 = *(u8 *)(r2 +20)\nexit"), 34, &[])
+}
+
+/// Changes a register that was copied.
+pub fn copy() -> Scene {
+    let text = "
+        r5 = *(u8 *)(r2 +20)
+        r6 = r5
+        r5 += 1
+        *(u8 *)(r2 +0) = r5
+        r0 = r6
+        exit";
+    scene(checked(34, text), 14, &[])
+}
+
+/// Adds a number that needs more than 32 bits.
+pub fn wide() -> Scene {
+    let text = "
+        r5 = 0x500000007 ll
+        r6 = *(u8 *)(r2 +20)
+        r6 <<= 32
+        r6 += r5
+        r6 >>= 32
+        r0 = r6
+        exit";
+    scene(checked(34, text), 14, &[])
+}
+
+/// Reads through a pointer behind the packet's start.
+pub fn header() -> Scene {
+    scene(checked(34, "r5 = r2\nr5 += 14\nr0 = *(u8 *)(r5 +6)\nexit"), 14, &[])
+}
+
+/// Checks a second header behind the first one.
+pub fn headers() -> Scene {
+    let text = "
+        r5 = r4
+        r5 += 8
+        if r5 > r3 goto drop
+        r0 = *(u8 *)(r2 +41)
+        exit";
+    scene(checked(34, text), 14, &[])
+}
+
+/// Writes to the packet.
+pub fn writer() -> Scene {
+    scene(checked(14, "*(u8 *)(r2 +0) = 1\nr0 = 2\nexit"), 14, &[])
+}
+
+/// Gives a helper (`bpf_csum_diff`) what is on the stack.
+pub fn argument() -> Scene {
+    let text = "
+        r5 = *(u8 *)(r2 +20)
+        *(u32 *)(r10 -4) = r5
+        r1 = 0
+        r2 = 0
+        r3 = r10
+        r3 += -4
+        r4 = 4
+        r5 = 0
+        call 28
+        exit";
+    scene(checked(34, text), 14, &[])
+}
+
+/// Reads a byte of what it wrote to the stack.
+pub fn spill() -> Scene {
+    let text = "
+        r5 = *(u8 *)(r2 +20)
+        *(u64 *)(r10 -8) = r5
+        r0 = *(u8 *)(r10 -8)
+        exit";
+    scene(checked(34, text), 14, &[])
+}
+
+/// Two ways meet with different numbers.
+pub fn meeting() -> Scene {
+    let text = "
+        r5 = *(u8 *)(r2 +20)
+        r6 = 3
+        if r5 > 7 goto meet
+        r6 = 5
+        meet:
+        r0 = *(u8 *)(r2 +21)
+        r0 += r6
+        exit";
+    scene(checked(34, text), 14, &[])
+}
+
+/// Two ways meet before a branch that both of them decide.
+pub fn diamond() -> Scene {
+    let text = "
+        r5 = *(u8 *)(r2 +20)
+        r6 = 1
+        if r5 > 7 goto meet
+        r6 = 2
+        meet:
+        r5 += 1
+        if r6 == 1 goto one
+        r0 = r5
+        exit
+        one:
+        r0 = 300
+        r0 += r5
+        exit";
+    scene(checked(34, text), 14, &[])
+}
+
+/// A jump to a block of one instruction, and on from there.
+pub fn steps() -> Scene {
+    let text = "
+        *(u8 *)(r2 +0) = 7
+        r0 = *(u8 *)(r2 +20)
+        if r0 > 7 goto more
+        r0 += 1
+        goto last
+        more:
+        r0 += 2
+        last:
+        r0 ^= 1
+        exit";
+    scene(checked(34, text), 14, &[])
+}
+
+/// Adds up so many bytes as a known byte says.
+pub fn rounds() -> Scene {
+    let text = "
+        r7 = *(u8 *)(r2 +20)
+        r6 = 0
+        r0 = 0
+        again:
+        if r6 >= r7 goto out
+        r0 += 2
+        r6 += 1
+        goto again
+        out:
+        r5 = *(u8 *)(r2 +21)
+        r0 += r5
+        exit";
+    scene(checked(34, text), 34, &[(20, 3)])
+}
+
+/// Two bounds checks of packets that pass both, just.
+pub fn checks() -> Scene {
+    let text = "
+        r0 = *(u8 *)(r2 +13)
+        r5 = r2
+        r5 += 34
+        if r5 > r3 goto drop
+        r0 = *(u8 *)(r2 +33)
+        exit";
+    scene(checked(14, text), 34, &[])
+}
+
+/// Two bounds checks, the second of which goes one byte further, as all packets do.
+pub fn further() -> Scene {
+    let text = "
+        r5 = r2
+        r5 += 35
+        if r5 > r3 goto drop
+        r0 = *(u8 *)(r2 +34)
+        exit";
+    scene(checked(34, text), 35, &[])
+}
+
+/// Reads a byte before and after it is written.
+pub fn overwritten() -> Scene {
+    let text = "
+        r5 = *(u8 *)(r2 +20)
+        r6 = *(u8 *)(r2 +21)
+        *(u8 *)(r2 +20) = r6
+        r0 = *(u8 *)(r2 +20)
+        r0 -= r5
+        exit";
+    scene(checked(34, text), 14, &[])
+}
+
+/// A helper (`bpf_xdp_load_bytes`) writes to the stack.
+pub fn received() -> Scene {
+    let text = "
+        *(u64 *)(r10 -8) = 0
+        r2 = 10
+        r3 = r10
+        r3 += -8
+        r4 = 4
+        call 189
+        r0 = *(u8 *)(r10 -8)
+        exit";
+    scene(text.to_owned(), 14, &[])
+}
+
+/// A helper (`bpf_xdp_adjust_head`) takes the first bytes away.
+pub fn moved() -> Scene {
+    let text = checked(14, "r0 = *(u8 *)(r2 +12)\nexit");
+    let text = format!("r6 = r1\nr2 = 20\ncall 44\n{}", text.replace("(r1 ", "(r6 "));
+    scene(text, 54, &[(12, 0x86)])
+}

@@ -1,0 +1,142 @@
+use super::fold_branches;
+use crate::passes::{Change, Log};
+use crate::support::{after, checked, facts, is, listing};
+use slowpath_bpf::BpfProgram;
+use slowpath_ir::{KnownBits, PacketFacts};
+
+fn folded(text: &str, facts: &PacketFacts) -> Option<(BpfProgram, Log)> {
+    after(text, facts, fold_branches)
+}
+
+/// `r5` is loaded and tested.
+fn tested(test: &str) -> String {
+    let text = format!(
+        "r5 = *(u8 *)(r2 +20)
+        if {test} goto taken
+        r0 = 2
+        exit
+        taken:
+        r0 = 3
+        exit"
+    );
+    checked(34, &text)
+}
+
+/// What is left of that, with the bounds check as it was.
+fn left(result: u32) -> String {
+    checked(34, &format!("r5 = *(u8 *)(r2 +20)\nr0 = {result}\nexit"))
+}
+
+#[test]
+fn branches_that_are_decided_become_jumps() {
+    // Packets may be too short: the check stays as it is.
+    let known = |byte| facts(14, &[(20, byte)]);
+    for (test, byte, result) in [
+        ("r5 == 6", 6, 3),
+        ("r5 != 6", 6, 2),
+        ("r5 > 6", 6, 2),
+        ("r5 >= 6", 6, 3),
+        ("w5 < 7", 6, 3),
+        ("r5 & 0x80", 0x80, 3),
+        ("r5 & 0x7f", 0x80, 2),
+    ] {
+        let (program, log) = folded(&tested(test), &known(byte)).expect(test);
+        is(&program, &left(result));
+        let change = if result == 3 { Change::AlwaysTaken } else { Change::NeverTaken };
+        let reason = &log.changes[&(6, change)];
+        assert_eq!(reason.bytes().collect::<Vec<_>>(), [20], "{test}");
+        // What is not known decides nothing.
+        assert!(folded(&tested(test), &facts(14, &[(19, byte)])).is_none(), "{test}");
+    }
+}
+
+#[test]
+fn known_bits_decide_what_they_suffice_for() {
+    let mut known = facts(14, &[]);
+    known.bits.extend(KnownBits::of(0xf0, 0x60).map(|bits| (20, bits)));
+    for (test, result) in [("r5 == 0x45", 2), ("r5 & 0x20", 3), ("r5 < 0x70", 3), ("r5 > 0x5f", 3)]
+    {
+        let (program, _) = folded(&tested(test), &known).expect(test);
+        is(&program, &left(result));
+    }
+    for test in ["r5 == 0x65", "r5 & 1", "r5 < 0x6f", "r5 > 0x60"] {
+        assert!(folded(&tested(test), &known).is_none(), "{test}");
+    }
+}
+
+#[test]
+fn what_a_branch_tells_decides_the_next() {
+    let text = "
+        r5 = *(u32 *)(r1 +12)
+        if r5 > 7 goto other
+        if r5 > 8 goto never
+        other:
+        r0 = 2
+        exit
+        never:
+        r0 = 3
+        exit";
+    let (program, log) = folded(text, &facts(14, &[])).expect("it is less");
+    is(&program, "r5 = *(u32 *)(r1 +12)\nif r5 > 7 goto other\nother:\nr0 = 2\nexit");
+    assert!(log.reason() == crate::analysis::Reason::NONE);
+}
+
+#[test]
+fn bounds_checks_stay_that_the_verifier_learns_from() {
+    let text = checked(34, "r0 = *(u8 *)(r2 +20)\nexit");
+    // No packet is dropped: what is there is of no interest.
+    let (program, log) = folded(&text, &facts(34, &[])).expect("nothing is dropped");
+    is(&program, &text.replace("r0 = 1", "w0 = 0"));
+    assert!(log.reason().length && log.changes.contains_key(&(4, Change::NeverTaken)));
+    assert!(folded(&text, &facts(33, &[])).is_none());
+}
+
+#[test]
+fn bounds_checks_go_that_the_verifier_learns_nothing_useful_from() {
+    // Nothing in the packet is read.
+    let text = checked(34, "r0 = *(u32 *)(r1 +12)\nexit");
+    let (program, _) = folded(&text, &facts(34, &[])).expect("nothing is dropped");
+    assert!(!listing(&program.insns).contains("if "));
+    // Through an address on the stack something is.
+    let text = checked(34, "r6 = *(u64 *)(r10 -8)\nr0 = *(u8 *)(r6 +0)\nexit");
+    let text = text.replacen("r4 = r2", "*(u64 *)(r10 -8) = r2\nr4 = r2", 1);
+    let (program, _) = folded(&text, &facts(34, &[])).expect("nothing is dropped");
+    assert!(listing(&program.insns).contains("if r4 > r3"));
+}
+
+#[test]
+fn bounds_checks_go_that_were_made_already() {
+    let text = |first, second| {
+        let check = format!(
+            "r5 = r2
+            r5 += {second}
+            if r5 > r3 goto drop
+            r0 = *(u8 *)(r2 +20)
+            exit"
+        );
+        checked(first, &check)
+    };
+    let gone = |first, second| {
+        let left = format!("r5 = r2\nr5 += {second}\nr0 = *(u8 *)(r2 +20)\nexit");
+        checked(first, &left)
+    };
+    let any = facts(14, &[]);
+    for (first, second) in [(34, 34), (34, 21)] {
+        let (program, log) = folded(&text(first, second), &any).expect("it is checked");
+        is(&program, &gone(first, second));
+        assert!(!log.reason().length);
+    }
+    assert!(folded(&text(34, 35), &any).is_none());
+}
+
+#[test]
+fn a_branch_with_one_target_is_none() {
+    let text = "
+        r5 = *(u32 *)(r1 +12)
+        if r5 > 7 goto next
+        next:
+        r0 = 2
+        exit";
+    let (program, _) = folded(text, &facts(14, &[])).expect("it leads to the same");
+    is(&program, "r5 = *(u32 *)(r1 +12)\nr0 = 2\nexit");
+}

@@ -1,0 +1,71 @@
+//! What tests of passes are made of: programs before and after.
+
+use crate::analysis::{Analysis, Setting};
+use crate::assemble;
+use crate::graph::Graph;
+use crate::passes::Log;
+use crate::pipeline::{Mode, Specialised, specialise};
+use slowpath_bpf::insn::Insn;
+use slowpath_bpf::{BpfProgram, Object};
+use slowpath_generate::{Features, Programs};
+use slowpath_ir::{KnownBits, PacketFacts};
+use slowpath_stop::Stop;
+
+/// Packet and its end in `r2` and `r3`; `r4` is so many bytes behind the packet's start, and checked.
+pub(crate) fn checked(bytes: u16, text: &str) -> String {
+    format!(
+        "r2 = *(u32 *)(r1 +0)
+        r3 = *(u32 *)(r1 +4)
+        r4 = r2
+        r4 += {bytes}
+        if r4 > r3 goto drop
+        {text}
+        drop:
+        r0 = 1
+        exit"
+    )
+}
+
+/// Packets of at least so many bytes, some of which are known.
+pub(crate) fn facts(min_length: u16, bytes: &[(u16, u8)]) -> PacketFacts {
+    let mut facts = PacketFacts::lengths(min_length, 1500);
+    facts.bits.extend(bytes.iter().map(|&(offset, byte)| (offset, KnownBits::all(byte))));
+    facts
+}
+
+/// A program after a single pass, and what it noted; `None` if it says that it changed nothing.
+pub(crate) fn after(
+    text: &str,
+    facts: &PacketFacts,
+    pass: impl FnOnce(&mut Graph, &mut Analysis<'_>, &mut Log) -> bool,
+) -> Option<(BpfProgram, Log)> {
+    let program = assemble::program(text);
+    let mut graph = Graph::of(&program).expect("it has a graph");
+    let setting = Setting { facts, constants: Vec::new() };
+    let mut analysis = Analysis::of(&graph, &setting, &Stop::never()).expect("in time");
+    let (mut log, old) = (Log::default(), graph.clone());
+    let changed = pass(&mut graph, &mut analysis, &mut log);
+    assert!(changed || graph == old, "it says that it changed nothing");
+    changed.then(|| (graph.emit(&program).expect("it is short").program, log))
+}
+
+/// A program after all passes.
+pub(crate) fn whole(text: &str, facts: &PacketFacts, mode: Mode) -> Specialised {
+    let program = assemble::program(text);
+    // It has no maps.
+    let object = Programs::new(Features { maps: false, ..Features::default() }, 1).of_seed(0);
+    let object = Object::parse(&object.object()).expect("an object");
+    specialise(&object, &program, facts, mode, &Stop::never()).expect("it has a graph")
+}
+
+/// The instructions of a program, one on each line.
+pub(crate) fn listing(insns: &[Insn]) -> String {
+    insns.iter().map(|insn| format!("{insn}\n")).collect()
+}
+
+/// Panics unless the program has the instructions of a text.
+#[track_caller]
+pub(crate) fn is(program: &BpfProgram, text: &str) {
+    let expected = assemble::program(text);
+    assert_eq!(listing(&program.insns), listing(&expected.insns));
+}
