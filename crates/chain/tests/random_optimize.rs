@@ -1,14 +1,15 @@
 //! Random programs, rewritten for random facts: what is given out is proved, and agrees with the
 //! original in the kernel; what is not proved stays as it was, and it is said why.
 
-use proptest::prelude::Rng;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+#[path = "support/random.rs"]
+mod random;
+
+use random::{facts, packet, random};
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_chain::optimize::optimize;
 use slowpath_generate::sequence::{Abilities, Sequences};
 use slowpath_generate::{Features, Programs};
-use slowpath_ir::{KnownBits, PacketFacts};
 use slowpath_kernel::Kernel;
 use slowpath_kernel::agreement::{compare, compare_maps};
 use slowpath_oracle::Oracle;
@@ -25,62 +26,6 @@ const SEQUENCES: u64 = 60;
 const PACKETS: usize = 40;
 /// Longest search for a program and mode.
 const TIME: Duration = Duration::from_secs(1);
-/// Lengths of packets, in bytes.
-const LENGTHS: (u16, u16) = (14, 130);
-
-fn random(seed: u64) -> TestRng {
-    let mut bytes = [3; 32];
-    bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    TestRunner::new_with_rng(Config::default(), rng).new_rng()
-}
-
-fn below(rng: &mut TestRng, end: usize) -> usize {
-    rng.next_u32() as usize % end
-}
-
-fn bytes(rng: &mut TestRng, length: usize) -> Vec<u8> {
-    let edges = [0, 1, 2, 4, 0x1f, 0x20, 0x7f, 0x80, 0xff];
-    let byte = |_| if below(rng, 3) == 0 { rng.next_u32() as u8 } else { edges[below(rng, 9)] };
-    (0..length).map(byte).collect()
-}
-
-/// Facts that hold for some packet.
-fn facts(rng: &mut TestRng) -> PacketFacts {
-    let least = u32::from(LENGTHS.0) + rng.next_u32() % 80;
-    let mut facts = PacketFacts::lengths(least as u16, LENGTHS.1);
-    let share = [1, 5, 9][below(rng, 3)];
-    for (offset, byte) in (0..).zip(bytes(rng, usize::from(LENGTHS.1))) {
-        if below(rng, 10) < share {
-            let mask = if below(rng, 5) > 0 { 0xff } else { rng.next_u32() as u8 };
-            facts.bits.extend(KnownBits::of(mask, byte).map(|bits| (offset, bits)));
-        }
-    }
-    facts
-}
-
-/// A packet of which facts hold; or, of each third one behind a guard, perhaps not.
-fn packet(rng: &mut TestRng, facts: &PacketFacts, mode: Mode) -> Vec<u8> {
-    if mode == Mode::Guard && below(rng, 3) == 0 {
-        let length = usize::from(LENGTHS.0) + below(rng, 110);
-        return bytes(rng, length);
-    }
-    let spread = usize::from(facts.max_length - facts.min_length) + 1;
-    let length = usize::from(facts.min_length) + below(rng, spread);
-    let mut packet = bytes(rng, length);
-    for (&offset, bits) in &facts.bits {
-        if let Some(byte) = packet.get_mut(usize::from(offset)) {
-            *byte = *byte & !bits.mask | bits.value;
-        }
-    }
-    // One bit more or less is what a guard has to see.
-    if mode == Mode::Guard && below(rng, 3) == 0 {
-        let place = below(rng, length);
-        packet[place] ^= 1 << below(rng, 8);
-    }
-    packet
-}
-
 /// What became of programs.
 #[derive(Debug, Default)]
 struct Tally {

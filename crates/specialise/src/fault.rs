@@ -1,4 +1,4 @@
-//! Faults of the passes on purpose, for the test that proofs find them (`tests/mutants.rs` of
+//! Faults of the passes on purpose, for the test that proofs find them (`tests/mutants` of
 //! `slowpath-chain`). Without the feature `faults` there are none, and nothing of this is left in the
 //! program.
 

@@ -4,10 +4,13 @@
 
 #[path = "../../../specialise/tests/support/assemble.rs"]
 mod assemble;
+#[path = "../support/random.rs"]
+mod random;
 mod scenes;
 
 use proptest::prelude::Rng;
 use proptest::test_runner::TestRunner;
+use random::{facts, packet, random};
 use scenes::Scene;
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_bpf::{BpfProgram, Object};
@@ -26,8 +29,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+/// Random programs.
+const SEEDS: u64 = 24;
+/// Packets for each of them with a fault.
+const PACKETS: usize = 40;
 /// Longest search for one proof: what is not proved by then is not.
 const SECONDS: Duration = Duration::from_secs(2);
+/// The same for random programs.
+const SHORT: Duration = Duration::from_millis(300);
 
 /// What the proof says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,9 +121,10 @@ fn proof(
     program: &BpfProgram,
     made: &Specialised,
     scene: &Scene,
+    time: Duration,
 ) -> Result<Proof, EquivalenceError> {
     let options = LiftOptions::default();
-    let stop = Stop::new(Limits { time: Some(SECONDS), ..Limits::default() });
+    let stop = Stop::new(Limits { time: Some(time), ..Limits::default() });
     let arriving = match scene.mode {
         Mode::Trust => scene.facts.clone(),
         Mode::Guard => any_packet(),
@@ -194,11 +204,11 @@ fn every_fault_is_found() {
     let mut wrong = Vec::new();
     for (fault, scene, verdict, _) in cases() {
         let (program, right) = made(&object, &scene);
-        let sound = proof(&object, &program, &right, &scene);
+        let sound = proof(&object, &program, &right, &scene, SECONDS);
         assert!(says(&sound, Verdict::Proved), "without {fault:?}: {sound:#?}");
         let (_, mutant) = with(fault, || made(&object, &scene));
         assert_ne!(mutant.program.insns, right.program.insns, "{fault:?} does not show");
-        let found = proof(&object, &program, &mutant, &scene);
+        let found = proof(&object, &program, &mutant, &scene, SECONDS);
         if !says(&found, verdict) {
             wrong.push(format!("{fault:?}: {verdict:?}, not {found:#?}"));
         }
@@ -261,14 +271,14 @@ fn faults_in_the_load_balancer_are_found() {
             made.expect("it has a graph")
         };
         let right = make();
-        let sound = proof(&object, &program, &right, &scene);
+        let sound = proof(&object, &program, &right, &scene, SECONDS);
         assert!(says(&sound, Verdict::Proved), "{mode:?}: {sound:#?}");
         for &fault in &faults {
             let mutant = with(fault, make);
             if mutant.program.insns == right.program.insns {
                 continue;
             }
-            let proof = proof(&object, &program, &mutant, &scene);
+            let proof = proof(&object, &program, &mutant, &scene, SECONDS);
             if !says(&proof, Verdict::Proved) {
                 found.insert(fault);
                 continue;
@@ -281,6 +291,57 @@ fn faults_in_the_load_balancer_are_found() {
     }
     // What else there is it has no place for.
     assert!(found.len() >= 15, "{found:?}");
+}
+
+/// In random programs, faults that the kernel tells from the original are never proved to do the same.
+#[test]
+fn faults_that_the_kernel_tells_apart_are_not_proved() {
+    let kernel = match Kernel::available() {
+        Ok(kernel) => kernel,
+        Err(reason) => return Oracle::Kernel.missing(reason),
+    };
+    let programs = Programs::new(Features { random: false, ..Features::default() }, 8);
+    let faults: BTreeSet<Fault> = cases().into_iter().map(|(fault, ..)| fault).collect();
+    let (mut shown, mut compared) = (BTreeSet::new(), 0);
+    for seed in 0..SEEDS {
+        let object = Object::parse(&programs.of_seed(seed).object()).expect("an object");
+        let program = object.link(0, None).expect("links");
+        let mut rng = random(seed);
+        let facts = facts(&mut rng);
+        let first = kernel.load(&object, 0).expect("it is accepted");
+        // Each fault in every fourth program, in either mode. Merging may go round with its fault.
+        let some = faults.iter().enumerate().filter(|&(number, &fault)| {
+            number as u64 % 4 == seed % 4 && fault != Fault::MergedWithOne
+        });
+        let mode = if seed % 8 < 4 { Mode::Trust } else { Mode::Guard };
+        for (_, &fault) in some {
+            // A faulty pass may go on for long.
+            let make = || {
+                let stop = Stop::new(Limits { time: Some(SHORT), ..Limits::default() });
+                specialise(&object, &program, &facts, mode, &stop)
+            };
+            let right = make().expect("it has a graph");
+            let mutant = with(fault, make).expect("it has a graph");
+            if mutant.program.insns == right.program.insns {
+                continue;
+            }
+            let Ok(second) = kernel.load_rewritten(&object, &mutant.program) else { continue };
+            let packets = (0..PACKETS).map(|_| packet(&mut rng, &facts, mode));
+            let packets: Vec<Vec<u8>> = packets.collect();
+            let differ = packets
+                .iter()
+                .any(|packet| compare(&first, &second, packet).expect("it runs").is_some());
+            compared += packets.len();
+            if differ {
+                let scene = Scene { text: String::new(), facts: facts.clone(), mode };
+                let proof = proof(&object, &program, &mutant, &scene, SHORT);
+                assert!(!says(&proof, Verdict::Proved), "{seed} {mode:?} {fault:?}");
+                shown.insert(fault);
+            }
+        }
+    }
+    assert!(shown.len() > 4, "{shown:?}");
+    Oracle::Kernel.compared(compared, "packets in random programs rewritten with a fault");
 }
 
 /// What is given out, whatever the fault, is proved.
