@@ -259,6 +259,10 @@ impl Validation<'_, '_> {
             }
         }
         for (what, differs) in differences {
+            if let Some(why) = self.queries.over() {
+                self.gap(why.to_owned());
+                return Ok(Equivalence::Stopped);
+            }
             match self.ask(other, differs)? {
                 Answer::Unsat => {}
                 Answer::Unknown(why) => {

@@ -53,7 +53,9 @@ pub fn optimize(
     let mut tries = vec![facts.clone()];
     let mut found = None;
     while let Some(facts) = tries.pop() {
-        let made = specialise(object, program, &facts, mode, stop)?;
+        // What comes then is to have time as well.
+        let within = stop.within(stop.left().map(|left| left / 2));
+        let made = specialise(object, program, &facts, mode, &within)?;
         // Checking costs more than it saves, where less is left out than is checked.
         let left = made.guard.as_ref().map_or(made.program.insns.len(), |guard| guard.original);
         if left >= program.insns.len() {
@@ -61,8 +63,10 @@ pub fn optimize(
             break;
         }
         let proof = match &made.guard {
-            Some(guard) => prove_guard(object, program, (&made.program, guard), options, stop)?,
-            None => prove(object, program, &made.program, &arriving(&facts, mode), options, stop)?,
+            Some(guard) => prove_guard(object, program, (&made.program, guard), options, &within)?,
+            None => {
+                prove(object, program, &made.program, &arriving(&facts, mode), options, &within)?
+            }
         };
         if proof.proved {
             found = Some((made, proof));

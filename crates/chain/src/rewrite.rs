@@ -93,7 +93,10 @@ pub fn rewrite(
         let (object, linked) = (&loaded[number].object, &programs[number]);
         let mut written = None;
         if let (Some(facts), Some(mode)) = (arriving, options.mode) {
-            match optimize(object, linked, facts, mode, &options.lift, stop) {
+            // Each has its share of the time that is left.
+            let left = u32::try_from(chain.members.len() - number).unwrap_or(u32::MAX);
+            let share = stop.within(stop.left().map(|time| time / left));
+            match optimize(object, linked, facts, mode, &options.lift, &share) {
                 Ok(done) => {
                     written = write(object, &done, kernel, &mut program.remarks);
                     program.optimized(object, linked, done, written.is_some());
