@@ -89,7 +89,7 @@ class Chain:
         fuse: str | None,
         btf: Btf | None,
         stop: Stop,
-    ) -> tuple[str, list[bytes | None], bytes | None]: ...
+    ) -> tuple[str, list[bytes | None], bytes | None, list[str]]: ...
 
 @final
 class Target:
@@ -366,6 +366,7 @@ def rehearse(
     rewritten: bytes,
     seeds: list[bytes],
     maps: str,
+    covers: str,
     packets: int,
     arbitrary: bool,
     rounds: int,

@@ -205,8 +205,9 @@ def rewrite_messages(
     """What holds of packets that arrive at each program of a chain, and objects to load instead.
 
     The message has a document (`docs/json.md`), in the order of the programs the bytes of an object
-    where one was rewritten, and those of an object with all as one. An end of time, or being asked
-    to stop, ends it with what is known by then.
+    where one was rewritten, those of an object with all as one, and in the order of the programs
+    what each can be tried on (`Rehearsed.covers`). An end of time, or being asked to stop, ends it
+    with what is known by then.
 
     Raises:
         InputError: when a program cannot be linked.
@@ -711,6 +712,7 @@ class Rehearsed(NamedTuple):
     rewritten: bytes  # an object file with one XDP program, or one of the same name
     seeds: Sequence[bytes]  # packets as they arrive at the chain, which get through; mutated
     maps: str = ""  # as of a `Stage`, for both programs alike
+    covers: str = ""  # JSON: packets in hexadecimal, each with `maps` of a witness, for both alike
 
 
 class Rehearsing(NamedTuple):
@@ -746,8 +748,19 @@ class RehearsalRate(TypedDict):
     packet: str  # hexadecimal digits
 
 
+class RehearsalCovered(TypedDict):
+    """What packets that were given did: `slowpath_rehearsal::Covered`."""
+
+    packets: int
+    ways: int
+    difference: RehearsalDifference | None
+    not_installed: str | None
+
+
 class RehearsalReport(TypedDict):
     """What is known of two programs: `slowpath_rehearsal::Rehearsal`."""
+
+    covered: RehearsalCovered
 
     compared: int
     arbitrary: int
@@ -767,8 +780,9 @@ def rehearse(
 ) -> RehearsalReport:
     """Runs packets through a chain whose last program is there twice, and times both.
 
-    What the programs in front let through goes through the original and the rewritten program. An
-    end of time, or being asked to stop, ends it with what is known by then (`ended`).
+    What the programs in front let through goes through the original and the rewritten program,
+    after the packets of `covers`, which go there directly. An end of time, or being asked to stop,
+    ends it with what is known by then (`ended`).
 
     Raises:
         InputError: when the kernel refuses a program (then with what its verifier says), maps do
@@ -777,7 +791,8 @@ def rehearse(
     packets, arbitrary, rounds, seconds = rehearsing
     stop = _core.Stop(seconds, None)
     stages: list[tuple[Object, int, list[int], str]] = list(chain.upstream)
-    asked = (stages, chain.original, chain.rewritten, list(chain.seeds), chain.maps)
+    packets_and_maps = (list(chain.seeds), chain.maps, chain.covers)
+    asked = (stages, chain.original, chain.rewritten, *packets_and_maps)
     with _of_the_kernel(), stopping.calling(stop.set):
         text = _core.rehearse(kernel, *asked, packets, arbitrary, rounds, stop)
     report: RehearsalReport = json.loads(text)

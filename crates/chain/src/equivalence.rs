@@ -15,6 +15,7 @@
 //! After Pnueli, Siegel and Singerman, "Translation validation" (TACAS 1998).
 
 mod compare;
+mod covering;
 mod draws;
 mod facts;
 mod guard;
@@ -34,6 +35,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 use thiserror::Error;
 
+pub use covering::Cover;
 pub use facts::Packets;
 pub use guard::prove_guard;
 pub use replay::{Counterexample, FinalState};
@@ -61,6 +63,9 @@ pub struct Proof {
     pub assumptions: Vec<String>,
     /// What the two programs differ on; `None` when nothing is known.
     pub counterexample: Option<Counterexample>,
+    /// Something to run both programs on for each of the pairs, as far as they are not too many.
+    #[serde(skip)]
+    pub covers: Vec<Cover>,
 }
 
 /// Why two programs cannot be compared at all.
@@ -223,6 +228,9 @@ impl Validation<'_, '_> {
                 NextPath::Path(other) => other,
             };
             self.found.pairs += 1;
+            if self.found.covers.len() < covering::MAX_COVERS {
+                self.found.covers.extend(covering::cover(self.pair, self.packets, &other));
+            }
             match self.both(path, &other)? {
                 Equivalence::Proved => {}
                 Equivalence::Undecided => equivalence = Equivalence::Undecided,

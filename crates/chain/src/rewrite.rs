@@ -1,6 +1,7 @@
 //! A chain whose programs are rewritten for what arrives at them: the objects to load instead, and
 //! what is reported about it.
 
+use crate::equivalence::Cover;
 use crate::facts::{FactsOptions, Runs, any_packet, facts_along};
 use crate::fused::fused;
 use crate::optimize::{Optimized, optimize};
@@ -11,6 +12,7 @@ use slowpath_bpf::{BpfProgram, Btf, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_specialise::Mode;
 use slowpath_stop::Stop;
+use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -48,6 +50,9 @@ pub struct Rewritten {
     pub report: ChainReport,
     /// The bytes of an object for each program that was rewritten, in the order of the members.
     pub objects: Vec<Option<Vec<u8>>>,
+    /// In the order of the members, what each program that was rewritten can be tried on besides the
+    /// original: something for each pair of their paths, as far as these are not too many.
+    pub covers: Vec<Vec<Cover>>,
     /// The bytes of an object with all programs as one, if they became one.
     pub fused: Option<Vec<u8>>,
 }
@@ -83,7 +88,7 @@ pub fn rewrite(
     at("looking for facts");
     let mut reached = facts_along(&chain, &runs, &options.first, stop);
     let mut report = ChainReport::default();
-    let mut objects = Vec::new();
+    let (mut objects, mut covers) = (Vec::new(), Vec::new());
     for (number, reached) in reached.iter_mut().enumerate() {
         at(&format!("rewriting {}", chain.members[number].name));
         let parts = (&chain, number, &programs[..]);
@@ -91,13 +96,15 @@ pub fn rewrite(
         let alone = chain.members.len() == 1;
         let arriving = reached.facts.as_ref().filter(|_| alone || !reached.over.is_empty());
         let (object, linked) = (&loaded[number].object, &programs[number]);
-        let mut written = None;
+        let (mut written, mut tries) = (None, Vec::new());
         if let (Some(facts), Some(mode)) = (arriving, options.mode) {
             // Each has its share of the time that is left.
             let left = u32::try_from(chain.members.len() - number).unwrap_or(u32::MAX);
             let share = stop.within(stop.left().map(|time| time / left));
             match optimize(object, linked, facts, mode, &options.lift, &share) {
-                Ok(done) => {
+                Ok(mut done) => {
+                    tries =
+                        done.proof.as_mut().map(|p| mem::take(&mut p.covers)).unwrap_or_default();
                     written = write(object, &done, kernel, &mut program.remarks);
                     program.optimized(object, linked, done, written.is_some());
                 }
@@ -107,6 +114,7 @@ pub fn rewrite(
             program.decided(object, linked, facts, stop);
         }
         objects.push(written);
+        covers.push(tries);
         report.programs.push(program);
     }
     let mut whole = None;
@@ -119,7 +127,7 @@ pub fn rewrite(
     }
     report.seconds = started.elapsed().as_secs_f64();
     report.stopped = stop.reason().map(|reason| reason.to_string());
-    Ok(Rewritten { report, objects, fused: whole })
+    Ok(Rewritten { report, objects, covers, fused: whole })
 }
 
 /// The object with a program in the place of the original; the others are as they were.

@@ -5,6 +5,7 @@
 mod random;
 
 use random::{facts, packet, random};
+use serde_json::json;
 use slowpath_bpf::Object;
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_chain::optimize::optimize;
@@ -12,6 +13,7 @@ use slowpath_generate::sequence::{Abilities, Sequences};
 use slowpath_generate::{Features, Programs};
 use slowpath_kernel::Kernel;
 use slowpath_kernel::agreement::{compare, compare_maps};
+use slowpath_kernel::witness::install;
 use slowpath_oracle::Oracle;
 use slowpath_specialise::Mode;
 use slowpath_stop::{Limits, Stop};
@@ -24,6 +26,10 @@ const PROGRAMS: u64 = 120;
 const SEQUENCES: u64 = 60;
 /// Packets for each program and mode.
 const PACKETS: usize = 40;
+/// Pairs of paths that are tried of a program and mode.
+const COVERS: usize = 6;
+/// So many of them are kept at most.
+const MOST: u64 = 512;
 /// Longest search for a program and mode.
 const TIME: Duration = Duration::from_secs(1);
 /// What became of programs.
@@ -36,6 +42,10 @@ struct Tally {
     unproved: usize,
     errors: usize,
     packets: usize,
+    /// Packets with map content of their own, each for a pair of paths.
+    covers: usize,
+    /// Such with content that the kernel's maps do not take.
+    not_installed: usize,
     reasons: BTreeMap<String, usize>,
 }
 
@@ -68,7 +78,33 @@ fn check(kernel: Option<&Kernel>, object: &[u8], seed: u64, mode: Mode, tally: &
     assert!(specialised.guard.is_none() || mode == Mode::Guard, "{seed}");
     tally.rewritten += 1;
     tally.fewer += usize::from(!made.remarks.is_empty());
+    assert_eq!(proof.covers.len(), proof.pairs.min(MOST) as usize, "{seed} {mode:?}");
+    for cover in proof.covers.iter().filter(|_| mode == Mode::Trust) {
+        assert!(facts.hold(&cover.packet), "{seed}: {cover:?}");
+    }
     let Some(kernel) = kernel else { return };
+    // The kernel runs no shorter ones.
+    let covers = proof.covers.iter().filter(|cover| cover.packet.len() >= 14);
+    for cover in covers.take(COVERS) {
+        let witness = json!({ "maps": cover.maps });
+        let first = kernel.load(&object, 0).expect("the kernel accepts it");
+        let second = kernel.load_rewritten(&object, &specialised.program).expect("accepts it");
+        let installed = [&first, &second].map(|loaded| {
+            let mut own = witness.clone();
+            let maps = own["maps"].as_object_mut().expect("maps");
+            // One that is not used any more is not there.
+            maps.retain(|name, _| loaded.map(name).is_some());
+            install(loaded, &own)
+        });
+        if let [Ok(_), Ok(_)] = installed {
+            let found = compare(&first, &second, &cover.packet).expect("it runs");
+            assert_eq!(found, None, "{seed} {mode:?}: {cover:?}");
+            assert_eq!(compare_maps(&first, &second).expect("are read"), None, "{seed} {cover:?}");
+            tally.covers += 1;
+        } else {
+            tally.not_installed += 1;
+        }
+    }
     let first = kernel.load(&object, 0).expect("the kernel accepts it");
     let second = kernel.load_rewritten(&object, &specialised.program);
     let second = second.unwrap_or_else(|e| panic!("{seed} {mode:?}: {e}"));
@@ -96,7 +132,10 @@ fn check_all(programs: u64, object: impl Fn(u64) -> Vec<u8>, what: &str) {
     let rest = tally.unproved + tally.errors;
     assert!(tally.rewritten > 9 * rest, "{tally:#?}");
     match kernel {
-        Ok(_) => Oracle::Kernel.compared(tally.packets, what),
+        Ok(_) => {
+            assert!(tally.covers > 9 * tally.not_installed, "{tally:#?}");
+            Oracle::Kernel.compared(tally.packets + tally.covers, what);
+        }
         Err(reason) => Oracle::Kernel.missing(reason),
     }
 }

@@ -4,7 +4,9 @@ use crate::errors;
 use crate::objects::{Btf, Object};
 use crate::worker::{self, Stop};
 use pyo3::prelude::*;
+use serde_json::{Value, json};
 use slowpath::Error;
+use slowpath_chain::equivalence::Cover;
 use slowpath_chain::{Loaded, RewriteOptions};
 use slowpath_specialise::Mode;
 use std::sync::Arc;
@@ -18,8 +20,10 @@ pub struct Chain {
 /// The name of a program in a chain, its file, and its name there, if that is said.
 type Member = (String, String, Option<String>);
 
-/// A report as JSON text, the objects of rewritten programs, and the one of all programs as one.
-type Rewritten = (String, Vec<Option<Vec<u8>>>, Option<Vec<u8>>);
+/// A report as JSON text, the objects of rewritten programs, the one of all programs as one, and what
+/// rewritten programs can be tried on: for each the JSON text of a list of packets, in hexadecimal,
+/// with the `maps` of a witness.
+type Rewritten = (String, Vec<Option<Vec<u8>>>, Option<Vec<u8>>, Vec<String>);
 
 #[pymethods]
 impl Chain {
@@ -100,7 +104,9 @@ impl Chain {
         };
         let rewritten = worker::run(py, stop, work)?.map_err(|error| wrong(py, &error))?;
         let text = serde_json::to_string(&rewritten.report);
-        Ok((text.map_err(|error| errors::defect(py, &error))?, rewritten.objects, rewritten.fused))
+        let text = text.map_err(|error| errors::defect(py, &error))?;
+        let covers = rewritten.covers.iter().map(|covers| covered(covers)).collect();
+        Ok((text, rewritten.objects, rewritten.fused, covers))
     }
 }
 
@@ -115,6 +121,15 @@ fn loaded(py: Python<'_>, objects: Vec<(Py<Object>, usize)>) -> PyResult<Vec<Loa
         Ok(Loaded { object, program })
     };
     objects.into_iter().map(loaded).collect()
+}
+
+/// What programs can be tried on, as JSON text.
+fn covered(covers: &[Cover]) -> String {
+    let one = |cover: &Cover| {
+        let packet: String = cover.packet.iter().map(|byte| format!("{byte:02x}")).collect();
+        json!([packet, cover.maps])
+    };
+    covers.iter().map(one).collect::<Value>().to_string()
 }
 
 fn wrong(py: Python<'_>, error: &slowpath_chain::ChainError) -> PyErr {

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use slowpath::{Error, ProgramFile};
 use slowpath_kernel::witness::{self, Installed};
 use slowpath_kernel::{InstallError, Loaded};
-use slowpath_rehearsal::{Options, Place, Stage, Subject, rehearse as run};
+use slowpath_rehearsal::{
+    Cover, Options, Place, RehearsalError, Stage, Subject, cover, rehearse as run,
+};
 
 /// A program that comes first: its file, its number there, results with which packets go on, and
 /// content of its maps.
@@ -20,12 +22,14 @@ type Upstream = (Py<Object>, usize, Vec<u32>, String);
 ///
 /// `rewritten` is the content of an object; of several XDP programs in it, the one that is called as
 /// the original. `seeds` are packets as they arrive at the chain. `maps` is the JSON text of the
-/// `maps` of a witness, or empty; so is the last one of each that comes first. `rounds` says how often
-/// both are timed.
+/// `maps` of a witness, or empty; so is the last one of each that comes first. `covers` is the JSON
+/// text of a list of packets, in hexadecimal, each with the `maps` of a witness, which go to both
+/// programs before all others: what came of it is `covered` (`slowpath_rehearsal::Covered`). `rounds`
+/// says how often both are timed.
 ///
 /// Raises an `Error`; when `stop` says so, it ends with what is known by then.
 #[pyfunction]
-#[pyo3(signature = (kernel, upstream, original, rewritten, seeds, maps, packets, arbitrary, rounds, stop))]
+#[pyo3(signature = (kernel, upstream, original, rewritten, seeds, maps, covers, packets, arbitrary, rounds, stop))]
 #[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
 pub fn rehearse(
     py: Python<'_>,
@@ -35,6 +39,7 @@ pub fn rehearse(
     rewritten: &[u8],
     seeds: Vec<Vec<u8>>,
     maps: &str,
+    covers: &str,
     packets: u64,
     arbitrary: bool,
     rounds: u32,
@@ -57,6 +62,7 @@ pub fn rehearse(
         contents.push(content_of(&maps).map_err(fail)?);
     }
     let own = content_of(maps).map_err(fail)?;
+    let groups = grouped(covers).map_err(fail)?;
     let (content, program) = original;
     let object_of_original = object(&content.get().shared()).map_err(fail)?;
     let rewritten = py.detach(|| ProgramFile::read(rewritten)).map_err(fail)?;
@@ -76,10 +82,54 @@ pub fn rehearse(
         };
         let original = (&*object_of_original, program);
         let subject = Subject { upstream: &stages, original, rewritten: (&*rewritten, number) };
-        run(&kernel, &subject, &seeds, &install, &options, stop)
+        let fillers: Vec<_> = groups.iter().map(|group| filler(&group.maps)).collect();
+        let each = groups.iter().zip(&fillers);
+        let covers: Vec<Cover<'_>> = each
+            .map(|(group, install)| Cover { packets: group.packets.clone(), install })
+            .collect();
+        let covered = cover(&kernel, &subject, &covers, stop)?;
+        let rehearsal = run(&kernel, &subject, &seeds, &install, &options, stop)?;
+        Ok((covered, rehearsal))
     })?;
-    let rehearsal = done.map_err(|error| fail(Error::Input(error.to_string())))?;
-    serde_json::to_string(&rehearsal).map_err(|error| errors::defect(py, &error))
+    let (covered, rehearsal) =
+        done.map_err(|error: RehearsalError| fail(Error::Input(error.to_string())))?;
+    let text = serde_json::to_value(&rehearsal).and_then(|mut all| {
+        all["covered"] = serde_json::to_value(&covered)?;
+        serde_json::to_string(&all)
+    });
+    text.map_err(|error| errors::defect(py, &error))
+}
+
+/// Packets that need the same content of maps.
+struct Group {
+    maps: Value,
+    packets: Vec<Vec<u8>>,
+}
+
+/// Packets to try, by the content of maps that they need, in the order in which they come first.
+fn grouped(covers: &str) -> Result<Vec<Group>, Error> {
+    let mut groups = Vec::<Group>::new();
+    if covers.trim().is_empty() {
+        return Ok(groups);
+    }
+    let covers: Vec<(Value, Value)> = serde_json::from_str(covers)
+        .map_err(|error| Error::Input(format!("packets to try cannot be read: {error}")))?;
+    for (packet, maps) in covers {
+        let packet = witness::bytes(&packet);
+        match groups.iter_mut().find(|group| group.maps == maps) {
+            Some(group) => group.packets.push(packet),
+            None => groups.push(Group { maps, packets: vec![packet] }),
+        }
+    }
+    groups.iter_mut().for_each(|group| group.maps = json!({ "maps": group.maps.take() }));
+    Ok(groups)
+}
+
+/// What fills maps before packets are tried.
+fn filler(
+    maps: &Value,
+) -> impl Fn(Place, &Loaded) -> Result<Option<Installed>, InstallError> + Sync + '_ {
+    move |_, loaded| fill(loaded, &within(loaded, maps))
 }
 
 /// The number of the rewritten program in its file.

@@ -134,7 +134,7 @@ pub fn compare(
 }
 
 /// The two programs, linked, and what they call whose results differ from time to time.
-fn programs(
+pub fn programs(
     kernel: &Kernel,
     subject: &Subject<'_>,
 ) -> Result<(Vec<BpfProgram>, BTreeSet<String>), RehearsalError> {

@@ -14,10 +14,12 @@
 //! packet starts where it started first: they do not see how much room earlier ones left.
 //!
 //! From the bottom: `random` and `mutation` make packets, `bench` is the chain in the kernel,
-//! `comparing` the loop, `culprit` finds the packet behind different maps, `rate` times both.
+//! `comparing` the loop,
+//! `covering` what it does with packets that are given with content of maps, `culprit` finds the packet behind different maps, `rate` times both.
 
 mod bench;
 mod comparing;
+mod covering;
 mod culprit;
 mod error;
 mod mutation;
@@ -34,8 +36,8 @@ use slowpath_kernel::{Kernel, stay};
 use slowpath_stop::Stop;
 
 pub use error::RehearsalError;
-pub use options::{Install, Options, Place, Stage, Subject};
-pub use outcome::{Found, Rate, Rehearsal};
+pub use options::{Cover, Install, Options, Place, Stage, Subject};
+pub use outcome::{Covered, Found, Rate, Rehearsal};
 
 /// Runs packets through a chain whose last program is there twice, and times both.
 ///
@@ -56,25 +58,47 @@ pub fn rehearse(
     options: &Options,
     stop: &Stop,
 ) -> Result<Rehearsal, RehearsalError> {
+    on_one_cpu(|stays| {
+        let mut rehearsal = comparing::compare(kernel, subject, seeds, install, options, stop)?;
+        if !stays {
+            let note = "the thread could not stay on one CPU: maps with a value for each CPU may \
+                        differ for that";
+            rehearsal.notes.push(note.to_owned());
+        }
+        if rehearsal.difference.is_none() && options.rounds > 0 && stop.reason().is_none() {
+            match rate::rate(kernel, subject, seeds, install, options, stop)? {
+                Ok(rate) => rehearsal.rate = Some(rate),
+                Err(why) => rehearsal.notes.push(format!("nothing is timed: {why}")),
+            }
+        }
+        rehearsal.ended = rehearsal.ended.or_else(|| stop.reason().map(|why| why.to_string()));
+        Ok(rehearsal)
+    })
+}
+
+/// Runs given packets through the original and the rewritten program, each group on maps that are
+/// filled for it: not through those in front. Nothing is run of programs whose runs are determined by
+/// more than packet and maps.
+///
+/// # Errors
+/// As [`rehearse`], but that groups are left out whose content maps do not take
+/// ([`Covered::not_installed`]).
+pub fn cover(
+    kernel: &Kernel,
+    subject: &Subject<'_>,
+    covers: &[Cover<'_>],
+    stop: &Stop,
+) -> Result<Covered, RehearsalError> {
+    on_one_cpu(|_| covering::cover(kernel, subject, covers, stop))
+}
+
+/// Does it on a thread of its own, which is told whether it stays on one CPU.
+fn on_one_cpu<T: Send>(
+    work: impl FnOnce(bool) -> Result<T, RehearsalError> + Send,
+) -> Result<T, RehearsalError> {
     thread::scope(|scope| {
-        let work = || {
-            let stays = stay();
-            let mut rehearsal = comparing::compare(kernel, subject, seeds, install, options, stop)?;
-            if !stays {
-                let note = "the thread could not stay on one CPU: maps with a value for each CPU \
-                            may differ for that";
-                rehearsal.notes.push(note.to_owned());
-            }
-            if rehearsal.difference.is_none() && options.rounds > 0 && stop.reason().is_none() {
-                match rate::rate(kernel, subject, seeds, install, options, stop)? {
-                    Ok(rate) => rehearsal.rate = Some(rate),
-                    Err(why) => rehearsal.notes.push(format!("nothing is timed: {why}")),
-                }
-            }
-            rehearsal.ended = rehearsal.ended.or_else(|| stop.reason().map(|why| why.to_string()));
-            Ok(rehearsal)
-        };
-        let started = thread::Builder::new().name("rehearsal".to_owned()).spawn_scoped(scope, work);
+        let thread = thread::Builder::new().name("rehearsal".to_owned());
+        let started = thread.spawn_scoped(scope, || work(stay()));
         let thread = started.map_err(|cause| RehearsalError::Thread { cause })?;
         thread.join().unwrap_or(Err(RehearsalError::Ended))
     })

@@ -54,6 +54,14 @@ impl fmt::Display for Place {
 pub type Install<'a> =
     &'a (dyn Fn(Place, &Loaded) -> Result<Option<Installed>, InstallError> + Sync);
 
+/// Packets to try, on maps that are filled for them.
+pub struct Cover<'a> {
+    /// As they arrive at the two programs, of at least 14 bytes: one after the other.
+    pub packets: Vec<Vec<u8>>,
+    /// Fills the maps before the first one.
+    pub install: Install<'a>,
+}
+
 /// How much is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {

@@ -30,6 +30,19 @@ pub struct Rehearsal {
     pub notes: Vec<String>,
 }
 
+/// What is known of two programs from packets that were given.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Covered {
+    /// Packets that made both do the same.
+    pub packets: u64,
+    /// Ways that the original took, as in [`Rehearsal::ways`].
+    pub ways: usize,
+    /// How the two differ.
+    pub difference: Option<Found>,
+    /// Why some packets were left out, if so: content that the kernel's maps do not take.
+    pub not_installed: Option<String>,
+}
+
 /// A difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Found {

@@ -12,7 +12,9 @@ use slowpath_ir::{KnownBits, PacketFacts};
 use slowpath_kernel::witness::Installed;
 use slowpath_kernel::{InstallError, Kernel, LoadError, Loaded, agreement};
 use slowpath_oracle::Oracle;
-use slowpath_rehearsal::{Options, Place, Rehearsal, RehearsalError, Stage, Subject, rehearse};
+use slowpath_rehearsal::{
+    Cover, Options, Place, Rehearsal, RehearsalError, Stage, Subject, cover, rehearse,
+};
 use slowpath_specialise::{Mode, specialise};
 use slowpath_stop::{Limits, Stop};
 
@@ -204,6 +206,37 @@ fn maps_are_filled_alike() {
     let found = filled(Some(Place::Rewritten)).difference.expect("the map decides");
     assert!(found.what.starts_with("they return "), "{}", found.what);
     assert_eq!(found.before, 0);
+}
+
+#[test]
+fn given_packets_have_maps_of_their_own() {
+    let Some(kernel) = kernel() else { return };
+    let original = object("chain_second.bpf.o");
+    let rewritten = specialised(&original, &facts(), Mode::Trust);
+    // Those in front would not let IPv4 through: these packets do not go there.
+    let upstream = &first_of_chain()[..];
+    let subject = Subject { upstream, original: (&original, 0), rewritten: (&rewritten, 0) };
+    let run = |covers: &[Cover<'_>]| cover(&kernel, &subject, covers, &Stop::never());
+    let three = || Cover { packets: vec![seed(); 3], install: &seen };
+    let alike = run(&[three(), Cover { packets: vec![seed()], install: &nothing }]).expect("runs");
+    assert_eq!((alike.packets, alike.difference, alike.not_installed), (4, None, None));
+    assert_eq!(alike.ways, 2, "with the element and without");
+    let mut other = ipv4();
+    other[20] = 1;
+    let two = Cover { packets: vec![seed(), other.clone()], install: &seen };
+    let found = run(&[three(), two]).expect("runs");
+    assert_eq!(found.packets, 3);
+    let found = found.difference.expect("it relies on IPv6");
+    assert!(found.what.starts_with("they return "), "{}", found.what);
+    assert_eq!((found.packet, found.before), (Some(other), 1));
+    // Content that a map does not take is left out, and it is said why.
+    let wrong = |_: Place, loaded: &Loaded| {
+        loaded.map("seen").map_or(Ok(()), |map| map.update(&[9; 4], &[1; 8]))?;
+        Ok(None)
+    };
+    let left = run(&[Cover { packets: vec![seed()], install: &wrong }, three()]).expect("runs");
+    assert_eq!((left.packets, left.difference), (3, None));
+    assert!(left.not_installed.is_some());
 }
 
 #[test]

@@ -47,6 +47,7 @@ pub fn prove_guard(
     proof.seconds += rest.seconds;
     proof.undecided.extend(rest.undecided);
     proof.counterexample = proof.counterexample.or(rest.counterexample);
+    proof.covers.extend(rest.covers);
     Ok(proof)
 }
 

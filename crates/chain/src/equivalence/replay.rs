@@ -6,11 +6,11 @@ use super::pair::{Member, Pair, RegionKey};
 use serde::Serialize;
 use slowpath_bpf::MapKind;
 use slowpath_bpf::insn::helper;
-use slowpath_bpf::lift::{Bytes, Element, MapLayout};
+use slowpath_bpf::lift::{Bytes, Element, Interned, MapLayout};
 use slowpath_exec::concrete::{self, Environment, Run};
 use slowpath_ir::{InputId, InputKind, KnownBits, RegionId};
 use slowpath_product::Path;
-use slowpath_smt::{Evaluator, Model, Node, TermId};
+use slowpath_smt::{Evaluator, Model, Node, TermId, TermPool};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// More blocks than any path has.
@@ -66,14 +66,8 @@ pub(super) fn confirm(
     (what, terms, model): (String, &[TermId], &Model),
 ) -> Result<Counterexample, String> {
     let pool = &pair.original.side.executor.pool;
+    let numbers = interned(pool, terms, model);
     let mut evaluator = Evaluator::new(pool, model);
-    let mut numbers = HashMap::new();
-    for term in pool.subterms(terms) {
-        if let Node::Intern(a, b) = *pool.node(term) {
-            let number = evaluator.value(term) as u32;
-            numbers.insert((evaluator.value(a), evaluator.value(b)), number);
-        }
-    }
     let mut values =
         |terms: &[TermId]| terms.iter().map(|&term| evaluator.value(term)).collect::<Vec<u64>>();
     let inputs = [&pair.original, &pair.other].map(|m| values(m.side.executor.inputs()));
@@ -84,15 +78,10 @@ pub(super) fn confirm(
         environment(&pair.other, specialised, draws[1].clone()),
     ];
     same_addresses(pair, &mut environments)?;
-    let mut memory: BTreeMap<RegionKey, BTreeMap<u64, u8>> = BTreeMap::new();
-    for (array, index, byte) in model.bytes() {
-        if let Some((key, _)) = pair.arrays.iter().find(|(_, shared)| **shared == array) {
-            memory.entry(key.clone()).or_default().insert(index, byte);
-        }
-    }
+    let mut memory = shared_memory(pair, model);
     let length = length(&pair.original, &environments[0]);
     let content = memory.entry((false, "packet".to_owned())).or_default();
-    let packet = packet(content, packets, length)?;
+    let packet = complete(content, packets, length)?;
     let room = content.iter().filter(|&(&at, &byte)| at >= length as u64 && byte != 0);
     let room = room.map(|(&at, &byte)| (at as i64, byte)).collect();
     for (member, environment) in [&pair.original, &pair.other].into_iter().zip(&mut environments) {
@@ -131,6 +120,30 @@ pub(super) fn confirm(
     let maps = maps.filter(|(_, bytes)| !bytes.is_empty()).collect();
     let [drawn, _] = draws;
     Ok(Counterexample { what, packet: hex(&packet), room, maps, drawn, original, specialised })
+}
+
+/// The numbers that stand for pairs of words in a model of some terms.
+pub(super) fn interned(pool: &TermPool, terms: &[TermId], model: &Model) -> Interned {
+    let mut evaluator = Evaluator::new(pool, model);
+    let mut numbers = Interned::new();
+    for term in pool.subterms(terms) {
+        if let Node::Intern(a, b) = *pool.node(term) {
+            let number = evaluator.value(term) as u32;
+            numbers.insert((evaluator.value(a), evaluator.value(b)), number);
+        }
+    }
+    numbers
+}
+
+/// What memory that both programs have holds at the start in a model, by offset.
+pub(super) fn shared_memory(pair: &Pair, model: &Model) -> BTreeMap<RegionKey, BTreeMap<u64, u8>> {
+    let mut memory: BTreeMap<RegionKey, BTreeMap<u64, u8>> = BTreeMap::new();
+    for (array, index, byte) in model.bytes() {
+        if let Some((key, _)) = pair.arrays.iter().find(|(_, shared)| **shared == array) {
+            memory.entry(key.clone()).or_default().insert(index, byte);
+        }
+    }
+    memory
 }
 
 /// Inputs as the model has them, but for addresses, which are far apart: no program depends on them.
@@ -178,7 +191,7 @@ fn length(member: &Member, environment: &Environment) -> usize {
 }
 
 /// Completes the packet such that the facts hold for it, and returns its bytes.
-fn packet(
+pub(super) fn complete(
     content: &mut BTreeMap<u64, u8>,
     packets: Packets<'_>,
     length: usize,

@@ -90,6 +90,9 @@ class Dropped(TypedDict):
 class Rehearsal(TypedDict):
     """What the running kernel says of a rewritten program beside the original."""
 
+    paths: int
+    """Pairs of paths of both programs, as the proof goes through them, for each of which a packet
+    with map content went through both, ahead of all others; of many pairs, some."""
     packets: int
     """Packets that the programs in front let through, and that went through both."""
     arbitrary: int

@@ -36,26 +36,30 @@ class Rehearsing(NamedTuple):
 def rehearse(
     rehearsing: Rehearsing,
     programs: Sequence[ChainProgram],
-    objects: Sequence[bytes | None],
+    rewritten: Sequence[tuple[bytes | None, str]],
     stopping: Stopping,
 ) -> list[Rehearsal | None]:
-    """What the kernel says of each program that was rewritten; why not, where it says nothing."""
+    """What the kernel says of each program that was rewritten; why not, where it says nothing.
+
+    `rewritten` has their objects, and what each is tried on (`engine.Rehearsed.covers`).
+    """
     nothing: list[Rehearsal | None] = [None for _ in programs]
-    if not any(objects):
+    if not any(data for data, _ in rewritten):
         return nothing
     try:
         kernel = engine.open_kernel()
     except UnavailableError as reason:
-        return [_without(str(reason)) if data else None for data in objects]
+        return [_without(str(reason)) if data else None for data, _ in rewritten]
     witness = _witness(rehearsing, stopping)
     found = list[Rehearsal | None]()
-    for number, data in enumerate(objects):
+    for number, (data, covers) in enumerate(rewritten):
         if data is None:
             found.append(None)
         elif witness is None:
             found.append(_without("no packet is known that gets through the chain"))
         else:
-            found.append(_one(kernel, rehearsing, (number, data), witness, stopping))
+            tried = (number, data, covers)
+            found.append(_one(kernel, rehearsing, tried, witness, stopping))
     return found
 
 
@@ -75,12 +79,12 @@ def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
 def _one(
     kernel: engine.Kernel,
     rehearsing: Rehearsing,
-    rewritten: tuple[int, bytes],
+    rewritten: tuple[int, bytes, str],
     witness: Witness,
     stopping: Stopping,
 ) -> Rehearsal:
     """What the kernel says of a program."""
-    (number, data), subject = rewritten, rehearsing.subject
+    (number, data, covers), subject = rewritten, rehearsing.subject
     stages = [
         engine.Stage(*subject.objects[place], results, _maps(rehearsing, place, witness))
         for place, results in engine.way_to(subject, number)
@@ -88,7 +92,7 @@ def _one(
     maps = _maps(rehearsing, number, witness)
     seeds = [wire_bytes(witness)]
     original = subject.objects[number]
-    chain = engine.Rehearsed(stages, original, data, seeds, maps)
+    chain = engine.Rehearsed(stages, original, data, seeds, maps, covers)
     how = engine.Rehearsing(
         rehearsing.packets, arbitrary=rehearsing.guarded, deadline_seconds=rehearsing.seconds
     )
@@ -96,9 +100,11 @@ def _one(
         said = engine.rehearse(kernel, chain, how, stopping)
     except InputError as problem:
         return _without(problem.reason)
-    rate, difference = said["rate"], said["difference"]
+    rate, covered = said["rate"], said["covered"]
+    difference = covered["difference"] or said["difference"]
     alone = rate["ratio_without_frame"] if rate else None
     return {
+        "paths": covered["packets"],
         "packets": said["compared"],
         "arbitrary": said["arbitrary"],
         "agrees": difference is None and said["undetermined"] is None,
@@ -109,8 +115,14 @@ def _one(
         "frame_ns": rate["frame_ns"] if rate else None,
         "rate_ratio": 1 / alone if alone else None,
         "why_not": said["ended"],
-        "notes": said["notes"],
+        "notes": [*_not_installed(covered), *said["notes"]],
     }
+
+
+def _not_installed(covered: engine.RehearsalCovered) -> list[str]:
+    """Why some paths were not tried, if so."""
+    why = covered["not_installed"]
+    return [f"paths were left out whose map content the kernel does not take: {why}"] if why else []
 
 
 def _maps(rehearsing: Rehearsing, place: int, witness: Witness) -> str:
@@ -128,6 +140,7 @@ def _maps(rehearsing: Rehearsing, place: int, witness: Witness) -> str:
 
 def _without(reason: str) -> Rehearsal:
     return {
+        "paths": 0,
         "packets": 0,
         "arbitrary": 0,
         "agrees": False,

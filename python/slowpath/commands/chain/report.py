@@ -87,9 +87,11 @@ def _rehearsed(program: ChainProgram) -> Iterator[str]:
         packet = f", with packet {said['packet']}" if said["packet"] else ""
         yield one_line(f"{name}: in the kernel, {said['difference']}{packet}")
     elif said["agrees"]:
+        paths = f"a packet for each of {said['paths']} paths, " if said["paths"] else ""
         more = f" and {said['arbitrary']} arbitrary ones" if said["arbitrary"] else ""
         yield one_line(
-            f"{name}: in the kernel, the same with {said['packets']} packets that get there{more}"
+            f"{name}: in the kernel, the same with {paths}{said['packets']} packets that get "
+            f"there{more}"
         )
     if said["original_ns"] and said["rewritten_ns"]:
         yield one_line(

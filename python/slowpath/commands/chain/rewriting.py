@@ -115,19 +115,22 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
         if not found:
             error(job.file, stopped or "nothing is known")
             return None
-        (_, text, objects, fused) = found[0]
+        (_, text, objects, fused, covers) = found[0]
         report: ChainReport = json.loads(text) | {"slowpath": engine.version()}
         guarded = job.mode == "guard"
         rehearsing = Rehearsing(subject, loaded, job.packets, guarded, job.deadline_seconds)
-        _rehearse(rehearsing, report, objects, stopping)
+        _rehearse(rehearsing, report, list(zip(objects, covers, strict=True)), stopping)
     return _Rewritten(report, objects, fused)
 
 
 def _rehearse(
-    rehearsing: Rehearsing, report: ChainReport, objects: list[bytes | None], stopping: Stopping
+    rehearsing: Rehearsing,
+    report: ChainReport,
+    rewritten: list[tuple[bytes | None, str]],
+    stopping: Stopping,
 ) -> None:
     """Notes what the running kernel says of rewritten programs."""
-    asked = objects if rehearsing.packets else [None for _ in objects]
+    asked = rewritten if rehearsing.packets else [(None, "") for _ in rewritten]
     said = rehearse(rehearsing, report["programs"], asked, stopping)
     for program, one in zip(report["programs"], said, strict=True):
         program["rehearsal"] = one

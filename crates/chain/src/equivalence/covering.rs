@@ -1,0 +1,84 @@
+//! A packet and map content for each pair of paths that the proof goes through, so that programs can
+//! be tried on all of them.
+
+use super::facts::Packets;
+use super::pair::Pair;
+use super::replay::{complete, interned, shared_memory};
+use serde_json::{Map, Value, json};
+use slowpath_bpf::lift::{Bytes, Element, EntryKeys, MapLayout, PartialValue, entry_keys};
+use slowpath_product::{Path, Side};
+use slowpath_smt::Evaluator;
+
+/// Most of them that are kept.
+pub(super) const MAX_COVERS: usize = 512;
+/// Values of so many bytes are given whole, larger ones as far as they are known.
+const WHOLE: u32 = 256;
+
+/// Something to run both programs on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cover {
+    /// The packet as it arrives; the facts hold for it.
+    pub packet: Vec<u8>,
+    /// Content of maps that the paths need, as the `maps` of a witness (`docs/json.md`).
+    pub maps: Value,
+}
+
+/// What the model of a pair of paths says, the terms being with the original; `None` where that is no
+/// packet that arrives.
+pub(super) fn cover(pair: &Pair, packets: Packets<'_>, path: &Path) -> Option<Cover> {
+    let Side { executor, .. } = &pair.original.side;
+    let mut evaluator = Evaluator::new(&executor.pool, &path.model);
+    let input = executor.program().packet_length?;
+    let length = evaluator.value(*executor.inputs().get(input.index())?);
+    let mut memory = shared_memory(pair, &path.model);
+    let content = memory.entry((false, "packet".to_owned())).or_default();
+    let packet = complete(content, packets, usize::try_from(length).ok()?).ok()?;
+    let numbers = interned(&executor.pool, &path.conditions, &path.model);
+    let mut bytes = Bytes::new();
+    for (key, content) in &memory {
+        let Some(&region) = pair.original.regions.get(key).filter(|_| !pair.notes.contains(key))
+        else {
+            continue;
+        };
+        bytes.extend(content.iter().map(|(&at, &byte)| ((region, at), byte)));
+    }
+    let mut maps = Map::new();
+    for map in pair.original.layout.maps.iter().filter(|map| is_plain(map)) {
+        let known = map.present.or(map.lengths).unwrap_or(map.values);
+        if executor.program().regions[known.index()].content.is_some() {
+            continue;
+        }
+        let elements = map.elements(&bytes, &numbers);
+        let entries: Vec<Value> = elements.iter().filter_map(entry).collect();
+        if !entries.is_empty() {
+            maps.insert(map.name.clone(), Value::Array(entries));
+        }
+    }
+    Some(Cover { packet, maps: Value::Object(maps) })
+}
+
+/// Whether entries are keys and values: of others, what the programs find is left to the kernel.
+fn is_plain(map: &MapLayout) -> bool {
+    !map.inner && !map.holds_maps() && entry_keys(map.kind) != EntryKeys::Order
+}
+
+/// An entry; without a value where there is to be none.
+fn entry(element: &Element) -> Option<Value> {
+    let key = digits(element.key.as_ref()?);
+    let there = element.present?;
+    Some(json!({ "key": key, "value": there.then(|| value(&element.value)) }))
+}
+
+fn value(value: &PartialValue) -> Value {
+    if value.size() > WHOLE {
+        let pieces = value.runs().into_iter();
+        let pieces = pieces.map(|(at, bytes)| (at.to_string(), Value::from(digits(&bytes))));
+        return Value::Object(pieces.collect());
+    }
+    let byte = |byte: Option<u8>| byte.map_or_else(|| "--".to_owned(), |byte| digits(&[byte]));
+    value.iter().map(byte).collect::<String>().into()
+}
+
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,84 @@
+//! Packets that are given, each with map content of its own: one for each path, where somebody has
+//! looked for them.
+
+use std::collections::HashSet;
+
+use slowpath_kernel::Kernel;
+use slowpath_kernel::agreement::Difference;
+use slowpath_stop::Stop;
+
+use crate::bench::{Arrival, Bench, Comparison};
+use crate::comparing::programs;
+use crate::error::RehearsalError;
+use crate::options::{Cover, Subject};
+use crate::outcome::{Covered, Found};
+
+/// Runs the packets in both programs, whatever those in front would do with them.
+pub fn cover(
+    kernel: &Kernel,
+    subject: &Subject<'_>,
+    covers: &[Cover<'_>],
+    stop: &Stop,
+) -> Result<Covered, RehearsalError> {
+    let mut covered = Covered::default();
+    let mut ways = HashSet::new();
+    let (_, open) = programs(kernel, subject)?;
+    if !open.is_empty() {
+        // The same packets again may take other paths.
+        return Ok(covered);
+    }
+    let alone = Subject { upstream: &[], ..*subject };
+    for Cover { packets, install } in covers {
+        if stop.reason().is_some() {
+            break;
+        }
+        let bench = match Bench::new(kernel, &alone, *install) {
+            Ok(bench) => bench,
+            Err(RehearsalError::Install { cause, .. }) => {
+                covered.not_installed.get_or_insert_with(|| cause.to_string());
+                continue;
+            }
+            Err(fault) => return Err(fault),
+        };
+        let mut alike = 0;
+        for (number, packet) in packets.iter().enumerate() {
+            let arrival = Arrival::bare(packet.clone());
+            let difference = match bench.compare(&arrival)? {
+                Comparison::Refused(_) => continue,
+                // Other packets may do the same each time.
+                Comparison::Undetermined(_) => break,
+                Comparison::Ran { difference, way } => {
+                    ways.insert(way);
+                    difference
+                }
+            };
+            if let Some(difference) = difference {
+                return Ok(Covered {
+                    difference: Some(found(&difference, packet, number)),
+                    ..covered
+                });
+            }
+            alike += 1;
+        }
+        if let Some(difference) = bench.compare_maps()?
+            && bench.compare_control_maps()?.is_none()
+        {
+            let last = packets.last().map(Vec::as_slice).unwrap_or_default();
+            let mut found = found(&difference, last, packets.len().saturating_sub(1));
+            found.packet = found.packet.filter(|_| packets.len() == 1);
+            return Ok(Covered { difference: Some(found), ..covered });
+        }
+        covered.packets += alike;
+        covered.ways = ways.len();
+    }
+    Ok(covered)
+}
+
+fn found(difference: &Difference, packet: &[u8], before: usize) -> Found {
+    Found {
+        what: difference.to_string(),
+        packet: Some(packet.to_vec()),
+        metadata: Vec::new(),
+        before: before as u64,
+    }
+}
