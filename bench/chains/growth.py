@@ -9,7 +9,7 @@ from figures import Column, Row
 
 from chains.description import Run, median, slowpath, write
 
-LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16)
+LENGTHS = (1, 2, 4, 6, 8, 12, 16)
 FILTERS = ("counter", "blocklist", "port_filter")
 DEADLINE = 60
 
@@ -45,13 +45,18 @@ COLUMNS = [
 
 
 def filters_first(number: int) -> list[str]:
-    """So many programs: filters, then the firewall and the load balancer."""
-    return [*_filters(number - 2), "firewall", "load_balancer"][-number:]
+    """So many programs: filters, then the firewall and the load balancer; one is the firewall."""
+    return [*_filters(number - 2), "firewall", *_last(number)]
 
 
 def firewall_first(number: int) -> list[str]:
     """So many programs: filters between the firewall and the load balancer."""
-    return ["firewall", *_filters(number - 2), "load_balancer"][-number:]
+    return ["firewall", *_filters(number - 2), *_last(number)]
+
+
+def _last(number: int) -> list[str]:
+    """The load balancer, if there is anything in front of it: alone, all of it is needed."""
+    return ["load_balancer"] if number > 1 else []
 
 
 def _filters(number: int) -> list[str]:
