@@ -110,13 +110,13 @@ class Rehearsal(TypedDict):
     restored: bool
     """Whether the packet was put back between runs: the time for that is not included."""
     rate_ratio: float | None
-    """How many runs of the rewritten program there are in the time of one of the original, everything
-    included, the median of many turns; null if not measured."""
+    """How many runs of the rewritten program there are in the time of one of the original,
+    everything included, the median of many turns; null if not measured."""
     rate_ratio_quartiles: list[float]
     """The quartiles of these turns, the lower one first; empty if not measured."""
     program_ratio: float | None
-    """The same ratio of the programs alone, without what an empty program takes; null where too little
-    is left of one to tell."""
+    """The same ratio of the programs alone, without what an empty program takes; null where too
+    little is left of one to tell."""
     why_not: str | None
     """Why it was not tried, or ended early."""
     notes: list[str]
