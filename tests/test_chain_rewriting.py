@@ -102,6 +102,7 @@ def test_programs_of_an_interface_become_one(tmp_path: Path) -> None:
     assert found["not_fused"] is None
     assert fused["instructions_after"] < fused["instructions_fused"]
     assert fused["proved"]
+    assert fused["proof"]["queries"] > 0
     shown = slowpath("show", tmp_path / "written.bpf.o", "--format", "json")
     (written,) = json.loads(shown.stdout)["objects"]
     (one,) = written["programs"]
@@ -144,6 +145,9 @@ def test_the_kernel_runs_both_alike(mode: list[str]) -> None:
     assert rehearsal["packets"] == 2000
     assert rehearsal["arbitrary"] == (0 if mode else 2000)
     assert min(rehearsal["rewritten_ns"], rehearsal["original_ns"]) > 0
+    low, high = rehearsal["rate_ratio_quartiles"]
+    assert low <= rehearsal["rate_ratio"] <= high
+    assert program(found, "load_balancer")["measured_rate_ratio"] == rehearsal["rate_ratio"]
     proof = program(found, "load_balancer")["proof"]
     assert proof["paths"] <= rehearsal["paths"] == proof["pairs"]
     compared("kernel", rehearsal["packets"] + rehearsal["paths"], "packets in rehearsals")

@@ -736,11 +736,13 @@ class RehearsalDifference(TypedDict):
 class RehearsalRate(TypedDict):
     """How long two programs take: `slowpath_rehearsal::Rate`."""
 
-    original_ns: float  # of a run, with what happens between runs
+    original_ns: float  # of a run, the kernel's loop of repeated test runs included
     rewritten_ns: float
     ratio: float  # of the rewritten one to the original: below 1 it is faster
+    ratio_quartiles: list[float]  # of all rounds: two
     copy_ratio: float  # of a second copy of the original: as far from 1 for no reason
     frame_ns: float  # an empty program instead
+    restoring_ns: float  # that were taken away of each time, as the packet was put back
     ratio_without_frame: float | None
     rounds: int
     repetitions: int

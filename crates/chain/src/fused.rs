@@ -9,6 +9,7 @@ use slowpath_specialise::Mode;
 use slowpath_specialise::fuse::{FuseError, Handover, fuse};
 use slowpath_stop::Stop;
 use std::sync::Arc;
+use std::time::Instant;
 use thiserror::Error;
 
 /// Why the programs of a chain do not become one.
@@ -49,6 +50,7 @@ pub(crate) fn fused(
     lift: &LiftOptions,
     stop: &Stop,
 ) -> Result<(FusedReport, Vec<u8>), FusedError> {
+    let started = Instant::now();
     if let Some(edge) = chain.edges.iter().find(|edge| edge.network.is_some()) {
         let called = |member: usize| chain.members[member].name.clone();
         return Err(FusedError::Devices { from: called(edge.from), to: called(edge.to) });
@@ -92,8 +94,10 @@ pub(crate) fn fused(
         instructions_before: programs.iter().map(|program| program.insns.len()).sum(),
         instructions_fused: whole.insns.len(),
         instructions_after: program.insns.len(),
-        proved: done.proof.map(|proof| proof.proved),
+        proved: done.proof.as_ref().map(|proof| proof.proved),
+        proof: done.proof.map(Into::into),
         remarks,
+        seconds: started.elapsed().as_secs_f64(),
     };
     Ok((report, bytes))
 }

@@ -1,5 +1,6 @@
 //! What is reported about a chain and its programs: documents, which others display.
 
+use crate::equivalence::Proof;
 use crate::facts::{Discovery, Established, Fact, Leaving, Never, Reached};
 use crate::optimize::Optimized;
 use crate::{Action, Chain, Loaded};
@@ -37,8 +38,12 @@ pub struct FusedReport {
     /// Whether it is proved that it does then what it did as it was fused; null if nothing was left
     /// out.
     pub proved: Option<bool>,
+    /// How much work that was; null if nothing was left out.
+    pub proof: Option<ProofReport>,
     /// What else there is to say, one sentence each.
     pub remarks: Vec<String>,
+    /// Wall-clock time for all of it, in seconds.
+    pub seconds: f64,
 }
 
 /// About a program of a chain.
@@ -174,6 +179,13 @@ pub struct ProofReport {
     pub assumptions: Vec<String>,
 }
 
+impl From<Proof> for ProofReport {
+    fn from(proof: Proof) -> ProofReport {
+        let Proof { paths, pairs, queries, seconds, assumptions, .. } = proof;
+        ProofReport { paths, pairs, queries, seconds, assumptions }
+    }
+}
+
 /// What became of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DroppedReport {
@@ -302,13 +314,7 @@ impl ProgramReport {
             instructions: guard.original,
         });
         self.proved = Some(proof.proved);
-        self.proof = Some(ProofReport {
-            paths: proof.paths,
-            pairs: proof.pairs,
-            queries: proof.queries,
-            seconds: proof.seconds,
-            assumptions: proof.assumptions,
-        });
+        self.proof = Some(proof.into());
     }
 
     fn dropped(&self, object: &Object, program: &BpfProgram, dropped: &Dropped) -> DroppedReport {

@@ -14,8 +14,9 @@
 //! packet starts where it started first: they do not see how much room earlier ones left.
 //!
 //! From the bottom: `random` and `mutation` make packets, `bench` is the chain in the kernel,
-//! `comparing` the loop,
-//! `covering` what it does with packets that are given with content of maps, `culprit` finds the packet behind different maps, `rate` times both.
+//! `comparing` the loop, `covering` what it does with packets that are given with content of maps,
+//! `culprit` finds the packet behind different maps, `rate` times both, and `turns` says what the
+//! times mean.
 
 mod bench;
 mod comparing;
@@ -28,6 +29,7 @@ mod options;
 mod outcome;
 mod random;
 mod rate;
+mod turns;
 mod undo;
 
 use std::thread;

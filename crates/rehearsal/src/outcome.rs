@@ -63,28 +63,37 @@ pub struct Found {
 /// How long the two programs take for one packet, again and again, on this machine, on warm caches
 /// and with maps as earlier runs of the packet left them. Every run was one on the same path: this
 /// was counted.
+///
+/// Times are those of a run in the kernel's loop (`BPF_PROG_TEST_RUN` with `repeat`), its own work
+/// included, as `bpftool prog run` shows them. Where that loop can be had as it is, because what a
+/// program makes of the packet takes the same path again, this is what was timed. Otherwise the packet
+/// is put back between runs, and what that adds to the time of an empty program is taken away.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rate {
-    /// The original: nanoseconds of a run, the median of all rounds. Times include what happens
-    /// between runs (`frame_ns`).
+    /// The original: nanoseconds of a run, the kernel's loop included (`frame_ns`), the median of all
+    /// rounds.
     pub original_ns: f64,
     /// The rewritten one, likewise.
     pub rewritten_ns: f64,
-    /// Time of the rewritten program by that of the original, the median of all rounds' ratios: below
-    /// 1 it is faster. It includes the frame, so that it is nearer to 1 than that of the programs
-    /// alone.
+    /// Time of the rewritten program by that of the original, the kernel's loop included in both, the
+    /// median of all rounds' ratios: below 1 it is faster. What the programs alone take is further
+    /// from 1.
     pub ratio: f64,
+    /// The quartiles of these ratios.
+    pub ratio_quartiles: [f64; 2],
     /// The same ratio of a second copy of the original, which would be 1 if nothing but the
     /// instructions counted. Where code lies in memory counts, too: although programs are loaded anew
     /// after every third round, identical ones of 25 ns with the frame were seen to be up to 3 % apart.
     pub copy_ratio: f64,
-    /// An empty program in the same place: the kernel's loop, and where runs are prepared, one reading
-    /// of the clock and a tail call. Nanoseconds, the median of all rounds.
+    /// An empty program in the kernel's loop: nanoseconds, the median of all rounds.
     pub frame_ns: f64,
-    /// The ratio when the round's frame is taken away from both; `None` if less than 5 ns would be left
-    /// of one.
+    /// What putting the packet back added to each time that was read, and was taken away: a reading of
+    /// the clock and a tail call, by an empty program. 0 if nothing was put back.
+    pub restoring_ns: f64,
+    /// The ratio of the programs alone, without the frame; `None` if less than 5 ns would be left of
+    /// one.
     pub ratio_without_frame: Option<f64>,
-    /// How often each was timed.
+    /// How often each was timed; each time, the shortest of five calls counts.
     pub rounds: u32,
     /// Runs in each time.
     pub repetitions: u32,

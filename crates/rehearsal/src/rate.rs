@@ -12,6 +12,7 @@ use crate::bench::{Arrival, fill, load, load_upstream, pass};
 use crate::error::RehearsalError;
 use crate::options::{Install, Options, Place, Subject};
 use crate::outcome::Rate;
+use crate::turns::{Figures, Turn};
 use crate::undo::{candidates, of_nothing};
 
 /// Packets that are tried until one can be repeated.
@@ -22,8 +23,11 @@ const WARM: usize = 3;
 const FEW: u32 = 4096;
 /// Repetitions that tell how long one takes.
 const CALIBRATION: u32 = 512;
-/// Nanoseconds that a timed call is to take.
-const CALL: f64 = 5e6;
+/// Nanoseconds that a timed call is to take: less than others have the CPU for, when they get it.
+const CALL: f64 = 1e6;
+/// Timed calls of each program in a round. What else the CPU does only makes them longer: the shortest
+/// one counts.
+const CALLS: usize = 5;
 /// Most repetitions in it.
 const MOST: u32 = 1 << 18;
 /// Rounds after which programs are loaded anew: where their code lies in memory makes up to 3 % of
@@ -31,10 +35,6 @@ const MOST: u32 = 1 << 18;
 const BLOCK: u32 = 3;
 /// Most rounds.
 const ROUNDS: u32 = 1000;
-/// Nanoseconds of a program without the frame that are enough to divide by: where code lies in memory
-/// makes a difference of half a nanosecond.
-const LEAST: f64 = 5.0;
-
 /// What is needed to load programs.
 #[derive(Clone, Copy)]
 struct Setting<'a> {
@@ -92,51 +92,32 @@ impl Setting<'_> {
         let Some(run) = warm(&original, arrival)? else {
             return Ok(Err("the kernel does not run the packet".to_owned()));
         };
-        let undo = match self.undo(arrival, &run)? {
-            Ok(undo) => Some(undo).filter(|undo| !undo.is_empty()),
+        let (undo, repeat) = match self.repeatable(&original, arrival, &run, rounds)? {
+            Ok((undo, repeat)) => (Some(undo).filter(|undo| !undo.is_empty()), repeat),
             Err(why) => return Ok(Err(why)),
         };
-        let once = Ready::new(self, &original, undo.as_ref())?.sample(arrival, CALIBRATION)?.0;
-        let repeat = ((CALL / once.max(1.0)) as u32).clamp(CALIBRATION, MOST);
-        let all = repeat.saturating_mul(rounds.min(BLOCK));
-        for place in [Place::Original, Place::Rewritten] {
-            if !self.repeats(place, arrival, undo.as_ref(), all)?.is_ok_and(|repeats| repeats) {
-                return Ok(Err(format!("repetitions in {place} take other paths")));
-            }
-        }
-        let mut taken = Vec::new();
-        while taken.len() < rounds as usize && stop.reason().is_none() {
-            let left = rounds.saturating_sub(taken.len() as u32).min(BLOCK);
+        let mut turns = Vec::new();
+        while turns.len() < rounds as usize && stop.reason().is_none() {
+            let left = rounds.saturating_sub(turns.len() as u32).min(BLOCK);
             let block = Block { arrival, undo: undo.as_ref(), repeat, rounds: left };
             let Some(times) = self.block(&block, run.return_value)? else {
                 return Ok(Err("timed runs do something else".to_owned()));
             };
-            taken.extend(times);
+            turns.extend(times);
         }
-        let of = |subject: usize| median(taken.iter().map(|times| times[subject]).collect());
-        let by_original = |subject: usize| {
-            let ratio = |times: &[f64; 4]| times[subject] / times[0].max(f64::MIN_POSITIVE);
-            median(taken.iter().map(ratio).collect())
-        };
-        let bare = taken.iter().map(|[original, rewritten, _, frame]| {
-            let (original, rewritten) = (original - frame, rewritten - frame);
-            (original >= LEAST && rewritten >= LEAST).then_some(rewritten / original)
-        });
-        let bare: Option<Vec<f64>> = bare.collect();
-        let medians = (of(0), of(1), of(3), by_original(1), by_original(2));
-        let (Some(original_ns), Some(rewritten_ns), Some(frame_ns), Some(ratio), Some(copy_ratio)) =
-            medians
-        else {
+        let Some(figures) = Figures::of(&turns) else {
             return Ok(Err("there was no time".to_owned()));
         };
         Ok(Ok(Rate {
-            original_ns,
-            rewritten_ns,
-            ratio,
-            copy_ratio,
-            frame_ns,
-            ratio_without_frame: bare.and_then(median),
-            rounds: taken.len() as u32,
+            original_ns: figures.original,
+            rewritten_ns: figures.rewritten,
+            ratio: figures.ratio,
+            ratio_quartiles: figures.quartiles,
+            copy_ratio: figures.copy_ratio,
+            frame_ns: figures.frame,
+            restoring_ns: figures.restoring,
+            ratio_without_frame: figures.without_frame,
+            rounds: turns.len() as u32,
             repetitions: repeat,
             restored: undo.is_some(),
             packet: arrival.packet.clone(),
@@ -154,13 +135,8 @@ impl Setting<'_> {
         }
     }
 
-    /// Loads the programs anew and times them in turns: in each round nanoseconds of the original, the
-    /// rewritten one, a copy of the original and an empty program. `None` if one does not return this.
-    fn block(
-        &self,
-        block: &Block<'_>,
-        value: u32,
-    ) -> Result<Option<Vec<[f64; 4]>>, RehearsalError> {
+    /// Loads the programs anew and times them in turns. `None` if one does not return this.
+    fn block(&self, block: &Block<'_>, value: u32) -> Result<Option<Vec<Turn>>, RehearsalError> {
         let places = [Place::Original, Place::Rewritten, Place::Original];
         let mut loaded = Vec::new();
         for place in places {
@@ -176,48 +152,71 @@ impl Setting<'_> {
             subjects.push(Ready::new(self, program, block.undo)?);
         }
         subjects.push(Ready::new(self, &empty, nothing.as_ref())?);
-        let mut rounds = Vec::new();
+        if nothing.is_some() {
+            subjects.push(Ready::new(self, &empty, None)?);
+        }
+        let mut turns = Vec::new();
         for round in 0..block.rounds as usize {
-            let mut taken = [0.0; 4];
-            for turn in 0..subjects.len() {
+            let mut taken = vec![f64::INFINITY; subjects.len()];
+            for turn in 0..CALLS * subjects.len() {
                 // Whatever gets slower or faster meanwhile does so for all.
                 let subject = (round + turn) % subjects.len();
                 let (time, returned) = subjects[subject].sample(block.arrival, block.repeat)?;
                 if subject < places.len() && returned != value {
                     return Ok(None);
                 }
-                taken[subject] = time;
+                taken[subject] = taken[subject].min(time);
             }
-            rounds.push(taken);
+            let [original, rewritten, copy, empty] = [taken[0], taken[1], taken[2], taken[3]];
+            let alone = taken.get(4).copied().unwrap_or(empty);
+            turns.push(Turn { original, rewritten, copy, empty, alone });
         }
-        Ok(Some(rounds))
+        Ok(Some(turns))
     }
 
-    /// What puts the packet back behind each run of both programs; or why nothing does.
-    fn undo(
+    /// What has to be put back behind each run so that all runs of both programs take one and the same
+    /// path, and how many runs there are in a timed call; or why none of them do.
+    fn repeatable(
         &self,
+        original: &Loaded,
         arrival: &Arrival,
         run: &TestRun,
-    ) -> Result<Result<Undo, String>, RehearsalError> {
+        rounds: u32,
+    ) -> Result<Result<(Undo, u32), String>, RehearsalError> {
         let mut why = String::new();
-        'candidates: for undo in candidates(arrival, run) {
-            for place in [Place::Original, Place::Rewritten] {
-                let needed = Some(&undo).filter(|undo| !undo.is_empty());
-                match self.repeats(place, arrival, needed, FEW)? {
-                    Ok(true) => {}
-                    Ok(false) => {
-                        why = format!("repetitions in {place} take other paths");
-                        continue 'candidates;
-                    }
-                    Err(reason) => {
-                        why = reason;
-                        continue 'candidates;
-                    }
-                }
+        for undo in candidates(arrival, run) {
+            let needed = Some(&undo).filter(|undo| !undo.is_empty());
+            // A few show most that does not repeat.
+            if let Err(reason) = self.both_repeat(arrival, needed, FEW)? {
+                why = reason;
+                continue;
             }
-            return Ok(Ok(undo));
+            let once = Ready::new(self, original, needed)?.sample(arrival, CALIBRATION)?.0;
+            let repeat = ((CALL / once.max(1.0)) as u32).clamp(CALIBRATION, MOST);
+            let all = repeat.saturating_mul(rounds.min(BLOCK) * CALLS as u32);
+            match self.both_repeat(arrival, needed, all)? {
+                Ok(()) => return Ok(Ok((undo, repeat))),
+                Err(reason) => why = reason,
+            }
         }
         Ok(Err(why))
+    }
+
+    /// Whether so many repetitions of both programs take one and the same path each; or why not.
+    fn both_repeat(
+        &self,
+        arrival: &Arrival,
+        undo: Option<&Undo>,
+        times: u32,
+    ) -> Result<Result<(), String>, RehearsalError> {
+        for place in [Place::Original, Place::Rewritten] {
+            match self.repeats(place, arrival, undo, times)? {
+                Ok(true) => {}
+                Ok(false) => return Ok(Err(format!("repetitions in {place} take other paths"))),
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+        Ok(Ok(()))
     }
 
     /// Whether so many repetitions take one and the same path, counted; or why that cannot be said.
@@ -305,30 +304,5 @@ impl<'l> Ready<'l> {
             Some(wrapper) => wrapper.run(loaded, &arrival.packet, context, repeat)?,
             None => Some(loaded.run_in(&arrival.packet, repeat, context)?.return_value),
         })
-    }
-}
-
-/// The middle one of some numbers, or the mean of the two in the middle.
-fn median(mut numbers: Vec<f64>) -> Option<f64> {
-    numbers.sort_by(f64::total_cmp);
-    let middle = numbers.len() / 2;
-    let upper = *numbers.get(middle)?;
-    if numbers.len() % 2 == 1 {
-        Some(upper)
-    } else {
-        Some(f64::midpoint(numbers[middle - 1], upper))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::median;
-
-    #[test]
-    fn medians_are_in_the_middle() {
-        assert_eq!(median(vec![]), None);
-        assert_eq!(median(vec![3.0]), Some(3.0));
-        assert_eq!(median(vec![9.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(vec![4.0, 1.0, 2.0, 9.0]), Some(3.0));
     }
 }

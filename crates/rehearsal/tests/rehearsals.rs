@@ -389,6 +389,7 @@ fn packets_are_put_back_between_timed_runs() {
     rtp[16..18].copy_from_slice(&200u16.to_be_bytes());
     let rate = timed(&object("alaw2ulaw.bpf.o"), rtp);
     assert!(rate.original_ns > 100.0, "160 samples: {rate:?}");
+    assert!(rate.restoring_ns > 0.0, "the clock is read: {rate:?}");
     // A packet that grows in front, and one that shrinks at its end.
     for (helper, by) in [(XDP_ADJUST_HEAD, -8), (XDP_ADJUST_TAIL, -8), (XDP_ADJUST_HEAD, 8)] {
         let insns = vec![
@@ -410,6 +411,60 @@ fn packets_are_put_back_between_timed_runs() {
         timed(&of_insns(&object("chain_second.bpf.o"), insns), seed());
     }
     Oracle::Kernel.compared(2000, "packets in rehearsals");
+}
+
+#[test]
+fn a_packet_whose_changes_make_no_difference_is_not_put_back() {
+    let Some(kernel) = kernel() else { return };
+    // Another byte each time, of which nothing depends.
+    let base = Register::R2;
+    let load = |dst, base, size, offset| Insn::Load { size, signed: false, dst, base, offset };
+    let to = |dst, src| Insn::Alu { width: Width::W64, op: AluOp::Mov, dst, src };
+    let insns = vec![
+        load(base, Register::R1, Size::W, 0),
+        load(Register::R3, Register::R1, Size::W, 4),
+        to(Register::R4, Source::Reg(base)),
+        Insn::Alu { width: Width::W64, op: AluOp::Add, dst: Register::R4, src: Source::Imm(14) },
+        Insn::Branch {
+            width: Width::W64,
+            cond: Condition::Gt,
+            dst: Register::R4,
+            src: Source::Reg(Register::R3),
+            offset: 3,
+        },
+        load(Register::R5, base, Size::B, 0),
+        Insn::Alu { width: Width::W64, op: AluOp::Add, dst: Register::R5, src: Source::Imm(1) },
+        Insn::Store { size: Size::B, base, offset: 0, src: Source::Reg(Register::R5) },
+        set(Register::R0, PASS.cast_signed()),
+        Insn::Exit,
+    ];
+    let timed = |insns: Vec<Insn>| {
+        let object = of_insns(&object("chain_second.bpf.o"), insns);
+        let options = Options { packets: 100, rounds: 3, ..FEW };
+        rehearsed(&kernel, &[], (&object, &object), options).expect("runs")
+    };
+    let rate = timed(insns.clone()).rate.expect("is timed");
+    assert_eq!((rate.restored, rate.restoring_ns), (false, 0.0));
+    let [low, high] = rate.ratio_quartiles;
+    assert!(low <= rate.ratio && rate.ratio <= high, "{rate:?}");
+    // Every 256th packet takes another way: it is put back.
+    let mut other = insns;
+    other.insert(
+        6,
+        Insn::Branch {
+            width: Width::W64,
+            cond: Condition::Eq,
+            dst: Register::R5,
+            src: Source::Imm(1),
+            offset: 2,
+        },
+    );
+    if let Insn::Branch { offset, .. } = &mut other[4] {
+        *offset += 1;
+    }
+    let restored = timed(other).rate.expect("is timed");
+    assert!(restored.restored && restored.restoring_ns > 0.0, "{restored:?}");
+    Oracle::Kernel.compared(2, "rates in rehearsals");
 }
 
 #[test]

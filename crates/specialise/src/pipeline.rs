@@ -164,35 +164,59 @@ fn has_legacy_access(graph: &Graph) -> bool {
     insns.any(|instr| matches!(instr.op, Op::Insn(Insn::LoadPacket { .. })))
 }
 
-/// One round of all passes; whether anything changed. What is known has to be found out anew
-/// whenever instructions have changed their places.
+/// One round of all passes; whether anything changed.
 fn round(
     graph: &mut Graph,
     setting: &Setting<'_>,
     log: &mut Log,
     stop: &Stop,
 ) -> Result<bool, StopReason> {
+    let mut known = Known { setting, stop, analysis: None };
     let mut changed = false;
-    let analyse = |graph: &Graph| Analysis::of(graph, setting, stop);
-    changed |= fold_branches(graph, &mut analyse(graph)?, log);
-    changed |= simplify_values(graph, &mut analyse(graph)?, log);
-    changed |= simplify_operands(graph, &mut analyse(graph)?, log);
-    changed |= remove_dead_code(graph, &mut analyse(graph)?);
-    changed |= simplify_jumps(graph);
-    if !changed {
-        changed |= thread_jumps(graph, &mut analyse(graph)?, log);
+    changed |= known.pass(graph, |graph, analysis| fold_branches(graph, analysis, log))?;
+    changed |= known.pass(graph, |graph, analysis| simplify_values(graph, analysis, log))?;
+    changed |= known.pass(graph, |graph, analysis| simplify_operands(graph, analysis, log))?;
+    changed |= known.pass(graph, remove_dead_code)?;
+    changed |= simplify_jumps(graph, stop)?;
+    if changed {
+        return Ok(true);
     }
+    changed |= known.pass(graph, |graph, analysis| thread_jumps(graph, analysis, log))?;
     if !changed {
         changed |= collapse_loops(graph, setting, log, stop)?;
     }
     if !changed {
         let mut trial = graph.clone();
-        if merge_bounds_checks(&mut trial, &mut analyse(graph)?) {
+        if known.pass(&mut trial, merge_bounds_checks)? {
             *graph = trial;
             changed = true;
         }
     }
     Ok(changed)
+}
+
+/// What is known of a program, which has to be found out anew whenever a pass has changed it.
+struct Known<'a> {
+    setting: &'a Setting<'a>,
+    stop: &'a Stop,
+    analysis: Option<Analysis<'a>>,
+}
+
+impl<'a> Known<'a> {
+    /// Runs a pass; whether it changed anything.
+    fn pass(
+        &mut self,
+        graph: &mut Graph,
+        pass: impl FnOnce(&mut Graph, &mut Analysis<'a>) -> bool,
+    ) -> Result<bool, StopReason> {
+        let mut analysis = match self.analysis.take() {
+            Some(analysis) => analysis,
+            None => Analysis::of(graph, self.setting, self.stop)?,
+        };
+        let changed = pass(graph, &mut analysis);
+        self.analysis = Some(analysis).filter(|_| !changed);
+        Ok(changed)
+    }
 }
 
 #[cfg(test)]

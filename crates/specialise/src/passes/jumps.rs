@@ -3,18 +3,23 @@
 
 use crate::fault::{self, Fault};
 use crate::graph::{BlockId, End, Graph};
+use slowpath_stop::{Reason as StopReason, Stop};
 
 /// Leaves out jumps; whether there were any.
-pub(crate) fn simplify_jumps(graph: &mut Graph) -> bool {
-    let forwarded = forward(graph);
-    let merged = merge(graph);
-    forwarded || merged
+///
+/// # Errors
+/// The reason to stop.
+pub(crate) fn simplify_jumps(graph: &mut Graph, stop: &Stop) -> Result<bool, StopReason> {
+    let forwarded = forward(graph, stop)?;
+    let merged = merge(graph, stop)?;
+    Ok(forwarded || merged)
 }
 
 /// Jumps past empty blocks.
-fn forward(graph: &mut Graph) -> bool {
+fn forward(graph: &mut Graph, stop: &Stop) -> Result<bool, StopReason> {
     let mut changed = false;
     for block in graph.order(0) {
+        stop.check()?;
         let old = graph.blocks[block].end;
         let new = old.map(|to| target(graph, to));
         if new != old {
@@ -24,7 +29,7 @@ fn forward(graph: &mut Graph) -> bool {
     }
     let entry = target(graph, graph.entry());
     changed |= std::mem::replace(&mut graph.functions[0].1, entry) != entry;
-    changed
+    Ok(changed)
 }
 
 /// Where control gets to from the start of a block without doing anything.
@@ -41,7 +46,7 @@ fn target(graph: &Graph, mut block: BlockId) -> BlockId {
 }
 
 /// Appends blocks to the only ones that lead to them.
-fn merge(graph: &mut Graph) -> bool {
+fn merge(graph: &mut Graph, stop: &Stop) -> Result<bool, StopReason> {
     let mut changed = false;
     let mut into = vec![0_usize; graph.blocks.len()];
     into[graph.entry()] += 1;
@@ -58,6 +63,7 @@ fn merge(graph: &mut Graph) -> bool {
             && next != block
             && (into[next] == 1 || fault::has(Fault::MergedWithOne))
         {
+            stop.check()?;
             let insns = std::mem::take(&mut graph.blocks[next].insns);
             let (end, origin) = (graph.blocks[next].end, graph.blocks[next].origin);
             graph.blocks[next].end = End::Jump(next);
@@ -68,7 +74,7 @@ fn merge(graph: &mut Graph) -> bool {
             changed = true;
         }
     }
-    changed
+    Ok(changed)
 }
 
 #[cfg(test)]

@@ -1,12 +1,15 @@
 //! What is still read: registers, and bytes of the stack frame.
 
-use crate::analysis::{Analysis, Kind, State};
+use crate::analysis::{Analysis, Kind, Value};
 use crate::effect::{Effect, Registers};
 use crate::fault::{self, Fault};
 use crate::graph::{BlockId, Graph, Instr, Op};
 use crate::helpers;
 use slowpath_bpf::insn::{Call, Insn, Register, Size, Width};
 use std::collections::BTreeMap;
+
+/// What registers hold, by their numbers: of what is known, all that liveness asks for.
+pub(super) type Held = [Value; 11];
 
 /// Bytes of a stack frame (`MAX_BPF_STACK` of the kernel).
 const FRAME: i64 = 512;
@@ -42,25 +45,25 @@ impl Live {
         bits(offset, bytes).for_each(|bit| self.stack[bit / 64] &= !(1 << (bit % 64)));
     }
 
-    /// Before an instruction, from what is live behind it; `state` is what is known before it.
-    pub fn before(&mut self, instr: &Instr, state: &State) {
+    /// Before an instruction, from what is live behind it; `held` is what registers hold before it.
+    pub fn before(&mut self, instr: &Instr, held: &Held) {
         let effect = Effect::of(&instr.op);
         self.regs = self.regs.without(effect.writes).union(effect.reads);
-        let frame = |base: Register| match state.reg(base).kind {
+        let frame = |base: Register| match kind(held, base) {
             Kind::Stack(offset) => Some(offset),
             _ => None,
         };
         let all = (-FRAME, FRAME);
         match instr.op {
             Op::Insn(Insn::Load { size, base, offset, .. }) => {
-                self.access(state, base, i64::from(offset), size);
+                self.access(held, base, i64::from(offset), size);
             }
             Op::Insn(Insn::LoadAcquire { size, base, offset, .. }) => {
-                self.access(state, base, i64::from(offset), size);
+                self.access(held, base, i64::from(offset), size);
             }
             Op::Insn(Insn::Atomic { width, base, offset, .. }) => {
                 let size = if width == Width::W64 { Size::DW } else { Size::W };
-                self.access(state, base, i64::from(offset), size);
+                self.access(held, base, i64::from(offset), size);
             }
             Op::Insn(Insn::Store { size, base, offset, .. }) => {
                 if let Some(at) = frame(base) {
@@ -73,7 +76,7 @@ impl Live {
                     return;
                 }
                 for reg in (1..=effect.arguments).filter_map(Register::new) {
-                    match state.reg(reg).kind {
+                    match kind(held, reg) {
                         // From where it points upwards.
                         Kind::Stack(at) if effect != helpers::UNKNOWN => self.read(at, -at),
                         Kind::Stack(_) | Kind::Any => self.read(all.0, all.1),
@@ -87,13 +90,17 @@ impl Live {
     }
 
     /// A read of memory.
-    fn access(&mut self, state: &State, base: Register, offset: i64, size: Size) {
-        match state.reg(base).kind {
+    fn access(&mut self, held: &Held, base: Register, offset: i64, size: Size) {
+        match kind(held, base) {
             Kind::Stack(at) => self.read(at + offset, size.bytes().into()),
             Kind::Any | Kind::Number(_) => self.read(-FRAME, FRAME),
             _ => {}
         }
     }
+}
+
+fn kind(held: &Held, reg: Register) -> Kind {
+    held[usize::from(reg.number())].kind
 }
 
 /// The bits of bytes at an offset from the frame pointer.
@@ -105,11 +112,11 @@ fn bits(offset: i64, bytes: i64) -> impl Iterator<Item = usize> {
 /// What is live at the end of each block that a packet gets to, behind its jump.
 pub(super) fn at_ends(graph: &Graph, analysis: &mut Analysis<'_>) -> BTreeMap<BlockId, Live> {
     let order = graph.order(0);
-    let mut states: BTreeMap<BlockId, Vec<State>> = BTreeMap::new();
+    let mut before: BTreeMap<BlockId, Vec<Held>> = BTreeMap::new();
     for &block in &order {
         let mut known = Vec::new();
-        analysis.walk(graph, block, |_, _, state| known.push(state.clone()));
-        states.insert(block, known);
+        analysis.walk(graph, block, |_, _, state| known.push(state.regs));
+        before.insert(block, known);
     }
     let mut starts: BTreeMap<BlockId, Live> = BTreeMap::new();
     let mut ends: BTreeMap<BlockId, Live> = BTreeMap::new();
@@ -122,10 +129,10 @@ pub(super) fn at_ends(graph: &Graph, analysis: &mut Analysis<'_>) -> BTreeMap<Bl
             let end = next.fold(Live::default(), |all, &live| all.union(live));
             let mut live = end;
             live.regs = live.regs.union(Effect::of_end(blocks[block].end));
-            let known = &states[&block];
+            let known = &before[&block];
             if known.len() == blocks[block].insns.len() {
-                for (instr, state) in blocks[block].insns.iter().zip(known).rev() {
-                    live.before(instr, state);
+                for (instr, held) in blocks[block].insns.iter().zip(known).rev() {
+                    live.before(instr, held);
                 }
             } else {
                 // No packet gets here, but the verifier may.

@@ -80,13 +80,15 @@ impl Unroller<'_> {
                 }
                 (*graph, *log) = (trial, trial_log);
                 inside = (first..graph.blocks.len()).collect();
+                analysis = Analysis::of(graph, self.setting, self.stop)?;
             }
-            let mut analysis = Analysis::of(graph, self.setting, self.stop)?;
-            if analysis.entry(found.header).is_none() {
+            // What was known before branches were folded still holds behind them.
+            let reached: BTreeSet<BlockId> = graph.order(0).into_iter().collect();
+            if analysis.entry(found.header).is_none() || !reached.contains(&found.header) {
                 return Ok(true);
             }
             let (mut leaves, mut stays) = (false, false);
-            for block in inside {
+            for &block in inside.intersection(&reached) {
                 analysis.ways(graph, block, |to, _| {
                     let copied = to >= first;
                     leaves |= !copied && !found.blocks.contains(&to);

@@ -104,14 +104,22 @@ class Rehearsal(TypedDict):
     packet: str | None
     """The packet with which they did, in hexadecimal."""
     original_ns: float | None
-    """What a run of the original takes, with what happens between runs; null if not measured."""
+    """What a run of the original takes in the kernel's loop of repeated test runs
+    (`BPF_PROG_TEST_RUN`), which is included; null if not measured."""
     rewritten_ns: float | None
     """The same of the rewritten program."""
     frame_ns: float | None
     """The same of an empty program."""
+    restored: bool
+    """Whether the packet was put back between runs: the time for that is not included."""
     rate_ratio: float | None
-    """How many runs of the rewritten program there are in the time of one of the original, without
-    what happens between runs; null where that is too little to tell."""
+    """How many runs of the rewritten program there are in the time of one of the original,
+    everything included, the median of many turns; null if not measured."""
+    rate_ratio_quartiles: list[float]
+    """The quartiles of these turns, the lower one first; empty if not measured."""
+    program_ratio: float | None
+    """The same ratio of the programs alone, without what an empty program takes; null where too
+    little is left of one to tell."""
     why_not: str | None
     """Why it was not tried, or ended early."""
     notes: list[str]
@@ -171,8 +179,12 @@ class Fused(TypedDict):
     proved: bool | None
     """Whether it is proved that it does then what it did as it was fused; null if nothing was left
     out."""
+    proof: Proof | None
+    """How much work that was; null if nothing was left out."""
     remarks: list[str]
     """What else there is to say, one sentence each."""
+    seconds: float
+    """Wall-clock time for all of it."""
 
 
 class ChainReport(TypedDict):

@@ -103,6 +103,7 @@ def _one(
     rate, covered = said["rate"], said["covered"]
     difference = covered["difference"] or said["difference"]
     alone = rate["ratio_without_frame"] if rate else None
+    quartiles = rate["ratio_quartiles"] if rate else []
     return {
         "paths": covered["packets"],
         "packets": said["compared"],
@@ -113,7 +114,10 @@ def _one(
         "original_ns": rate["original_ns"] if rate else None,
         "rewritten_ns": rate["rewritten_ns"] if rate else None,
         "frame_ns": rate["frame_ns"] if rate else None,
-        "rate_ratio": 1 / alone if alone else None,
+        "restored": rate["restored"] if rate else False,
+        "rate_ratio": 1 / rate["ratio"] if rate else None,
+        "rate_ratio_quartiles": [1 / ratio for ratio in reversed(quartiles)],
+        "program_ratio": 1 / alone if alone else None,
         "why_not": said["ended"],
         "notes": [*_not_installed(covered), *said["notes"]],
     }
@@ -149,7 +153,10 @@ def _without(reason: str) -> Rehearsal:
         "original_ns": None,
         "rewritten_ns": None,
         "frame_ns": None,
+        "restored": False,
         "rate_ratio": None,
+        "rate_ratio_quartiles": [],
+        "program_ratio": None,
         "why_not": reason,
         "notes": [],
     }

@@ -94,9 +94,11 @@ def _rehearsed(program: ChainProgram) -> Iterator[str]:
             f"there{more}"
         )
     if said["original_ns"] and said["rewritten_ns"]:
+        alone = f", without it {said['program_ratio']:.1f} x" if said["program_ratio"] else ""
         yield one_line(
             f"{name}: in the kernel, {said['original_ns']:.1f} ns before, "
-            f"{said['rewritten_ns']:.1f} ns after, an empty program {said['frame_ns'] or 0:.1f} ns"
+            f"{said['rewritten_ns']:.1f} ns after; of that, {said['frame_ns'] or 0:.1f} ns for an "
+            f"empty program{alone}"
         )
     if said["why_not"]:
         yield one_line(f"{name}: not tried in the kernel: {said['why_not']}")

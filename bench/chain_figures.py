@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Renews the figures of docs/chains.md, by section: the example, fused programs, growth.
+
+A section begins with `<!-- figures: NAME -->` and ends with `<!-- end -->`; what is between is
+replaced. CSV goes to docs/chains/, and the plot of the growth when asked for (--plots, which needs
+matplotlib). What is measured needs root, a quiet machine, and clang for tail calls; it is of one
+kernel, so all figures of a section are from one run of this.
+
+Run it with an interpreter that has slowpath: .venv/bin/python bench/chain_figures.py
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import figures
+from chains import fused, growth, walk_through
+from figures import Row
+from measure import ROOT
+
+PAGE = ROOT / "docs/chains.md"
+FOLDER = ROOT / "docs/chains"
+SECTION = re.compile(r"(<!-- figures: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+class Renewal:
+    """What is to be renewed, with what."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.given = given
+        self.python = Path(sys.executable)
+        self.sections: dict[str, Callable[[], str]] = {
+            "report": self._report,
+            "walk-through": self._walk_through,
+            "fused": self._fused,
+            "growth": self._growth,
+        }
+
+    def _report(self) -> str:
+        return f"```\n{walk_through.table(self.python)}\n```"
+
+    def _walk_through(self) -> str:
+        rows = walk_through.rows(self.python, self.given.repeat, self.given.packets)
+        done = self._written("walk-through", rows)
+        first = figures.markdown(done, walk_through.COLUMNS)
+        return f"{first}\n\n{figures.markdown(done, walk_through.BOUNDS)}"
+
+    def _fused(self) -> str:
+        rows = fused.rows(self.python, self.given.clang, self.given.repeat, self.given.rounds)
+        return figures.markdown(self._written("fused", rows), fused.COLUMNS)
+
+    def _growth(self) -> str:
+        done = self._written("growth", growth.rows(self.python, self.given.repeat))
+        text = figures.markdown(done, growth.COLUMNS)
+        plot = FOLDER / "growth.svg"
+        if self.given.plots:
+            from chains import plot as drawing  # noqa: PLC0415 - needs matplotlib
+
+            drawing.draw(done, plot)
+        if plot.exists():
+            text += f"\n\n![growth of the analysis with the chain]({plot.relative_to(PAGE.parent)})"
+        return text
+
+    def _written(self, name: str, rows: Iterable[Row]) -> list[Row]:
+        done = []
+        for row in rows:
+            print(row, flush=True)
+            done.append(row)
+        figures.write_csv(FOLDER / f"{name}.csv", done)
+        return done
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("sections", nargs="*", metavar="SECTION")
+    arguments.add_argument("--repeat", type=int, default=3, metavar="N")
+    arguments.add_argument("--rounds", type=int, default=21, metavar="N", help="of timed turns")
+    arguments.add_argument("--packets", type=int, default=100_000, metavar="N")
+    arguments.add_argument("--clang", default="clang-16")
+    arguments.add_argument("--plots", action="store_true", help="draw the plot too")
+    renewal = Renewal(arguments.parse_args())
+    chosen = renewal.given.sections or list(renewal.sections)
+    if unknown := set(chosen) - set(renewal.sections):
+        arguments.error(f"no section {', '.join(sorted(unknown))}")
+    for name in chosen:
+        text = renewal.sections[name]()
+        print(f"{name}\n{text}\n", flush=True)
+
+        def renewed(found: re.Match[str], name: str = name, text: str = text) -> str:
+            return f"{found[1]}{text}\n{found[3]}" if found[2] == name else found[0]
+
+        # Section by section, so that nothing is lost when it ends early.
+        PAGE.write_text(SECTION.sub(renewed, PAGE.read_text()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Chains of example programs: rewritten, fused, beside tail calls, and longer and longer ones."""

@@ -1,0 +1,121 @@
+"""How the analysis of a chain grows with its length: seconds, and questions to the solver."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from figures import Column, Row
+
+from chains.description import Run, median, slowpath, write
+
+LENGTHS = (1, 2, 4, 6, 8, 12, 16)
+FILTERS = ("counter", "blocklist", "port_filter")
+DEADLINE = 60
+
+
+class Command(NamedTuple):
+    """What is asked of a chain."""
+
+    key: str
+    title: str
+    arguments: tuple[str, ...]
+
+
+COMMANDS = (
+    Command("facts", "chain facts", ("chain", "facts")),
+    Command("optimize", "chain optimize --trust", ("chain", "optimize", "--trust")),
+    Command("fuse", "chain optimize --fuse", ("chain", "optimize", "--fuse")),
+    Command("bound", "chain bound", ("chain", "bound")),
+)
+COLUMNS = [
+    Column("chain", "chain"),
+    Column("programs", "number"),
+    Column("instructions", "instructions"),
+    *(
+        column
+        for command in COMMANDS
+        for column in (
+            Column(f"`{command.title}`, s", f"{command.key}_seconds", 2),
+            Column("questions", f"{command.key}_queries"),
+        )
+    ),
+    Column("not exact", "early"),
+]
+
+
+def filters_first(number: int) -> list[str]:
+    """So many programs: filters, then the firewall and the load balancer; one is the firewall."""
+    return [*_filters(number - 2), "firewall", *_last(number)]
+
+
+def firewall_first(number: int) -> list[str]:
+    """So many programs: filters between the firewall and the load balancer."""
+    return ["firewall", *_filters(number - 2), *_last(number)]
+
+
+def _last(number: int) -> list[str]:
+    """The load balancer, if there is anything in front of it: alone, all of it is needed."""
+    return ["load_balancer"] if number > 1 else []
+
+
+def _filters(number: int) -> list[str]:
+    return [FILTERS[place % len(FILTERS)] for place in range(max(number, 0))]
+
+
+CHAINS = {"filters first": filters_first, "firewall first": firewall_first}
+
+
+def rows(python: Path, repeat: int) -> Iterator[Row]:
+    """The figures of each chain and length: medians of whole processes, which take turns."""
+    with tempfile.TemporaryDirectory() as temporary:
+        for name, programs in CHAINS.items():
+            for number in LENGTHS:
+                chain = write(Path(temporary), f"chain_{number}", programs(number))
+                runs = dict[str, list[Run]]()
+                for _ in range(repeat):
+                    for command in COMMANDS:
+                        runs.setdefault(command.key, []).append(_run(python, command, chain))
+                yield {"chain": name, **_row(number, runs)}
+
+
+def _run(python: Path, command: Command, chain: Path) -> Run:
+    more: list[object] = ["--deadline", DEADLINE]
+    if "optimize" in command.arguments:
+        more += ["--packets", 0]
+    if command.key == "bound":
+        more += ["--target", "ebpf"]
+    return slowpath(python, *command.arguments, chain, *more)
+
+
+def _row(number: int, runs: dict[str, list[Run]]) -> Row:
+    first = runs["facts"][0].report["programs"]
+    row: Row = {
+        "number": number,
+        "instructions": sum(program["instructions_before"] for program in first),
+    }
+    early = list[str]()
+    for key, done in runs.items():
+        row[f"{key}_seconds"] = median(run.seconds for run in done)
+        row[f"{key}_queries"] = queries(done[0].report)
+        early += [key] if is_early(done[0].report) else []
+    row["early"] = ", ".join(early)
+    return row
+
+
+def queries(report: dict[str, Any]) -> int:
+    """Questions to the solver, of a command."""
+    if "results" in report:
+        return sum(result["stats"]["solver_checks"] for result in report["results"])
+    parts = [*report["programs"], *([report["fused"]] if report["fused"] else [])]
+    proofs = [part["proof"]["queries"] for part in parts if part["proof"]]
+    return sum(program["queries"] for program in report["programs"]) + sum(proofs)
+
+
+def is_early(report: dict[str, Any]) -> bool:
+    """Whether a command has not done everything."""
+    if "results" in report:
+        return any(result["guarantee"]["verdict"] != "exact" for result in report["results"])
+    proved = [program["proved"] for program in report["programs"]]
+    proved += [report["fused"]["proved"]] if report["fused"] else []
+    return bool(report["stopped"] or report["not_fused"] or False in proved)

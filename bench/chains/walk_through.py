@@ -1,0 +1,166 @@
+"""The example of docs/chains.md from one run: sizes, times, rates of all variants, before and after."""
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from figures import Column, Row
+
+from chains.description import EXAMPLES, ROOT, median, slowpath
+from slowpath import engine
+from slowpath.packet.witness import wire_bytes
+from slowpath.work.stopping import Stopping
+
+VARIANTS = ("load_balancer", "load_balancer_rolled", "load_balancer_card")
+MODES = {"guarded": [], "trusting": ["--trust"]}
+XDP_PASS = 2
+ROUNDS = 21  # of timed turns
+CARD = "load_balancer_card"  # the variant that the SmartNIC can run
+COLUMNS = [
+    Column("load balancer", "variant"),
+    Column("", "mode"),
+    Column("instructions", "before"),
+    Column("after", "after"),
+    Column("left, %", "left", 1),
+    Column("s in all", "seconds", 3),
+    Column("ns", "original_ns", 1),
+    Column("after", "rewritten_ns", 1),
+    Column("empty", "frame_ns", 1),
+    Column("rate", "rate_ratio", 2),
+    Column("of the program alone", "program_ratio", 1),
+    Column("rate, nothing put back", "repeating_ratio", 2),
+]
+BOUNDS = [
+    Column("load balancer", "variant"),
+    Column("", "mode"),
+    Column("at most, instructions", "count"),
+    Column("after", "count_after"),
+    Column("estimated, ns", "estimate", 1),
+    Column("after", "estimate_after", 1),
+    Column("guaranteed on the card, Mpps", "card", 2),
+    Column("after", "card_after", 2),
+]
+_MEGA = 1e6
+
+
+def _chain(folder: Path, balancer: Path) -> Path:
+    """The example's chain with another load balancer; its file."""
+    text = (EXAMPLES / "chain.yaml").read_text()
+    text = text.replace("firewall.bpf.o", str(EXAMPLES / "firewall.bpf.o"))
+    text = text.replace("load_balancer.bpf.o", str(balancer))
+    file = folder / f"{balancer.name.split('.')[0]}.yaml"
+    file.write_text(text)
+    return file
+
+
+def rows(python: Path, repeat: int, packets: int) -> Iterator[Row]:
+    """The figures of each variant and mode: medians of several runs."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for variant in VARIANTS:
+            for mode, options in MODES.items():
+                original = EXAMPLES / f"{variant}.bpf.o"
+                chain, out = _chain(folder, original), folder / f"{variant}_{mode}"
+                asked = ["chain", "optimize", chain, *options, "--packets", packets, "-o", out]
+                done = [slowpath(python, *asked).report for _ in range(repeat)]
+                row: Row = {"variant": variant, "mode": mode, **_optimized(done)}
+                both = (original, out / "load_balancer.bpf.o")
+                row |= _repeating(python, chain, both)
+                yield row | _bounds(python, folder, both, variant == CARD)
+
+
+def _optimized(done: list[dict[str, Any]]) -> Row:
+    found = [report["programs"][1] for report in done]
+    rehearsed = [program["rehearsal"] for program in found]
+    first = found[0]
+    guard = first["guard"]
+    before = first["instructions_before"]
+    after = guard["instructions"] if guard else first["instructions_after"]
+    if not all(program["proved"] and program["rehearsal"]["agrees"] for program in found):
+        raise SystemExit(f"error: {first['name']}: {first['remarks']}, {rehearsed[0]}")
+    row: Row = {
+        "before": before,
+        "after": after,
+        "left": 100 * after / before,
+        "seconds": median(report["seconds"] for report in done),
+        "queries": first["queries"] + first["proof"]["queries"],
+        "restored": str(rehearsed[0]["restored"]),
+    }
+    for key in ("original_ns", "rewritten_ns", "frame_ns", "rate_ratio", "program_ratio"):
+        known = [one[key] for one in rehearsed if one[key] is not None]
+        row[key] = median(known) if known else None
+    row["rate_ratio_least"] = min(one["rate_ratio"] for one in rehearsed)
+    row["rate_ratio_most"] = max(one["rate_ratio"] for one in rehearsed)
+    return row
+
+
+def _repeating(python: Path, chain: Path, both: tuple[Path, Path]) -> Row:
+    """The rate where nothing has to be put back: with a packet that comes out as it went in.
+
+    Every byte that the slowest path leaves open is zero, in packet and map: the backend has the
+    service's address then, and whoever sends the packet has the backend's.
+    """
+    witness = _result(python, "chain", "bound", chain, "--target", "ebpf")["paths"][0]["witness"]
+    maps = json.dumps(witness["maps"]).replace("--", "00")
+    first, original = (
+        engine.read_object(str(file), file.read_bytes())
+        for file in (EXAMPLES / "firewall.bpf.o", both[0])
+    )
+    subject = engine.Rehearsed(
+        [engine.Stage(first, 0, [XDP_PASS])],
+        (original, 0),
+        both[1].read_bytes(),
+        [wire_bytes(witness)],
+        maps,
+    )
+    how = engine.Rehearsing(packets=1, rounds=ROUNDS)
+    said = engine.rehearse(engine.open_kernel(), subject, how, Stopping())
+    rate = said["rate"]
+    if rate is None or rate["restored"]:
+        raise SystemExit(f"error: {chain.name}: the packet does not repeat: {said['notes']}")
+    return {
+        "repeating_original_ns": rate["original_ns"],
+        "repeating_rewritten_ns": rate["rewritten_ns"],
+        "repeating_ratio": 1 / rate["ratio"],
+    }
+
+
+def _bounds(python: Path, folder: Path, both: tuple[Path, Path], card: bool) -> Row:
+    """What is guaranteed and estimated of the load balancer behind the firewall; on the card, alone."""
+    row: Row = {"card": None, "card_after": None}
+    for name, file in zip(("", "_after"), both, strict=True):
+        chain = _chain(folder, file)
+        counted = _result(python, "chain", "bound", chain, "--target", "ebpf")
+        row[f"count{name}"] = counted["profile"]["programs"][1]["instructions"]
+        estimated = _result(python, "chain", "bound", chain, "--target", "linux-xdp")
+        row[f"estimate{name}"] = estimated["profile"]["programs"][1]["cost"]["ns"]
+        if card:
+            guaranteed = _result(
+                python, "bound", file, "--target", "agilio-cx-2x40", "--metric", "packetrate"
+            )
+            row[f"card{name}"] = guaranteed["guarantee"]["packetrate_pps"] / _MEGA
+    return row
+
+
+def _result(python: Path, *arguments: object) -> dict[str, Any]:
+    result: dict[str, Any] = slowpath(python, *arguments).report["results"][0]
+    if result["error"]:
+        raise SystemExit(f"error: {result['file']}: {result['error']}")
+    return result
+
+
+def table(python: Path) -> str:
+    """What `slowpath chain optimize` prints of the example."""
+    with tempfile.TemporaryDirectory() as temporary:
+        command = [str(python), "-m", "slowpath", "chain", "optimize"]
+        run = subprocess.run(
+            [*command, str(EXAMPLES / "chain.yaml"), "-o", temporary],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONPATH": str(ROOT / "python"), "PATH": "/usr/bin:/bin"},
+        )
+        return run.stdout.replace(temporary, "out").rstrip()
