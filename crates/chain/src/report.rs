@@ -8,7 +8,7 @@ use slowpath_bpf::{BpfProgram, LineInfo, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_specialise::{Change, Dropped, Mode, Specialised, specialise};
 use slowpath_stop::Stop;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// About a chain.
 #[derive(Debug, Default, Serialize)]
@@ -186,7 +186,8 @@ pub struct DroppedReport {
     /// `always taken`, `never taken`, `decided by the way there`, `always 0x..`, `operand always
     /// 0x..`, `no effect`.
     pub change: String,
-    /// Offsets of the bytes of the packet that are the reason, ascending.
+    /// Offsets of the bytes of the packet that are the reason, ascending: of their known bits, or of
+    /// the few values that a field has.
     pub bytes: Vec<u16>,
     /// Whether the packet's length is part of the reason.
     pub length: bool,
@@ -297,8 +298,10 @@ impl ProgramReport {
         self.dropped = dropped.iter().map(|one| self.dropped(object, program, one)).collect();
         self.guard = guard.map(|guard| GuardReport {
             length: guard.length,
-            comparisons: guard.comparisons.len(),
-            bytes: guard.comparisons.iter().map(|one| usize::from(one.bytes)).sum(),
+            comparisons: guard.comparisons.len()
+                + guard.values.values().map(BTreeSet::len).sum::<usize>(),
+            bytes: guard.comparisons.iter().map(|one| usize::from(one.bytes)).sum::<usize>()
+                + guard.values.keys().map(|field| usize::from(field.bytes)).sum::<usize>(),
             instructions: guard.original,
         });
         self.proved = Some(proof.proved);
@@ -320,12 +323,16 @@ impl ProgramReport {
             Change::Operand(value) => format!("operand always {value:#x}"),
             Change::NoEffect => "no effect".to_owned(),
         };
+        let mut bytes: BTreeSet<u16> = dropped.bytes.iter().copied().collect();
+        for field in &dropped.fields {
+            bytes.extend(field.offset..field.offset + u16::from(field.bytes));
+        }
         DroppedReport {
             slot: dropped.slot,
             instruction: program.disassemble(object, dropped.slot),
             line: line(&self.name, program, dropped.slot),
             change,
-            bytes: dropped.bytes.clone(),
+            bytes: bytes.into_iter().collect(),
             length: dropped.length,
         }
     }
