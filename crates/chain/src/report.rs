@@ -6,7 +6,7 @@ use crate::{Action, Chain, Loaded};
 use serde::Serialize;
 use slowpath_bpf::{BpfProgram, LineInfo, Object};
 use slowpath_ir::PacketFacts;
-use slowpath_specialise::{Change, Dropped, Mode, Specialised, specialise};
+use slowpath_specialise::{Change, Dropped, Mode, Rounds, Specialised, specialise};
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,6 +70,8 @@ pub struct ProgramReport {
     pub proof: Option<ProofReport>,
     /// What became of instructions, and for which facts.
     pub dropped: Vec<DroppedReport>,
+    /// The loops of which it is known how many rounds they have, if the facts hold.
+    pub loops: Vec<LoopReport>,
     /// What else there is to say, one sentence each: why it stays as it was, which facts were not used.
     pub remarks: Vec<String>,
     /// Wall-clock time for rewriting and proof, in seconds.
@@ -193,6 +195,19 @@ pub struct DroppedReport {
     pub length: bool,
 }
 
+/// How many rounds a loop has, whenever control gets there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LoopReport {
+    /// The slot of its first instruction in the original program.
+    pub slot: usize,
+    /// The source line of that, if known.
+    pub line: Option<LineReport>,
+    /// How often control gets to that instruction at least.
+    pub least: usize,
+    /// How often at most.
+    pub most: usize,
+}
+
 /// The source line of a slot of a program, which the chain calls so.
 fn line(name: &str, program: &BpfProgram, slot: usize) -> Option<LineReport> {
     let LineInfo { file, line, text, .. } = program.lines.get(slot)?.as_ref()?;
@@ -275,6 +290,7 @@ impl ProgramReport {
                 };
                 let decided = made.dropped.iter().filter(decides);
                 self.dropped = decided.map(|one| self.dropped(object, program, one)).collect();
+                self.loops = self.loops(program, &made.rounds);
             }
             Err(error) => self.remarks.push(error.to_string()),
         }
@@ -293,7 +309,8 @@ impl ProgramReport {
         let (Some(made), Some(proof)) = (done.specialised.filter(|_| written), done.proof) else {
             return;
         };
-        let Specialised { program: rewritten, dropped, guard, .. } = made;
+        let Specialised { program: rewritten, dropped, guard, rounds, .. } = made;
+        self.loops = self.loops(program, &rounds);
         self.instructions_after = rewritten.insns.len();
         self.dropped = dropped.iter().map(|one| self.dropped(object, program, one)).collect();
         self.guard = guard.map(|guard| GuardReport {
@@ -312,6 +329,14 @@ impl ProgramReport {
             seconds: proof.seconds,
             assumptions: proof.assumptions,
         });
+    }
+
+    fn loops(&self, program: &BpfProgram, rounds: &[Rounds]) -> Vec<LoopReport> {
+        let report = |&Rounds { slot, least, most }: &Rounds| {
+            let line = line(&self.name, program, slot);
+            LoopReport { slot, line, least, most }
+        };
+        rounds.iter().map(report).collect()
     }
 
     fn dropped(&self, object: &Object, program: &BpfProgram, dropped: &Dropped) -> DroppedReport {

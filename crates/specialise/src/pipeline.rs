@@ -9,6 +9,7 @@ use crate::passes::{
     Change, Log, collapse_loops, fold_branches, merge_bounds_checks, remove_dead_code,
     simplify_jumps, simplify_operands, simplify_values, thread_jumps,
 };
+use crate::rounds::{Rounds, note_single_rounds, noted};
 use slowpath_bpf::insn::Insn;
 use slowpath_bpf::{BpfProgram, MapDef, Object};
 use slowpath_ir::{Field, KnownBits, PacketFacts};
@@ -37,6 +38,8 @@ pub struct Specialised {
     pub origins: Vec<usize>,
     /// What was changed for a fact's sake, by the slots of the original program.
     pub dropped: Vec<Dropped>,
+    /// The loops of which it is known how many rounds they have, if the facts hold.
+    pub rounds: Vec<Rounds>,
     /// Offsets of the bytes whose known bits it relies on, ascending.
     pub bytes: Vec<u16>,
     /// Fields on whose few values it relies, ascending.
@@ -114,7 +117,13 @@ pub fn specialise<'a>(
         facts.max_length = u16::MAX;
     }
     let setting = Setting { facts: &facts, constants: constants.clone() };
-    let (mut graph, log) = rewrite(original.clone(), &setting, stop);
+    let (mut graph, mut log) = rewrite(original.clone(), &setting, stop);
+    if original.loops(0).is_some_and(|loops| !loops.is_empty())
+        && let Ok(mut analysis) = Analysis::of(&original, &setting, stop)
+    {
+        note_single_rounds(&original, &mut analysis, &mut log);
+    }
+    let rounds = noted(&original, &graph, &log);
     let reason = log.reason();
     let bytes: Vec<u16> = reason.bytes().filter(|&offset| offset < FOLLOWED).collect();
     let fields = of_reason(&facts, reason);
@@ -143,6 +152,7 @@ pub fn specialise<'a>(
         program: emitted.program,
         origins: emitted.origins,
         dropped: log.changes.into_iter().map(|(what, why)| dropped(&facts, what, why)).collect(),
+        rounds,
         bytes,
         fields,
         length: reason.length,

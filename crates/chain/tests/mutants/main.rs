@@ -182,9 +182,9 @@ fn packets(scene: &Scene) -> Vec<Vec<u8>> {
     if scene.mode == Mode::Guard {
         let fields = facts.values.keys().map(|field| field.offset);
         for offset in facts.bits.keys().copied().chain(fields) {
-            for bit in 0..8 {
-                let mut packet = packets[bit + 8].clone();
-                packet[usize::from(offset)] ^= 1 << bit;
+            for number in 0..16 {
+                let mut packet = packets[number + 8].clone();
+                packet[usize::from(offset)] ^= 1 << (number / 2);
                 packets.push(packet);
             }
         }

@@ -177,12 +177,14 @@ pub fn argument() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Reads a byte of what it wrote to the stack.
+/// Reads what it wrote to the stack in two pieces.
 pub fn spill() -> Scene {
     let text = "
-        r5 = *(u8 *)(r2 +20)
+        r5 = *(u64 *)(r2 +20)
+        r6 = *(u8 *)(r2 +30)
         *(u64 *)(r10 -8) = r5
-        r0 = *(u8 *)(r10 -8)
+        *(u8 *)(r10 -7) = r6
+        r0 = *(u16 *)(r10 -8)
         exit";
     scene(checked(34, text), 14, &[])
 }

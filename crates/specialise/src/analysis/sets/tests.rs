@@ -17,8 +17,10 @@ fn test(width: Width, cond: Condition) -> Test {
     Test { width, cond, dst: Register::R5, src: Source::Imm(0) }
 }
 
-/// The conditions, and what they are of numbers.
-const CONDITIONS: [(Condition, fn(u64, u64) -> bool); 11] = [
+/// What a condition is of two numbers.
+type Outcome = fn(u64, u64) -> bool;
+
+const CONDITIONS: [(Condition, Outcome); 11] = [
     (Condition::Eq, |a, b| a == b),
     (Condition::Ne, |a, b| a != b),
     (Condition::Set, |a, b| a & b != 0),
