@@ -65,6 +65,21 @@ def test_facts_are_what_the_firewall_writes_and_lets_through() -> None:
     assert balancer["proved"] is None
 
 
+def test_facts_say_how_often_loops_begin(tmp_path: Path) -> None:
+    path = chain(tmp_path, "firewall", "load_balancer_rolled")
+    loops = program(report("facts", path), "load_balancer_rolled")["loops"]
+    # The mark that the firewall puts in, byte by byte.
+    mark = [one for one in loops if one["least"] == one["most"] == 24]
+    assert [Path(one["line"]["file"]).name for one in mark] == ["load_balancer.h"]
+    shown = slowpath("chain", "facts", path).stdout
+    line = mark[0]["line"]["line"]
+    assert f"loop at load_balancer.h:{line}: begins exactly 24 times" in shown
+    # Of any packet, less is known.
+    path = chain(tmp_path, "load_balancer_rolled")
+    alone = program(report("facts", path), "load_balancer_rolled")["loops"]
+    assert {one["slot"] for one in alone} < {one["slot"] for one in loops}
+
+
 @pytest.mark.parametrize("name", ["load_balancer", "load_balancer_rolled"])
 def test_a_trusting_program_has_an_eighth_of_its_instructions(name: str, tmp_path: Path) -> None:
     out = tmp_path / "out"

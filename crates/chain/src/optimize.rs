@@ -103,11 +103,19 @@ fn fewer(facts: &PacketFacts, made: &Specialised) -> Option<PacketFacts> {
     let decides =
         |change| matches!(change, Change::AlwaysTaken | Change::NeverTaken | Change::Threaded);
     let deciding = made.dropped.iter().filter(|dropped| decides(dropped.change));
-    for &offset in deciding.flat_map(|dropped| &dropped.bytes) {
-        fewer.bits.extend(facts.bits.get(&offset).map(|&bits| (offset, bits)));
+    for dropped in deciding {
+        for &offset in &dropped.bytes {
+            fewer.bits.extend(facts.bits.get(&offset).map(|&bits| (offset, bits)));
+        }
+        for &field in &dropped.fields {
+            let values = facts.values.get(&field);
+            fewer.values.extend(values.map(|values| (field, values.clone())));
+        }
     }
-    if fewer.bits.len() == facts.bits.len() {
+    let count = |facts: &PacketFacts| (facts.bits.len(), facts.values.len());
+    if count(&fewer) == count(facts) {
         fewer.bits.clear();
+        fewer.values.clear();
     }
-    (fewer.bits.len() < facts.bits.len()).then_some(fewer)
+    (count(&fewer) != count(facts)).then_some(fewer)
 }

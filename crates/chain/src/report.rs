@@ -7,9 +7,9 @@ use crate::{Action, Chain, Loaded};
 use serde::Serialize;
 use slowpath_bpf::{BpfProgram, LineInfo, Object};
 use slowpath_ir::PacketFacts;
-use slowpath_specialise::{Change, Dropped, Mode, Specialised, specialise};
+use slowpath_specialise::{Change, Dropped, Mode, Rounds, Specialised, specialise};
 use slowpath_stop::Stop;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// About a chain.
 #[derive(Debug, Default, Serialize)]
@@ -75,6 +75,8 @@ pub struct ProgramReport {
     pub proof: Option<ProofReport>,
     /// What became of instructions, and for which facts.
     pub dropped: Vec<DroppedReport>,
+    /// The loops of which it is known how many rounds they have, if the facts hold.
+    pub loops: Vec<LoopReport>,
     /// What else there is to say, one sentence each: why it stays as it was, which facts were not used.
     pub remarks: Vec<String>,
     /// Wall-clock time for rewriting and proof, in seconds.
@@ -198,10 +200,24 @@ pub struct DroppedReport {
     /// `always taken`, `never taken`, `decided by the way there`, `always 0x..`, `operand always
     /// 0x..`, `no effect`.
     pub change: String,
-    /// Offsets of the bytes of the packet that are the reason, ascending.
+    /// Offsets of the bytes of the packet that are the reason, ascending: of their known bits, or of
+    /// the few values that a field has.
     pub bytes: Vec<u16>,
     /// Whether the packet's length is part of the reason.
     pub length: bool,
+}
+
+/// How many rounds a loop has, whenever control gets there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LoopReport {
+    /// The slot of its first instruction in the original program.
+    pub slot: usize,
+    /// The source line of that, if known.
+    pub line: Option<LineReport>,
+    /// How often control gets to that instruction at least.
+    pub least: usize,
+    /// How often at most.
+    pub most: usize,
 }
 
 /// The source line of a slot of a program, which the chain calls so.
@@ -286,6 +302,7 @@ impl ProgramReport {
                 };
                 let decided = made.dropped.iter().filter(decides);
                 self.dropped = decided.map(|one| self.dropped(object, program, one)).collect();
+                self.loops = self.loops(program, &made.rounds);
             }
             Err(error) => self.remarks.push(error.to_string()),
         }
@@ -304,17 +321,28 @@ impl ProgramReport {
         let (Some(made), Some(proof)) = (done.specialised.filter(|_| written), done.proof) else {
             return;
         };
-        let Specialised { program: rewritten, dropped, guard, .. } = made;
+        let Specialised { program: rewritten, dropped, guard, rounds, .. } = made;
+        self.loops = self.loops(program, &rounds);
         self.instructions_after = rewritten.insns.len();
         self.dropped = dropped.iter().map(|one| self.dropped(object, program, one)).collect();
         self.guard = guard.map(|guard| GuardReport {
             length: guard.length,
-            comparisons: guard.comparisons.len(),
-            bytes: guard.comparisons.iter().map(|one| usize::from(one.bytes)).sum(),
+            comparisons: guard.comparisons.len()
+                + guard.values.values().map(BTreeSet::len).sum::<usize>(),
+            bytes: guard.comparisons.iter().map(|one| usize::from(one.bytes)).sum::<usize>()
+                + guard.values.keys().map(|field| usize::from(field.bytes)).sum::<usize>(),
             instructions: guard.original,
         });
         self.proved = Some(proof.proved);
         self.proof = Some(proof.into());
+    }
+
+    fn loops(&self, program: &BpfProgram, rounds: &[Rounds]) -> Vec<LoopReport> {
+        let report = |&Rounds { slot, least, most }: &Rounds| {
+            let line = line(&self.name, program, slot);
+            LoopReport { slot, line, least, most }
+        };
+        rounds.iter().map(report).collect()
     }
 
     fn dropped(&self, object: &Object, program: &BpfProgram, dropped: &Dropped) -> DroppedReport {
@@ -326,12 +354,16 @@ impl ProgramReport {
             Change::Operand(value) => format!("operand always {value:#x}"),
             Change::NoEffect => "no effect".to_owned(),
         };
+        let mut bytes: BTreeSet<u16> = dropped.bytes.iter().copied().collect();
+        for field in &dropped.fields {
+            bytes.extend(field.offset..field.offset + u16::from(field.bytes));
+        }
         DroppedReport {
             slot: dropped.slot,
             instruction: program.disassemble(object, dropped.slot),
             line: line(&self.name, program, dropped.slot),
             change,
-            bytes: dropped.bytes.clone(),
+            bytes: bytes.into_iter().collect(),
             length: dropped.length,
         }
     }

@@ -6,16 +6,18 @@
 //! it can be said which facts a rewriting needs. Nothing here has to be trusted: each program that is
 //! rewritten is proved to do the same.
 
+mod arithmetic;
 mod branch;
 mod cells;
 mod numbers;
 mod reason;
+mod sets;
 mod setting;
 mod state;
 mod transfer;
 mod value;
 
-pub(crate) use branch::{bounds_check, decide};
+pub(crate) use branch::{Decision, bounds_check};
 pub(crate) use reason::{FOLLOWED, Reason};
 pub(crate) use setting::Setting;
 pub(crate) use state::State;
@@ -113,6 +115,11 @@ impl<'a> Analysis<'a> {
     pub fn operand(&mut self, state: &State, test: &Test) -> Value {
         let (setting, numbers) = (self.setting, &mut self.numbers);
         Step { setting, numbers, block: 0, place: 0 }.source(state, test.src, test.width)
+    }
+
+    /// How a test ends, if that is the same for all that is possible; `src` is its right operand.
+    pub fn decide(&self, state: &State, test: &Test, src: &Value) -> Option<Decision> {
+        branch::decide(state, &self.numbers, test, src)
     }
 
     /// What is known on each way out of a block that a packet can take.

@@ -54,6 +54,14 @@ pub enum Fault {
     MoveForgotten,
     /// Where ways meet, what one of them knows is taken.
     OneWayOnly,
+    /// Of the values of a field, the greatest is forgotten.
+    ValueForgotten,
+    /// Where ways meet, a number has one of the values of one of them.
+    ValuesOfOneWay,
+    /// Behind a comparison, a number has one of the values for which it ends otherwise.
+    OtherValuesLeft,
+    /// A field that was swapped before it was compared is taken to be what it was compared with.
+    SwapForgotten,
     /// The last comparison of a guard is left out.
     ComparisonDropped,
     /// A comparison of a guard ignores the lowest bit.

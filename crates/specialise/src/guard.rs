@@ -6,8 +6,8 @@
 
 use crate::graph::{Block, BlockId, End, Graph, Instr, Op, Test};
 use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, Width};
-use slowpath_ir::{KnownBits, PacketFacts};
-use std::collections::BTreeMap;
+use slowpath_ir::{Field, KnownBits, PacketFacts};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Offsets of fields of the context (`struct xdp_md`).
 const DATA: i16 = 0;
@@ -58,9 +58,14 @@ pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16]) -> Vec<Comparison>
     comparisons
 }
 
-/// A program behind a guard. Packets have to have a least length, in bytes, too: as far as the
-/// comparisons go at least.
-pub(crate) fn guarded(graph: &Graph, min_length: u16, comparisons: &[Comparison]) -> Graph {
+/// A program behind a guard, which checks comparisons, and that fields have one of some values.
+/// Packets have to have a least length, in bytes, too: as far as that goes at least.
+pub(crate) fn guarded(
+    graph: &Graph,
+    min_length: u16,
+    comparisons: &[Comparison],
+    values: &BTreeMap<Field, BTreeSet<u64>>,
+) -> Graph {
     let entry = graph.entry();
     let origin = graph.blocks[entry].insns.first().map_or(graph.blocks[entry].origin, |i| i.origin);
     let mut guarded = graph.clone();
@@ -68,6 +73,9 @@ pub(crate) fn guarded(graph: &Graph, min_length: u16, comparisons: &[Comparison]
     let plain = guarded.blocks.len() - 1;
     let mut builder = Builder { graph: guarded, origin, plain };
     let mut next = entry;
+    for (&field, values) in values.iter().rev() {
+        next = builder.one_of(field, values, next);
+    }
     for comparison in comparisons.iter().rev() {
         next = builder.compare(comparison, next);
     }
@@ -123,7 +131,6 @@ impl Builder {
         let offset = i16::try_from(offset).unwrap_or(i16::MAX);
         let load = Insn::Load { size, signed: false, dst: LEFT, base: PACKET, offset };
         let mut insns = vec![load];
-        let short = i32::try_from(value as i64);
         let all = slowpath_domain::mask(size.bits());
         if mask != all {
             match i32::try_from(mask as i64) {
@@ -134,15 +141,45 @@ impl Builder {
                 }
             }
         }
-        let src = match short {
-            Ok(short) => Source::Imm(short),
-            Err(_) => {
-                insns.push(Insn::LoadImm64 { dst: RIGHT, value: Imm64::Value(value) });
-                Source::Reg(RIGHT)
-            }
-        };
-        self.block(insns, Test { width: Width::W64, cond: Condition::Ne, dst: LEFT, src }, next)
+        let test = compared(&mut insns, Condition::Ne, value);
+        self.block(insns, test, next)
     }
+
+    /// Goes on if a field has one of some values, of network byte order.
+    fn one_of(&mut self, field: Field, values: &BTreeSet<u64>, next: BlockId) -> BlockId {
+        let size = Size::from_bytes(field.bytes.into()).unwrap_or(Size::B);
+        let offset = i16::try_from(field.offset).unwrap_or(i16::MAX);
+        let load = Insn::Load { size, signed: false, dst: LEFT, base: PACKET, offset };
+        let mut values = values
+            .iter()
+            .rev()
+            .map(|value| value.swap_bytes() >> (u64::BITS - u32::from(size.bits())));
+        let mut insns = Vec::new();
+        let test = compared(&mut insns, Condition::Ne, values.next().unwrap_or(0));
+        let mut first = self.block(insns, test, next);
+        for value in values {
+            let mut insns = Vec::new();
+            let test = compared(&mut insns, Condition::Eq, value);
+            let other = self.block(insns, test, first);
+            self.graph.blocks[other].end = End::Branch { test, taken: next, other: first };
+            first = other;
+        }
+        let instr = Instr { op: Op::Insn(load), origin: self.origin };
+        self.graph.blocks[first].insns.insert(0, instr);
+        first
+    }
+}
+
+/// A test of what was loaded, with what it needs in front.
+fn compared(insns: &mut Vec<Insn>, cond: Condition, value: u64) -> Test {
+    let src = match i32::try_from(value as i64) {
+        Ok(short) => Source::Imm(short),
+        Err(_) => {
+            insns.push(Insn::LoadImm64 { dst: RIGHT, value: Imm64::Value(value) });
+            Source::Reg(RIGHT)
+        }
+    };
+    Test { width: Width::W64, cond, dst: LEFT, src }
 }
 
 fn alu(op: AluOp, dst: Register, src: Source) -> Insn {

@@ -26,6 +26,7 @@ mod guard;
 mod helpers;
 mod passes;
 mod pipeline;
+mod rounds;
 
 #[cfg(test)]
 #[path = "../tests/support/assemble.rs"]
@@ -37,3 +38,4 @@ pub use error::SpecialiseError;
 pub use guard::Comparison;
 pub use passes::Change;
 pub use pipeline::{Dropped, Guard, Mode, Specialised, specialise};
+pub use rounds::Rounds;

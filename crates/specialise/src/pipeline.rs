@@ -9,10 +9,12 @@ use crate::passes::{
     Change, Log, collapse_loops, fold_branches, merge_bounds_checks, remove_dead_code,
     simplify_jumps, simplify_operands, simplify_values, thread_jumps,
 };
+use crate::rounds::{Rounds, note_single_rounds, noted};
 use slowpath_bpf::insn::Insn;
 use slowpath_bpf::{BpfProgram, MapDef, Object};
-use slowpath_ir::{KnownBits, PacketFacts};
+use slowpath_ir::{Field, KnownBits, PacketFacts};
 use slowpath_stop::{Reason as StopReason, Stop};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most rounds of passes. Each but the last makes the program simpler, so that more are not needed
 /// but for very large programs.
@@ -36,8 +38,12 @@ pub struct Specialised {
     pub origins: Vec<usize>,
     /// What was changed for a fact's sake, by the slots of the original program.
     pub dropped: Vec<Dropped>,
+    /// The loops of which it is known how many rounds they have, if the facts hold.
+    pub rounds: Vec<Rounds>,
     /// Offsets of the bytes whose known bits it relies on, ascending.
     pub bytes: Vec<u16>,
+    /// Fields on whose few values it relies, ascending.
+    pub fields: Vec<Field>,
     /// Whether it relies on the length of packets.
     pub length: bool,
     /// What it checks itself, if anything.
@@ -51,6 +57,8 @@ pub struct Guard {
     pub length: u16,
     /// Their bytes.
     pub comparisons: Vec<Comparison>,
+    /// Fields that have to have one of a few values, in network byte order.
+    pub values: BTreeMap<Field, BTreeSet<u64>>,
     /// The slot at which the original program begins, as it was written, for packets that are not
     /// like that.
     pub original: usize,
@@ -68,6 +76,7 @@ impl Guard {
                 facts.bits.extend(bits.map(|bits| (offset, bits)));
             }
         }
+        facts.values.clone_from(&self.values);
         facts
     }
 }
@@ -81,6 +90,8 @@ pub struct Dropped {
     pub change: Change,
     /// Offsets of the bytes of the packet whose known bits are the reason, ascending.
     pub bytes: Vec<u16>,
+    /// Fields whose few values are the reason, ascending.
+    pub fields: Vec<Field>,
     /// Whether the packet's length is part of the reason.
     pub length: bool,
 }
@@ -106,39 +117,57 @@ pub fn specialise<'a>(
         facts.max_length = u16::MAX;
     }
     let setting = Setting { facts: &facts, constants: constants.clone() };
-    let (mut graph, log) = rewrite(original.clone(), &setting, stop);
+    let (mut graph, mut log) = rewrite(original.clone(), &setting, stop);
+    if original.loops(0).is_some_and(|loops| !loops.is_empty())
+        && let Ok(mut analysis) = Analysis::of(&original, &setting, stop)
+    {
+        note_single_rounds(&original, &mut analysis, &mut log);
+    }
+    let rounds = noted(&original, &graph, &log);
     let reason = log.reason();
     let bytes: Vec<u16> = reason.bytes().filter(|&offset| offset < FOLLOWED).collect();
-    let (mut length, mut compared) = (0, Vec::new());
+    let fields = of_reason(&facts, reason);
+    let (mut length, mut compared, mut values) = (0, Vec::new(), BTreeMap::new());
     if mode == Mode::Guard {
         compared = comparisons(&facts, &bytes);
-        let end = compared.iter().map(|each| each.offset + u16::from(each.bytes)).max();
+        values.extend(fields.iter().map(|field| (*field, facts.values[field].clone())));
+        let ends = compared.iter().map(|each| each.offset + u16::from(each.bytes));
+        let fields = fields.iter().map(|field| field.offset + u16::from(field.bytes));
+        let end = ends.chain(fields).max();
         length = end.unwrap_or(0).max(if reason.length { facts.min_length } else { 0 });
         let nothing = PacketFacts::lengths(0, u16::MAX);
         let known = if fault::has(Fault::GuardTrusted) { &facts } else { &nothing };
         let setting = Setting { facts: known, constants };
         let start = match length {
             0 => original,
-            _ => guarded(&original, length, &compared),
+            _ => guarded(&original, length, &compared, &values),
         };
         (graph, _) = rewrite(start, &setting, stop);
         #[cfg(feature = "faults")]
         crate::guard::spoil(&mut graph);
     }
     let emitted = graph.emit(program)?;
-    let guard = |original| Guard { length, comparisons: compared, original };
+    let guard = |original| Guard { length, comparisons: compared, values, original };
     Ok(Specialised {
         program: emitted.program,
         origins: emitted.origins,
-        dropped: log.changes.into_iter().map(|(what, why)| dropped(what, why)).collect(),
+        dropped: log.changes.into_iter().map(|(what, why)| dropped(&facts, what, why)).collect(),
+        rounds,
         bytes,
+        fields,
         length: reason.length,
         guard: emitted.original.map(guard),
     })
 }
 
-fn dropped((slot, change): (usize, Change), why: Reason) -> Dropped {
-    Dropped { slot, change, bytes: why.bytes().collect(), length: why.length }
+fn dropped(facts: &PacketFacts, (slot, change): (usize, Change), why: Reason) -> Dropped {
+    let fields = of_reason(facts, why);
+    Dropped { slot, change, bytes: why.bytes().collect(), fields, length: why.length }
+}
+
+/// The fields with few values that something rests on.
+fn of_reason(facts: &PacketFacts, reason: Reason) -> Vec<Field> {
+    reason.fields().filter_map(|number| facts.values.keys().nth(number).copied()).collect()
 }
 
 /// The program after all passes, as far as there was time.

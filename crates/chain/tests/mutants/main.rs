@@ -93,6 +93,13 @@ fn cases() -> Vec<Case> {
         (Fault::WrittenForgotten, scenes::received(), Refuted, Differs),
         (Fault::MoveForgotten, scenes::moved(), Refuted, Differs),
         (Fault::OneWayOnly, scenes::meeting(), Refuted, Differs),
+        (Fault::ValueForgotten, scenes::protocols(), Refuted, Differs),
+        (Fault::ValuesOfOneWay, scenes::protocols().guarded(), Refuted, Differs),
+        (Fault::OtherValuesLeft, scenes::protocols(), Refuted, Differs),
+        (Fault::SwapForgotten, scenes::swapped(), Refuted, Differs),
+        // Of a field with few values, the last one.
+        (Fault::ComparisonDropped, scenes::protocols().guarded(), Refuted, Differs),
+        (Fault::OtherValue, scenes::protocols().guarded(), Refuted, Differs),
         (Fault::ComparisonDropped, guarded(), Refuted, Differs),
         (Fault::MaskTooSmall, guarded(), Refuted, Differs),
         (Fault::OtherValue, guarded(), Refuted, Differs),
@@ -162,15 +169,22 @@ fn packets(scene: &Scene) -> Vec<Vec<u8>> {
             let byte = &mut packet[usize::from(offset)];
             *byte = *byte & !bits.mask | bits.value;
         }
+        for (field, values) in &facts.values {
+            let value = values.iter().nth(number as usize % values.len()).expect("there are some");
+            let value = value.to_be_bytes();
+            packet[usize::from(field.offset)..field.end()]
+                .copy_from_slice(&value[8 - usize::from(field.bytes)..]);
+        }
         assert!(facts.hold(&packet));
         packet
     });
     let mut packets: Vec<Vec<u8>> = fitting.collect();
     if scene.mode == Mode::Guard {
-        for &offset in facts.bits.keys() {
-            for bit in 0..8 {
-                let mut packet = packets[bit + 8].clone();
-                packet[usize::from(offset)] ^= 1 << bit;
+        let fields = facts.values.keys().map(|field| field.offset);
+        for offset in facts.bits.keys().copied().chain(fields) {
+            for number in 0..16 {
+                let mut packet = packets[number + 8].clone();
+                packet[usize::from(offset)] ^= 1 << (number / 2);
                 packets.push(packet);
             }
         }

@@ -1,7 +1,8 @@
 //! Small programs, each with packets for which a pass has something to do.
 
-use slowpath_ir::{KnownBits, PacketFacts};
+use slowpath_ir::{Field, KnownBits, PacketFacts};
 use slowpath_specialise::Mode;
+use std::collections::BTreeSet;
 
 /// A program, and the packets that it is rewritten for.
 pub struct Scene {
@@ -68,6 +69,40 @@ pub fn parser() -> Scene {
         r0 += r9
         exit";
     scene(format!("r9 = 2\n{}", checked(34, text)), 34, &[(12, 0x86), (13, 0xdd), (20, 6)])
+}
+
+/// Tells two protocols apart; packets have one of them.
+pub fn protocols() -> Scene {
+    let text = "
+        r5 = *(u8 *)(r2 +20)
+        if r5 == 6 goto six
+        if r5 == 17 goto seventeen
+        r0 = 1
+        exit
+        six:
+        r0 = 2
+        exit
+        seventeen:
+        r0 = 3
+        exit";
+    let mut scene = scene(checked(34, text), 34, &[]);
+    scene.facts.values.insert(Field { offset: 20, bytes: 1 }, BTreeSet::from([6, 17]));
+    scene
+}
+
+/// Compares a field with a number, and then without its bytes swapped.
+pub fn swapped() -> Scene {
+    let text = "
+        r5 = *(u16 *)(r2 +20)
+        r6 = r5
+        r6 = be16 r6
+        if r6 != 0x100 goto drop
+        r0 = 2
+        if r5 == 1 goto done
+        r0 = 3
+        done:
+        exit";
+    scene(checked(34, text), 14, &[])
 }
 
 /// Reads a byte of packets that are just too short for its bounds check.
@@ -142,12 +177,14 @@ pub fn argument() -> Scene {
     scene(checked(34, text), 14, &[])
 }
 
-/// Reads a byte of what it wrote to the stack.
+/// Reads what it wrote to the stack in two pieces.
 pub fn spill() -> Scene {
     let text = "
-        r5 = *(u8 *)(r2 +20)
+        r5 = *(u64 *)(r2 +20)
+        r6 = *(u8 *)(r2 +30)
         *(u64 *)(r10 -8) = r5
-        r0 = *(u8 *)(r10 -8)
+        *(u8 *)(r10 -7) = r6
+        r0 = *(u16 *)(r10 -8)
         exit";
     scene(checked(34, text), 14, &[])
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::Rng;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use slowpath_ir::{KnownBits, PacketFacts};
+use slowpath_ir::{Field, KnownBits, PacketFacts};
 use slowpath_specialise::Mode;
 
 /// Lengths of packets, in bytes.
@@ -37,7 +37,27 @@ pub fn facts(rng: &mut TestRng) -> PacketFacts {
             facts.bits.extend(KnownBits::of(mask, byte).map(|bits| (offset, bits)));
         }
     }
+    if below(rng, 2) == 0 {
+        few_values(rng, &mut facts);
+    }
     facts
+}
+
+/// Some fields of which nothing is known yet get a few values each.
+fn few_values(rng: &mut TestRng, facts: &mut PacketFacts) {
+    let mut offset = 0;
+    while offset < LENGTHS.1 {
+        let field = Field { offset, bytes: [1, 1, 2, 4][below(rng, 4)] };
+        let end = field.offset + u16::from(field.bytes);
+        if end <= LENGTHS.1 && facts.bits.range(offset..end).next().is_none() && below(rng, 2) == 0
+        {
+            let numbers = (0..1 + below(rng, 5)).map(|_| bytes(rng, field.bytes.into()));
+            let all = Field { offset: 0, ..field };
+            let values = numbers.filter_map(|bytes| all.read(&bytes)).collect();
+            facts.values.insert(field, values);
+        }
+        offset = end;
+    }
 }
 
 /// A packet of which facts hold; or, of each third one behind a guard, perhaps not.
@@ -52,6 +72,13 @@ pub fn packet(rng: &mut TestRng, facts: &PacketFacts, mode: Mode) -> Vec<u8> {
     for (&offset, bits) in &facts.bits {
         if let Some(byte) = packet.get_mut(usize::from(offset)) {
             *byte = *byte & !bits.mask | bits.value;
+        }
+    }
+    for (field, values) in &facts.values {
+        let value = values.iter().nth(below(rng, values.len())).copied().unwrap_or_default();
+        let value = value.to_be_bytes();
+        if let Some(place) = packet.get_mut(usize::from(field.offset)..field.end()) {
+            place.copy_from_slice(&value[8 - usize::from(field.bytes)..]);
         }
     }
     // One bit more or less is what a guard has to see.

@@ -1,13 +1,15 @@
 //! What comparisons decide, and what is known behind them.
 
+use super::arithmetic::compared;
 use super::numbers::{Def, Number, Numbers};
 use super::reason::Reason;
+use super::sets::{Compared, hull, sees};
 use super::state::State;
 use super::value::{Kind, Value};
 use crate::fault::{self, Fault};
 use crate::graph::Test;
 use slowpath_bpf::insn::{AluOp, Condition, Width};
-use slowpath_domain::{Domain, mask, transfer};
+use slowpath_domain::{Domain, mask};
 
 /// How a comparison ends, and the facts that this rests on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,7 +72,12 @@ impl BoundsCheck {
 }
 
 /// How a test ends, if that is the same for all that is possible; `src` is its right operand.
-pub(crate) fn decide(state: &State, test: &Test, src: &Value) -> Option<Decision> {
+pub(crate) fn decide(
+    state: &State,
+    numbers: &Numbers,
+    test: &Test,
+    src: &Value,
+) -> Option<Decision> {
     let dst = state.reg(test.dst);
     if let Some(check) = bounds_check(test, dst, src) {
         return [true, false].into_iter().find_map(|holds| {
@@ -94,23 +101,12 @@ pub(crate) fn decide(state: &State, test: &Test, src: &Value) -> Option<Decision
         return Some(Decision { holds, reason: same });
     }
     let (Kind::Number(a), Kind::Number(b)) = (dst.kind, src.kind) else { return None };
-    let bits = test.width.bits();
-    let (a, b) = (transfer::extract(a, 0, bits), transfer::extract(b, 0, bits));
-    let not = |decided: Option<bool>| decided.map(|holds| !holds);
-    let holds = match test.cond {
-        Condition::Eq => transfer::decide_eq(a, b),
-        Condition::Ne => not(transfer::decide_eq(a, b)),
-        Condition::Set => not(transfer::decide_eq(transfer::and(a, b), Domain::constant(bits, 0))),
-        Condition::Gt => transfer::decide_ult(b, a),
-        Condition::Le => not(transfer::decide_ult(b, a)),
-        Condition::Lt => transfer::decide_ult(a, b),
-        Condition::Ge => not(transfer::decide_ult(a, b)),
-        Condition::Sgt => transfer::decide_slt(b, a),
-        Condition::Sle => not(transfer::decide_slt(b, a)),
-        Condition::Slt => transfer::decide_slt(a, b),
-        Condition::Sge => not(transfer::decide_slt(a, b)),
-    };
-    holds.map(|holds| Decision { holds, reason })
+    if let Some(holds) = compared(test.width, test.cond, a, b) {
+        return Some(Decision { holds, reason });
+    }
+    let sides = [dst.number, src.number];
+    let (holds, why) = state.sets.decide(Compared { test, sides, numbers })?;
+    Some(Decision { holds, reason: reason | why })
 }
 
 /// What is known behind a test that ends so; `None` if it does not.
@@ -121,7 +117,7 @@ pub(crate) fn behind(
     src: &Value,
     holds: bool,
 ) -> Option<State> {
-    if decide(state, test, src).is_some_and(|decision| decision.holds != holds) {
+    if decide(state, numbers, test, src).is_some_and(|decision| decision.holds != holds) {
         return None;
     }
     let mut state = state.clone();
@@ -147,11 +143,37 @@ pub(crate) fn behind(
         return Some(state);
     }
     let (Kind::Number(a), Kind::Number(b)) = (dst.kind, src.kind) else { return Some(state) };
-    let Some((a, b)) = refined(test, holds, a, b) else { return Some(state) };
     let reason = dst.reason | src.reason;
+    let sides = [dst.number, src.number];
+    one_of(&mut state, Compared { test, sides, numbers }, [a, b], holds, reason);
+    let Some((a, b)) = refined(test, holds, a, b) else { return Some(state) };
     restrict(&mut state, numbers, (dst.number, a), reason);
     restrict(&mut state, numbers, (src.number, b), reason);
     Some(state)
+}
+
+/// Notes which of a few values numbers have behind a comparison, the sides of which can be so much.
+fn one_of(
+    state: &mut State,
+    compared: Compared<'_>,
+    sides: [Domain; 2],
+    holds: bool,
+    reason: Reason,
+) {
+    for number in state.sets.refine(compared, holds, reason) {
+        let Some((values, why)) = state.sets.get(number) else { continue };
+        let hull = hull(values);
+        restrict(state, compared.numbers, (number, hull), why);
+    }
+    let seen = sides.iter().all(|&side| sees(compared.test.width, side));
+    if compared.is_equality(holds) && seen {
+        let [a, b] = compared.sides;
+        for (number, other) in [(a, sides[1]), (b, sides[0])] {
+            if let Some(value) = other.as_constant() {
+                state.sets.learn(compared.numbers, number, value, reason);
+            }
+        }
+    }
 }
 
 /// Notes what the values of a number are known to be, and what it was computed from.

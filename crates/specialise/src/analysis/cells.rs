@@ -77,6 +77,15 @@ impl Cells {
         self.0.get(&offset).filter(|cell| cell.bytes == bytes).map(|cell| cell.value)
     }
 
+    /// The number of what bytes hold, if they are part of a cell that is a number.
+    pub fn part(&self, offset: i64, bytes: u8, numbers: &mut Numbers) -> Option<Number> {
+        let (&at, cell) = self.0.range(..=offset).next_back()?;
+        let place = u8::try_from(offset - at).ok()?;
+        let whole = u16::from(place) + u16::from(bytes) <= u16::from(cell.bytes);
+        let number = whole && matches!(cell.value.kind, Kind::Number(_));
+        number.then(|| numbers.part(cell.value.number, place, bytes))
+    }
+
     /// The number that bytes hold, as far as its bits are known, of 64 bits, and why.
     pub fn bits(&self, offset: i64, bytes: u8) -> (Domain, Reason) {
         let (mut zeros, mut ones, mut reason) = (0, 0, Reason::NONE);

@@ -84,6 +84,16 @@ impl Numbers {
         self.of(Def::Low(bits, number))
     }
 
+    /// So many bytes of a value that is in memory, from one of its bytes on, with zeros above them.
+    pub fn part(&mut self, number: Number, place: u8, bytes: u8) -> Number {
+        let bits = self.of(Def::Constant(8 * u64::from(place)));
+        let shifted = match place {
+            0 => number,
+            _ => self.of(Def::Alu(Width::W64, AluOp::Rsh, number, bits)),
+        };
+        if bytes == 8 { shifted } else { self.low(8 * bytes, shifted) }
+    }
+
     /// An operation on two values.
     pub fn alu(&mut self, width: Width, op: AluOp, a: Number, b: Number) -> Number {
         // Two shifts, there and back, are how compilers without 32-bit operations cut values off.

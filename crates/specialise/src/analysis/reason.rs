@@ -5,17 +5,23 @@ use std::ops::BitOr;
 /// How many bytes of a packet facts are followed of.
 pub(crate) const FOLLOWED: u16 = 256;
 
-/// A set of facts: bytes of the packet, and its length.
+/// How many fields with few values are followed.
+pub(crate) const FIELDS: usize = u64::BITS as usize;
+
+/// A set of facts: bytes of the packet, fields with few values, and its length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Reason {
     bytes: [u64; FOLLOWED as usize / 64],
+    /// By their number in the order of the facts.
+    fields: u64,
     /// Whether the packet's length is among them.
     pub length: bool,
 }
 
 impl Reason {
     /// No fact.
-    pub const NONE: Reason = Reason { bytes: [0; FOLLOWED as usize / 64], length: false };
+    pub const NONE: Reason =
+        Reason { bytes: [0; FOLLOWED as usize / 64], fields: 0, length: false };
 
     /// What is known of the packet's length.
     pub const LENGTH: Reason = Reason { length: true, ..Reason::NONE };
@@ -27,6 +33,16 @@ impl Reason {
             *word |= 1 << (offset % 64);
         }
         reason
+    }
+
+    /// What is known of the values of a field, by its number, which is followed.
+    pub fn field(number: usize) -> Reason {
+        Reason { fields: 1 << (number % FIELDS), ..Reason::NONE }
+    }
+
+    /// The numbers of the fields, ascending.
+    pub fn fields(self) -> impl Iterator<Item = usize> {
+        (0..FIELDS).filter(move |number| self.fields >> number & 1 == 1)
     }
 
     /// The offsets of the bytes, ascending.
@@ -44,6 +60,7 @@ impl BitOr for Reason {
         for (word, more) in self.bytes.iter_mut().zip(other.bytes) {
             *word |= more;
         }
+        self.fields |= other.fields;
         self.length |= other.length;
         self
     }

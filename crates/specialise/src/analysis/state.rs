@@ -1,14 +1,17 @@
 //! What is known at a point of a program.
 
-use super::cells::Cells;
+use super::cells::{Cells, loaded};
 use super::numbers::{Def, Number, Numbers, Place};
-use super::reason::{FOLLOWED, Reason};
+use super::reason::{FIELDS, FOLLOWED, Reason};
+use super::sets::Sets;
 use super::value::{Kind, Value};
 use crate::fault::{self, Fault};
 use crate::graph::BlockId;
 use slowpath_bpf::insn::Register;
 use slowpath_domain::Domain;
-use slowpath_ir::PacketFacts;
+use slowpath_ir::{Field, PacketFacts};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// Registers, stack frame, packet.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +27,8 @@ pub(crate) struct State {
     pub length_reasons: (Reason, Reason),
     /// After which change of the packet's ends.
     pub ends: Number,
+    /// The numbers that are one of a few.
+    pub sets: Sets,
 }
 
 impl State {
@@ -40,14 +45,14 @@ impl State {
             let (ones, zeros) = (u64::from(bits.value), u64::from(bits.mask & !bits.value));
             let domain = Domain::from_bits(64, zeros | !0xff, ones);
             let number = match domain.as_constant() {
-                Some(byte) => Def::Constant(byte),
-                None => Def::Result(BlockId::MAX, offset.into(), 0),
+                Some(byte) => numbers.of(Def::Constant(byte)),
+                None => received(numbers, Field { offset, bytes: 1 }),
             };
-            let number = numbers.of(number);
             let reason = Reason::byte(offset);
             let value = Value { kind: Kind::Number(domain), number, reason, copy_of: None };
             packet.write(offset.into(), 1, value, numbers);
         }
+        let sets = one_of(facts, &mut packet, numbers);
         State {
             regs,
             stack: Cells::default(),
@@ -55,6 +60,7 @@ impl State {
             length: (facts.min_length.into(), facts.max_length.into()),
             length_reasons: (Reason::LENGTH, Reason::LENGTH),
             ends: numbers.of(Def::Constant(0)),
+            sets,
         }
     }
 
@@ -112,7 +118,8 @@ impl State {
         };
         let (min, max) = self.length_reasons;
         let length_reasons = (min | other.length_reasons.0, max | other.length_reasons.1);
-        State { regs, stack, packet, length, length_reasons, ends }
+        let sets = self.sets.join(&other.sets);
+        State { regs, stack, packet, length, length_reasons, ends, sets }
     }
 
     /// Every value that is known, to be changed.
@@ -128,4 +135,53 @@ impl State {
             _ => None,
         })
     }
+}
+
+/// The number of a field of the packet as it is received.
+fn received(numbers: &mut Numbers, field: Field) -> Number {
+    let number = numbers.of(Def::Result(BlockId::MAX, field.offset.into(), field.bytes));
+    loaded(numbers, number, field.bytes)
+}
+
+/// The fields that have one of a few values, as the packet is received.
+fn one_of(facts: &PacketFacts, packet: &mut Cells, numbers: &mut Numbers) -> Sets {
+    let mut sets = Sets::default();
+    let followed = |&(_, (field, _)): &(usize, (&Field, &BTreeSet<u64>))| {
+        field.end() <= FOLLOWED.into() && field.bytes.is_power_of_two()
+    };
+    let mut fields: Vec<_> =
+        facts.values.iter().enumerate().take(FIELDS).filter(followed).collect();
+    // Those that others are part of come first.
+    fields.sort_by_key(|&(index, (field, _))| (Reverse(field.bytes), index));
+    let mut placed: Vec<(Field, Number)> = Vec::new();
+    for (index, (&field, values)) in fields {
+        let shares = |(other, _): &&(Field, Number)| {
+            usize::from(field.offset) < other.end() && usize::from(other.offset) < field.end()
+        };
+        let number = match placed.iter().find(shares) {
+            None => {
+                let (at, bytes) = (field.offset.into(), field.bytes);
+                let (domain, reason) = packet.bits(at, bytes);
+                if domain.as_constant().is_some() {
+                    continue;
+                }
+                let number = received(numbers, field);
+                // What the single bits tell needs no more facts.
+                let range = Domain::range(64, 0, slowpath_domain::mask(8 * bytes));
+                let domain = domain.meet(&range).unwrap_or(range);
+                let value = Value { kind: Kind::Number(domain), number, reason, copy_of: None };
+                packet.write(at, bytes, value, numbers);
+                placed.push((field, number));
+                number
+            }
+            Some(&(other, whole)) if other.offset <= field.offset && field.end() <= other.end() => {
+                numbers.part(whole, (field.offset - other.offset) as u8, field.bytes)
+            }
+            Some(_) => continue,
+        };
+        let kept = values.iter().rev().skip(fault::has(Fault::ValueForgotten).into());
+        let loaded = kept.map(|value| value.swap_bytes() >> (64 - 8 * u32::from(field.bytes)));
+        sets.insert(number, loaded, Reason::field(index));
+    }
+    sets
 }

@@ -1,5 +1,6 @@
 //! What instructions do to what is known.
 
+use super::arithmetic::{arithmetic, in_width, swapped};
 use super::cells::loaded;
 use super::numbers::{Def, Number, Numbers};
 use super::reason::Reason;
@@ -232,6 +233,8 @@ impl Step<'_> {
         let fresh = self.result(0);
         let bytes = size.bytes();
         let number = loaded(self.numbers, fresh, bytes);
+        // The last time that control was here it may have been another.
+        state.sets.forget(number);
         let all = Domain::range(64, 0, slowpath_domain::mask(size.bits()));
         let (cells, at) = match base.kind {
             Kind::Packet { offset: start, .. } => (&mut state.packet, start.saturating_add(offset)),
@@ -252,6 +255,8 @@ impl Step<'_> {
             return Value { copy_of: None, ..value };
         }
         let (domain, reason) = cells.bits(at, bytes);
+        let part = cells.part(at, bytes, self.numbers);
+        let number = part.unwrap_or(number);
         let value = match domain.as_constant() {
             Some(constant) => {
                 let number = self.numbers.of(Def::Constant(constant));
@@ -264,8 +269,9 @@ impl Step<'_> {
             None => known(domain, number, reason),
         };
         // Whoever reads it next knows that it is the same. Known bits stay known by byte.
-        if domain.unknown_bits() & slowpath_domain::mask(size.bits())
-            == slowpath_domain::mask(size.bits())
+        if part.is_none()
+            && domain.unknown_bits() & slowpath_domain::mask(size.bits())
+                == slowpath_domain::mask(size.bits())
         {
             cells.write(at, bytes, value, self.numbers);
         }
@@ -394,26 +400,6 @@ fn known(domain: Domain, number: Number, reason: Reason) -> Value {
     Value { kind: Kind::Number(domain), number, reason, copy_of: None }
 }
 
-/// An operation on the low bits; zeros above them.
-fn in_width(domain: Domain, width: Width, of: impl Fn(Domain) -> Domain) -> Domain {
-    match width {
-        Width::W64 => of(domain),
-        Width::W32 => transfer::zext(of(transfer::extract(domain, 0, 32)), 64),
-    }
-}
-
-/// A value with its low bytes in another order, and zeros above them.
-fn swapped(domain: Domain, kind: SwapKind, size: Size) -> Domain {
-    let bits = size.bits();
-    let low = transfer::extract(domain, 0, bits);
-    if kind == SwapKind::Le {
-        return transfer::zext(low, 64);
-    }
-    let swap = |value: u64| value.swap_bytes() >> (64 - u32::from(bits));
-    let above = !slowpath_domain::mask(bits);
-    Domain::from_bits(64, swap(low.zeros()) | above, swap(low.ones()))
-}
-
 /// What addition and subtraction make of addresses; `None` if there are none.
 fn address(state: &State, op: AluOp, left: &Value, right: &Value) -> Option<Kind> {
     let negative = match op {
@@ -454,44 +440,6 @@ fn moved(kind: Kind, by: Domain, negative: bool) -> Option<Kind> {
         (Kind::Data { .. } | Kind::Elsewhere, _) => Kind::Elsewhere,
         _ => return None,
     })
-}
-
-/// What arithmetic of BPF makes of numbers.
-fn arithmetic(width: Width, op: AluOp, a: Domain, b: Domain) -> Domain {
-    let amount = u64::from(width.bits()) - 1;
-    let binary = |of: fn(Domain, Domain) -> Domain| match width {
-        Width::W64 => of(a, b),
-        Width::W32 => {
-            let (a, b) = (transfer::extract(a, 0, 32), transfer::extract(b, 0, 32));
-            transfer::zext(of(a, b), 64)
-        }
-    };
-    let all = || in_width(Domain::full(64), width, |all| all);
-    let by = transfer::and(b, Domain::constant(64, amount));
-    let shift = |of: fn(Domain, Domain) -> Domain| match width {
-        Width::W64 => of(a, by),
-        Width::W32 => {
-            let low = transfer::extract(a, 0, 32);
-            transfer::zext(of(low, transfer::extract(by, 0, 32)), 64)
-        }
-    };
-    let divisor = if width == Width::W32 { transfer::extract(b, 0, 32) } else { b };
-    match op {
-        AluOp::Add => binary(transfer::add),
-        AluOp::Sub => binary(transfer::sub),
-        AluOp::Mul => binary(transfer::mul),
-        AluOp::Or => binary(transfer::or),
-        AluOp::And => binary(transfer::and),
-        AluOp::Xor => binary(transfer::xor),
-        AluOp::Lsh => shift(transfer::shl),
-        AluOp::Rsh => shift(transfer::lshr),
-        AluOp::Arsh => shift(transfer::ashr),
-        // A divisor of 0 has rules of its own.
-        AluOp::Div if !divisor.contains(0) => binary(transfer::udiv),
-        AluOp::Mod if !divisor.contains(0) => binary(transfer::urem),
-        AluOp::Div | AluOp::Mod | AluOp::Sdiv | AluOp::Smod => all(),
-        AluOp::Mov => b,
-    }
 }
 
 /// Whether an operation with this number gives the other operand. Only what the kernel's verifier

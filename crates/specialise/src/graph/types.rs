@@ -118,4 +118,10 @@ impl Graph {
     pub fn entry(&self) -> BlockId {
         self.functions[0].1
     }
+
+    /// The slot of the original program at which a block begins.
+    pub fn begins(&self, block: BlockId) -> usize {
+        let Block { insns, origin, .. } = &self.blocks[block];
+        insns.first().map_or(*origin, |instr| instr.origin)
+    }
 }

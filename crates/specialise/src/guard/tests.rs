@@ -2,7 +2,8 @@ use super::{Comparison, comparisons};
 use crate::pipeline::{Guard, Mode};
 use crate::support::{checked, facts, listing, whole};
 use crate::{assemble, graph::Graph};
-use slowpath_ir::KnownBits;
+use slowpath_ir::{Field, KnownBits};
+use std::collections::{BTreeMap, BTreeSet};
 
 fn of(known: &[(u16, u8)], needed: &[u16]) -> Vec<(u16, u8, u64, u64)> {
     let parts = |c: Comparison| (c.offset, c.bytes, c.mask, c.value);
@@ -44,7 +45,8 @@ fn facts_of_a_guard_are_what_it_compares() {
     let mut known = facts(60, &[(12, 0x86), (13, 0xdd), (20, 6)]);
     known.bits.extend(KnownBits::of(0xf0, 0x60).map(|bits| (14, bits)));
     let compared = comparisons(&known, &[12, 13, 14, 20]);
-    let facts = Guard { length: 21, comparisons: compared, original: 0 }.facts();
+    let facts =
+        Guard { length: 21, comparisons: compared, values: BTreeMap::new(), original: 0 }.facts();
     assert_eq!(facts.bits, known.bits);
     assert_eq!((facts.min_length, facts.max_length), (21, u16::MAX));
 }
@@ -122,4 +124,31 @@ fn the_greatest_length_is_not_relied_on() {
     let made = whole(&parser(), &short, Mode::Trust);
     assert!(made.length);
     assert_eq!(listing(&made.program.insns), "r0 = 1\nexit\n");
+}
+
+#[test]
+fn a_field_is_compared_with_each_of_its_values() {
+    let mut known = facts(34, &[]);
+    let field = Field { offset: 20, bytes: 1 };
+    known.values.insert(field, BTreeSet::from([6, 17]));
+    let text = checked(
+        34,
+        "r5 = *(u8 *)(r2 +20)
+        if r5 == 6 goto pass
+        if r5 == 17 goto pass
+        r0 = 1
+        exit
+        pass:
+        r0 = 2
+        exit",
+    );
+    let made = whole(&text, &known, Mode::Guard);
+    let guard = made.guard.expect("it relies on the field");
+    assert_eq!((&guard.values, guard.length), (&known.values, 34));
+    assert_eq!((guard.comparisons.len(), guard.facts().values), (0, known.values));
+    let text = listing(&made.program.insns[..guard.original]);
+    for value in ["0x6", "0x11"] {
+        assert_eq!(text.matches(&format!("= {value} goto")).count(), 1, "{text}");
+    }
+    assert!(!text.contains("r0 = 1"), "{text}");
 }

@@ -5,7 +5,7 @@
 
 use super::liveness::{self, Live};
 use super::log::{Change, Log};
-use crate::analysis::{Analysis, Kind, State, Value, bounds_check, decide};
+use crate::analysis::{Analysis, Kind, State, Value, bounds_check};
 use crate::fault::{self, Fault};
 use crate::graph::{Block, BlockId, End, Graph, Instr, Op};
 use slowpath_bpf::insn::{AluOp, Insn, Register, Source, Width};
@@ -26,7 +26,7 @@ pub(crate) fn fold_branches(graph: &mut Graph, analysis: &mut Analysis<'_>, log:
         }
         let Some(state) = analysis.walk(graph, block, |_, _, _| ()) else { continue };
         let src = analysis.operand(&state, &test);
-        let Some(decision) = decide(&state, &test, &src) else { continue };
+        let Some(decision) = analysis.decide(&state, &test, &src) else { continue };
         let origin = graph.blocks[block].origin;
         let change = if decision.holds { Change::AlwaysTaken } else { Change::NeverTaken };
         let holds = decision.holds != fault::has(Fault::OtherWay);

@@ -26,6 +26,9 @@ pub(crate) struct Log {
     /// By the slot of the original program. What happens to several copies of an instruction is one
     /// change, if it is the same.
     pub changes: BTreeMap<(usize, Change), Reason>,
+    /// By the slot at which a loop of the original program begins, how many rounds it has at least and
+    /// at most, whenever control gets there.
+    pub rounds: BTreeMap<usize, (usize, usize)>,
 }
 
 impl Log {
@@ -33,6 +36,13 @@ impl Log {
     pub fn note(&mut self, origin: usize, change: Change, reason: Reason) {
         let known = self.changes.entry((origin, change)).or_default();
         *known = *known | reason;
+    }
+
+    /// Notes that a loop has so many rounds.
+    pub fn note_rounds(&mut self, origin: usize, rounds: usize) {
+        let (least, most) = self.rounds.entry(origin).or_insert((rounds, rounds));
+        *least = rounds.min(*least);
+        *most = rounds.max(*most);
     }
 
     /// All facts that something rests on.

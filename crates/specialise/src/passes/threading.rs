@@ -2,7 +2,7 @@
 //! of what little comes before the branch.
 
 use super::log::{Change, Log};
-use crate::analysis::{Analysis, bounds_check, decide};
+use crate::analysis::{Analysis, bounds_check};
 use crate::fault::{self, Fault};
 use crate::graph::{Block, BlockId, End, Graph};
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ pub(crate) fn thread_jumps(graph: &mut Graph, analysis: &mut Analysis<'_>, log: 
                 analysis.step(&mut state, to, place, instr);
             }
             let src = analysis.operand(&state, &test);
-            let Some(decision) = decide(&state, &test, &src) else { continue };
+            let Some(decision) = analysis.decide(&state, &test, &src) else { continue };
             // What the verifier learns there it has to learn.
             if bounds_check(&test, state.reg(test.dst), &src).is_some() {
                 continue;

@@ -63,16 +63,15 @@ impl Unroller<'_> {
         found: &Loop,
         log: &mut Log,
     ) -> Result<bool, StopReason> {
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
             if graph.size() > LARGE {
                 return Ok(false);
             }
             let first = graph.blocks.len();
             peel(graph, found);
-            let round: BTreeSet<BlockId> = (first..graph.blocks.len()).collect();
             let mut analysis = Analysis::of(graph, self.setting, self.stop)?;
             fold_branches(graph, &mut analysis, log);
-            let mut inside = round.clone();
+            let mut inside: BTreeSet<BlockId> = (first..graph.blocks.len()).collect();
             while let Some(inner) = self.next(graph, Some(&inside)) {
                 let (mut trial, mut trial_log) = (graph.clone(), log.clone());
                 if !self.collapse(&mut trial, &inner, &mut trial_log)? {
@@ -85,6 +84,7 @@ impl Unroller<'_> {
             // What was known before branches were folded still holds behind them.
             let reached: BTreeSet<BlockId> = graph.order(0).into_iter().collect();
             if analysis.entry(found.header).is_none() || !reached.contains(&found.header) {
+                log.note_rounds(graph.begins(found.header), round + 1);
                 return Ok(true);
             }
             let (mut leaves, mut stays) = (false, false);

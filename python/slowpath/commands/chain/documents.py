@@ -87,6 +87,20 @@ class Dropped(TypedDict):
     """Whether the packet's length is part of the reason."""
 
 
+class LoopRounds(TypedDict):
+    """How many rounds a loop has, for packets that arrive, whenever control gets to it."""
+
+    slot: int
+    """The number of its first instruction in the original program, in 8-byte slots."""
+    line: SourceLine | None
+    """The source line of that, if known."""
+    least: int
+    """How often control gets to that instruction at least: that there is nothing left to do counts,
+    where that is found out there."""
+    most: int
+    """How often at most."""
+
+
 class Rehearsal(TypedDict):
     """What the running kernel says of a rewritten program beside the original."""
 
@@ -156,6 +170,8 @@ class ChainProgram(TypedDict):
     """How much work the proof was; null if there is none."""
     dropped: list[Dropped]
     """What became of instructions, and for which facts."""
+    loops: list[LoopRounds]
+    """The loops of which it is known how many rounds they have."""
     remarks: list[str]
     """What else there is to say, one sentence each: why it stays as it was."""
     seconds: float

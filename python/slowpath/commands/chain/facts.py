@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from slowpath.cli.printable import one_line
-from slowpath.commands.chain.documents import ChainProgram, Dropped, Fact, SourceLine
+from slowpath.commands.chain.documents import ChainProgram, Dropped, Fact, LoopRounds, SourceLine
 from slowpath.packet.headers import find_headers
 
 _SHOWN = 3  # lines of a program at most that establish one fact
@@ -86,6 +86,17 @@ def because(dropped: Dropped) -> str:
         start = place + 1
     parts = [f"byte{'s' if len(offsets) > 1 else ''} {', '.join(ranges)}"] if ranges else []
     return "; ".join([*parts, *(["length"] if dropped["length"] else [])]) or "-"
+
+
+def loop_text(loop: LoopRounds) -> str:
+    """How many rounds a loop has, in words."""
+    line = loop["line"]
+    where = lines_text([line]) if line else f"instruction {loop['slot']}"
+    least, most = loop["least"], loop["most"]
+    if least == most:
+        often = "once" if most == 1 else f"{most} times"
+        return f"loop at {where}: begins exactly {often}"
+    return f"loop at {where}: begins {least} to {most} times"
 
 
 def arrives(program: ChainProgram) -> str:

@@ -5,10 +5,18 @@ from collections.abc import Iterator
 from slowpath.cli.printable import aligned_line, one_line
 from slowpath.cli.terminal import Line
 from slowpath.commands.chain.documents import ChainProgram, ChainReport, Dropped
-from slowpath.commands.chain.facts import arrives, because, decided, fact_text, lines_text
+from slowpath.commands.chain.facts import (
+    arrives,
+    because,
+    decided,
+    fact_text,
+    lines_text,
+    loop_text,
+)
 from slowpath.report.grid import grid
 
 _BRANCHES = 20  # that are shown of a program
+_LOOPS = 10  # the same of loops
 
 
 def facts_report(report: ChainReport) -> Iterator[Line | str]:
@@ -24,6 +32,9 @@ def facts_report(report: ChainReport) -> Iterator[Line | str]:
             rows = [(fact_text(fact), lines_text(fact["established"])) for fact in program["facts"]]
             yield from grid(("fact", "established by"), rows)
         yield from _branches(program)
+        yield from (f"  {loop_text(loop)}" for loop in program["loops"][:_LOOPS])
+        if len(program["loops"]) > _LOOPS:
+            yield f"  {len(program['loops']) - _LOOPS} more loops"
         yield from _remarks(program)
     yield from _ending(report)
 

@@ -2,7 +2,7 @@ use super::fold_branches;
 use crate::passes::{Change, Log};
 use crate::support::{after, checked, facts, is, listing};
 use slowpath_bpf::BpfProgram;
-use slowpath_ir::{KnownBits, PacketFacts};
+use slowpath_ir::{Field, KnownBits, PacketFacts};
 
 fn folded(text: &str, facts: &PacketFacts) -> Option<(BpfProgram, Log)> {
     after(text, facts, fold_branches)
@@ -62,6 +62,65 @@ fn known_bits_decide_what_they_suffice_for() {
     for test in ["r5 == 0x65", "r5 & 1", "r5 < 0x6f", "r5 > 0x60"] {
         assert!(folded(&tested(test), &known).is_none(), "{test}");
     }
+}
+
+/// Packets whose field has one of some values.
+fn one_of(offset: u16, bytes: u8, values: &[u64]) -> PacketFacts {
+    let mut known = facts(14, &[]);
+    known.values.insert(Field { offset, bytes }, values.iter().copied().collect());
+    known
+}
+
+#[test]
+fn a_field_with_few_values_decides_what_is_the_same_for_all_of_them() {
+    let known = one_of(20, 1, &[6, 17]);
+    for (test, result) in [("r5 == 1", 2), ("r5 & 0x10", 0), ("r5 & 0x20", 2), ("r5 < 18", 3)] {
+        let found = folded(&tested(test), &known);
+        let Some((program, log)) = found else {
+            assert_eq!(result, 0, "{test}");
+            continue;
+        };
+        is(&program, &left(result));
+        let reason = log.reason();
+        assert_eq!(reason.fields().collect::<Vec<_>>(), [0], "{test}");
+        assert_eq!(reason.bytes().count(), 0, "{test}");
+    }
+}
+
+#[test]
+fn comparisons_leave_fewer_values() {
+    let text = checked(
+        34,
+        "r5 = *(u8 *)(r2 +20)
+        if r5 == 6 goto drop
+        if r5 == 17 goto other
+        r0 = 2
+        exit
+        other:
+        r0 = 3
+        exit",
+    );
+    let (program, log) = folded(&text, &one_of(20, 1, &[6, 17])).expect("nothing else is left");
+    let expected = checked(34, "r5 = *(u8 *)(r2 +20)\nif r5 == 6 goto drop\nr0 = 3\nexit");
+    is(&program, &expected);
+    assert!(log.changes.contains_key(&(7, Change::AlwaysTaken)));
+}
+
+#[test]
+fn fields_with_few_values_are_known_by_part_and_swapped() {
+    let known = one_of(12, 2, &[0x0800, 0x86dd]);
+    let tested = |text: &str| {
+        let text = format!("{text} goto drop\nr0 = 2\nexit");
+        folded(&checked(34, &text), &known).is_some()
+    };
+    let swapped = "r5 = *(u16 *)(r2 +12)\nr5 = be16 r5\n";
+    assert!(tested(&format!("{swapped}if r5 == 0x0806")));
+    assert!(!tested(&format!("{swapped}if r5 == 0x0800")));
+    assert!(tested("r5 = *(u8 *)(r2 +13)\nif r5 == 0x06"));
+    assert!(!tested("r5 = *(u8 *)(r2 +13)\nif r5 == 0xdd"));
+    // It was overwritten.
+    let written = "*(u8 *)(r2 +13) = 6\nr5 = *(u16 *)(r2 +12)\nif r5 == 0x0608";
+    assert!(!tested(written));
 }
 
 #[test]

@@ -30,6 +30,40 @@ fn loops_with_known_rounds_collapse() {
     }
 }
 
+#[test]
+fn rounds_are_counted() {
+    let of = |count: &str, facts| {
+        let made = whole(&rounds(count), &facts, Mode::Trust);
+        made.rounds.iter().map(|r| (r.slot, r.least, r.most)).collect::<Vec<_>>()
+    };
+    for count in [0, 1, 7] {
+        // The last one finds that there is nothing left to do.
+        let found = of(&format!("r7 = {count}"), facts(14, &[]));
+        assert_eq!(found, [(3, count + 1, count + 1)]);
+    }
+    assert_eq!(of("r7 = *(u32 *)(r1 +12)", facts(14, &[])), []);
+}
+
+#[test]
+fn rounds_of_inner_loops_may_differ() {
+    let text = "
+        r0 = 0
+        r6 = 0
+        outer:
+        r7 = 0
+        inner:
+        r0 += 2
+        r7 += 1
+        if r7 <= r6 goto inner
+        r6 += 1
+        if r6 < 3 goto outer
+        exit";
+    let made = whole(text, &facts(14, &[]), Mode::Trust);
+    is(&made.program, "r0 = 12\nexit");
+    let found: Vec<_> = made.rounds.iter().map(|r| (r.slot, r.least, r.most)).collect();
+    assert_eq!(found, [(2, 3, 3), (3, 1, 3)]);
+}
+
 fn has_loop(program: &slowpath_bpf::BpfProgram) -> bool {
     !Graph::of(program).expect("it has a graph").loops(0).expect("one entry each").is_empty()
 }

@@ -1,0 +1,229 @@
+//! Numbers that are one of a few: fields of which facts say so, and what comparisons with constants
+//! leave where ways meet again.
+//!
+//! A set belongs to a value number. What was computed from it is not tracked: a comparison is decided
+//! by going through the set, and computing both sides for each of its values.
+
+use super::arithmetic::{arithmetic, compared, in_width, swapped};
+use super::numbers::{Def, Number, Numbers};
+use super::reason::Reason;
+use crate::fault::{self, Fault};
+use crate::graph::Test;
+use slowpath_bpf::insn::{Condition, SwapKind, Width};
+use slowpath_domain::{Domain, mask, transfer};
+use std::collections::BTreeMap;
+
+/// Most values of a number.
+const MOST: usize = 8;
+/// Most numbers that are followed at a point of a program.
+const FOLLOWED: usize = 64;
+/// Most steps to compute one number from another.
+const STEPS: u32 = 64;
+
+/// What a number can be.
+#[derive(Clone, Debug, PartialEq)]
+struct OneOf {
+    /// Ascending.
+    values: Vec<u64>,
+    /// The facts that this rests on.
+    reason: Reason,
+}
+
+/// The numbers that are one of a few.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Sets(BTreeMap<Number, OneOf>);
+
+/// A comparison of two value numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Compared<'a> {
+    pub test: &'a Test,
+    pub sides: [Number; 2],
+    pub numbers: &'a Numbers,
+}
+
+impl Sets {
+    /// Notes what a number can be.
+    pub fn insert(
+        &mut self,
+        number: Number,
+        values: impl IntoIterator<Item = u64>,
+        reason: Reason,
+    ) {
+        let mut values: Vec<u64> = values.into_iter().collect();
+        values.sort_unstable();
+        values.dedup();
+        let room = self.0.len() < FOLLOWED || self.0.contains_key(&number);
+        if room && (1..=MOST).contains(&values.len()) {
+            self.0.insert(number, OneOf { values, reason });
+        }
+    }
+
+    /// Forgets a number: another value has it from now on.
+    pub fn forget(&mut self, number: Number) {
+        self.0.remove(&number);
+    }
+
+    /// What a number can be, and the facts that this rests on.
+    pub fn get(&self, number: Number) -> Option<(&[u64], Reason)> {
+        self.0.get(&number).map(|known| (&known.values[..], known.reason))
+    }
+
+    /// What holds where either does.
+    pub fn join(&self, other: &Sets) -> Sets {
+        let mut joined = Sets::default();
+        for (&number, known) in &self.0 {
+            let Some(more) = other.0.get(&number) else { continue };
+            let values = known.values.iter().chain(&more.values).copied();
+            let reason = known.reason | more.reason;
+            if fault::has(Fault::ValuesOfOneWay) {
+                joined.insert(number, known.values.iter().copied(), reason);
+            } else {
+                joined.insert(number, values, reason);
+            }
+        }
+        joined
+    }
+
+    /// How a comparison ends, if it ends so for all that a number can be, and the facts that this rests
+    /// on.
+    pub fn decide(&self, compared: Compared<'_>) -> Option<(bool, Reason)> {
+        self.bases(compared).into_iter().find_map(|base| {
+            let known = &self.0[&base];
+            let mut ends = known.values.iter().map(|&value| compared.holds(base, value));
+            let first = ends.next()??;
+            ends.all(|end| end == Some(first)).then_some((first, known.reason))
+        })
+    }
+
+    /// Leaves only values with which a comparison can end so. Returns the numbers of which there were
+    /// more.
+    pub fn refine(&mut self, compared: Compared<'_>, holds: bool, reason: Reason) -> Vec<Number> {
+        let holds = holds != fault::has(Fault::OtherValuesLeft);
+        let mut bases = self.bases(compared);
+        bases.retain(|base| {
+            let Some(known) = self.0.get_mut(base) else { return false };
+            let left = known.values.iter().copied();
+            let left: Vec<u64> =
+                left.filter(|&value| compared.holds(*base, value) != Some(!holds)).collect();
+            let fewer = left.len() < known.values.len() && !left.is_empty();
+            if fewer {
+                *known = OneOf { values: left, reason: known.reason | reason };
+            }
+            fewer
+        });
+        bases
+    }
+
+    /// Notes that a number is a constant, and what it was swapped from.
+    pub fn learn(&mut self, numbers: &Numbers, number: Number, value: u64, reason: Reason) {
+        let of = numbers.def(number);
+        if matches!(of, Def::Constant(_)) {
+            return;
+        }
+        self.insert(number, [value], reason);
+        if let Def::Swap(SwapKind::Be, size, of) = of
+            && numbers.bits(of) <= size.bits()
+        {
+            let back = swapped(Domain::constant(64, value), SwapKind::Be, size);
+            let back = back.as_constant().filter(|_| !fault::has(Fault::SwapForgotten));
+            self.learn(numbers, of, back.unwrap_or(value), reason);
+        }
+    }
+
+    /// The numbers of sets that the sides of a comparison are computed from.
+    fn bases(&self, Compared { sides, numbers, .. }: Compared<'_>) -> Vec<Number> {
+        let mut found = Vec::new();
+        if self.0.is_empty() {
+            return found;
+        }
+        let (mut open, mut left) = (sides.to_vec(), STEPS);
+        while let Some(number) = open.pop() {
+            if left == 0 {
+                break;
+            }
+            left -= 1;
+            if self.0.contains_key(&number) && !found.contains(&number) {
+                found.push(number);
+            }
+            match numbers.def(number) {
+                Def::Alu(_, _, a, b) => open.extend([a, b]),
+                Def::Neg(_, of) | Def::Swap(_, _, of) | Def::Signed(_, _, of) | Def::Low(_, of) => {
+                    open.push(of);
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+impl Compared<'_> {
+    /// How it ends where a number has a value; `None` if that does not tell.
+    fn holds(self, base: Number, value: u64) -> Option<bool> {
+        let [a, b] = self.sides.map(|side| {
+            let mut evaluation =
+                Evaluation { numbers: self.numbers, given: (base, value), left: STEPS };
+            evaluation.of(side)
+        });
+        compared(self.test.width, self.test.cond, a?, b?)
+    }
+
+    /// Whether equality is what decides it when it ends so.
+    pub fn is_equality(self, holds: bool) -> bool {
+        let cond = self.test.cond;
+        matches!((cond, holds), (Condition::Eq, true) | (Condition::Ne, false))
+    }
+}
+
+/// Computes numbers from one that is given.
+struct Evaluation<'a> {
+    numbers: &'a Numbers,
+    given: (Number, u64),
+    /// Steps.
+    left: u32,
+}
+
+impl Evaluation<'_> {
+    /// A number, as a constant of 64 bits; `None` if what is given does not tell.
+    fn of(&mut self, number: Number) -> Option<Domain> {
+        if number == self.given.0 {
+            return Some(Domain::constant(64, self.given.1));
+        }
+        self.left = self.left.checked_sub(1)?;
+        let value = match self.numbers.def(number) {
+            Def::Constant(value) => Domain::constant(64, value),
+            Def::Alu(width, op, a, b) => {
+                let (a, b) = (self.of(a)?, self.of(b)?);
+                arithmetic(width, op, a, b)
+            }
+            Def::Neg(width, of) => in_width(self.of(of)?, width, transfer::neg),
+            Def::Swap(kind, size, of) => swapped(self.of(of)?, kind, size),
+            Def::Signed(width, from, of) => {
+                let low = transfer::extract(self.of(of)?, 0, from.bits());
+                transfer::zext(transfer::sext(low, width.bits()), 64)
+            }
+            Def::Low(bits, of) => transfer::and(self.of(of)?, Domain::constant(64, mask(bits))),
+            Def::Result(..)
+            | Def::Start(_)
+            | Def::Meet(..)
+            | Def::Stack(_)
+            | Def::Data(..)
+            | Def::Context(..) => return None,
+        };
+        value.as_constant().map(|value| Domain::constant(64, value))
+    }
+}
+
+/// All numbers that one of a few can be, and more.
+pub(super) fn hull(values: &[u64]) -> Domain {
+    let constants = values.iter().map(|&value| Domain::constant(64, value));
+    constants.reduce(|all, more| all.join(&more)).unwrap_or_else(|| Domain::full(64))
+}
+
+/// Whether a comparison of 32 bits sees all of a number.
+pub(super) fn sees(width: Width, number: Domain) -> bool {
+    width == Width::W64 || number.hi() <= mask(32)
+}
+
+#[cfg(test)]
+mod tests;
