@@ -89,7 +89,9 @@ class Chain:
         fuse: str | None,
         btf: Btf | None,
         stop: Stop,
-    ) -> tuple[str, list[bytes | None], bytes | None]: ...
+        *,
+        graphs: bool = False,
+    ) -> tuple[str, list[bytes | None], bytes | None, str | None]: ...
 
 @final
 class Target:

@@ -18,8 +18,9 @@ pub struct Chain {
 /// The name of a program in a chain, its file, and its name there, if that is said.
 type Member = (String, String, Option<String>);
 
-/// A report as JSON text, the objects of rewritten programs, and the one of all programs as one.
-type Rewritten = (String, Vec<Option<Vec<u8>>>, Option<Vec<u8>>);
+/// A report as JSON text, the objects of rewritten programs, the one of all programs as one, and the
+/// control-flow graphs as JSON text.
+type Rewritten = (String, Vec<Option<Vec<u8>>>, Option<Vec<u8>>, Option<String>);
 
 #[pymethods]
 impl Chain {
@@ -75,8 +76,9 @@ impl Chain {
     /// What holds of packets that arrive at each program, as JSON text, and where programs are
     /// rewritten for it the objects to load instead, in the order of the description. `mode` is
     /// `trust` or `guard`, or `None` where nothing is rewritten. `stop` ends it with what is known by
-    /// then; `fuse` is what all programs as one are called, if they are to become one. Raises `Error`
-    /// when a program cannot be linked.
+    /// then; `fuse` is what all programs as one are called, if they are to become one; `graphs` asks for
+    /// the control-flow graphs of rewritten programs. Raises `Error` when a program cannot be linked.
+    #[pyo3(signature = (objects, mode, fuse, btf, stop, *, graphs=false))]
     fn rewrite(
         &self,
         py: Python<'_>,
@@ -85,6 +87,7 @@ impl Chain {
         fuse: Option<String>,
         btf: Option<Py<Btf>>,
         stop: &Stop,
+        graphs: bool,
     ) -> PyResult<Rewritten> {
         let loaded = loaded(py, objects)?;
         let mode = match mode {
@@ -92,15 +95,17 @@ impl Chain {
             Some(_) => Some(Mode::Guard),
             None => None,
         };
-        let mut options = RewriteOptions { mode, fuse, ..RewriteOptions::default() };
+        let mut options = RewriteOptions { mode, fuse, graphs, ..RewriteOptions::default() };
         options.lift.kernel_types = btf.map(|btf| btf.get().shared().shared());
         let chain = self.inner.clone();
         let work = move |stop: &slowpath::Stop| {
             slowpath_chain::rewrite(&chain, &loaded, &options, stop, |_| ())
         };
         let rewritten = worker::run(py, stop, work)?.map_err(|error| wrong(py, &error))?;
-        let text = serde_json::to_string(&rewritten.report);
-        Ok((text.map_err(|error| errors::defect(py, &error))?, rewritten.objects, rewritten.fused))
+        let defect = |error: serde_json::Error| errors::defect(py, &error);
+        let text = serde_json::to_string(&rewritten.report).map_err(defect)?;
+        let graphs = graphs.then(|| serde_json::to_string(&rewritten.graphs)).transpose();
+        Ok((text, rewritten.objects, rewritten.fused, graphs.map_err(defect)?))
     }
 }
 
