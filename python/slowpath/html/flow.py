@@ -56,9 +56,13 @@ class Shape(NamedTuple):
 def shape(flow: Flow) -> Shape:
     """Places for the boxes of a graph, straight runs of boxes of a kind as one."""
     whole = _collapsed(flow)
-    nodes = [Node(_WIDTH, min(max(_LEAST, 1.0 * box.size), _MOST)) for box in whole.boxes]
+    nodes = [Node(_WIDTH, _height(box)) for box in whole.boxes]
     edges = [(arrow.start, arrow.end) for arrow in whole.arrows]
     return Shape(whole, layered(nodes, edges, _GAPS))
+
+
+def _height(box: Box) -> float:
+    return min(max(_LEAST, 1.0 * box.size), _MOST)
 
 
 def picture(drawn: Shape, words: str, *, scale: float = 1.0, style: str | None = None) -> Html:
@@ -68,21 +72,21 @@ def picture(drawn: Shape, words: str, *, scale: float = 1.0, style: str | None =
     """
     (boxes, arrows), layout = drawn.flow, drawn.layout
     width, height = drawn.size
-    parts = [_line(line, arrows) for line in layout.lines]
+    parts = [_lines(layout.lines, arrows, never=True), _lines(layout.lines, arrows, never=False)]
     for box, place in zip(boxes, layout.places, strict=True):
-        high = min(max(_LEAST, 1.0 * box.size), _MOST)
         rect = element(
             "rect",
-            element("title", box.words),
+            element("title", box.words) if box.words else None,
             x=place.x - _WIDTH / 2,
             y=place.y,
             width=_WIDTH,
-            height=high,
+            height=_height(box),
             rx=2,
             class_=box.kind,
         )
         parts.append(rect if box.link is None else element("a", rect, href=box.link))
     origin = f"{-_MARGIN:g} {-_MARGIN:g} {width:.1f} {height:.1f}"
+    wide, high = round(scale * width), round(scale * height)
     return element(
         "svg",
         element("title", words),
@@ -90,16 +94,23 @@ def picture(drawn: Shape, words: str, *, scale: float = 1.0, style: str | None =
         *parts,
         xmlns=None if style is None else "http://www.w3.org/2000/svg",
         viewBox=origin,
-        style=f"width: {scale * width:.0f}px; height: {scale * height:.0f}px",
+        # In a page, the theme would have the last word otherwise.
+        style=f"width: {wide}px; height: {high}px" if style is None else None,
+        width=None if style is None else wide,
+        height=None if style is None else high,
         class_="flow",
         role="img",
     )
 
 
-def _line(line: Line, arrows: Sequence[Arrow]) -> Html:
-    never = all(arrows[number].never for number in line.edges)
-    points = [f"{point.x:.1f},{point.y:.1f}" for point in line.points]
-    return element("polyline", points=" ".join(points), class_="way never" if never else "way")
+def _lines(lines: Sequence[Line], arrows: Sequence[Arrow], *, never: bool) -> Html:
+    """All lines that something takes, or those that nothing does."""
+    drawn = [
+        "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in line.points)
+        for line in lines
+        if all(arrows[number].never for number in line.edges) is never
+    ]
+    return element("path", d="".join(drawn), class_="way never" if never else "way")
 
 
 def _collapsed(flow: Flow) -> Flow:

@@ -41,7 +41,6 @@ class Line(NamedTuple):
 
     points: tuple[Place, ...]
     edges: tuple[int, ...]  # those that it is a piece of
-    arrives: bool  # whether it ends at a node
 
 
 class Layout(NamedTuple):
@@ -253,7 +252,8 @@ def _lines(
             top = tops[rank]
         upright = Place(x[start], top), Place(x[start], tops[rank] + heights[rank])
         to = Place(x[end], tops[rank + 1])
-        lines.append(Line((*upright, to), tuple(numbers), end < len(nodes)))
+        points = upright if upright[0] != upright[1] else upright[:1]
+        lines.append(Line((*points, to), tuple(numbers)))
     return lines
 
 
@@ -269,4 +269,4 @@ def _upward(
     down, up = places[start].y + nodes[start].height * 0.8, places[end].y + nodes[end].height * 0.2
     leaves, reaches = (places[one].x + nodes[one].width / 2 for one in edge)
     points = (Place(leaves, down), Place(x, down), Place(x, up), Place(reaches, up))
-    return Line(points, (number,), arrives=True)
+    return Line(points, (number,))

@@ -65,7 +65,7 @@ main.broad { max-width: 1800px; }
 .pane { border: 1px solid var(--line); border-radius: 8px; padding: .6rem; overflow: auto;
   overscroll-behavior: contain; }
 .beside { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .5rem; }
-.beside > .pane { height: 85vh; }
+.beside > .pane { max-height: 85vh; }
 .beside > .pane:first-child { max-width: 16rem; }
 .meaning { display: inline-block; margin-right: 1.1rem; font-size: .85rem; color: var(--soft); }
 .swatch { display: inline-block; width: .85em; height: .85em; border-radius: 2px;
