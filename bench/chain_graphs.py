@@ -21,9 +21,9 @@ ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 60.0
 SCALE = 0.5
 STYLE = (
-    ".kept{fill:#2f7de1}.changed{fill:#d2691e}.gone{fill:#97a1ad}.unreached{fill:#d3d9e0}"
+    ".kept{fill:#2f7de1}.changed{fill:#d2691e}.gone{fill:#97a1ad}.unreached{fill:#808c9848}"
     ".guard{fill:#8a56d6}.original{fill:#14919b}"
-    ".way{fill:none;stroke:#7c8794}.never{stroke:#d3d9e0}"
+    ".way{fill:none;stroke:#7c8794}.never{stroke:#808c9860}"
 )  # for light and for dark pages
 
 

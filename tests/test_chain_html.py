@@ -130,6 +130,17 @@ def test_what_was_decided_is_marked_with_its_reason(
     assert len(list(table.iter("tr"))) == 1 + len(balancer["dropped"])
 
 
+def test_a_decided_check_that_stays_is_not_struck_out(tmp_path: Path) -> None:
+    words = ("--trust", "--packets", "0")
+    _, root = made(tmp_path, "optimize", CHAIN, *words)
+    first, second, *_ = blocks(section(root, "load_balancer"), "before")
+    ends = [one.find("summary/span[@class='end']") for one in (first, second)]
+    struck = [end is not None and end.find(".//s") is not None for end in ends]
+    still = [end is not None and "but still there" in texts(end) for end in ends]
+    # That packets are long enough is known, but not to the kernel's verifier.
+    assert (struck, still) == ([False, True], [True, False])
+
+
 def test_the_picture_shows_how_much_is_left(
     optimized: Made,
 ) -> None:

@@ -85,12 +85,9 @@ class Chain:
     def rewrite(
         self,
         objects: list[tuple[Object, int]],
-        mode: str | None,
-        fuse: str | None,
+        how: tuple[str | None, str | None, bool],
         btf: Btf | None,
         stop: Stop,
-        *,
-        graphs: bool = False,
     ) -> tuple[str, list[bytes | None], bytes | None, str | None]: ...
 
 @final

@@ -213,10 +213,10 @@ def rewrite_messages(
         InputError: when a program cannot be linked.
     """
     stop = _core.Stop(rewriting.deadline_seconds, rewriting.memory_bytes)
-    asked = (subject.objects, rewriting.mode, rewriting.fuse, subject.btf, stop)
+    how = rewriting.mode, rewriting.fuse, rewriting.graphs
     try:
         with stopping.calling(stop.set):
-            yield ("rewritten", *subject.chain.rewrite(*asked, graphs=rewriting.graphs))
+            yield ("rewritten", *subject.chain.rewrite(subject.objects, how, subject.btf, stop))
     except _core.Error as problem:
         raise _input_error(subject.file, problem) from None
 

@@ -18,6 +18,9 @@ pub struct Chain {
 /// The name of a program in a chain, its file, and its name there, if that is said.
 type Member = (String, String, Option<String>);
 
+/// How programs are rewritten, what they are called as one, and whether graphs are asked for.
+type How = (Option<String>, Option<String>, bool);
+
 /// A report as JSON text, the objects of rewritten programs, the one of all programs as one, and the
 /// control-flow graphs as JSON text.
 type Rewritten = (String, Vec<Option<Vec<u8>>>, Option<Vec<u8>>, Option<String>);
@@ -73,24 +76,23 @@ impl Chain {
         self.inner.way_to(&loaded, member).map_err(|error| wrong(py, &error))
     }
 
-    /// What holds of packets that arrive at each program, as JSON text, and where programs are
-    /// rewritten for it the objects to load instead, in the order of the description. `mode` is
-    /// `trust` or `guard`, or `None` where nothing is rewritten. `stop` ends it with what is known by
-    /// then; `fuse` is what all programs as one are called, if they are to become one; `graphs` asks for
-    /// the control-flow graphs of rewritten programs. Raises `Error` when a program cannot be linked.
-    #[pyo3(signature = (objects, mode, fuse, btf, stop, *, graphs=false))]
+    /// What holds of packets that arrive at each program, as JSON text, where programs are rewritten
+    /// for it the objects to load instead, in the order of the description, the object of all as one,
+    /// and the control-flow graphs as JSON text. `how` is `trust` or `guard`, or `None` where nothing
+    /// is rewritten; what all programs as one are called, if they are to become one; and whether
+    /// graphs are asked for. `stop` ends it with what is known by then. Raises `Error` when a program
+    /// cannot be linked.
     fn rewrite(
         &self,
         py: Python<'_>,
         objects: Vec<(Py<Object>, usize)>,
-        mode: Option<&str>,
-        fuse: Option<String>,
+        how: How,
         btf: Option<Py<Btf>>,
         stop: &Stop,
-        graphs: bool,
     ) -> PyResult<Rewritten> {
         let loaded = loaded(py, objects)?;
-        let mode = match mode {
+        let (mode, fuse, graphs) = how;
+        let mode = match mode.as_deref() {
             Some("trust") => Some(Mode::Trust),
             Some(_) => Some(Mode::Guard),
             None => None,

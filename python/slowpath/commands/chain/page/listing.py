@@ -89,9 +89,12 @@ class _Listing:
             for one in self._dropped.get(last["slot"], [])
             if one["change"] in _DECISIONS
         ]
-        code = element("s" if notes else "code", condition)
-        if notes:
-            code = element("code", code)
+        code = element("code", condition)
+        if last["fate"] == "gone":
+            code = element("code", element("s", condition))
+        elif notes:
+            # The kernel's verifier learns from it.
+            notes.append(element("span", ", but still there", class_="why"))
         return element("span", code, " → ", *said, *notes, class_="end")
 
     def _link(self, number: int) -> Html:

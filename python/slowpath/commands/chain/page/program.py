@@ -59,7 +59,7 @@ def graph_parts(name: str, pair: Pair, reasons: Reasons) -> Iterator[Html]:
     yield element(
         "p",
         "In the small pictures, boxes are as high as they have instructions; a click on one leads "
-        "to its block, and a click on a block opens it. No packet takes arrows in light grey.",
+        "to its block, and a click on a block opens it. No packet takes the faint arrows.",
         class_="soft small",
     )
     sides = [("before", pair["before"]), ("after", pair["after"])]
