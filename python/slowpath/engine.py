@@ -206,8 +206,9 @@ def rewrite_messages(
     """What holds of packets that arrive at each program of a chain, and objects to load instead.
 
     The message has a document (`docs/json.md`), in the order of the programs the bytes of an object
-    where one was rewritten, those of an object with all as one, and the control-flow graphs, if they
-    are asked for. An end of time, or being asked to stop, ends it with what is known by then.
+    where one was rewritten, those of an object with all as one, and the control-flow graphs as JSON
+    if they are asked for. An end of time, or being asked to stop, ends it with what is known by
+    then.
 
     Raises:
         InputError: when a program cannot be linked.
