@@ -1,18 +1,16 @@
 """The page of a run: figures, data and texts are those of its directory, in any browser window."""
 
-import base64
 import csv
 import json
-import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pytest
 
+from browser import looked_at
 from slowpath.commands.calibrate.page.records import environments_of
 from slowpath.experiments.results.folder import ExperimentFolder
 from slowpath.measurements import environment
@@ -180,8 +178,7 @@ def test_what_cannot_be_written_is_an_error(run: Path) -> None:
 
 # --- in a browser --------------------------------------------------------------------------------
 
-FRAMES = """<!doctype html><body><script>
-const widths = [360, 414, 768, 1280], found = [];
+LOOK = """
 function look(frame, width) {
   const page = frame.contentDocument, out = [];
   const root = page.documentElement;
@@ -202,49 +199,12 @@ function look(frame, width) {
           figures: page.querySelectorAll('figure svg').length,
           text: style.color, paper: style.backgroundColor};
 }
-function next(at) {
-  if (at == widths.length) {
-    document.body.textContent = btoa(JSON.stringify(found));
-    return;
-  }
-  const frame = document.createElement('iframe');
-  frame.width = widths[at]; frame.height = 800;
-  frame.onload = () => { found.push(look(frame, widths[at])); next(at + 1); };
-  frame.src = 'page.html';
-  document.body.append(frame);
-}
-next(0);
-</script></body>
 """
 
 
-@pytest.fixture
-def chromium() -> str:
-    """The command of a browser."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        pytest.skip("there is no Chromium in PATH or $CHROMIUM (apt install chromium)")
-    return found
-
-
 @pytest.mark.parametrize("dark", [False, True])
-def test_it_fits_on_phones_and_desks(run: Path, tmp_path: Path, chromium: str, dark: bool) -> None:
-    shutil.copy(run / "page.html", tmp_path)
-    (tmp_path / "frames.html").write_text(FRAMES)
-    words = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]
-    words += [f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=10000"]
-    words += [f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--dump-dom"]
-    browser = subprocess.run(
-        [chromium, *words, f"file://{tmp_path / 'frames.html'}"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    (told,) = re.findall(r"<body>\s*([A-Za-z0-9+/=]{20,})", browser.stdout) or [""]
-    assert told, browser.stderr
-    for one in json.loads(base64.b64decode(told)):
+def test_it_fits_on_phones_and_desks(run: Path, tmp_path: Path, dark: bool) -> None:
+    for one in looked_at(run / "page.html", tmp_path, LOOK, dark=dark):
         assert one["scroll"] <= one["client"], one
         assert one["figures"] == 4
         assert one["labels"] == [], one

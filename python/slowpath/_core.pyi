@@ -85,11 +85,10 @@ class Chain:
     def rewrite(
         self,
         objects: list[tuple[Object, int]],
-        mode: str | None,
-        fuse: str | None,
+        how: tuple[str | None, str | None, bool],
         btf: Btf | None,
         stop: Stop,
-    ) -> tuple[str, list[bytes | None], bytes | None, list[str]]: ...
+    ) -> tuple[str, list[bytes | None], bytes | None, list[str], str | None]: ...
 
 @final
 class Target:

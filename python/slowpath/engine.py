@@ -197,6 +197,7 @@ class Rewriting(NamedTuple):
     fuse: str | None = None  # what they are called as one, if they are to become one
     deadline_seconds: float | None = None
     memory_bytes: int | None = None  # of the process; None: no limit
+    graphs: bool = False  # whether the control-flow graphs of programs are asked for
 
 
 def rewrite_messages(
@@ -205,18 +206,18 @@ def rewrite_messages(
     """What holds of packets that arrive at each program of a chain, and objects to load instead.
 
     The message has a document (`docs/json.md`), in the order of the programs the bytes of an object
-    where one was rewritten, those of an object with all as one, and in the order of the programs
-    what each can be tried on (`Rehearsed.covers`). An end of time, or being asked to stop, ends it
-    with what is known by then.
+    where one was rewritten, those of an object with all as one, in the order of the programs what
+    each can be tried on (`Rehearsed.covers`), and the control-flow graphs as JSON if they are asked
+    for. An end of time, or being asked to stop, ends it with what is known by then.
 
     Raises:
         InputError: when a program cannot be linked.
     """
     stop = _core.Stop(rewriting.deadline_seconds, rewriting.memory_bytes)
-    asked = (subject.objects, rewriting.mode, rewriting.fuse, subject.btf, stop)
+    how = rewriting.mode, rewriting.fuse, rewriting.graphs
     try:
         with stopping.calling(stop.set):
-            yield ("rewritten", *subject.chain.rewrite(*asked))
+            yield ("rewritten", *subject.chain.rewrite(subject.objects, how, subject.btf, stop))
     except _core.Error as problem:
         raise _input_error(subject.file, problem) from None
 

@@ -1,5 +1,6 @@
 //! The programs of a chain as one, which is loaded instead of all of them.
 
+use crate::graphs::PairReport;
 use crate::optimize::{OptimizeError, optimize};
 use crate::report::FusedReport;
 use crate::{Chain, ChainError, Loaded};
@@ -40,16 +41,25 @@ pub(crate) enum FusedError {
     Write(#[from] WriteError),
 }
 
-/// The bytes of an object with the programs of a chain as one, called `name`; `objects` are those
-/// that were rewritten, the others are as they are in `loaded`.
+/// The programs of a chain as one.
+pub(crate) struct Whole {
+    pub report: FusedReport,
+    /// Of an object with that program.
+    pub bytes: Vec<u8>,
+    /// As it was fused, and without what is there twice, where that is asked for.
+    pub graph: Option<PairReport>,
+}
+
+/// The programs of a chain as one, called `name`; `objects` are those that were rewritten, the others
+/// are as they are in `loaded`.
 pub(crate) fn fused(
     chain: &Chain,
     loaded: &[Loaded],
     objects: &[Option<Vec<u8>>],
     name: &str,
-    lift: &LiftOptions,
+    (lift, graphs): (&LiftOptions, bool),
     stop: &Stop,
-) -> Result<(FusedReport, Vec<u8>), FusedError> {
+) -> Result<Whole, FusedError> {
     let started = Instant::now();
     if let Some(edge) = chain.edges.iter().find(|edge| edge.network.is_some()) {
         let called = |member: usize| chain.members[member].name.clone();
@@ -88,6 +98,8 @@ pub(crate) fn fused(
     if chain.edges.iter().any(|edge| edge.dispatched) {
         remarks.push("programs return XDP actions, no numbers above 31".to_owned());
     }
+    let made = done.specialised.as_ref().filter(|_| graphs);
+    let graph = made.and_then(|made| PairReport::of(name, &joined.object, &whole, made));
     let program = done.specialised.map_or(whole.clone(), |made| made.program);
     let bytes = joined.object.write(&[&program])?;
     let report = FusedReport {
@@ -99,7 +111,7 @@ pub(crate) fn fused(
         remarks,
         seconds: started.elapsed().as_secs_f64(),
     };
-    Ok((report, bytes))
+    Ok(Whole { report, bytes, graph })
 }
 
 /// A program as it is now.

@@ -17,6 +17,7 @@ pub mod equivalence;
 mod error;
 pub mod facts;
 mod fused;
+pub mod graphs;
 mod loaded;
 mod network;
 pub mod optimize;

@@ -221,7 +221,7 @@ pub struct LoopReport {
 }
 
 /// The source line of a slot of a program, which the chain calls so.
-fn line(name: &str, program: &BpfProgram, slot: usize) -> Option<LineReport> {
+pub(crate) fn line(name: &str, program: &BpfProgram, slot: usize) -> Option<LineReport> {
     let LineInfo { file, line, text, .. } = program.lines.get(slot)?.as_ref()?;
     Some(LineReport {
         program: name.to_owned(),
@@ -287,24 +287,27 @@ impl ProgramReport {
         report
     }
 
-    /// The branches that facts decide; nothing is proved.
+    /// The branches that facts decide, and the program without them; nothing is proved.
     pub(crate) fn decided(
         &mut self,
         object: &Object,
         program: &BpfProgram,
         facts: &PacketFacts,
         stop: &Stop,
-    ) {
+    ) -> Option<Specialised> {
         match specialise(object, program, facts, Mode::Trust, stop) {
-            Ok(made) => {
-                let decides = |dropped: &&Dropped| {
+            Ok(mut made) => {
+                made.dropped.retain(|dropped| {
                     matches!(dropped.change, Change::AlwaysTaken | Change::NeverTaken)
-                };
-                let decided = made.dropped.iter().filter(decides);
-                self.dropped = decided.map(|one| self.dropped(object, program, one)).collect();
+                });
                 self.loops = self.loops(program, &made.rounds);
+                self.dropped = dropped_reports(&self.name, object, program, &made);
+                Some(made)
             }
-            Err(error) => self.remarks.push(error.to_string()),
+            Err(error) => {
+                self.remarks.push(error.to_string());
+                None
+            }
         }
     }
 
@@ -321,10 +324,10 @@ impl ProgramReport {
         let (Some(made), Some(proof)) = (done.specialised.filter(|_| written), done.proof) else {
             return;
         };
-        let Specialised { program: rewritten, dropped, guard, rounds, .. } = made;
-        self.loops = self.loops(program, &rounds);
+        self.loops = self.loops(program, &made.rounds);
+        self.dropped = dropped_reports(&self.name, object, program, &made);
+        let Specialised { program: rewritten, guard, .. } = made;
         self.instructions_after = rewritten.insns.len();
-        self.dropped = dropped.iter().map(|one| self.dropped(object, program, one)).collect();
         self.guard = guard.map(|guard| GuardReport {
             length: guard.length,
             comparisons: guard.comparisons.len()
@@ -344,8 +347,16 @@ impl ProgramReport {
         };
         rounds.iter().map(report).collect()
     }
+}
 
-    fn dropped(&self, object: &Object, program: &BpfProgram, dropped: &Dropped) -> DroppedReport {
+/// What became of the instructions of a program, which the chain calls so.
+pub(crate) fn dropped_reports(
+    name: &str,
+    object: &Object,
+    program: &BpfProgram,
+    made: &Specialised,
+) -> Vec<DroppedReport> {
+    let report = |dropped: &Dropped| {
         let change = match dropped.change {
             Change::AlwaysTaken => "always taken".to_owned(),
             Change::NeverTaken => "never taken".to_owned(),
@@ -361,12 +372,13 @@ impl ProgramReport {
         DroppedReport {
             slot: dropped.slot,
             instruction: program.disassemble(object, dropped.slot),
-            line: line(&self.name, program, dropped.slot),
+            line: line(name, program, dropped.slot),
             change,
             bytes: bytes.into_iter().collect(),
             length: dropped.length,
         }
-    }
+    };
+    made.dropped.iter().map(report).collect()
 }
 
 /// The lines that establish each fact, as far as there is time to ask.

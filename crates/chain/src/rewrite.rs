@@ -4,6 +4,7 @@
 use crate::equivalence::Cover;
 use crate::facts::{FactsOptions, Runs, any_packet, facts_along};
 use crate::fused::fused;
+use crate::graphs::{GraphReports, PairReport};
 use crate::optimize::{Optimized, optimize};
 use crate::report::{ChainReport, ProgramReport};
 use crate::{Chain, ChainError, Loaded};
@@ -29,6 +30,8 @@ pub struct RewriteOptions {
     pub explain: bool,
     /// What the programs are called as one, if they are to become one.
     pub fuse: Option<String>,
+    /// Whether the control-flow graphs of rewritten programs are asked for.
+    pub graphs: bool,
 }
 
 impl Default for RewriteOptions {
@@ -39,6 +42,7 @@ impl Default for RewriteOptions {
             lift: LiftOptions::default(),
             explain: true,
             fuse: None,
+            graphs: false,
         }
     }
 }
@@ -55,6 +59,8 @@ pub struct Rewritten {
     pub covers: Vec<Vec<Cover>>,
     /// The bytes of an object with all programs as one, if they became one.
     pub fused: Option<Vec<u8>>,
+    /// The control-flow graphs of programs, where they are asked for.
+    pub graphs: GraphReports,
 }
 
 /// Finds out what holds of packets that arrive at each program of a chain, and rewrites the programs
@@ -89,6 +95,7 @@ pub fn rewrite(
     let mut reached = facts_along(&chain, &runs, &options.first, stop);
     let mut report = ChainReport::default();
     let (mut objects, mut covers) = (Vec::new(), Vec::new());
+    let mut graphs = GraphReports::default();
     for (number, reached) in reached.iter_mut().enumerate() {
         at(&format!("rewriting {}", chain.members[number].name));
         let parts = (&chain, number, &programs[..]);
@@ -96,7 +103,8 @@ pub fn rewrite(
         let alone = chain.members.len() == 1;
         let arriving = reached.facts.as_ref().filter(|_| alone || !reached.over.is_empty());
         let (object, linked) = (&loaded[number].object, &programs[number]);
-        let (mut written, mut tries) = (None, Vec::new());
+        let (mut written, mut tries, mut graph) = (None, Vec::new(), None);
+        let name = &chain.members[number].name;
         if let (Some(facts), Some(mode)) = (arriving, options.mode) {
             // Each has its share of the time that is left.
             let left = u32::try_from(chain.members.len() - number).unwrap_or(u32::MAX);
@@ -106,13 +114,21 @@ pub fn rewrite(
                     tries =
                         done.proof.as_mut().map(|p| mem::take(&mut p.covers)).unwrap_or_default();
                     written = write(object, &done, kernel, &mut program.remarks);
+                    let made = done.specialised.as_ref();
+                    if let Some(made) = made.filter(|_| options.graphs && written.is_some()) {
+                        graph = PairReport::of(name, object, linked, made);
+                    }
                     program.optimized(object, linked, done, written.is_some());
                 }
                 Err(error) => program.remarks.push(error.to_string()),
             }
         } else if let Some(facts) = arriving {
-            program.decided(object, linked, facts, stop);
+            let made = program.decided(object, linked, facts, stop);
+            if let Some(made) = made.filter(|_| options.graphs) {
+                graph = PairReport::of(name, object, linked, &made).map(PairReport::before_only);
+            }
         }
+        graphs.programs.push(graph);
         objects.push(written);
         covers.push(tries);
         report.programs.push(program);
@@ -120,14 +136,17 @@ pub fn rewrite(
     let mut whole = None;
     if let Some(name) = &options.fuse {
         at("fusing");
-        match fused(&chain, loaded, &objects, name, &options.lift, stop) {
-            Ok((about, bytes)) => (report.fused, whole) = (Some(about), Some(bytes)),
+        match fused(&chain, loaded, &objects, name, (&options.lift, options.graphs), stop) {
+            Ok(done) => {
+                (report.fused, whole) = (Some(done.report), Some(done.bytes));
+                graphs.fused = done.graph;
+            }
             Err(error) => report.not_fused = Some(error.to_string()),
         }
     }
     report.seconds = started.elapsed().as_secs_f64();
     report.stopped = stop.reason().map(|reason| reason.to_string());
-    Ok(Rewritten { report, objects, covers, fused: whole })
+    Ok(Rewritten { report, objects, covers, fused: whole, graphs })
 }
 
 /// The object with a program in the place of the original; the others are as they were.

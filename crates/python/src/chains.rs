@@ -20,10 +20,15 @@ pub struct Chain {
 /// The name of a program in a chain, its file, and its name there, if that is said.
 type Member = (String, String, Option<String>);
 
-/// A report as JSON text, the objects of rewritten programs, the one of all programs as one, and what
-/// rewritten programs can be tried on: for each the JSON text of a list of packets, in hexadecimal,
-/// with the `maps` of a witness.
-type Rewritten = (String, Vec<Option<Vec<u8>>>, Option<Vec<u8>>, Vec<String>);
+/// How programs are rewritten, what they are called as one, and whether graphs are asked for.
+type How = (Option<String>, Option<String>, bool);
+
+/// A report as JSON text, the objects of rewritten programs, the one of all programs as one, what
+/// rewritten programs can be tried on, and the control-flow graphs as JSON text. What they can be
+/// tried on is for each the JSON text of a list of packets, in hexadecimal, with the `maps` of a
+/// witness.
+type Rewritten =
+    (String, Vec<Option<Vec<u8>>>, Option<Vec<u8>>, Vec<String>, Option<String>);
 
 #[pymethods]
 impl Chain {
@@ -76,37 +81,39 @@ impl Chain {
         self.inner.way_to(&loaded, member).map_err(|error| wrong(py, &error))
     }
 
-    /// What holds of packets that arrive at each program, as JSON text, and where programs are
-    /// rewritten for it the objects to load instead, in the order of the description. `mode` is
-    /// `trust` or `guard`, or `None` where nothing is rewritten. `stop` ends it with what is known by
-    /// then; `fuse` is what all programs as one are called, if they are to become one. Raises `Error`
-    /// when a program cannot be linked.
+    /// What holds of packets that arrive at each program, as JSON text, where programs are rewritten
+    /// for it the objects to load instead, in the order of the description, the object of all as one,
+    /// and the control-flow graphs as JSON text. `how` is `trust` or `guard`, or `None` where nothing
+    /// is rewritten; what all programs as one are called, if they are to become one; and whether
+    /// graphs are asked for. `stop` ends it with what is known by then. Raises `Error` when a program
+    /// cannot be linked.
     fn rewrite(
         &self,
         py: Python<'_>,
         objects: Vec<(Py<Object>, usize)>,
-        mode: Option<&str>,
-        fuse: Option<String>,
+        how: How,
         btf: Option<Py<Btf>>,
         stop: &Stop,
     ) -> PyResult<Rewritten> {
         let loaded = loaded(py, objects)?;
-        let mode = match mode {
+        let (mode, fuse, graphs) = how;
+        let mode = match mode.as_deref() {
             Some("trust") => Some(Mode::Trust),
             Some(_) => Some(Mode::Guard),
             None => None,
         };
-        let mut options = RewriteOptions { mode, fuse, ..RewriteOptions::default() };
+        let mut options = RewriteOptions { mode, fuse, graphs, ..RewriteOptions::default() };
         options.lift.kernel_types = btf.map(|btf| btf.get().shared().shared());
         let chain = self.inner.clone();
         let work = move |stop: &slowpath::Stop| {
             slowpath_chain::rewrite(&chain, &loaded, &options, stop, |_| ())
         };
         let rewritten = worker::run(py, stop, work)?.map_err(|error| wrong(py, &error))?;
-        let text = serde_json::to_string(&rewritten.report);
-        let text = text.map_err(|error| errors::defect(py, &error))?;
+        let defect = |error: serde_json::Error| errors::defect(py, &error);
+        let text = serde_json::to_string(&rewritten.report).map_err(defect)?;
         let covers = rewritten.covers.iter().map(|covers| covered(covers)).collect();
-        Ok((text, rewritten.objects, rewritten.fused, covers))
+        let graphs = graphs.then(|| serde_json::to_string(&rewritten.graphs)).transpose();
+        Ok((text, rewritten.objects, rewritten.fused, covers, graphs.map_err(defect)?))
     }
 }
 

@@ -20,6 +20,7 @@ mod error;
 pub mod fault;
 #[cfg(not(feature = "faults"))]
 mod fault;
+pub mod flow;
 pub mod fuse;
 mod graph;
 mod guard;

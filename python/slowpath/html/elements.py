@@ -8,7 +8,7 @@ from html import escape
 
 from slowpath.cli.printable import one_line
 
-_VOID = {"meta", "line", "circle", "polyline", "polygon"}
+_VOID = {"meta", "line", "circle", "polyline", "polygon", "path"}
 """Elements without content."""
 _BLOCKS = {"section", "table", "tr", "div", "svg", "figure", "details", "ul", "li", "p", "dl"}
 

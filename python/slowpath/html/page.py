@@ -7,8 +7,8 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 """Whatever is in the page, a browser loads nothing for it, and runs nothing in it."""
 
 
-def page(title: str, *content: Content) -> str:
-    """The text of the file."""
+def page(title: str, *content: Content, broad: bool = False) -> str:
+    """The text of the file; a broad one takes the whole width of large screens."""
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -18,7 +18,7 @@ def page(title: str, *content: Content) -> str:
         element("title", title),
         Html(f"<style>{STYLE}</style>"),
     )
-    body = element("body", element("main", *content))
+    body = element("body", element("main", *content, class_="broad" if broad else None))
     return join(Html("<!doctype html>\n"), element("html", head, body, lang="en"), "\n")
 
 

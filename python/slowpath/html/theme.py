@@ -2,10 +2,11 @@
 
 STYLE = """
 :root { color-scheme: light dark; --paper: #f6f7f9; --card: #fff; --text: #1c2128; --soft: #5b6470;
-  --line: #d9dee5; --accent: #0b62c4; --warn: #9a5b00; --warn-card: #fff6e5;
+  --line: #d9dee5; --faint: #a9b2bd; --accent: #0b62c4; --warn: #9a5b00; --warn-card: #fff6e5;
   --c0: #0b62c4; --c1: #c2530a; --c2: #157a3c; --c3: #7b42c9; --c4: #a3123f; --c5: #0c7c86; }
 @media (prefers-color-scheme: dark) { :root { --paper: #101317; --card: #181c22; --text: #e4e8ed;
-  --soft: #9aa5b1; --line: #313841; --accent: #6db1ff; --warn: #f0b860; --warn-card: #2a2215;
+  --soft: #9aa5b1; --line: #313841; --faint: #606b78; --accent: #6db1ff; --warn: #f0b860;
+  --warn-card: #2a2215;
   --c0: #6db1ff; --c1: #ff9d5c; --c2: #5fce86; --c3: #c39bff; --c4: #ff86a8; --c5: #52cdd6; } }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; scroll-behavior: smooth; }
@@ -56,6 +57,60 @@ svg.spark { width: 5.5rem; height: 1.5rem; }
   vertical-align: -.05em; margin-right: .45em; }
 .warn { background: var(--warn-card); border-left: 3px solid var(--warn); border-radius: 4px;
   padding: .5rem .75rem; margin: .6rem 0; font-size: .9rem; overflow-wrap: anywhere; }
+main.broad { max-width: 1800px; }
+.panes { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: .75rem 1.25rem;
+  margin-top: .5rem; }
+.panes > div { min-width: 0; }
+.panes h4 { margin: 0 0 .35rem; font-size: .9rem; font-weight: 600; }
+.pane { border: 1px solid var(--line); border-radius: 8px; padding: .6rem; overflow: auto;
+  overscroll-behavior: contain; }
+.beside { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .5rem; }
+.beside > .pane { max-height: 85vh; }
+.beside > .pane:first-child { max-width: 16rem; }
+.meaning { display: inline-block; margin-right: 1.1rem; font-size: .85rem; color: var(--soft); }
+.swatch { display: inline-block; width: .85em; height: .85em; border-radius: 2px;
+  vertical-align: -.08em; margin-right: .4em; background: var(--fate); }
+.kept { --fate: var(--c0); } .changed { --fate: var(--c1); } .gone { --fate: var(--faint); }
+.unreached { --fate: var(--line); } .guard { --fate: var(--c3); } .original { --fate: var(--c5); }
+svg.flow { max-width: none; margin: 0 auto; }
+svg.flow rect { fill: var(--fate); }
+svg.flow rect.unreached { stroke: var(--faint); stroke-width: .7; stroke-dasharray: 2 1.5; }
+svg.flow a:hover rect { stroke: var(--text); stroke-width: 1.5; }
+svg.flow .way { fill: none; stroke: var(--soft); stroke-width: .8; }
+svg.flow .way.never { stroke: var(--line); }
+.column { font-size: .8125rem; line-height: 1.4; min-width: 24rem; }
+.row { display: flex; position: relative; }
+.cell { flex: 1; min-width: 0; position: relative; padding-bottom: 8px; }
+.gutter { flex: none; position: relative; }
+.gutter i { position: absolute; top: 0; bottom: 0; border: 0 solid var(--soft);
+  border-left-width: 1px; }
+.gutter i.a { bottom: auto; height: 13px; } .gutter i.m { bottom: 16px; }
+.gutter i.z { top: 13px; } .gutter i.e { top: auto; height: 16px; }
+.gutter i.s { top: 13px; bottom: 16px; }
+.gutter i.i, .gutter i.o { top: 13px; bottom: auto; right: 0; border-width: 1px 0 0; }
+.gutter i.o { top: auto; bottom: 16px; }
+.gutter i.i::after { content: ""; position: absolute; right: 0; top: -5px; border: 4.5px solid
+  transparent; border-left: 6px solid var(--soft); border-right: 0; }
+.gutter i.n, .cell > b.n { border-color: var(--line); }
+.gutter i.n::after { border-left-color: var(--line); }
+.cell > b { position: absolute; left: 18px; bottom: 0; height: 8px; border-left: 1.5px solid
+  var(--soft); }
+.block { margin: 0; border: 1px solid var(--line); border-left: 5px solid var(--fate);
+  border-radius: 4px; background: var(--paper); overflow: hidden; }
+.block.unreached { border-left-style: dashed; }
+.block:target { outline: 2px solid var(--accent); }
+.block > summary, .block > p { color: var(--text); font-size: inherit; padding: .2rem .5rem;
+  margin: 0; max-width: none; }
+.block.gone > summary, .block.unreached > summary { color: var(--soft); }
+.block b { font-variant-numeric: tabular-nums; }
+.block .end { display: block; margin-left: 1rem; }
+.block .why { color: var(--c1); }
+.block .src { font-size: .75rem; color: var(--soft); padding: .3rem .5rem 0; margin: 0;
+  max-width: none; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+.block pre { margin: 0; padding: 0 .5rem .25rem; overflow-x: auto; color: var(--text);
+  font: .75rem/1.45 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+.block pre s { color: var(--soft); } .block pre u { text-decoration: none; color: var(--c1); }
+.block pre i { color: var(--soft); font-style: normal; }
 details { margin-top: .75rem; }
 summary { cursor: pointer; color: var(--accent); font-size: .9rem; }
 footer { color: var(--soft); font-size: .85rem; }
@@ -63,7 +118,8 @@ footer { color: var(--soft); font-size: .85rem; }
   main { padding: .75rem .6rem 3rem; }
   section { padding: .9rem .8rem; border-radius: 8px; margin: .8rem 0; }
   h1 { font-size: 1.35rem; }
-  .figures { grid-template-columns: 1fr; }
+  .figures, .panes { grid-template-columns: minmax(0, 1fr); }
+  .beside > .pane:first-child { max-width: 6rem; }
   .wide { display: none; }
   th, td { padding: .35rem .4rem; }
   svg text { font-size: 13px; }

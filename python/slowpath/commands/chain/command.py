@@ -65,6 +65,13 @@ _WORK: tuple[Option, ...] = (
         "when the command starts).",
     ),
 )
+_HTML = option(
+    OUTPUT,
+    "--html",
+    metavar="FILE",
+    help="Write a page: the control-flow graphs of programs, block by block, with the facts and "
+    "what they decide; one file that needs no network.",
+)
 
 
 def _facts(given: Namespace) -> int:
@@ -82,7 +89,7 @@ FACTS = Command(
         "branches that it decides.",
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, 4 ended before all was known.",
     ),
-    (_CHAIN_OR_PROGRAM, *_WORK, form_option(("table", "json"), "json is stable")),
+    (_CHAIN_OR_PROGRAM, *_WORK, _HTML, form_option(("table", "json"), "json is stable")),
     _facts,
 )
 
@@ -140,6 +147,7 @@ OPTIMIZE = Command(
             "let through in original and rewritten program, compare, and time both (default: "
             "%(default)s; 0: do not).",
         ),
+        _HTML,
         form_option(("table", "json"), "json is stable"),
     ),
     _optimize,

@@ -6,6 +6,7 @@ from typing import Literal
 
 from slowpath.analysis.flags import written_options
 from slowpath.analysis.options import memory_or_share, read_options
+from slowpath.cli.errors import OptionError
 from slowpath.commands.chain.rewriting import Job
 
 
@@ -15,6 +16,8 @@ def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: s
     Raises:
         OptionError: when an option makes no sense.
     """
+    if given.html is not None and not given.html.endswith((".html", ".htm")):
+        raise OptionError("--html", "the file has to end in .html")
     written = written_options(given, [given.chain])
     options = read_options(written)
     return Job(
@@ -26,4 +29,5 @@ def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: s
         deadline_seconds=options.deadline_seconds,
         memory_bytes=memory_or_share(written.memory),
         output=None if output is None else Path(output),
+        html=given.html,
     )

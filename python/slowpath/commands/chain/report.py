@@ -17,6 +17,10 @@ from slowpath.report.grid import grid
 
 _BRANCHES = 20  # that are shown of a program
 _LOOPS = 10  # the same of loops
+COLUMNS = ("program", "before", "after", "left", "guard", "proved", "rate", "object")
+"""What is said of a rewritten program."""
+RIGHT = ("before", "after", "left", "rate")
+"""Those of them that are numbers."""
 
 
 def facts_report(report: ChainReport) -> Iterator[Line | str]:
@@ -72,10 +76,9 @@ def optimized_report(
 ) -> Iterator[Line | str]:
     """Programs before and after; `files` are the objects that were written, `whole` that of all."""
     rows = [
-        _program_row(program, file) for program, file in zip(report["programs"], files, strict=True)
+        program_row(program, file) for program, file in zip(report["programs"], files, strict=True)
     ]
-    columns = ("program", "before", "after", "left", "guard", "proved", "rate", "object")
-    yield from grid(columns, rows, right=("before", "after", "left", "rate"), margin="")
+    yield from grid(COLUMNS, rows, right=RIGHT, margin="")
     for program in report["programs"]:
         remarks = [*program["never"], *program["remarks"]]
         yield from (aligned_line(f"{program['name']}: {one_line(text)}") for text in remarks)
@@ -83,14 +86,14 @@ def optimized_report(
         if program["proof"]:
             conditions |= {*program["proof"]["assumptions"]}
         yield from (f"{program['name']}: if {one_line(text)}" for text in sorted(conditions))
-    yield from (line for program in report["programs"] for line in _rehearsed(program))
-    yield from _fused(report, whole)
+    yield from (line for program in report["programs"] for line in rehearsed(program))
+    yield from fused_lines(report, whole)
     yield f"{report['seconds']:.2f} s in all"
     yield from _ending(report)
 
 
-def _rehearsed(program: ChainProgram) -> Iterator[str]:
-    """What the running kernel says."""
+def rehearsed(program: ChainProgram) -> Iterator[str]:
+    """What the running kernel says of a program, each line with its name."""
     said, name = program["rehearsal"], program["name"]
     if said is None:
         return
@@ -116,7 +119,8 @@ def _rehearsed(program: ChainProgram) -> Iterator[str]:
     yield from (one_line(f"{name}: {note}") for note in said["notes"])
 
 
-def _fused(report: ChainReport, file: str | None) -> Iterator[str]:
+def fused_lines(report: ChainReport, file: str | None) -> Iterator[str]:
+    """What is said of all programs as one, which was written to a file."""
     if report["not_fused"]:
         yield one_line(f"not fused: {report['not_fused']}")
     fused = report["fused"]
@@ -134,7 +138,8 @@ def _fused(report: ChainReport, file: str | None) -> Iterator[str]:
     yield from (f"fused: {one_line(remark)}" for remark in fused["remarks"])
 
 
-def _program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
+def program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
+    """A program before and after, by `COLUMNS`; the object that was written."""
     before, after, guard = (
         program["instructions_before"],
         program["instructions_after"],

@@ -38,6 +38,7 @@ class Job(NamedTuple):
     output: Path | None = None  # a folder
     fuse: bool = False
     packets: int = 0  # that go through rewritten programs and originals in the kernel
+    html: str | None = None  # a file for a page
 
 
 def find_facts(job: Job) -> ExitCode:
@@ -46,7 +47,8 @@ def find_facts(job: Job) -> ExitCode:
     Raises:
         InputError: when the chain cannot be read.
     """
-    found = _rewritten(job, _load(job))
+    loaded = _load(job)
+    found = _rewritten(job, loaded)
     if found is None:
         return ExitCode.UNDECIDED
     report = found.report
@@ -54,6 +56,7 @@ def find_facts(job: Job) -> ExitCode:
         _write_json(report)
     else:
         out_lines(facts_report(report))
+    _write_page(job, loaded, found, None)
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
 
 
@@ -78,6 +81,7 @@ def optimize(job: Job) -> ExitCode:
         _write_json(report)
     else:
         out_lines(optimized_report(report, files, whole))
+    _write_page(job, loaded, found, (files, whole))
     return ExitCode.UNDECIDED if report["stopped"] else ExitCode.FINE
 
 
@@ -92,6 +96,7 @@ class _Rewritten(NamedTuple):
     report: ChainReport
     objects: list[bytes | None]
     fused: bytes | None
+    graphs: str | None  # as JSON
 
 
 def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
@@ -102,7 +107,8 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
     """
     btf = KernelBtf(job.btf).for_program(needed=loaded.needs_kernel)
     name = re.sub(r"\W", "_", loaded.label)[:_NAME] if job.fuse else None
-    rewriting = engine.Rewriting(job.mode, name, job.deadline_seconds, job.memory_bytes)
+    limits = job.deadline_seconds, job.memory_bytes
+    rewriting = engine.Rewriting(job.mode, name, *limits, graphs=job.html is not None)
     subject = engine.ChainSubject(loaded.file, loaded.chain, loaded.members, btf)
     found = list[Message]()
 
@@ -115,12 +121,12 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
         if not found:
             error(job.file, stopped or "nothing is known")
             return None
-        (_, text, objects, fused, covers) = found[0]
+        (_, text, objects, fused, covers, graphs) = found[0]
         report: ChainReport = json.loads(text) | {"slowpath": engine.version()}
         guarded = job.mode == "guard"
         rehearsing = Rehearsing(subject, loaded, job.packets, guarded, job.deadline_seconds)
         _rehearse(rehearsing, report, list(zip(objects, covers, strict=True)), stopping)
-    return _Rewritten(report, objects, fused)
+    return _Rewritten(report, objects, fused, graphs)
 
 
 def _rehearse(
@@ -154,6 +160,29 @@ def _write_object(job: Job, name: str, data: bytes | None) -> str | None:
     except OSError as problem:
         raise write_error(str(path), problem) from None
     return str(path)
+
+
+def _write_page(
+    job: Job,
+    loaded: LoadedChain,
+    found: _Rewritten,
+    written: tuple[list[str | None], str | None] | None,
+) -> None:
+    """Writes the page, if one is asked for; `written` are the files of objects.
+
+    Raises:
+        InputError: when it cannot be written.
+    """
+    if job.html is None or found.graphs is None:
+        return
+    from slowpath.commands.chain.page.document import Written, chain_page
+
+    files = None if written is None else Written(*written)
+    text = chain_page(loaded.label, found.report, json.loads(found.graphs), files)
+    try:
+        Path(job.html).write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise write_error(job.html, problem) from None
 
 
 def _write_json(report: ChainReport) -> None:

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Pictures of a program of a chain before and after it was rewritten, for docs/chains.md.
+
+Writes FOLDER/NAME_before.svg and FOLDER/NAME_after.svg, on the same scale: boxes are as high as they
+have instructions, in the colours of the pages of `slowpath chain optimize --html`.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from slowpath import engine
+from slowpath.commands.chain.loading import load_chain
+from slowpath.commands.chain.page.graphs import Graphs
+from slowpath.commands.chain.page.shapes import flow_of
+from slowpath.html.flow import Flow, picture, shape
+from slowpath.programs.sources import Clang
+from slowpath.work.stopping import heeding_signals
+
+ROOT = Path(__file__).resolve().parent.parent
+SECONDS = 60.0
+SCALE = 0.5
+STYLE = (
+    ".kept{fill:#2f7de1}.changed{fill:#d2691e}.gone{fill:#97a1ad}.unreached{fill:#808c9848}"
+    ".guard{fill:#8a56d6}.original{fill:#14919b}"
+    ".way{fill:none;stroke:#7c8794}.never{stroke:#808c9860}"
+)  # for light and for dark pages
+
+
+def graphs_of(file: str) -> tuple[list[str], Graphs]:
+    """The programs of a chain, and the graphs of those that are rewritten."""
+    loaded = load_chain(file, Clang((), SECONDS, memory_bytes=None))
+    subject = engine.ChainSubject(loaded.file, loaded.chain, loaded.members, None)
+    rewriting = engine.Rewriting("guard", deadline_seconds=SECONDS, graphs=True)
+    with heeding_signals() as stopping:
+        ((*_, graphs),) = engine.rewrite_messages(subject, rewriting, stopping)
+    return [name for name, _, _ in loaded.chain.members], json.loads(graphs)
+
+
+def drawn(flow: Flow, words: str) -> str:
+    """A picture as a file of its own."""
+    plain = [box._replace(words="") for box in flow.boxes]
+    return picture(shape(flow._replace(boxes=plain)), words, scale=SCALE, style=STYLE) + "\n"
+
+
+def main() -> None:
+    """Draws both."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("chain", nargs="?", default=str(ROOT / "examples/chain/chain.yaml"))
+    parser.add_argument("--folder", type=Path, default=ROOT / "docs/chains")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    names, graphs = graphs_of(given.chain)
+    for name, pair in zip(names, graphs["programs"], strict=True):
+        if pair is None:
+            continue
+        for side, graph in (("before", pair["before"]), ("after", pair["after"])):
+            if graph is not None:
+                words = f"the control-flow graph of {name} {side}"
+                text = drawn(flow_of(graph, None, side), words)
+                (given.folder / f"{name}_{side}.svg").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,246 @@
+//! Control-flow graphs of programs before and after, as documents, which others display.
+
+use crate::report::{DroppedReport, LineReport, dropped_reports, line};
+use serde::Serialize;
+use slowpath_bpf::insn::Insn;
+use slowpath_bpf::{BpfProgram, Object};
+use slowpath_specialise::Specialised;
+use slowpath_specialise::flow::{Compared, Fate, FlowBlock, Part, Way, compare};
+use std::collections::BTreeMap;
+
+/// The graphs of a chain's programs.
+#[derive(Debug, Default, Serialize)]
+pub struct GraphReports {
+    /// In the order of the chain's description; null for programs that stay as they were.
+    pub programs: Vec<Option<PairReport>>,
+    /// Of all programs as one: as they were fused, and without what is there twice.
+    pub fused: Option<PairReport>,
+}
+
+/// A program before and after.
+#[derive(Debug, Serialize)]
+pub struct PairReport {
+    /// Source lines, which instructions name by their places here.
+    pub lines: Vec<LineReport>,
+    /// As it was written.
+    pub before: GraphReport,
+    /// As it was rewritten; null where only facts were looked for.
+    pub after: Option<GraphReport>,
+    /// What became of instructions, and for which facts.
+    pub dropped: Vec<DroppedReport>,
+}
+
+/// The blocks of a program.
+#[derive(Debug, Serialize)]
+pub struct GraphReport {
+    /// In the order of their slots.
+    pub blocks: Vec<BlockReport>,
+    /// How many instructions it has, in 8-byte slots.
+    pub slots: usize,
+}
+
+/// Instructions that run one behind the other.
+#[derive(Debug, Serialize)]
+pub struct BlockReport {
+    /// Its first slot.
+    pub first: usize,
+    /// How many slots it has.
+    pub slots: usize,
+    /// Of the original: `kept`, `changed`, `gone` (nothing of it is left), or `unreached` (no packet
+    /// gets there). Of the rewritten program: `kept`, `changed`, `guard`, or `original` (the program
+    /// as it was written, all of it in one block).
+    pub part: &'static str,
+    /// Its instructions; none of `original`.
+    pub instructions: Vec<InstructionReport>,
+    /// The blocks that it leads to.
+    pub next: Vec<WayReport>,
+}
+
+/// An instruction.
+#[derive(Debug, Serialize)]
+pub struct InstructionReport {
+    /// Its slot.
+    pub slot: usize,
+    /// As text.
+    pub text: String,
+    /// Its source line, by its place in the list of lines.
+    pub line: Option<usize>,
+    /// `kept`, `changed` or, in the original, `gone`; null in a guard.
+    pub fate: Option<&'static str>,
+    /// The slot of the original that it stands for; null in the original, and in a guard.
+    pub origin: Option<usize>,
+}
+
+/// A way from one block to another.
+#[derive(Debug, Serialize)]
+pub struct WayReport {
+    /// The block, by its place in the list.
+    pub to: usize,
+    /// `always`, `taken` or `otherwise`.
+    pub way: &'static str,
+    /// Whether no packet takes it.
+    pub never: bool,
+}
+
+impl PairReport {
+    /// A program, which the chain calls so, beside what it was rewritten to; `None` where jumps lead
+    /// out of it.
+    pub(crate) fn of(
+        name: &str,
+        object: &Object,
+        program: &BpfProgram,
+        made: &Specialised,
+    ) -> Option<PairReport> {
+        let compared = compare(program, made).ok()?;
+        let mut lines = Lines { name, known: BTreeMap::new(), lines: Vec::new() };
+        let before = before(object, program, &compared, &mut lines);
+        let after = after(object, made, &compared, &mut lines);
+        let dropped = dropped_reports(name, object, program, made);
+        Some(PairReport { lines: lines.lines, before, after: Some(after), dropped })
+    }
+
+    /// The same without the rewritten program.
+    pub(crate) fn before_only(self) -> PairReport {
+        PairReport { after: None, ..self }
+    }
+}
+
+/// Source lines, each once.
+struct Lines<'a> {
+    name: &'a str,
+    known: BTreeMap<LineReport, usize>,
+    lines: Vec<LineReport>,
+}
+
+impl Lines<'_> {
+    fn of(&mut self, program: &BpfProgram, slot: usize) -> Option<usize> {
+        let line = line(self.name, program, slot)?;
+        let next = self.lines.len();
+        let place = *self.known.entry(line.clone()).or_insert(next);
+        if place == next {
+            self.lines.push(line);
+        }
+        Some(place)
+    }
+}
+
+fn before(
+    object: &Object,
+    program: &BpfProgram,
+    compared: &Compared,
+    lines: &mut Lines<'_>,
+) -> GraphReport {
+    let block = |(number, block): (usize, &FlowBlock)| {
+        let instruction = |slot: usize| InstructionReport {
+            slot,
+            text: program.disassemble(object, slot),
+            line: lines.of(program, slot),
+            fate: Some(word(compared.fates[slot])),
+            origin: None,
+        };
+        let way = |(place, &(to, way)): (usize, &(usize, Way))| WayReport {
+            to,
+            way: way_word(way),
+            never: compared.never.contains(&(number, place)),
+        };
+        BlockReport {
+            first: block.slots.start,
+            slots: block.slots.len(),
+            part: fate(program, compared, number),
+            instructions: whole(program, block).map(instruction).collect(),
+            next: block.next.iter().enumerate().map(way).collect(),
+        }
+    };
+    let blocks = compared.before.iter().enumerate().map(block).collect();
+    GraphReport { blocks, slots: program.insns.len() }
+}
+
+fn after(
+    object: &Object,
+    made: &Specialised,
+    compared: &Compared,
+    lines: &mut Lines<'_>,
+) -> GraphReport {
+    // The original is one block, at the place of its first one.
+    let is_original = |&number: &usize| compared.parts[number] == Part::Original;
+    let shown = |number: usize| !is_original(&number) || number == 0 || !is_original(&(number - 1));
+    let mut places = Vec::with_capacity(compared.after.len());
+    let mut count = 0;
+    for number in 0..compared.after.len() {
+        count += usize::from(shown(number));
+        places.push(count - 1);
+    }
+    let original: usize = (0..compared.after.len())
+        .filter(is_original)
+        .map(|number| compared.after[number].slots.len())
+        .sum();
+    let block = |number: usize| {
+        let (block, part) = (&compared.after[number], compared.parts[number]);
+        let way = |&(to, way): &(usize, Way)| WayReport {
+            to: places[to],
+            way: way_word(way),
+            never: false,
+        };
+        let instruction = |slot: usize| InstructionReport {
+            slot,
+            text: made.program.disassemble(object, slot),
+            line: lines.of(&made.program, slot).filter(|_| part == Part::Rewritten),
+            fate: (part == Part::Rewritten)
+                .then(|| if compared.changed.contains(&slot) { "changed" } else { "kept" }),
+            origin: made.origins.get(slot).copied().filter(|_| part == Part::Rewritten),
+        };
+        let (part, slots, instructions, next) = match part {
+            Part::Original => ("original", original, Vec::new(), Vec::new()),
+            _ => (
+                match part {
+                    Part::Guard => "guard",
+                    _ if compared.changed.range(block.slots.clone()).next().is_some() => "changed",
+                    _ => "kept",
+                },
+                block.slots.len(),
+                whole(&made.program, block).map(instruction).collect(),
+                block.next.iter().map(way).collect(),
+            ),
+        };
+        BlockReport { first: block.slots.start, slots, part, instructions, next }
+    };
+    let blocks = (0..compared.after.len()).filter(|&number| shown(number)).map(block).collect();
+    GraphReport { blocks, slots: made.program.insns.len() }
+}
+
+/// The first slots of the instructions of a block.
+fn whole<'a>(program: &'a BpfProgram, block: &FlowBlock) -> impl Iterator<Item = usize> + 'a {
+    block.slots.clone().filter(|&slot| program.insns[slot] != Insn::SecondSlot)
+}
+
+/// What became of a block of the original.
+fn fate(program: &BpfProgram, compared: &Compared, number: usize) -> &'static str {
+    if compared.unreached.contains(&number) {
+        return "unreached";
+    }
+    let slots = || compared.before[number].slots.clone();
+    // Jumps come and go with the order of blocks.
+    let jump = |&slot: &usize| matches!(program.insns[slot], Insn::Jump { .. });
+    let fates = |fate| slots().filter(|slot| !jump(slot)).all(|slot| compared.fates[slot] == fate);
+    match (slots().all(|slot| jump(&slot)), fates(Fate::Kept), fates(Fate::Gone)) {
+        (true, _, _) | (_, true, _) => "kept",
+        (_, _, true) => "gone",
+        _ => "changed",
+    }
+}
+
+fn word(fate: Fate) -> &'static str {
+    match fate {
+        Fate::Kept => "kept",
+        Fate::Changed => "changed",
+        Fate::Gone => "gone",
+    }
+}
+
+fn way_word(way: Way) -> &'static str {
+    match way {
+        Way::Always => "always",
+        Way::Taken => "taken",
+        Way::Otherwise => "otherwise",
+    }
+}

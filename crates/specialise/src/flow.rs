@@ -1,0 +1,219 @@
+//! A program before and after, as people look at it: its blocks, and what became of them.
+
+use crate::error::SpecialiseError;
+use crate::graph::{End, Graph};
+use crate::passes::Change;
+use crate::pipeline::Specialised;
+use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::{Call, Imm64, Insn};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// How control gets from a block to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// There is no other way.
+    Always,
+    /// The branch is taken.
+    Taken,
+    /// It is not taken.
+    Otherwise,
+}
+
+/// Instructions that run one behind the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowBlock {
+    /// Its slots.
+    pub slots: Range<usize>,
+    /// The blocks that it leads to, by their places in the list.
+    pub next: Vec<(usize, Way)>,
+}
+
+/// What became of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is there as it was.
+    Kept,
+    /// Another one stands for it.
+    Changed,
+    /// Nothing stands for it.
+    Gone,
+}
+
+/// What a slot of a rewritten program belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What was rewritten.
+    Rewritten,
+    /// What is checked at the entry.
+    Guard,
+    /// The program as it was written, for packets that the guard does not let through.
+    Original,
+}
+
+/// The blocks of a program, in the order of their slots.
+///
+/// # Errors
+/// As [`crate::specialise`].
+pub fn blocks(program: &BpfProgram) -> Result<Vec<FlowBlock>, SpecialiseError> {
+    let graph = Graph::of(program)?;
+    let first = |block: &crate::graph::Block| {
+        block.insns.first().map_or(block.origin, |instr| instr.origin)
+    };
+    let mut firsts: Vec<usize> = graph.blocks.iter().map(first).collect();
+    firsts.push(program.insns.len());
+    let flow = |(number, block): (usize, &crate::graph::Block)| {
+        let ways: &[Way] = match block.end {
+            End::Branch { .. } | End::Budget { .. } => &[Way::Taken, Way::Otherwise],
+            _ => &[Way::Always],
+        };
+        let next = block.end.successors().zip(ways.iter().copied()).collect();
+        FlowBlock { slots: firsts[number]..firsts[number + 1], next }
+    };
+    Ok(graph.blocks.iter().enumerate().map(flow).collect())
+}
+
+/// A rewritten program beside the original.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// The blocks of the original.
+    pub before: Vec<FlowBlock>,
+    /// Those of the rewritten program.
+    pub after: Vec<FlowBlock>,
+    /// What became of each slot of the original.
+    pub fates: Vec<Fate>,
+    /// The ways out of blocks of the original that are never taken, by block and place in its `next`.
+    pub never: BTreeSet<(usize, usize)>,
+    /// The blocks of the original that no packet gets to.
+    pub unreached: BTreeSet<usize>,
+    /// What each block of the rewritten program belongs to.
+    pub parts: Vec<Part>,
+    /// The slots of the rewritten program at which something else is than in the original.
+    pub changed: BTreeSet<usize>,
+}
+
+/// Compares a program with what it was rewritten to.
+///
+/// # Errors
+/// As [`crate::specialise`].
+pub fn compare(program: &BpfProgram, made: &Specialised) -> Result<Compared, SpecialiseError> {
+    let (before, after) = (blocks(program)?, blocks(&made.program)?);
+    let parts = parts(program, made, &after);
+    let copies = copies(made, &after, &parts);
+    let mut fates = Vec::with_capacity(program.insns.len());
+    for (slot, insn) in program.insns.iter().enumerate() {
+        let fate = match copies.get(&slot) {
+            // The second half of an instruction is where the first one is.
+            _ if *insn == Insn::SecondSlot => fates.last().copied().unwrap_or(Fate::Gone),
+            None => Fate::Gone,
+            Some(copies) if copies.iter().any(|copy| same(*insn, *copy)) => Fate::Kept,
+            Some(_) => Fate::Changed,
+        };
+        fates.push(fate);
+    }
+    let never = never(&before, made, &copies);
+    let mut unreached: BTreeSet<usize> = (0..before.len()).collect();
+    let starts: BTreeSet<usize> =
+        program.subprograms.iter().map(|function| function.first).collect();
+    let entries =
+        before.iter().enumerate().filter(|(_, block)| starts.contains(&block.slots.start));
+    let mut open: Vec<usize> = entries.map(|(number, _)| number).collect();
+    while let Some(at) = open.pop() {
+        if unreached.remove(&at) {
+            let ways = before[at].next.iter().enumerate();
+            open.extend(
+                ways.filter(|(way, _)| !never.contains(&(at, *way))).map(|(_, next)| next.0),
+            );
+        }
+    }
+    // What is there was not found to be unreachable.
+    unreached.retain(|&number| {
+        before[number].slots.clone().all(|slot| fates.get(slot) == Some(&Fate::Gone))
+    });
+    let differs = |slot: &usize| {
+        let (insn, origin) = (made.program.insns[*slot], made.origins[*slot]);
+        insn != Insn::SecondSlot && !program.insns.get(origin).is_some_and(|was| same(*was, insn))
+    };
+    let changed = (0..made.program.insns.len()).filter(differs).collect();
+    Ok(Compared { before, after, fates, never, unreached, parts, changed })
+}
+
+/// What each block of a rewritten program belongs to.
+fn parts(program: &BpfProgram, made: &Specialised, after: &[FlowBlock]) -> Vec<Part> {
+    let Some(guard) = &made.guard else { return vec![Part::Rewritten; after.len()] };
+    let first = guard.original;
+    let length = program.subprograms.get(1).map_or(program.insns.len(), |second| second.first);
+    let original = first..first + length;
+    let part = |block: &FlowBlock| {
+        // Nothing but the guard leads to the original.
+        let leads = |(next, _): &(usize, Way)| after[*next].slots.start == first;
+        match original.contains(&block.slots.start) {
+            true => Part::Original,
+            false if block.next.iter().any(leads) => Part::Guard,
+            false => Part::Rewritten,
+        }
+    };
+    after.iter().map(part).collect()
+}
+
+/// What stands for each slot of the original, as far as anything does.
+fn copies(made: &Specialised, after: &[FlowBlock], parts: &[Part]) -> BTreeMap<usize, Vec<Insn>> {
+    let mut copies: BTreeMap<usize, Vec<Insn>> = BTreeMap::new();
+    let rewritten = after.iter().zip(parts).filter(|(_, part)| **part == Part::Rewritten);
+    for slot in rewritten.flat_map(|(block, _)| block.slots.clone()) {
+        copies.entry(made.origins[slot]).or_default().push(made.program.insns[slot]);
+    }
+    copies
+}
+
+/// The ways that decided branches do not take. A branch of which anything is left is not decided.
+fn never(
+    before: &[FlowBlock],
+    made: &Specialised,
+    copies: &BTreeMap<usize, Vec<Insn>>,
+) -> BTreeSet<(usize, usize)> {
+    let mut changes: BTreeMap<usize, Vec<Change>> = BTreeMap::new();
+    for dropped in &made.dropped {
+        changes.entry(dropped.slot).or_default().push(dropped.change);
+    }
+    let mut never = BTreeSet::new();
+    for (number, block) in before.iter().enumerate() {
+        let branch = block.slots.end - 1;
+        let left = copies.get(&branch).into_iter().flatten();
+        if left.copied().any(|insn| matches!(insn, Insn::Branch { .. } | Insn::MayGoto { .. })) {
+            continue;
+        }
+        let unused = match changes.get(&branch).map(Vec::as_slice) {
+            Some([Change::AlwaysTaken]) => Way::Otherwise,
+            Some([Change::NeverTaken]) => Way::Taken,
+            _ => continue,
+        };
+        let ways = block.next.iter().enumerate().filter(|(_, (_, way))| *way == unused);
+        never.extend(ways.map(|(way, _)| (number, way)));
+    }
+    never
+}
+
+/// Whether two instructions are the same but for distances.
+fn same(one: Insn, other: Insn) -> bool {
+    near(one) == near(other)
+}
+
+/// An instruction without its distance.
+fn near(insn: Insn) -> Insn {
+    match insn {
+        Insn::Branch { width, cond, dst, src, .. } => {
+            Insn::Branch { width, cond, dst, src, offset: 0 }
+        }
+        Insn::Jump { .. } => Insn::Jump { offset: 0, long: false },
+        Insn::MayGoto { .. } => Insn::MayGoto { offset: 0 },
+        Insn::Call(Call::Subprogram { .. }) => Insn::Call(Call::Subprogram { offset: 0 }),
+        Insn::LoadImm64 { dst, value: Imm64::Function { .. } } => {
+            Insn::LoadImm64 { dst, value: Imm64::Function { offset: 0 } }
+        }
+        insn => insn,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,314 @@
+"""The pages of `slowpath chain facts` and `optimize`: both programs, with all their blocks."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from browser import looked_at
+from slowpath.commands.chain.documents import ChainProgram, ChainReport, Dropped, SourceLine
+from slowpath.commands.chain.page.document import Written, chain_page
+from slowpath.commands.chain.page.graphs import Block, Graph, Graphs, Pair
+from slowpath.commands.chain.page.reasons import Reasons
+from support import slowpath
+from test_chain_rewriting import CHAIN, chain, program
+from test_html import HOSTILE, parsed, texts
+
+Element = ElementTree.Element
+Made = tuple[dict[str, Any], Element, Path]
+
+
+def made(folder: Path, *words: str | Path) -> tuple[dict[str, Any], Element]:
+    """The report of a command, and its page."""
+    page = folder / "page.html"
+    run = slowpath("chain", *words, "--html", page, "--format", "json")
+    assert (run.returncode, run.stderr) == (0, "")
+    return json.loads(run.stdout), parsed(page.read_text())
+
+
+@pytest.fixture(scope="module")
+def optimized(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """The example, with guards."""
+    folder = tmp_path_factory.mktemp("page")
+    return *made(folder, "optimize", CHAIN, "--packets", "0"), folder / "page.html"
+
+
+def section(root: Element, name: str) -> Element:
+    """The part about a program."""
+    (one,) = (one for one in root.iter("section") if "".join(one.find("h2").itertext()) == name)  # type: ignore[union-attr]
+    return one
+
+
+def blocks(root: Element, side: str) -> list[Element]:
+    """The blocks of one side, in their order."""
+    found = [one for one in root.iter() if re.search(f"-{side}-[0-9]+$", one.attrib.get("id", ""))]
+    numbers = [int(one.attrib["id"].rpartition("-")[2]) for one in found]
+    assert numbers == list(range(len(found)))
+    return found
+
+
+def kind(block: Element) -> str:
+    return block.attrib["class"].removeprefix("block ")
+
+
+def size(block: Element) -> int:
+    """How many slots it says it has."""
+    said = re.search(r"([0-9,]+) instructions?", texts(block))
+    assert said is not None
+    return int(said[1].replace(",", ""))
+
+
+def listed(block: Element) -> dict[int, str]:
+    """Its instructions by their slots."""
+    lines = [line for pre in block.iter("pre") for line in texts(pre).splitlines()]
+    return {int(line.split()[0]): line for line in lines if line.strip()}
+
+
+def test_every_block_of_both_programs_is_there(
+    optimized: Made,
+) -> None:
+    report, root, _ = optimized
+    balancer = program(report, "load_balancer")
+    part = section(root, "load_balancer")
+    before, after = blocks(part, "before"), blocks(part, "after")
+    assert sum(map(size, before)) == balancer["instructions_before"]
+    assert sum(map(size, after)) == balancer["instructions_after"]
+    slots = {slot: text for block in before for slot, text in listed(block).items()}
+    dropped = {one["slot"]: one["instruction"] for one in balancer["dropped"]}
+    assert all(text in slots[slot] for slot, text in dropped.items())
+    # Second halves of instructions are no lines of their own.
+    wide = [slot for slot in range(balancer["instructions_before"]) if slot not in slots]
+    assert all(re.search(r"r\d+ = (0x|map)", slots[slot - 1]) for slot in wide)
+    # What a click leads to is there.
+    ids = {one.attrib["id"] for one in root.iter() if "id" in one.attrib}
+    links = {one.attrib["href"] for one in root.iter("a")}
+    assert links
+    assert links <= {f"#{one}" for one in ids}
+
+
+def test_a_guard_leads_to_the_original_which_is_one_block(
+    optimized: Made,
+) -> None:
+    report, root, _ = optimized
+    balancer = program(report, "load_balancer")
+    after = blocks(section(root, "load_balancer"), "after")
+    (original,) = [block for block in after if kind(block) == "original"]
+    assert "original program, 1,045 instructions" in texts(original)
+    rest = [block for block in after if block is not original]
+    assert sum(map(size, rest)) == balancer["guard"]["instructions"]
+    leading = [block for block in rest for a in block.iter("a") if a.text == f"#{len(after) - 1}"]
+    guards = [block for block in rest if kind(block) == "guard"]
+    assert leading == guards
+    assert len(guards) == balancer["guard"]["comparisons"] + 1
+
+
+def test_what_was_decided_is_marked_with_its_reason(
+    optimized: Made,
+) -> None:
+    report, root, _ = optimized
+    balancer = program(report, "load_balancer")
+    before = blocks(section(root, "load_balancer"), "before")
+    by_slot = {slot: block for block in before for slot in listed(block)}
+    decided = [one for one in balancer["dropped"] if one["change"].endswith(" taken")]
+    assert decided
+    for one in decided:
+        summary = by_slot[one["slot"]].find("summary")
+        assert summary is not None
+        assert one["change"] in texts(summary)
+        assert all(str(offset) in texts(summary) for offset in one["bytes"][:1])
+    (types,) = [block for block in before if "bytes 12-13 = 86dd" in texts(block)]
+    assert "never taken" in texts(types)
+    # Who reads colours: what nobody gets to has no instruction that is left.
+    unreached = [block for block in before if kind(block) == "unreached"]
+    assert len(unreached) > 100
+    for block in unreached:
+        assert all(pre.find("s") is not None for pre in block.iter("pre"))
+    table = section(root, "load_balancer").findall(".//table")[-1]
+    assert len(list(table.iter("tr"))) == 1 + len(balancer["dropped"])
+
+
+def test_a_decided_check_that_stays_is_not_struck_out(tmp_path: Path) -> None:
+    words = ("--trust", "--packets", "0")
+    _, root = made(tmp_path, "optimize", CHAIN, *words)
+    first, second, *_ = blocks(section(root, "load_balancer"), "before")
+    ends = [one.find("summary/span[@class='end']") for one in (first, second)]
+    struck = [end is not None and end.find(".//s") is not None for end in ends]
+    still = [end is not None and "but still there" in texts(end) for end in ends]
+    # That packets are long enough is known, but not to the kernel's verifier.
+    assert (struck, still) == ([False, True], [True, False])
+
+
+def test_the_picture_shows_how_much_is_left(
+    optimized: Made,
+) -> None:
+    _, root, _ = optimized
+    before, after = section(root, "load_balancer").findall(".//svg")
+    drawn = [{rect.attrib["class"] for rect in svg.iter("rect")} for svg in (before, after)]
+    assert drawn[0] == {"kept", "changed", "gone", "unreached"}
+    assert drawn[1] == {"kept", "changed", "guard", "original"}
+    assert len(list(after.iter("rect"))) < len(list(before.iter("rect"))) / 8
+
+
+def test_facts_have_a_page_of_what_they_decide(tmp_path: Path) -> None:
+    report, root = made(tmp_path, "facts", CHAIN)
+    balancer = program(report, "load_balancer")
+    part = section(root, "load_balancer")
+    assert sum(map(size, blocks(part, "before"))) == balancer["instructions_before"]
+    assert blocks(part, "after") == []
+    assert "bytes 12-13 = 86dd" in texts(part)
+    assert "firewall.bpf.c" in texts(part)
+
+
+def test_programs_as_one_have_graphs_too(tmp_path: Path) -> None:
+    names = ("blocklist", "firewall", "load_balancer")
+    words = ("--fuse", "--packets", "0")
+    report, root = made(tmp_path, "optimize", chain(tmp_path, *names), *words)
+    part = section(root, "All as one")
+    fused = report["fused"]
+    assert sum(map(size, blocks(part, "before"))) == fused["instructions_fused"]
+    assert sum(map(size, blocks(part, "after"))) == fused["instructions_after"]
+
+
+def test_it_needs_nothing_and_runs_nothing(
+    optimized: Made,
+) -> None:
+    _, root, page = optimized
+    assert not {one.tag for one in root.iter()} & {"script", "link", "img", "iframe", "object"}
+    assert not re.search(r"https?:|url\(|@import|javascript:", page.read_text())
+    assert not [one for one in root.iter() if "src" in one.attrib]
+
+
+def test_the_report_is_the_same_with_a_page(
+    optimized: Made,
+) -> None:
+    report, _, _ = optimized
+    run = slowpath("chain", "optimize", CHAIN, "--packets", "0", "--format", "json")
+    plain = json.loads(run.stdout)
+    for one, other in zip(report["programs"], plain["programs"], strict=True):
+        assert one.keys() == other.keys()
+        assert one["dropped"] == other["dropped"]
+
+
+def hostile() -> tuple[ChainReport, Graphs]:
+    """A chain in which all texts are hostile."""
+    line: SourceLine = {"program": HOSTILE, "file": HOSTILE, "line": 7, "text": HOSTILE}
+    dropped: Dropped = {
+        "slot": 0, "instruction": HOSTILE, "line": line, "change": "never taken", "bytes": [12],
+        "length": True,
+    }  # fmt: skip
+    block: Block = {
+        "first": 0,
+        "slots": 1,
+        "part": "changed",
+        "instructions": [
+            {"slot": 0, "text": HOSTILE, "line": 0, "fate": "changed", "origin": None}
+        ],
+        "next": [
+            {"to": 0, "way": "taken", "never": True}, {"to": 0, "way": "otherwise", "never": False},
+        ],
+    }  # fmt: skip
+    graph: Graph = {"blocks": [block], "slots": 1}
+    pair: Pair = {"lines": [line], "before": graph, "after": graph, "dropped": [dropped]}
+    one: ChainProgram = {
+        "name": HOSTILE, "program": HOSTILE, "reached": True, "never": [HOSTILE],
+        "facts": [{"kind": "length", "min": 1, "max": 2, "established": [line]}],
+        "assumptions": [HOSTILE], "queries": 0, "instructions_before": 2, "instructions_after": 1,
+        "guard": None, "proved": True,
+        "proof": {"paths": 1, "pairs": 1, "queries": 1, "seconds": 0.0, "assumptions": [HOSTILE]},
+        "dropped": [dropped], "remarks": [HOSTILE], "seconds": 0.0,
+        "rehearsal": {
+            "packets": 1, "arbitrary": 0, "agrees": False, "difference": HOSTILE, "packet": HOSTILE,
+            "original_ns": None, "rewritten_ns": None, "frame_ns": None, "rate_ratio": None,
+            "why_not": HOSTILE, "notes": [HOSTILE],
+        },
+        "measured_rate_ratio": None,
+    }  # fmt: skip
+    report: ChainReport = {
+        "slowpath": HOSTILE, "seconds": 0.0, "stopped": HOSTILE, "programs": [one], "fused": None,
+        "not_fused": HOSTILE,
+    }  # fmt: skip
+    return report, {"programs": [pair], "fused": None}
+
+
+def test_texts_of_objects_stay_texts() -> None:
+    text = chain_page(HOSTILE, *hostile(), Written([HOSTILE], HOSTILE))
+    assert "<script" not in text
+    root = parsed(text)
+    assert texts(root).count("<script>alert(1)") >= 20
+    assert not [name for one in root.iter() for name in one.attrib if name.startswith("on")]
+    assert not set(text) & {"\x1b", "\u202e", "\x00"}
+
+
+def test_reasons_are_the_facts_that_something_rests_on() -> None:
+    reasons = Reasons(
+        [
+            {"kind": "length", "min": 60, "max": 100, "established": []},
+            {"kind": "bytes", "offset": 12, "value": "86dd60", "established": []},
+            {"kind": "bits", "offset": 20, "mask": "f0", "value": "60", "established": []},
+        ]
+    )
+    plain: Dropped = {
+        "slot": 0, "instruction": "", "line": None, "change": "", "bytes": [], "length": False,
+    }  # fmt: skip
+    assert reasons.of(plain) == "-"
+    assert reasons.of({**plain, "bytes": [12, 13], "length": True}) == (
+        "bytes 12-13 = 86dd; 60 to 100 bytes"
+    )
+    assert reasons.of({**plain, "bytes": [13, 20, 40]}) == (
+        "byte 13 = dd; byte 20 & f0 = 60; byte 40"
+    )
+
+
+def test_what_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    words = ("chain", "optimize", CHAIN, "--packets", "0", "--html")
+    run = slowpath(*words, "page.txt", cwd=tmp_path)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert "'--html': the file has to end in .html" in run.stderr
+    run = slowpath(*words, "no/such/a.html", cwd=tmp_path)
+    assert run.returncode == 3
+    assert "no/such/a.html: cannot be written: no such file or directory" in run.stderr
+
+
+LOOK = """
+function look(frame, width) {
+  const page = frame.contentDocument, root = page.documentElement, out = [];
+  const box = one => one.getBoundingClientRect();
+  for (const column of page.querySelectorAll('.column')) {
+    const rows = [...column.children].map(box);
+    for (let at = 1; at < rows.length; at++)
+      if (rows[at].top < rows[at - 1].bottom - 1) out.push('rows overlap');
+  }
+  for (const row of page.querySelectorAll('.row')) {
+    const whole = box(row), block = box(row.querySelector('.block'));
+    for (const arrow of row.querySelectorAll('.gutter i')) {
+      const one = box(arrow);
+      if (one.top < whole.top - 1 || one.bottom > whole.bottom + 1 || one.left < whole.left - 1 ||
+          one.right > block.left + 1) out.push('arrow outside');
+    }
+  }
+  for (const beside of page.querySelectorAll('.beside')) {
+    const [small, large] = [...beside.children].map(box);
+    if (small.right > large.left || large.right > box(beside).right + 1) out.push('panes overlap');
+  }
+  const style = frame.contentWindow.getComputedStyle(page.body);
+  return {width, scroll: root.scrollWidth, client: root.clientWidth, wrong: out,
+          blocks: page.querySelectorAll('.block').length,
+          text: style.color, paper: style.backgroundColor};
+}
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_fits_on_phones_and_desks(optimized: Made, tmp_path: Path, dark: bool) -> None:
+    _, root, page = optimized
+    count = len(blocks(root, "before")) + len(blocks(root, "after"))
+    for one in looked_at(page, tmp_path, LOOK, dark=dark):
+        assert one["wrong"] == [], one
+        assert one["scroll"] <= one["client"], one
+        assert one["blocks"] == count
+        paper = sum(map(int, re.findall(r"\d+", one["paper"])[:3]))
+        ink = sum(map(int, re.findall(r"\d+", one["text"])[:3]))
+        assert (paper < ink) is dark
