@@ -27,8 +27,7 @@ type How = (Option<String>, Option<String>, bool);
 /// rewritten programs can be tried on, and the control-flow graphs as JSON text. What they can be
 /// tried on is for each the JSON text of a list of packets, in hexadecimal, with the `maps` of a
 /// witness.
-type Rewritten =
-    (String, Vec<Option<Vec<u8>>>, Option<Vec<u8>>, Vec<String>, Option<String>);
+type Rewritten = (String, Vec<Option<Vec<u8>>>, Option<Vec<u8>>, Vec<String>, Option<String>);
 
 #[pymethods]
 impl Chain {
