@@ -27,6 +27,7 @@ mod why;
 mod wrong;
 
 pub use across::across;
+pub(crate) use arrival::Arrival;
 pub use along::{Reached, Runs, facts_along};
 pub use ends::End;
 pub use error::FactsError;
@@ -34,7 +35,6 @@ pub use fact::Fact;
 pub use results::Results;
 pub use why::{Established, Place};
 
-use arrival::Arrival;
 use candidates::{Bounds, Candidates};
 use departure::Departure;
 use proof::{Answer, Proof};
