@@ -27,8 +27,8 @@ mod why;
 mod wrong;
 
 pub use across::across;
-pub(crate) use arrival::Arrival;
 pub use along::{Reached, Runs, facts_along};
+pub(crate) use arrival::Arrival;
 pub use ends::End;
 pub use error::FactsError;
 pub use fact::Fact;

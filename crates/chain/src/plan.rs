@@ -92,15 +92,11 @@ pub fn plan(
     for (number, node) in topology.nodes.iter().enumerate() {
         let Some(program) = node.program else { continue };
         let classes = classes(&arrivals.points, number);
-        let late = arrivals
-            .points
-            .iter()
-            .any(|point| point.node == number && point.arriving.late);
+        let late = arrivals.points.iter().any(|point| point.node == number && point.arriving.late);
         nodes.push((number, &programs[program], classes, late));
     }
-    let traffic = |classes: &[classes::Class]| -> u64 {
-        classes.iter().map(|class| class.share).sum()
-    };
+    let traffic =
+        |classes: &[classes::Class]| -> u64 { classes.iter().map(|class| class.share).sum() };
     nodes.retain(|(_, _, classes, _)| !classes.is_empty());
     nodes.sort_by_key(|(number, _, classes, _)| (Reverse(traffic(classes)), *number));
     let left = AtomicUsize::new(nodes.len());

@@ -378,7 +378,10 @@ fn explain_all(
 }
 
 /// Facts in words, bytes that lie together and are established by the same lines as one.
-pub(crate) fn list(facts: &PacketFacts, established: &BTreeMap<Fact, Vec<LineReport>>) -> Vec<FactReport> {
+pub(crate) fn list(
+    facts: &PacketFacts,
+    established: &BTreeMap<Fact, Vec<LineReport>>,
+) -> Vec<FactReport> {
     let lines = |fact: &Fact| established.get(fact).cloned().unwrap_or_default();
     let mut of_length = lines(&Fact::MinLength);
     of_length.extend(lines(&Fact::MaxLength));

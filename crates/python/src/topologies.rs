@@ -23,7 +23,8 @@ type Member = (String, String, Option<String>);
 impl Topology {
     #[new]
     fn new(py: Python<'_>, text: &str) -> PyResult<Self> {
-        let inner = slowpath_chain::plan::Topology::parse(text).map_err(|error| wrong(py, &error))?;
+        let inner =
+            slowpath_chain::plan::Topology::parse(text).map_err(|error| wrong(py, &error))?;
         Ok(Topology { inner })
     }
 

@@ -114,9 +114,8 @@ impl Arrivals {
             point.arriving.facts = Some(any_packet());
         }
         for depth in 1..=deepest {
-            let mut here: Vec<usize> = (0..self.points.len())
-                .filter(|&point| self.points[point].depth == depth)
-                .collect();
+            let mut here: Vec<usize> =
+                (0..self.points.len()).filter(|&point| self.points[point].depth == depth).collect();
             here.sort_by_key(|&point| std::cmp::Reverse(self.points[point].share));
             let mut asked = BTreeMap::<Key, usize>::new();
             let mut questions = Vec::new();

@@ -70,15 +70,8 @@ pub(super) fn greatest(
     let how = SearchOptions { inputs: InputEnumeration::Never, ..SearchOptions::default() };
     let packets = (facts.min_length.into(), facts.max_length.into());
     let metric = Metric::Component(counter);
-    let mut search = Search::with_options(
-        unrolled,
-        &model,
-        target,
-        metric,
-        packets,
-        BitSolver::new(),
-        how,
-    );
+    let mut search =
+        Search::with_options(unrolled, &model, target, metric, packets, BitSolver::new(), how);
     loop {
         let step = match stop.reason() {
             Some(reason) => Err(SearchError::Stopped(reason)),

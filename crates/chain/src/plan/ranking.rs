@@ -50,8 +50,7 @@ pub(super) fn node(
         let Some(about) = &made.about else { continue };
         let points: Vec<usize> =
             group.iter().flat_map(|&class| classes[class].points.iter().copied()).collect();
-        let front =
-            in_front((&arrivals.points, &points), topology, &facts, about, neighbours);
+        let front = in_front((&arrivals.points, &points), topology, &facts, about, neighbours);
         let name = |&node: &usize| topology.nodes[node].name.clone();
         let of = |group: &[usize]| -> i128 {
             group.iter().map(|&class| i128::from(classes[class].share)).sum()
@@ -141,11 +140,7 @@ fn never(topology: &Topology, path: &str, arrivals: &Arrivals, point: usize) -> 
 }
 
 /// What is said about points, each sentence once.
-fn told(
-    points: &[Point],
-    of: &[usize],
-    what: impl Fn(&Point) -> &Vec<String>,
-) -> BTreeSet<String> {
+fn told(points: &[Point], of: &[usize], what: impl Fn(&Point) -> &Vec<String>) -> BTreeSet<String> {
     of.iter().flat_map(|&point| what(&points[point]).iter().cloned()).collect()
 }
 

@@ -31,7 +31,11 @@ impl From<&PacketFacts> for StoredFacts {
                     (field.offset, field.bytes, values.iter().copied().collect())
                 })
                 .collect(),
-            equal: facts.equal.iter().map(|(first, second)| (place(first), place(second))).collect(),
+            equal: facts
+                .equal
+                .iter()
+                .map(|(first, second)| (place(first), place(second)))
+                .collect(),
         }
     }
 }

@@ -32,8 +32,7 @@ impl Linked {
     ) -> Result<Linked, ChainError> {
         let Loaded { object, program: number } = &subject.loaded;
         let program = object.link(*number, kernel);
-        let program =
-            program.map_err(|error| ChainError::at(line, format!("{name}: {error}")))?;
+        let program = program.map_err(|error| ChainError::at(line, format!("{name}: {error}")))?;
         // The types of the kernel show in the instructions.
         let code = format!("{:?} {:?}", program.insns, program.kfuncs);
         let key = Key::of(&("program", &subject.digest, number, code));

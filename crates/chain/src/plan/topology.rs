@@ -139,7 +139,8 @@ impl Topology {
         places: &Names,
     ) -> Result<NetworkPath, ChainError> {
         let DescribedPath { name, hops: written, .. } = &path.value;
-        let name = name.as_ref().map_or_else(|| (number + 1).to_string(), |name| name.value.clone());
+        let name =
+            name.as_ref().map_or_else(|| (number + 1).to_string(), |name| name.value.clone());
         if written.is_empty() {
             let what = format!("path {name} has no hops: packets pass at least one node");
             return Err(ChainError::at(line(path), what));

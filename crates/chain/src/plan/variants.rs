@@ -98,10 +98,7 @@ fn variant(
     let (_, rewritten) = made.object.clone()?;
     let cost = |&class: &usize| {
         let facts = &classes[class].facts;
-        (
-            results.cost(linked, facts, &part(stop)),
-            results.cost(&rewritten, facts, &part(stop)),
-        )
+        (results.cost(linked, facts, &part(stop)), results.cost(&rewritten, facts, &part(stop)))
     };
     let costs = group.iter().map(cost).collect();
     Some(Variant { classes: group.to_vec(), facts, made, costs })
