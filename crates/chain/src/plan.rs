@@ -162,3 +162,6 @@ fn changed(
     cache.keep_last(identity, &LastPlan { programs: now });
     changed
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@
 //! least first; of these, pairs that are alike are looked at first, because what a variant gains takes
 //! a rewriting and a proof to find out.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// As many classes are tried in all ways.
@@ -142,7 +143,7 @@ fn best_merging<F: FnMut(&[usize]) -> Worth>(
             pairs.push((alike(&groups[one], &groups[other]), one, other));
         }
     }
-    pairs.sort_by(|a, b| b.0.cmp(&a.0));
+    pairs.sort_by_key(|&(alike, ..)| Reverse(alike));
     let loss = |&(_, one, other): &(u64, usize, usize)| {
         let apart = values.of(&groups[one]).plus(values.of(&groups[other]));
         (apart.minus(values.of(&merged(&groups[one], &groups[other]))), one, other)

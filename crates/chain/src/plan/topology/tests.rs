@@ -40,7 +40,8 @@ fn a_path_says_what_goes_on_and_what_changes() {
     assert_eq!((web.share, other.share), (ALL_TRAFFIC / 4 * 3, ALL_TRAFFIC / 4));
     assert_eq!(web.hops[0].on, [Action::Pass, Action::Tx]);
     assert_eq!(web.hops[0].network, Network::default());
-    assert_eq!(web.hops[1].network, Network { changes: Vec::from([14..18]), routes: true });
+    let bytes = 14..18;
+    assert_eq!(web.hops[1].network, Network { changes: Vec::from([bytes]), routes: true });
     let ingresses: Vec<&str> = web.hops.iter().map(|hop| hop.ingress.as_str()).collect();
     assert_eq!(ingresses, [OUTSIDE, "edge", "tor"]);
     assert_eq!(other.hops[0].ingress, "eth1");

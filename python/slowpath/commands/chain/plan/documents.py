@@ -18,7 +18,7 @@ class PlannedPath(TypedDict):
     """If some of them are never reached, which is the first of them and why, in a sentence."""
 
 
-class Cost(TypedDict):
+class GreatestCost(TypedDict):
     """How many instructions a program executes at most."""
 
     instructions: int
@@ -46,9 +46,9 @@ class HotSpot(TypedDict):
     """How many it has, the original behind a guard included."""
     guard: Guard | None
     """What it checks itself before it relies on it; null if it does not."""
-    cost_before: Cost | None
+    cost_before: GreatestCost | None
     """What the original executes on the packets that the variant is for; null if not known."""
-    cost_after: Cost | None
+    cost_after: GreatestCost | None
     """What the variant executes on these packets, guard included; null if not known."""
     gain: float | None
     """The sum over its ingresses of their share times the instructions that their slowest packet is

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from slowpath.cli.printable import one_line
 from slowpath.cli.terminal import Line
-from slowpath.commands.chain.plan.documents import AsIs, Cost, HotSpot, PlanReport
+from slowpath.commands.chain.plan.documents import AsIs, GreatestCost, HotSpot, PlanReport
 from slowpath.report.grid import grid
 
 _SHOWN = 20  # lines of a kind, of many
@@ -69,7 +69,7 @@ def _row(one: HotSpot) -> tuple[str, ...]:
     )
 
 
-def _cost(cost: Cost | None) -> str:
+def _cost(cost: GreatestCost | None) -> str:
     if cost is None:
         return "-"
     return f"{'' if cost['exact'] else '<= '}{cost['instructions']}"
