@@ -69,7 +69,8 @@ def measure(
             described["programs"][names.index("firewall.0")]["object"] = fresh
             file.write_text(json.dumps(described))
             seconds, after = plan(tool, file, cache, options)
-            assert after["changed"] == ["firewall.0"]
+            if after["changed"] != ["firewall.0"]:
+                raise SystemExit(f"another program has changed: {after['changed']}")
             changed.append(seconds)
     return {
         "nodes": len(described["nodes"]),
@@ -88,10 +89,10 @@ def measure(
 
 def draw(rows: list[Row], file: Path) -> None:
     """Draws times and questions against the number of nodes."""
-    import matplotlib as mpl
+    import matplotlib as mpl  # noqa: PLC0415 - only where it draws
 
     mpl.use("svg")
-    from matplotlib import pyplot as plt
+    from matplotlib import pyplot as plt  # noqa: PLC0415 - only where it draws
 
     style = {"svg.fonttype": "none", "svg.hashsalt": "slowpath", "font.size": 9}
     with plt.rc_context(style):
@@ -132,9 +133,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         programs = Programs(Path(temporary), given.clang)
         for network in networks:
-            rows.append(
-                measure(network, programs, given.tool.split(), given.repeat, given.options)
-            )
+            rows.append(measure(network, programs, given.tool.split(), given.repeat, given.options))
     print(figures.markdown(rows, COLUMNS) if given.markdown else figures.aligned(rows, COLUMNS))
     if given.csv:
         figures.write_csv(given.csv, rows)

@@ -16,6 +16,10 @@ EXAMPLES = ROOT / "examples/chain"
 TOPOLOGY = EXAMPLES / "topology.yaml"
 
 
+Hop = dict[str, Any]
+PASSED: Hop = {"on": ["XDP_PASS"]}
+
+
 def plan(file: Path, cache: Path | None, *words: str | Path, code: int = 0) -> dict[str, Any]:
     """What the command writes as JSON."""
     kept = ("--no-cache",) if cache is None else ("--cache", cache)
@@ -26,11 +30,16 @@ def plan(file: Path, cache: Path | None, *words: str | Path, code: int = 0) -> d
     return found
 
 
+def at(found: dict[str, Any], node: str) -> list[dict[str, Any]]:
+    """The variants at a node."""
+    return [spot for spot in found["hot_spots"] if spot["node"] == node]
+
+
 def described(
     folder: Path,
     programs: dict[str, Path],
     nodes: dict[str, str | None],
-    paths: list[list[dict[str, Any]]],
+    paths: list[list[Hop]],
 ) -> Path:
     """A topology, written down."""
     topology = {
@@ -55,14 +64,11 @@ def copied(folder: Path, *names: str) -> dict[str, Path]:
     }
 
 
-PASSED = {"on": ["XDP_PASS"]}
-
-
 def line(folder: Path) -> tuple[Path, dict[str, Path]]:
     """Firewall, counter and load balancer on one path."""
     programs = copied(folder, "firewall", "counter", "load_balancer")
     nodes: dict[str, str | None] = {"a": "firewall", "b": "counter", "c": "load_balancer"}
-    hops = [{"node": "a"} | PASSED, {"node": "b"} | PASSED, {"node": "c"}]
+    hops: list[Hop] = [{"node": "a"} | PASSED, {"node": "b"} | PASSED, {"node": "c"}]
     return described(folder, programs, nodes, [hops]), programs
 
 
@@ -100,7 +106,7 @@ def test_costs_are_those_of_the_chain(mode: list[str], tmp_path: Path) -> None:
     """The chain as one program, of which the last device counts, knows nothing of facts."""
     file, _ = line(tmp_path)
     out = tmp_path / "out"
-    (spot,) = plan(file, None, *mode, "-o", out)["hot_spots"]
+    (spot,) = at(plan(file, None, *mode, "-o", out), "c")
 
     def bound(balancer: Path) -> int:
         chain = {
@@ -152,7 +158,7 @@ def test_a_second_plan_computes_nothing(tmp_path: Path) -> None:
     assert (first["kept"], first["computed"]) == (0, second["kept"])
     assert (second["computed"], second["queries"], second["changed"]) == (0, 0, [])
     assert second["hot_spots"] == first["hot_spots"]
-    assert [file for file in cache.rglob("*.new")] == []
+    assert list(cache.rglob("*.new")) == []
 
 
 def test_only_what_depends_on_a_program_is_computed_anew(tmp_path: Path) -> None:
@@ -233,9 +239,13 @@ def test_what_is_not_done_in_time_is_not_kept(tmp_path: Path) -> None:
 def test_a_program_that_nothing_reaches_says_why(tmp_path: Path) -> None:
     programs = copied(tmp_path, "firewall", "counter", "load_balancer")
     nodes: dict[str, str | None] = {
-        "edge": "firewall", "tor": None, "server": "load_balancer", "meter": "counter", "spare": None
-    }  # fmt: skip
-    hops = [{"node": "edge", "on": ["XDP_TX"]}, {"node": "tor"}, {"node": "server"}]
+        "edge": "firewall",
+        "tor": None,
+        "server": "load_balancer",
+        "meter": "counter",
+        "spare": None,
+    }
+    hops: list[Hop] = [{"node": "edge", "on": ["XDP_TX"]}, {"node": "tor"}, {"node": "server"}]
     file = described(tmp_path, programs, nodes, [hops, [{"node": "meter"}]])
     found = plan(file, None)
     never, fine = found["paths"]
@@ -251,16 +261,19 @@ def test_a_program_that_nothing_reaches_says_why(tmp_path: Path) -> None:
 
 def test_neighbours_know_less(tmp_path: Path) -> None:
     file, _ = line(tmp_path)
-    (spot,) = plan(file, None)["hot_spots"]
-    assert (spot["node"], spot["rests_on"], spot["irrelevant"]) == ("c", ["a"], ["b"])
-    assert plan(file, None, "--neighbours")["hot_spots"] == []
+    (spot,) = at(plan(file, None), "c")
+    assert (spot["rests_on"], spot["irrelevant"]) == (["a"], ["b"])
+    neighbours = plan(file, None, "--neighbours")
+    assert at(neighbours, "c") == []
+    assert [spot["rests_on"] for spot in at(neighbours, "b")] == [["a"]]
 
 
 def test_names_of_variants_tell_them_apart(tmp_path: Path) -> None:
     programs = copied(tmp_path, "firewall", "load_balancer")
     nodes: dict[str, str | None] = {"a": "firewall", "t": None, "u": None, "s": "load_balancer"}
-    start, end = {"node": "a"} | PASSED, {"node": "s"}
-    changed = {"node": "t", "bytes": [[62, 86]]}
+    start: Hop = {"node": "a"} | PASSED
+    end: Hop = {"node": "s"}
+    changed: Hop = {"node": "t", "bytes": [[62, 86]]}
     paths = [[start, end], [start, changed, end], [start, {"node": "u"}, end]]
     file = described(tmp_path, programs, nodes, paths)
     two = plan(file, None, "--trust", "-o", tmp_path / "two")["hot_spots"]

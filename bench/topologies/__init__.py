@@ -13,7 +13,12 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples/chain"
 # others than each other.
 KINDS: dict[str, tuple[str, str, str, Callable[[int], str]]] = {
     "firewall": ("firewall.bpf.c", "firewall.bpf.c", "POLICY 0x10203", lambda n: f"POLICY {n + 1}"),
-    "counter": ("counter.bpf.c", "counter.bpf.c", "PROTOCOLS 256", lambda n: f"PROTOCOLS {256 + n}"),
+    "counter": (
+        "counter.bpf.c",
+        "counter.bpf.c",
+        "PROTOCOLS 256",
+        lambda n: f"PROTOCOLS {256 + n}",
+    ),
     "blocklist": (
         "blocklist.bpf.c",
         "blocklist.bpf.c",
@@ -73,7 +78,8 @@ class Programs:
         for name in {source, changed, *(file.name for file in EXAMPLES.glob("*.h"))}:
             text = (EXAMPLES / name).read_text()
             if name == changed:
-                assert text.count(old) == 1, f"{name}: {old}"
+                if text.count(old) != 1:
+                    raise SystemExit(f"{name}: {old} is there {text.count(old)} times")
                 text = text.replace(old, new(number))
             (folder / name).write_text(text)
         target = folder / f"{kind}.bpf.o"

@@ -263,8 +263,8 @@ def plan_messages(
 ) -> Iterator[Message]:
     """Which variants of programs pay on the paths of a network.
 
-    The message has a document (`docs/json.md`), and the bytes of an object for each variant in it. An
-    end of time, or being asked to stop, ends it with what is known by then.
+    The message has a document (`docs/json.md`), and the bytes of an object for each variant in it.
+    An end of time, or being asked to stop, ends it with what is known by then.
 
     Raises:
         InputError: when a program cannot be linked.
@@ -291,7 +291,7 @@ def plan_messages(
 
 def build() -> str:
     """Tells this engine from others, also from those of the same version."""
-    about = os.stat(_core.__file__)
+    about = os.stat(_core.__file__)  # noqa: PTH116 - no short run is to import pathlib
     return f"{version()} {about.st_size} {about.st_mtime_ns}"
 
 

@@ -46,8 +46,9 @@ fn planned(text: &str, options: &PlanOptions) -> Planned {
     plan(&topology, &subjects, options, &Stop::never()).expect("its programs are complete")
 }
 
-fn gains(planned: &Planned) -> f64 {
-    planned.report.hot_spots.iter().filter_map(|spot| spot.gain).sum()
+/// The variants at a node.
+fn spots<'a>(planned: &'a Planned, node: &str) -> Vec<&'a HotSpot> {
+    planned.report.hot_spots.iter().filter(|spot| spot.node == node).collect()
 }
 
 /// Whether facts follow from others.
@@ -95,10 +96,12 @@ fn several_variants_gain_no_less_than_one() {
     for (variants, expected) in [(1, 1), (2, 2), (3, 2)] {
         let options = PlanOptions { variants, mode: Mode::Trust, ..PlanOptions::default() };
         let planned = planned(THREE_WAYS, &options);
-        let spots = &planned.report.hot_spots;
-        assert_eq!((spots.len(), planned.objects.len()), (expected, expected));
-        assert!(gains(&planned) >= before);
-        before = gains(&planned);
+        assert_eq!(planned.objects.len(), planned.report.hot_spots.len());
+        let spots = spots(&planned, "server");
+        assert_eq!(spots.len(), expected);
+        let gain: f64 = spots.iter().filter_map(|spot| spot.gain).sum();
+        assert!(gain >= before && gain > 0.0);
+        before = gain;
         for spot in spots {
             let costs = (spot.cost_before.expect("known"), spot.cost_after.expect("known"));
             assert!(costs.0.exact && costs.1.exact);
@@ -106,7 +109,6 @@ fn several_variants_gain_no_less_than_one() {
             let least = f64::from(u32::try_from(costs.0.instructions).expect("few"));
             assert!(spot.gain.expect("known") < spot.share * least);
         }
-        assert_eq!(planned.report.as_is[0].ingresses, ["outside"]);
     }
 }
 
@@ -114,7 +116,7 @@ fn several_variants_gain_no_less_than_one() {
 fn an_explicit_ingress_joins_what_cannot_be_told_apart() {
     let text = THREE_WAYS.replace("{node: server}", "{node: server, ingress: eth0}");
     let planned = planned(&text, &PlanOptions::default());
-    assert!(planned.report.hot_spots.is_empty());
+    assert!(spots(&planned, "server").is_empty());
     let server = planned.report.as_is.iter().find(|one| one.node == "server");
     assert_eq!(server.expect("it is there").ingresses, ["eth0"]);
 }
@@ -138,20 +140,20 @@ paths:
   - {node: meter, on: [XDP_PASS]}
   - {node: server}
 ";
-    let spot = |neighbours, text: &str| {
+    let server = |neighbours, text: &str| {
         let options = PlanOptions { neighbours, ..PlanOptions::default() };
         let planned = planned(text, &options);
         planned.report.hot_spots.into_iter().find(|spot| spot.node == "server")
     };
-    let found = spot(false, whole).expect("the firewall says enough");
+    let found = server(false, whole).expect("the firewall says enough");
     assert_eq!(
         (found.rests_on, found.irrelevant),
         (vec!["edge".to_owned()], vec!["meter".to_owned(), "tor".to_owned()])
     );
-    assert!(spot(true, whole).is_none());
+    assert!(server(true, whole).is_none());
     // What is between is no neighbour.
     let direct = whole.replace("  - {node: meter, on: [XDP_PASS]}\n", "");
-    assert_eq!(spot(true, &direct).expect("the firewall says enough").rests_on, ["edge"]);
+    assert_eq!(server(true, &direct).expect("the firewall says enough").rests_on, ["edge"]);
 }
 
 #[test]
@@ -181,7 +183,7 @@ fn without_time_nothing_is_looked_at() {
 fn wherever_it_is_ended_what_there_is_holds() {
     let (topology, subjects) = topology(THREE_WAYS);
     let options = PlanOptions { variants: 3, ..PlanOptions::default() };
-    for looks in [1, 100, 1000, 3000, 10_000, 30_000] {
+    for looks in [1, 300, 3000, 30_000] {
         let limits = Limits { looks: Some(looks), ..Limits::default() };
         let planned = plan(&topology, &subjects, &options, &Stop::new(limits)).expect("complete");
         for (spot, bytes) in planned.report.hot_spots.iter().zip(&planned.objects) {

@@ -15,9 +15,8 @@ def plan_report(report: PlanReport) -> Iterator[Line | str]:
     """The variants that pay, those that gain most first; then what stays, and why."""
     spots = report["hot_spots"]
     if spots:
-        columns = ("node", "program", "variant", "traffic", "before", "after", "left")
         numbers = ("traffic", "before", "after", "left", "executes", "now", "gain")
-        columns = (*columns, "executes", "now", "gain", "rests on", "object")
+        columns = ("node", "program", "variant", *numbers, "rests on", "object")
         yield from grid(columns, [_row(one) for one in spots], right=numbers, margin="")
     else:
         yield "no variant of any program pays"

@@ -44,10 +44,10 @@ class Planned(NamedTuple):
 
 def cache_folder() -> str:
     """Where results are kept: in the user's directory for what can be made again (XDG)."""
-    place = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(place):  # what XDG asks: other paths count as not set
-        place = os.path.expanduser("~/.cache")
-    return os.path.join(place, "slowpath", "plan")
+    place = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not place.is_absolute():  # what XDG asks: other paths count as not set
+        place = Path("~/.cache").expanduser()
+    return str(place / "slowpath" / "plan")
 
 
 def plan(asked: Planned) -> ExitCode:
