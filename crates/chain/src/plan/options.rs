@@ -20,8 +20,8 @@ pub struct PlanOptions {
     pub threads: usize,
     /// Where results are kept from one plan to the next, if anywhere.
     pub cache: Option<PathBuf>,
-    /// Tells this slowpath, and all else that results rest on, from others, whose results are not
-    /// used.
+    /// Tells this slowpath, and what is in `lift`, from others, whose results are not used: that is
+    /// what results rest on besides programs, facts and mode.
     pub build: String,
     /// Tells this topology from others.
     pub topology: String,

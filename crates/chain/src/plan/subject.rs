@@ -33,7 +33,7 @@ impl Linked {
         let Loaded { object, program: number } = &subject.loaded;
         let program = object.link(*number, kernel);
         let program = program.map_err(|error| ChainError::at(line, format!("{name}: {error}")))?;
-        // The types of the kernel show in the instructions.
+        // What the types of the kernel do to it shows there.
         let code = format!("{:?} {:?}", program.insns, program.kfuncs);
         let key = Key::of(&("program", &subject.digest, number, code));
         Ok(Linked { object: Arc::clone(object), program, key })

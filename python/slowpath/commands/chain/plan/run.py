@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from slowpath import engine
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import read_text, write_error
+from slowpath.cli.inputs import read_program, read_text, write_error
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, out, out_lines
 from slowpath.commands.chain.loading import load_members
@@ -82,20 +82,18 @@ def _planned(asked: Planned) -> tuple[PlanReport, list[bytes]] | None:
     clang = Clang(asked.cflags, None, memory_bytes=asked.memory_bytes)
     members = load_members(asked.file, topology.members, clang)
     needs_kernel = any(member.needs_kernel for member in members)
-    btf = KernelBtf(asked.btf).for_program(needed=needs_kernel)
-    objects = [
-        (member.object, member.program, hashlib.sha256(member.data).hexdigest())
-        for member in members
-    ]
+    kernel = KernelBtf(asked.btf)
+    btf = kernel.for_program(needed=needs_kernel)
+    types = "" if btf is None else _digest(read_program(kernel.file))
+    objects = [(member.object, member.program, _digest(member.data)) for member in members]
     subject = engine.TopologySubject(asked.file, topology, objects, btf)
-    # What the types of the kernel do to programs shows in these.
     planning = engine.Planning(
         asked.mode,
         asked.neighbours,
         asked.variants,
         len(os.sched_getaffinity(0)),
         asked.cache,
-        engine.build(),
+        f"{engine.build()} {types}",
         os.path.realpath(asked.file),
         asked.budget_seconds,
         asked.memory_bytes,
@@ -113,6 +111,11 @@ def _planned(asked: Planned) -> tuple[PlanReport, list[bytes]] | None:
     (_, text, written) = found[0]
     report: PlanReport = json.loads(text) | {"slowpath": engine.version()}
     return report, written
+
+
+def _digest(data: bytes) -> str:
+    """Tells the content of a file from others."""
+    return hashlib.sha256(data).hexdigest()
 
 
 def _write_object(output: Path | None, spot: HotSpot, data: bytes) -> str | None:
