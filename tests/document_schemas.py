@@ -23,6 +23,7 @@ from typing import (
 from slowpath.annotation.rows import Annotation
 from slowpath.commands.calibrate.listing import Catalogue
 from slowpath.commands.chain.documents import ChainReport
+from slowpath.commands.chain.plan.documents import PlanReport
 from slowpath.commands.diff.machine import ComparedProgram, StoppedProgram
 from slowpath.commands.sweep.documents import Sweep
 from slowpath.experiments.results.documents import CalibratedExperiment
@@ -111,6 +112,7 @@ DOCUMENTS: dict[str, Any] = {
     "experiment": Experiment,
     "fit": FitDocument,
     "measure": MeasureDocument,
+    "plan": PlanReport,
     "sweep": Sweep,
 }
 

@@ -91,6 +91,28 @@ class Chain:
     ) -> tuple[str, list[bytes | None], bytes | None, list[str], str | None]: ...
 
 @final
+class Topology:
+    """Programs on the paths of a network, as a description has them."""
+
+    def __new__(cls, text: str) -> Topology: ...
+    @property
+    def members(self) -> list[tuple[str, str, str | None]]: ...
+    def plan(
+        self,
+        objects: list[tuple[Object, int, str]],
+        btf: Btf | None,
+        stop: Stop,
+        *,
+        mode: str,
+        neighbours: bool,
+        variants: int,
+        threads: int,
+        cache: str | None,
+        build: str,
+        identity: str,
+    ) -> tuple[str, list[bytes]]: ...
+
+@final
 class Target:
     """A device that programs are analysed for, read once."""
 

@@ -1,5 +1,6 @@
 //! A chain: programs, and which runs behind which.
 
+use crate::name::{NAME, is_name};
 use crate::network::network;
 use crate::written::{SCHEMA, Written, WrittenEdge, line};
 use crate::{Action, ChainError, Loaded};
@@ -339,13 +340,6 @@ fn device(name: &Spanned<String>) -> Result<String, ChainError> {
     }
     let what = format!("{:?} is no name of a device: {NAME}", name.value);
     Err(ChainError::at(line(name), what))
-}
-
-/// What names consist of.
-const NAME: &str = "letters, digits, `_`, `-` and `.`";
-
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
 }
 
 #[cfg(test)]

@@ -28,13 +28,13 @@ mod wrong;
 
 pub use across::across;
 pub use along::{Reached, Runs, facts_along};
+pub(crate) use arrival::Arrival;
 pub use ends::End;
 pub use error::FactsError;
 pub use fact::Fact;
 pub use results::Results;
 pub use why::{Established, Place};
 
-use arrival::Arrival;
 use candidates::{Bounds, Candidates};
 use departure::Departure;
 use proof::{Answer, Proof};

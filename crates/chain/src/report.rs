@@ -1,13 +1,13 @@
 //! What is reported about a chain and its programs: documents, which others display.
 
 use crate::equivalence::Proof;
-use crate::facts::{Discovery, Established, Fact, Leaving, Never, Reached};
+use crate::facts::{Discovery, End, Established, Fact, Leaving, Never, Reached};
 use crate::optimize::Optimized;
 use crate::{Action, Chain, Loaded};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use slowpath_bpf::{BpfProgram, LineInfo, Object};
 use slowpath_ir::PacketFacts;
-use slowpath_specialise::{Change, Dropped, Mode, Rounds, Specialised, specialise};
+use slowpath_specialise::{Change, Dropped, Guard, Mode, Rounds, Specialised, specialise};
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -154,7 +154,7 @@ pub struct LineReport {
 }
 
 /// What a program checks itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuardReport {
     /// The least length of packets, in bytes.
     pub length: u16,
@@ -164,6 +164,19 @@ pub struct GuardReport {
     pub bytes: usize,
     /// How many instructions there are without the original, in 8-byte slots.
     pub instructions: usize,
+}
+
+impl GuardReport {
+    pub(crate) fn of(guard: &Guard) -> GuardReport {
+        GuardReport {
+            length: guard.length,
+            comparisons: guard.comparisons.len()
+                + guard.values.values().map(BTreeSet::len).sum::<usize>(),
+            bytes: guard.comparisons.iter().map(|one| usize::from(one.bytes)).sum::<usize>()
+                + guard.values.keys().map(|field| usize::from(field.bytes)).sum::<usize>(),
+            instructions: guard.original,
+        }
+    }
 }
 
 /// How much work a proof was.
@@ -328,14 +341,7 @@ impl ProgramReport {
         self.dropped = dropped_reports(&self.name, object, program, &made);
         let Specialised { program: rewritten, guard, .. } = made;
         self.instructions_after = rewritten.insns.len();
-        self.guard = guard.map(|guard| GuardReport {
-            length: guard.length,
-            comparisons: guard.comparisons.len()
-                + guard.values.values().map(BTreeSet::len).sum::<usize>(),
-            bytes: guard.comparisons.iter().map(|one| usize::from(one.bytes)).sum::<usize>()
-                + guard.values.keys().map(|field| usize::from(field.bytes)).sum::<usize>(),
-            instructions: guard.original,
-        });
+        self.guard = guard.as_ref().map(GuardReport::of);
         self.proved = Some(proof.proved);
         self.proof = Some(proof.into());
     }
@@ -422,7 +428,10 @@ fn explain_all(
 }
 
 /// Facts in words, bytes that lie together and are established by the same lines as one.
-fn list(facts: &PacketFacts, established: &BTreeMap<Fact, Vec<LineReport>>) -> Vec<FactReport> {
+pub(crate) fn list(
+    facts: &PacketFacts,
+    established: &BTreeMap<Fact, Vec<LineReport>>,
+) -> Vec<FactReport> {
     let lines = |fact: &Fact| established.get(fact).cloned().unwrap_or_default();
     let mut of_length = lines(&Fact::MinLength);
     of_length.extend(lines(&Fact::MaxLength));
@@ -471,17 +480,22 @@ fn why_never(
     on: &str,
     never: &Never,
 ) -> String {
-    let ends = never.ends.iter().filter_map(|end| {
+    let ends = ends(program, never);
+    let ends = if ends.is_empty() { String::new() } else { format!(": {}", ends.join(", ")) };
+    format!("{name} is never reached: {from} returns {on} for no packet{ends}")
+}
+
+/// What becomes of packets that do not go on, and where that is decided, each in a few words.
+pub(crate) fn ends(program: &BpfProgram, never: &Never) -> Vec<String> {
+    let end = |end: &End| {
         let place = end.branch.as_ref()?;
-        let known = line(from, program, place.insn as usize);
+        let known = line("", program, place.insn as usize);
         let at = known.map(|known| (known.file, known.line));
         let at = at.or_else(|| place.source.as_ref().map(|s| (s.file.clone(), s.line)));
         let (file, line) = at?;
         let file = file.rsplit('/').next().unwrap_or(&file).to_owned();
         let result = end.result.and_then(Action::of).map_or("another result", Action::name);
         Some(format!("{file}:{line} leads to {result}"))
-    });
-    let ends: Vec<String> = ends.collect();
-    let ends = if ends.is_empty() { String::new() } else { format!(": {}", ends.join(", ")) };
-    format!("{name} is never reached: {from} returns {on} for no packet{ends}")
+    };
+    never.ends.iter().filter_map(end).collect()
 }

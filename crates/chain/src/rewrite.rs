@@ -14,7 +14,6 @@ use slowpath_ir::PacketFacts;
 use slowpath_specialise::Mode;
 use slowpath_stop::Stop;
 use std::mem;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// What is to be done.
@@ -150,8 +149,8 @@ pub fn rewrite(
 }
 
 /// The object with a program in the place of the original; the others are as they were.
-fn write(
-    object: &Arc<Object>,
+pub(crate) fn write(
+    object: &Object,
     done: &Optimized,
     kernel: Option<&Btf>,
     remarks: &mut Vec<String>,

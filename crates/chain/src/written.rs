@@ -2,6 +2,7 @@
 
 use crate::ChainError;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_saphyr::Spanned;
 
 /// The version of the format.
@@ -69,18 +70,23 @@ pub(crate) struct WrittenNetwork {
 
 impl Written {
     pub fn parse(text: &str) -> Result<Written, ChainError> {
-        serde_saphyr::from_str(text).map_err(|error| {
-            // Its first line; below it are lines of the text. Where it is, is said in our words.
-            let what = error.to_string();
-            let what = what.lines().next().unwrap_or_default();
-            let place = what.strip_prefix("error: line ").and_then(|rest| rest.split_once(": "));
-            let what = place.map_or(what, |(_, what)| what).to_owned();
-            match error.location() {
-                Some(place) => ChainError::at(place.line(), what),
-                None => ChainError::Whole(what),
-            }
-        })
+        read(text)
     }
+}
+
+/// Reads a description of some shape.
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, ChainError> {
+    serde_saphyr::from_str(text).map_err(|error| {
+        // Its first line; below it are lines of the text. Where it is, is said in our words.
+        let what = error.to_string();
+        let what = what.lines().next().unwrap_or_default();
+        let place = what.strip_prefix("error: line ").and_then(|rest| rest.split_once(": "));
+        let what = place.map_or(what, |(_, what)| what).to_owned();
+        match error.location() {
+            Some(place) => ChainError::at(place.line(), what),
+            None => ChainError::Whole(what),
+        }
+    })
 }
 
 /// The line that a value is in.

@@ -18,6 +18,7 @@ mod objects;
 mod rehearsal;
 mod stretches;
 mod target;
+mod topologies;
 mod trace;
 mod values;
 mod waiting;
@@ -73,6 +74,8 @@ mod _core {
     use super::stretches::{Stretch, stretches};
     #[pymodule_export]
     use super::target::Target;
+    #[pymodule_export]
+    use super::topologies::Topology;
     #[pymodule_export]
     use super::trace::Trace;
     #[pymodule_export]

@@ -17,6 +17,7 @@ class KernelBtf:
             InputError: when they cannot be read.
         """
         self._given = file is not None
+        self.file = file or _RUNNING  # where the types come from, if there are any
         self._btf = None if file is None else engine.read_btf(file, read_program(file))
         self._tried = self._given
 

@@ -15,7 +15,7 @@ use std::rc::Rc;
 const WIDTH: u8 = 64;
 
 /// The packet at the start, and what is known of it.
-pub(super) struct Arrival {
+pub(crate) struct Arrival {
     packet: Rc<Packet>,
     facts: PacketFacts,
 }
@@ -84,8 +84,17 @@ impl Arrival {
 
     /// What has to hold of the packet besides, once everything has been read from it.
     pub fn conditions(&self, pool: &mut TermPool) -> Vec<TermId> {
+        self.all(pool, self.packet.anywhere.get())
+    }
+
+    /// The same, whatever will be read from it.
+    pub fn all_conditions(&self, pool: &mut TermPool) -> Vec<TermId> {
+        self.all(pool, true)
+    }
+
+    fn all(&self, pool: &mut TermPool, anywhere: bool) -> Vec<TermId> {
         let mut conditions = Vec::new();
-        if self.packet.anywhere.get() {
+        if anywhere {
             for (&offset, bits) in &self.facts.bits {
                 let at = pool.constant(WIDTH, offset.into());
                 let byte = pool.select(self.packet.bytes, at);

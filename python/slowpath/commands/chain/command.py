@@ -13,7 +13,7 @@ from slowpath.analysis.flags import (
     form_option,
     written_options,
 )
-from slowpath.cli.command import Command, Group, Option, argument, load, option
+from slowpath.cli.command import Command, Group, Option, argument, load, option, within
 from slowpath.commands.bound.command import FORMATS, REPORTING
 
 
@@ -152,6 +152,82 @@ OPTIMIZE = Command(
     ),
     _optimize,
 )
+
+
+def _plan(given: Namespace) -> int:
+    from slowpath.commands.chain.plan.options import make_planned
+    from slowpath.commands.chain.plan.run import plan
+
+    return plan(make_planned(given))
+
+
+_HOW = "How to plan"
+PLAN = Command(
+    (
+        "Find out which variants of which programs pay, on the paths of a network.",
+        "The description (YAML) names programs, the nodes that they run on, and the paths that "
+        "packets take over these, with their shares of the traffic. For each node, programs are "
+        "rewritten for what holds of the packets that arrive there: one variant for all of them, "
+        "or several by where they come in. Those that gain most come first. Results are kept: "
+        "after a change, only what depends on it is computed anew.",
+        "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read or written, 4 ended before all "
+        "was looked at.",
+    ),
+    (
+        argument("TOPOLOGY", "The description of a topology (*.yaml)."),
+        CFLAGS,
+        BTF,
+        option(
+            _LIMITS,
+            "--budget",
+            metavar="SECONDS",
+            type=within(float, 0, 1e9),
+            default=60.0,
+            help="Stop after this time with the best by then, most traffic first (default: "
+            "%(default)s).",
+        ),
+        next(one for one in _WORK if "--memory" in one.names),
+        option(
+            _HOW,
+            "--trust",
+            action="store_true",
+            help="Let variants check nothing: they are right on these paths only.",
+        ),
+        option(
+            _HOW,
+            "--variants",
+            metavar="K",
+            type=within(int, 1, 64),
+            default=2,
+            help="At most so many rewritten variants of the program of a node (default: "
+            "%(default)s).",
+        ),
+        option(
+            _HOW,
+            "--neighbours",
+            action="store_true",
+            help="Use only what the one program right before establishes, whatever arrives there; "
+            "not all of the path.",
+        ),
+        option(
+            _HOW,
+            "--cache",
+            metavar="DIR",
+            help="Keep results there (default: slowpath/plan in $XDG_CACHE_HOME or ~/.cache).",
+        ),
+        option(_HOW, "--no-cache", action="store_true", help="Keep no results, and use none."),
+        option(
+            OUTPUT,
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Write the objects of variants there, as NODE.VARIANT.bpf.o (default: they are "
+            "not written).",
+        ),
+        form_option(("table", "json"), "json is stable"),
+    ),
+    _plan,
+)
 CHAIN = Group(
     ("Several programs as one: which runs behind which, what that costs, and what it saves.",),
     (),
@@ -159,5 +235,6 @@ CHAIN = Group(
         "bound": f"{__name__}:BOUND",
         "facts": f"{__name__}:FACTS",
         "optimize": f"{__name__}:OPTIMIZE",
+        "plan": f"{__name__}:PLAN",
     },
 )

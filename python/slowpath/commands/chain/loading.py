@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,17 +38,42 @@ def load_chain(file: str, clang: Clang) -> LoadedChain:
     """
     text = read_text(file) if _is_description(file) else _description(file)
     chain = engine.read_chain(file, text)
-    folder, size, needs_kernel = Path(file).parent, 0, False
-    members = list[tuple[engine.Object, int]]()
-    for name, place, program in chain.members:
-        path = str(folder / place)
-        data = load_program(path, clang)
-        read = engine.read_object(path, data)
-        chosen = _program(file, name, path, read, program)
-        needs_kernel |= chosen.needs_kernel
-        members.append((read, chosen.number))
-        size += len(data)
+    loaded = load_members(file, chain.members, clang)
+    members = [(member.object, member.program) for member in loaded]
+    size = sum(len(member.data) for member in loaded)
+    needs_kernel = any(member.needs_kernel for member in loaded)
     return LoadedChain(file, chain, members, size, needs_kernel)
+
+
+class LoadedMember(NamedTuple):
+    """A program that a description names, and its object."""
+
+    object: engine.Object
+    program: int  # its number there
+    data: bytes  # the object's file
+    needs_kernel: bool  # whether it depends on the types of the kernel
+
+
+def load_members(
+    file: str, members: Iterable[tuple[str, str, str | None]], clang: Clang
+) -> list[LoadedMember]:
+    """The programs that a description names: each by its name, its file, and its name there.
+
+    Raises:
+        InputError: when an object cannot be read, or has no such program.
+    """
+    folder = Path(file).parent
+    read = dict[str, tuple[bytes, engine.Object]]()
+    loaded = list[LoadedMember]()
+    for name, place, program in members:
+        path = str(folder / place)
+        if path not in read:
+            data = load_program(path, clang)
+            read[path] = data, engine.read_object(path, data)
+        data, found = read[path]
+        chosen = _program(file, name, path, found, program)
+        loaded.append(LoadedMember(found, chosen.number, data, chosen.needs_kernel))
+    return loaded
 
 
 def _is_description(file: str) -> bool:

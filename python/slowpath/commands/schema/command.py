@@ -15,15 +15,16 @@ SCHEMA = Command(
     (
         "Print the JSON Schema (2020-12) of what a command writes with --format json.",
         "With `catalogue`, that of slowpath calibrate --list; with `experiment`, that of the "
-        "specifications which slowpath calibrate takes, in YAML.",
+        "specifications which slowpath calibrate takes, in YAML; with `chain`, that of slowpath "
+        "chain facts and optimize; with `plan`, that of slowpath chain plan.",
         "Documents of later versions may have further keys, and those of older versions lack some; "
         "docs/json.md says more.",
     ),
     (
         argument(
             "COMMAND",
-            "bound, sweep, measure, fit, calibrate, annotate, diff, compile, show, catalogue or "
-            "experiment.",
+            "bound, sweep, measure, fit, calibrate, annotate, diff, compile, show, chain, plan, "
+            "catalogue or experiment.",
         ),
     ),
     _schema,

@@ -1,0 +1,150 @@
+"""Topologies made up for measuring: networks of layers, whose nodes run variants of the examples."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples/chain"
+
+# Of each kind of program: its source, and the constant of it, in which file, that makes variants
+# others than each other.
+KINDS: dict[str, tuple[str, str, str, Callable[[int], str]]] = {
+    "firewall": ("firewall.bpf.c", "firewall.bpf.c", "POLICY 0x10203", lambda n: f"POLICY {n + 1}"),
+    "counter": (
+        "counter.bpf.c",
+        "counter.bpf.c",
+        "PROTOCOLS 256",
+        lambda n: f"PROTOCOLS {256 + n}",
+    ),
+    "blocklist": (
+        "blocklist.bpf.c",
+        "blocklist.bpf.c",
+        "__uint(max_entries, 1024)",
+        lambda n: f"__uint(max_entries, {1024 + n})",
+    ),
+    "port_filter": (
+        "port_filter.bpf.c",
+        "port_filter.bpf.c",
+        "PORTS 65536",
+        lambda n: f"PORTS {65536 - 64 * n}",
+    ),
+    "balancer": (
+        "load_balancer.bpf.c",
+        "load_balancer.h",
+        "MAX_SERVICES 256",
+        lambda n: f"MAX_SERVICES {256 + n}",
+    ),
+}
+# The kinds of programs on a layer of the network, in turns; none where packets are forwarded only.
+LAYERS: list[tuple[str, list[str]]] = [
+    ("edge", ["firewall", "port_filter"]),
+    ("tor", []),
+    ("filter", ["blocklist", "counter"]),
+    ("guard", ["firewall"]),
+    ("meter", ["counter", "port_filter"]),
+    ("spine", []),
+    ("server", ["balancer"]),
+]
+# How far apart neighbours on a layer are for paths that follow each other: without a factor in common
+# with most sizes of layers, so that paths meet in ever new ways.
+STRIDES = [1, 7, 11, 13, 17, 19, 23]
+FLAGS = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-fno-unroll-loops"]
+
+
+@dataclass
+class Programs:
+    """Objects of variants of the examples, compiled once."""
+
+    folder: Path
+    clang: str
+    made: dict[tuple[str, int], Path] = field(default_factory=dict)
+
+    def variant(self, kind: str, number: int) -> Path:
+        """The object of a variant."""
+        if (kind, number) not in self.made:
+            self.made[kind, number] = self._compile(kind, number)
+        return self.made[kind, number]
+
+    def _compile(self, kind: str, number: int) -> Path:
+        source, changed, old, new = KINDS[kind]
+        folder = self.folder / f"{kind}.{number}"
+        folder.mkdir(parents=True, exist_ok=True)
+        # What examples of chains share with the others is a folder above them.
+        for header in EXAMPLES.parent.glob("*.h"):
+            shutil.copy(header, self.folder)
+        for name in {source, changed, *(file.name for file in EXAMPLES.glob("*.h"))}:
+            text = (EXAMPLES / name).read_text()
+            if name == changed:
+                if text.count(old) != 1:
+                    raise SystemExit(f"{name}: {old} is there {text.count(old)} times")
+                text = text.replace(old, new(number))
+            (folder / name).write_text(text)
+        target = folder / f"{kind}.bpf.o"
+        multiarch = ["-idirafter", "/usr/include/x86_64-linux-gnu"]
+        command = [self.clang, *FLAGS, *multiarch, "-c", source, "-o", target.name]
+        subprocess.run(command, cwd=folder, check=True)
+        return target
+
+
+@dataclass(frozen=True)
+class Network:
+    """How large a network is."""
+
+    nodes: int
+    paths: int
+    programs: int  # different ones; nodes share them
+
+
+def layers(nodes: int) -> list[list[str]]:
+    """The nodes of each layer, at least one."""
+    each = max(1, nodes // len(LAYERS))
+    return [[f"{name}-{number}" for number in range(each)] for name, _ in LAYERS]
+
+
+def placed(network: Network) -> Iterator[tuple[str, tuple[str, int] | None]]:
+    """The nodes, each with the kind and number of its program: variants by turns."""
+    running = sum(1 for _, kinds in LAYERS if kinds)
+    every = enumerate(zip(LAYERS, layers(network.nodes), strict=True))
+    for layer, ((_, kinds), names) in every:
+        for number, name in enumerate(names):
+            if not kinds:
+                yield name, None
+                continue
+            variants = max(1, network.programs // running // len(kinds))
+            # Those of one layer are others than those of the next.
+            variant = 100 * layer + number // len(kinds) % variants
+            yield name, (kinds[number % len(kinds)], variant)
+
+
+def write(network: Network, programs: Programs, file: Path) -> list[str]:
+    """Writes the description of a network; the programs that it names."""
+    nodes = list(placed(network))
+    wanted = sorted({program for _, program in nodes if program})
+    described = {
+        "schema": 1,
+        "programs": [
+            {"name": f"{kind}.{number}", "object": str(programs.variant(kind, number))}
+            for kind, number in wanted
+        ],
+        "nodes": [
+            {"name": name} | ({"program": f"{program[0]}.{program[1]}"} if program else {})
+            for name, program in nodes
+        ],
+        "paths": [_path(network, number) for number in range(network.paths)],
+    }
+    file.write_text(json.dumps(described))
+    return [f"{kind}.{number}" for kind, number in wanted]
+
+
+def _path(network: Network, number: int) -> dict[str, object]:
+    hops = list[dict[str, object]]()
+    every = zip(LAYERS, layers(network.nodes), STRIDES, strict=True)
+    for (_, kinds), names, stride in every:
+        name = names[number * stride % len(names)]
+        behind = {"on": ["XDP_PASS"]} if kinds else {"changes": ["ttl", "ethernet_addresses"]}
+        hops.append({"node": name} | behind)
+    hops[-1].pop("on")
+    return {"name": f"path-{number}", "share": 1 + number % 10, "hops": hops}

@@ -1,0 +1,167 @@
+//! Many programs on many paths through a network: of which programs variants pay, and where.
+//!
+//! [`Topology::parse`] reads the description, [`plan`] finds out what arrives at each node, over all
+//! paths that lead there ([`arrivals`]), rewrites programs for it ([`results`]), chooses variants by
+//! ingress ([`choice`]), and ranks them by what they gain ([`ranking`]). What is found out rests on the
+//! content of programs and on facts, never on where in the network that is, so that it serves all
+//! nodes and, from a cache on disk, all later plans.
+//!
+//! After Krude, Eichholz, Winck, Wehrle and Mezini, "Optimizing Data Plane Programs for the Network"
+//! (NetPL 2019), "Future work".
+
+mod arrivals;
+mod cache;
+mod choice;
+mod classes;
+mod cost;
+mod described;
+mod key;
+mod memo;
+mod options;
+mod parallel;
+mod ranking;
+mod relevance;
+mod report;
+mod results;
+mod stored;
+mod subject;
+mod topology;
+mod variants;
+
+pub use options::PlanOptions;
+pub use report::{AsIs, CostReport, HotSpot, PathReport, PlanReport};
+pub use subject::Subject;
+pub use topology::{Hop, NetworkPath, OUTSIDE, PlacedNode, PlacedProgram, Topology};
+
+use crate::ChainError;
+use arrivals::Arrivals;
+use cache::{Cache, LastPlan};
+use classes::classes;
+use results::Results;
+use slowpath_stop::Stop;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+use subject::Linked;
+use variants::{NodePlan, variants};
+
+/// Of the time, so much is for what arrives at most: one of so many parts.
+const ARRIVING: u32 = 2;
+/// Of the time that is left, each node has at most one of so many parts.
+const PARTS: usize = 8;
+
+/// A planned topology.
+#[derive(Debug)]
+pub struct Planned {
+    /// What is reported.
+    pub report: PlanReport,
+    /// The object with each hot spot's variant, in their order.
+    pub objects: Vec<Vec<u8>>,
+}
+
+/// Plans a topology, whose programs are `subjects`. What is not done by the time that `stop` says so
+/// is left out; the most traffic comes first.
+///
+/// # Errors
+/// When a program cannot be linked.
+pub fn plan(
+    topology: &Topology,
+    subjects: &[Subject],
+    options: &PlanOptions,
+    stop: &Stop,
+) -> Result<Planned, ChainError> {
+    let started = Instant::now();
+    let kernel = options.lift.kernel_types.as_deref();
+    let link = |(placed, subject): (&PlacedProgram, &Subject)| {
+        Linked::of(subject, kernel, (&placed.name, placed.line))
+    };
+    let programs = topology.programs.iter().zip(subjects).map(link);
+    let programs = programs.collect::<Result<Vec<Linked>, _>>()?;
+    let cache = Cache::new(options.cache.clone(), options.build.clone());
+    let results = Results::new(options, &cache);
+    let mut report = PlanReport::default();
+    stop.enter("finding out what arrives");
+    let mut arrivals = Arrivals::of(topology);
+    let half = stop.within(stop.left().map(|left| left / ARRIVING));
+    let how = (options.neighbours, options.threads);
+    arrivals.find(topology, &programs, &results, how, &half);
+    report.paths = ranking::paths(topology, &arrivals);
+    stop.enter("rewriting programs");
+    let mut nodes = Vec::new();
+    for (number, node) in topology.nodes.iter().enumerate() {
+        let Some(program) = node.program else { continue };
+        let classes = classes(&arrivals.points, number);
+        let late = arrivals.points.iter().any(|point| point.node == number && point.arriving.late);
+        nodes.push((number, &programs[program], classes, late));
+    }
+    let traffic =
+        |classes: &[classes::Class]| -> u64 { classes.iter().map(|class| class.share).sum() };
+    nodes.retain(|(_, _, classes, _)| !classes.is_empty());
+    nodes.sort_by_key(|(number, _, classes, _)| (Reverse(traffic(classes)), *number));
+    let left = AtomicUsize::new(nodes.len());
+    let done = parallel::each(&nodes, options.threads, |(_, linked, classes, late)| {
+        let waiting = left.fetch_sub(1, Ordering::Relaxed);
+        if stop.reason().is_some() {
+            return None;
+        }
+        let parts = waiting.div_ceil(options.threads.max(1)).clamp(1, PARTS);
+        let part = stop.within(stop.left().map(|time| time / parts as u32));
+        let plan = variants(linked, classes, options.variants, &results, &part);
+        // For what it is worth: more would be known with more time.
+        let nothing = plan.variants.is_empty() && (*late || part.reason().is_some());
+        Some(plan).filter(|_| !nothing)
+    });
+    let mut ranked = Vec::new();
+    for ((number, linked, classes, _), plan) in nodes.iter().zip(done) {
+        let Some(plan): Option<NodePlan> = plan else {
+            report.not_looked_at.push(topology.nodes[*number].name.clone());
+            continue;
+        };
+        let plan = (plan, options.neighbours);
+        let (spots, as_is) = ranking::node(topology, &arrivals, (*number, linked), classes, plan);
+        ranked.extend(spots);
+        report.as_is.extend(as_is);
+    }
+    ranking::rank(&mut ranked);
+    report.as_is.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let mut objects = Vec::new();
+    for one in ranked {
+        // A variant is there because its object is.
+        let Some(object) = one.object else { continue };
+        objects.push(object.to_vec());
+        report.hot_spots.push(one.spot);
+    }
+    let used = |number: usize| arrivals.points.iter().any(|point| point.node == number);
+    let unused = (0..topology.nodes.len()).filter(|&number| !used(number));
+    report.unused = unused.map(|number| topology.nodes[number].name.clone()).collect();
+    report.changed = changed(topology, subjects, &cache, &options.topology);
+    report.queries = results.queries();
+    (report.kept, report.computed) = cache.counts();
+    report.notes = cache.notes();
+    report.seconds = started.elapsed().as_secs_f64();
+    report.stopped = stop.reason().map(|reason| reason.to_string());
+    Ok(Planned { report, objects })
+}
+
+/// The programs that are others than when the topology was planned last; keeps what they are now.
+fn changed(
+    topology: &Topology,
+    subjects: &[Subject],
+    cache: &Cache,
+    identity: &str,
+) -> Vec<String> {
+    let pairs = topology.programs.iter().zip(subjects);
+    let now: BTreeMap<String, String> =
+        pairs.map(|(placed, subject)| (placed.name.clone(), subject.digest.clone())).collect();
+    let before = cache.last(identity).map_or_else(BTreeMap::new, |last| last.programs);
+    let is_other = |(name, digest): &(&String, &String)| {
+        before.get(*name).is_some_and(|before| before != *digest)
+    };
+    let changed = now.iter().filter(is_other).map(|(name, _)| name.clone()).collect();
+    cache.keep_last(identity, &LastPlan { programs: now });
+    changed
+}
+
+#[cfg(test)]
+mod tests;

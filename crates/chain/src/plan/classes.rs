@@ -1,0 +1,57 @@
+//! Packets that a node can tell apart: by their ingress. What holds of all that come in there, over
+//! whichever path.
+
+use super::arrivals::Point;
+use slowpath_ir::PacketFacts;
+
+/// Packets of which the same is known, of all that arrive at a node.
+pub(super) struct Class {
+    /// Where they come in.
+    pub ingresses: Vec<String>,
+    /// The part of all traffic that they are, of `ALL_TRAFFIC`.
+    pub share: u64,
+    /// What holds of them.
+    pub facts: PacketFacts,
+    /// The points at which they arrive.
+    pub points: Vec<usize>,
+}
+
+/// The classes of packets that arrive at a node, those with most traffic first.
+pub(super) fn classes(points: &[Point], node: usize) -> Vec<Class> {
+    let mut found = Vec::<Class>::new();
+    for (number, point) in points.iter().enumerate().filter(|(_, point)| point.node == node) {
+        let Some(facts) = &point.arriving.facts else { continue };
+        match found.iter_mut().find(|class| class.ingresses[0] == point.ingress) {
+            Some(class) => {
+                class.share += point.share;
+                class.facts = class.facts.join(facts);
+                class.points.push(number);
+            }
+            None => found.push(Class {
+                ingresses: vec![point.ingress.clone()],
+                share: point.share,
+                facts: facts.clone(),
+                points: vec![number],
+            }),
+        }
+    }
+    let mut merged = Vec::<Class>::new();
+    for class in found {
+        match merged.iter_mut().find(|other| other.facts == class.facts) {
+            Some(other) => {
+                other.ingresses.extend(class.ingresses);
+                other.share += class.share;
+                other.points.extend(class.points);
+            }
+            None => merged.push(class),
+        }
+    }
+    merged.sort_by_key(|class| std::cmp::Reverse(class.share));
+    merged
+}
+
+/// What holds of packets of any of these classes, of which there are some.
+pub(super) fn joined(classes: &[Class], group: &[usize]) -> Option<PacketFacts> {
+    let facts = group.iter().map(|&class| classes[class].facts.clone());
+    facts.reduce(|all, facts| all.join(&facts))
+}

@@ -1,0 +1,124 @@
+//! How many instructions a program executes at most, for packets of which facts hold.
+//!
+//! The ordinary search for the slowest path (`slowpath_search`), counting instructions, on what the
+//! program does with such packets: known bytes are constants wherever it reads them, and the other
+//! facts are conditions of every path.
+
+use super::subject::Linked;
+use crate::facts::Arrival;
+use serde::{Deserialize, Serialize};
+use slowpath_bpf::lift::{self, LiftOptions};
+use slowpath_ir::PacketFacts;
+use slowpath_search::{
+    Event, InputEnumeration, Metric, Search, SearchError, SearchOptions, UnrollLimits, Unrolled,
+    unroll_from,
+};
+use slowpath_smt::{BitSolver, Evaluator, Solver, TermId};
+use slowpath_stop::Stop;
+use slowpath_target::Target;
+use std::rc::Rc;
+
+/// What counts, and nothing else.
+const TARGET: &str = "ebpf";
+const COUNTED: &str = "instructions";
+
+/// The greatest number of instructions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Cost {
+    /// How many; no packet of which the facts hold takes more.
+    pub instructions: u64,
+    /// Whether some such packet takes as many.
+    pub exact: bool,
+    /// Questions to the solver.
+    pub queries: u64,
+}
+
+/// Finds it, or a bound on it by the time that `stop` says so.
+///
+/// # Errors
+/// When there is no bound, and why.
+pub(super) fn greatest(
+    linked: &Linked,
+    facts: &PacketFacts,
+    options: &LiftOptions,
+    stop: &Stop,
+) -> Result<Cost, String> {
+    let lift = LiftOptions {
+        min_packet: facts.min_length,
+        max_packet: facts.max_length,
+        stop: stop.clone(),
+        ..options.clone()
+    };
+    let lifted =
+        lift::lift(&linked.object, &linked.program, &lift).map_err(|error| error.to_string())?;
+    let (arrival, start) =
+        Arrival::new(&lifted, facts).ok_or_else(|| "the packet has no length".to_owned())?;
+    let target = Target::builtin(TARGET).ok_or_else(|| format!("there is no target {TARGET}"))?;
+    let target = target.map_err(|error| error.to_string())?;
+    let counter = target.counter(COUNTED).ok_or_else(|| format!("{TARGET} counts no {COUNTED}"))?;
+    let code = lifted.program;
+    let model = target.cost_model(&code.cost_classes).map_err(|error| error.to_string())?;
+    let unrolled = unroll_from(Rc::new(code), &UnrollLimits::default(), &start, stop);
+    let mut unrolled = unrolled.map_err(|error| error.to_string())?;
+    if let Some(cut) = unrolled.assumptions.first() {
+        return Err(cut.clone());
+    }
+    let known = arrival.all_conditions(&mut unrolled.executor.pool);
+    require(&mut unrolled, &known);
+    // Inputs that are tried one by one know nothing of these conditions.
+    let how = SearchOptions { inputs: InputEnumeration::Never, ..SearchOptions::default() };
+    let packets = (facts.min_length.into(), facts.max_length.into());
+    let metric = Metric::Component(counter);
+    let mut search =
+        Search::with_options(unrolled, &model, target, metric, packets, BitSolver::new(), how);
+    loop {
+        let step = match stop.reason() {
+            Some(reason) => Err(SearchError::Stopped(reason)),
+            None => search.step(),
+        };
+        let queries = search.solver().statistics().checks;
+        match step {
+            Ok(Event::Working | Event::Bound(_)) => {}
+            Ok(Event::Path(found)) => {
+                let pool = &search.unrolled().executor.pool;
+                let mut evaluator = Evaluator::new(pool, &found.model);
+                let exact = known.iter().all(|&condition| evaluator.value(condition) == 1);
+                return Ok(Cost { instructions: found.cost[counter], exact, queries });
+            }
+            // No packet arrives, or none gets to an end.
+            Ok(Event::Complete) => return Ok(Cost { instructions: 0, exact: true, queries }),
+            Ok(Event::GaveUp(_)) | Err(SearchError::Stopped(_)) => {
+                let bound = search.bound().ok_or_else(|| "there is no bound".to_owned())?;
+                let instructions = bound.cost[counter];
+                return Ok(Cost { instructions, exact: false, queries });
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+}
+
+/// Makes conditions part of every path: of its first arc.
+fn require(unrolled: &mut Unrolled, conditions: &[TermId]) {
+    let pool = &mut unrolled.executor.pool;
+    let mut all = pool.bool(true);
+    for &condition in conditions {
+        all = pool.and(all, condition);
+    }
+    if pool.as_const(all) == Some(1) {
+        return;
+    }
+    let first = unrolled.dag[slowpath_search::Dag::ENTRY].out.clone();
+    for arc in first {
+        let Some(arc) = unrolled.dag.arcs.get_mut(arc.index()) else { continue };
+        let term = match arc.condition {
+            Some((condition, true)) => pool.and(all, condition),
+            Some((condition, false)) => {
+                let not = pool.not(condition);
+                pool.and(all, not)
+            }
+            None => all,
+        };
+        arc.condition = Some((term, true));
+    }
+}

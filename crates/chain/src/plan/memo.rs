@@ -1,0 +1,52 @@
+//! Results that several places of a plan need, each computed once, by whichever thread comes first.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Results by what they rest on.
+pub(super) struct Memo<K, V> {
+    known: Mutex<HashMap<K, Arc<OnceLock<V>>>>,
+}
+
+impl<K, V> Default for Memo<K, V> {
+    fn default() -> Self {
+        Memo { known: Mutex::default() }
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> Memo<K, V> {
+    /// The result for a key; others that want it meanwhile wait.
+    pub fn get(&self, key: K, compute: impl FnOnce() -> V) -> V {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = Arc::clone(known.entry(key).or_default());
+        drop(known);
+        place.get_or_init(compute).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::thread;
+
+    #[test]
+    fn several_threads_compute_a_result_once() {
+        let (memo, computed) = (Memo::default(), AtomicU32::new(0));
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for key in 0..100 {
+                        let result = memo.get(key, || {
+                            computed.fetch_add(1, Ordering::Relaxed);
+                            2 * key
+                        });
+                        assert_eq!(result, 2 * key);
+                    }
+                });
+            }
+        });
+        assert_eq!(computed.into_inner(), 100);
+    }
+}

@@ -1,0 +1,54 @@
+//! Independent work on several threads.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Stack of a thread: long chains of merged states are followed recursively.
+const STACK_BYTES: usize = 512 << 20;
+
+/// Does `work` for each of the items, the first ones first, and gives what comes out in their order.
+/// The caller's thread is one of `threads`; where there can be no further ones, it does all.
+pub(super) fn each<T: Sync, R: Send>(
+    items: &[T],
+    threads: usize,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(items.len()));
+    let turn = || {
+        while let Some((place, item)) = {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            items.get(place).map(|item| (place, item))
+        } {
+            let result = work(item);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads.min(items.len()) {
+            let builder = thread::Builder::new().stack_size(STACK_BYTES);
+            if builder.spawn_scoped(scope, turn).is_err() {
+                break;
+            }
+        }
+        turn();
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_in_the_order_of_the_items() {
+        let items: Vec<u32> = (0..1000).collect();
+        for threads in [0, 1, 2, 7] {
+            let doubled: Vec<u32> = items.iter().map(|item| 2 * item).collect();
+            assert_eq!(each(&items, threads, |item| 2 * item), doubled);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What a plan comes to: its document, and the order of its hot spots.
+
+use super::arrivals::{Arrivals, Point};
+use super::classes::Class;
+use super::cost::Cost;
+use super::relevance::in_front;
+use super::report::{AsIs, CostReport, HotSpot, PathReport};
+use super::subject::Linked;
+use super::topology::{ALL_TRAFFIC, Topology};
+use super::variants::{NodePlan, Variant, gain};
+use crate::report::list;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Digits behind the point of shares and gains, of which more would be noise.
+const DIGITS: f64 = 1e9;
+
+/// A part of all traffic as a number up to 1, or that times a number of instructions.
+pub(super) fn fraction(parts: i128) -> f64 {
+    (parts as f64 / ALL_TRAFFIC as f64 * DIGITS).round() / DIGITS
+}
+
+/// A variant with what it gains.
+pub(super) struct Ranked {
+    pub spot: HotSpot,
+    pub gain: Option<i128>,
+    pub node: usize,
+    /// The object with it.
+    pub object: Option<std::sync::Arc<Vec<u8>>>,
+}
+
+/// What is reported about the node with this number, whose program is `linked`.
+pub(super) fn node(
+    topology: &Topology,
+    arrivals: &Arrivals,
+    (number, linked): (usize, &Linked),
+    classes: &[Class],
+    (plan, neighbours): (NodePlan, bool),
+) -> (Vec<Ranked>, Vec<AsIs>) {
+    let called = &topology.nodes[number];
+    let program = called.program.map(|program| topology.programs[program].name.clone());
+    let program = program.unwrap_or_default();
+    let ingresses = |group: &[usize]| {
+        let all = group.iter().flat_map(|&class| classes[class].ingresses.iter().cloned());
+        all.collect::<BTreeSet<String>>().into_iter().collect::<Vec<String>>()
+    };
+    let all: usize = classes.iter().map(|class| class.ingresses.len()).sum();
+    let mut ranked = Vec::new();
+    for Variant { classes: group, facts, made, costs } in plan.variants {
+        let Some(about) = &made.about else { continue };
+        let points: Vec<usize> =
+            group.iter().flat_map(|&class| classes[class].points.iter().copied()).collect();
+        let front = in_front((&arrivals.points, &points), topology, &facts, about, neighbours);
+        let name = |&node: &usize| topology.nodes[node].name.clone();
+        let of = |group: &[usize]| -> i128 {
+            group.iter().map(|&class| i128::from(classes[class].share)).sum()
+        };
+        let gains = group.iter().zip(&costs).map(|(&class, (before, after))| {
+            Some(i128::from(classes[class].share) * gain(before, after)?)
+        });
+        let gain: Option<i128> = gains.sum();
+        let mut remarks = made.remarks.clone();
+        let failed = costs.iter().flat_map(|(before, after)| [before, after]);
+        let failed = failed.filter_map(|cost| cost.as_ref().err());
+        remarks.extend(failed.map(|why| format!("how much it executes is not known: {why}")));
+        remarks.extend(told(&arrivals.points, &points, |point| &point.arriving.unknown));
+        remarks.sort();
+        remarks.dedup();
+        let mut assumptions = told(&arrivals.points, &points, |point| &point.arriving.assumptions);
+        assumptions.extend(about.assumptions.iter().cloned());
+        let ingresses = ingresses(&group);
+        let spot = HotSpot {
+            node: called.name.clone(),
+            program: program.clone(),
+            variant: variant_name(&ingresses, all),
+            ingresses,
+            share: fraction(of(&group)),
+            instructions_before: linked.program.insns.len(),
+            instructions_after: about.instructions,
+            guard: about.guard.clone(),
+            cost_before: greatest(costs.iter().map(|(before, _)| before)),
+            cost_after: greatest(costs.iter().map(|(_, after)| after)),
+            gain: gain.map(fraction),
+            facts: list(&facts, &BTreeMap::new()),
+            rests_on: front.relevant.iter().map(name).collect(),
+            irrelevant: front.irrelevant.iter().map(name).collect(),
+            assumptions: assumptions.into_iter().collect(),
+            remarks,
+        };
+        let object = made.object.map(|(bytes, _)| bytes);
+        ranked.push(Ranked { spot, gain, node: number, object });
+    }
+    let as_is = plan.as_is.into_iter().map(|(class, why)| AsIs {
+        node: called.name.clone(),
+        program: program.clone(),
+        ingresses: ingresses(&[class]),
+        share: fraction(classes[class].share.into()),
+        why,
+    });
+    (ranked, as_is.collect())
+}
+
+/// Puts variants in the order of what they gain; where that is the same or not known, of the traffic
+/// that they are for, then of the topology.
+pub(super) fn rank(ranked: &mut [Ranked]) {
+    let share = |one: &Ranked| (one.spot.share * DIGITS) as u64;
+    ranked.sort_by_key(|one| (Reverse(one.gain), Reverse(share(one)), one.node));
+}
+
+/// What is reported about paths.
+pub(super) fn paths(topology: &Topology, arrivals: &Arrivals) -> Vec<PathReport> {
+    let path = |(path, points): (&super::topology::NetworkPath, &Vec<usize>)| PathReport {
+        name: path.name.clone(),
+        share: fraction(path.share.into()),
+        nodes: path.hops.iter().map(|hop| topology.nodes[hop.node].name.clone()).collect(),
+        never: points.iter().find_map(|&point| never(topology, &path.name, arrivals, point)),
+    };
+    topology.paths.iter().zip(&arrivals.paths).map(path).collect()
+}
+
+/// Why packets of a path never get to a point, if the program right before it is why.
+fn never(topology: &Topology, path: &str, arrivals: &Arrivals, point: usize) -> Option<String> {
+    let Point { before: Some(before), on, node, arriving, .. } = &arrivals.points[point] else {
+        return None;
+    };
+    let ends = arriving.never.as_ref()?;
+    let named = |node: usize| {
+        let known = &topology.nodes[node];
+        let program = known.program.map(|program| &topology.programs[program].name);
+        program.map_or_else(|| known.name.clone(), |program| format!("{program} at {}", known.name))
+    };
+    let on: Vec<&str> = on.iter().map(|action| action.name()).collect();
+    let ends = if ends.is_empty() { String::new() } else { format!(": {}", ends.join(", ")) };
+    Some(format!(
+        "{} is never reached on path {path}: {} returns {} for no packet{ends}",
+        named(*node),
+        named(arrivals.points[*before].node),
+        on.join(", ")
+    ))
+}
+
+/// What is said about points, each sentence once.
+fn told(points: &[Point], of: &[usize], what: impl Fn(&Point) -> &Vec<String>) -> BTreeSet<String> {
+    of.iter().flat_map(|&point| what(&points[point]).iter().cloned()).collect()
+}
+
+/// The greatest of costs, if all are known.
+fn greatest<'a>(costs: impl Iterator<Item = &'a Result<Cost, String>>) -> Option<CostReport> {
+    let known = costs.map(|cost| {
+        let Cost { instructions, exact, .. } = cost.as_ref().ok()?;
+        Some((*instructions, *exact))
+    });
+    // Of equal ones, one that is exact makes all of it exact.
+    let (instructions, exact) = known.collect::<Option<Vec<_>>>()?.into_iter().max()?;
+    Some(CostReport { instructions, exact })
+}
+
+/// What a variant is called: no other of its node has its first ingress.
+fn variant_name(ingresses: &[String], all: usize) -> String {
+    match ingresses {
+        [only] if all > 1 => only.clone(),
+        [first, second] if all > 2 => format!("{first}+{second}"),
+        [first, others @ ..] if all > ingresses.len() => format!("{first}+{}-more", others.len()),
+        _ => "all".to_owned(),
+    }
+}

@@ -1,0 +1,292 @@
+//! A topology: programs, the nodes that they run on, and the paths of the traffic over these.
+
+use super::described::{Described, DescribedHop, DescribedPath};
+use crate::name::{NAME, is_name};
+use crate::network::network;
+use crate::written::{SCHEMA, line, read};
+use crate::{Action, ChainError};
+use serde_saphyr::Spanned;
+use slowpath::Network;
+
+/// Where packets come from that have passed no node before.
+pub const OUTSIDE: &str = "outside";
+
+/// All traffic: shares are in parts of it, so that sums of them are exact.
+pub const ALL_TRAFFIC: u64 = 1 << 40;
+/// Most names that a message lists.
+const LISTED: usize = 20;
+
+/// A topology, checked: each path has nodes, and none of them twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topology {
+    /// The programs, as they are written down.
+    pub programs: Vec<PlacedProgram>,
+    /// The nodes.
+    pub nodes: Vec<PlacedNode>,
+    /// The paths.
+    pub paths: Vec<NetworkPath>,
+}
+
+/// A program, which can run on several nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedProgram {
+    /// What it is called here.
+    pub name: String,
+    /// The file with it, relative to the description.
+    pub object: String,
+    /// Its name in the object; the only XDP program where it is not said.
+    pub program: Option<String>,
+    /// The line of the description that names it.
+    pub line: u64,
+}
+
+/// A place that packets pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedNode {
+    /// What it is called.
+    pub name: String,
+    /// The number of the program that runs there; none where packets are only forwarded.
+    pub program: Option<usize>,
+}
+
+/// A way through the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkPath {
+    /// What it is called, by its number where it has no name.
+    pub name: String,
+    /// The part of all traffic that takes it, in parts of [`ALL_TRAFFIC`], as nearly as that goes.
+    pub share: u64,
+    /// Its nodes, in the order in which packets pass them.
+    pub hops: Vec<Hop>,
+}
+
+/// A node on a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// The number of the node.
+    pub node: usize,
+    /// What its program returns for packets that go on; empty where there is no program, or no
+    /// further node.
+    pub on: Vec<Action>,
+    /// What packets go through to the next node.
+    pub network: Network,
+    /// What the node can tell packets by that come here over this path.
+    pub ingress: String,
+}
+
+impl Topology {
+    /// Reads a description.
+    ///
+    /// # Errors
+    /// When it is no YAML of that shape, names something that is not there, has a path without nodes
+    /// or with one of them twice, or one without a share of the traffic.
+    pub fn parse(text: &str) -> Result<Topology, ChainError> {
+        let described: Described = read(text)?;
+        if described.schema.value != SCHEMA {
+            let what = format!("schema {}: known is {SCHEMA}", described.schema.value);
+            return Err(ChainError::at(line(&described.schema), what));
+        }
+        let mut names = Names::new("program");
+        let mut programs = Vec::new();
+        for program in &described.programs {
+            names.add(&program.name)?;
+            programs.push(PlacedProgram {
+                name: program.name.value.clone(),
+                object: program.object.clone(),
+                program: program.program.clone(),
+                line: line(&program.name),
+            });
+        }
+        let mut places = Names::new("node");
+        let mut nodes = Vec::new();
+        for node in &described.nodes {
+            places.add(&node.name)?;
+            if node.name.value == OUTSIDE {
+                let what = format!("{OUTSIDE} is where packets come from, and no node's name");
+                return Err(ChainError::at(line(&node.name), what));
+            }
+            let program = node.program.as_ref().map(|program| names.find(program)).transpose()?;
+            nodes.push(PlacedNode { name: node.name.value.clone(), program });
+        }
+        let mut topology = Topology { programs, nodes, paths: Vec::new() };
+        let mut called = Names::new("path");
+        let mut shares = Vec::new();
+        for (number, path) in described.paths.iter().enumerate() {
+            if let Some(name) = &path.value.name {
+                called.add(name)?;
+            }
+            shares.push(share(path)?);
+            let path = topology.path(number, path, &places)?;
+            topology.paths.push(path);
+        }
+        if topology.paths.is_empty() {
+            return Err(ChainError::Whole("there are no paths".to_owned()));
+        }
+        // Divided first: the sum of all may be more than there is a number for.
+        let most = shares.iter().copied().fold(0.0, f64::max);
+        let sum: f64 = shares.iter().map(|share| share / most).sum();
+        for (path, share) in topology.paths.iter_mut().zip(shares) {
+            let part = share / most / sum * ALL_TRAFFIC as f64;
+            path.share = (part.round() as u64).max(1);
+        }
+        Ok(topology)
+    }
+
+    fn path(
+        &self,
+        number: usize,
+        path: &Spanned<DescribedPath>,
+        places: &Names,
+    ) -> Result<NetworkPath, ChainError> {
+        let DescribedPath { name, hops: written, .. } = &path.value;
+        let name =
+            name.as_ref().map_or_else(|| (number + 1).to_string(), |name| name.value.clone());
+        if written.is_empty() {
+            let what = format!("path {name} has no hops: packets pass at least one node");
+            return Err(ChainError::at(line(path), what));
+        }
+        let mut hops = Vec::<Hop>::new();
+        for (place, hop) in written.iter().enumerate() {
+            let node = places.find(&hop.node)?;
+            let at = line(&hop.node);
+            if hops.iter().any(|other| other.node == node) {
+                let what = format!(
+                    "path {name} passes {} twice; paths without circles can be planned",
+                    hop.node.value
+                );
+                return Err(ChainError::at(at, what));
+            }
+            let last = place + 1 == written.len();
+            let on = self.actions(hop, node, last)?;
+            if let (true, Some(at)) = (last, changing(hop)) {
+                let what = "the last node of a path has no way to a next one that changes packets";
+                return Err(ChainError::at(at, what));
+            }
+            let before = hops.last().map_or(OUTSIDE, |hop| self.nodes[hop.node].name.as_str());
+            let ingress = hop.ingress.as_ref().map(ingress).transpose()?;
+            hops.push(Hop {
+                node,
+                on,
+                network: network(&hop.network())?,
+                ingress: ingress.unwrap_or_else(|| before.to_owned()),
+            });
+        }
+        Ok(NetworkPath { name, share: 0, hops })
+    }
+
+    /// The actions with which packets go on.
+    fn actions(
+        &self,
+        hop: &DescribedHop,
+        node: usize,
+        last: bool,
+    ) -> Result<Vec<Action>, ChainError> {
+        let (name, at) = (&hop.node.value, line(&hop.node));
+        let runs = self.nodes[node].program.is_some();
+        let what = match (&hop.on, runs, last) {
+            (None, false, _) | (None, true, true) => return Ok(Vec::new()),
+            (None, true, false) => format!(
+                "say `on`: with which of {} of its program packets go on from {name}",
+                Action::names()
+            ),
+            (Some(_), false, _) => format!("{name} runs no program that returns anything: no `on`"),
+            (Some(_), true, true) => {
+                format!("{name} is the last node of the path: packets do not go on from there")
+            }
+            (Some(on), true, false) if on.is_empty() => {
+                format!("`on` is empty: packets go on from {name} with some of {}", Action::names())
+            }
+            (Some(on), true, false) => {
+                let mut actions = on.iter().map(action).collect::<Result<Vec<Action>, _>>()?;
+                actions.sort_unstable();
+                actions.dedup();
+                return Ok(actions);
+            }
+        };
+        Err(ChainError::at(at, what))
+    }
+}
+
+/// The share of a path, in its unit.
+fn share(path: &Spanned<DescribedPath>) -> Result<f64, ChainError> {
+    let written = path.value.share.as_ref();
+    let share = written.map_or(1.0, |share| share.value);
+    if share > 0.0 && share.is_finite() {
+        return Ok(share);
+    }
+    let what = format!("share {share}: a path has a part of the traffic, more than 0");
+    Err(ChainError::at(written.map_or_else(|| line(path), line), what))
+}
+
+/// An action with which a packet gets to another node.
+fn action(name: &Spanned<String>) -> Result<Action, ChainError> {
+    let what = match Action::named(&name.value) {
+        None => format!("{:?} is no action: {}", name.value, Action::names()),
+        Some(action @ (Action::Aborted | Action::Drop)) => {
+            format!("{} sends nothing: no packet goes on with it", action.name())
+        }
+        Some(action) => return Ok(action),
+    };
+    Err(ChainError::at(line(name), what))
+}
+
+/// The line in which a hop says what may change behind it.
+fn changing(hop: &DescribedHop) -> Option<u64> {
+    let said = hop.changes.is_some() || hop.bytes.is_some();
+    let changes = hop.changes.iter().flatten().map(line);
+    let bytes = hop.bytes.iter().flatten().map(line);
+    said.then(|| changes.chain(bytes).next().unwrap_or_else(|| line(&hop.node)))
+}
+
+/// The name of an ingress.
+fn ingress(name: &Spanned<String>) -> Result<String, ChainError> {
+    if is_name(&name.value) {
+        return Ok(name.value.clone());
+    }
+    let what = format!("{:?} is no name of an ingress: {NAME}", name.value);
+    Err(ChainError::at(line(name), what))
+}
+
+/// Names of one kind, each once.
+struct Names {
+    kind: &'static str,
+    known: Vec<(String, u64)>,
+}
+
+impl Names {
+    fn new(kind: &'static str) -> Names {
+        Names { kind, known: Vec::new() }
+    }
+
+    fn add(&mut self, name: &Spanned<String>) -> Result<(), ChainError> {
+        let (value, at) = (&name.value, line(name));
+        if !is_name(value) {
+            return Err(ChainError::at(at, format!("{value:?} is no name: {NAME}")));
+        }
+        if let Some((_, other)) = self.known.iter().find(|(known, _)| known == value) {
+            let what = format!("{} {value} is there twice, also in line {other}", self.kind);
+            return Err(ChainError::at(at, what));
+        }
+        self.known.push((value.clone(), at));
+        Ok(())
+    }
+
+    fn find(&self, name: &Spanned<String>) -> Result<usize, ChainError> {
+        self.known.iter().position(|(known, _)| *known == name.value).ok_or_else(|| {
+            let known = self.known.iter().map(|(name, _)| name.as_str());
+            let mut listed: Vec<&str> = known.take(LISTED).collect();
+            let more = self.known.len() - listed.len();
+            let more = format!("{more} more");
+            match self.known.len() {
+                0 => listed.push("none"),
+                all if all > LISTED => listed.push(&more),
+                _ => {}
+            }
+            let (kind, value, listed) = (self.kind, &name.value, listed.join(", "));
+            ChainError::at(line(name), format!("there is no {kind} {value:?}; there are {listed}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! Topologies of programs: what a description names, and what a plan for it comes to.
+
+use crate::errors;
+use crate::objects::{Btf, Object};
+use crate::worker::{self, Stop};
+use pyo3::prelude::*;
+use slowpath::Error;
+use slowpath_chain::Loaded;
+use slowpath_chain::plan::{PlanOptions, Subject};
+use slowpath_specialise::Mode;
+use std::path::PathBuf;
+
+/// Programs on the paths of a network, as a description has them. Raises `Error` when that is none.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct Topology {
+    inner: slowpath_chain::plan::Topology,
+}
+
+/// The name of a program, its file, and its name there, if that is said.
+type Member = (String, String, Option<String>);
+
+#[pymethods]
+impl Topology {
+    #[new]
+    fn new(py: Python<'_>, text: &str) -> PyResult<Self> {
+        let inner =
+            slowpath_chain::plan::Topology::parse(text).map_err(|error| wrong(py, &error))?;
+        Ok(Topology { inner })
+    }
+
+    /// The programs, in the order of the description.
+    #[getter]
+    fn members(&self) -> Vec<Member> {
+        let member = |program: &slowpath_chain::plan::PlacedProgram| {
+            (program.name.clone(), program.object.clone(), program.program.clone())
+        };
+        self.inner.programs.iter().map(member).collect()
+    }
+
+    /// Which variants of the programs pay, as JSON text, and the object with each of them, in the
+    /// order in which they are reported. Each of the objects comes with the number of its program
+    /// there, and the digest of its file. `mode` is `trust` or `guard`; `cache` is a folder, `build`
+    /// tells what results in it rest on besides, `identity` this topology from others. `stop` ends it
+    /// with what is known by then. Raises `Error` when a program cannot be linked.
+    #[pyo3(signature = (objects, btf, stop, *, mode, neighbours, variants, threads, cache, build,
+                        identity))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of the Python function")]
+    fn plan(
+        &self,
+        py: Python<'_>,
+        objects: Vec<(Py<Object>, usize, String)>,
+        btf: Option<Py<Btf>>,
+        stop: &Stop,
+        mode: &str,
+        neighbours: bool,
+        variants: usize,
+        threads: usize,
+        cache: Option<PathBuf>,
+        build: String,
+        identity: String,
+    ) -> PyResult<(String, Vec<Vec<u8>>)> {
+        let subject = |(object, program, digest): (Py<Object>, usize, String)| {
+            let object = object.get().shared().object().ok_or_else(|| {
+                let what = "a listing is no part of a topology; the programs are BPF objects";
+                errors::exception(py, &Error::Input(what.to_owned()))
+            })?;
+            Ok(Subject { loaded: Loaded { object, program }, digest })
+        };
+        let subjects = objects.into_iter().map(subject).collect::<PyResult<Vec<Subject>>>()?;
+        let mode = if mode == "trust" { Mode::Trust } else { Mode::Guard };
+        let mut options = PlanOptions {
+            mode,
+            neighbours,
+            variants,
+            threads,
+            cache,
+            build,
+            topology: identity,
+            ..PlanOptions::default()
+        };
+        options.lift.kernel_types = btf.map(|btf| btf.get().shared().shared());
+        let topology = self.inner.clone();
+        let work = move |stop: &slowpath::Stop| {
+            slowpath_chain::plan::plan(&topology, &subjects, &options, stop)
+        };
+        let planned = worker::run(py, stop, work)?.map_err(|error| wrong(py, &error))?;
+        let text = serde_json::to_string(&planned.report);
+        Ok((text.map_err(|error| errors::defect(py, &error))?, planned.objects))
+    }
+}
+
+fn wrong(py: Python<'_>, error: &slowpath_chain::ChainError) -> PyErr {
+    errors::exception(py, &Error::Input(error.to_string()))
+}
