@@ -111,6 +111,16 @@ def folder(tmp_path: Path) -> Path:
     (made / "lost.yaml").write_text(json.dumps(chain))
     chain["edges"].append({"from": HOSTILE, "on": [HOSTILE], "to": "first"})
     (made / "cycle.yaml").write_text(json.dumps(chain))
+    hops = [{"node": "one", "on": ["XDP_PASS"]}, {"node": "two"}]
+    topology: dict[str, Any] = {
+        "schema": 1,
+        "programs": [{"name": "first", "object": "object.bpf.o"}],
+        "nodes": [{"name": node, "program": "first"} for node in ("one", "two")],
+        "paths": [{"name": "path", "hops": hops}],
+    }
+    (made / "topology.yaml").write_text(json.dumps(topology))
+    topology["paths"].append({"name": HOSTILE, "hops": [{"node": HOSTILE}]})
+    (made / "unknown.yaml").write_text(json.dumps(topology))
     for name in ("old", "new"):
         results = [hostile_result(name), make_result(program=f"={HOSTILE}\ud800")]
         (made / f"{name}.json").write_text(json.dumps({"slowpath": "0", "results": results}))
@@ -206,6 +216,15 @@ def calls(command: str, folder: Path) -> list[list[str | Path]]:
             [thing],
             [folder / "chain.yaml", "--trust", "-o", folder / "written"],
             [folder / "chain.yaml", "--fuse", "-o", thing],
+            [folder / "chain.yaml", "--packets", "0", "--html", folder / "written" / "page.html"],
+        ],
+        "chain plan": [
+            [folder / "topology.yaml", "--no-cache"],
+            [folder / "topology.yaml", "--cache", folder / "written", "--trust"],
+            [folder / "unknown.yaml", "--no-cache"],
+            [folder / "broken.yaml", "--no-cache"],
+            [folder / "missing", "--no-cache"],
+            [thing, "--no-cache"],
         ],
         "compile": [
             [thing, *all_of],

@@ -104,6 +104,7 @@ def every_command(member: Command | Group = cli.ROOT, path: str = "") -> Iterato
         "chain bound": [CHAIN],
         "chain facts": [CHAIN],
         "chain optimize": [CHAIN, "--packets", "0"],
+        "chain plan": ["examples/chain/topology.yaml", "--no-cache"],
         "compile": [OBJECT],
         "schema": ["bound"],
         "show": [OBJECT],

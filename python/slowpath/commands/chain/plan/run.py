@@ -94,7 +94,7 @@ def _planned(asked: Planned) -> tuple[PlanReport, list[bytes]] | None:
         len(os.sched_getaffinity(0)),
         asked.cache,
         f"{engine.build()} {types}",
-        os.path.realpath(asked.file),
+        _digest(os.fsencode(os.path.realpath(asked.file))),
         asked.budget_seconds,
         asked.memory_bytes,
     )
