@@ -8,14 +8,16 @@
 //! It is a test, not a proof: it says something of the packets that were tried, with map content that
 //! they led to. It does ask the real kernel: its verifier, its just-in-time compiler, its helpers.
 //!
-//! What neither packet nor maps determine, such as time and random numbers, cannot be compared. Calls
-//! for it are looked for in the programs, and a second copy of the original gets all packets, too: if
-//! the two copies differ, nothing is said of the rewritten program. In programs that are passed a
-//! packet starts where it started first: they do not see how much room earlier ones left.
+//! What neither packet nor maps determine cannot be compared. Calls for the time and for random
+//! numbers get the same answers in both programs (`answers`). Others that may differ are looked for,
+//! and a second copy of the original gets all packets, too: if the two copies differ, nothing is said
+//! of the rewritten program. In programs that are passed a packet starts where it started first: they
+//! do not see how much room earlier ones left.
 //!
-//! From the bottom: `random` and `mutation` make packets, `bench` is the chain in the kernel,
-//! `comparing` the loop, `culprit` finds the packet behind different maps, `rate` times both.
+//! From the bottom: `random`, `mutation` and `answers` make what is tried, `bench` is the chain in the
+//! kernel, `comparing` the loop, `culprit` finds the packet behind different maps, `rate` times both.
 
+mod answers;
 mod bench;
 mod comparing;
 mod culprit;
@@ -26,8 +28,11 @@ mod options;
 mod outcome;
 mod random;
 mod rate;
+mod sizes;
 mod undo;
 
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::thread;
 
 use slowpath_kernel::{Kernel, stay};
@@ -56,10 +61,29 @@ pub fn rehearse(
     options: &Options,
     stop: &Stop,
 ) -> Result<Rehearsal, RehearsalError> {
+    let (mut upstream, mut chosen) = (Vec::new(), Vec::new());
+    for stage in subject.upstream {
+        let (object, names) = sizes::sized(&stage.object);
+        chosen.extend(names);
+        let object = match object {
+            Cow::Borrowed(_) => Arc::clone(&stage.object),
+            Cow::Owned(object) => Arc::new(object),
+        };
+        upstream.push(Stage { object, ..stage.clone() });
+    }
+    let (original, names) = sizes::sized(subject.original.0);
+    let (rewritten, _) = sizes::sized(subject.rewritten.0);
+    chosen.extend(names);
+    let subject = &Subject {
+        upstream: &upstream,
+        original: (&original, subject.original.1),
+        rewritten: (&rewritten, subject.rewritten.1),
+    };
     thread::scope(|scope| {
         let work = || {
             let stays = stay();
             let mut rehearsal = comparing::compare(kernel, subject, seeds, install, options, stop)?;
+            rehearsal.notes.extend(sizes::note(&chosen));
             if !stays {
                 let note = "the thread could not stay on one CPU: maps with a value for each CPU \
                             may differ for that";
