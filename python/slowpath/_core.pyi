@@ -89,7 +89,14 @@ class Chain:
         fuse: str | None,
         btf: Btf | None,
         stop: Stop,
-    ) -> tuple[str, list[bytes | None], bytes | None]: ...
+    ) -> Rewriting: ...
+
+@final
+class Rewriting:
+    """A chain that is being rewritten: what is known so far, None where nothing is new."""
+
+    def __iter__(self) -> Rewriting: ...
+    def __next__(self) -> tuple[str, list[bytes | None], bytes | None] | None: ...
 
 @final
 class Target:

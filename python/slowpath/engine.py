@@ -204,9 +204,9 @@ def rewrite_messages(
 ) -> Iterator[Message]:
     """What holds of packets that arrive at each program of a chain, and objects to load instead.
 
-    The message has a document (`docs/json.md`), in the order of the programs the bytes of an object
-    where one was rewritten, and those of an object with all as one. An end of time, or being asked
-    to stop, ends it with what is known by then.
+    Each message has more than the one before: a document (`docs/json.md`), in the order of the
+    programs the bytes of an object where one was rewritten, and those of an object with all as one.
+    An end of time, or being asked to stop, ends it with what is known by then.
 
     Raises:
         InputError: when a program cannot be linked.
@@ -215,7 +215,9 @@ def rewrite_messages(
     asked = (subject.objects, rewriting.mode, rewriting.fuse, subject.btf, stop)
     try:
         with stopping.calling(stop.set):
-            yield ("rewritten", *subject.chain.rewrite(*asked))
+            for said in subject.chain.rewrite(*asked):
+                if said is not None:
+                    yield ("rewritten", *said)
     except _core.Error as problem:
         raise _input_error(subject.file, problem) from None
 

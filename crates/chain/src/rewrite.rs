@@ -52,9 +52,12 @@ pub struct Rewritten {
     pub fused: Option<Vec<u8>>,
 }
 
+/// What is said of a program that is still to be rewritten.
+const NOT_YET: &str = "there was no time to rewrite it";
+
 /// Finds out what holds of packets that arrive at each program of a chain, and rewrites the programs
-/// for it. What is not done by the time that `stop` says so is left as it is. `at` is told what is
-/// being done.
+/// for it. What is not done by the time that `stop` says so is left as it is. `so_far` is told what is
+/// known before the first program is rewritten and behind each.
 ///
 /// # Errors
 /// When a program cannot be linked, or the programs of a dispatcher cannot be put in order.
@@ -63,7 +66,7 @@ pub fn rewrite(
     loaded: &[Loaded],
     options: &RewriteOptions,
     stop: &Stop,
-    mut at: impl FnMut(&str),
+    mut so_far: impl FnMut(&Rewritten),
 ) -> Result<Rewritten, ChainError> {
     let started = Instant::now();
     let chain = chain.dispatched(loaded)?;
@@ -80,46 +83,63 @@ pub fn rewrite(
         .zip(&programs)
         .map(|(loaded, program)| Runs { object: &loaded.object, program, options: &facts })
         .collect();
-    at("looking for facts");
     let mut reached = facts_along(&chain, &runs, &options.first, stop);
+    let alone = chain.members.len() == 1;
     let mut report = ChainReport::default();
-    let mut objects = Vec::new();
+    let mut arriving = Vec::new();
     for (number, reached) in reached.iter_mut().enumerate() {
-        at(&format!("rewriting {}", chain.members[number].name));
         let parts = (&chain, number, &programs[..]);
         let mut program = ProgramReport::of(parts, loaded, reached, options.explain, stop);
-        let alone = chain.members.len() == 1;
-        let arriving = reached.facts.as_ref().filter(|_| alone || !reached.over.is_empty());
-        let (object, linked) = (&loaded[number].object, &programs[number]);
-        let mut written = None;
-        if let (Some(facts), Some(mode)) = (arriving, options.mode) {
-            // Each has its share of the time that is left.
-            let left = u32::try_from(chain.members.len() - number).unwrap_or(u32::MAX);
-            let share = stop.within(stop.left().map(|time| time / left));
-            match optimize(object, linked, facts, mode, &options.lift, &share) {
-                Ok(done) => {
-                    written = write(object, &done, kernel, &mut program.remarks);
-                    program.optimized(object, linked, done, written.is_some());
-                }
-                Err(error) => program.remarks.push(error.to_string()),
+        let facts = reached.facts.as_ref().filter(|_| alone || !reached.over.is_empty()).cloned();
+        match (&facts, options.mode) {
+            (Some(_), Some(_)) => program.remarks.push(NOT_YET.to_owned()),
+            (Some(facts), None) => {
+                program.decided(&loaded[number].object, &programs[number], facts, stop);
             }
-        } else if let Some(facts) = arriving {
-            program.decided(object, linked, facts, stop);
+            (None, _) => {}
         }
-        objects.push(written);
         report.programs.push(program);
+        arriving.push(facts);
     }
-    let mut whole = None;
+    let objects = vec![None; loaded.len()];
+    let mut rewritten = Rewritten { report, objects, fused: None };
+    let Some(mode) = options.mode else { return Ok(ended(rewritten, started, stop)) };
+    so_far(&rewritten);
+    for (number, facts) in arriving.iter().enumerate() {
+        let Some(facts) = facts else { continue };
+        let (object, linked) = (&loaded[number].object, &programs[number]);
+        // Each has its share of the time that is left.
+        let left = arriving[number..].iter().flatten().count();
+        let left = u32::try_from(left).unwrap_or(u32::MAX);
+        let share = stop.within(stop.left().map(|time| time / left));
+        let program = &mut rewritten.report.programs[number];
+        program.remarks.retain(|remark| remark != NOT_YET);
+        match optimize(object, linked, facts, mode, &options.lift, &share) {
+            Ok(done) => {
+                let written = write(object, &done, kernel, &mut program.remarks);
+                program.optimized(object, linked, done, written.is_some());
+                rewritten.objects[number] = written;
+            }
+            Err(error) => program.remarks.push(error.to_string()),
+        }
+        rewritten.report.seconds = started.elapsed().as_secs_f64();
+        so_far(&rewritten);
+    }
     if let Some(name) = &options.fuse {
-        at("fusing");
-        match fused(&chain, loaded, &objects, name, &options.lift, stop) {
-            Ok((about, bytes)) => (report.fused, whole) = (Some(about), Some(bytes)),
-            Err(error) => report.not_fused = Some(error.to_string()),
+        match fused(&chain, loaded, &rewritten.objects, name, &options.lift, stop) {
+            Ok((about, bytes)) => {
+                (rewritten.report.fused, rewritten.fused) = (Some(about), Some(bytes));
+            }
+            Err(error) => rewritten.report.not_fused = Some(error.to_string()),
         }
     }
-    report.seconds = started.elapsed().as_secs_f64();
-    report.stopped = stop.reason().map(|reason| reason.to_string());
-    Ok(Rewritten { report, objects, fused: whole })
+    Ok(ended(rewritten, started, stop))
+}
+
+fn ended(mut rewritten: Rewritten, started: Instant, stop: &Stop) -> Rewritten {
+    rewritten.report.seconds = started.elapsed().as_secs_f64();
+    rewritten.report.stopped = stop.reason().map(|reason| reason.to_string());
+    rewritten
 }
 
 /// The object with a program in the place of the original; the others are as they were.

@@ -2,7 +2,7 @@
 
 use crate::errors;
 use crate::objects::{Btf, Object};
-use crate::worker::{self, Stop};
+use crate::worker::{self, Next, Running, Stop};
 use pyo3::prelude::*;
 use slowpath::Error;
 use slowpath_chain::{Loaded, RewriteOptions};
@@ -72,7 +72,7 @@ impl Chain {
         self.inner.way_to(&loaded, member).map_err(|error| wrong(py, &error))
     }
 
-    /// What holds of packets that arrive at each program, as JSON text, and where programs are
+    /// Finds out what holds of packets that arrive at each program, as JSON text, and where programs are
     /// rewritten for it the objects to load instead, in the order of the description. `mode` is
     /// `trust` or `guard`, or `None` where nothing is rewritten. `stop` ends it with what is known by
     /// then; `fuse` is what all programs as one are called, if they are to become one. Raises `Error`
@@ -85,7 +85,7 @@ impl Chain {
         fuse: Option<String>,
         btf: Option<Py<Btf>>,
         stop: &Stop,
-    ) -> PyResult<Rewritten> {
+    ) -> PyResult<Rewriting> {
         let loaded = loaded(py, objects)?;
         let mode = match mode {
             Some("trust") => Some(Mode::Trust),
@@ -95,12 +95,49 @@ impl Chain {
         let mut options = RewriteOptions { mode, fuse, ..RewriteOptions::default() };
         options.lift.kernel_types = btf.map(|btf| btf.get().shared().shared());
         let chain = self.inner.clone();
-        let work = move |stop: &slowpath::Stop| {
-            slowpath_chain::rewrite(&chain, &loaded, &options, stop, |_| ())
-        };
-        let rewritten = worker::run(py, stop, work)?.map_err(|error| wrong(py, &error))?;
-        let text = serde_json::to_string(&rewritten.report);
-        Ok((text.map_err(|error| errors::defect(py, &error))?, rewritten.objects, rewritten.fused))
+        let running = worker::start(stop, move |stop, so_far: &dyn Fn(Said)| {
+            let said = |rewritten: &slowpath_chain::Rewritten| so_far(Ok(message(rewritten)));
+            let rewritten = slowpath_chain::rewrite(&chain, &loaded, &options, stop, said);
+            so_far(rewritten.as_ref().map(message).map_err(Clone::clone));
+        })?;
+        Ok(Rewriting { running })
+    }
+}
+
+/// A chain that is being rewritten. Iterating yields what is known so far each time that there is
+/// more, at last all, and `None` where nothing is new. Raises `Error` when a program cannot be linked.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct Rewriting {
+    running: Running<Said>,
+}
+
+/// What is known so far, or why nothing is.
+type Said = Result<Message, slowpath_chain::ChainError>;
+
+/// A report as JSON, or what is wrong with it, and objects.
+type Message = (Result<String, String>, Vec<Option<Vec<u8>>>, Option<Vec<u8>>);
+
+fn message(rewritten: &slowpath_chain::Rewritten) -> Message {
+    let text = serde_json::to_string(&rewritten.report).map_err(|error| error.to_string());
+    (text, rewritten.objects.clone(), rewritten.fused.clone())
+}
+
+#[pymethods]
+impl Rewriting {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Option<Rewritten>>> {
+        match self.running.next(py)? {
+            Next::Pending => Ok(Some(None)),
+            Next::Finished => Ok(None),
+            Next::Said(said) => {
+                let (text, objects, fused) = said.map_err(|error| wrong(py, &error))?;
+                let text = text.map_err(|error| errors::defect(py, &error))?;
+                Ok(Some(Some((text, objects, fused))))
+            }
+        }
     }
 }
 
