@@ -1,6 +1,6 @@
 /* Pairs of programs that call helpers whose effect is outside of packet and maps. For packets of 100
  * bytes at least, same_NAME_* do the same as NAME, differs_NAME_* do not, and of open_NAME_* neither is
- * known. Compiled with
+ * known; never_NAME_* are not proved. Compiled with
  *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
  *     -idirafter /usr/include/x86_64-linux-gnu -c calls.bpf.c -o calls.bpf.o
  *   llvm-strip -g calls.bpf.o
@@ -142,9 +142,10 @@ PROGRAM(open_copies_moved, __u64 event = 5;
 
 ORIGINAL(updates, UPDATED(data[60], data[61], VALUE) if (*old == 5) return XDP_TX;)
 PROGRAM(same_updates, UPDATED(data[60], data[61], SAME_VALUE) if (*old == 5) return XDP_TX;)
-PROGRAM(differs_updates_value, UPDATED(data[60], data[61], OTHER_VALUE) if (*old == 5) return XDP_TX;)
-PROGRAM(differs_updates_read, UPDATED(data[60], data[61], VALUE) if (*old == 6) return XDP_TX;)
-/* What was there before the update is not what is there behind it. */
+PROGRAM(never_updates_value, UPDATED(data[60], data[61], OTHER_VALUE) if (*old == 5) return XDP_TX;)
+PROGRAM(never_updates_read, UPDATED(data[60], data[61], VALUE) if (*old == 6) return XDP_TX;)
+/* What was there before the update is not what is there behind it. Packets that show it are not looked
+ * for: not all elements that may be overwritten can be. */
 PROGRAM(never_updates_read_before, OF_CPU(0) __u32 old_key = data[60]; __u32 new_key = data[61];
 	__u64 value = VALUE; __u64 *old = bpf_map_lookup_elem(map, &old_key);
 	if (!old) return XDP_DROP;
