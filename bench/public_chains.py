@@ -30,11 +30,12 @@ COLUMNS = [
     *("downstream", "project", "upstream", "facts", "known", "branches", "before"),
     *("trust", "guard", "left", "guard_comparisons", "proved_trust", "proved_guard"),
     *("seconds_trust", "seconds_guard", "packets_trust", "packets_guard", "arbitrary"),
-    *("ns_before", "ns_trust", "ns_guard", "ns_frame", "rate_trust", "rate_guard", "why"),
+    *("ns_before_trust", "ns_trust", "ns_frame_trust", "rate_trust"),
+    *("ns_before_guard", "ns_guard", "ns_frame_guard", "rate_guard", "why"),
 ]
 HEADINGS = [
     *("program", "behind", "facts", "instructions", "`--trust`", "guarded", "s"),
-    *("the same in the kernel", "ns", "rate `--trust`, guarded", "why so"),
+    *("the same in the kernel", "ns, `--trust`", "ns, guarded", "rates", "notes"),
 ]
 
 
@@ -123,13 +124,14 @@ def row(chain: dict[str, Any], table: dict[str, Any], found: dict[str, Any]) -> 
         kernel = said["rehearsal"]
         if not kernel:
             continue
-        written[f"packets_{mode}"] = kernel["packets"] if kernel["agrees"] else "DISAGREE"
+        told = "DISAGREE" if kernel["difference"] else None
+        written[f"packets_{mode}"] = kernel["packets"] if kernel["agrees"] else told
         if mode == "guard":
             written["arbitrary"] = kernel["arbitrary"]
         if kernel["original_ns"] is not None:
-            written["ns_before"] = round(kernel["original_ns"], 1)
+            written[f"ns_before_{mode}"] = round(kernel["original_ns"], 1)
             written[f"ns_{mode}"] = round(kernel["rewritten_ns"], 1)
-            written["ns_frame"] = round(kernel["frame_ns"], 1)
+            written[f"ns_frame_{mode}"] = round(kernel["frame_ns"], 1)
         if kernel["rate_ratio"]:
             written[f"rate_{mode}"] = round(kernel["rate_ratio"], 2)
         remarks += [kernel[key] for key in ("difference", "why_not") if kernel[key]]
@@ -146,7 +148,7 @@ def faults(written: dict[str, Any], asked: int) -> list[str]:
         if f"seconds_{mode}" not in written:
             wrong.append(f"{mode}: no report")
         if written.get(f"proved_{mode}") and asked:
-            got = written.get(f"packets_{mode}", 0)
+            got = written.get(f"packets_{mode}") or 0
             if got == "DISAGREE" or got < asked:
                 wrong.append(f"{mode}: {got} packets are the same")
     if written.get("proved_guard") and written.get("arbitrary", 0) < asked:
@@ -166,7 +168,10 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 
     lines = [f"| {' | '.join(HEADINGS)} |", f"|{'---|' * len(HEADINGS)}"]
     for one in rows:
-        times = [number(one.get(f"ns_{key}")) for key in ("before", "trust", "guard", "frame")]
+        times = [
+            " / ".join(number(one.get(f"ns_{key}{mode}")) for key in ("before_", "", "frame_"))
+            for mode in MODES
+        ]
         rates = [number(one.get(f"rate_{mode}")) for mode in MODES]
         cells = [
             one["downstream"],
@@ -175,7 +180,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
             *(number(one.get(key)) for key in ("before", "trust", "guard")),
             " / ".join(number(one.get(f"seconds_{mode}")) for mode in MODES),
             agreed(one),
-            " / ".join(times),
+            *times,
             ", ".join(rates),
             one["why"],
         ]
@@ -192,7 +197,7 @@ def main() -> int:
     parser.add_argument("--slowpath", default=f"{sys.executable} -m slowpath")
     parser.add_argument("--deadline", type=float, default=60, help="seconds for each part")
     parser.add_argument("--packets", type=int, default=100_000)
-    parser.add_argument("--only", nargs="*", default=[], help="names of programs, or UP:DOWN")
+    parser.add_argument("--only", nargs="*", default=[], help="those with DOWN, UP: or UP:DOWN")
     parser.add_argument("--markdown", action="store_true")
     arguments = parser.parse_args()
     table = json.loads(arguments.chains.read_text())
@@ -202,7 +207,7 @@ def main() -> int:
         writer.writeheader()
         for chain in table["chains"]:
             name = f"{chain['upstream']}:{chain['downstream']}"
-            named = {name, chain["upstream"], chain["downstream"]}
+            named = {name, f"{chain['upstream']}:", chain["downstream"]}
             if arguments.only and not named & set(arguments.only):
                 continue
             file = Path(folder) / "chain.yaml"
