@@ -88,7 +88,14 @@ class Chain:
         how: tuple[str | None, str | None, bool],
         btf: Btf | None,
         stop: Stop,
-    ) -> tuple[str, list[bytes | None], bytes | None, list[str], str | None]: ...
+    ) -> Rewriting: ...
+
+@final
+class Rewriting:
+    """A chain that is being rewritten: what is known so far, None where nothing is new."""
+
+    def __iter__(self) -> Rewriting: ...
+    def __next__(self) -> tuple[str, list[bytes | None], bytes | None, list[str], str | None] | None: ...
 
 @final
 class Topology:

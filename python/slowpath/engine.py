@@ -208,10 +208,11 @@ def rewrite_messages(
 ) -> Iterator[Message]:
     """What holds of packets that arrive at each program of a chain, and objects to load instead.
 
-    The message has a document (`docs/json.md`), in the order of the programs the bytes of an object
-    where one was rewritten, those of an object with all as one, in the order of the programs what
-    each can be tried on (`Rehearsed.covers`), and the control-flow graphs as JSON if they are asked
-    for. An end of time, or being asked to stop, ends it with what is known by then.
+    Each message has more than the one before: a document (`docs/json.md`), in the order of the
+    programs the bytes of an object where one was rewritten, those of an object with all as one, in
+    the order of the programs what each can be tried on (`Rehearsed.covers`), and the control-flow
+    graphs as JSON if they are asked for. An end of time, or being asked to stop, ends it with what
+    is known by then.
 
     Raises:
         InputError: when a program cannot be linked.
@@ -220,7 +221,9 @@ def rewrite_messages(
     how = rewriting.mode, rewriting.fuse, rewriting.graphs
     try:
         with stopping.calling(stop.set):
-            yield ("rewritten", *subject.chain.rewrite(subject.objects, how, subject.btf, stop))
+            for said in subject.chain.rewrite(subject.objects, how, subject.btf, stop):
+                if said is not None:
+                    yield ("rewritten", *said)
     except _core.Error as problem:
         raise _input_error(subject.file, problem) from None
 

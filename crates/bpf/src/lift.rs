@@ -47,7 +47,11 @@ pub use placed::Placed;
 pub use registers::{Offset, RegisterValue, Registers};
 pub use support::matrix::support_matrix;
 
-use slowpath_ir::{BlockId, Instruction, Program, SourceLocation, eliminate_dead_operations};
+use std::collections::BTreeSet;
+
+use slowpath_ir::{
+    BlockId, Instruction, Program, RelianceId, SourceLocation, eliminate_dead_operations,
+};
 use slowpath_stop::Ticker;
 
 use crate::insn::Insn;
@@ -74,6 +78,12 @@ pub struct Lifted {
     pub layout: Layout,
     /// How many calls are around each block.
     pub depths: Vec<u8>,
+    /// Of [`Program::reliances`], those of runs that may be impossible while none that is possible is
+    /// missing: what holds for all runs of the program holds for all of the device.
+    pub wider: BTreeSet<RelianceId>,
+    /// Of [`Program::reliances`], those that do not matter while nobody has written to the packet, or
+    /// moved its ends.
+    pub of_packet: BTreeSet<RelianceId>,
 }
 
 /// Gives a program its meaning. Instructions that cannot be reached have none.
@@ -137,7 +147,8 @@ fn finish(
     lifted: fixpoint::Blocks,
 ) -> Result<Lifted, LiftError> {
     let metadata = lifter.starts_with_metadata();
-    let Parts { mut ir, code, layouts, cost_classes, mut assumptions, reliances } = lifter.finish();
+    let Parts { mut ir, code, layouts, cost_classes, mut assumptions, reliances, wider, of_packet } =
+        lifter.finish();
     assumptions.extend(distinct_maps(&layouts));
     let packets = (options.min_packet, options.max_packet);
     let (mut prologue, packet_length) = ir.prologue(packets, metadata);
@@ -172,7 +183,7 @@ fn finish(
         eliminate_dead_operations(&mut program);
     }
     debug_assert_eq!(program.validate(), Ok(()));
-    Ok(Lifted { program, placed, code, lines, layout, depths: lifted.depths })
+    Ok(Lifted { program, placed, code, lines, layout, depths: lifted.depths, wider, of_packet })
 }
 
 /// The text and the source line of each instruction.

@@ -177,7 +177,7 @@ impl Validation<'_, '_> {
     fn paths(&mut self) -> Result<bool, SolverError> {
         let conditions = self.pair.facts.conditions.clone();
         let inputs = self.pair.inputs();
-        let mut paths = PathEnumerator::new(&self.pair.original.side, inputs, conditions, None);
+        let mut paths = PathEnumerator::new(&self.pair.original.side, inputs, conditions);
         let mut complete = true;
         loop {
             let side = &mut self.pair.original.side;
@@ -203,10 +203,9 @@ impl Validation<'_, '_> {
     /// One path of the original against all of the specialised program that its packets take.
     fn path(&mut self, path: &Path) -> Result<Equivalence, SolverError> {
         let inputs = self.pair.inputs();
-        let (conditions, model) = (path.conditions.clone(), path.model.clone());
         self.pair.swap_terms();
         let side = &self.pair.other.side;
-        let mut paths = PathEnumerator::new(side, inputs, conditions, Some(model));
+        let mut paths = PathEnumerator::following(side, inputs, path);
         self.pair.swap_terms();
         let mut equivalence = Equivalence::Proved;
         loop {
@@ -312,11 +311,18 @@ impl Validation<'_, '_> {
     fn relies(&mut self, path: &Path, other: &Path) -> Result<bool, SolverError> {
         let mut relies = false;
         let sides = [(&self.pair.original, path), (&self.pair.other, other)];
+        let pool = &self.pair.original.side.executor.pool;
+        let untouched =
+            sides.iter().all(|(member, path)| compare::leaves_packet(member, path, pool));
         let relied: BTreeSet<(String, TermId)> = sides
             .iter()
             .flat_map(|(member, path)| {
                 let sentences = &member.side.executor.program().reliances;
-                path.relied.iter().map(|&(on, term)| (sentences[on.index()].clone(), term))
+                // What holds of more runs than there are holds of those that there are.
+                let matter = path.relied.iter().filter(|(on, _)| {
+                    !(member.wider.contains(on) || untouched && member.of_packet.contains(on))
+                });
+                matter.map(|&(on, term)| (sentences[on.index()].clone(), term))
             })
             .collect();
         for (sentence, term) in relied {

@@ -62,9 +62,12 @@ pub struct Rewritten {
     pub graphs: GraphReports,
 }
 
+/// What is said of a program that is still to be rewritten.
+const NOT_YET: &str = "there was no time to rewrite it";
+
 /// Finds out what holds of packets that arrive at each program of a chain, and rewrites the programs
-/// for it. What is not done by the time that `stop` says so is left as it is. `at` is told what is
-/// being done.
+/// for it. What is not done by the time that `stop` says so is left as it is. `so_far` is told what is
+/// known before the first program is rewritten and behind each.
 ///
 /// # Errors
 /// When a program cannot be linked, or the programs of a dispatcher cannot be put in order.
@@ -73,7 +76,7 @@ pub fn rewrite(
     loaded: &[Loaded],
     options: &RewriteOptions,
     stop: &Stop,
-    mut at: impl FnMut(&str),
+    mut so_far: impl FnMut(&Rewritten),
 ) -> Result<Rewritten, ChainError> {
     let started = Instant::now();
     let chain = chain.dispatched(loaded)?;
@@ -90,62 +93,82 @@ pub fn rewrite(
         .zip(&programs)
         .map(|(loaded, program)| Runs { object: &loaded.object, program, options: &facts })
         .collect();
-    at("looking for facts");
     let mut reached = facts_along(&chain, &runs, &options.first, stop);
+    let alone = chain.members.len() == 1;
     let mut report = ChainReport::default();
-    let (mut objects, mut covers) = (Vec::new(), Vec::new());
     let mut graphs = GraphReports::default();
+    let mut arriving = Vec::new();
     for (number, reached) in reached.iter_mut().enumerate() {
-        at(&format!("rewriting {}", chain.members[number].name));
         let parts = (&chain, number, &programs[..]);
         let mut program = ProgramReport::of(parts, loaded, reached, options.explain, stop);
-        let alone = chain.members.len() == 1;
-        let arriving = reached.facts.as_ref().filter(|_| alone || !reached.over.is_empty());
-        let (object, linked) = (&loaded[number].object, &programs[number]);
-        let (mut written, mut tries, mut graph) = (None, Vec::new(), None);
-        let name = &chain.members[number].name;
-        if let (Some(facts), Some(mode)) = (arriving, options.mode) {
-            // Each has its share of the time that is left.
-            let left = u32::try_from(chain.members.len() - number).unwrap_or(u32::MAX);
-            let share = stop.within(stop.left().map(|time| time / left));
-            match optimize(object, linked, facts, mode, &options.lift, &share) {
-                Ok(mut done) => {
-                    tries =
-                        done.proof.as_mut().map(|p| mem::take(&mut p.covers)).unwrap_or_default();
-                    written = write(object, &done, kernel, &mut program.remarks);
-                    let made = done.specialised.as_ref();
-                    if let Some(made) = made.filter(|_| options.graphs && written.is_some()) {
-                        graph = PairReport::of(name, object, linked, made);
-                    }
-                    program.optimized(object, linked, done, written.is_some());
+        let facts = reached.facts.as_ref().filter(|_| alone || !reached.over.is_empty()).cloned();
+        let mut graph = None;
+        match (&facts, options.mode) {
+            (Some(_), Some(_)) => program.remarks.push(NOT_YET.to_owned()),
+            (Some(facts), None) => {
+                let (object, linked) = (&loaded[number].object, &programs[number]);
+                let made = program.decided(object, linked, facts, stop);
+                if let Some(made) = made.filter(|_| options.graphs) {
+                    let pair = PairReport::of(&chain.members[number].name, object, linked, &made);
+                    graph = pair.map(PairReport::before_only);
                 }
-                Err(error) => program.remarks.push(error.to_string()),
             }
-        } else if let Some(facts) = arriving {
-            let made = program.decided(object, linked, facts, stop);
-            if let Some(made) = made.filter(|_| options.graphs) {
-                graph = PairReport::of(name, object, linked, &made).map(PairReport::before_only);
-            }
+            (None, _) => {}
         }
         graphs.programs.push(graph);
-        objects.push(written);
-        covers.push(tries);
         report.programs.push(program);
+        arriving.push(facts);
     }
-    let mut whole = None;
-    if let Some(name) = &options.fuse {
-        at("fusing");
-        match fused(&chain, loaded, &objects, name, (&options.lift, options.graphs), stop) {
-            Ok(done) => {
-                (report.fused, whole) = (Some(done.report), Some(done.bytes));
-                graphs.fused = done.graph;
+    let (objects, covers) = (vec![None; loaded.len()], vec![Vec::new(); loaded.len()]);
+    let mut rewritten = Rewritten { report, objects, covers, fused: None, graphs };
+    let Some(mode) = options.mode else { return Ok(ended(rewritten, started, stop)) };
+    so_far(&rewritten);
+    for (number, facts) in arriving.iter().enumerate() {
+        let Some(facts) = facts else { continue };
+        let (object, linked) = (&loaded[number].object, &programs[number]);
+        // Each has its share of the time that is left.
+        let left = arriving[number..].iter().flatten().count();
+        let left = u32::try_from(left).unwrap_or(u32::MAX);
+        let share = stop.within(stop.left().map(|time| time / left));
+        let program = &mut rewritten.report.programs[number];
+        program.remarks.retain(|remark| remark != NOT_YET);
+        match optimize(object, linked, facts, mode, &options.lift, &share) {
+            Ok(mut done) => {
+                if let Some(proof) = &mut done.proof {
+                    rewritten.covers[number] = mem::take(&mut proof.covers);
+                }
+                let written = write(object, &done, kernel, &mut program.remarks);
+                let made = done.specialised.as_ref();
+                if let Some(made) = made.filter(|_| options.graphs && written.is_some()) {
+                    let name = &chain.members[number].name;
+                    rewritten.graphs.programs[number] = PairReport::of(name, object, linked, made);
+                }
+                program.optimized(object, linked, done, written.is_some());
+                rewritten.objects[number] = written;
             }
-            Err(error) => report.not_fused = Some(error.to_string()),
+            Err(error) => program.remarks.push(error.to_string()),
+        }
+        rewritten.report.seconds = started.elapsed().as_secs_f64();
+        so_far(&rewritten);
+    }
+    if let Some(name) = &options.fuse {
+        match fused(&chain, loaded, &rewritten.objects, name, (&options.lift, options.graphs), stop)
+        {
+            Ok(done) => {
+                rewritten.report.fused = Some(done.report);
+                rewritten.fused = Some(done.bytes);
+                rewritten.graphs.fused = done.graph;
+            }
+            Err(error) => rewritten.report.not_fused = Some(error.to_string()),
         }
     }
-    report.seconds = started.elapsed().as_secs_f64();
-    report.stopped = stop.reason().map(|reason| reason.to_string());
-    Ok(Rewritten { report, objects, covers, fused: whole, graphs })
+    Ok(ended(rewritten, started, stop))
+}
+
+fn ended(mut rewritten: Rewritten, started: Instant, stop: &Stop) -> Rewritten {
+    rewritten.report.seconds = started.elapsed().as_secs_f64();
+    rewritten.report.stopped = stop.reason().map(|reason| reason.to_string());
+    rewritten
 }
 
 /// The object with a program in the place of the original; the others are as they were.

@@ -2,7 +2,8 @@
 //! own, without merges, so that every value is a term over the inputs.
 //!
 //! A model of the conditions so far goes along. It says for free which way of a branch is possible;
-//! about the other way the solver is asked when its turn comes.
+//! about the other way the solver is asked when its turn comes. One that it cannot decide soon is
+//! followed like any other: what is shown for paths that no packet takes does no harm.
 
 use crate::preconditions::Preconditions;
 use crate::queries::{Answer, Queries};
@@ -14,7 +15,7 @@ use slowpath_smt::{Evaluator, Model, Node, SolverError, TermId, TermPool};
 /// Most blocks on a path.
 const MAX_BLOCKS: usize = 100_000;
 
-/// A satisfiable path.
+/// A path that some packet takes, or may take.
 pub struct Path {
     /// At its end.
     pub state: SymbolicState,
@@ -24,8 +25,10 @@ pub struct Path {
     pub draws: Vec<TermId>,
     /// What it relies on ([`Op::Rely`]), and the terms that are 1 where it does.
     pub relied: Vec<(RelianceId, TermId)>,
-    /// Values for which it is taken.
-    pub model: Model,
+    /// Values for which it is taken; `None` if it is not known whether there are any.
+    pub model: Option<Model>,
+    /// How often the solver could not tell that, since it last could.
+    doubts: u32,
 }
 
 /// What comes next.
@@ -51,6 +54,8 @@ struct Prefix {
     counts: Vec<u32>,
     /// `None` if it is not known whether there is a path.
     model: Option<Model>,
+    /// How often the solver could not tell, since it last could.
+    doubts: u32,
     blocks: usize,
 }
 
@@ -92,12 +97,25 @@ pub struct PathEnumerator {
 
 impl PathEnumerator {
     /// The paths under some conditions; all, if there are none. `inputs` is what models have values
-    /// for; `model` is one of the conditions, if it is known.
-    pub fn new(
+    /// for.
+    pub fn new(side: &Side, inputs: Vec<TermId>, conditions: Vec<TermId>) -> Self {
+        let model = conditions
+            .is_empty()
+            .then(|| completed(&side.executor.pool, Model::new(), &inputs, &[]));
+        PathEnumerator::under(side, inputs, conditions, (model, 0))
+    }
+
+    /// The paths of a program that packets of another one's path take.
+    pub fn following(side: &Side, inputs: Vec<TermId>, path: &Path) -> Self {
+        let known = (path.model.clone(), path.doubts);
+        PathEnumerator::under(side, inputs, path.conditions.clone(), known)
+    }
+
+    fn under(
         side: &Side,
         inputs: Vec<TermId>,
         conditions: Vec<TermId>,
-        model: Option<Model>,
+        (model, doubts): (Option<Model>, u32),
     ) -> Self {
         let mut state = side.start.clone();
         for &condition in &conditions {
@@ -105,12 +123,6 @@ impl PathEnumerator {
                 state = next;
             }
         }
-        let model = match model {
-            None if conditions.is_empty() => {
-                Some(completed(&side.executor.pool, Model::new(), &inputs, &[]))
-            }
-            model => model,
-        };
         let first = Prefix {
             next: Destination::Block(side.executor.program().entry),
             state,
@@ -119,6 +131,7 @@ impl PathEnumerator {
             relied: Vec::new(),
             counts: Vec::new(),
             model,
+            doubts,
             blocks: 0,
         };
         PathEnumerator { work: vec![first], inputs }
@@ -141,34 +154,27 @@ impl PathEnumerator {
                 return Ok(NextPath::Stopped(why));
             }
             if at.model.is_none() {
-                match queries.check(&mut side.executor.pool, &at.conditions)? {
+                let pool = &mut side.executor.pool;
+                match queries.check_soon(pool, &at.conditions, at.doubts)? {
                     Answer::Sat(model) => {
-                        let pool = &side.executor.pool;
                         at.model = Some(completed(pool, model, &self.inputs, &at.conditions));
+                        at.doubts = 0;
                     }
                     Answer::Unsat => continue,
-                    Answer::Unknown(why) => {
-                        let what = format!("the solver cannot tell whether there is a path: {why}");
-                        return Ok(NextPath::Gap(what));
-                    }
+                    Answer::Unknown(_) => at.doubts += 1,
                 }
             }
             loop {
                 if let Some(why) = queries.over() {
                     return Ok(NextPath::Stopped(why));
                 }
-                let block = match (at.next, &at.model) {
-                    (Destination::Block(block), _) => block,
+                let block = match at.next {
+                    Destination::Block(block) => block,
                     // No run takes it.
-                    (Destination::Never, _) => break,
-                    (Destination::Exit(_), None) => {
-                        let what = "the solver cannot tell whether there is a path";
-                        return Ok(NextPath::Gap(what.to_owned()));
-                    }
-                    (Destination::Exit(_), Some(model)) => {
-                        let model = model.clone();
-                        let Prefix { state, conditions, draws, relied, .. } = *at;
-                        let path = Path { state, conditions, draws, relied, model };
+                    Destination::Never => break,
+                    Destination::Exit(_) => {
+                        let Prefix { state, conditions, draws, relied, model, doubts, .. } = *at;
+                        let path = Path { state, conditions, draws, relied, model, doubts };
                         return Ok(NextPath::Path(Box::new(path)));
                     }
                 };
@@ -262,6 +268,7 @@ impl PathEnumerator {
             relied: at.relied.clone(),
             counts: at.counts.clone(),
             model: None,
+            doubts: at.doubts,
             blocks: at.blocks,
         });
         at.conditions.push(condition);

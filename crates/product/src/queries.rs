@@ -10,6 +10,12 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// No question gets less, unless it is the last.
 const LEAST: Duration = Duration::from_millis(200);
 
+/// Longest time for the question whether a path is possible, which need not be answered; of what is
+/// left, at most an eighth, and half for each time that it was not before.
+const SOON: Duration = Duration::from_secs(2);
+/// And so often.
+const HALVES: u32 = 6;
+
 /// Whether conditions can hold together.
 pub enum Answer {
     /// They can, with these values.
@@ -64,7 +70,31 @@ impl<'a> Queries<'a> {
         conditions: &[TermId],
     ) -> Result<Answer, SolverError> {
         let limit = self.stop.left().map_or(LONGEST, |left| (left / 4).max(LEAST).min(left));
-        self.solver.set_time_limit(Some(limit.min(LONGEST)));
+        self.check_within(pool, conditions, limit.min(LONGEST))
+    }
+
+    /// The same where it does little harm not to know: for a short time, and for a shorter one if the
+    /// solver could not tell before, with fewer conditions.
+    ///
+    /// # Errors
+    /// A solver that contradicts itself.
+    pub(crate) fn check_soon(
+        &mut self,
+        pool: &mut TermPool,
+        conditions: &[TermId],
+        doubts: u32,
+    ) -> Result<Answer, SolverError> {
+        let limit = self.stop.left().map_or(SOON, |left| SOON.min(left / 8));
+        self.check_within(pool, conditions, limit / (1 << doubts.min(HALVES)))
+    }
+
+    fn check_within(
+        &mut self,
+        pool: &mut TermPool,
+        conditions: &[TermId],
+        limit: Duration,
+    ) -> Result<Answer, SolverError> {
+        self.solver.set_time_limit(Some(limit));
         let all: Vec<TermId> = conditions.iter().chain(&self.assumed).copied().collect();
         let conditions = self.multiplications.quotients(pool, &all);
         if let Some(fewer) = self.multiplications.unknowns(pool, &conditions)

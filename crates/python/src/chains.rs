@@ -2,7 +2,7 @@
 
 use crate::errors;
 use crate::objects::{Btf, Object};
-use crate::worker::{self, Stop};
+use crate::worker::{self, Next, Running, Stop};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use slowpath::Error;
@@ -80,12 +80,12 @@ impl Chain {
         self.inner.way_to(&loaded, member).map_err(|error| wrong(py, &error))
     }
 
-    /// What holds of packets that arrive at each program, as JSON text, where programs are rewritten
-    /// for it the objects to load instead, in the order of the description, the object of all as one,
-    /// and the control-flow graphs as JSON text. `how` is `trust` or `guard`, or `None` where nothing
-    /// is rewritten; what all programs as one are called, if they are to become one; and whether
-    /// graphs are asked for. `stop` ends it with what is known by then. Raises `Error` when a program
-    /// cannot be linked.
+    /// Finds out what holds of packets that arrive at each program, as JSON text, and where programs
+    /// are rewritten for it the objects to load instead, in the order of the description, the object of
+    /// all as one, what they can be tried on, and the control-flow graphs as JSON text. `how` is
+    /// `trust` or `guard`, or `None` where nothing is rewritten; what all programs as one are called,
+    /// if they are to become one; and whether graphs are asked for. `stop` ends it with what is known
+    /// by then. Raises `Error` when a program cannot be linked.
     fn rewrite(
         &self,
         py: Python<'_>,
@@ -93,7 +93,7 @@ impl Chain {
         how: How,
         btf: Option<Py<Btf>>,
         stop: &Stop,
-    ) -> PyResult<Rewritten> {
+    ) -> PyResult<Rewriting> {
         let loaded = loaded(py, objects)?;
         let (mode, fuse, graphs) = how;
         let mode = match mode.as_deref() {
@@ -104,15 +104,52 @@ impl Chain {
         let mut options = RewriteOptions { mode, fuse, graphs, ..RewriteOptions::default() };
         options.lift.kernel_types = btf.map(|btf| btf.get().shared().shared());
         let chain = self.inner.clone();
-        let work = move |stop: &slowpath::Stop| {
-            slowpath_chain::rewrite(&chain, &loaded, &options, stop, |_| ())
-        };
-        let rewritten = worker::run(py, stop, work)?.map_err(|error| wrong(py, &error))?;
-        let defect = |error: serde_json::Error| errors::defect(py, &error);
-        let text = serde_json::to_string(&rewritten.report).map_err(defect)?;
-        let covers = rewritten.covers.iter().map(|covers| covered(covers)).collect();
-        let graphs = graphs.then(|| serde_json::to_string(&rewritten.graphs)).transpose();
-        Ok((text, rewritten.objects, rewritten.fused, covers, graphs.map_err(defect)?))
+        let running = worker::start(stop, move |stop, so_far: &dyn Fn(Said)| {
+            let said =
+                |rewritten: &slowpath_chain::Rewritten| so_far(Ok(message(rewritten, graphs)));
+            let rewritten = slowpath_chain::rewrite(&chain, &loaded, &options, stop, said);
+            so_far(rewritten.as_ref().map(|all| message(all, graphs)).map_err(Clone::clone));
+        })?;
+        Ok(Rewriting { running })
+    }
+}
+
+/// A chain that is being rewritten. Iterating yields what is known so far each time that there is
+/// more, at last all, and `None` where nothing is new. Raises `Error` when a program cannot be linked.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct Rewriting {
+    running: Running<Said>,
+}
+
+/// What is known so far, or why nothing is.
+type Said = Result<Message, slowpath_chain::ChainError>;
+
+/// A report as JSON text, or what is wrong with it, and the rest of [`Rewritten`].
+type Message = Result<Rewritten, String>;
+
+fn message(rewritten: &slowpath_chain::Rewritten, graphs: bool) -> Message {
+    let text = serde_json::to_string(&rewritten.report).map_err(|error| error.to_string())?;
+    let covers = rewritten.covers.iter().map(|covers| covered(covers)).collect();
+    let graphs = graphs.then(|| serde_json::to_string(&rewritten.graphs)).transpose();
+    let graphs = graphs.map_err(|error| error.to_string())?;
+    Ok((text, rewritten.objects.clone(), rewritten.fused.clone(), covers, graphs))
+}
+
+#[pymethods]
+impl Rewriting {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Option<Rewritten>>> {
+        match self.running.next(py)? {
+            Next::Pending => Ok(Some(None)),
+            Next::Finished => Ok(None),
+            Next::Said(said) => {
+                let said = said.map_err(|error| wrong(py, &error))?;
+                Ok(Some(Some(said.map_err(|error| errors::defect(py, &error))?)))
+            }
+        }
     }
 }
 

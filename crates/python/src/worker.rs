@@ -4,7 +4,7 @@
 use crate::errors;
 use pyo3::prelude::*;
 use std::sync::Mutex;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -79,6 +79,57 @@ pub fn run<T: Send + 'static>(
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(errors::defect(py, &"the engine failed"));
             }
+        }
+    }
+}
+
+/// Work that says several things while it is done.
+pub struct Running<M> {
+    receiver: Mutex<Receiver<Option<M>>>,
+    stop: slowpath::Stop,
+}
+
+/// What came next.
+pub enum Next<M> {
+    /// Nothing for a while.
+    Pending,
+    /// Something was said.
+    Said(M),
+    /// All is done.
+    Finished,
+}
+
+/// Starts `work`, which polls whether it has to stop, and is given what to say things with.
+pub fn start<M: Send + 'static>(
+    stop: &Stop,
+    work: impl FnOnce(&slowpath::Stop, &dyn Fn(M)) + Send + 'static,
+) -> PyResult<Running<M>> {
+    let (sender, receiver) = channel();
+    let polled = stop.inner.clone();
+    thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
+        // Nobody listens any more after an interrupt.
+        work(&polled, &|said| drop(sender.send(Some(said))));
+        drop(sender.send(None));
+    })?;
+    Ok(Running { receiver: Mutex::new(receiver), stop: stop.inner.clone() })
+}
+
+impl<M: Send> Running<M> {
+    /// What comes next within a short time. A signal whose handler raises stops the work.
+    pub fn next(&self, py: Python<'_>) -> PyResult<Next<M>> {
+        if let Err(interrupt) = py.check_signals() {
+            self.stop.ask();
+            return Err(interrupt);
+        }
+        let waited = py.detach(|| match self.receiver.lock() {
+            Ok(receiver) => receiver.recv_timeout(SLICE),
+            Err(_) => Err(RecvTimeoutError::Disconnected),
+        });
+        match waited {
+            Ok(Some(said)) => Ok(Next::Said(said)),
+            Ok(None) => Ok(Next::Finished),
+            Err(RecvTimeoutError::Timeout) => Ok(Next::Pending),
+            Err(RecvTimeoutError::Disconnected) => Err(errors::defect(py, &"the engine failed")),
         }
     }
 }

@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 
 use slowpath_bpf::Object;
-use slowpath_kernel::agreement::{Content, Difference, compare_maps, content, difference};
+use slowpath_kernel::agreement::{Content, Difference, content, difference};
 use slowpath_kernel::witness::Installed;
-use slowpath_kernel::{Context, Counted, Kernel, Loaded, Map, RunError, TestRun};
+use slowpath_kernel::{Answer, Context, Counted, Kernel, Loaded, Map, RunError, TestRun};
 
+use crate::answers::Answers;
 use crate::error::RehearsalError;
 use crate::options::{Install, Place, Subject};
+
+/// Maps with more elements than this are not compared.
+const MOST_ELEMENTS: u32 = 1 << 18;
 
 /// All programs, each with maps of its own.
 pub struct Bench<'a> {
@@ -110,26 +114,36 @@ pub fn load_upstream(
 }
 
 impl<'a> Bench<'a> {
-    /// Loads all of them anew.
+    /// Loads all of them anew, with calls that are answered so.
     pub fn new(
         kernel: &Kernel,
         subject: &'a Subject<'a>,
         install: Install<'_>,
+        answers: &Answers,
     ) -> Result<Bench<'a>, RehearsalError> {
         let (upstream, mut kept): (Vec<_>, Vec<_>) =
             load_upstream(kernel, subject, install)?.into_iter().unzip();
-        let (original, first) = load(kernel, Place::Original, subject.original, install)?;
-        let (rewritten, second) = load(kernel, Place::Rewritten, subject.rewritten, install)?;
+        let load = |place, (object, program), answers: &[Answer]| {
+            let loaded = kernel.load_with_answers(object, program, answers);
+            let loaded = loaded.map_err(|cause| {
+                let cause = Box::new(cause);
+                RehearsalError::Load { place, cause }
+            })?;
+            let installed = fill(place, &loaded, install)?;
+            Ok::<_, RehearsalError>((loaded, installed))
+        };
+        let (original, first) = load(Place::Original, subject.original, &answers.original)?;
+        let (rewritten, second) = load(Place::Rewritten, subject.rewritten, &answers.rewritten)?;
         kept.extend([first, second]);
         let (object, program) = subject.original;
-        let control = match kernel.load_counted(object, program) {
+        let control = match kernel.load_answered(object, program, &answers.original) {
             Ok(counted) => {
                 kept.push(fill(Place::Original, counted.loaded(), install)?);
                 Control::Counted(Box::new(counted))
             }
             // It was loaded before: what is in the way is the counting.
             Err(_) => {
-                let (plain, filled) = load(kernel, Place::Original, subject.original, install)?;
+                let (plain, filled) = load(Place::Original, subject.original, &answers.original)?;
                 kept.push(filled);
                 Control::Plain(plain)
             }
@@ -144,7 +158,7 @@ impl<'a> Bench<'a> {
                 let definition = map.definition();
                 // What is read-only is part of the code.
                 let differs = other.map(&definition.name).is_none() && !definition.read_only;
-                if differs && definition.kind.is_readable() {
+                if differs && is_compared(map) {
                     lonely.insert(definition.name.clone(), (place, content(map)?));
                 }
             }
@@ -159,7 +173,7 @@ impl<'a> Bench<'a> {
             (self.subject.rewritten.0, &self.rewritten),
         ];
         let names = pairs.into_iter().flat_map(|(object, program)| maps(object, program));
-        let names = names.filter(|map| !map.definition().kind.is_readable());
+        let names = names.filter(|map| !is_compared(map));
         let mut names: Vec<String> = names.map(|map| map.definition().name.clone()).collect();
         names.sort();
         names.dedup();
@@ -197,7 +211,9 @@ impl<'a> Bench<'a> {
 
     /// Compares the maps of both; those that one of them has alone, with their content at the start.
     pub fn compare_maps(&self) -> Result<Option<Difference>, RehearsalError> {
-        if let Some(difference) = compare_maps(&self.original, &self.rewritten)? {
+        if let Some(difference) =
+            compare_shared(self.subject.original.0, &self.original, &self.rewritten)?
+        {
             return Ok(Some(difference));
         }
         for (name, (place, start)) in &self.lonely {
@@ -216,8 +232,31 @@ impl<'a> Bench<'a> {
             Control::Counted(counted) => counted.loaded(),
             Control::Plain(plain) => plain,
         };
-        Ok(compare_maps(&self.original, control)?)
+        compare_shared(self.subject.original.0, &self.original, control)
     }
+}
+
+/// Whether the content of a map is looked at. Reading each element of a large one would take longer
+/// than all packets together.
+fn is_compared(map: &Map) -> bool {
+    let definition = map.definition();
+    definition.kind.is_readable() && definition.max_entries <= MOST_ELEMENTS
+}
+
+/// How maps that both programs have differ, of those of an object.
+fn compare_shared(
+    object: &Object,
+    first: &Loaded,
+    second: &Loaded,
+) -> Result<Option<Difference>, RehearsalError> {
+    for map in maps(object, first).filter(|map| is_compared(map)) {
+        let name = &map.definition().name;
+        let Some(other) = second.map(name) else { continue };
+        if content(map)? != content(other)? {
+            return Ok(Some(Difference::Map { name: name.clone() }));
+        }
+    }
+    Ok(None)
 }
 
 /// The packet as it gets through the programs that come first; `None` if it does not.

@@ -1,6 +1,7 @@
 //! Packets through the chain, one after the other.
 
 use std::collections::{BTreeSet, HashSet};
+use std::slice;
 use std::time::{Duration, Instant};
 
 use slowpath_bpf::{BpfProgram, Object};
@@ -8,11 +9,12 @@ use slowpath_kernel::agreement::Difference;
 use slowpath_kernel::{Kernel, LoadError};
 use slowpath_stop::Stop;
 
-use crate::bench::{Arrival, Bench, Comparison};
+use crate::answers::{Answers, is_answered};
+use crate::bench::{Arrival, Bench, Comparison, load};
 use crate::culprit::{Repeated, repeat};
 use crate::error::RehearsalError;
 use crate::mutation::{Mutator, SHORTEST};
-use crate::open::{linked, open};
+use crate::open::{linked, open as open_calls};
 use crate::options::{Install, Options, Place, Subject};
 use crate::outcome::{Found, Rehearsal};
 
@@ -37,6 +39,11 @@ struct Work<'a> {
     kernel: &'a Kernel,
     subject: &'a Subject<'a>,
     install: Install<'a>,
+    calls: Calls,
+    /// What calls are answered until maps are as at the start again.
+    answers: Answers,
+    /// How often that was.
+    epochs: u64,
     stop: &'a Stop,
     bench: Bench<'a>,
     /// What both ran since maps were as at the start.
@@ -78,8 +85,17 @@ pub fn compare(
     options: &Options,
     stop: &Stop,
 ) -> Result<Rehearsal, RehearsalError> {
-    let (mut programs, open) = programs(kernel, subject)?;
-    let mut work = Work::new(kernel, subject, install, stop)?;
+    let Programs { all: mut programs, original, rewritten, open } = programs(kernel, subject)?;
+    let calls = Calls { original, rewritten, seed: options.seed };
+    let mut work = Work::new(kernel, subject, install, calls, stop)?;
+    let answered = work.answers.names();
+    if !answered.is_empty() {
+        // It is this one that is to be loaded.
+        load(kernel, Place::Rewritten, subject.rewritten, install)?;
+        let names = answered.join(", ");
+        let note = format!("what {names} return is the same for both, and not the kernel's answer");
+        work.rehearsal.notes.push(note);
+    }
     if !open.is_empty() {
         let names: Vec<String> = open.into_iter().collect();
         let why = format!("it depends on what {} returns or does later", names.join(", "));
@@ -133,21 +149,50 @@ pub fn compare(
     work.end()
 }
 
-/// The two programs, linked, and what they call whose results differ from time to time.
-pub fn programs(
-    kernel: &Kernel,
-    subject: &Subject<'_>,
-) -> Result<(Vec<BpfProgram>, BTreeSet<String>), RehearsalError> {
+/// The two programs, linked, with all that they tail-call.
+pub struct Programs {
+    /// Everything.
+    pub all: Vec<BpfProgram>,
+    /// The program as it was written, alone.
+    pub original: BpfProgram,
+    /// The rewritten one, alone.
+    pub rewritten: BpfProgram,
+    /// What they call whose results differ from time to time, and are not answered.
+    pub open: BTreeSet<String>,
+}
+
+/// The two programs, whose calls are answered.
+struct Calls {
+    original: BpfProgram,
+    rewritten: BpfProgram,
+    seed: u64,
+}
+
+impl Calls {
+    fn answers(&self, number: u64) -> Answers {
+        Answers::of(&self.original, &self.rewritten, self.seed.wrapping_add(number))
+    }
+}
+
+/// Links them.
+pub fn programs(kernel: &Kernel, subject: &Subject<'_>) -> Result<Programs, RehearsalError> {
     let linked = |place, what: (&Object, usize)| {
         linked(kernel, what).map_err(|cause| {
             let cause = Box::new(LoadError::Object(cause));
             RehearsalError::Load { place, cause }
         })
     };
-    let mut programs = linked(Place::Original, subject.original)?;
-    programs.extend(linked(Place::Rewritten, subject.rewritten)?);
-    let open = open(&programs);
-    Ok((programs, open))
+    let mut all = linked(Place::Original, subject.original)?;
+    let others = linked(Place::Rewritten, subject.rewritten)?;
+    // The program itself is the first one; those that it tail-calls are not answered.
+    let (original, rewritten) = (all[0].clone(), others[0].clone());
+    let mut open: BTreeSet<String> =
+        [&original, &rewritten].into_iter().flat_map(|p| open_calls(slice::from_ref(p))).collect();
+    open.retain(|name| !is_answered(name));
+    open.extend(open_calls(&all[1..]));
+    open.extend(open_calls(&others[1..]));
+    all.extend(others);
+    Ok(Programs { all, original, rewritten, open })
 }
 
 impl<'a> Work<'a> {
@@ -155,16 +200,21 @@ impl<'a> Work<'a> {
         kernel: &'a Kernel,
         subject: &'a Subject<'a>,
         install: Install<'a>,
+        calls: Calls,
         stop: &'a Stop,
     ) -> Result<Work<'a>, RehearsalError> {
         let begun = Instant::now();
-        let bench = Bench::new(kernel, subject, install)?;
+        let answers = calls.answers(0);
+        let bench = Bench::new(kernel, subject, install, &answers)?;
         let started = Instant::now();
         let rehearsal = Rehearsal { unread: bench.unread(), ..Rehearsal::default() };
         Ok(Work {
             kernel,
             subject,
             install,
+            calls,
+            answers,
+            epochs: 0,
             stop,
             bench,
             history: Vec::new(),
@@ -255,7 +305,9 @@ impl<'a> Work<'a> {
             return Ok(());
         }
         let begun = Instant::now();
-        self.bench = Bench::new(self.kernel, self.subject, self.install)?;
+        self.epochs += 1;
+        self.answers = self.calls.answers(self.epochs);
+        self.bench = Bench::new(self.kernel, self.subject, self.install, &self.answers)?;
         self.started = Instant::now();
         self.loading = self.started - begun;
         self.history.clear();
@@ -277,30 +329,32 @@ impl<'a> Work<'a> {
             return Ok(());
         }
         let Work { kernel, subject, install, stop, .. } = *self;
-        let found = match repeat(kernel, subject, install, &self.history, self.alike, stop)? {
-            Repeated::Behind(number, difference) => {
-                let arrival = self.history.get(number).cloned();
-                let metadata = arrival.as_ref().map(|arrival| arrival.metadata.clone());
-                Found {
-                    what: difference.to_string(),
-                    packet: arrival.map(|arrival| arrival.packet),
-                    metadata: metadata.unwrap_or_default(),
-                    before: number as u64,
+        let found =
+            match repeat(kernel, subject, install, &self.answers, &self.history, self.alike, stop)?
+            {
+                Repeated::Behind(number, difference) => {
+                    let arrival = self.history.get(number).cloned();
+                    let metadata = arrival.as_ref().map(|arrival| arrival.metadata.clone());
+                    Found {
+                        what: difference.to_string(),
+                        packet: arrival.map(|arrival| arrival.packet),
+                        metadata: metadata.unwrap_or_default(),
+                        before: number as u64,
+                    }
                 }
-            }
-            Repeated::Somewhere(difference) => Found {
-                what: difference.to_string(),
-                packet: None,
-                metadata: Vec::new(),
-                before: self.alike as u64,
-            },
-            Repeated::No => {
-                let why = format!("a difference does not show again: {difference}");
-                self.rehearsal.undetermined = Some(why);
-                self.history = Vec::new();
-                return Ok(());
-            }
-        };
+                Repeated::Somewhere(difference) => Found {
+                    what: difference.to_string(),
+                    packet: None,
+                    metadata: Vec::new(),
+                    before: self.alike as u64,
+                },
+                Repeated::No => {
+                    let why = format!("a difference does not show again: {difference}");
+                    self.rehearsal.undetermined = Some(why);
+                    self.history = Vec::new();
+                    return Ok(());
+                }
+            };
         self.rehearsal.difference = Some(found);
         Ok(())
     }

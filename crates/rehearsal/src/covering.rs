@@ -7,8 +7,9 @@ use slowpath_kernel::Kernel;
 use slowpath_kernel::agreement::Difference;
 use slowpath_stop::Stop;
 
+use crate::answers::Answers;
 use crate::bench::{Arrival, Bench, Comparison};
-use crate::comparing::programs;
+use crate::comparing::{Programs, programs};
 use crate::error::RehearsalError;
 use crate::options::{Cover, Subject};
 use crate::outcome::{Covered, Found};
@@ -22,17 +23,18 @@ pub fn cover(
 ) -> Result<Covered, RehearsalError> {
     let mut covered = Covered::default();
     let mut ways = HashSet::new();
-    let (_, open) = programs(kernel, subject)?;
+    let Programs { original, rewritten, open, .. } = programs(kernel, subject)?;
     if !open.is_empty() {
         // The same packets again may take other paths.
         return Ok(covered);
     }
+    let answers = Answers::of(&original, &rewritten, 0);
     let alone = Subject { upstream: &[], ..*subject };
     for Cover { packets, install } in covers {
         if stop.reason().is_some() {
             break;
         }
-        let bench = match Bench::new(kernel, &alone, *install) {
+        let bench = match Bench::new(kernel, &alone, *install, &answers) {
             Ok(bench) => bench,
             Err(RehearsalError::Install { cause, .. }) => {
                 covered.not_installed.get_or_insert_with(|| cause.to_string());

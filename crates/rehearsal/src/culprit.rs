@@ -7,6 +7,7 @@ use slowpath_kernel::Kernel;
 use slowpath_kernel::agreement::Difference;
 use slowpath_stop::Stop;
 
+use crate::answers::Answers;
 use crate::bench::{Arrival, Bench, Comparison};
 use crate::error::RehearsalError;
 use crate::options::{Install, Subject};
@@ -30,11 +31,12 @@ pub fn repeat(
     kernel: &Kernel,
     subject: &Subject<'_>,
     install: Install<'_>,
+    answers: &Answers,
     packets: &[Arrival],
     alike: usize,
     stop: &Stop,
 ) -> Result<Repeated, RehearsalError> {
-    let bench = Bench::new(kernel, subject, install)?;
+    let bench = Bench::new(kernel, subject, install, answers)?;
     let mut spent = Duration::ZERO;
     let mut skipped = false;
     for (number, packet) in packets.iter().enumerate() {

@@ -8,16 +8,18 @@
 //! It is a test, not a proof: it says something of the packets that were tried, with map content that
 //! they led to. It does ask the real kernel: its verifier, its just-in-time compiler, its helpers.
 //!
-//! What neither packet nor maps determine, such as time and random numbers, cannot be compared. Calls
-//! for it are looked for in the programs, and a second copy of the original gets all packets, too: if
-//! the two copies differ, nothing is said of the rewritten program. In programs that are passed a
-//! packet starts where it started first: they do not see how much room earlier ones left.
+//! What neither packet nor maps determine cannot be compared. Calls for the time and for random
+//! numbers get the same answers in both programs (`answers`). Others that may differ are looked for,
+//! and a second copy of the original gets all packets, too: if the two copies differ, nothing is said
+//! of the rewritten program. In programs that are passed a packet starts where it started first: they
+//! do not see how much room earlier ones left.
 //!
-//! From the bottom: `random` and `mutation` make packets, `bench` is the chain in the kernel,
-//! `comparing` the loop, `covering` what it does with packets that are given with content of maps,
-//! `culprit` finds the packet behind different maps, `rate` times both, and `turns` says what the
+//! From the bottom: `random`, `mutation` and `answers` make what is tried, `bench` is the chain in the
+//! kernel, `comparing` the loop, `covering` what it does with packets that are given with content of
+//! maps, `culprit` finds the packet behind different maps, `rate` times both, and `turns` says what the
 //! times mean.
 
+mod answers;
 mod bench;
 mod comparing;
 mod covering;
@@ -29,11 +31,15 @@ mod options;
 mod outcome;
 mod random;
 mod rate;
+mod sizes;
 mod turns;
 mod undo;
 
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::thread;
 
+use slowpath_bpf::Object;
 use slowpath_kernel::{Kernel, stay};
 use slowpath_stop::Stop;
 
@@ -60,8 +66,11 @@ pub fn rehearse(
     options: &Options,
     stop: &Stop,
 ) -> Result<Rehearsal, RehearsalError> {
+    let sized = SizedSubject::of(subject);
+    let subject = &sized.subject();
     on_one_cpu(|stays| {
         let mut rehearsal = comparing::compare(kernel, subject, seeds, install, options, stop)?;
+        rehearsal.notes.extend(sizes::note(&sized.chosen));
         if !stays {
             let note = "the thread could not stay on one CPU: maps with a value for each CPU may \
                         differ for that";
@@ -80,7 +89,7 @@ pub fn rehearse(
 
 /// Runs given packets through the original and the rewritten program, each group on maps that are
 /// filled for it: not through those in front. Nothing is run of programs whose runs are determined by
-/// more than packet and maps.
+/// more than packet, maps and what calls are answered.
 ///
 /// # Errors
 /// As [`rehearse`], but that groups are left out whose content maps do not take
@@ -91,7 +100,49 @@ pub fn cover(
     covers: &[Cover<'_>],
     stop: &Stop,
 ) -> Result<Covered, RehearsalError> {
-    on_one_cpu(|_| covering::cover(kernel, subject, covers, stop))
+    let sized = SizedSubject::of(subject);
+    on_one_cpu(|_| covering::cover(kernel, &sized.subject(), covers, stop))
+}
+
+/// Programs whose maps all have a size.
+struct SizedSubject<'a> {
+    upstream: Vec<Stage>,
+    original: (Cow<'a, Object>, usize),
+    rewritten: (Cow<'a, Object>, usize),
+    /// The names of maps whose size was chosen here.
+    chosen: Vec<String>,
+}
+
+impl<'a> SizedSubject<'a> {
+    fn of(subject: &Subject<'a>) -> SizedSubject<'a> {
+        let (mut upstream, mut chosen) = (Vec::new(), Vec::new());
+        for stage in subject.upstream {
+            let (object, names) = sizes::sized(&stage.object);
+            chosen.extend(names);
+            let object = match object {
+                Cow::Borrowed(_) => Arc::clone(&stage.object),
+                Cow::Owned(object) => Arc::new(object),
+            };
+            upstream.push(Stage { object, ..stage.clone() });
+        }
+        let (original, names) = sizes::sized(subject.original.0);
+        let (rewritten, _) = sizes::sized(subject.rewritten.0);
+        chosen.extend(names);
+        SizedSubject {
+            upstream,
+            original: (original, subject.original.1),
+            rewritten: (rewritten, subject.rewritten.1),
+            chosen,
+        }
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject {
+            upstream: &self.upstream,
+            original: (&self.original.0, self.original.1),
+            rewritten: (&self.rewritten.0, self.rewritten.1),
+        }
+    }
 }
 
 /// Does it on a thread of its own, which is told whether it stays on one CPU.

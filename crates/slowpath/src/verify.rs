@@ -153,7 +153,7 @@ impl<'a> Validation<'a> {
         preconditions: &mut CardPreconditions,
         queries: &mut Queries<'_>,
     ) -> Result<bool, Error> {
-        let mut paths = PathEnumerator::new(&product.bpf, product.inputs(), Vec::new(), None);
+        let mut paths = PathEnumerator::new(&product.bpf, product.inputs(), Vec::new());
         let mut drawn = Sequence(Vec::new());
         let (mut total, mut complete) = (0, true);
         loop {

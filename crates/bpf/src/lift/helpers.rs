@@ -13,6 +13,7 @@ pub(super) mod map;
 pub(super) mod outcome;
 pub(super) mod output;
 pub(super) mod packet;
+pub(super) mod printed;
 pub(super) mod queue;
 pub(super) mod record;
 pub(super) mod ring;

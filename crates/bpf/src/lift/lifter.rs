@@ -82,6 +82,8 @@ pub(super) struct Parts {
     pub assumptions: BTreeSet<String>,
     /// What single runs can rely on.
     pub reliances: Vec<String>,
+    pub wider: BTreeSet<RelianceId>,
+    pub of_packet: BTreeSet<RelianceId>,
 }
 
 /// Lifts blocks of one program.
@@ -100,6 +102,8 @@ pub(super) struct Lifter<'a> {
     costs: Costs,
     assumptions: BTreeSet<String>,
     reliances: Vec<String>,
+    wider: BTreeSet<RelianceId>,
+    of_packet: BTreeSet<RelianceId>,
     /// The maps used, by name.
     pub layouts: BTreeMap<String, MapLayout>,
     /// What an earlier lifter of the same program has found.
@@ -134,6 +138,8 @@ impl<'a> Lifter<'a> {
             costs: Costs::default(),
             assumptions: BTreeSet::new(),
             reliances: Vec::new(),
+            wider: BTreeSet::new(),
+            of_packet: BTreeSet::new(),
             layouts: BTreeMap::new(),
             given,
             uses: MapUses::default(),
@@ -165,6 +171,8 @@ impl<'a> Lifter<'a> {
             cost_classes: self.costs.into_classes(),
             assumptions: self.assumptions,
             reliances: self.reliances,
+            wider: self.wider,
+            of_packet: self.of_packet,
         }
     }
 
@@ -199,12 +207,32 @@ impl<'a> Lifter<'a> {
 
     /// Where the bit is set, the run relies on what the sentence says.
     pub fn rely(&mut self, cond: Operand, sentence: String) {
+        self.rely_on(cond, sentence);
+    }
+
+    /// Where the bit is set, the run may be impossible, as the sentence says; what the device can do
+    /// is all there beside it.
+    pub fn rely_on_possible(&mut self, cond: Operand, sentence: String) {
+        let on = self.rely_on(cond, sentence);
+        self.wider.insert(on);
+    }
+
+    /// Where the bit is set, the run relies on a packet that is as it was received, else on what the
+    /// sentence says.
+    pub fn rely_on_packet(&mut self, cond: Operand, sentence: String) {
+        let on = self.rely_on(cond, sentence);
+        self.of_packet.insert(on);
+    }
+
+    fn rely_on(&mut self, cond: Operand, sentence: String) -> RelianceId {
         let known = self.reliances.iter().position(|known| *known == sentence);
         let on = known.unwrap_or_else(|| {
             self.reliances.push(sentence);
             self.reliances.len() - 1
         });
-        self.ir.emit.rely(cond, RelianceId::from(on));
+        let on = RelianceId::from(on);
+        self.ir.emit.rely(cond, on);
+        on
     }
 
     /// The whole result depends on what the sentence says.

@@ -117,6 +117,14 @@ fn writes(member: &Member, path: &Path, pool: &TermPool) -> Result<Writes, Strin
     Ok(Writes { places, clears })
 }
 
+/// Whether a path has written nothing to the packet, and not moved its ends.
+pub(super) fn leaves_packet(member: &Member, path: &Path, pool: &TermPool) -> bool {
+    writes(member, path, pool).is_ok_and(|writes| {
+        let touches = |(map, name): &RegionKey| !map && matches!(&name[..], "packet" | "context");
+        !writes.clears && !writes.places.iter().any(|(key, _)| touches(key))
+    })
+}
+
 /// What a region of one program holds, in bytes.
 fn content(
     member: &mut Member,

@@ -6,7 +6,7 @@
 use super::facts::{FactTerms, Packets};
 use slowpath_bpf::lift::{Layout, Lifted, MapLayout};
 use slowpath_exec::{InitialByte, Start, Written};
-use slowpath_ir::{InputId, InputKind, Program, Region, RegionId, RegionKind};
+use slowpath_ir::{InputId, InputKind, Program, Region, RegionId, RegionKind, RelianceId};
 use slowpath_product::Side;
 use slowpath_smt::{ArrayId, Domain, TermId, TermPool};
 use slowpath_stop::Stop;
@@ -20,6 +20,10 @@ pub(super) type RegionKey = (bool, String);
 pub(super) struct Member {
     pub side: Side,
     pub layout: Layout,
+    /// What runs can rely on that adds runs and leaves none out.
+    pub wider: BTreeSet<RelianceId>,
+    /// What runs rely on unless the packet is as it was received.
+    pub of_packet: BTreeSet<RelianceId>,
     /// The regions that both programs share, and the record of calls.
     pub regions: BTreeMap<RegionKey, RegionId>,
     /// How many times the prologue writes to memory.
@@ -190,7 +194,7 @@ fn member(
     (arrays, inputs): (&BTreeMap<RegionKey, ArrayId>, &Inputs),
     packet: &InitialByte,
 ) -> Result<Member, String> {
-    let Lifted { program, layout, .. } = lifted;
+    let Lifted { program, layout, wider, of_packet, .. } = lifted;
     let mut start = Start { pool, ..Start::default() };
     for (index, input) in program.inputs.iter().enumerate() {
         let name = input_name(&program, input.kind, &input.name);
@@ -213,7 +217,7 @@ fn member(
     }
     let side = Side::new(program, start).map_err(|error| error.to_string())?;
     let prologue = side.executor.written(&side.start).ok_or("a prologue has merges")?.len();
-    Ok(Member { side, layout, regions, prologue })
+    Ok(Member { side, layout, wider, of_packet, regions, prologue })
 }
 
 /// Regions in which runs note what they have found: what they find is what they start from.

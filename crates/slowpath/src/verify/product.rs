@@ -175,9 +175,8 @@ impl Product {
             .iter()
             .map(|&drawn| if pool.width(drawn) > 32 { pool.extract(drawn, 0, 32) } else { drawn });
         let draws = Sequence(draws.collect());
-        let (conditions, model) = (path.conditions.clone(), path.model.clone());
         self.swap_terms();
-        let paths = PathEnumerator::new(&self.card, self.inputs(), conditions, Some(model));
+        let paths = PathEnumerator::following(&self.card, self.inputs(), path);
         self.swap_terms();
         (paths, draws)
     }

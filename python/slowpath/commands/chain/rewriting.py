@@ -121,8 +121,10 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
         if not found:
             error(job.file, stopped or "nothing is known")
             return None
-        (_, text, objects, fused, covers, graphs) = found[0]
+        (_, text, objects, fused, covers, graphs) = found[-1]
         report: ChainReport = json.loads(text) | {"slowpath": engine.version()}
+        # Of work that had to be killed, what it had said before.
+        report["stopped"] = report["stopped"] or stopped
         guarded = job.mode == "guard"
         rehearsing = Rehearsing(subject, loaded, job.packets, guarded, job.deadline_seconds)
         _rehearse(rehearsing, report, list(zip(objects, covers, strict=True)), stopping)

@@ -13,6 +13,7 @@ use slowpath_ir::{Emit, Operand};
 
 use crate::insn::{Insn, encode, helper};
 use crate::lift::error::Cause;
+use crate::lift::helpers::printed::{Asked, Open, asked};
 use crate::lift::ir::emit::word;
 use crate::lift::layout::memory::chunks;
 use crate::lift::lifter::Lifter;
@@ -79,8 +80,12 @@ const RECORDED: &[(i32, &[Argument])] = &[
     (helper::number("bpf_tcp_raw_check_syncookie_ipv6"), &[Bytes(1, 40), Bytes(2, 20)]),
 ];
 
-/// What `bpf_trace_printk` is given, with as many arguments as its format asks for.
-const PRINTED: [Argument; 5] = [Sized(1, 2), Low(2), Whole(3), Whole(4), Whole(5)];
+/// The format of what is printed.
+const FORMAT: [Argument; 2] = [Sized(1, 2), Low(2)];
+/// The register with the first argument of `bpf_trace_printk` behind its format.
+const FIRST_PRINTED: u8 = 3;
+/// How many there can be.
+const PRINTED: usize = 3;
 
 /// Helpers whose effect is all in the packet and in maps, and those without effect whose result
 /// depends on nothing that they are given.
@@ -106,6 +111,10 @@ const UNRECORDED: &[i32] = &[
     helper::XDP_LOAD_BYTES,
     helper::XDP_STORE_BYTES,
 ];
+
+fn not_compared(name: &str) -> String {
+    format!("what {name} does, or returns, is not compared")
+}
 
 fn recorded(number: i32) -> Recorded {
     if UNRECORDED.contains(&number) {
@@ -140,10 +149,10 @@ impl Lifter<'_> {
                 }
             }
             Recorded::Unknown if number == helper::number("bpf_trace_printk") => {
-                match self.printed_arguments() {
-                    Some(count) => self.record(number, &PRINTED[..2 + count]),
-                    None => self.rely_on_equal(&linked_code::name(number)),
-                }
+                self.record_printed();
+            }
+            Recorded::Unknown if number == helper::number("bpf_trace_vprintk") => {
+                self.record_printed_array();
             }
             Recorded::Unknown => {
                 let name = linked_code::name(number);
@@ -153,29 +162,72 @@ impl Lifter<'_> {
         Ok(())
     }
 
-    /// How many arguments `bpf_trace_printk` takes behind its format, if that is constant and they
-    /// are all numbers.
-    fn printed_arguments(&self) -> Option<usize> {
-        let AbstractValue::Data { map, offset } = self.state.regs[1] else { return None };
-        let def = self.object.maps.get(map as usize).filter(|def| def.read_only)?;
-        let start = usize::try_from(offset).ok()?;
-        let size = usize::try_from(self.constant_size(2).ok()?).ok()?;
-        let text = def.initial.as_ref()?.get(start..start.checked_add(size)?)?;
-        let mut bytes = text.iter();
-        let mut count = 0;
-        while let Some(byte) = bytes.next() {
-            if *byte != b'%' {
+    /// Records what `bpf_trace_printk` prints, of at most three arguments.
+    fn record_printed(&mut self) {
+        const NUMBER: i32 = helper::number("bpf_trace_printk");
+        let Some(format) = self.constant_format() else { return self.record_open_format(NUMBER) };
+        let arguments = asked(format).filter(|asked| asked.len() <= PRINTED);
+        let arguments: Option<Vec<Argument>> = arguments.and_then(|arguments| {
+            let with_registers = (FIRST_PRINTED..).zip(arguments);
+            let all = with_registers.map(|(register, asked)| match asked {
+                Asked::Value => Some(Whole(register)),
+                Asked::Behind(bytes) => Some(Bytes(register, bytes)),
+                // The same address has the same text, where nothing is ever written.
+                Asked::Text => self.constant_data(register).map(|_| Whole(register)),
+            });
+            all.collect()
+        });
+        match arguments {
+            Some(arguments) => self.record(NUMBER, &[&FORMAT[..], &arguments].concat()),
+            None => self.rely_on_equal(&linked_code::name(NUMBER)),
+        }
+    }
+
+    /// The same with a format that is not constant data: on the stack, mostly.
+    fn record_open_format(&mut self, number: i32) {
+        let size = self.constant_size(2).ok().filter(|&size| size <= MOST);
+        let Some(size) = size else { return self.rely_on_equal(&linked_code::name(number)) };
+        let address = self.ir.value(1);
+        let format: Vec<Operand> = (0..u64::from(size))
+            .map(|offset| {
+                let emit = &mut self.ir.emit;
+                let place = emit.add(address, word(offset));
+                emit.load(place, 1)
+            })
+            .collect();
+        let Open { count, others } = self.asked_by(&format);
+        let there = self.registers_set(FIRST_PRINTED);
+        let emit = &mut self.ir.emit;
+        let more = emit.ult(word(there), count);
+        let others = emit.or(others, more);
+        self.rely(others, not_compared(&linked_code::name(number)));
+        let mut words = vec![word(number as u32 as u64), word(size.into()), count];
+        for byte in format {
+            words.push(self.ir.emit.zero_extend(byte, 64));
+        }
+        for (before, register) in (0..PRINTED as u64).zip(FIRST_PRINTED..) {
+            if before >= there {
+                words.push(word(0));
                 continue;
             }
-            let kind = bytes.find(|byte| !b"0123456789-+ .lh".contains(byte))?;
-            match kind {
-                b'%' => {}
-                b'd' | b'i' | b'u' | b'x' | b'X' | b'c' => count += 1,
-                // Behind the others there may be memory.
-                _ => return None,
-            }
+            let value = self.ir.value(register);
+            let emit = &mut self.ir.emit;
+            let asked = emit.ult(word(before), count);
+            words.push(emit.select(asked, value, word(0)));
         }
-        (count <= PRINTED.len() - 2).then_some(count)
+        self.leave_words(&words);
+    }
+
+    /// Records what `bpf_trace_vprintk` prints, if that is numbers and addresses, all in an array.
+    fn record_printed_array(&mut self) {
+        const NUMBER: i32 = helper::number("bpf_trace_vprintk");
+        let asked = self.constant_format().and_then(asked);
+        if asked.is_some_and(|asked| asked.iter().all(|asked| *asked == Asked::Value)) {
+            let array = [Sized(3, 4), Low(4)];
+            self.record(NUMBER, &[&FORMAT[..], &array].concat());
+        } else {
+            self.rely_on_equal(&linked_code::name(NUMBER));
+        }
     }
 
     /// Records an atomic operation on memory of which this is known.
@@ -201,8 +253,7 @@ impl Lifter<'_> {
     /// Notes that what a call does is not recorded.
     pub(in crate::lift) fn rely_on_equal(&mut self, name: &str) {
         if self.options.records_calls {
-            let sentence = format!("what {name} does, or returns, is not compared");
-            self.rely(Operand::constant(1, 1), sentence);
+            self.rely(Operand::constant(1, 1), not_compared(name));
         }
     }
 
@@ -216,7 +267,7 @@ impl Lifter<'_> {
         let none = emit.eq(bytes, word(0));
         let some = emit.not(none);
         let sentence = "what bpf_perf_event_output copies of the packet is not compared";
-        self.rely(some, sentence.to_owned());
+        self.rely_on_packet(some, sentence.to_owned());
     }
 
     fn record(&mut self, number: i32, arguments: &[Argument]) {
@@ -296,7 +347,7 @@ mod tests {
     use crate::lift::helpers::table::{HELPERS, Lift};
 
     /// Helpers whose calls cannot be compared, so that a path with one is not proved.
-    const NOT_COMPARED: [&str; 3] = ["bpf_probe_read_kernel", "bpf_snprintf", "bpf_trace_vprintk"];
+    const NOT_COMPARED: [&str; 2] = ["bpf_probe_read_kernel", "bpf_snprintf"];
 
     #[test]
     fn every_helper_is_recorded_or_needs_not_be() {
@@ -305,6 +356,7 @@ mod tests {
             helper::MAP_UPDATE_ELEM,
             helper::MAP_DELETE_ELEM,
             helper::number("bpf_trace_printk"),
+            helper::number("bpf_trace_vprintk"),
         ];
         let mut unknown = Vec::new();
         for known in HELPERS.iter().filter(|known| !matches!(known.lift, Lift::Refused(_))) {

@@ -173,7 +173,9 @@ impl Lifter<'_> {
                 "an update of a map in {} overwrites the old element that the path reads",
                 map.layout.name.trim_end_matches(".inner")
             );
-            self.rely(other, sentence);
+            // Of the slots that can be drawn, one is that which the kernel takes: it is an element of
+            // the same map, while here it can be any map's.
+            self.rely_on_possible(other, sentence);
         }
         self.write(cell, next);
         let owner = self.word_of(map, "owner", slot);

@@ -1,0 +1,172 @@
+//! What `bpf_trace_printk` and `bpf_trace_vprintk` print: which of their arguments their format asks
+//! for, and whether memory behind these is printed (`bpf_bprintf_prepare` of `kernel/bpf/helpers.c`,
+//! Linux 6.18), for the record of calls.
+
+use std::collections::BTreeSet;
+
+use slowpath_ir::{Emit, Operand};
+
+use crate::insn::Insn;
+use crate::lift::ir::emit::word;
+use crate::lift::lifter::Lifter;
+use crate::lift::state::value::AbstractValue;
+
+/// Characters between a percent sign and what it asks for.
+const BETWEEN: &[u8] = b"0123456789-+ .lh#";
+/// What asks for a number.
+const NUMBERS: &[u8] = b"diuxXc";
+
+/// What a format asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// A number or an address, which is printed itself.
+    Value,
+    /// An address of so many bytes that are printed.
+    Behind(u32),
+    /// An address of text.
+    Text,
+}
+
+/// What a format asks for, in order; `None` for what is not known here.
+pub(super) fn asked(format: &[u8]) -> Option<Vec<Asked>> {
+    let text = format.split(|&byte| byte == 0).next()?;
+    let mut bytes = text.iter().copied().peekable();
+    let mut all = Vec::new();
+    while let Some(byte) = bytes.next() {
+        if byte != b'%' {
+            continue;
+        }
+        match bytes.find(|byte| !BETWEEN.contains(byte))? {
+            b'%' => {}
+            b's' => all.push(Asked::Text),
+            b'p' => all.push(match bytes.peek() {
+                None | Some(b'K' | b'x' | b's' | b'S') => Asked::Value,
+                Some(other) if !other.is_ascii_alphanumeric() => Asked::Value,
+                Some(b'i' | b'I') => {
+                    bytes.next();
+                    match bytes.next()? {
+                        b'4' => Asked::Behind(4),
+                        b'6' => Asked::Behind(16),
+                        _ => return None,
+                    }
+                }
+                Some(_) => return None,
+            }),
+            byte if NUMBERS.contains(&byte) => all.push(Asked::Value),
+            _ => return None,
+        }
+    }
+    Some(all)
+}
+
+/// What a format asks for that is only known when the program runs.
+pub(super) struct Open {
+    /// How many arguments, 64 bits.
+    pub count: Operand,
+    /// 1 where one of them may not be printed itself.
+    pub others: Operand,
+}
+
+impl Lifter<'_> {
+    /// The format in the first two arguments, if it is constant data of the program.
+    pub(super) fn constant_format(&self) -> Option<&[u8]> {
+        let start = self.constant_data(1)?;
+        let size = usize::try_from(self.constant_size(2).ok()?).ok()?;
+        start.get(..size)
+    }
+
+    /// What is behind an argument, if that never changes.
+    pub(super) fn constant_data(&self, register: u8) -> Option<&[u8]> {
+        let AbstractValue::Data { map, offset } = self.state.regs[usize::from(register)] else {
+            return None;
+        };
+        let def = self.object.maps.get(map as usize).filter(|def| def.read_only)?;
+        def.initial.as_ref()?.get(usize::try_from(offset).ok()?..)
+    }
+
+    /// How many registers, from this one on, are written in the block before the instruction that is
+    /// lifted: the others may hold nothing.
+    pub(super) fn registers_set(&self, first: u8) -> u64 {
+        let unit = self.unit(self.at);
+        let insns = &self.code.program(unit).insns;
+        let mut set = BTreeSet::new();
+        let mut slot = self.at.slot;
+        while slot > 0 && !self.code.is_leader(unit, slot) {
+            slot -= 1;
+            match insns.get(slot) {
+                Some(
+                    Insn::Alu { dst, .. } | Insn::Load { dst, .. } | Insn::LoadImm64 { dst, .. },
+                ) => {
+                    set.insert(dst.number());
+                }
+                Some(Insn::Call(_)) => break,
+                _ => {}
+            }
+        }
+        (first..).take_while(|register| set.contains(register)).count() as u64
+    }
+
+    /// What a format asks for that consists of these bytes: one after the other is looked at.
+    pub(super) fn asked_by(&mut self, format: &[Operand]) -> Open {
+        let no = Operand::constant(1, 0);
+        let (mut count, mut others, mut open) = (word(0), no, no);
+        for &byte in format {
+            let between = self.one_of_bytes(byte, BETWEEN);
+            let number = self.one_of_bytes(byte, NUMBERS);
+            let emit = &mut self.ir.emit;
+            let percent = emit.eq(byte, Operand::constant(8, b'%'.into()));
+            let closed = emit.not(open);
+            let begins = emit.and(closed, percent);
+            let goes_on = emit.and(open, between);
+            let other = emit.not(between);
+            let ends = emit.and(open, other);
+            let counts = emit.and(ends, number);
+            let one = emit.zero_extend(counts, 64);
+            count = emit.add(count, one);
+            let known = emit.or(number, percent);
+            let unknown = emit.not(known);
+            let unknown = emit.and(ends, unknown);
+            others = emit.or(others, unknown);
+            open = emit.or(begins, goes_on);
+        }
+        Open { count, others }
+    }
+
+    fn one_of_bytes(&mut self, byte: Operand, bytes: &[u8]) -> Operand {
+        let emit = &mut self.ir.emit;
+        let mut any = Operand::constant(1, 0);
+        for &one in bytes {
+            let same = emit.eq(byte, Operand::constant(8, one.into()));
+            any = emit.or(any, same);
+        }
+        any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Asked::{Behind, Text, Value};
+
+    #[test]
+    fn formats_ask_for_what_the_kernel_reads() {
+        let known: [(&[u8], &[Asked]); 9] = [
+            (b"plain\0", &[]),
+            (b"100%%\0", &[]),
+            (b"%d %5lu %-08llx%c\n\0", &[Value; 4]),
+            (b"%s is %s", &[Text, Text]),
+            (b"%p, %px %pK %pS %p", &[Value; 5]),
+            (b"%pI4 %pi6 %d", &[Behind(4), Behind(16), Value]),
+            (b"%d\0%s", &[Value]),
+            (b"%%d%u", &[Value]),
+            (b"", &[]),
+        ];
+        for (format, expected) in known {
+            let found = asked(format);
+            assert_eq!(found.as_deref(), Some(expected), "{}", format.escape_ascii());
+        }
+        for unknown in [&b"%"[..], b"%f", b"%pI5", b"%pi", b"%pks", b"%lh"] {
+            assert_eq!(asked(unknown), None, "{}", unknown.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Calls that ask for the time or a random number: all copies of a program get the same answer, so
+//! that what they do can be compared.
+
+use slowpath_bpf::BpfProgram;
+use slowpath_bpf::insn::{Call, Insn, helper_name};
+use slowpath_kernel::Answer;
+
+use crate::random::Random;
+
+/// Helpers that are answered; they do nothing but answer.
+const ANSWERED: [&str; 6] = [
+    "bpf_ktime_get_ns",
+    "bpf_ktime_get_boot_ns",
+    "bpf_ktime_get_coarse_ns",
+    "bpf_ktime_get_tai_ns",
+    "bpf_jiffies64",
+    "bpf_get_prandom_u32",
+];
+/// Bits of what is answered: times of some hours, in nanoseconds.
+const BITS: u32 = 44;
+
+/// What the calls of two programs are answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// Of the original.
+    pub original: Vec<Answer>,
+    /// Of the rewritten one.
+    pub rewritten: Vec<Answer>,
+}
+
+impl Answers {
+    /// Answers for the calls of two programs, the same for all calls of a helper; another number is
+    /// for other answers.
+    pub fn of(original: &BpfProgram, rewritten: &BpfProgram, number: u64) -> Answers {
+        let answers = |program| answers(program, number);
+        Answers { original: answers(original), rewritten: answers(rewritten) }
+    }
+
+    /// Names of helpers that are answered.
+    pub fn names(&self) -> Vec<String> {
+        let all = self.original.iter().chain(&self.rewritten);
+        let mut names: Vec<String> = all.map(|answer| answer.helper.clone()).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+/// Whether calls of a helper can be answered.
+pub fn is_answered(helper: &str) -> bool {
+    ANSWERED.contains(&helper)
+}
+
+fn answers(program: &BpfProgram, number: u64) -> Vec<Answer> {
+    let calls = program.insns.iter().enumerate().filter_map(|(instruction, insn)| {
+        let Insn::Call(Call::Helper(helper)) = insn else { return None };
+        let place = ANSWERED.iter().position(|&known| Some(known) == helper_name(*helper))?;
+        let drawn = Random::new(number.wrapping_mul(ANSWERED.len() as u64) + place as u64).next();
+        let result = match ANSWERED[place] {
+            "bpf_get_prandom_u32" => drawn & u64::from(u32::MAX),
+            _ => drawn & ((1 << BITS) - 1),
+        };
+        Some(Answer { instruction, helper: ANSWERED[place].to_owned(), result, writes: Vec::new() })
+    });
+    calls.collect()
+}

@@ -1,0 +1,40 @@
+//! Maps whose number of elements is up to the loader of their program.
+
+use std::borrow::Cow;
+
+use slowpath_bpf::{MapKind, Object};
+
+/// How many they get here.
+const ELEMENTS: u32 = 64;
+
+/// The object with that many elements in such maps, and their names.
+pub fn sized(object: &Object) -> (Cow<'_, Object>, Vec<String>) {
+    let open: Vec<usize> = object
+        .maps
+        .iter()
+        .enumerate()
+        // Of those that hold events, the size is known when they are made.
+        .filter(|(_, map)| map.max_entries == 0 && map.kind != MapKind::PERF_EVENT_ARRAY)
+        .filter(|(_, map)| !matches!(map.kind, MapKind::RINGBUF | MapKind::USER_RINGBUF))
+        .map(|(number, _)| number)
+        .collect();
+    if open.is_empty() {
+        return (Cow::Borrowed(object), Vec::new());
+    }
+    let mut sized = object.clone();
+    let mut names = Vec::new();
+    for number in open {
+        if let Some(map) = sized.maps.get_mut(number) {
+            map.max_entries = ELEMENTS;
+            names.push(map.name.clone());
+        }
+    }
+    (Cow::Owned(sized), names)
+}
+
+/// What is to be said of them.
+pub fn note(names: &[String]) -> Option<String> {
+    let all = names.join(", ");
+    let what = "elements here: how many there are is up to its own loader";
+    (!names.is_empty()).then(|| format!("{all}: {ELEMENTS} {what}"))
+}
