@@ -3,14 +3,18 @@
 use crate::dispatcher::GONE;
 use crate::{Chain, ChainError, Loaded, Member};
 use slowpath::{ChainMember, Handover, ProgramChain, ProgramFile};
+use slowpath_bpf::insn::helper::{MAP_LOOKUP_ELEM, XDP_ADJUST_HEAD, XDP_ADJUST_TAIL};
+use slowpath_bpf::insn::{Call, Insn};
 use slowpath_bpf::{Object, Part};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 impl Chain {
     /// One file of the objects of all members, in their order, and its name in results. Its only
     /// program is the one that packets arrive at; the others run behind it. Where the programs run on
-    /// several devices, the work of one of them counts.
+    /// several devices, the work of one of them counts. The programs with the numbers `compiled` run as
+    /// something that they were compiled to: what these do to packets is what their BPF programs do,
+    /// under conditions.
     ///
     /// # Errors
     /// When a map that is shared is not there, or is not like the one that it is shared with; as
@@ -20,7 +24,65 @@ impl Chain {
         name: &str,
         loaded: &[Loaded],
         device: Option<&str>,
+        compiled: &BTreeSet<usize>,
     ) -> Result<ProgramFile, ChainError> {
+        let counted = (self.devices().len() > 1).then(|| self.on_device(device));
+        self.join(name, loaded, counted, compiled)
+    }
+
+    /// As [`Chain::combine`], but only the work of one program counts: what that costs for packets that
+    /// get to it.
+    ///
+    /// # Errors
+    /// As [`Chain::combine`].
+    pub fn combine_for(
+        &self,
+        name: &str,
+        loaded: &[Loaded],
+        member: usize,
+        compiled: &BTreeSet<usize>,
+    ) -> Result<ProgramFile, ChainError> {
+        self.join(name, loaded, Some(BTreeSet::from([member])), compiled)
+    }
+
+    /// The conditions under which the programs `compiled`, by their numbers, do to packets on their way
+    /// to others what their BPF programs do; one sentence each.
+    ///
+    /// # Errors
+    /// As [`Chain::dispatched`].
+    pub fn as_compiled(
+        &self,
+        loaded: &[Loaded],
+        to: &BTreeSet<usize>,
+        compiled: &BTreeSet<usize>,
+    ) -> Result<Vec<String>, ChainError> {
+        let chain = self.dispatched(loaded)?;
+        let in_front: BTreeSet<usize> = to.iter().flat_map(|&to| chain.in_front(to)).collect();
+        let mut sentences = Vec::new();
+        for &member in in_front.intersection(compiled) {
+            let Loaded { object, program } = &loaded[member];
+            let name = &self.members[member].name;
+            let conditions = conditions(object, *program);
+            sentences.extend(conditions.iter().map(|condition| format!("{name}: {condition}")));
+        }
+        Ok(sentences)
+    }
+
+    /// The programs that run on a device.
+    pub fn on_device(&self, device: Option<&str>) -> BTreeSet<usize> {
+        let on_it = |(_, member): &(usize, &Member)| member.device.as_deref() == device;
+        self.members.iter().enumerate().filter(on_it).map(|(number, _)| number).collect()
+    }
+
+    /// One file of the objects of all members, of which some count, and some run compiled.
+    fn join(
+        &self,
+        name: &str,
+        loaded: &[Loaded],
+        counted: Option<BTreeSet<usize>>,
+        compiled: &BTreeSet<usize>,
+    ) -> Result<ProgramFile, ChainError> {
+        let none = BTreeSet::new();
         let chain = self.dispatched(loaded)?;
         let shared = self.groups(loaded)?;
         let part = |(member, loaded): (&'_ Member, &'_ Loaded)| {
@@ -59,11 +121,8 @@ impl Chain {
             name: name.to_owned(),
             entry: number(chain.entry),
             handovers,
-            counted: (self.devices().len() > 1).then(|| {
-                let on_it = |(_, member): &(usize, &Member)| member.device.as_deref() == device;
-                let members = self.members.iter().enumerate().filter(on_it);
-                members.map(|(place, _)| number(place)).collect()
-            }),
+            assumptions: self.as_compiled(loaded, counted.as_ref().unwrap_or(&none), compiled)?,
+            counted: counted.map(|members| members.into_iter().map(number).collect()),
             members: self.members.iter().enumerate().map(member).collect(),
             object: Arc::new(joined.object),
         }))
@@ -104,4 +163,33 @@ impl Chain {
         }
         Ok(groups)
     }
+}
+
+/// Where a program on the card does something else than in the kernel, whatever it was compiled from.
+fn conditions(object: &Object, program: usize) -> Vec<&'static str> {
+    const ALL: [(i32, &str); 3] = [
+        (
+            MAP_LOOKUP_ELEM,
+            "indices of array elements are in range (beyond it, the kernel finds nothing, the card \
+             another element)",
+        ),
+        (
+            XDP_ADJUST_HEAD,
+            "the packet's start is moved as far as the card has room, if at all (the kernel has more)",
+        ),
+        (
+            XDP_ADJUST_TAIL,
+            "bpf_xdp_adjust_tail shortens the packet (the card refuses what does not; the kernel \
+             does not)",
+        ),
+    ];
+    let Ok(linked) = object.link(program, None) else {
+        return ALL.iter().map(|(_, sentence)| *sentence).collect();
+    };
+    let calls = |wanted: i32| {
+        let is =
+            |insn: &Insn| matches!(insn, Insn::Call(Call::Helper(helper)) if *helper == wanted);
+        linked.insns.iter().any(is)
+    };
+    ALL.iter().filter(|(helper, _)| calls(*helper)).map(|(_, sentence)| *sentence).collect()
 }

@@ -5,6 +5,7 @@
 //! callers can show progress and stop with the bound reached so far.
 
 mod analysis_thread;
+mod arriving;
 mod assume;
 mod compile;
 mod contents;
@@ -35,6 +36,7 @@ mod verify;
 mod witness;
 
 pub use analysis_thread::{Analysis, Poll};
+pub use arriving::{Arrivals, ArrivingProgram, FindArrivals};
 pub use compile::compile;
 pub use contents::start_maps;
 pub use error::Error;

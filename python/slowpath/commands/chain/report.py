@@ -6,6 +6,7 @@ from slowpath.cli.printable import aligned_line, one_line
 from slowpath.cli.terminal import Line
 from slowpath.commands.chain.documents import ChainProgram, ChainReport, Dropped
 from slowpath.commands.chain.facts import arrives, because, decided, fact_text, lines_text
+from slowpath.commands.chain.guarantee_lines import guarantee_lines
 from slowpath.report.grid import grid
 
 _BRANCHES = 20  # that are shown of a program
@@ -72,6 +73,7 @@ def optimized_report(
         if program["proof"]:
             conditions |= {*program["proof"]["assumptions"]}
         yield from (f"{program['name']}: if {one_line(text)}" for text in sorted(conditions))
+    yield from (line for program in report["programs"] for line in guarantee_lines(program))
     yield from (line for program in report["programs"] for line in _rehearsed(program))
     yield from _fused(report, whole)
     yield f"{report['seconds']:.2f} s in all"
