@@ -67,7 +67,7 @@ def test_a_card_in_front_of_a_host(chain: Path) -> None:
         "exact",
     )
     (condition,) = behind["assumptions"]
-    assert condition.startswith("firewall: the packet's start is moved as far as the card has room")
+    assert condition.startswith("on the device of firewall, the packet's start is moved only as far")
 
 
 def test_a_card_behind_a_host_gets_what_the_host_lets_through(chain: Path) -> None:

@@ -2,12 +2,15 @@
 
 use crate::dispatcher::GONE;
 use crate::{Chain, ChainError, Loaded, Member};
-use slowpath::{ChainMember, Handover, ProgramChain, ProgramFile};
-use slowpath_bpf::insn::helper::{MAP_LOOKUP_ELEM, XDP_ADJUST_HEAD, XDP_ADJUST_TAIL};
-use slowpath_bpf::insn::{Call, Insn};
+use slowpath::{ChainMember, Handover, ProgramChain, ProgramFile, conditions_on_card};
 use slowpath_bpf::{Object, Part};
+use slowpath_stop::{Limits, Stop};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Time to find out what is different about a program that was compiled.
+const COMPILING: Duration = Duration::from_secs(2);
 
 impl Chain {
     /// One file of the objects of all members, in their order, and its name in results. Its only
@@ -62,8 +65,11 @@ impl Chain {
         for &member in in_front.intersection(compiled) {
             let Loaded { object, program } = &loaded[member];
             let name = &self.members[member].name;
-            let conditions = conditions(object, *program);
-            sentences.extend(conditions.iter().map(|condition| format!("{name}: {condition}")));
+            let stop = Stop::new(Limits { time: Some(COMPILING), ..Limits::default() });
+            let conditions = conditions_on_card(object, *program, &stop);
+            sentences.extend(
+                conditions.iter().map(|condition| format!("on the device of {name}, {condition}")),
+            );
         }
         Ok(sentences)
     }
@@ -163,33 +169,4 @@ impl Chain {
         }
         Ok(groups)
     }
-}
-
-/// Where a program on the card does something else than in the kernel, whatever it was compiled from.
-fn conditions(object: &Object, program: usize) -> Vec<&'static str> {
-    const ALL: [(i32, &str); 3] = [
-        (
-            MAP_LOOKUP_ELEM,
-            "indices of array elements are in range (beyond it, the kernel finds nothing, the card \
-             another element)",
-        ),
-        (
-            XDP_ADJUST_HEAD,
-            "the packet's start is moved as far as the card has room, if at all (the kernel has more)",
-        ),
-        (
-            XDP_ADJUST_TAIL,
-            "bpf_xdp_adjust_tail shortens the packet (the card refuses what does not; the kernel \
-             does not)",
-        ),
-    ];
-    let Ok(linked) = object.link(program, None) else {
-        return ALL.iter().map(|(_, sentence)| *sentence).collect();
-    };
-    let calls = |wanted: i32| {
-        let is =
-            |insn: &Insn| matches!(insn, Insn::Call(Call::Helper(helper)) if *helper == wanted);
-        linked.insns.iter().any(is)
-    };
-    ALL.iter().filter(|(helper, _)| calls(*helper)).map(|(_, sentence)| *sentence).collect()
 }

@@ -179,7 +179,7 @@ fn networks_are_what_they_can_be() {
     }
 }
 
-const DEVICES: &str = "\
+const ON_A_CARD: &str = "\
 schema: 1
 devices: {card: agilio-cx-2x40}
 programs:
@@ -191,15 +191,15 @@ edges:
 
 #[test]
 fn devices_have_targets() {
-    let chain = Chain::parse(DEVICES).expect("a chain");
+    let chain = Chain::parse(ON_A_CARD).expect("a chain");
     let target =
         DeviceTarget { device: "card".to_owned(), target: "agilio-cx-2x40".to_owned(), line: 2 };
     assert_eq!(chain.targets, [target]);
     assert_eq!(chain.on_device(Some("card")), BTreeSet::from([0]));
-    let nowhere = DEVICES.replace("{card:", "{nic:");
+    let nowhere = ON_A_CARD.replace("{card:", "{nic:");
     let error = Chain::parse(&nowhere).expect_err("no such device");
     assert_eq!(error.to_string(), "line 2: no program runs on device nic");
-    let twice = DEVICES.replace("{card:", "{card: ebpf, card:");
+    let twice = ON_A_CARD.replace("{card:", "{card: ebpf, card:");
     assert!(Chain::parse(&twice).is_err(), "a device has one target");
 }
 

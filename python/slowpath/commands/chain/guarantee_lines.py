@@ -16,7 +16,8 @@ def guarantee_lines(program: ChainProgram) -> Iterator[str]:
     for one in program["guarantees"]:
         yield one_line(f"{program['name']}: {_sentence(one)}")
         reasons |= dict.fromkeys(f"on {one['target']}, {reason}" for reason in one["reasons"])
-        reasons |= dict.fromkeys(f"on {one['target']}, if {text}" for text in one["assumptions"])
+        more = (text for text in one["assumptions"] if text not in program["assumptions"])
+        reasons |= dict.fromkeys(f"on {one['target']}, if {text}" for text in more)
     yield from (aligned_line(f"{program['name']}: {one_line(reason)}") for reason in reasons)
 
 
