@@ -82,10 +82,31 @@ def test_where_the_card_refuses_a_program_it_says_why(tmp_path: Path) -> None:
     for unit in ("bit/s", "packets/s"):
         one = found["agilio-cx-2x40", unit]
         assert (one["before"], one["after"]) == (None, None)
-        (reason,) = one["reasons"]
-        assert "the card cannot run this program" in reason
+        for when, reason in zip(("before", "after"), one["reasons"], strict=True):
+            assert reason.startswith(f"{when}: section xdp, instruction ")
+            assert "map blocked is of type lpm_trie" in reason
     counts = found["ebpf", "instructions"]
     assert counts["after"] < counts["before"]
+
+
+def test_what_the_card_runs_it_runs_when_rewritten(tmp_path: Path) -> None:
+    # A chain of one: in the firewall, numbers are known that it stores.
+    object_file = EXAMPLES / "firewall.bpf.o"
+    run = slowpath(
+        *("chain", "optimize", object_file, "--trust", "--packets", "0", "--format", "json"),
+        *("--target", "agilio-cx-2x40", "-o", tmp_path),
+    )
+    (firewall,) = json.loads(run.stdout)["programs"]
+    assert firewall["proved"]
+    assert len(firewall["guarantees"]) == 2
+    for one in firewall["guarantees"]:
+        assert one["exact"]
+        assert one["after"] >= one["before"]
+    alone = slowpath(
+        *("bound", tmp_path / "firewall.bpf.o", "--target", "agilio-cx-2x40", "--format", "json")
+    )
+    (result,) = json.loads(alone.stdout)["results"]
+    assert result["guarantee"]["bitrate_bps"] == firewall["guarantees"][0]["after"]
 
 
 def test_there_is_a_line_for_each() -> None:

@@ -23,6 +23,8 @@ def guarantee_lines(program: ChainProgram) -> Iterator[str]:
 
 def _sentence(one: Guarantee) -> str:
     """`on ebpf, at most 941 instructions before, 57 after (exact)`."""
+    if one["before"] is None and one["after"] is None:
+        return f"on {one['target']}, {metric_words(one['unit'])} unknown before and after"
     values = zip((one["before"], one["after"]), one["bottlenecks"], strict=True)
     before, after = (_text(one, value, bottleneck) for value, bottleneck in values)
     which = _which(one)
