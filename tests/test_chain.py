@@ -220,10 +220,6 @@ def test_what_is_no_network(chain: Path) -> None:
     assert failure(chain, on_devices(changes=["mac"])).startswith('line 1: "mac" is no field: ')
     drops = on_devices().replace("XDP_PASS", "XDP_DROP")
     assert failure(chain, drops).startswith("line 1: XDP_DROP sends nothing: ")
-    card = on_devices().replace('"edge"', '"agilio-cx-2x40"')
-    said = failure(chain, card)
-    assert said.startswith("device agilio-cx-2x40 is called like a target; ")
-    assert "such as a card in front of a host, are not supported" in said
 
 
 def test_a_dispatcher_runs_programs_as_their_objects_say(chain: Path) -> None:

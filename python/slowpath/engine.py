@@ -152,26 +152,6 @@ def read_chain(file: str, text: str) -> Chain:
         raise _input_error(file, problem) from None
 
 
-def combine(
-    file: str,
-    chain: Chain,
-    name: str,
-    objects: list[tuple[Object, int]],
-    device: str | None = None,
-) -> Object:
-    """One file of the objects of a chain, each with the number of its program there.
-
-    `name` is what the chain is called in results. Of several devices, the work of one counts.
-
-    Raises:
-        InputError: when they do not fit together.
-    """
-    try:
-        return chain.combine(name, objects, device)
-    except _core.Error as problem:
-        raise _input_error(file, problem) from None
-
-
 class ChainSubject(NamedTuple):
     """A chain, as it is in files."""
 
@@ -179,6 +159,65 @@ class ChainSubject(NamedTuple):
     chain: Chain
     objects: list[tuple[Object, int]]  # each with the number of its program there
     btf: Btf | None  # the types of the kernel that it is for
+
+
+def combine(
+    subject: ChainSubject, name: str, device: str | None = None, compiled: Sequence[int] = ()
+) -> Object:
+    """One file of the objects of a chain.
+
+    `name` is what the chain is called in results. Of several devices, the work of one counts. The
+    programs with the numbers `compiled` run as something that they were compiled to.
+
+    Raises:
+        InputError: when they do not fit together.
+    """
+    try:
+        return subject.chain.combine(name, subject.objects, device, list(compiled))
+    except _core.Error as problem:
+        raise _input_error(subject.file, problem) from None
+
+
+def combine_for(
+    subject: ChainSubject, name: str, member: int, compiled: Sequence[int] = ()
+) -> Object:
+    """The chain, of which the work of one program counts, by its number; otherwise as `combine`.
+
+    Raises:
+        InputError: when the programs do not fit together.
+    """
+    try:
+        return subject.chain.combine_for(name, subject.objects, member, list(compiled))
+    except _core.Error as problem:
+        raise _input_error(subject.file, problem) from None
+
+
+def arriving(subject: ChainSubject, name: str, member: int, compiled: Sequence[int] = ()) -> Object:
+    """A program of a chain by itself, for what is known of packets that those in front let through.
+
+    Otherwise as `combine`.
+
+    Raises:
+        InputError: when the programs of a dispatcher cannot be put in order.
+    """
+    try:
+        return subject.chain.arriving(name, subject.objects, member, list(compiled))
+    except _core.Error as problem:
+        raise _input_error(subject.file, problem) from None
+
+
+def as_compiled(subject: ChainSubject, member: int, compiled: Sequence[int]) -> list[str]:
+    """Conditions under which the programs `compiled` do what their BPF programs do.
+
+    That is to packets on their way to a program, by its number; one sentence each.
+
+    Raises:
+        InputError: when the programs of a dispatcher cannot be put in order.
+    """
+    try:
+        return subject.chain.as_compiled(subject.objects, member, list(compiled))
+    except _core.Error as problem:
+        raise _input_error(subject.file, problem) from None
 
 
 def way_to(subject: ChainSubject, member: int) -> list[tuple[int, list[int]]]:

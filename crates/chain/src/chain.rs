@@ -6,6 +6,7 @@ use crate::written::{SCHEMA, Written, WrittenEdge, line};
 use crate::{Action, ChainError, Loaded};
 use serde_saphyr::Spanned;
 use slowpath::Network;
+use std::collections::BTreeSet;
 
 /// A chain of programs, checked: it begins with one of them, and ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,8 +19,21 @@ pub struct Chain {
     pub dispatcher: Option<Dispatcher>,
     /// Maps that are one.
     pub shared: Vec<Shared>,
+    /// The targets of devices, as far as they are said.
+    pub targets: Vec<DeviceTarget>,
     /// The number of the program that packets arrive at; with a dispatcher, once it is known.
     pub entry: usize,
+}
+
+/// What a device is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceTarget {
+    /// The name that programs have for it.
+    pub device: String,
+    /// The name of its target, or the file that describes that, relative to the description.
+    pub target: String,
+    /// The line of the description that says so.
+    pub line: u64,
 }
 
 /// A program of a chain.
@@ -102,8 +116,15 @@ impl Chain {
                 line: at,
             });
         }
-        let mut chain =
-            Chain { members, edges: Vec::new(), dispatcher: None, shared: Vec::new(), entry: 0 };
+        let targets = targets(&written, &members)?;
+        let mut chain = Chain {
+            members,
+            edges: Vec::new(),
+            dispatcher: None,
+            shared: Vec::new(),
+            targets,
+            entry: 0,
+        };
         for edge in &written.edges {
             let (from, to) = (chain.member(&edge.from)?, chain.member(&edge.to)?);
             let on = chain.actions(from, &edge.on, line(&edge.from))?;
@@ -287,6 +308,17 @@ impl Chain {
         order
     }
 
+    /// The programs that packets may have passed when they get to a program.
+    pub(crate) fn in_front(&self, member: usize) -> BTreeSet<usize> {
+        let mut front = BTreeSet::new();
+        let mut open = vec![member];
+        while let Some(to) = open.pop() {
+            let before = self.edges.iter().filter(|edge| edge.to == to).map(|edge| edge.from);
+            open.extend(before.filter(|&from| front.insert(from)));
+        }
+        front
+    }
+
     /// How packets get to a program: those in front of it, in their order, each with the results with
     /// which they go on; of several ways one of the shortest.
     ///
@@ -332,6 +364,19 @@ impl Chain {
 
 /// How many programs a dispatcher runs at most (`MAX_DISPATCHER_ACTIONS` of libxdp).
 const DISPATCHED: usize = 10;
+
+/// The targets of devices, each of which some program runs on.
+fn targets(written: &Written, members: &[Member]) -> Result<Vec<DeviceTarget>, ChainError> {
+    let target = |(device, target): (&String, &Spanned<String>)| {
+        if members.iter().any(|member| member.device.as_ref() == Some(device)) {
+            let (device, line) = (device.clone(), line(target));
+            return Ok(DeviceTarget { device, target: target.value.clone(), line });
+        }
+        let what = format!("no program runs on device {device}");
+        Err(ChainError::at(line(target), what))
+    };
+    written.devices.iter().map(target).collect()
+}
 
 /// The name of a device.
 fn device(name: &Spanned<String>) -> Result<String, ChainError> {

@@ -2,15 +2,22 @@
 
 use crate::dispatcher::GONE;
 use crate::{Chain, ChainError, Loaded, Member};
-use slowpath::{ChainMember, Handover, ProgramChain, ProgramFile};
+use slowpath::{ChainMember, Handover, ProgramChain, ProgramFile, conditions_on_card};
 use slowpath_bpf::{Object, Part};
-use std::collections::HashMap;
+use slowpath_stop::{Limits, Stop};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Time to find out what is different about a program that was compiled.
+const COMPILING: Duration = Duration::from_secs(2);
 
 impl Chain {
     /// One file of the objects of all members, in their order, and its name in results. Its only
     /// program is the one that packets arrive at; the others run behind it. Where the programs run on
-    /// several devices, the work of one of them counts.
+    /// several devices, the work of one of them counts. The programs with the numbers `compiled` run as
+    /// something that they were compiled to: what these do to packets is what their BPF programs do,
+    /// under conditions.
     ///
     /// # Errors
     /// When a map that is shared is not there, or is not like the one that it is shared with; as
@@ -20,7 +27,68 @@ impl Chain {
         name: &str,
         loaded: &[Loaded],
         device: Option<&str>,
+        compiled: &BTreeSet<usize>,
     ) -> Result<ProgramFile, ChainError> {
+        let counted = (self.devices().len() > 1).then(|| self.on_device(device));
+        self.join(name, loaded, counted, compiled)
+    }
+
+    /// As [`Chain::combine`], but only the work of one program counts: what that costs for packets that
+    /// get to it.
+    ///
+    /// # Errors
+    /// As [`Chain::combine`].
+    pub fn combine_for(
+        &self,
+        name: &str,
+        loaded: &[Loaded],
+        member: usize,
+        compiled: &BTreeSet<usize>,
+    ) -> Result<ProgramFile, ChainError> {
+        self.join(name, loaded, Some(BTreeSet::from([member])), compiled)
+    }
+
+    /// The conditions under which the programs `compiled`, by their numbers, do to packets on their way
+    /// to others what their BPF programs do; one sentence each.
+    ///
+    /// # Errors
+    /// As [`Chain::dispatched`].
+    pub fn as_compiled(
+        &self,
+        loaded: &[Loaded],
+        to: &BTreeSet<usize>,
+        compiled: &BTreeSet<usize>,
+    ) -> Result<Vec<String>, ChainError> {
+        let chain = self.dispatched(loaded)?;
+        let in_front: BTreeSet<usize> = to.iter().flat_map(|&to| chain.in_front(to)).collect();
+        let mut sentences = Vec::new();
+        for &member in in_front.intersection(compiled) {
+            let Loaded { object, program } = &loaded[member];
+            let name = &self.members[member].name;
+            let stop = Stop::new(Limits { time: Some(COMPILING), ..Limits::default() });
+            let conditions = conditions_on_card(object, *program, &stop);
+            sentences.extend(
+                conditions.iter().map(|condition| format!("on the device of {name}, {condition}")),
+            );
+        }
+        Ok(sentences)
+    }
+
+    /// The programs that run on a device.
+    pub fn on_device(&self, device: Option<&str>) -> BTreeSet<usize> {
+        let on_it = |(_, member): &(usize, &Member)| member.device.as_deref() == device;
+        self.members.iter().enumerate().filter(on_it).map(|(number, _)| number).collect()
+    }
+
+    /// One file of the objects of all members, of which some count, and some run compiled.
+    fn join(
+        &self,
+        name: &str,
+        loaded: &[Loaded],
+        counted: Option<BTreeSet<usize>>,
+        compiled: &BTreeSet<usize>,
+    ) -> Result<ProgramFile, ChainError> {
+        let none = BTreeSet::new();
         let chain = self.dispatched(loaded)?;
         let shared = self.groups(loaded)?;
         let part = |(member, loaded): (&'_ Member, &'_ Loaded)| {
@@ -59,11 +127,8 @@ impl Chain {
             name: name.to_owned(),
             entry: number(chain.entry),
             handovers,
-            counted: (self.devices().len() > 1).then(|| {
-                let on_it = |(_, member): &(usize, &Member)| member.device.as_deref() == device;
-                let members = self.members.iter().enumerate().filter(on_it);
-                members.map(|(place, _)| number(place)).collect()
-            }),
+            assumptions: self.as_compiled(loaded, counted.as_ref().unwrap_or(&none), compiled)?,
+            counted: counted.map(|members| members.into_iter().map(number).collect()),
             members: self.members.iter().enumerate().map(member).collect(),
             object: Arc::new(joined.object),
         }))

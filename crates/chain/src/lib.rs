@@ -10,6 +10,7 @@
 //! (NetPL 2019), "Program combination".
 
 mod action;
+mod arriving;
 mod chain;
 mod combine;
 mod dispatcher;
@@ -28,7 +29,7 @@ mod rewrite;
 mod written;
 
 pub use action::Action;
-pub use chain::{Chain, Dispatcher, Edge, Member, Shared};
+pub use chain::{Chain, DeviceTarget, Dispatcher, Edge, Member, Shared};
 pub use error::ChainError;
 pub use loaded::Loaded;
 pub use rewrite::{RewriteOptions, Rewritten, rewrite};

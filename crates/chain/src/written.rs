@@ -4,6 +4,7 @@ use crate::ChainError;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_saphyr::Spanned;
+use std::collections::BTreeMap;
 
 /// The version of the format.
 pub(crate) const SCHEMA: u32 = 1;
@@ -15,6 +16,9 @@ pub(crate) struct Written {
     /// The version of its format.
     pub schema: Spanned<u32>,
     pub programs: Vec<WrittenProgram>,
+    /// The targets of devices.
+    #[serde(default)]
+    pub devices: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
     pub edges: Vec<WrittenEdge>,
     /// Programs that libxdp's dispatcher runs on one interface.

@@ -52,19 +52,82 @@ impl Chain {
         self.inner.devices().into_iter().map(|device| device.map(str::to_owned)).collect()
     }
 
-    #[pyo3(signature = (name, objects, device=None))]
+    /// The targets of devices, as far as they are said: device, target, and the line of the description.
+    #[getter]
+    fn targets(&self) -> Vec<(String, String, u64)> {
+        let target =
+            |of: &slowpath_chain::DeviceTarget| (of.device.clone(), of.target.clone(), of.line);
+        self.inner.targets.iter().map(target).collect()
+    }
+
+    /// The numbers of the programs that run on a device.
+    #[pyo3(signature = (device))]
+    fn on_device(&self, device: Option<&str>) -> Vec<usize> {
+        self.inner.on_device(device).into_iter().collect()
+    }
+
     /// One file of the objects of all programs, each with the number of its program there; of several
-    /// devices, the work of one counts. Raises `Error` when they do not fit together.
+    /// devices, the work of one counts. The programs with the numbers `compiled` run as something that
+    /// they were compiled to. Raises `Error` when they do not fit together.
+    #[pyo3(signature = (name, objects, device=None, compiled=Vec::new()))]
     fn combine(
         &self,
         py: Python<'_>,
         name: &str,
         objects: Vec<(Py<Object>, usize)>,
         device: Option<&str>,
+        compiled: Vec<usize>,
     ) -> PyResult<Object> {
         let loaded = loaded(py, objects)?;
-        let file = self.inner.combine(name, &loaded, device).map_err(|error| wrong(py, &error))?;
-        Ok(Object::of(file))
+        let file = self.inner.combine(name, &loaded, device, &compiled.into_iter().collect());
+        Ok(Object::of(file.map_err(|error| wrong(py, &error))?))
+    }
+
+    /// As `combine`, but the work of one program counts only, by its number: what it costs for packets
+    /// that get to it.
+    fn combine_for(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        objects: Vec<(Py<Object>, usize)>,
+        member: usize,
+        compiled: Vec<usize>,
+    ) -> PyResult<Object> {
+        let loaded = loaded(py, objects)?;
+        let compiled = compiled.into_iter().collect();
+        let file = self.inner.combine_for(name, &loaded, member, &compiled);
+        Ok(Object::of(file.map_err(|error| wrong(py, &error))?))
+    }
+
+    /// One of the programs by itself, by its number, for the packets that those in front of it let
+    /// through; `compiled` as with `combine`. Raises `Error` when the programs of a dispatcher cannot
+    /// be put in order.
+    fn arriving(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        objects: Vec<(Py<Object>, usize)>,
+        member: usize,
+        compiled: Vec<usize>,
+    ) -> PyResult<Object> {
+        let loaded = loaded(py, objects)?;
+        let file = self.inner.arriving(name, &loaded, member, &compiled.into_iter().collect());
+        Ok(Object::of(file.map_err(|error| wrong(py, &error))?))
+    }
+
+    /// The conditions under which the programs `compiled` do to packets on their way to one what their
+    /// BPF programs do. Raises `Error` when the programs of a dispatcher cannot be put in order.
+    fn as_compiled(
+        &self,
+        py: Python<'_>,
+        objects: Vec<(Py<Object>, usize)>,
+        member: usize,
+        compiled: Vec<usize>,
+    ) -> PyResult<Vec<String>> {
+        let loaded = loaded(py, objects)?;
+        let sentences =
+            self.inner.as_compiled(&loaded, &[member].into(), &compiled.into_iter().collect());
+        sentences.map_err(|error| wrong(py, &error))
     }
 
     /// How packets get to a program: the numbers of the programs in front of it, in their order, each

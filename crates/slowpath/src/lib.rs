@@ -5,6 +5,7 @@
 //! callers can show progress and stop with the bound reached so far.
 
 mod analysis_thread;
+mod arriving;
 mod assume;
 mod compile;
 mod contents;
@@ -16,6 +17,7 @@ mod job;
 mod kernel_types;
 mod loops;
 mod object;
+mod on_card;
 mod options;
 mod panics;
 mod pipeline;
@@ -35,6 +37,7 @@ mod verify;
 mod witness;
 
 pub use analysis_thread::{Analysis, Poll};
+pub use arriving::{Arrivals, ArrivingProgram, FindArrivals};
 pub use compile::compile;
 pub use contents::start_maps;
 pub use error::Error;
@@ -42,6 +45,7 @@ pub use events::{Event, Report};
 pub use failure::{Blame, Failure};
 pub use kernel_types::KernelTypes;
 pub use object::{ChainMember, ProgramChain, ProgramFile, ProgramInfo};
+pub use on_card::conditions_on_card;
 pub use options::{Options, ProgramRequest};
 pub use refusal::Refusal;
 pub use show::{ShowRequest, show};

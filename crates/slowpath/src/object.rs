@@ -1,6 +1,6 @@
 //! A file with programs, read once for any number of analyses.
 
-use crate::Error;
+use crate::{ArrivingProgram, Error};
 use slowpath_bpf::lift::Handover;
 use slowpath_bpf::{Object, ObjectError, ProgramEntry};
 use std::collections::BTreeSet;
@@ -16,6 +16,7 @@ pub struct ProgramFile(Content);
 enum Content {
     Bpf(Arc<Object>),
     Chain(Arc<ProgramChain>),
+    Arriving(Arc<ArrivingProgram>),
     /// And why it is no object.
     Listing(Arc<[u8]>, ObjectError),
 }
@@ -36,6 +37,8 @@ pub struct ProgramChain {
     /// The programs whose work counts, by their numbers in the object, such as those on one of
     /// several devices; all if it is not said.
     pub counted: Option<BTreeSet<usize>>,
+    /// Conditions that results depend on, one sentence each.
+    pub assumptions: Vec<String>,
 }
 
 /// A program of a chain.
@@ -83,12 +86,18 @@ impl ProgramFile {
         ProgramFile(Content::Chain(Arc::new(chain)))
     }
 
+    /// A program behind others, analysed for the packets that these send.
+    pub fn arriving(program: ArrivingProgram) -> ProgramFile {
+        ProgramFile(Content::Arriving(Arc::new(program)))
+    }
+
     /// The programs of a BPF object; of a chain its first one, by the chain's name; `None` for a
     /// listing.
     pub fn programs(&self) -> Option<Vec<ProgramInfo>> {
         let (object, chain) = match &self.0 {
             Content::Bpf(object) => (object, None),
             Content::Chain(chain) => (&chain.object, Some(chain)),
+            Content::Arriving(program) => return Some(vec![arriving_info(program)]),
             Content::Listing(..) => return None,
         };
         let info = |(index, entry): (usize, &ProgramEntry)| ProgramInfo {
@@ -108,14 +117,22 @@ impl ProgramFile {
 
     /// Whether it is a BPF object, and not a listing.
     pub(crate) fn is_bpf(&self) -> bool {
-        matches!(self.0, Content::Bpf(_) | Content::Chain(_))
+        matches!(self.0, Content::Bpf(_) | Content::Chain(_) | Content::Arriving(_))
     }
 
     /// The chain of programs, if it is one.
     pub(crate) fn as_chain(&self) -> Option<&ProgramChain> {
         match &self.0 {
             Content::Chain(chain) => Some(chain),
-            Content::Bpf(_) | Content::Listing(..) => None,
+            Content::Bpf(_) | Content::Arriving(_) | Content::Listing(..) => None,
+        }
+    }
+
+    /// The program for the packets that arrive, if it is one.
+    pub(crate) fn as_arriving(&self) -> Option<&ArrivingProgram> {
+        match &self.0 {
+            Content::Arriving(program) => Some(program),
+            Content::Bpf(_) | Content::Chain(_) | Content::Listing(..) => None,
         }
     }
 
@@ -124,6 +141,7 @@ impl ProgramFile {
         match &self.0 {
             Content::Bpf(object) => Some(Arc::clone(object)),
             Content::Chain(chain) => Some(Arc::clone(&chain.object)),
+            Content::Arriving(program) => Some(Arc::clone(&program.object)),
             Content::Listing(..) => None,
         }
     }
@@ -136,6 +154,7 @@ impl ProgramFile {
         match &self.0 {
             Content::Bpf(object) => Ok(object),
             Content::Chain(chain) => Ok(&chain.object),
+            Content::Arriving(program) => Ok(&program.object),
             Content::Listing(_, error) => Err(error.clone()),
         }
     }
@@ -143,9 +162,23 @@ impl ProgramFile {
     /// The text of the listing; empty for a BPF object.
     pub(crate) fn listing(&self) -> &[u8] {
         match &self.0 {
-            Content::Bpf(_) | Content::Chain(_) => &[],
+            Content::Bpf(_) | Content::Chain(_) | Content::Arriving(_) => &[],
             Content::Listing(text, _) => text,
         }
+    }
+}
+
+/// A program behind others, by the name that it has in results.
+fn arriving_info(program: &ArrivingProgram) -> ProgramInfo {
+    let entry = program.object.programs.get(program.program);
+    let needed = needs_kernel(&program.object, program.program)
+        || program.in_front.iter().any(|(object, number)| needs_kernel(object, *number));
+    ProgramInfo {
+        index: program.program,
+        section: entry.map_or_else(String::new, |entry| entry.section.clone()),
+        name: program.name.clone(),
+        kind: entry.map_or_else(String::new, |entry| entry.kind.to_string()),
+        needs_kernel: needed,
     }
 }
 

@@ -84,6 +84,15 @@ pub(crate) fn run(request: &ProgramRequest, control: &Control) {
     control.send(Event::Result(Box::new(serialise(&result, &detail))));
 }
 
+/// Takes back that the path behind a guarantee is one that a packet takes.
+fn loosen(result: &mut ProgramResult, why: &str) {
+    result.paths.clear();
+    if let Some(found) = result.guarantee.take() {
+        let stopped = found.stopped.clone().unwrap_or_else(|| why.to_owned());
+        result.guarantee = Some(Bound { stopped: Some(stopped), ..found.not_more() });
+    }
+}
+
 /// Paths by their slowness; equally slow ones stay in order.
 fn slowest_first<T>(slowness: &[Slowness], paths: Vec<T>) -> Vec<T> {
     let mut order: Vec<(&Slowness, T)> = slowness.iter().zip(paths).collect();
@@ -189,6 +198,8 @@ impl Job<'_> {
         // Where paths are told by what they are estimated to take, one is enough for the guarantee.
         let wanted = match estimating {
             Some(_) => 1,
+            // Nor are others worth more than the slowest, where none is known to be taken.
+            None if lifted.loose.is_some() => 1,
             None => options.paths.unwrap_or(u64::MAX),
         };
         let done = self.search(&mut search, &setting, wanted, result, detail);
@@ -207,6 +218,10 @@ impl Job<'_> {
             solver_seconds: solver.seconds,
         };
         done?;
+        if let Some(why) = &lifted.loose {
+            loosen(result, why);
+            detail.paths.clear();
+        }
         if result.guarantee.as_ref().is_some_and(|bound| bound.verdict != Verdict::Bound) {
             note_unreached(self, &setting, &limits, packets, result)?;
         }

@@ -122,7 +122,8 @@ pub(crate) struct Bound {
     /// Whether `verdict` is `exact`.
     pub exact: bool,
     /// Why the search ended early: `deadline`, `total deadline`, `interrupted`, `memory limit while
-    /// STAGE`, `out of stack while STAGE`, or a sentence (the solver gave up); null when it found all
+    /// STAGE`, `out of stack while STAGE`, or a sentence (the solver gave up; arriving packets are
+    /// known by facts only, where a card is behind other devices); null when it found all
     /// that was asked for. Where the verdict is not `bound` it says that further `paths` may be
     /// missing. Always null in `naive`.
     pub stopped: Option<String>,

@@ -6,6 +6,8 @@ pub(crate) const READING: &str = "reading the program";
 pub(crate) const COMPILING: &str = "compiling the program for the card";
 /// Giving instructions their meaning.
 pub(crate) const LIFTING: &str = "translating the program";
+/// Looking for what holds of the packets that programs in front send.
+pub(crate) const ARRIVING: &str = "looking for facts about the packets that arrive";
 /// Executing all paths together.
 pub(crate) const UNROLLING: &str = "unrolling the program";
 /// Looking for the slowest path.

@@ -63,6 +63,7 @@ fn run_chain(
         name: "chain".to_owned(),
         entry: joined.programs[0],
         handovers: edges.iter().map(handover).collect(),
+        assumptions: Vec::new(),
         counted: counted.map(|number| BTreeSet::from([joined.programs[number]])),
         members: names.iter().zip(&joined.programs).map(member).collect(),
         object: Arc::new(joined.object),

@@ -46,6 +46,7 @@ fn a_chain_is_what_is_written() {
                 maps: vec![(0, "flows".to_owned()), (1, "seen".to_owned())],
                 line: 10,
             }],
+            targets: Vec::new(),
             entry: 0,
         }
     );
@@ -176,4 +177,38 @@ fn networks_are_what_they_can_be() {
         let error = Chain::parse(&DEVICES.replace(old, new)).expect_err(new);
         assert!(error.to_string().starts_with(said), "{error}");
     }
+}
+
+const ON_A_CARD: &str = "\
+schema: 1
+devices: {card: agilio-cx-2x40}
+programs:
+  - {name: a, object: a.o, device: card}
+  - {name: b, object: b.o, device: host}
+edges:
+  - {from: a, on: [XDP_PASS], to: b}
+";
+
+#[test]
+fn devices_have_targets() {
+    let chain = Chain::parse(ON_A_CARD).expect("a chain");
+    let target =
+        DeviceTarget { device: "card".to_owned(), target: "agilio-cx-2x40".to_owned(), line: 2 };
+    assert_eq!(chain.targets, [target]);
+    assert_eq!(chain.on_device(Some("card")), BTreeSet::from([0]));
+    let nowhere = ON_A_CARD.replace("{card:", "{nic:");
+    let error = Chain::parse(&nowhere).expect_err("no such device");
+    assert_eq!(error.to_string(), "line 2: no program runs on device nic");
+    let twice = ON_A_CARD.replace("{card:", "{card: ebpf, card:");
+    assert!(Chain::parse(&twice).is_err(), "a device has one target");
+}
+
+#[test]
+fn in_front_are_all_that_lead_to_a_program() {
+    let text = programs(&["a", "b", "c", "d"])
+        + &edges(&[("a", "XDP_PASS", "b"), ("b", "XDP_PASS", "c"), ("a", "XDP_TX", "d")]);
+    let chain = Chain::parse(&text).expect("a chain");
+    let in_front: Vec<_> = (0..4).map(|member| chain.in_front(member)).collect();
+    let [none, one, two] = [[].into(), [0].into(), [0, 1].into()];
+    assert_eq!(in_front, [none, one, two, BTreeSet::from([0])]);
 }

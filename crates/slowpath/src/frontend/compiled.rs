@@ -2,14 +2,17 @@
 //! keep the source lines of those that they are for.
 
 use super::compilation::Compilation;
+use super::expected::expect;
 use super::lifted::{Functions, Lifted, Origins};
 use crate::Error;
+use crate::arriving::{Arrivals, ArrivingProgram};
+use crate::kernel_types::KernelTypes;
 use crate::options::ProgramRequest;
 use crate::stages;
 use slowpath_bpf::insn::{Imm64, Insn};
 use slowpath_bpf::lift::{Keying, Layout, MapLayout};
 use slowpath_bpf::{BpfProgram, LineInfo, MapDef, Object};
-use slowpath_ir::{Program, RegionId, RegionKind, SourceLocation};
+use slowpath_ir::{PacketFacts, Program, RegionId, RegionKind, SourceLocation};
 use slowpath_nfp::MapAbi;
 use slowpath_stop::Stop;
 
@@ -21,13 +24,18 @@ pub(super) fn lift(
 ) -> Result<Lifted, Error> {
     let object = request.object.bpf()?;
     let Compilation { linked, compiled, abi } = Compilation::of(request, object, stop)?;
+    let arriving = request.object.as_arriving();
+    let arrivals = arriving.map(|program| arrivals(program, request, packets, stop)).transpose()?;
+    let facts = arrivals.as_ref().and_then(|arrivals| arrivals.facts.as_ref());
     stop.enter(stages::LIFTING);
+    let lengths = facts.map_or(packets, |facts| (facts.min_length, facts.max_length));
     let options = slowpath_nfp::LiftOptions {
-        min_packet: packets.0,
-        max_packet: packets.1,
+        min_packet: lengths.0,
+        max_packet: lengths.1,
         ..Default::default()
     };
-    let mut program = slowpath_nfp::lift(&compiled.listing, &linked.name, &options)?;
+    let name = arriving.map_or(&linked.name, |program| &program.name);
+    let mut program = slowpath_nfp::lift(&compiled.listing, name, &options)?;
     let line = |slot: &Option<usize>| linked.lines.get((*slot)?).cloned().flatten();
     let lines: Vec<Option<LineInfo>> = compiled.origins.iter().map(line).collect();
     for (insn, line) in program.insns.iter_mut().zip(&lines) {
@@ -39,18 +47,47 @@ pub(super) fn lift(
     if let Some(text) = &request.options.maps {
         content(text, object, &layout, &mut program)?;
     }
+    if let Some(facts) = facts {
+        expect(&mut program, facts);
+    }
     let functions = functions(&linked, &compiled.origins);
     // The listing is what the card runs all the same.
-    let notes = compiled.deviations.clone();
+    let mut notes = compiled.deviations.clone();
+    if let Some(arrivals) = arrivals {
+        program.assumptions.extend(arrivals.assumptions);
+        notes.extend(arrivals.notes);
+    }
+    let behind = arriving.is_some_and(|program| !program.in_front.is_empty());
     Ok(Lifted {
         program,
         layout: Some(layout),
         code: None,
         notes,
+        loose: behind.then(|| "arriving packets are known by facts only".to_owned()),
         origins: Origins::Source(lines),
         functions,
         members: Vec::new(),
     })
+}
+
+/// What is known of the packets that arrive, of those that the device receives.
+fn arrivals(
+    program: &ArrivingProgram,
+    request: &ProgramRequest,
+    packets: (u16, u16),
+    stop: &Stop,
+) -> Result<Arrivals, Error> {
+    stop.enter(stages::ARRIVING);
+    let kernel = request.kernel.as_deref().map(KernelTypes::shared);
+    // What comes then is to have time as well.
+    let within = stop.within(stop.left().map(|left| left / 2));
+    let mut arrivals = (program.arrivals)(kernel.as_ref(), &within);
+    let received = PacketFacts::lengths(packets.0, packets.1);
+    arrivals.facts = arrivals.facts.and_then(|facts| facts.meet(&received));
+    if arrivals.facts.is_none() {
+        return Err(Error::Input("no packet gets here through the programs in front".into()));
+    }
+    Ok(arrivals)
 }
 
 /// The functions of the program; what the driver puts around it has no name.

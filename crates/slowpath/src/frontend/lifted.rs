@@ -22,6 +22,9 @@ pub(crate) struct Lifted {
     pub code: Option<Code>,
     /// What is worth knowing about it and no condition of a guarantee, one sentence each.
     pub notes: Vec<String>,
+    /// Why no path is known to be one that a packet takes, where the program does not tell: the
+    /// guarantee holds, and may be better than it says.
+    pub loose: Option<String>,
     pub(super) origins: Origins,
     pub(super) functions: Functions,
     /// Which members of a chain instructions are part of; nothing where it is a single program.

@@ -19,6 +19,7 @@ pub(super) fn lift(name: &str, data: &[u8], packets: (u16, u16)) -> Result<Lifte
         layout: None,
         code: None,
         notes: Vec::new(),
+        loose: None,
         origins,
         functions: Vec::new(),
         members: Vec::new(),

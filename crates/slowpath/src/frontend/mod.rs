@@ -3,6 +3,7 @@
 
 mod compilation;
 mod compiled;
+mod expected;
 mod lifted;
 mod listing;
 mod object;
@@ -29,6 +30,9 @@ pub(crate) struct Named {
 pub(crate) fn name(request: &ProgramRequest) -> Named {
     if let Some(chain) = request.object.as_chain() {
         return Named { name: chain.name.clone(), section: None, kind: None };
+    }
+    if let Some(program) = request.object.as_arriving() {
+        return Named { name: program.name.clone(), section: None, kind: None };
     }
     if let Ok(entry) = object::entry(request) {
         let kind = Some(entry.kind.to_string());

@@ -44,6 +44,7 @@ pub(crate) fn lift(
     let mut program = lifted.program;
     if let Some(chain) = chain {
         program.name.clone_from(&chain.name);
+        program.assumptions.extend(chain.assumptions.iter().cloned());
     }
     Ok(Lifted {
         functions: functions(&lifted.placed, chain, lifted.code.len()),
@@ -52,6 +53,7 @@ pub(crate) fn lift(
         layout: Some(lifted.layout),
         code: Some(Code::new(lifted.code, object)),
         notes: Vec::new(),
+        loose: None,
         origins: Origins::Source(lifted.lines),
     })
 }

@@ -16,6 +16,7 @@ pub(crate) fn simplify_operands(
     log: &mut Log,
 ) -> bool {
     let mut changed = false;
+    let stores_numbers = stores_numbers(graph);
     for block in graph.order(0) {
         let mut new = Vec::with_capacity(graph.blocks[block].insns.len());
         let mut moves = Vec::new();
@@ -23,7 +24,7 @@ pub(crate) fn simplify_operands(
             let mut instr = *instr;
             moves.extend(closer(state, &instr.op).map(|closer| (place, closer)));
             if let Op::Insn(insn) = &mut instr.op {
-                changed |= of_insn(state, insn, instr.origin, log);
+                changed |= of_insn(state, insn, (instr.origin, stores_numbers), log);
             }
             new.push(instr);
         });
@@ -85,7 +86,22 @@ fn shorten(insns: &mut [Instr], moves: &[(usize, (Register, i64))]) -> bool {
     changed
 }
 
-fn of_insn(state: &State, insn: &mut Insn, origin: usize, log: &mut Log) -> bool {
+/// Whether a program stores numbers without a register. One that does not stays so: compilers for
+/// cpu=v3 and less make no such stores, and the driver of the card, which may be what the program is
+/// for, refuses them.
+fn stores_numbers(graph: &Graph) -> bool {
+    let insns = graph.blocks.iter().flat_map(|block| &block.insns);
+    insns
+        .into_iter()
+        .any(|instr| matches!(instr.op, Op::Insn(Insn::Store { src: Source::Imm(_), .. })))
+}
+
+fn of_insn(
+    state: &State,
+    insn: &mut Insn,
+    (origin, stores_numbers): (usize, bool),
+    log: &mut Log,
+) -> bool {
     match insn {
         Insn::Alu { op: AluOp::Mov, src, .. } => match src {
             Source::Reg(reg) => copied(state, reg),
@@ -102,7 +118,11 @@ fn of_insn(state: &State, insn: &mut Insn, origin: usize, log: &mut Log) -> bool
                 Source::Reg(reg) => state.reg(reg),
                 Source::Imm(_) => return moved,
             };
-            match value.constant().and_then(|value| immediate(value, size)) {
+            match value
+                .constant()
+                .filter(|_| stores_numbers)
+                .and_then(|value| immediate(value, size))
+            {
                 Some(short) => {
                     log.note(origin, Change::Operand(short as u64), value.reason);
                     *src = Source::Imm(short);

@@ -3,7 +3,8 @@
 All but the report is what `slowpath.bound(...)` does as well: `api/bound.py`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from slowpath.analysis.analyst import Audience
@@ -38,43 +39,41 @@ def run(request: Request, output: Output) -> ExitCode:
     files = request.files
     if output.pcap is not None:
         read_option("--pcap", lambda path: check_not_a_program(path, files), output.pcap)
-    return report(request, Session(request), output)
+    return report([(request, Session(request))], output)
 
 
-def report(request: Request, session: Session, output: Output) -> ExitCode:
-    """Analyses every program of a session, and reports it.
+def report(parts: Sequence[tuple[Request, Session]], output: Output) -> ExitCode:
+    """Analyses every program of sessions, each with its request, and reports all of it.
 
     Raises:
         InputError: when the packet file cannot be written, or a kernel's types not be read.
     """
     if output.pcap is not None:
         _save_packets(output.pcap, [])  # find out before the work whether this is possible
-    note_remarks(session.plan)
+    for _, session in parts:
+        note_remarks(session.plan)
     with heeding_signals() as stopping:
-        return _run(request, session, output, stopping)
+        return _run(parts, output, stopping)
 
 
-def _run(request: Request, session: Session, output: Output, stopping: Stopping) -> ExitCode:
-    tasks = session.plan.tasks
-    labels = [task.label for task in tasks]
+def _run(parts: Sequence[tuple[Request, Session]], output: Output, stopping: Stopping) -> ExitCode:
+    labels = [task.label for _, session in parts for task in session.plan.tasks]
     reporter = output.make_reporter(labels, verbose=output.verbose)
     unmatched = Unmatched()
-    complaints = Complaints(request, unmatched)
     codes, packets = list[ExitCode](), list[bytes]()
-    options = request.options._replace(path_details=reporter.described_paths)
     out_lines(reporter.start())
-
-    def meanwhile() -> None:
-        reporter.prepare(tasks[0].metric)
-
-    for analysed in session.analyse(Audience(stopping, meanwhile=meanwhile), options):
-        if output.pcap is not None:
-            packets += _packets(analysed.result)
-        out_lines(reporter.add(analysed.result, analysed.detail, analysed.text))
-        code = complaints.add(analysed)
-        if code is ExitCode.FINE:
-            code = _hold(request, analysed, output.command)
-        codes.append(code)
+    for request, session in parts:
+        complaints = Complaints(request, unmatched)
+        options = request.options._replace(path_details=reporter.described_paths)
+        meanwhile = partial(reporter.prepare, request.metric)
+        for analysed in session.analyse(Audience(stopping, meanwhile=meanwhile), options):
+            if output.pcap is not None:
+                packets += _packets(analysed.result)
+            out_lines(reporter.add(analysed.result, analysed.detail, analysed.text))
+            code = complaints.add(analysed)
+            if code is ExitCode.FINE:
+                code = _hold(request, analysed, output.command)
+            codes.append(code)
     out_lines(reporter.finish())
     codes.append(unmatched.complain())
     if output.pcap is not None:

@@ -18,13 +18,11 @@ from slowpath.commands.bound.command import FORMATS, REPORTING
 
 
 def _bound(given: Namespace) -> int:
-    from slowpath.analysis.options import read_request
     from slowpath.commands.bound.run import Output
     from slowpath.commands.chain.run import bound
 
-    request = read_request([given.chain], written_options(given, [given.chain]))
     output = Output(load(FORMATS[given.format]), given.pcap, given.verbose, "chain bound")
-    return bound(request, output)
+    return bound(given.chain, written_options(given, [given.chain]), output)
 
 
 BOUND = Command(
@@ -95,11 +93,12 @@ FACTS = Command(
 
 
 def _optimize(given: Namespace) -> int:
-    from slowpath.commands.chain.options import make_job
+    from slowpath.commands.chain.options import make_job, read_targets
     from slowpath.commands.chain.rewriting import optimize
 
     trusts = given.trust or given.fuse
     job = make_job(given, "trust" if trusts else "guard", given.output)
+    job = job._replace(targets=read_targets(given.target))
     return optimize(job._replace(fuse=given.fuse, packets=max(given.packets, 0)))
 
 
@@ -128,6 +127,14 @@ OPTIMIZE = Command(
             "--fuse",
             action="store_true",
             help="Make one program of all, to be loaded instead of them, with --trust.",
+        ),
+        option(
+            "What to guarantee",
+            "--target",
+            metavar="NAMES",
+            help="What each rewritten program is guaranteed to take before and after, for packets "
+            "that get to it in this chain: targets, separated by commas (default: none). A "
+            "program on a device whose target the description says is analysed for that instead.",
         ),
         option(
             OUTPUT,

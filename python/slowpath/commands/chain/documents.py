@@ -140,6 +140,35 @@ class Rehearsal(TypedDict):
     """What else there is to say, one sentence each."""
 
 
+class Guarantee(TypedDict):
+    """What a program of a chain takes on a target, as it was and rewritten.
+
+    It is about packets that get to it in this chain, and its own work only.
+    """
+
+    target: str
+    """Name of the target."""
+    unit: str
+    """What it is: a component that the target counts, such as `instructions`, of which a packet
+    takes so many at most; `ns`, the time that the slowest path is estimated to take in the program;
+    `bit/s` or `packets/s`, which the program is not slower than."""
+    guaranteed: bool
+    """Whether it is guaranteed, and not estimated."""
+    before: float | None
+    """Of the program as it was; null if it is not known."""
+    after: float | None
+    """Of the rewritten program; null if it is not known."""
+    exact: bool
+    """Whether packets are known that take as much, before and after; never of estimates."""
+    bottlenecks: list[str | None]
+    """The component or limit of the target that sets the rate, before and after; null where there
+    is no rate."""
+    reasons: list[str]
+    """Why one of them is not known, or not exact, one sentence each."""
+    assumptions: list[str]
+    """Conditions that they depend on, one sentence each."""
+
+
 class ChainProgram(TypedDict):
     """A program of a chain: what arrives there, and what it was rewritten to."""
 
@@ -181,6 +210,9 @@ class ChainProgram(TypedDict):
     was not asked."""
     measured_rate_ratio: float | None
     """The `rate_ratio` of the rehearsal; null where there is none."""
+    guarantees: list[Guarantee]
+    """What it is guaranteed to take, before and after; empty where there is no rewritten program,
+    or where that was not asked for (`--target`)."""
 
 
 class Fused(TypedDict):

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -89,36 +89,45 @@ def _description(file: str) -> str:
 
 
 def plan_of(file: str, request: Request) -> Plan:
-    """The chain that a file describes: once for each device that its programs run on.
+    """The chain that a file describes, on one target: once for each device of its programs.
 
     Raises:
-        InputError: when it is no chain, names targets, or one of its objects cannot be read.
+        InputError: when it is no chain, or one of its objects cannot be read.
     """
-    loaded = load_chain(file, request.clang)
-    devices, tasks = loaded.chain.devices, list[Task]()
-    for device in devices:
-        _check_device(file, device)
-        label = loaded.label
-        name = label if len(devices) == 1 else f"{label}@{device or 'device'}"
-        combined = engine.combine(file, loaded.chain, name, loaded.members, device)
-        (entry,) = engine.programs(combined) or []
-        tasks.append(Task(file, combined, loaded.size, entry, request.target.name, request.metric))
-    return Plan(tasks, [])
+    return plan_for(load_chain(file, request.clang), request)
 
 
-def _check_device(file: str, device: str | None) -> None:
-    """Refuses devices that are named like targets: all of a chain are the same.
+def plan_for(loaded: LoadedChain, request: Request) -> Plan:
+    """As `plan_of`, of a chain that is loaded.
 
     Raises:
-        InputError: when one is.
+        InputError: when the programs do not fit together.
     """
-    if device is not None and (device in engine.target_names() or device.endswith(".toml")):
-        what = (
-            f"device {device} is called like a target; devices have names of their own and are all "
-            "analysed on --target: chains over several targets, such as a card in front of a "
-            "host, are not supported"
-        )
-        raise InputError(file, what)
+    compiled = range(len(loaded.members)) if request.target.compiles else ()
+    devices = loaded.chain.devices
+    return Plan([task_of(loaded, device, request, compiled) for device in devices], [])
+
+
+def task_of(
+    loaded: LoadedChain, device: str | None, request: Request, compiled: Sequence[int]
+) -> Task:
+    """What there is to analyse of a chain on one of its devices, of the target of the request.
+
+    `compiled` are the programs, by their numbers, that run as something that they were compiled to.
+
+    Raises:
+        InputError: when the programs do not fit together.
+    """
+    file, chain = loaded.file, loaded.chain
+    name = loaded.label if len(chain.devices) == 1 else f"{loaded.label}@{device or 'device'}"
+    on_it = chain.on_device(device)
+    subject = engine.ChainSubject(file, chain, loaded.members, None)
+    if request.target.compiles and len(on_it) == 1:
+        found = engine.arriving(subject, name, on_it[0], compiled)
+    else:
+        found = engine.combine(subject, name, device, compiled)
+    (entry,) = engine.programs(found) or []
+    return Task(file, found, loaded.size, entry, request.target.name, request.metric)
 
 
 def _program(

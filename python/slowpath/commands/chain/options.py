@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from slowpath.analysis.flags import written_options
-from slowpath.analysis.options import memory_or_share, read_options
+from slowpath.analysis.options import choose_target, memory_or_share, read_option, read_options
 from slowpath.cli.errors import OptionError
 from slowpath.commands.chain.rewriting import Job
 
@@ -31,3 +31,19 @@ def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: s
         output=None if output is None else Path(output),
         html=given.html,
     )
+
+
+def read_targets(names: str | None) -> tuple[str, ...]:
+    """The targets of `--target`, separated by commas.
+
+    Raises:
+        OptionError: when one of them is none, or named twice.
+    """
+    if names is None:
+        return ()
+    targets = tuple(name.strip() for name in names.split(","))
+    for name in targets:
+        read_option("--target", choose_target, name)
+        if targets.count(name) > 1:
+            raise OptionError("--target", f"{name} is named twice")
+    return targets

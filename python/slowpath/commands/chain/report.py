@@ -13,6 +13,7 @@ from slowpath.commands.chain.facts import (
     lines_text,
     loop_text,
 )
+from slowpath.commands.chain.guarantee_lines import guarantee_lines
 from slowpath.report.grid import grid
 
 _BRANCHES = 20  # that are shown of a program
@@ -86,6 +87,7 @@ def optimized_report(
         if program["proof"]:
             conditions |= {*program["proof"]["assumptions"]}
         yield from (f"{program['name']}: if {one_line(text)}" for text in sorted(conditions))
+    yield from (line for program in report["programs"] for line in guarantee_lines(program))
     yield from (line for program in report["programs"] for line in rehearsed(program))
     yield from fused_lines(report, whole)
     yield f"{report['seconds']:.2f} s in all"

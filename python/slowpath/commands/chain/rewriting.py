@@ -12,7 +12,9 @@ from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import write_error
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, out, out_lines
+from slowpath.commands.chain.devices import conditions_of
 from slowpath.commands.chain.documents import ChainReport
+from slowpath.commands.chain.guarantees import About, guaranteed
 from slowpath.commands.chain.loading import LoadedChain, load_chain
 from slowpath.commands.chain.rehearsing import Rehearsing, rehearse
 from slowpath.commands.chain.report import facts_report, optimized_report
@@ -37,6 +39,7 @@ class Job(NamedTuple):
     memory_bytes: int | None = None
     output: Path | None = None  # a folder
     fuse: bool = False
+    targets: tuple[str, ...] = ()  # that guarantees are about
     packets: int = 0  # that go through rewritten programs and originals in the kernel
     html: str | None = None  # a file for a page
 
@@ -105,7 +108,8 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
     Raises:
         InputError: when a program cannot be linked.
     """
-    btf = KernelBtf(job.btf).for_program(needed=loaded.needs_kernel)
+    kernel = KernelBtf(job.btf)
+    btf = kernel.for_program(needed=loaded.needs_kernel)
     name = re.sub(r"\W", "_", loaded.label)[:_NAME] if job.fuse else None
     limits = job.deadline_seconds, job.memory_bytes
     rewriting = engine.Rewriting(job.mode, name, *limits, graphs=job.html is not None)
@@ -125,9 +129,16 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
         report: ChainReport = json.loads(text) | {"slowpath": engine.version()}
         # Of work that had to be killed, what it had said before.
         report["stopped"] = report["stopped"] or stopped
+        for member, conditions in enumerate(conditions_of(loaded)):
+            report["programs"][member]["assumptions"] += conditions
         guarded = job.mode == "guard"
         rehearsing = Rehearsing(subject, loaded, job.packets, guarded, job.deadline_seconds)
         _rehearse(rehearsing, report, list(zip(objects, covers, strict=True)), stopping)
+        about = About(subject, loaded, objects, job.targets, *limits, kernel)
+        for program, guarantees in zip(
+            report["programs"], guaranteed(about, stopping), strict=True
+        ):
+            program["guarantees"] = guarantees
     return _Rewritten(report, objects, fused, graphs)
 
 

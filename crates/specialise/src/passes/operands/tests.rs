@@ -27,19 +27,24 @@ fn numbers_stand_for_registers_that_hold_them() {
         "r5 = 7\nr6 = *(u32 *)(r1 +12)\nr6 += 7\nif r6 > 7 goto out\nout:\nr0 = 1\nexit",
     );
     becomes(
-        "r5 = -2\n*(u64 *)(r10 -8) = r5\n*(u8 *)(r10 -8) = r5\nr0 = 1\nexit",
-        "r5 = -2\n*(u64 *)(r10 -8) = -2\n*(u8 *)(r10 -8) = -2\nr0 = 1\nexit",
+        "r5 = -2\n*(u64 *)(r10 -8) = 0\n*(u64 *)(r10 -8) = r5\n*(u8 *)(r10 -8) = r5\nr0 = 1\nexit",
+        "r5 = -2\n*(u64 *)(r10 -8) = 0\n*(u64 *)(r10 -8) = -2\n*(u8 *)(r10 -8) = -2\nr0 = 1\nexit",
     );
+}
+
+#[test]
+fn programs_that_store_registers_store_no_numbers() {
+    stays("r5 = -2\n*(u64 *)(r10 -8) = r5\n*(u8 *)(r10 -8) = r5\nr0 = 1\nexit");
 }
 
 #[test]
 fn numbers_that_immediates_cannot_hold_stay_in_registers() {
     stays("r5 = 0x123456789 ll\nr6 = *(u32 *)(r1 +12)\nr6 += r5\nr0 = 1\nexit");
-    stays("r5 = 0xffffffff ll\n*(u64 *)(r10 -8) = r5\nr0 = 1\nexit");
+    stays("r5 = 0xffffffff ll\n*(u64 *)(r10 -8) = 0\n*(u64 *)(r10 -8) = r5\nr0 = 1\nexit");
     // 32 bits of them are enough for some.
     becomes(
-        "r5 = 0x1ffffffff ll\n*(u32 *)(r10 -8) = r5\nr6 = 1\nw6 ^= w5\nr0 = 1\nexit",
-        "r5 = 0x1ffffffff ll\n*(u32 *)(r10 -8) = -1\nr6 = 1\nw6 ^= -1\nr0 = 1\nexit",
+        "r5 = 0x1ffffffff ll\n*(u32 *)(r10 -8) = 0\n*(u32 *)(r10 -8) = r5\nr6 = 1\nw6 ^= w5\nr0 = 1\nexit",
+        "r5 = 0x1ffffffff ll\n*(u32 *)(r10 -8) = 0\n*(u32 *)(r10 -8) = -1\nr6 = 1\nw6 ^= -1\nr0 = 1\nexit",
     );
 }
 

@@ -1,0 +1,103 @@
+//! A program of a chain by itself, for the packets that the programs in front of it send: what is
+//! analysed where its instructions are not those that the others have.
+
+use crate::facts::{FactsOptions, Leaving, Runs, any_packet, facts_along};
+use crate::{Chain, ChainError, Loaded};
+use slowpath::{Arrivals, ArrivingProgram, ProgramFile};
+use slowpath_bpf::{BpfProgram, Btf};
+use slowpath_stop::Stop;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+impl Chain {
+    /// The program with this number, called `name` in results. What arrives is found out when it is
+    /// analysed. The programs `compiled`, by their numbers, run as something that they were compiled
+    /// to, as with [`Chain::combine`].
+    ///
+    /// # Errors
+    /// As [`Chain::dispatched`].
+    pub fn arriving(
+        &self,
+        name: &str,
+        loaded: &[Loaded],
+        member: usize,
+        compiled: &BTreeSet<usize>,
+    ) -> Result<ProgramFile, ChainError> {
+        let conditions = self.as_compiled(loaded, &BTreeSet::from([member]), compiled)?;
+        let mut chain = self.dispatched(loaded)?;
+        let in_front = chain.in_front(member);
+        chain.edges.retain(|edge| edge.to == member || in_front.contains(&edge.to));
+        let pair = |number: usize| (Arc::clone(&loaded[number].object), loaded[number].program);
+        let (object, program) = pair(member);
+        let passed: Vec<(Arc<_>, usize)> = in_front.iter().map(|&number| pair(number)).collect();
+        let loaded = loaded.to_vec();
+        let arrivals = move |kernel: Option<&Arc<Btf>>, stop: &Stop| {
+            let mut found = arrivals(&chain, (&loaded, &in_front), member, kernel, stop);
+            found.assumptions.extend(conditions.iter().cloned());
+            found
+        };
+        Ok(ProgramFile::arriving(ArrivingProgram {
+            name: name.to_owned(),
+            object,
+            program,
+            in_front: passed,
+            arrivals: Arc::new(arrivals),
+        }))
+    }
+}
+
+/// What is known of the packets that arrive at a program of a chain, of which only what is in front is
+/// left.
+fn arrivals(
+    chain: &Chain,
+    (loaded, in_front): (&[Loaded], &BTreeSet<usize>),
+    member: usize,
+    kernel: Option<&Arc<Btf>>,
+    stop: &Stop,
+) -> Arrivals {
+    let mut arrivals =
+        Arrivals { facts: Some(any_packet()), assumptions: Vec::new(), notes: Vec::new() };
+    if in_front.is_empty() {
+        return arrivals;
+    }
+    let mut programs = Vec::<BpfProgram>::new();
+    for (number, Loaded { object, program }) in loaded.iter().enumerate() {
+        match object.link(*program, kernel.map(AsRef::as_ref)) {
+            Ok(linked) => programs.push(linked),
+            Err(error) => {
+                let name = &chain.members[number].name;
+                arrivals.notes.push(format!("nothing is known of what arrives: {name}: {error}"));
+                return arrivals;
+            }
+        }
+    }
+    let mut options = FactsOptions::default();
+    options.lift.kernel_types = kernel.map(Arc::clone);
+    let runs: Vec<Runs<'_>> = loaded
+        .iter()
+        .zip(&programs)
+        .map(|(loaded, program)| Runs { object: &loaded.object, program, options: &options })
+        .collect();
+    let reached = facts_along(chain, &runs, &any_packet(), stop);
+    let mut assumptions = BTreeSet::new();
+    for (number, reached) in reached.into_iter().enumerate() {
+        if number != member && !in_front.contains(&number) {
+            continue;
+        }
+        for (_, left) in &reached.over {
+            assumptions.extend(match left {
+                Leaving::Packets(found) => found.assumptions.clone(),
+                Leaving::Never(never) => never.assumptions.clone(),
+            });
+        }
+        arrivals.notes.extend(reached.unknown.iter().map(|(edge, why)| {
+            let from = &chain.members[chain.edges[*edge].from].name;
+            format!("nothing is known of packets that {from} sends: {why}")
+        }));
+        if number == member {
+            arrivals.facts = reached.facts;
+        }
+    }
+    arrivals.assumptions.extend(assumptions);
+    arrivals
+}

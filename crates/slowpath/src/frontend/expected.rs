@@ -1,0 +1,124 @@
+//! A program that runs only for packets of which facts hold: they are looked at before its first
+//! instruction, at no cost, and no run comes with others.
+//!
+//! Of bytes that a packet is too short for, nothing is known.
+
+use slowpath_ir::{
+    BinaryOp, Block, BlockBuilder, BlockId, Destination, Edge, Emit, Field, InputId, InsnIdx,
+    Operand, PacketFacts, Program, RegionKind, Terminator,
+};
+
+/// Adds these conditions in front of a program; those on the packet's length are the front end's.
+pub(super) fn expect(program: &mut Program, facts: &PacketFacts) {
+    let region = program.regions.iter().find(|region| region.kind == RegionKind::Packet);
+    let (Some(region), Some(length)) = (region, program.packet_length) else { return };
+    if !facts.says_more_than_length() {
+        return;
+    }
+    let packet = region.base;
+    let mut ops = Vec::new();
+    let cond = {
+        let width = program.inputs[length.index()].width;
+        let emit = BlockBuilder::new(&mut program.regs, &mut ops, InsnIdx(0));
+        let mut packet = Packet { emit, base: packet.into(), length: (length, width), facts };
+        let holds = packet.all();
+        let cond = packet.emit.temp(1);
+        packet.emit.copy(cond, holds);
+        cond
+    };
+    let to = |target| Edge { target, costs: Vec::new() };
+    program.blocks.push(Block {
+        first: InsnIdx(0),
+        insns: Vec::new(),
+        ops,
+        costs: Vec::new(),
+        terminator: Terminator::Branch {
+            cond,
+            taken: to(Destination::Block(program.entry)),
+            fallthrough: to(Destination::Never),
+        },
+    });
+    program.entry = BlockId::from(program.blocks.len() - 1);
+    debug_assert_eq!(program.validate(), Ok(()));
+}
+
+/// The packet as it arrives.
+struct Packet<'a> {
+    emit: BlockBuilder<'a>,
+    /// The address of its first byte.
+    base: Operand,
+    /// The input that is its length, and how many bits that has.
+    length: (InputId, u8),
+    facts: &'a PacketFacts,
+}
+
+impl Packet<'_> {
+    /// Whether all facts hold.
+    fn all(&mut self) -> Operand {
+        let facts = self.facts;
+        let mut all = Operand::constant(1, 1);
+        for (&offset, bits) in &facts.bits {
+            let byte = self.load(offset);
+            let known =
+                self.emit.binary(BinaryOp::And, byte, Operand::constant(8, bits.mask.into()));
+            let same =
+                self.emit.binary(BinaryOp::Eq, known, Operand::constant(8, bits.value.into()));
+            all = self.and_if_there(all, offset.into(), same);
+        }
+        for (&field, values) in &facts.values {
+            let read = self.field(field);
+            let mut any = Operand::constant(1, 0);
+            for &value in values {
+                let value = Operand::constant(8 * field.bytes, value);
+                let same = self.emit.binary(BinaryOp::Eq, read, value);
+                any = self.emit.binary(BinaryOp::Or, any, same);
+            }
+            all = self.and_if_there(all, field.end() - 1, any);
+        }
+        for &(first, second) in &facts.equal {
+            let (one, other) = (self.field(first), self.field(second));
+            let same = self.emit.binary(BinaryOp::Eq, one, other);
+            all = self.and_if_there(all, first.end().max(second.end()) - 1, same);
+        }
+        all
+    }
+
+    /// Another condition, on packets that have a byte at an offset.
+    fn and_if_there(&mut self, all: Operand, offset: usize, condition: Operand) -> Operand {
+        let mut condition = condition;
+        if offset >= usize::from(self.facts.min_length) {
+            let (input, width) = self.length;
+            // An offset that the length cannot express is behind the end of any packet.
+            if offset as u64 >> width != 0 {
+                return all;
+            }
+            let length = self.emit.input(input, width);
+            let offset = Operand::constant(width, offset as u64);
+            let there = self.emit.binary(BinaryOp::Ult, offset, length);
+            let short = self.emit.not(there);
+            condition = self.emit.binary(BinaryOp::Or, short, condition);
+        }
+        self.emit.binary(BinaryOp::And, all, condition)
+    }
+
+    /// A field, in network byte order.
+    fn field(&mut self, field: Field) -> Operand {
+        let mut value = self.load(field.offset);
+        for byte in 1..field.bytes {
+            let next = self.load(field.offset + u16::from(byte));
+            value = self.emit.binary(BinaryOp::Concat, value, next);
+        }
+        value
+    }
+
+    /// A byte.
+    fn load(&mut self, offset: u16) -> Operand {
+        let width = self.emit.width(self.base);
+        let offset = Operand::constant(width, offset.into());
+        let address = self.emit.binary(BinaryOp::Add, self.base, offset);
+        self.emit.load(address, 1)
+    }
+}
+
+#[cfg(test)]
+mod tests;

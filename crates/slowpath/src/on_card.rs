@@ -1,0 +1,57 @@
+//! What has to hold so that a program on the card does to packets what it does in the kernel, for
+//! whoever gets these packets.
+//!
+//! Sources: `apps/nic/ebpf.uc` of the public firmware, the driver's `bpf/jit.c`; see `verify`, which
+//! proves the rest.
+
+use slowpath_bpf::insn::helper::{MAP_LOOKUP_ELEM, XDP_ADJUST_HEAD, XDP_ADJUST_TAIL};
+use slowpath_bpf::insn::{Call, Insn};
+use slowpath_bpf::{BpfProgram, Object};
+use slowpath_nfp::{CompileError, CompileOptions, MapAbi};
+use slowpath_stop::Stop;
+
+const OF_HELPERS: [(i32, &str); 3] = [
+    (
+        MAP_LOOKUP_ELEM,
+        "indices of array elements are in range (beyond it, the kernel finds nothing, the card \
+         another element)",
+    ),
+    (
+        XDP_ADJUST_HEAD,
+        "the packet's start is moved only as far as the card has room (the kernel has more)",
+    ),
+    (
+        XDP_ADJUST_TAIL,
+        "bpf_xdp_adjust_tail only shortens packets (the card refuses what does not; the kernel does \
+         not)",
+    ),
+];
+
+const ALL: &str = "the card does what the BPF program does";
+
+/// The conditions, one sentence each. None of a program that the card refuses, which does nothing
+/// there; one about all of it where there was no time to look.
+pub fn conditions_on_card(object: &Object, program: usize, stop: &Stop) -> Vec<String> {
+    let Ok(linked) = object.link(program, None) else { return vec![ALL.to_owned()] };
+    let options = CompileOptions { map_abi: MapAbi::ArrayPointer, stop: stop.clone() };
+    match slowpath_nfp::compile(object, &linked, &options) {
+        Ok(compiled) => {
+            let deviations = compiled.deviations.into_iter();
+            let deviations =
+                deviations.map(|sentence| format!("packets do not depend on this: {sentence}"));
+            of_helpers(&linked).map(str::to_owned).chain(deviations).collect()
+        }
+        Err(CompileError::Stopped(_)) => vec![ALL.to_owned()],
+        Err(CompileError::Lift(_) | CompileError::Refused(_)) => Vec::new(),
+    }
+}
+
+/// Those that come with helpers.
+fn of_helpers(linked: &BpfProgram) -> impl Iterator<Item = &'static str> {
+    let calls = |wanted: i32| {
+        let is =
+            |insn: &Insn| matches!(insn, Insn::Call(Call::Helper(helper)) if *helper == wanted);
+        linked.insns.iter().any(is)
+    };
+    OF_HELPERS.into_iter().filter(move |(helper, _)| calls(*helper)).map(|(_, sentence)| sentence)
+}

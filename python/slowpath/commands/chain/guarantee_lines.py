@@ -1,0 +1,55 @@
+"""What programs are guaranteed to take before and after, as text."""
+
+from collections.abc import Iterator
+
+from slowpath.cli.printable import aligned_line, one_line
+from slowpath.commands.chain.documents import ChainProgram, Guarantee
+from slowpath.schema.rates import Metric, format_rate
+from slowpath.schema.wording import metric_words
+
+_RATES: dict[str, Metric] = {"bit/s": "bitrate", "packets/s": "packetrate"}
+
+
+def guarantee_lines(program: ChainProgram) -> Iterator[str]:
+    """A line for each guarantee and estimate of a program, and why one is not known."""
+    reasons = dict[str, None]()
+    for one in program["guarantees"]:
+        yield one_line(f"{program['name']}: {_sentence(one)}")
+        reasons |= dict.fromkeys(f"on {one['target']}, {reason}" for reason in one["reasons"])
+        more = (text for text in one["assumptions"] if text not in program["assumptions"])
+        reasons |= dict.fromkeys(f"on {one['target']}, if {text}" for text in more)
+    yield from (aligned_line(f"{program['name']}: {one_line(reason)}") for reason in reasons)
+
+
+def _sentence(one: Guarantee) -> str:
+    """`on ebpf, at most 941 instructions before, 57 after (exact)`."""
+    if one["before"] is None and one["after"] is None:
+        return f"on {one['target']}, {metric_words(one['unit'])} unknown before and after"
+    values = zip((one["before"], one["after"]), one["bottlenecks"], strict=True)
+    before, after = (_text(one, value, bottleneck) for value, bottleneck in values)
+    which = _which(one)
+    return f"on {one['target']}, {which}{before} before, {after} after{_how(one)}"
+
+
+def _which(one: Guarantee) -> str:
+    if not one["guaranteed"]:
+        return "estimated "
+    return "at least " if one["unit"] in _RATES else "at most "
+
+
+def _how(one: Guarantee) -> str:
+    if one["exact"]:
+        return " (exact)"
+    return " (under conditions)" if one["assumptions"] else ""
+
+
+def _text(one: Guarantee, value: float | None, bottleneck: str | None) -> str:
+    if value is None:
+        return "unknown"
+    unit = one["unit"]
+    if unit in _RATES:
+        by = f" ({bottleneck})" if bottleneck else ""
+        return f"{format_rate(value, _RATES[unit])}{by}"
+    if unit == "ns":
+        return f"{value:.1f} ns"
+    return f"{value:.0f} {metric_words(unit)}"

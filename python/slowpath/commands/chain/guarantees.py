@@ -1,0 +1,222 @@
+"""What rewritten programs of a chain are guaranteed to take, before and after.
+
+That is the work of each alone, for packets that get to it in the chain: on targets that count, the
+whole chain is analysed and only its work counts; where it is compiled, it is analysed by itself,
+for what is known of packets that arrive.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from slowpath import engine
+from slowpath.analysis.analyst import Analyst, Audience
+from slowpath.analysis.options import WrittenOptions, read_request
+from slowpath.analysis.plan import Task
+from slowpath.analysis.progress import Watcher
+from slowpath.cli.errors import InputError
+from slowpath.commands.chain.devices import compiled_of, targets_of
+from slowpath.commands.chain.documents import Guarantee
+from slowpath.commands.chain.loading import LoadedChain
+from slowpath.programs.kernel_btf import KernelBtf
+from slowpath.schema.derived import counted, metric_rate
+from slowpath.schema.rates import METRICS, as_metric
+from slowpath.schema.results import Result
+from slowpath.work.stopping import Stopping
+
+_UNITS = {"bitrate": "bit/s", "packetrate": "packets/s"}
+
+
+class About(NamedTuple):
+    """A chain whose programs were rewritten, and what is asked about them."""
+
+    subject: engine.ChainSubject
+    loaded: LoadedChain
+    objects: Sequence[bytes | None]  # those of rewritten programs
+    targets: Sequence[str]
+    seconds: float | None  # for all of it
+    memory: int | None  # in bytes
+    btf: KernelBtf
+
+
+def guaranteed(about: About, stopping: Stopping) -> list[list[Guarantee]]:
+    """The guarantees of each program; none of those that stay as they were.
+
+    Raises:
+        InputError: when a target of the description is none.
+    """
+    found = list[list[Guarantee]]([] for _ in about.objects)
+    if not about.targets:
+        return found
+    own = targets_of(about.loaded)
+    asked = [
+        (member, target)
+        for member, data in enumerate(about.objects)
+        if data is not None
+        for target in _targets(about, own, member)
+    ]
+    until = None if about.seconds is None else time.monotonic() + about.seconds
+    for number, (member, target) in enumerate(asked):
+        # Each has its share of the time that is left.
+        left = None if until is None else max(until - time.monotonic(), 0)
+        share = None if left is None else left / (len(asked) - number)
+        found[member] += _on_target(about, member, target, share, stopping)
+    return found
+
+
+def _targets(about: About, own: dict[str, str], member: int) -> Sequence[str]:
+    """The targets of a program: its device's, if that has one."""
+    chain = about.loaded.chain
+    for device in chain.devices:
+        if device in own and member in chain.on_device(device):
+            return [own[device]]
+    return about.targets
+
+
+def _on_target(
+    about: About, member: int, name: str, seconds: float | None, stopping: Stopping
+) -> Iterator[Guarantee]:
+    """What is guaranteed of a program on a target."""
+    file = about.loaded.file
+    request = read_request([file], WrittenOptions(target=name, memory=about.memory))
+    target = request.target
+    metrics = target.counters or METRICS
+    try:
+        both = [_object(about, member, target, rewritten=rewritten) for rewritten in (False, True)]
+    except InputError as problem:
+        yield _unknown(target.name, metrics[0], problem.reason)
+        return
+    tasks = [
+        Task(file, found, about.loaded.size, entry, target.name, metric)
+        for metric in metrics
+        for found, entry in both
+    ]
+    quiet = Audience(stopping, lambda *_: Watcher())
+    until = None if seconds is None else time.monotonic() + seconds
+    results = list[Result]()
+    with Analyst(tasks, target, request.options, about.btf, quiet) as analyst:
+        for number in range(len(tasks)):
+            left = None if until is None else max(until - time.monotonic(), 0)
+            share = None if left is None else left / (len(tasks) - number)
+            results.append(analyst.analyse(number, share).result)
+    for number, metric in enumerate(metrics):
+        before, after = results[2 * number : 2 * number + 2]
+        yield _guarantee(target.name, metric, before, after)
+        if number == 0 and target.machine is not None:
+            yield _estimate(target.name, before, after)
+
+
+def _object(
+    about: About, member: int, target: engine.Target, *, rewritten: bool
+) -> tuple[engine.Object, engine.ProgramInfo]:
+    """What is analysed: the chain as it was, or with rewritten programs in their place.
+
+    Raises:
+        InputError: when the programs do not fit together.
+    """
+    subject = about.subject
+    (name, _, _) = about.loaded.chain.members[member]
+    if rewritten:
+        pairs = zip(subject.objects, about.objects, strict=True)
+        objects = [_replaced(subject.file, pair, data) for pair, data in pairs]
+        subject = subject._replace(objects=objects)
+    make = engine.arriving if target.compiles else engine.combine_for
+    found = make(subject, name, member, compiled_of(about.loaded))
+    (entry,) = engine.programs(found) or []
+    return found, entry
+
+
+def _replaced(
+    file: str, original: tuple[engine.Object, int], data: bytes | None
+) -> tuple[engine.Object, int]:
+    """The object to load instead of one, with the number that its program has there.
+
+    Raises:
+        InputError: when that cannot be read.
+    """
+    if data is None:
+        return original
+    found, number = original
+    (name,) = [one.name for one in engine.programs(found) or [] if one.number == number]
+    read = engine.read_object(file, data)
+    (same,) = [one.number for one in engine.programs(read) or [] if one.name == name]
+    return read, same
+
+
+def _guarantee(target: str, metric: str, before: Result, after: Result) -> Guarantee:
+    """What a metric is guaranteed to be."""
+    values = [_value(result, metric) for result in (before, after)]
+    known = [result["guarantee"] for result in (before, after)]
+    return {
+        "target": target,
+        "unit": _UNITS.get(metric, metric),
+        "guaranteed": True,
+        "before": values[0],
+        "after": values[1],
+        "exact": all(one is not None and one["exact"] for one in known),
+        "bottlenecks": [None if one is None else one["bottleneck"] for one in known],
+        "reasons": _reasons(before, after),
+        "assumptions": _assumptions(before, after),
+    }
+
+
+def _value(result: Result, metric: str) -> float | None:
+    """The number that is guaranteed, if one is."""
+    guarantee = result["guarantee"]
+    if guarantee is None:
+        return None
+    rate = as_metric(metric)
+    if rate is not None:
+        return metric_rate(guarantee, rate)
+    return counted(guarantee["counts"] or {}, metric)[1]
+
+
+def _estimate(target: str, before: Result, after: Result) -> Guarantee:
+    """What the slowest path is estimated to take in the program."""
+    both = [result["estimate"] for result in (before, after)]
+    why = [note for result in (before, after) for note in result["notes"] or []]
+    about = [note.removeprefix("estimates: ") for note in why if note.startswith("estimates:")]
+    return {
+        "target": target,
+        "unit": "ns",
+        "guaranteed": False,
+        "before": both[0]["program_ns"] if both[0] else None,
+        "after": both[1]["program_ns"] if both[1] else None,
+        "exact": False,
+        "bottlenecks": [None, None],
+        "reasons": list(dict.fromkeys([*_reasons(before, after), *about])),
+        "assumptions": _assumptions(before, after),
+    }
+
+
+def _reasons(before: Result, after: Result) -> list[str]:
+    """Why something is not known."""
+    first, second = (_why_not(result) for result in (before, after))
+    if first == second:
+        return [] if first is None else [first]
+    pairs = (("before", first), ("after", second))
+    return [f"{when}: {reason}" for when, reason in pairs if reason is not None]
+
+
+def _why_not(result: Result) -> str | None:
+    """Why nothing is guaranteed, or not known to be exact."""
+    guarantee = result["guarantee"]
+    return result["error"] if guarantee is None else guarantee["stopped"]
+
+
+def _assumptions(before: Result, after: Result) -> list[str]:
+    return list(dict.fromkeys([*before["assumptions"], *after["assumptions"]]))
+
+
+def _unknown(target: str, metric: str, why: str) -> Guarantee:
+    return {
+        "target": target,
+        "unit": _UNITS.get(metric, metric),
+        "guaranteed": True,
+        "before": None,
+        "after": None,
+        "exact": False,
+        "bottlenecks": [None, None],
+        "reasons": [why],
+        "assumptions": [],
+    }

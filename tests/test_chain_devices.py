@@ -1,0 +1,171 @@
+"""Chains over devices of different targets: a card in front of a host, and behind one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import ROOT, slowpath
+from test_schema import check
+
+EXAMPLES = ROOT / "examples/chain"
+CARD, HOST = "agilio-cx-2x40", "linux-xdp"
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> Path:
+    """Where a test writes its chain."""
+    return tmp_path / "upstream.yaml"
+
+
+def described(devices: dict[str, str], **more: Any) -> str:
+    """The firewall on one device, the load balancer on another."""
+    names = {"front": "firewall", "behind": "load_balancer_card"}
+    programs = [
+        {"name": name, "object": str(EXAMPLES / f"{name}.bpf.o"), "device": device}
+        for device, name in names.items()
+    ]
+    network = {"changes": ["ethernet_addresses", "ttl"]}
+    edge = {"from": "firewall", "on": ["XDP_PASS"], "to": "load_balancer_card", "network": network}
+    given = {"schema": 1, "devices": devices, "programs": programs, "edges": [edge]}
+    return json.dumps(given | more)
+
+
+def results(*words: str | Path) -> list[dict[str, Any]]:
+    run = slowpath(*words, "--format", "json")
+    assert (run.returncode, run.stderr) == (0, "")
+    check("bound", run.stdout)
+    found: list[dict[str, Any]] = json.loads(run.stdout)["results"]
+    return found
+
+
+def failure(chain: Path, text: str) -> str:
+    """What is said of a chain that cannot be analysed."""
+    chain.write_text(text)
+    run = slowpath("chain", "bound", chain)
+    assert (run.returncode, run.stdout) == (3, "")
+    (line,) = run.stderr.splitlines()
+    assert line.startswith(f"error: {chain}: ")
+    return line.removeprefix(f"error: {chain}: ")
+
+
+def test_a_card_in_front_of_a_host(chain: Path) -> None:
+    chain.write_text(described({"front": CARD, "behind": HOST}))
+    front, behind = results("chain", "bound", chain)
+    assert [front["program"], behind["program"]] == ["upstream@front", "upstream@behind"]
+    assert [front["target"], behind["target"]] == [CARD, HOST]
+    # Nothing is in front of the card: it is as fast as it is alone.
+    (alone,) = results("bound", EXAMPLES / "firewall.bpf.o", "--target", CARD)
+    assert front["guarantee"] == alone["guarantee"]
+    # The host is as fast as behind a host, if the card moves the packet as the kernel does.
+    chain.write_text(described({"front": HOST, "behind": HOST}))
+    (_, same) = results("chain", "bound", chain)
+    assert behind["guarantee"]["counts"] == same["guarantee"]["counts"]
+    assert (behind["guarantee"]["verdict"], same["guarantee"]["verdict"]) == (
+        "conditional",
+        "exact",
+    )
+    (condition,) = behind["assumptions"]
+    assert condition.startswith("on the device of firewall, the packet's start is moved only ")
+
+
+def test_a_card_behind_a_host_gets_what_the_host_lets_through(chain: Path) -> None:
+    chain.write_text(described({"front": HOST, "behind": CARD}))
+    front, behind = results("chain", "bound", chain)
+    assert [front["target"], behind["target"]] == [HOST, CARD]
+    (alone,) = results("bound", EXAMPLES / "load_balancer_card.bpf.o", "--target", CARD)
+    guarantee = behind["guarantee"]
+    # The shortest packets do not get there, nor do those without a mark.
+    assert guarantee["bitrate_bps"] > 1.4 * alone["guarantee"]["bitrate_bps"]
+    assert (guarantee["verdict"], guarantee["exact"]) == ("bound", False)
+    assert guarantee["stopped"] == "arriving packets are known by facts only"
+    assert behind["paths"] == []
+
+
+def test_what_cannot_be_analysed_in_front_leaves_nothing_known(chain: Path) -> None:
+    # The program in front is on the card's side of a network; whatever arrives is a packet.
+    text = json.loads(described({"behind": CARD}))
+    text["programs"][0] |= {
+        "object": str(ROOT / "crates/bpf/tests/data/run_config.bpf.o"),
+        "program": "silent",
+    }
+    chain.write_text(json.dumps(text))
+    _, behind = results("chain", "bound", chain)
+    (alone,) = results("bound", EXAMPLES / "load_balancer_card.bpf.o", "--target", CARD)
+    assert behind["guarantee"]["bitrate_bps"] == alone["guarantee"]["bitrate_bps"]
+    assert behind["guarantee"]["verdict"] == "bound"
+
+
+def test_a_program_that_no_packet_reaches_has_no_guarantee(chain: Path) -> None:
+    text = described({"front": HOST, "behind": CARD}).replace("XDP_PASS", "XDP_TX")
+    chain.write_text(text)
+    run = slowpath("chain", "bound", chain, "--format", "json")
+    assert run.returncode == 3
+    assert "no packet gets here through the programs in front" in run.stderr
+    (_, behind) = json.loads(run.stdout)["results"]
+    assert behind["guarantee"] is None
+
+
+def test_devices_without_a_target_are_of_the_one_that_is_named(chain: Path) -> None:
+    chain.write_text(described({"front": CARD}))
+    found = results("chain", "bound", chain, "--target", "ebpf")
+    assert [one["target"] for one in found] == [CARD, "ebpf"]
+
+
+def test_options_are_for_devices_that_have_them(chain: Path) -> None:
+    chain.write_text(described({"front": CARD, "behind": HOST}))
+    found = results("chain", "bound", chain, "--metric", "packetrate", "--cores", "25")
+    assert [(one["metric"], one["cores"]) for one in found] == [
+        ("packetrate", 25),
+        ("instructions", None),
+    ]
+    run = slowpath("chain", "bound", chain, "--metric", "colour")
+    assert run.returncode == 2
+
+
+def test_targets_are_described_in_files_beside_the_chain(chain: Path) -> None:
+    described_target = slowpath("targets", "show", "ebpf").stdout
+    (chain.parent / "mine.toml").write_text(described_target)
+    chain.write_text(described({"behind": "mine.toml"}))
+    _, behind = results("chain", "bound", chain, "--target", "ebpf")
+    assert behind["target"] == "ebpf"
+
+
+@pytest.mark.parametrize(
+    ("devices", "said"),
+    [
+        ({"front": "agilo"}, "line 1: device front: 'agilo' is not a target; known are "),
+        ({"nic": CARD}, "line 1: no program runs on device nic"),
+    ],
+)
+def test_wrong_devices_are_named(chain: Path, devices: dict[str, str], said: str) -> None:
+    assert failure(chain, described(devices)).startswith(said)
+
+
+def test_a_card_runs_one_program_and_no_listing(chain: Path) -> None:
+    text = json.loads(described({"front": CARD}))
+    for program in text["programs"]:
+        program["device"] = "front"
+    del text["edges"][0]["network"]
+    said = failure(chain, json.dumps(text))
+    assert "target agilio-cx-2x40 runs one program, and no chain of several" in said
+    text["programs"][1]["object"] = str(ROOT / "examples/counter_loop.asm")
+    said = failure(chain, json.dumps(text))
+    assert said.endswith("counter_loop.asm is no BPF object; chains are of these")
+
+
+def test_facts_and_rewriting_are_about_the_programs_wherever_they_run(chain: Path) -> None:
+    found = []
+    for devices in ({"front": HOST, "behind": HOST}, {"front": CARD, "behind": HOST}):
+        chain.write_text(described(devices))
+        run = slowpath("chain", "optimize", chain, "--packets", "0", "--format", "json")
+        assert run.returncode == 0
+        (_, balancer) = json.loads(run.stdout)["programs"]
+        found.append(balancer)
+    same, behind = found
+    assert same["proved"]
+    assert same["facts"] == behind["facts"]
+    assert same["instructions_after"] == behind["instructions_after"]
+    assert same["assumptions"] == []
+    assert len(behind["assumptions"]) == 1

@@ -1,0 +1,157 @@
+"""`slowpath chain optimize --target`: what rewritten programs are guaranteed to take."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import ROOT, slowpath
+from test_schema import check
+
+EXAMPLES = ROOT / "examples/chain"
+CHAIN = EXAMPLES / "chain.yaml"
+CARD = EXAMPLES / "card.yaml"
+MODES = pytest.mark.parametrize("mode", [["--trust"], []], ids=["trust", "guard"])
+
+
+def guarantees(*words: str | Path, targets: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Those of the load balancer, by target and unit."""
+    run = slowpath(
+        *("chain", "optimize", *words, "--packets", "0", "--target", targets, "--format", "json")
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    check("chain", run.stdout)
+    firewall, balancer = json.loads(run.stdout)["programs"]
+    assert firewall["guarantees"] == []  # it stays as it was
+    return {(one["target"], one["unit"]): one for one in balancer["guarantees"]}
+
+
+def most(file: Path, *words: str) -> int:
+    """The most instructions of a program."""
+    run = slowpath("bound", file, "--target", "ebpf", "--format", "json", *words)
+    (result,) = json.loads(run.stdout)["results"]
+    assert result["guarantee"]["exact"]
+    return int(result["guarantee"]["counts"]["instructions"])
+
+
+@MODES
+def test_counts_are_those_of_packets_that_get_there(mode: list[str], tmp_path: Path) -> None:
+    found = guarantees(CHAIN, *mode, "-o", tmp_path, targets="ebpf,linux-xdp")
+    assert list(found) == [
+        ("ebpf", "instructions"),
+        ("ebpf", "memory-accesses"),
+        ("linux-xdp", "instructions"),
+        ("linux-xdp", "ns"),
+        ("linux-xdp", "memory-accesses"),
+    ]
+    counts = found["ebpf", "instructions"]
+    assert counts["guaranteed"]
+    assert counts["exact"]
+    assert counts["reasons"] == []
+    # Alone, a program gets packets that take longer: the original, and behind a guard the rewritten
+    # one too, which then runs the original.
+    assert counts["before"] < most(EXAMPLES / "load_balancer.bpf.o")
+    alone = most(tmp_path / "load_balancer.bpf.o")
+    assert counts["after"] == alone if mode else counts["after"] < alone
+    assert counts["after"] < counts["before"] / 6
+    estimate = found["linux-xdp", "ns"]
+    assert not estimate["guaranteed"]
+    assert estimate["after"] < estimate["before"] / 6
+
+
+@MODES
+def test_a_program_in_its_subset_is_guaranteed_on_the_card(mode: list[str]) -> None:
+    found = guarantees(CARD, *mode, targets="agilio-cx-2x40")
+    assert list(found) == [("agilio-cx-2x40", "bit/s"), ("agilio-cx-2x40", "packets/s")]
+    for one in found.values():
+        assert one["guaranteed"]
+        assert not one["exact"]
+        assert one["reasons"] == ["arriving packets are known by facts only"]
+        assert one["after"] >= one["before"] > 0
+        assert one["bottlenecks"] == ["dram", "dram"]  # one look-up, whatever is left out
+
+
+def test_where_the_card_refuses_a_program_it_says_why(tmp_path: Path) -> None:
+    names = ("firewall", "blocklist")  # which has a trie
+    programs = [{"name": name, "object": str(EXAMPLES / f"{name}.bpf.o")} for name in names]
+    edge = {"from": "firewall", "on": ["XDP_PASS"], "to": "blocklist"}
+    file = tmp_path / "refused.yaml"
+    file.write_text(json.dumps({"schema": 1, "programs": programs, "edges": [edge]}))
+    found = guarantees(file, "--trust", targets="agilio-cx-2x40,ebpf")
+    for unit in ("bit/s", "packets/s"):
+        one = found["agilio-cx-2x40", unit]
+        assert (one["before"], one["after"]) == (None, None)
+        for when, reason in zip(("before", "after"), one["reasons"], strict=True):
+            assert reason.startswith(f"{when}: section xdp, instruction ")
+            assert "map blocked is of type lpm_trie" in reason
+    counts = found["ebpf", "instructions"]
+    assert counts["after"] < counts["before"]
+
+
+def test_what_the_card_runs_it_runs_when_rewritten(tmp_path: Path) -> None:
+    # A chain of one: in the firewall, numbers are known that it stores.
+    object_file = EXAMPLES / "firewall.bpf.o"
+    run = slowpath(
+        *("chain", "optimize", object_file, "--trust", "--packets", "0", "--format", "json"),
+        *("--target", "agilio-cx-2x40", "-o", tmp_path),
+    )
+    (firewall,) = json.loads(run.stdout)["programs"]
+    assert firewall["proved"]
+    assert len(firewall["guarantees"]) == 2
+    for one in firewall["guarantees"]:
+        assert one["exact"]
+        assert one["after"] >= one["before"]
+    alone = slowpath(
+        *("bound", tmp_path / "firewall.bpf.o", "--target", "agilio-cx-2x40", "--format", "json")
+    )
+    (result,) = json.loads(alone.stdout)["results"]
+    assert result["guarantee"]["bitrate_bps"] == firewall["guarantees"][0]["after"]
+
+
+def test_there_is_a_line_for_each() -> None:
+    run = slowpath("chain", "optimize", CHAIN, "--packets", "0", "--target", "ebpf,linux-xdp")
+    lines = [line for line in run.stdout.splitlines() if line.startswith("load_balancer: on ")]
+    assert len(lines) == 5
+    assert lines[0].startswith("load_balancer: on ebpf, at most ")
+    assert lines[0].endswith(" instructions after (exact)")
+    assert any("on linux-xdp, estimated " in line for line in lines)
+
+
+def test_nothing_is_guaranteed_where_it_was_not_asked_for() -> None:
+    run = slowpath("chain", "optimize", CHAIN, "--packets", "0", "--format", "json")
+    assert all(one["guarantees"] == [] for one in json.loads(run.stdout)["programs"])
+
+
+def test_a_device_has_a_target_of_its_own(tmp_path: Path) -> None:
+    names = {"firewall": "edge", "load_balancer": "server"}
+    programs = [
+        {"name": name, "object": str(EXAMPLES / f"{name}.bpf.o"), "device": device}
+        for name, device in names.items()
+    ]
+    edges = [{"from": "firewall", "on": ["XDP_PASS"], "to": "load_balancer"}]
+    devices = {"server": "linux-xdp"}
+    file = tmp_path / "devices.yaml"
+    text = {"schema": 1, "devices": devices, "programs": programs, "edges": edges}
+    file.write_text(json.dumps(text))
+    found = guarantees(file, targets="ebpf")
+    assert {target for target, _ in found} == {"linux-xdp"}
+
+
+@pytest.mark.parametrize(
+    ("targets", "said"),
+    [("ebpf,ebbf", "'ebbf' is not a target"), ("ebpf,ebpf", "ebpf is named twice")],
+)
+def test_wrong_targets_are_named(targets: str, said: str) -> None:
+    run = slowpath("chain", "optimize", CHAIN, "--target", targets)
+    assert run.returncode == 2
+    assert said in run.stderr
+
+
+def test_what_takes_too_long_is_not_known() -> None:
+    words = ("chain", "optimize", CHAIN, "--packets", "0", "--format", "json")
+    run = slowpath(*words, "--target", "ebpf", "--deadline", "0.001")
+    # Nothing is rewritten by then, or it is and nothing is guaranteed; nothing is made up.
+    for program in json.loads(run.stdout or '{"programs": []}')["programs"]:
+        for one in program["guarantees"]:
+            assert one["after"] is not None or one["reasons"]
