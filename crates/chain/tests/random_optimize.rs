@@ -78,7 +78,7 @@ fn check(kernel: Option<&Kernel>, object: &[u8], seed: u64, mode: Mode, tally: &
     assert!(specialised.guard.is_none() || mode == Mode::Guard, "{seed}");
     tally.rewritten += 1;
     tally.fewer += usize::from(!made.remarks.is_empty());
-    assert_eq!(proof.covers.len(), proof.pairs.min(MOST) as usize, "{seed} {mode:?}");
+    assert!(proof.covers.len() as u64 <= proof.pairs.min(MOST), "{seed} {mode:?}");
     for cover in proof.covers.iter().filter(|_| mode == Mode::Trust) {
         assert!(facts.hold(&cover.packet), "{seed}: {cover:?}");
     }

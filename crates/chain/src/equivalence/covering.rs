@@ -24,16 +24,17 @@ pub struct Cover {
 }
 
 /// What the model of a pair of paths says, the terms being with the original; `None` where that is no
-/// packet that arrives.
+/// packet that arrives, or where there is no model.
 pub(super) fn cover(pair: &Pair, packets: Packets<'_>, path: &Path) -> Option<Cover> {
     let Side { executor, .. } = &pair.original.side;
-    let mut evaluator = Evaluator::new(&executor.pool, &path.model);
+    let model = path.model.as_ref()?;
+    let mut evaluator = Evaluator::new(&executor.pool, model);
     let input = executor.program().packet_length?;
     let length = evaluator.value(*executor.inputs().get(input.index())?);
-    let mut memory = shared_memory(pair, &path.model);
+    let mut memory = shared_memory(pair, model);
     let content = memory.entry((false, "packet".to_owned())).or_default();
     let packet = complete(content, packets, usize::try_from(length).ok()?).ok()?;
-    let numbers = interned(&executor.pool, &path.conditions, &path.model);
+    let numbers = interned(&executor.pool, &path.conditions, model);
     let mut bytes = Bytes::new();
     for (key, content) in &memory {
         let Some(&region) = pair.original.regions.get(key).filter(|_| !pair.notes.contains(key))
