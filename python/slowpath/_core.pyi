@@ -82,6 +82,7 @@ class Chain:
     def way_to(
         self, objects: list[tuple[Object, int]], member: int
     ) -> list[tuple[int, list[int]]]: ...
+    def start_maps(self, objects: list[tuple[Object, int]], text: str) -> str: ...
     def rewrite(
         self,
         objects: list[tuple[Object, int]],
@@ -89,6 +90,8 @@ class Chain:
         fuse: str | None,
         btf: Btf | None,
         stop: Stop,
+        assumed: list[str] = ...,
+        maps: str | None = None,
     ) -> tuple[str, list[bytes | None], bytes | None]: ...
 
 @final
@@ -370,6 +373,7 @@ def rehearse(
     arbitrary: bool,
     rounds: int,
     stop: Stop,
+    more: str = "",
 ) -> str: ...
 def verify_program(
     subject: tuple[str, Object, int, Btf | None],

@@ -190,6 +190,21 @@ def way_to(subject: ChainSubject, member: int) -> list[tuple[int, list[int]]]:
         raise _input_error(subject.file, problem) from None
 
 
+def start_maps(subject: ChainSubject, text: str) -> dict[str, list[object]]:
+    """What a file with content of maps says, as the `maps` of a witness of the whole chain.
+
+    Raises:
+        InputError: when it cannot be read, or does not fit the maps.
+    """
+    try:
+        said: dict[str, dict[str, list[object]]] = json.loads(
+            subject.chain.start_maps(subject.objects, text)
+        )
+    except _core.Error as problem:
+        raise _input_error(subject.file, problem) from None
+    return said["maps"]
+
+
 class Rewriting(NamedTuple):
     """How the programs of a chain are rewritten."""
 
@@ -197,6 +212,8 @@ class Rewriting(NamedTuple):
     fuse: str | None = None  # what they are called as one, if they are to become one
     deadline_seconds: float | None = None
     memory_bytes: int | None = None  # of the process; None: no limit
+    assumed: Sequence[str] = ()  # facts about packets that arrive, in words
+    maps: str | None = None  # the text of a file with content of maps that is frozen
 
 
 def rewrite_messages(
@@ -209,13 +226,14 @@ def rewrite_messages(
     to stop, ends it with what is known by then.
 
     Raises:
-        InputError: when a program cannot be linked.
+        InputError: when a program cannot be linked, or what is known cannot be read.
     """
     stop = _core.Stop(rewriting.deadline_seconds, rewriting.memory_bytes)
     asked = (subject.objects, rewriting.mode, rewriting.fuse, subject.btf, stop)
+    known = (list(rewriting.assumed), rewriting.maps)
     try:
         with stopping.calling(stop.set):
-            yield ("rewritten", *subject.chain.rewrite(*asked))
+            yield ("rewritten", *subject.chain.rewrite(*asked, *known))
     except _core.Error as problem:
         raise _input_error(subject.file, problem) from None
 
@@ -711,6 +729,7 @@ class Rehearsed(NamedTuple):
     rewritten: bytes  # an object file with one XDP program, or one of the same name
     seeds: Sequence[bytes]  # packets as they arrive at the chain, which get through; mutated
     maps: str = ""  # as of a `Stage`, for both programs alike
+    more: str = ""  # the same of maps that only the rewritten program has
 
 
 class Rehearsing(NamedTuple):
@@ -779,6 +798,6 @@ def rehearse(
     stages: list[tuple[Object, int, list[int], str]] = list(chain.upstream)
     asked = (stages, chain.original, chain.rewritten, list(chain.seeds), chain.maps)
     with _of_the_kernel(), stopping.calling(stop.set):
-        text = _core.rehearse(kernel, *asked, packets, arbitrary, rounds, stop)
+        text = _core.rehearse(kernel, *asked, packets, arbitrary, rounds, stop, chain.more)
     report: RehearsalReport = json.loads(text)
     return report

@@ -10,12 +10,14 @@
 //! (NetPL 2019), "Program combination".
 
 mod action;
+mod assumed;
 mod chain;
 mod combine;
 mod dispatcher;
 pub mod equivalence;
 mod error;
 pub mod facts;
+pub mod frozen;
 mod fused;
 mod loaded;
 mod network;
@@ -25,6 +27,7 @@ mod rewrite;
 mod written;
 
 pub use action::Action;
+pub use assumed::assumed;
 pub use chain::{Chain, Dispatcher, Edge, Member, Shared};
 pub use error::ChainError;
 pub use loaded::Loaded;

@@ -2,8 +2,9 @@
 //! what is reported about it.
 
 use crate::facts::{FactsOptions, Runs, any_packet, facts_along};
+use crate::frozen::{Contents, FrozenMaps, unwritten};
 use crate::fused::fused;
-use crate::optimize::{Optimized, optimize};
+use crate::optimize::{Optimized, optimize_for};
 use crate::report::{ChainReport, ProgramReport};
 use crate::{Chain, ChainError, Loaded};
 use slowpath_bpf::lift::LiftOptions;
@@ -21,6 +22,9 @@ pub struct RewriteOptions {
     pub mode: Option<Mode>,
     /// What holds of packets that arrive at the first program.
     pub first: PacketFacts,
+    /// The content of maps that is frozen, by the number of the program in the chain; empty if there
+    /// is none.
+    pub contents: Contents,
     /// What is known of maps and helpers, and the kernel's types.
     pub lift: LiftOptions,
     /// Whether it is looked for what establishes each fact.
@@ -34,6 +38,7 @@ impl Default for RewriteOptions {
         RewriteOptions {
             mode: None,
             first: any_packet(),
+            contents: Contents::new(),
             lift: LiftOptions::default(),
             explain: true,
             fuse: None,
@@ -80,6 +85,7 @@ pub fn rewrite(
         .zip(&programs)
         .map(|(loaded, program)| Runs { object: &loaded.object, program, options: &facts })
         .collect();
+    let (contents, given) = unwritten(&chain, loaded, &options.contents, kernel, stop)?;
     at("looking for facts");
     let mut reached = facts_along(&chain, &runs, &options.first, stop);
     let mut report = ChainReport::default();
@@ -88,15 +94,26 @@ pub fn rewrite(
         at(&format!("rewriting {}", chain.members[number].name));
         let parts = (&chain, number, &programs[..]);
         let mut program = ProgramReport::of(parts, loaded, reached, options.explain, stop);
+        let own = contents.get(number).filter(|own| !own.is_empty());
+        let frozen = own.zip(options.mode).map(|(own, mode)| {
+            let (frozen, refused) = FrozenMaps::of(&loaded[number].object, own, mode);
+            program.refused(&loaded[number].object, refused);
+            frozen
+        });
+        let frozen = frozen.flatten();
+        program.given(given.get(number).into_iter().flatten());
         let alone = chain.members.len() == 1;
-        let arriving = reached.facts.as_ref().filter(|_| alone || !reached.over.is_empty());
+        let known = frozen.is_some() || (number == chain.entry && options.first != any_packet());
+        let arriving =
+            reached.facts.as_ref().filter(|_| alone || known || !reached.over.is_empty());
         let (object, linked) = (&loaded[number].object, &programs[number]);
         let mut written = None;
         if let (Some(facts), Some(mode)) = (arriving, options.mode) {
             // Each has its share of the time that is left.
             let left = u32::try_from(chain.members.len() - number).unwrap_or(u32::MAX);
             let share = stop.within(stop.left().map(|time| time / left));
-            match optimize(object, linked, facts, mode, &options.lift, &share) {
+            let subject = (&**object, linked);
+            match optimize_for(subject, (facts, frozen.as_ref()), mode, &options.lift, &share) {
                 Ok(done) => {
                     written = write(object, &done, kernel, &mut program.remarks);
                     program.optimized(object, linked, done, written.is_some());
@@ -130,6 +147,7 @@ fn write(
     remarks: &mut Vec<String>,
 ) -> Option<Vec<u8>> {
     let program = &done.specialised.as_ref()?.program;
+    let written = done.object.as_ref().unwrap_or(object);
     let others = (0..object.programs.len()).filter(|&number| number != program.number);
     let mut all: Vec<BpfProgram> =
         others.filter_map(|number| object.link(number, kernel).ok()).collect();
@@ -137,7 +155,7 @@ fn write(
     all.push(program.clone());
     all.sort_by_key(|program| program.number);
     let all: Vec<&BpfProgram> = all.iter().collect();
-    match object.write(&all) {
+    match written.write(&all) {
         Ok(bytes) => Some(bytes),
         Err(error) => {
             remarks.push(format!("it cannot be written: {error}"));

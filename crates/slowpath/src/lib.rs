@@ -36,7 +36,7 @@ mod witness;
 
 pub use analysis_thread::{Analysis, Poll};
 pub use compile::compile;
-pub use contents::start_maps;
+pub use contents::{map_contents, start_maps};
 pub use error::Error;
 pub use events::{Event, Report};
 pub use failure::{Blame, Failure};

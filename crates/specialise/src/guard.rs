@@ -59,8 +59,14 @@ pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16]) -> Vec<Comparison>
 }
 
 /// A program behind a guard. Packets have to have a least length, in bytes, too: as far as the
-/// comparisons go at least.
-pub(crate) fn guarded(graph: &Graph, min_length: u16, comparisons: &[Comparison]) -> Graph {
+/// comparisons go at least. Before all, the first 8 bytes of a map of one element have to be zero, if
+/// there is one.
+pub(crate) fn guarded(
+    graph: &Graph,
+    generation: Option<u32>,
+    min_length: u16,
+    comparisons: &[Comparison],
+) -> Graph {
     let entry = graph.entry();
     let origin = graph.blocks[entry].insns.first().map_or(graph.blocks[entry].origin, |i| i.origin);
     let mut guarded = graph.clone();
@@ -71,7 +77,10 @@ pub(crate) fn guarded(graph: &Graph, min_length: u16, comparisons: &[Comparison]
     for comparison in comparisons.iter().rev() {
         next = builder.compare(comparison, next);
     }
-    let entry = builder.long_enough(min_length, next);
+    if min_length > 0 {
+        next = builder.long_enough(min_length, next);
+    }
+    let entry = generation.map_or(next, |map| builder.still(map, next));
     builder.graph.functions[0].1 = entry;
     builder.graph
 }
@@ -102,6 +111,18 @@ impl Builder {
             origin,
         });
         self.graph.blocks.len() - 1
+    }
+
+    /// Whether nothing has changed: of the generation only the first one will do.
+    fn still(&mut self, map: u32, next: BlockId) -> BlockId {
+        let value = Imm64::MapValue { map, offset: 0 };
+        let (size, dst, base) = (Size::DW, PACKET, PACKET);
+        let insns = vec![
+            Insn::LoadImm64 { dst, value },
+            Insn::Load { size, signed: false, dst, base, offset: 0 },
+        ];
+        let (width, cond) = (Width::W64, Condition::Ne);
+        self.block(insns, Test { width, cond, dst, src: Source::Imm(0) }, next)
     }
 
     fn long_enough(&mut self, length: u16, next: BlockId) -> BlockId {

@@ -20,12 +20,14 @@ mod error;
 pub mod fault;
 #[cfg(not(feature = "faults"))]
 mod fault;
+mod frozen;
 pub mod fuse;
 mod graph;
 mod guard;
 mod helpers;
 mod passes;
 mod pipeline;
+mod writers;
 
 #[cfg(test)]
 #[path = "../tests/support/assemble.rs"]
@@ -34,6 +36,8 @@ mod assemble;
 mod support;
 
 pub use error::SpecialiseError;
+pub use frozen::{Frozen, FrozenMap};
 pub use guard::Comparison;
 pub use passes::Change;
-pub use pipeline::{Dropped, Guard, Mode, Specialised, specialise};
+pub use pipeline::{Dropped, Guard, Known, Mode, Specialised, specialise, specialise_for};
+pub use writers::writer;

@@ -3,11 +3,12 @@
 use crate::analysis::{Analysis, FOLLOWED, Reason, Setting};
 use crate::error::SpecialiseError;
 use crate::fault::{self, Fault};
+use crate::frozen::Frozen;
 use crate::graph::{Graph, Op};
 use crate::guard::{Comparison, comparisons, guarded};
 use crate::passes::{
-    Change, Log, collapse_loops, fold_branches, merge_bounds_checks, remove_dead_code,
-    simplify_jumps, simplify_operands, simplify_values, thread_jumps,
+    Change, Log, collapse_loops, fold_branches, inline_lookups, merge_bounds_checks,
+    remove_dead_code, simplify_jumps, simplify_operands, simplify_values, thread_jumps,
 };
 use slowpath_bpf::insn::Insn;
 use slowpath_bpf::{BpfProgram, MapDef, Object};
@@ -40,6 +41,8 @@ pub struct Specialised {
     pub bytes: Vec<u16>,
     /// Whether it relies on the length of packets.
     pub length: bool,
+    /// The numbers of the maps on whose content it relies, ascending.
+    pub maps: Vec<u32>,
     /// What it checks itself, if anything.
     pub guard: Option<Guard>,
 }
@@ -51,6 +54,8 @@ pub struct Guard {
     pub length: u16,
     /// Their bytes.
     pub comparisons: Vec<Comparison>,
+    /// The number of the map of one element whose first 8 bytes have to be zero, if any.
+    pub generation: Option<u32>,
     /// The slot at which the original program begins, as it was written, for packets that are not
     /// like that.
     pub original: usize,
@@ -83,6 +88,8 @@ pub struct Dropped {
     pub bytes: Vec<u16>,
     /// Whether the packet's length is part of the reason.
     pub length: bool,
+    /// The numbers of the maps whose content is part of the reason, ascending.
+    pub maps: Vec<u32>,
 }
 
 /// Rewrites a program of an object for packets of which facts hold. If it is time to stop, with what
@@ -90,10 +97,33 @@ pub struct Dropped {
 ///
 /// # Errors
 /// For programs with jumps to where nothing is, and for what could not be resolved.
-pub fn specialise<'a>(
-    object: &'a Object,
+pub fn specialise(
+    object: &Object,
     program: &BpfProgram,
     facts: &PacketFacts,
+    mode: Mode,
+    stop: &Stop,
+) -> Result<Specialised, SpecialiseError> {
+    specialise_for(object, program, Known { facts, frozen: None }, mode, stop)
+}
+
+/// What is known of what a program gets.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// Of packets.
+    pub facts: &'a PacketFacts,
+    /// Of maps.
+    pub frozen: Option<&'a Frozen>,
+}
+
+/// The same for what is known of maps, too: as long as their content is as it is said to be.
+///
+/// # Errors
+/// As [`specialise`].
+pub fn specialise_for<'a>(
+    object: &'a Object,
+    program: &BpfProgram,
+    Known { facts, frozen }: Known<'a>,
     mode: Mode,
     stop: &Stop,
 ) -> Result<Specialised, SpecialiseError> {
@@ -105,10 +135,14 @@ pub fn specialise<'a>(
         // Nothing checks it.
         facts.max_length = u16::MAX;
     }
-    let setting = Setting { facts: &facts, constants: constants.clone() };
+    // What would have to be checked, and is not, is not known.
+    let checkable = |frozen: &&Frozen| mode == Mode::Trust || frozen.generation.is_some();
+    let frozen = frozen.filter(checkable);
+    let setting = Setting { facts: &facts, constants: constants.clone(), frozen };
     let (mut graph, log) = rewrite(original.clone(), &setting, stop);
     let reason = log.reason();
     let bytes: Vec<u16> = reason.bytes().filter(|&offset| offset < FOLLOWED).collect();
+    let mut generation = None;
     let (mut length, mut compared) = (0, Vec::new());
     if mode == Mode::Guard {
         compared = comparisons(&facts, &bytes);
@@ -116,29 +150,38 @@ pub fn specialise<'a>(
         length = end.unwrap_or(0).max(if reason.length { facts.min_length } else { 0 });
         let nothing = PacketFacts::lengths(0, u16::MAX);
         let known = if fault::has(Fault::GuardTrusted) { &facts } else { &nothing };
-        let setting = Setting { facts: known, constants };
-        let start = match length {
-            0 => original,
-            _ => guarded(&original, length, &compared),
+        let frozen = frozen.filter(|_| reason.maps().next().is_some());
+        generation = frozen.and_then(|frozen| frozen.generation);
+        let setting = Setting { facts: known, constants, frozen };
+        let start = match (length, generation) {
+            (0, None) => original,
+            _ => guarded(&original, generation, length, &compared),
         };
         (graph, _) = rewrite(start, &setting, stop);
         #[cfg(feature = "faults")]
         crate::guard::spoil(&mut graph);
     }
     let emitted = graph.emit(program)?;
-    let guard = |original| Guard { length, comparisons: compared, original };
+    let guard = |original| Guard { length, comparisons: compared, generation, original };
     Ok(Specialised {
         program: emitted.program,
         origins: emitted.origins,
         dropped: log.changes.into_iter().map(|(what, why)| dropped(what, why)).collect(),
         bytes,
         length: reason.length,
+        maps: reason.maps().collect(),
         guard: emitted.original.map(guard),
     })
 }
 
 fn dropped((slot, change): (usize, Change), why: Reason) -> Dropped {
-    Dropped { slot, change, bytes: why.bytes().collect(), length: why.length }
+    Dropped {
+        slot,
+        change,
+        bytes: why.bytes().collect(),
+        length: why.length,
+        maps: why.maps().collect(),
+    }
 }
 
 /// The program after all passes, as far as there was time.
@@ -186,7 +229,11 @@ fn round(
         changed |= collapse_loops(graph, setting, log, stop)?;
     }
     if !changed {
+        let values = setting.frozen.map(|frozen| frozen.values);
         let mut trial = graph.clone();
+        if inline_lookups(graph, &mut analyse(graph)?, values, log) {
+            return Ok(true);
+        }
         if merge_bounds_checks(&mut trial, &mut analyse(graph)?) {
             *graph = trial;
             changed = true;

@@ -5,17 +5,19 @@ use std::ops::BitOr;
 /// How many bytes of a packet facts are followed of.
 pub(crate) const FOLLOWED: u16 = 256;
 
-/// A set of facts: bytes of the packet, and its length.
+/// A set of facts: bytes of the packet, its length, content of maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Reason {
     bytes: [u64; FOLLOWED as usize / 64],
     /// Whether the packet's length is among them.
     pub length: bool,
+    /// The maps whose content is among them, one bit for each.
+    maps: u64,
 }
 
 impl Reason {
     /// No fact.
-    pub const NONE: Reason = Reason { bytes: [0; FOLLOWED as usize / 64], length: false };
+    pub const NONE: Reason = Reason { bytes: [0; FOLLOWED as usize / 64], length: false, maps: 0 };
 
     /// What is known of the packet's length.
     pub const LENGTH: Reason = Reason { length: true, ..Reason::NONE };
@@ -27,6 +29,16 @@ impl Reason {
             *word |= 1 << (offset % 64);
         }
         reason
+    }
+
+    /// The content of the map with this number, if it is one that can be frozen.
+    pub fn map(number: u32) -> Reason {
+        Reason { maps: 1_u64.checked_shl(number).unwrap_or(0), ..Reason::NONE }
+    }
+
+    /// The numbers of the maps, ascending.
+    pub fn maps(self) -> impl Iterator<Item = u32> {
+        (0..u64::BITS).filter(move |number| self.maps >> number & 1 == 1)
     }
 
     /// The offsets of the bytes, ascending.
@@ -45,6 +57,7 @@ impl BitOr for Reason {
             *word |= more;
         }
         self.length |= other.length;
+        self.maps |= other.maps;
         self
     }
 }

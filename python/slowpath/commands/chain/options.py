@@ -15,7 +15,9 @@ def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: s
     Raises:
         OptionError: when an option makes no sense.
     """
-    written = written_options(given, [given.chain])
+    # Here, they are about what programs are rewritten for.
+    others = {name: of for name, of in vars(given).items() if name not in {"assume", "maps"}}
+    written = written_options(Namespace(**others), [given.chain])
     options = read_options(written)
     return Job(
         file=given.chain,

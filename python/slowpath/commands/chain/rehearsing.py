@@ -13,6 +13,7 @@ from slowpath.analysis.options import WrittenOptions, read_request
 from slowpath.analysis.progress import Watcher
 from slowpath.analysis.session import Session
 from slowpath.cli.errors import InputError, UnavailableError
+from slowpath.cli.inputs import read_text
 from slowpath.commands.chain.documents import ChainProgram, Rehearsal
 from slowpath.commands.chain.loading import LoadedChain, plan_of
 from slowpath.packet.witness import wire_bytes
@@ -31,6 +32,8 @@ class Rehearsing(NamedTuple):
     packets: int
     guarded: bool
     seconds: float | None
+    frozen: str | None  # the name of a file with content of maps that is frozen
+    assumes: bool  # whether something is known of packets that arrive at the first program
 
 
 def rehearse(
@@ -47,6 +50,9 @@ def rehearse(
         kernel = engine.open_kernel()
     except UnavailableError as reason:
         return [_without(str(reason)) if data else None for data in objects]
+    if rehearsing.assumes and not rehearsing.guarded:
+        why = "with --assume and --trust, packets would have to be as they are assumed to be"
+        return [_without(why) if data else None for data in objects]
     witness = _witness(rehearsing, stopping)
     found = list[Rehearsal | None]()
     for number, data in enumerate(objects):
@@ -55,14 +61,17 @@ def rehearse(
         elif witness is None:
             found.append(_without("no packet is known that gets through the chain"))
         else:
-            found.append(_one(kernel, rehearsing, (number, data), witness, stopping))
+            generation = _generation(programs[number])
+            rewritten = (number, data, generation)
+            found.append(_one(kernel, rehearsing, rewritten, witness, stopping))
     return found
 
 
 def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
     """The packet of the slowest path through the chain, if one is found in time."""
     file = rehearsing.loaded.file
-    written = WrittenOptions(selection=Selection(), target="ebpf", deadline=_SEARCH)
+    maps = rehearsing.frozen
+    written = WrittenOptions(selection=Selection(), target="ebpf", deadline=_SEARCH, maps=maps)
     request = read_request([file], written)
     session = Session(request, plan_of(file, request))
     audience = Audience(stopping, lambda *_: Watcher())
@@ -75,12 +84,12 @@ def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
 def _one(
     kernel: engine.Kernel,
     rehearsing: Rehearsing,
-    rewritten: tuple[int, bytes],
+    rewritten: tuple[int, bytes, str | None],
     witness: Witness,
     stopping: Stopping,
 ) -> Rehearsal:
     """What the kernel says of a program."""
-    (number, data), subject = rewritten, rehearsing.subject
+    (number, data, generation), subject = rewritten, rehearsing.subject
     stages = [
         engine.Stage(*subject.objects[place], results, _maps(rehearsing, place, witness))
         for place, results in engine.way_to(subject, number)
@@ -94,6 +103,14 @@ def _one(
     )
     try:
         said = engine.rehearse(kernel, chain, how, stopping)
+        raised = None
+        if generation is not None:
+            again = engine.rehearse(kernel, _raised(chain, generation), _short(how), stopping)
+            raised = again["difference"] is None and again["undetermined"] is None
+            difference = again["difference"]
+            if difference and said["difference"] is None:
+                what = f"with the generation raised: {difference['what']}"
+                said["difference"] = difference | {"what": what}
     except InputError as problem:
         return _without(problem.reason)
     rate, difference = said["rate"], said["difference"]
@@ -108,22 +125,46 @@ def _one(
         "rewritten_ns": rate["rewritten_ns"] if rate else None,
         "frame_ns": rate["frame_ns"] if rate else None,
         "rate_ratio": 1 / alone if alone else None,
+        "raised": raised,
         "why_not": said["ended"],
         "notes": said["notes"],
     }
 
 
 def _maps(rehearsing: Rehearsing, place: int, witness: Witness) -> str:
-    """The content of the maps of one program, by their names in its object, as JSON."""
+    """The content of the maps of one program, by their names in its object, as JSON.
+
+    What is frozen is as it is given, other maps are as the witness has them.
+    """
+    known = dict[str, object](witness["maps"])
+    if rehearsing.frozen is not None:
+        known |= engine.start_maps(rehearsing.subject, read_text(rehearsing.frozen))
     (name, _, _) = rehearsing.loaded.chain.members[place]
     (found, _) = rehearsing.subject.objects[place]
     own = set(engine.map_names(found))
     content = dict[str, object]()
-    for map_name, entries in witness["maps"].items():
+    for map_name, entries in known.items():
         short = map_name.removeprefix(f"{name}:")
         if short in own:
             content[short] = entries
     return json.dumps(content)
+
+
+def _generation(program: ChainProgram) -> str | None:
+    """The map that says whether what is frozen is as it was."""
+    guard = program["guard"]
+    return guard["generation"] if guard else None
+
+
+def _raised(chain: engine.Rehearsed, generation: str) -> engine.Rehearsed:
+    """The same after a change: maps are as the kernel makes them, and the generation is raised."""
+    more = {generation: [{"key": "00000000", "value": "0100000000000000"}]}
+    return chain._replace(maps="", more=json.dumps(more))
+
+
+def _short(how: engine.Rehearsing) -> engine.Rehearsing:
+    """A tenth of the packets, and nothing is timed."""
+    return how._replace(packets=how.packets // 10, rounds=0)
 
 
 def _without(reason: str) -> Rehearsal:
@@ -137,6 +178,7 @@ def _without(reason: str) -> Rehearsal:
         "rewritten_ns": None,
         "frame_ns": None,
         "rate_ratio": None,
+        "raised": None,
         "why_not": reason,
         "notes": [],
     }

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from slowpath.cli.printable import aligned_line, one_line
 from slowpath.cli.terminal import Line
-from slowpath.commands.chain.documents import ChainProgram, ChainReport, Dropped
+from slowpath.commands.chain.documents import ChainProgram, ChainReport, Dropped, Guard
 from slowpath.commands.chain.facts import arrives, because, decided, fact_text, lines_text
 from slowpath.report.grid import grid
 
@@ -66,6 +66,7 @@ def optimized_report(
     columns = ("program", "before", "after", "left", "guard", "proved", "rate", "object")
     yield from grid(columns, rows, right=("before", "after", "left", "rate"), margin="")
     for program in report["programs"]:
+        yield from _frozen(program)
         remarks = [*program["never"], *program["remarks"]]
         yield from (aligned_line(f"{program['name']}: {one_line(text)}") for text in remarks)
         conditions = {*program["assumptions"]}
@@ -91,6 +92,8 @@ def _rehearsed(program: ChainProgram) -> Iterator[str]:
         yield one_line(
             f"{name}: in the kernel, the same with {said['packets']} packets that get there{more}"
         )
+    if said["raised"] and said["agrees"]:
+        yield one_line(f"{name}: in the kernel, the same with another generation and other maps")
     if said["original_ns"] and said["rewritten_ns"]:
         yield one_line(
             f"{name}: in the kernel, {said['original_ns']:.1f} ns before, "
@@ -119,6 +122,31 @@ def _fused(report: ChainReport, file: str | None) -> Iterator[str]:
     yield from (f"fused: {one_line(remark)}" for remark in fused["remarks"])
 
 
+def _checks(guard: Guard) -> str:
+    """What a guard checks."""
+    packet = f"{guard['comparisons']} comparisons, {guard['bytes']} bytes"
+    if guard["generation"] is None:
+        return packet
+    return f"generation, {packet}" if guard["length"] else "generation"
+
+
+def _frozen(program: ChainProgram) -> Iterator[str]:
+    """The maps whose content was given."""
+    for one in program["frozen"]:
+        how_many = "1 entry" if one["entries"] == 1 else f"{one['entries']} entries"
+        is_so = "used" if one["used"] else "not used"
+        text = f"not frozen: {one['why_not']}" if one["why_not"] else f"{how_many}, {is_so}"
+        yield one_line(f"{program['name']}: map {one['map']}: {text}")
+    guard = program["guard"]
+    if guard and guard["generation"]:
+        yield one_line(
+            f"{program['name']}: right for as long as map {guard['generation']} is zero: raise it "
+            "before one of these maps is changed"
+        )
+    elif any(one["used"] for one in program["frozen"]):
+        yield one_line(f"{program['name']}: right for as long as these maps stay as they are")
+
+
 def _program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
     before, after, guard = (
         program["instructions_before"],
@@ -128,7 +156,7 @@ def _program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
     rewritten = program["proved"] is not None
     if guard:
         after = guard["instructions"]
-    checks = f"{guard['comparisons']} comparisons, {guard['bytes']} bytes" if guard else "none"
+    checks = _checks(guard) if guard else "none"
     return (
         program["name"],
         str(before),

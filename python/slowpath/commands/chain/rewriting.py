@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from slowpath import engine
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import write_error
+from slowpath.cli.inputs import read_text, write_error
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, out, out_lines
 from slowpath.commands.chain.documents import ChainReport
@@ -37,6 +37,8 @@ class Job(NamedTuple):
     memory_bytes: int | None = None
     output: Path | None = None  # a folder
     fuse: bool = False
+    assumed: tuple[str, ...] = ()  # facts about packets that arrive, in words
+    maps: str | None = None  # a file with content of maps that is frozen
     packets: int = 0  # that go through rewritten programs and originals in the kernel
 
 
@@ -102,7 +104,8 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
     """
     btf = KernelBtf(job.btf).for_program(needed=loaded.needs_kernel)
     name = re.sub(r"\W", "_", loaded.label)[:_NAME] if job.fuse else None
-    rewriting = engine.Rewriting(job.mode, name, job.deadline_seconds, job.memory_bytes)
+    known = (job.assumed, None if job.maps is None else read_text(job.maps))
+    rewriting = engine.Rewriting(job.mode, name, job.deadline_seconds, job.memory_bytes, *known)
     subject = engine.ChainSubject(loaded.file, loaded.chain, loaded.members, btf)
     found = list[Message]()
 
@@ -118,7 +121,8 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
         (_, text, objects, fused) = found[0]
         report: ChainReport = json.loads(text) | {"slowpath": engine.version()}
         guarded = job.mode == "guard"
-        rehearsing = Rehearsing(subject, loaded, job.packets, guarded, job.deadline_seconds)
+        known = (job.maps, bool(job.assumed))
+        rehearsing = Rehearsing(subject, loaded, job.packets, guarded, job.deadline_seconds, *known)
         _rehearse(rehearsing, report, objects, stopping)
     return _Rewritten(report, objects, fused)
 
