@@ -120,3 +120,6 @@ fn may_be(value: &Value, map: u32) -> bool {
         | Kind::Context => false,
     }
 }
+
+#[cfg(test)]
+mod tests;
