@@ -149,6 +149,19 @@ def read_chain(file: str, text: str) -> Chain:
         raise _input_error(file, problem) from None
 
 
+def check_assumed(assumed: Sequence[str]) -> tuple[str, ...]:
+    """Facts about packets, in words, if they are such, and go together.
+
+    Raises:
+        ValueError: when they are not.
+    """
+    try:
+        _core.Chain.check_assumed(list(assumed))
+    except _core.Error as problem:
+        raise ValueError(str(problem)) from None
+    return tuple(assumed)
+
+
 def combine(
     file: str,
     chain: Chain,

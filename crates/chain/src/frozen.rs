@@ -8,7 +8,7 @@ use crate::{Chain, ChainError, Loaded};
 use slowpath::Error;
 use slowpath_bpf::lift::{EntryValue, MapContent, MapEntry};
 use slowpath_bpf::{Joined, MAPPABLE, MapDef, MapKind, Object, READ_ONLY, SlotRef, Variable};
-use slowpath_specialise::{Frozen, Mode, writer};
+use slowpath_specialise::{Frozen, Mode, Specialised, writer};
 use slowpath_stop::Stop;
 use std::collections::BTreeMap;
 
@@ -114,6 +114,18 @@ impl FrozenMaps {
         values.resize(values.len().max(BYTES as usize), 0);
         frozen.values = add(&mut object, VALUES, values);
         (Some(FrozenMaps { object, frozen, contents }), why)
+    }
+}
+
+impl FrozenMaps {
+    /// The content that a rewritten program may rely on: what nothing checks is no reason, unless it is
+    /// taken for granted.
+    pub fn relied_on(&self, made: &Specialised, mode: Mode) -> BTreeMap<String, MapContent> {
+        let checked = made.guard.as_ref().is_some_and(|guard| guard.generation.is_some());
+        match mode == Mode::Trust || checked {
+            true => self.contents.clone(),
+            false => BTreeMap::new(),
+        }
     }
 }
 

@@ -77,8 +77,8 @@ pub fn optimize_for(
         let known = Known { facts: &facts, frozen: frozen.map(|frozen| &frozen.frozen) };
         let made = specialise_for(object, program, known, mode, &within)?;
         let mut options = options.clone();
-        if let Some(frozen) = frozen.filter(|_| !made.maps.is_empty()) {
-            options.contents.extend(frozen.contents.clone());
+        if let Some(frozen) = frozen {
+            options.contents.extend(frozen.relied_on(&made, mode));
         }
         let options = &options;
         // Checking costs more than it saves, where less is left out than is checked.

@@ -29,6 +29,13 @@ impl Chain {
         Ok(Chain { inner })
     }
 
+    /// Raises `Error` unless these are facts about packets, in words, that go together.
+    #[staticmethod]
+    fn check_assumed(py: Python<'_>, assumed: Vec<String>) -> PyResult<()> {
+        let read = slowpath_chain::assumed(&assumed);
+        read.map(|_| ()).map_err(|why| errors::exception(py, &Error::Input(why)))
+    }
+
     /// The programs, in the order of the description.
     #[getter]
     fn members(&self) -> Vec<Member> {

@@ -34,8 +34,10 @@ pub fn prove_guard(
     let mut facts = guard.facts();
     facts.max_length = facts.max_length.min(all.max_length);
     // What is known of maps holds for as long as the generation is zero.
-    let mut proof = prove(object, original, guarded, &facts, options, stop)?;
-    let options = &LiftOptions { contents: BTreeMap::new(), ..options.clone() };
+    let any = &LiftOptions { contents: BTreeMap::new(), ..options.clone() };
+    let known = if guard.generation.is_some() { options } else { any };
+    let mut proof = prove(object, original, guarded, &facts, known, stop)?;
+    let options = any;
     if let Err(why) = is_original(guarded, guard.original, original) {
         proof.proved = false;
         proof.undecided.push(why);

@@ -95,7 +95,7 @@ pub fn program(rng: &mut TestRng) -> BpfProgram {
             call 1
             if r0 == 0 goto {missing}
             r7 = *({load} *)(r0 +{offset})
-            r6 *= 31
+            r6 <<= 5
             r6 += r7"
         );
         if below(rng, 2) == 0 {

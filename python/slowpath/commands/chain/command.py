@@ -93,8 +93,7 @@ def _optimize(given: Namespace) -> int:
 
     trusts = given.trust or given.fuse
     job = make_job(given, "trust" if trusts else "guard", given.output)
-    known = {"assumed": tuple(given.assume), "maps": given.maps}
-    return optimize(job._replace(fuse=given.fuse, packets=max(given.packets, 0), **known))
+    return optimize(job._replace(fuse=given.fuse, packets=max(given.packets, 0)))
 
 
 OPTIMIZE = Command(
@@ -129,15 +128,16 @@ OPTIMIZE = Command(
             metavar="FACT",
             action="append",
             default=[],
-            help="What holds of every packet that arrives at the first program, as slowpath chain "
-            "facts words it: 'length >= 64', 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. Repeatable.",
+            help="What holds of every packet that arrives at the first program, in the words of "
+            "slowpath chain facts: 'length >= 64', 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. "
+            "Repeatable.",
         ),
         option(
             "What is known",
             "--maps",
             metavar="FILE",
-            help="Content of maps (TOML or JSON) that no program writes: it stays so until a control "
-            "plane changes it, which raises a generation before.",
+            help="Content of maps (TOML or JSON) that no program writes: it stays so until a "
+            "control plane changes it, which raises a generation before.",
         ),
         option(
             OUTPUT,

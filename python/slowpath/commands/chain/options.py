@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Literal
 
 from slowpath.analysis.flags import written_options
-from slowpath.analysis.options import memory_or_share, read_options
+from slowpath.analysis.options import memory_or_share, read_option, read_options
 from slowpath.commands.chain.rewriting import Job
+from slowpath.engine import check_assumed
 
 
 def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: str | None) -> Job:
@@ -28,4 +29,6 @@ def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: s
         deadline_seconds=options.deadline_seconds,
         memory_bytes=memory_or_share(written.memory),
         output=None if output is None else Path(output),
+        assumed=read_option("--assume", check_assumed, vars(given).get("assume", [])),
+        maps=vars(given).get("maps"),
     )

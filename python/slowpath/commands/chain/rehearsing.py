@@ -4,6 +4,7 @@ Packets begin as the one that takes the slowest path through the whole chain, on
 """
 
 import json
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -157,9 +158,24 @@ def _generation(program: ChainProgram) -> str | None:
 
 
 def _raised(chain: engine.Rehearsed, generation: str) -> engine.Rehearsed:
-    """The same after a change: maps are as the kernel makes them, and the generation is raised."""
+    """The same after a change: the generation is raised, and maps hold something else."""
     more = {generation: [{"key": "00000000", "value": "0100000000000000"}]}
-    return chain._replace(maps="", more=json.dumps(more))
+    maps: dict[str, list[dict[str, object]]] = json.loads(chain.maps)
+    others = {name: _others(entries) for name, entries in maps.items()}
+    return chain._replace(maps=json.dumps(others), more=json.dumps(more))
+
+
+def _others(entries: list[dict[str, object]]) -> list[dict[str, object]]:
+    """The same entries but the first, with other values."""
+    found = list[dict[str, object]]()
+    for entry in entries[min(1, len(entries) - 1) :]:
+        value = entry.get("value")
+        if isinstance(value, str) and re.fullmatch("([0-9a-f]{2})+", value):
+            first = (int(value[:2], 16) + 1) % 256
+            found.append(entry | {"value": f"{first:02x}{value[2:]}"})
+        else:
+            found.append(entry)
+    return found
 
 
 def _short(how: engine.Rehearsing) -> engine.Rehearsing:

@@ -121,8 +121,8 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
         (_, text, objects, fused) = found[0]
         report: ChainReport = json.loads(text) | {"slowpath": engine.version()}
         guarded = job.mode == "guard"
-        known = (job.maps, bool(job.assumed))
-        rehearsing = Rehearsing(subject, loaded, job.packets, guarded, job.deadline_seconds, *known)
+        what = (subject, loaded, job.packets, guarded, job.deadline_seconds)
+        rehearsing = Rehearsing(*what, frozen=job.maps, assumes=bool(job.assumed))
         _rehearse(rehearsing, report, objects, stopping)
     return _Rewritten(report, objects, fused)
 
