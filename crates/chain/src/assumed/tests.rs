@@ -49,7 +49,7 @@ fn what_is_no_fact_is_refused_and_the_forms_are_named() {
         "bytes 22-23 = bytes 38-40",
         "bytes 22-23 = bytes 22-23",
         "length >= 65535",
-        "length <= 60000",
+        "length >= 60000",
         "99 to 64 bytes",
         "byte 65535 = 00",
     ] {

@@ -230,7 +230,7 @@ fn describe<'a>(
                 )
         })
     };
-    let known = types.original_sections(name).first().is_some();
+    let known = !types.original_sections(name).is_empty();
     let new = types.original.is_some() && !known && own.iter().all(|of| of.size == 8);
     let variables = own.iter().map(|&variable| (variable, new || global(variable))).collect();
     let size = u32::try_from(size).unwrap_or(u32::MAX);
