@@ -42,7 +42,7 @@ fn configured(kind: MapKind, entries: &[(u32, u32)]) -> (Object, Frozen) {
     };
     let content =
         MapContent { entries: entries.iter().map(entry).collect(), ..MapContent::default() };
-    let (mut frozen, why) = Frozen::of(&[def.clone()], &BTreeMap::from([(0, content)]));
+    let (mut frozen, why) = Frozen::of(std::slice::from_ref(&def), &BTreeMap::from([(0, content)]));
     assert!(why.is_empty());
     frozen.values = 1;
     frozen.generation = Some(2);
