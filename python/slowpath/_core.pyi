@@ -98,12 +98,17 @@ class Chain:
     def way_to(
         self, objects: list[tuple[Object, int]], member: int
     ) -> list[tuple[int, list[int]]]: ...
+    @staticmethod
+    def check_assumed(assumed: list[str]) -> None: ...
+    def start_maps(self, objects: list[tuple[Object, int]], text: str) -> str: ...
     def rewrite(
         self,
         objects: list[tuple[Object, int]],
         how: tuple[str | None, str | None, bool],
         btf: Btf | None,
         stop: Stop,
+        assumed: list[str] = ...,
+        maps: str | None = None,
     ) -> Rewriting: ...
 
 @final
@@ -415,6 +420,7 @@ def rehearse(
     arbitrary: bool,
     rounds: int,
     stop: Stop,
+    more: str = "",
 ) -> str: ...
 def verify_program(
     subject: tuple[str, Object, int, Btf | None],

@@ -152,6 +152,19 @@ def read_chain(file: str, text: str) -> Chain:
         raise _input_error(file, problem) from None
 
 
+def check_assumed(assumed: Sequence[str]) -> tuple[str, ...]:
+    """Facts about packets, in words, if they are such, and go together.
+
+    Raises:
+        ValueError: when they are not.
+    """
+    try:
+        _core.Chain.check_assumed(list(assumed))
+    except _core.Error as problem:
+        raise ValueError(str(problem)) from None
+    return tuple(assumed)
+
+
 class ChainSubject(NamedTuple):
     """A chain, as it is in files."""
 
@@ -232,6 +245,21 @@ def way_to(subject: ChainSubject, member: int) -> list[tuple[int, list[int]]]:
         raise _input_error(subject.file, problem) from None
 
 
+def start_maps(subject: ChainSubject, text: str) -> dict[str, list[object]]:
+    """What a file with content of maps says, as the `maps` of a witness of the whole chain.
+
+    Raises:
+        InputError: when it cannot be read, or does not fit the maps.
+    """
+    try:
+        said: dict[str, dict[str, list[object]]] = json.loads(
+            subject.chain.start_maps(subject.objects, text)
+        )
+    except _core.Error as problem:
+        raise _input_error(subject.file, problem) from None
+    return said["maps"]
+
+
 class Rewriting(NamedTuple):
     """How the programs of a chain are rewritten."""
 
@@ -239,6 +267,8 @@ class Rewriting(NamedTuple):
     fuse: str | None = None  # what they are called as one, if they are to become one
     deadline_seconds: float | None = None
     memory_bytes: int | None = None  # of the process; None: no limit
+    assumed: Sequence[str] = ()  # facts about packets that arrive, in words
+    maps: str | None = None  # the text of a file with content of maps that is frozen
     graphs: bool = False  # whether the control-flow graphs of programs are asked for
 
 
@@ -254,13 +284,15 @@ def rewrite_messages(
     is known by then.
 
     Raises:
-        InputError: when a program cannot be linked.
+        InputError: when a program cannot be linked, or what is known cannot be read.
     """
     stop = _core.Stop(rewriting.deadline_seconds, rewriting.memory_bytes)
     how = rewriting.mode, rewriting.fuse, rewriting.graphs
+    asked = (subject.objects, how, subject.btf, stop)
+    known = (list(rewriting.assumed), rewriting.maps)
     try:
         with stopping.calling(stop.set):
-            for said in subject.chain.rewrite(subject.objects, how, subject.btf, stop):
+            for said in subject.chain.rewrite(*asked, *known):
                 if said is not None:
                     yield ("rewritten", *said)
     except _core.Error as problem:
@@ -831,6 +863,7 @@ class Rehearsed(NamedTuple):
     seeds: Sequence[bytes]  # packets as they arrive at the chain, which get through; mutated
     maps: str = ""  # as of a `Stage`, for both programs alike
     covers: str = ""  # JSON: packets in hexadecimal, each with `maps` of a witness, for both alike
+    more: str = ""  # the same of maps that only the rewritten program has
 
 
 class Rehearsing(NamedTuple):
@@ -914,6 +947,6 @@ def rehearse(
     packets_and_maps = (list(chain.seeds), chain.maps, chain.covers)
     asked = (stages, chain.original, chain.rewritten, *packets_and_maps)
     with _of_the_kernel(), stopping.calling(stop.set):
-        text = _core.rehearse(kernel, *asked, packets, arbitrary, rounds, stop)
+        text = _core.rehearse(kernel, *asked, packets, arbitrary, rounds, stop, chain.more)
     report: RehearsalReport = json.loads(text)
     return report

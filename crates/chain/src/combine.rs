@@ -91,12 +91,7 @@ impl Chain {
         let none = BTreeSet::new();
         let chain = self.dispatched(loaded)?;
         let shared = self.groups(loaded)?;
-        let part = |(member, loaded): (&'_ Member, &'_ Loaded)| {
-            (member.name.clone(), Arc::clone(&loaded.object))
-        };
-        let named: Vec<(String, Arc<Object>)> = self.members.iter().zip(loaded).map(part).collect();
-        let parts: Vec<Part<'_>> =
-            named.iter().map(|(name, object)| Part { name, object }).collect();
+        let parts = self.parts(loaded);
         let joined = Object::join(&parts, |one, other| {
             shared.get(&one).is_some_and(|group| shared.get(&other) == Some(group))
         });
@@ -132,6 +127,12 @@ impl Chain {
             members: self.members.iter().enumerate().map(member).collect(),
             object: Arc::new(joined.object),
         }))
+    }
+
+    /// The objects of the members, by their names.
+    pub(crate) fn parts<'a>(&'a self, loaded: &'a [Loaded]) -> Vec<Part<'a>> {
+        let members = self.members.iter().zip(loaded);
+        members.map(|(member, of)| Part { name: &member.name, object: &of.object }).collect()
     }
 
     /// Of each map that is shared, by the number of its member and its own number there, the group

@@ -109,6 +109,18 @@ pub fn prove_for(
     options: &LiftOptions,
     stop: &Stop,
 ) -> Result<Proof, EquivalenceError> {
+    prove_with((object, packets, None), original, specialised, options, stop)
+}
+
+/// The same where the first bytes of a map of one element, as many as a generation has, are not all
+/// zero, if its name is given.
+fn prove_with(
+    (object, packets, raised): (&Object, Packets<'_>, Option<&str>),
+    original: &BpfProgram,
+    specialised: &BpfProgram,
+    options: &LiftOptions,
+    stop: &Stop,
+) -> Result<Proof, EquivalenceError> {
     let started = Instant::now();
     let mut proof = Proof::default();
     let options = LiftOptions {
@@ -132,7 +144,7 @@ pub fn prove_for(
     let assumptions: BTreeSet<String> =
         lifted.iter().flat_map(|lifted| lifted.program.assumptions.iter().cloned()).collect();
     proof.assumptions = assumptions.into_iter().collect();
-    match Pair::new(lifted, packets, stop) {
+    match Pair::new(lifted, (packets, raised), stop) {
         Ok(mut pair) => {
             let mut queries = Queries::new(stop);
             let mut validation = Validation {

@@ -11,12 +11,14 @@
 
 mod action;
 mod arriving;
+mod assumed;
 mod chain;
 mod combine;
 mod dispatcher;
 pub mod equivalence;
 mod error;
 pub mod facts;
+pub mod frozen;
 mod fused;
 pub mod graphs;
 mod loaded;
@@ -29,6 +31,7 @@ mod rewrite;
 mod written;
 
 pub use action::Action;
+pub use assumed::assumed;
 pub use chain::{Chain, DeviceTarget, Dispatcher, Edge, Member, Shared};
 pub use error::ChainError;
 pub use loaded::Loaded;

@@ -4,10 +4,12 @@
 //! facts that decide no branch, then without any about bytes, and stays as it was in the end.
 
 use crate::equivalence::{EquivalenceError, Proof, prove, prove_guard};
+use crate::frozen::FrozenMaps;
+use slowpath_bpf::insn::{Imm64, Insn};
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
-use slowpath_specialise::{Change, Mode, SpecialiseError, Specialised, specialise};
+use slowpath_specialise::{Change, Known, Mode, SpecialiseError, Specialised, specialise_for};
 use slowpath_stop::Stop;
 use std::time::Instant;
 use thiserror::Error;
@@ -17,6 +19,8 @@ use thiserror::Error;
 pub struct Optimized {
     /// The program, with what was changed and why; `None` if it stays as it was.
     pub specialised: Option<Specialised>,
+    /// The object with the maps that it has besides; `None` if it has none.
+    pub object: Option<Object>,
     /// That it does the same.
     pub proof: Option<Proof>,
     /// Why it stays as it was, or was rewritten for fewer facts than there are; one sentence each.
@@ -48,17 +52,39 @@ pub fn optimize(
     options: &LiftOptions,
     stop: &Stop,
 ) -> Result<Optimized, OptimizeError> {
+    optimize_for((object, program), (facts, None), mode, options, stop)
+}
+
+/// The same for maps whose content is known besides.
+///
+/// # Errors
+/// See [`OptimizeError`].
+pub fn optimize_for(
+    (object, program): (&Object, &BpfProgram),
+    (facts, frozen): (&PacketFacts, Option<&FrozenMaps>),
+    mode: Mode,
+    options: &LiftOptions,
+    stop: &Stop,
+) -> Result<Optimized, OptimizeError> {
     let started = Instant::now();
     let mut remarks = Vec::new();
-    let mut tries = vec![facts.clone()];
-    let mut found = None;
-    while let Some(facts) = tries.pop() {
+    let mut tries = vec![(facts.clone(), frozen)];
+    let (mut found, mut used) = (None, None);
+    while let Some((facts, frozen)) = tries.pop() {
         // What comes then is to have time as well.
         let within = stop.within(stop.left().map(|left| left / 2));
-        let made = specialise(object, program, &facts, mode, &within)?;
+        let object = frozen.map_or(object, |frozen| &frozen.object);
+        let known = Known { facts: &facts, frozen: frozen.map(|frozen| &frozen.frozen) };
+        let made = specialise_for(object, program, known, mode, &within)?;
+        let mut options = options.clone();
+        if let Some(frozen) = frozen {
+            options.contents.extend(frozen.relied_on(&made, mode));
+        }
+        let options = &options;
         // Checking costs more than it saves, where less is left out than is checked.
         let left = made.guard.as_ref().map_or(made.program.insns.len(), |guard| guard.original);
-        if left >= program.insns.len() {
+        let fewer_calls = calls(&made.program.insns[..left]) < calls(&program.insns);
+        if left >= program.insns.len() && !fewer_calls {
             remarks.push("there is nothing to leave out".to_owned());
             break;
         }
@@ -69,6 +95,9 @@ pub fn optimize(
             }
         };
         if proof.proved {
+            used = frozen
+                .filter(|_| !made.maps.is_empty())
+                .map(|frozen| without_unused(frozen, &made));
             found = Some((made, proof));
             break;
         }
@@ -77,8 +106,13 @@ pub fn optimize(
             (None, Some(why)) => why.clone(),
             (None, None) => "not all of it is proved".to_owned(),
         };
-        let fewer = fewer(&facts, &made).filter(|_| stop.reason().is_none());
+        let fewer = match frozen.filter(|_| !made.maps.is_empty()) {
+            Some(_) => Some((facts, None)),
+            None => fewer(&facts, &made).map(|facts| (facts, frozen)),
+        };
+        let fewer = fewer.filter(|_| stop.reason().is_none());
         let rest = match &fewer {
+            Some((_, None)) if frozen.is_some() => "it is rewritten for any content of maps",
             Some(_) => "it is rewritten for fewer facts",
             None => "it stays as it was",
         };
@@ -86,7 +120,31 @@ pub fn optimize(
         tries.extend(fewer);
     }
     let (specialised, proof) = found.unzip();
-    Ok(Optimized { specialised, proof, remarks, seconds: started.elapsed().as_secs_f64() })
+    Ok(Optimized {
+        specialised,
+        object: used,
+        proof,
+        remarks,
+        seconds: started.elapsed().as_secs_f64(),
+    })
+}
+
+/// How many calls there are.
+fn calls(insns: &[Insn]) -> usize {
+    insns.iter().filter(|insn| matches!(insn, Insn::Call(_))).count()
+}
+
+/// The object without a map of values that the program does not read.
+fn without_unused(frozen: &FrozenMaps, made: &Specialised) -> Object {
+    let mut object = frozen.object.clone();
+    let reads = |insn: &Insn| match insn {
+        Insn::LoadImm64 { value: Imm64::MapValue { map, .. }, .. } => *map == frozen.frozen.values,
+        _ => false,
+    };
+    if !made.program.insns.iter().any(reads) {
+        object.maps.truncate(frozen.frozen.values as usize);
+    }
+    object
 }
 
 /// The packets that a program without guard is for.

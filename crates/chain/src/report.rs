@@ -2,6 +2,7 @@
 
 use crate::equivalence::Proof;
 use crate::facts::{Discovery, End, Established, Fact, Leaving, Never, Reached};
+use crate::frozen::Given;
 use crate::optimize::Optimized;
 use crate::{Action, Chain, Loaded};
 use serde::{Deserialize, Serialize};
@@ -67,6 +68,8 @@ pub struct ProgramReport {
     pub instructions_before: usize,
     /// How many it has when rewritten; as before if it is not.
     pub instructions_after: usize,
+    /// The maps whose content was given.
+    pub frozen: Vec<FrozenReport>,
     /// What it checks itself before it relies on it; null if it does not.
     pub guard: Option<GuardReport>,
     /// Whether it is proved that the rewritten program does the same; null if there is none.
@@ -162,13 +165,16 @@ pub struct GuardReport {
     pub comparisons: usize,
     /// How many bytes they compare.
     pub bytes: usize,
+    /// The name of the map whose content has to be zero; null if nothing of maps is relied on.
+    pub generation: Option<String>,
     /// How many instructions there are without the original, in 8-byte slots.
     pub instructions: usize,
 }
 
 impl GuardReport {
-    pub(crate) fn of(guard: &Guard) -> GuardReport {
+    pub(crate) fn of(object: &Object, guard: &Guard) -> GuardReport {
         GuardReport {
+            generation: guard.generation.and_then(|map| map_name(object, map)),
             length: guard.length,
             comparisons: guard.comparisons.len()
                 + guard.values.values().map(BTreeSet::len).sum::<usize>(),
@@ -177,6 +183,19 @@ impl GuardReport {
             instructions: guard.original,
         }
     }
+}
+
+/// A map whose content was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FrozenReport {
+    /// Its name in the program's object.
+    pub map: String,
+    /// How many entries were given.
+    pub entries: usize,
+    /// Whether the rewritten program relies on it.
+    pub used: bool,
+    /// Why it is not frozen; null if it is.
+    pub why_not: Option<String>,
 }
 
 /// How much work a proof was.
@@ -211,13 +230,15 @@ pub struct DroppedReport {
     /// Its source line, if known.
     pub line: Option<LineReport>,
     /// `always taken`, `never taken`, `decided by the way there`, `always 0x..`, `operand always
-    /// 0x..`, `no effect`.
+    /// 0x..`, `no effect`, `found by N comparisons`.
     pub change: String,
     /// Offsets of the bytes of the packet that are the reason, ascending: of their known bits, or of
     /// the few values that a field has.
     pub bytes: Vec<u16>,
     /// Whether the packet's length is part of the reason.
     pub length: bool,
+    /// Names of the maps whose content is part of the reason.
+    pub maps: Vec<String>,
 }
 
 /// How many rounds a loop has, whenever control gets there.
@@ -324,6 +345,31 @@ impl ProgramReport {
         }
     }
 
+    /// The maps whose content was given.
+    pub(crate) fn given<'a>(&mut self, given: impl Iterator<Item = &'a Given>) {
+        for Given { map, entries, why_not } in given {
+            match self.frozen.iter_mut().find(|frozen| frozen.map == *map) {
+                Some(known) => known.entries = *entries,
+                None => self.frozen.push(FrozenReport {
+                    map: map.clone(),
+                    entries: *entries,
+                    used: false,
+                    why_not: why_not.clone(),
+                }),
+            }
+        }
+        self.frozen.sort_by(|a, b| a.map.cmp(&b.map));
+    }
+
+    /// Maps that cannot be frozen, by their numbers, and why.
+    pub(crate) fn refused(&mut self, object: &Object, refused: BTreeMap<u32, String>) {
+        for (number, why) in refused {
+            let map = map_name(object, number).unwrap_or_default();
+            let why_not = Some(why);
+            self.frozen.push(FrozenReport { map, entries: 0, used: false, why_not });
+        }
+    }
+
     /// What was rewritten and proved.
     pub(crate) fn optimized(
         &mut self,
@@ -339,9 +385,14 @@ impl ProgramReport {
         };
         self.loops = self.loops(program, &made.rounds);
         self.dropped = dropped_reports(&self.name, object, program, &made);
-        let Specialised { program: rewritten, guard, .. } = made;
+        let Specialised { program: rewritten, guard, maps, .. } = made;
         self.instructions_after = rewritten.insns.len();
-        self.guard = guard.as_ref().map(GuardReport::of);
+        for frozen in &mut self.frozen {
+            let is = |&map: &u32| map_name(object, map).as_ref() == Some(&frozen.map);
+            frozen.used = maps.iter().any(is);
+        }
+        let extended = done.object.as_ref().unwrap_or(object);
+        self.guard = guard.as_ref().map(|guard| GuardReport::of(extended, guard));
         self.proved = Some(proof.proved);
         self.proof = Some(proof.into());
     }
@@ -370,6 +421,8 @@ pub(crate) fn dropped_reports(
             Change::Constant(value) => format!("always {value:#x}"),
             Change::Operand(value) => format!("operand always {value:#x}"),
             Change::NoEffect => "no effect".to_owned(),
+            Change::Inlined(1) => "found by 1 comparison".to_owned(),
+            Change::Inlined(count) => format!("found by {count} comparisons"),
         };
         let mut bytes: BTreeSet<u16> = dropped.bytes.iter().copied().collect();
         for field in &dropped.fields {
@@ -382,9 +435,15 @@ pub(crate) fn dropped_reports(
             change,
             bytes: bytes.into_iter().collect(),
             length: dropped.length,
+            maps: dropped.maps.iter().filter_map(|&map| map_name(object, map)).collect(),
         }
     };
     made.dropped.iter().map(report).collect()
+}
+
+/// The name of a map.
+fn map_name(object: &Object, number: u32) -> Option<String> {
+    object.maps.get(number as usize).map(|map| map.name.clone())
 }
 
 /// The lines that establish each fact, as far as there is time to ask.

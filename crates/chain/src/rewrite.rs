@@ -3,9 +3,10 @@
 
 use crate::equivalence::Cover;
 use crate::facts::{FactsOptions, Runs, any_packet, facts_along};
+use crate::frozen::{Contents, FrozenMaps, unwritten};
 use crate::fused::fused;
 use crate::graphs::{GraphReports, PairReport};
-use crate::optimize::{Optimized, optimize};
+use crate::optimize::{Optimized, optimize_for};
 use crate::report::{ChainReport, ProgramReport};
 use crate::{Chain, ChainError, Loaded};
 use slowpath_bpf::lift::LiftOptions;
@@ -23,6 +24,9 @@ pub struct RewriteOptions {
     pub mode: Option<Mode>,
     /// What holds of packets that arrive at the first program.
     pub first: PacketFacts,
+    /// The content of maps that is frozen, by the number of the program in the chain; empty if there
+    /// is none.
+    pub contents: Contents,
     /// What is known of maps and helpers, and the kernel's types.
     pub lift: LiftOptions,
     /// Whether it is looked for what establishes each fact.
@@ -38,6 +42,7 @@ impl Default for RewriteOptions {
         RewriteOptions {
             mode: None,
             first: any_packet(),
+            contents: Contents::new(),
             lift: LiftOptions::default(),
             explain: true,
             fuse: None,
@@ -93,6 +98,7 @@ pub fn rewrite(
         .zip(&programs)
         .map(|(loaded, program)| Runs { object: &loaded.object, program, options: &facts })
         .collect();
+    let (contents, given) = unwritten(&chain, loaded, &options.contents, kernel, stop)?;
     let mut reached = facts_along(&chain, &runs, &options.first, stop);
     let alone = chain.members.len() == 1;
     let mut report = ChainReport::default();
@@ -101,7 +107,17 @@ pub fn rewrite(
     for (number, reached) in reached.iter_mut().enumerate() {
         let parts = (&chain, number, &programs[..]);
         let mut program = ProgramReport::of(parts, loaded, reached, options.explain, stop);
-        let facts = reached.facts.as_ref().filter(|_| alone || !reached.over.is_empty()).cloned();
+        let own = contents.get(number).filter(|own| !own.is_empty());
+        let frozen = own.zip(options.mode).map(|(own, mode)| {
+            let (frozen, refused) = FrozenMaps::of(&loaded[number].object, own, mode);
+            program.refused(&loaded[number].object, refused);
+            frozen
+        });
+        let frozen = frozen.flatten();
+        program.given(given.get(number).into_iter().flatten());
+        let known = frozen.is_some() || (number == chain.entry && options.first != any_packet());
+        let facts = reached.facts.as_ref().filter(|_| alone || known || !reached.over.is_empty());
+        let facts = facts.cloned();
         let mut graph = None;
         match (&facts, options.mode) {
             (Some(_), Some(_)) => program.remarks.push(NOT_YET.to_owned()),
@@ -117,22 +133,23 @@ pub fn rewrite(
         }
         graphs.programs.push(graph);
         report.programs.push(program);
-        arriving.push(facts);
+        arriving.push((facts, frozen));
     }
     let (objects, covers) = (vec![None; loaded.len()], vec![Vec::new(); loaded.len()]);
     let mut rewritten = Rewritten { report, objects, covers, fused: None, graphs };
     let Some(mode) = options.mode else { return Ok(ended(rewritten, started, stop)) };
     so_far(&rewritten);
-    for (number, facts) in arriving.iter().enumerate() {
+    for (number, (facts, frozen)) in arriving.iter().enumerate() {
         let Some(facts) = facts else { continue };
         let (object, linked) = (&loaded[number].object, &programs[number]);
         // Each has its share of the time that is left.
-        let left = arriving[number..].iter().flatten().count();
+        let left = arriving[number..].iter().filter(|(facts, _)| facts.is_some()).count();
         let left = u32::try_from(left).unwrap_or(u32::MAX);
         let share = stop.within(stop.left().map(|time| time / left));
         let program = &mut rewritten.report.programs[number];
         program.remarks.retain(|remark| remark != NOT_YET);
-        match optimize(object, linked, facts, mode, &options.lift, &share) {
+        let known = (facts, frozen.as_ref());
+        match optimize_for((&**object, linked), known, mode, &options.lift, &share) {
             Ok(mut done) => {
                 if let Some(proof) = &mut done.proof {
                     rewritten.covers[number] = mem::take(&mut proof.covers);
@@ -179,6 +196,7 @@ pub(crate) fn write(
     remarks: &mut Vec<String>,
 ) -> Option<Vec<u8>> {
     let program = &done.specialised.as_ref()?.program;
+    let written = done.object.as_ref().unwrap_or(object);
     let others = (0..object.programs.len()).filter(|&number| number != program.number);
     let mut all: Vec<BpfProgram> =
         others.filter_map(|number| object.link(number, kernel).ok()).collect();
@@ -186,7 +204,7 @@ pub(crate) fn write(
     all.push(program.clone());
     all.sort_by_key(|program| program.number);
     let all: Vec<&BpfProgram> = all.iter().collect();
-    match object.write(&all) {
+    match written.write(&all) {
         Ok(bytes) => Some(bytes),
         Err(error) => {
             remarks.push(format!("it cannot be written: {error}"));

@@ -37,6 +37,13 @@ impl Chain {
         Ok(Chain { inner })
     }
 
+    /// Raises `Error` unless these are facts about packets, in words, that go together.
+    #[staticmethod]
+    fn check_assumed(py: Python<'_>, assumed: Vec<String>) -> PyResult<()> {
+        let read = slowpath_chain::assumed(&assumed);
+        read.map(|_| ()).map_err(|why| errors::exception(py, &Error::Input(why)))
+    }
+
     /// The programs, in the order of the description.
     #[getter]
     fn members(&self) -> Vec<Member> {
@@ -143,12 +150,31 @@ impl Chain {
         self.inner.way_to(&loaded, member).map_err(|error| wrong(py, &error))
     }
 
+    /// What a file with content of maps says as the `maps` of a witness of the whole chain, as JSON
+    /// text. Raises `Error` when it cannot be read.
+    fn start_maps(
+        &self,
+        py: Python<'_>,
+        objects: Vec<(Py<Object>, usize)>,
+        text: &str,
+    ) -> PyResult<String> {
+        let loaded = loaded(py, objects)?;
+        let joined = slowpath_chain::frozen::joined(&self.inner, &loaded);
+        let joined = joined.map_err(|error| wrong(py, &error))?;
+        let maps = slowpath::start_maps(text, &joined.object);
+        Ok(maps.map_err(|error| errors::exception(py, &error))?.to_string())
+    }
+
     /// Finds out what holds of packets that arrive at each program, as JSON text, and where programs
     /// are rewritten for it the objects to load instead, in the order of the description, the object of
     /// all as one, what they can be tried on, and the control-flow graphs as JSON text. `how` is
     /// `trust` or `guard`, or `None` where nothing is rewritten; what all programs as one are called,
     /// if they are to become one; and whether graphs are asked for. `stop` ends it with what is known
-    /// by then. Raises `Error` when a program cannot be linked.
+    /// by then. `assumed` are facts about packets that arrive at the first program, `maps` the text of
+    /// a file with content of maps that is frozen. Raises `Error` when a program cannot be linked, and
+    /// when these cannot be read.
+    #[pyo3(signature = (objects, how, btf, stop, assumed=Vec::new(), maps=None))]
+    #[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
     fn rewrite(
         &self,
         py: Python<'_>,
@@ -156,6 +182,8 @@ impl Chain {
         how: How,
         btf: Option<Py<Btf>>,
         stop: &Stop,
+        assumed: Vec<String>,
+        maps: Option<String>,
     ) -> PyResult<Rewriting> {
         let loaded = loaded(py, objects)?;
         let (mode, fuse, graphs) = how;
@@ -165,6 +193,12 @@ impl Chain {
             None => None,
         };
         let mut options = RewriteOptions { mode, fuse, graphs, ..RewriteOptions::default() };
+        options.first = slowpath_chain::assumed(&assumed)
+            .map_err(|why| errors::exception(py, &Error::Input(why)))?;
+        if let Some(maps) = maps {
+            let read = slowpath_chain::frozen::read_contents(&self.inner, &loaded, &maps);
+            options.contents = read.map_err(|error| errors::exception(py, &error))?;
+        }
         options.lift.kernel_types = btf.map(|btf| btf.get().shared().shared());
         let chain = self.inner.clone();
         let running = worker::start(stop, move |stop, so_far: &dyn Fn(Said)| {

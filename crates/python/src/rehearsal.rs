@@ -25,11 +25,11 @@ type Upstream = (Py<Object>, usize, Vec<u32>, String);
 /// `maps` of a witness, or empty; so is the last one of each that comes first. `covers` is the JSON
 /// text of a list of packets, in hexadecimal, each with the `maps` of a witness, which go to both
 /// programs before all others: what came of it is `covered` (`slowpath_rehearsal::Covered`). `rounds`
-/// says how often both are timed.
+/// says how often both are timed; `more` is the content of maps that only the rewritten program has.
 ///
 /// Raises an `Error`; when `stop` says so, it ends with what is known by then.
 #[pyfunction]
-#[pyo3(signature = (kernel, upstream, original, rewritten, seeds, maps, covers, packets, arbitrary, rounds, stop))]
+#[pyo3(signature = (kernel, upstream, original, rewritten, seeds, maps, covers, packets, arbitrary, rounds, stop, more=""))]
 #[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
 pub fn rehearse(
     py: Python<'_>,
@@ -44,6 +44,7 @@ pub fn rehearse(
     arbitrary: bool,
     rounds: u32,
     stop: &Stop,
+    more: &str,
 ) -> PyResult<String> {
     let fail = |error: Error| errors::exception(py, &error);
     let object = |file: &ProgramFile| {
@@ -63,6 +64,7 @@ pub fn rehearse(
     }
     let own = content_of(maps).map_err(fail)?;
     let groups = grouped(covers).map_err(fail)?;
+    let of_rewritten = joined(&own, &content_of(more).map_err(fail)?);
     let (content, program) = original;
     let object_of_original = object(&content.get().shared()).map_err(fail)?;
     let rewritten = py.detach(|| ProgramFile::read(rewritten)).map_err(fail)?;
@@ -78,7 +80,7 @@ pub fn rehearse(
             }
             Place::Original => fill(loaded, &own),
             // It may not need all maps any more.
-            Place::Rewritten => fill(loaded, &within(loaded, &own)),
+            Place::Rewritten => fill(loaded, &within(loaded, &of_rewritten)),
         };
         let original = (&*object_of_original, program);
         let subject = Subject { upstream: &stages, original, rewritten: (&*rewritten, number) };
@@ -154,6 +156,12 @@ fn content_of(maps: &str) -> Result<Value, Error> {
     let maps: Value = serde_json::from_str(maps)
         .map_err(|error| Error::Input(format!("the content of maps cannot be read: {error}")))?;
     Ok(json!({ "maps": maps }))
+}
+
+/// Content of maps, and that of others.
+fn joined(content: &Value, more: &Value) -> Value {
+    let maps = [content, more].map(|content| content["maps"].as_object().cloned());
+    json!({ "maps": maps.into_iter().flatten().flatten().collect::<serde_json::Map<_, _>>() })
 }
 
 /// The same for the maps that a program has.

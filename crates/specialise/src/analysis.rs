@@ -9,6 +9,7 @@
 mod arithmetic;
 mod branch;
 mod cells;
+mod lookup;
 mod numbers;
 mod reason;
 mod sets;
@@ -18,6 +19,7 @@ mod transfer;
 mod value;
 
 pub(crate) use branch::{Decision, bounds_check};
+pub(crate) use lookup::Lookup;
 pub(crate) use reason::{FOLLOWED, Reason};
 pub(crate) use setting::Setting;
 pub(crate) use state::State;
@@ -109,6 +111,24 @@ impl<'a> Analysis<'a> {
     pub fn step(&mut self, state: &mut State, block: BlockId, place: usize, instr: &Instr) {
         let (setting, numbers) = (self.setting, &mut self.numbers);
         Step { setting, numbers, block, place }.run(state, instr);
+    }
+
+    /// The look-up that a call of `bpf_map_lookup_elem` is, if the content of its map is known.
+    pub fn lookup(&self, state: &State) -> Option<Lookup<'a>> {
+        lookup::lookup(state, &self.numbers, self.setting)
+    }
+
+    /// The map that is the first argument of a call, if it is known.
+    pub fn map_argument(&self, state: &State) -> Option<u32> {
+        lookup::map_argument(state, &self.numbers)
+    }
+
+    /// Whether a register holds what a call left there, which nothing can read.
+    pub fn is_left_over(&self, value: &Value, is_call: impl Fn(BlockId, usize) -> bool) -> bool {
+        match self.numbers.def(value.number) {
+            numbers::Def::Result(block, place, 1..=5) => is_call(block, place),
+            _ => false,
+        }
     }
 
     /// The right operand of a test.

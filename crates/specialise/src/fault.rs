@@ -78,6 +78,16 @@ pub enum Fault {
     OriginalCut,
     /// The way to the original leads behind its first instruction.
     OriginalMissed,
+    /// What the first of the entries holds that a look-up can find is taken for what all of them hold.
+    OneEntryOnly,
+    /// The last entry of a map is never found by comparisons.
+    EntryForgotten,
+    /// The last part of keys is not compared.
+    KeyTooShort,
+    /// The generation of maps is not looked at.
+    GenerationIgnored,
+    /// Content that is not frozen any more is told by the lowest bit of its generation.
+    GenerationCut,
 }
 
 #[cfg(feature = "faults")]

@@ -59,9 +59,11 @@ pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16]) -> Vec<Comparison>
 }
 
 /// A program behind a guard, which checks comparisons, and that fields have one of some values.
-/// Packets have to have a least length, in bytes, too: as far as that goes at least.
+/// Packets have to have a least length, in bytes, too: as far as that goes at least. Before all, the
+/// first 8 bytes of a map of one element have to be zero, if there is one.
 pub(crate) fn guarded(
     graph: &Graph,
+    generation: Option<u32>,
     min_length: u16,
     comparisons: &[Comparison],
     values: &BTreeMap<Field, BTreeSet<u64>>,
@@ -79,7 +81,10 @@ pub(crate) fn guarded(
     for comparison in comparisons.iter().rev() {
         next = builder.compare(comparison, next);
     }
-    let entry = builder.long_enough(min_length, next);
+    if min_length > 0 {
+        next = builder.long_enough(min_length, next);
+    }
+    let entry = generation.map_or(next, |map| builder.still(map, next));
     builder.graph.functions[0].1 = entry;
     builder.graph
 }
@@ -110,6 +115,18 @@ impl Builder {
             origin,
         });
         self.graph.blocks.len() - 1
+    }
+
+    /// Whether nothing has changed: of the generation only the first one will do.
+    fn still(&mut self, map: u32, next: BlockId) -> BlockId {
+        let value = Imm64::MapValue { map, offset: 0 };
+        let (size, dst, base) = (Size::DW, PACKET, PACKET);
+        let insns = vec![
+            Insn::LoadImm64 { dst, value },
+            Insn::Load { size, signed: false, dst, base, offset: 0 },
+        ];
+        let (width, cond) = (Width::W64, Condition::Ne);
+        self.block(insns, Test { width, cond, dst, src: Source::Imm(0) }, next)
     }
 
     fn long_enough(&mut self, length: u16, next: BlockId) -> BlockId {

@@ -21,6 +21,7 @@ pub mod fault;
 #[cfg(not(feature = "faults"))]
 mod fault;
 pub mod flow;
+mod frozen;
 pub mod fuse;
 mod graph;
 mod guard;
@@ -28,6 +29,7 @@ mod helpers;
 mod passes;
 mod pipeline;
 mod rounds;
+mod writers;
 
 #[cfg(test)]
 #[path = "../tests/support/assemble.rs"]
@@ -36,7 +38,9 @@ mod assemble;
 mod support;
 
 pub use error::SpecialiseError;
+pub use frozen::{Frozen, FrozenMap};
 pub use guard::Comparison;
 pub use passes::Change;
-pub use pipeline::{Dropped, Guard, Mode, Specialised, specialise};
+pub use pipeline::{Dropped, Guard, Known, Mode, Specialised, specialise, specialise_for};
 pub use rounds::Rounds;
+pub use writers::writer;

@@ -3,11 +3,12 @@
 use crate::analysis::{Analysis, FOLLOWED, Reason, Setting};
 use crate::error::SpecialiseError;
 use crate::fault::{self, Fault};
+use crate::frozen::Frozen;
 use crate::graph::{Graph, Op};
 use crate::guard::{Comparison, comparisons, guarded};
 use crate::passes::{
-    Change, Log, collapse_loops, fold_branches, merge_bounds_checks, remove_dead_code,
-    simplify_jumps, simplify_operands, simplify_values, thread_jumps,
+    Change, Log, collapse_loops, fold_branches, inline_lookups, merge_bounds_checks,
+    remove_dead_code, simplify_jumps, simplify_operands, simplify_values, thread_jumps,
 };
 use crate::rounds::{Rounds, note_single_rounds, noted};
 use slowpath_bpf::insn::Insn;
@@ -46,6 +47,8 @@ pub struct Specialised {
     pub fields: Vec<Field>,
     /// Whether it relies on the length of packets.
     pub length: bool,
+    /// The numbers of the maps on whose content it relies, ascending.
+    pub maps: Vec<u32>,
     /// What it checks itself, if anything.
     pub guard: Option<Guard>,
 }
@@ -59,6 +62,8 @@ pub struct Guard {
     pub comparisons: Vec<Comparison>,
     /// Fields that have to have one of a few values, in network byte order.
     pub values: BTreeMap<Field, BTreeSet<u64>>,
+    /// The number of the map of one element whose first 8 bytes have to be zero, if any.
+    pub generation: Option<u32>,
     /// The slot at which the original program begins, as it was written, for packets that are not
     /// like that.
     pub original: usize,
@@ -94,6 +99,8 @@ pub struct Dropped {
     pub fields: Vec<Field>,
     /// Whether the packet's length is part of the reason.
     pub length: bool,
+    /// The numbers of the maps whose content is part of the reason, ascending.
+    pub maps: Vec<u32>,
 }
 
 /// Rewrites a program of an object for packets of which facts hold. If it is time to stop, with what
@@ -101,10 +108,33 @@ pub struct Dropped {
 ///
 /// # Errors
 /// For programs with jumps to where nothing is, and for what could not be resolved.
-pub fn specialise<'a>(
-    object: &'a Object,
+pub fn specialise(
+    object: &Object,
     program: &BpfProgram,
     facts: &PacketFacts,
+    mode: Mode,
+    stop: &Stop,
+) -> Result<Specialised, SpecialiseError> {
+    specialise_for(object, program, Known { facts, frozen: None }, mode, stop)
+}
+
+/// What is known of what a program gets.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// Of packets.
+    pub facts: &'a PacketFacts,
+    /// Of maps.
+    pub frozen: Option<&'a Frozen>,
+}
+
+/// The same for what is known of maps, too: as long as their content is as it is said to be.
+///
+/// # Errors
+/// As [`specialise`].
+pub fn specialise_for<'a>(
+    object: &'a Object,
+    program: &BpfProgram,
+    Known { facts, frozen }: Known<'a>,
     mode: Mode,
     stop: &Stop,
 ) -> Result<Specialised, SpecialiseError> {
@@ -116,7 +146,10 @@ pub fn specialise<'a>(
         // Nothing checks it.
         facts.max_length = u16::MAX;
     }
-    let setting = Setting { facts: &facts, constants: constants.clone() };
+    // What would have to be checked, and is not, is not known.
+    let checkable = |frozen: &&Frozen| mode == Mode::Trust || frozen.generation.is_some();
+    let frozen = frozen.filter(checkable);
+    let setting = Setting { facts: &facts, constants: constants.clone(), frozen };
     let (mut graph, mut log) = rewrite(original.clone(), &setting, stop);
     if original.loops(0).is_some_and(|loops| !loops.is_empty())
         && let Ok(mut analysis) = Analysis::of(&original, &setting, stop)
@@ -128,6 +161,7 @@ pub fn specialise<'a>(
     let bytes: Vec<u16> = reason.bytes().filter(|&offset| offset < FOLLOWED).collect();
     let fields = of_reason(&facts, reason);
     let (mut length, mut compared, mut values) = (0, Vec::new(), BTreeMap::new());
+    let mut generation = None;
     if mode == Mode::Guard {
         compared = comparisons(&facts, &bytes);
         values.extend(fields.iter().map(|field| (*field, facts.values[field].clone())));
@@ -137,17 +171,19 @@ pub fn specialise<'a>(
         length = end.unwrap_or(0).max(if reason.length { facts.min_length } else { 0 });
         let nothing = PacketFacts::lengths(0, u16::MAX);
         let known = if fault::has(Fault::GuardTrusted) { &facts } else { &nothing };
-        let setting = Setting { facts: known, constants };
-        let start = match length {
-            0 => original,
-            _ => guarded(&original, length, &compared, &values),
+        let frozen = frozen.filter(|_| reason.maps().next().is_some());
+        generation = frozen.and_then(|frozen| frozen.generation);
+        let setting = Setting { facts: known, constants, frozen };
+        let start = match (length, generation) {
+            (0, None) => original,
+            _ => guarded(&original, generation, length, &compared, &values),
         };
         (graph, _) = rewrite(start, &setting, stop);
         #[cfg(feature = "faults")]
         crate::guard::spoil(&mut graph);
     }
     let emitted = graph.emit(program)?;
-    let guard = |original| Guard { length, comparisons: compared, values, original };
+    let guard = |original| Guard { length, comparisons: compared, values, generation, original };
     Ok(Specialised {
         program: emitted.program,
         origins: emitted.origins,
@@ -156,13 +192,20 @@ pub fn specialise<'a>(
         bytes,
         fields,
         length: reason.length,
+        maps: reason.maps().collect(),
         guard: emitted.original.map(guard),
     })
 }
 
 fn dropped(facts: &PacketFacts, (slot, change): (usize, Change), why: Reason) -> Dropped {
-    let fields = of_reason(facts, why);
-    Dropped { slot, change, bytes: why.bytes().collect(), fields, length: why.length }
+    Dropped {
+        slot,
+        change,
+        bytes: why.bytes().collect(),
+        fields: of_reason(facts, why),
+        length: why.length,
+        maps: why.maps().collect(),
+    }
 }
 
 /// The fields with few values that something rests on.
@@ -200,7 +243,7 @@ fn round(
     log: &mut Log,
     stop: &Stop,
 ) -> Result<bool, StopReason> {
-    let mut known = Known { setting, stop, analysis: None };
+    let mut known = Kept { setting, stop, analysis: None };
     let mut changed = false;
     changed |= known.pass(graph, |graph, analysis| fold_branches(graph, analysis, log))?;
     changed |= known.pass(graph, |graph, analysis| simplify_values(graph, analysis, log))?;
@@ -215,6 +258,10 @@ fn round(
         changed |= collapse_loops(graph, setting, log, stop)?;
     }
     if !changed {
+        let values = setting.frozen.map(|frozen| frozen.values);
+        if known.pass(graph, |graph, analysis| inline_lookups(graph, analysis, values, log))? {
+            return Ok(true);
+        }
         let mut trial = graph.clone();
         if known.pass(&mut trial, merge_bounds_checks)? {
             *graph = trial;
@@ -225,13 +272,13 @@ fn round(
 }
 
 /// What is known of a program, which has to be found out anew whenever a pass has changed it.
-struct Known<'a> {
+struct Kept<'a> {
     setting: &'a Setting<'a>,
     stop: &'a Stop,
     analysis: Option<Analysis<'a>>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> Kept<'a> {
     /// Runs a pass; whether it changed anything.
     fn pass(
         &mut self,

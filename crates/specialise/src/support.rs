@@ -41,7 +41,7 @@ pub(crate) fn after(
 ) -> Option<(BpfProgram, Log)> {
     let program = assemble::program(text);
     let mut graph = Graph::of(&program).expect("it has a graph");
-    let setting = Setting { facts, constants: Vec::new() };
+    let setting = Setting { facts, constants: Vec::new(), frozen: None };
     let mut analysis = Analysis::of(&graph, &setting, &Stop::never()).expect("in time");
     let (mut log, old) = (Log::default(), graph.clone());
     let changed = pass(&mut graph, &mut analysis, &mut log);

@@ -126,6 +126,7 @@ fn check(kernel: &Kernel, object: &[u8], seed: u64, tally: &mut Tally) -> Result
                     slowpath_specialise::Change::Constant(_) => "constant",
                     slowpath_specialise::Change::Operand(_) => "operand",
                     slowpath_specialise::Change::NoEffect => "no effect",
+                    slowpath_specialise::Change::Inlined(_) => "inlined",
                 });
             }
         }

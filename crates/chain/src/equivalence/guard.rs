@@ -5,7 +5,7 @@
 //! is compared with the original's, and what is left in front has to do nothing but go there with
 //! every packet of which the facts do not hold.
 
-use super::{EquivalenceError, Packets, Proof, prove, prove_for};
+use super::{EquivalenceError, Packets, Proof, prove, prove_for, prove_with};
 use crate::facts::any_packet;
 use slowpath_bpf::insn::{AluOp, Call, Imm64, Insn, Register, Size, Source, Width};
 use slowpath_bpf::lift::LiftOptions;
@@ -17,7 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Added to the length that stands for getting to the original: no result of a program.
 const THERE: i32 = 1 << 28;
 
-/// Proves that a program behind a guard does what the original does, for all packets.
+/// Proves that a program behind a guard does what the original does, for all packets: with the
+/// content of maps that options say where the guard looks at its generation and finds zero, with any
+/// else.
 ///
 /// # Errors
 /// When a program cannot be lifted.
@@ -31,7 +33,11 @@ pub fn prove_guard(
     let all = any_packet();
     let mut facts = guard.facts();
     facts.max_length = facts.max_length.min(all.max_length);
-    let mut proof = prove(object, original, guarded, &facts, options, stop)?;
+    // What is known of maps holds for as long as the generation is zero.
+    let any = &LiftOptions { contents: BTreeMap::new(), ..options.clone() };
+    let known = if guard.generation.is_some() { options } else { any };
+    let mut proof = prove(object, original, guarded, &facts, known, stop)?;
+    let options = any;
     if let Err(why) = is_original(guarded, guard.original, original) {
         proof.proved = false;
         proof.undecided.push(why);
@@ -39,16 +45,26 @@ pub fn prove_guard(
     }
     let packets = Packets::Outside { facts: &facts, of: &all };
     let [cut, there] = [cut(guarded, guard.original), there(original)];
-    let rest = prove_for(object, &there, &cut, packets, options, stop)?;
-    proof.proved &= rest.proved;
-    proof.paths += rest.paths;
-    proof.pairs += rest.pairs;
-    proof.queries += rest.queries;
-    proof.seconds += rest.seconds;
-    proof.undecided.extend(rest.undecided);
-    proof.counterexample = proof.counterexample.or(rest.counterexample);
-    proof.covers.extend(rest.covers);
+    let mut rest = prove_for(object, &there, &cut, packets, options, stop)?;
+    proof.covers.append(&mut rest.covers);
+    add(&mut proof, rest);
+    if let Some(map) = guard.generation {
+        let name = object.maps.get(map as usize).map_or("", |map| &map.name);
+        let subject = (object, Packets::Inside(&all), Some(name));
+        add(&mut proof, prove_with(subject, &there, &cut, options, stop)?);
+    }
     Ok(proof)
+}
+
+/// A proof that is part of another one.
+fn add(proof: &mut Proof, more: Proof) {
+    proof.proved &= more.proved;
+    proof.paths += more.paths;
+    proof.pairs += more.pairs;
+    proof.queries += more.queries;
+    proof.seconds += more.seconds;
+    proof.undecided.extend(more.undecided);
+    proof.counterexample = proof.counterexample.take().or(more.counterexample);
 }
 
 /// What says that the original would begin now, with the context in `r1`: a result that is no other.

@@ -56,7 +56,7 @@ impl Pair {
     /// Why their memory or their inputs cannot be compared, in words.
     pub fn new(
         [original, other]: [Lifted; 2],
-        packets: Packets<'_>,
+        (packets, raised): (Packets<'_>, Option<&str>),
         stop: &Stop,
     ) -> Result<Pair, String> {
         matching(&original.layout, &other.layout)?;
@@ -72,7 +72,12 @@ impl Pair {
         let packet = packet.ok_or("the programs have no packet")?;
         let length = inputs.get(LENGTH).map(|&(length, _)| length);
         let length = length.ok_or("the programs know no length of the packet")?;
-        let facts = FactTerms::of(&mut pool, packets, packet, length);
+        let mut facts = FactTerms::of(&mut pool, packets, packet, length);
+        if let Some(map) = raised {
+            let array = arrays.get(&(true, map.to_owned())).copied();
+            let array = array.ok_or("neither program reads the generation of maps")?;
+            facts.conditions.push(is_raised(&mut pool, array));
+        }
         let start = |pool, lifted| member(pool, lifted, (&arrays, &inputs), &facts.initial);
         let mut original = start(pool, original)?;
         let pool = std::mem::take(&mut original.side.executor.pool);
@@ -134,6 +139,18 @@ impl Member {
         let key = key(region);
         self.regions.contains_key(&key).then_some(key)
     }
+}
+
+/// Whether a generation, the first 8 bytes of an array, is not zero.
+fn is_raised(pool: &mut TermPool, array: ArrayId) -> TermId {
+    let mut all = pool.bool(true);
+    for byte in 0..8 {
+        let (at, zero) = (pool.constant(64, byte), pool.constant(8, 0));
+        let byte = pool.select(array, at);
+        let none = pool.eq(byte, zero);
+        all = pool.and(all, none);
+    }
+    pool.not(all)
 }
 
 const LENGTH: &str = "length of the packet";

@@ -211,7 +211,7 @@ impl<'a> Results<'a> {
         self.asked(done.proof.as_ref().map_or(0, |proof| proof.queries));
         let about = done.specialised.zip(done.proof).map(|(made, proof)| Rewrite {
             instructions: made.program.insns.len(),
-            guard: made.guard.as_ref().map(GuardReport::of),
+            guard: made.guard.as_ref().map(|guard| GuardReport::of(object, guard)),
             bytes: bytes_of(&made),
             length: made.length,
             assumptions: proof.assumptions,

@@ -16,7 +16,7 @@ pub fn random(seed: u64) -> TestRng {
     TestRunner::new_with_rng(Config::default(), rng).new_rng()
 }
 
-fn below(rng: &mut TestRng, end: usize) -> usize {
+pub fn below(rng: &mut TestRng, end: usize) -> usize {
     rng.next_u32() as usize % end
 }
 

@@ -17,6 +17,14 @@ use slowpath_bpf::lift::{EntryKeys, EntryValue, InnerContent, MapContent, MapEnt
 use slowpath_bpf::{MapDef, MapKind, Object};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What `--maps` says of the maps of an object, by their names.
+///
+/// # Errors
+/// If the text cannot be read, names maps that are not there, or does not fit them.
+pub fn map_contents(text: &str, object: &Object) -> Result<BTreeMap<String, MapContent>, Error> {
+    read(text, object)
+}
+
 /// Reads the content of maps of `object`.
 pub(crate) fn read(text: &str, object: &Object) -> Result<BTreeMap<String, MapContent>, Error> {
     let fail = |line, what| Error::OptionFile { option: "--maps", line, what };

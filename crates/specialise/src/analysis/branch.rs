@@ -100,6 +100,15 @@ pub(crate) fn decide(
         let same = if dst.constant().is_some() { reason } else { Reason::NONE };
         return Some(Decision { holds, reason: same });
     }
+    if let (true, Some(0)) = (test.width == Width::W64, src.constant())
+        && is_address(dst.kind)
+    {
+        return match test.cond {
+            Condition::Eq => Some(Decision { holds: false, reason }),
+            Condition::Ne => Some(Decision { holds: true, reason }),
+            _ => None,
+        };
+    }
     let (Kind::Number(a), Kind::Number(b)) = (dst.kind, src.kind) else { return None };
     if let Some(holds) = compared(test.width, test.cond, a, b) {
         return Some(Decision { holds, reason });
@@ -107,6 +116,15 @@ pub(crate) fn decide(
     let sides = [dst.number, src.number];
     let (holds, why) = state.sets.decide(Compared { test, sides, numbers })?;
     Some(Decision { holds, reason: reason | why })
+}
+
+/// Whether something is for sure the address of a byte in the value of a map, or near it: not null.
+fn is_address(kind: Kind) -> bool {
+    match kind {
+        Kind::Found { offset, null, .. } => !null && offset >= 0,
+        Kind::Data { offset, .. } => offset >= 0,
+        _ => false,
+    }
 }
 
 /// What is known behind a test that ends so; `None` if it does not.
@@ -138,6 +156,25 @@ pub(crate) fn behind(
                 if let Kind::Packet { checked, .. } = &mut value.kind {
                     *checked = (*checked).max(end);
                 }
+            }
+        }
+        return Some(state);
+    }
+    if let Kind::Found { offset: 0, null: true, .. } = dst.kind
+        && test.width == Width::W64
+        && src.constant() == Some(0)
+    {
+        let equal = match test.cond {
+            Condition::Eq => holds,
+            Condition::Ne => !holds,
+            _ => return Some(state),
+        };
+        for value in state.values_mut().filter(|value| value.number == dst.number) {
+            if let Kind::Found { null, .. } = &mut value.kind {
+                *null = false;
+            }
+            if equal {
+                value.kind = Kind::Number(Domain::constant(64, 0));
             }
         }
         return Some(state);

@@ -8,7 +8,7 @@ pub(crate) const FOLLOWED: u16 = 256;
 /// How many fields with few values are followed.
 pub(crate) const FIELDS: usize = u64::BITS as usize;
 
-/// A set of facts: bytes of the packet, fields with few values, and its length.
+/// A set of facts: bytes of the packet, fields with few values, its length, content of maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Reason {
     bytes: [u64; FOLLOWED as usize / 64],
@@ -16,12 +16,14 @@ pub(crate) struct Reason {
     fields: u64,
     /// Whether the packet's length is among them.
     pub length: bool,
+    /// The maps whose content is among them, one bit for each.
+    maps: u64,
 }
 
 impl Reason {
     /// No fact.
     pub const NONE: Reason =
-        Reason { bytes: [0; FOLLOWED as usize / 64], fields: 0, length: false };
+        Reason { bytes: [0; FOLLOWED as usize / 64], fields: 0, length: false, maps: 0 };
 
     /// What is known of the packet's length.
     pub const LENGTH: Reason = Reason { length: true, ..Reason::NONE };
@@ -45,6 +47,16 @@ impl Reason {
         (0..FIELDS).filter(move |number| self.fields >> number & 1 == 1)
     }
 
+    /// The content of the map with this number, if it is one that can be frozen.
+    pub fn map(number: u32) -> Reason {
+        Reason { maps: 1_u64.checked_shl(number).unwrap_or(0), ..Reason::NONE }
+    }
+
+    /// The numbers of the maps, ascending.
+    pub fn maps(self) -> impl Iterator<Item = u32> {
+        (0..u64::BITS).filter(move |number| self.maps >> number & 1 == 1)
+    }
+
     /// The offsets of the bytes, ascending.
     pub fn bytes(self) -> impl Iterator<Item = u16> {
         let among =
@@ -62,6 +74,7 @@ impl BitOr for Reason {
         }
         self.fields |= other.fields;
         self.length |= other.length;
+        self.maps |= other.maps;
         self
     }
 }

@@ -1,5 +1,6 @@
 //! What an analysis takes as given.
 
+use crate::frozen::Frozen;
 use slowpath_ir::PacketFacts;
 
 /// What an analysis takes as given.
@@ -8,4 +9,6 @@ pub(crate) struct Setting<'a> {
     pub facts: &'a PacketFacts,
     /// Of each map the content of its only element, if nothing changes it.
     pub constants: Vec<Option<&'a [u8]>>,
+    /// What else is known of maps.
+    pub frozen: Option<&'a Frozen>,
 }

@@ -93,6 +93,7 @@ impl State {
             let kind = if widen { a.kind.widen(b.kind) } else { a.kind.join(b.kind) };
             let reason = match kind {
                 Kind::Number(domain) if !domain.is_full() => a.reason | b.reason,
+                Kind::Found { .. } => a.reason | b.reason,
                 _ => Reason::NONE,
             };
             let copy_of = a.copy_of.filter(|_| a.copy_of == b.copy_of);

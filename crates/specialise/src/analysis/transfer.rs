@@ -2,15 +2,19 @@
 
 use super::arithmetic::{arithmetic, in_width, swapped};
 use super::cells::loaded;
+use super::lookup;
 use super::numbers::{Def, Number, Numbers};
 use super::reason::Reason;
 use super::setting::Setting;
 use super::state::State;
 use super::value::{Kind, Value};
 use crate::fault::{self, Fault};
+use crate::frozen;
 use crate::graph::{BlockId, Instr, Op};
 use crate::helpers::{self, Effect};
-use slowpath_bpf::insn::{AluOp, Call, Imm64, Insn, Register, Size, Source, SwapKind, Width};
+use slowpath_bpf::insn::{
+    AluOp, Call, Imm64, Insn, Register, Size, Source, SwapKind, Width, helper,
+};
 use slowpath_domain::{Domain, transfer};
 
 /// Fields of the context (`struct xdp_md`): where the packet begins.
@@ -119,7 +123,18 @@ impl Step<'_> {
                     state.regs[reg] = Value::new(Kind::Any, self.result(reg as u8));
                 }
             }
-            Insn::Call(Call::Helper(number)) => self.call(state, helpers::effect(number)),
+            Insn::Call(Call::Helper(number)) => {
+                let found = (number == helper::MAP_LOOKUP_ELEM)
+                    .then(|| lookup::found(state, self.numbers, self.setting));
+                self.call(state, helpers::effect(number));
+                if let Some((kind, reason)) = found.flatten() {
+                    state.regs[0].kind = kind;
+                    state.regs[0].reason = reason;
+                    if let Kind::Number(_) = kind {
+                        state.regs[0].number = self.numbers.of(Def::Constant(0));
+                    }
+                }
+            }
             Insn::Call(_) => self.call(state, helpers::UNKNOWN),
             // These end blocks.
             Insn::SecondSlot
@@ -188,6 +203,7 @@ impl Step<'_> {
                 _ => number,
             };
             let reason = match kind {
+                Kind::Found { .. } => left.reason | right.reason,
                 Kind::Number(domain) if !domain.is_full() => {
                     left.reason | right.reason | state.length_reasons.0 | state.length_reasons.1
                 }
@@ -197,7 +213,10 @@ impl Step<'_> {
         }
         if !matches!((left.kind, right.kind), (Kind::Number(_), Kind::Number(_))) {
             let elsewhere = |value: &Value| {
-                matches!(value.kind, Kind::Number(_) | Kind::Elsewhere | Kind::Data { .. })
+                matches!(
+                    value.kind,
+                    Kind::Number(_) | Kind::Elsewhere | Kind::Data { .. } | Kind::Found { .. }
+                )
             };
             let kind = match (width, elsewhere(&left) && elsewhere(&right)) {
                 (Width::W32, _) => Kind::Number(Domain::range(64, 0, u32::MAX.into())),
@@ -242,6 +261,21 @@ impl Step<'_> {
             Kind::Context => return self.context(state, offset, size),
             Kind::Data { map, offset: start } => {
                 return self.data(map, start.saturating_add(offset), size, number);
+            }
+            Kind::Found { map, offset: start, among, .. } => {
+                let content = self.setting.frozen.and_then(|frozen| frozen.map(map));
+                let bits = content.and_then(|map| {
+                    let entries = frozen::numbers(among, map.len());
+                    map.value(entries, start.saturating_add(offset), bytes)
+                });
+                let reason = base.reason | Reason::map(map);
+                let domain = bits.and_then(|domain| domain.meet(&all)).unwrap_or(all);
+                if domain == all {
+                    return Value::new(Kind::Number(all), number);
+                }
+                let constant =
+                    domain.as_constant().map(|value| self.numbers.of(Def::Constant(value)));
+                return known(domain, constant.unwrap_or(number), reason);
             }
             Kind::SomewhereInPacket | Kind::Elsewhere => {
                 return Value::new(Kind::Number(all), number);
@@ -333,7 +367,7 @@ impl Step<'_> {
                 state.stack.write(at, bytes, value, self.numbers);
             }
             Kind::SomewhereInPacket => state.packet.clear(),
-            Kind::Elsewhere | Kind::Data { .. } | Kind::Context => {}
+            Kind::Elsewhere | Kind::Data { .. } | Kind::Found { .. } | Kind::Context => {}
             Kind::Number(_) | Kind::PacketEnd | Kind::Any => {
                 state.packet.clear();
                 state.stack.clear();
@@ -437,7 +471,10 @@ fn moved(kind: Kind, by: Domain, negative: bool) -> Option<Kind> {
         (Kind::Data { map, offset }, Some(by)) if near(&(offset + by)) => {
             Kind::Data { map, offset: offset + by }
         }
-        (Kind::Data { .. } | Kind::Elsewhere, _) => Kind::Elsewhere,
+        (Kind::Found { map, offset, among, null: false }, Some(by)) if near(&(offset + by)) => {
+            Kind::Found { map, offset: offset + by, among, null: false }
+        }
+        (Kind::Data { .. } | Kind::Found { .. } | Kind::Elsewhere, _) => Kind::Elsewhere,
         _ => return None,
     })
 }

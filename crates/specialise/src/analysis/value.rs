@@ -32,6 +32,17 @@ pub(crate) enum Kind {
         /// From the value's first byte.
         offset: i64,
     },
+    /// What a look-up in a map found, moved.
+    Found {
+        /// The number of the map.
+        map: u32,
+        /// From the value's first byte.
+        offset: i64,
+        /// The entries that it can be, of maps whose content is known.
+        among: u64,
+        /// Whether it may be null instead.
+        null: bool,
+    },
     /// A number, or an address of what is neither packet nor stack.
     Elsewhere,
     /// Anything: a number, an address.
@@ -89,8 +100,20 @@ impl Kind {
                 Kind::Packet { .. } | Kind::SomewhereInPacket,
             ) => Kind::SomewhereInPacket,
             (
-                Kind::Number(_) | Kind::Data { .. } | Kind::Elsewhere,
-                Kind::Number(_) | Kind::Data { .. } | Kind::Elsewhere,
+                Kind::Found { map: a, offset, among, null },
+                Kind::Found { map: b, offset: other, among: more, null: also },
+            ) if (a, offset) == (b, other) => {
+                Kind::Found { map: a, offset, among: among | more, null: null || also }
+            }
+            (Kind::Found { map, offset: 0, among, .. }, Kind::Number(number))
+            | (Kind::Number(number), Kind::Found { map, offset: 0, among, .. })
+                if number.as_constant() == Some(0) =>
+            {
+                Kind::Found { map, offset: 0, among, null: true }
+            }
+            (
+                Kind::Number(_) | Kind::Data { .. } | Kind::Found { .. } | Kind::Elsewhere,
+                Kind::Number(_) | Kind::Data { .. } | Kind::Found { .. } | Kind::Elsewhere,
             ) => Kind::Elsewhere,
             _ => Kind::Any,
         }

@@ -14,6 +14,22 @@ pub(crate) fn spoil(graph: &mut Graph) {
             |&block| matches!(graph.blocks[block].end, End::Branch { taken, .. } if back(taken)),
         )
         .collect();
+    let reads_generation = |&&block: &&BlockId| {
+        let mut insns = graph.blocks[block].insns.iter();
+        insns.any(|instr| matches!(instr.op, Op::Insn(Insn::LoadImm64 { .. })))
+    };
+    if let Some(&block) = guards.iter().find(reads_generation) {
+        let Block { insns, end, origin } = &mut graph.blocks[block];
+        let End::Branch { test, other, .. } = *end else { return };
+        if fault::has(Fault::GenerationIgnored) {
+            *end = End::Jump(other);
+        }
+        if fault::has(Fault::GenerationCut) {
+            let (width, op, dst) = (Width::W64, AluOp::And, test.dst);
+            let insn = Insn::Alu { width, op, dst, src: Source::Imm(1) };
+            insns.push(Instr { op: Op::Insn(insn), origin: *origin });
+        }
+    }
     let compares = |&&block: &&BlockId| {
         let End::Branch { test, .. } = graph.blocks[block].end else { return false };
         matches!(test.src, Source::Imm(_))

@@ -45,8 +45,14 @@ fn facts_of_a_guard_are_what_it_compares() {
     let mut known = facts(60, &[(12, 0x86), (13, 0xdd), (20, 6)]);
     known.bits.extend(KnownBits::of(0xf0, 0x60).map(|bits| (14, bits)));
     let compared = comparisons(&known, &[12, 13, 14, 20]);
-    let facts =
-        Guard { length: 21, comparisons: compared, values: BTreeMap::new(), original: 0 }.facts();
+    let facts = Guard {
+        length: 21,
+        comparisons: compared,
+        values: BTreeMap::new(),
+        generation: None,
+        original: 0,
+    }
+    .facts();
     assert_eq!(facts.bits, known.bits);
     assert_eq!((facts.min_length, facts.max_length), (21, u16::MAX));
 }

@@ -2,19 +2,27 @@
 //! frame that nothing reads.
 
 use super::liveness::{self, Held, Live};
-use crate::analysis::{Analysis, Kind};
+use crate::analysis::{Analysis, Kind, State};
 use crate::effect::{Effect, result};
 use crate::fault::{self, Fault};
 use crate::graph::{Graph, Instr, Op};
-use slowpath_bpf::insn::Insn;
+use slowpath_bpf::insn::{Call, Insn, Register, helper};
 
 /// Removes dead instructions; whether there were any.
 pub(crate) fn remove_dead_code(graph: &mut Graph, analysis: &mut Analysis<'_>) -> bool {
     let ends = liveness::at_ends(graph, analysis);
     let mut changed = false;
     for (block, mut live) in ends {
-        let mut before = Vec::new();
-        analysis.walk(graph, block, |_, _, state| before.push(state.regs));
+        // Whole states only of calls, which are few.
+        let (mut before, mut calls) = (Vec::new(), Vec::new());
+        analysis.walk(graph, block, |_, instr, state| {
+            before.push(state.regs);
+            calls.push(is_lookup(&instr.op).then(|| state.clone()));
+        });
+        let found = |state: &Option<State>| {
+            state.as_ref().is_some_and(|state| analysis.lookup(state).is_some())
+        };
+        let unseen: Vec<bool> = calls.iter().map(found).collect();
         let insns = &graph.blocks[block].insns;
         if before.len() != insns.len() {
             continue;
@@ -23,8 +31,8 @@ pub(crate) fn remove_dead_code(graph: &mut Graph, analysis: &mut Analysis<'_>) -
             live.regs = live.regs.union(Effect::of_end(graph.blocks[block].end));
         }
         let mut kept = Vec::with_capacity(insns.len());
-        for (instr, held) in insns.iter().zip(&before).rev() {
-            if is_dead(instr, held, &live) {
+        for ((instr, held), unseen) in insns.iter().zip(&before).zip(unseen).rev() {
+            if is_dead(instr, held, &live, unseen) {
                 changed = true;
                 continue;
             }
@@ -37,9 +45,17 @@ pub(crate) fn remove_dead_code(graph: &mut Graph, analysis: &mut Analysis<'_>) -
     changed
 }
 
-fn is_dead(instr: &Instr, held: &Held, behind: &Live) -> bool {
+/// A call that finds an element of a map: nobody sees that it was made, but in maps that make room.
+fn is_lookup(op: &Op) -> bool {
+    matches!(op, Op::Insn(Insn::Call(Call::Helper(helper::MAP_LOOKUP_ELEM))))
+}
+
+fn is_dead(instr: &Instr, held: &Held, behind: &Live, unseen: bool) -> bool {
     if let Some(dst) = result(&instr.op) {
         return !behind.regs.contains(dst);
+    }
+    if unseen && !behind.regs.contains(Register::R0) {
+        return true;
     }
     let Op::Insn(Insn::Store { size, base, offset, .. }) = instr.op else { return false };
     match held[usize::from(base.number())].kind {

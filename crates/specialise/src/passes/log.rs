@@ -18,6 +18,8 @@ pub enum Change {
     Operand(u64),
     /// It does not change anything.
     NoEffect,
+    /// A look-up that became so many comparisons of its key.
+    Inlined(u32),
 }
 
 /// What passes did, and the facts that it rests on.

@@ -76,6 +76,10 @@ fn insn(line: &str) -> Option<(Insn, Option<&str>)> {
             (Insn::Branch { width, cond, dst, src: source(src)?, offset: 0 }, Some(target))
         }
         ["lock", ref rest @ ..] => (atomic(&rest.join(" "))?, None),
+        [dst, "=", "map", index] => {
+            let value = Imm64::Map(index.parse().ok()?);
+            (Insn::LoadImm64 { dst: register(dst)?.1, value }, None)
+        }
         [dst, "=", value, "ll"] => {
             let value = Imm64::Value(number(value)? as u64);
             (Insn::LoadImm64 { dst: register(dst)?.1, value }, None)

@@ -137,6 +137,23 @@ OPTIMIZE = Command(
             "program on a device whose target the description says is analysed for that instead.",
         ),
         option(
+            "What is known",
+            "--assume",
+            metavar="FACT",
+            action="append",
+            default=[],
+            help="What holds of every packet that arrives at the first program, in the words of "
+            "slowpath chain facts: 'length >= 64', 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. "
+            "Repeatable.",
+        ),
+        option(
+            "What is known",
+            "--maps",
+            metavar="FILE",
+            help="Content of maps (TOML or JSON) that no program writes: it stays so until a "
+            "control plane changes it, which raises a generation before.",
+        ),
+        option(
             OUTPUT,
             "-o",
             "--output",

@@ -41,6 +41,19 @@ class Fact(TypedDict):
     """The lines of earlier programs that establish it."""
 
 
+class Frozen(TypedDict):
+    """A map whose content was given."""
+
+    map: str
+    """Its name in the program's object."""
+    entries: int
+    """How many entries were given."""
+    used: bool
+    """Whether the rewritten program relies on it."""
+    why_not: str | None
+    """Why it is not frozen; null if it is."""
+
+
 class Guard(TypedDict):
     """What a program checks itself before it relies on it."""
 
@@ -50,6 +63,8 @@ class Guard(TypedDict):
     """How many comparisons of bytes there are."""
     bytes: int
     """How many bytes they compare."""
+    generation: str | None
+    """The map whose content has to be zero; null if nothing of maps is relied on."""
     instructions: int
     """How many instructions there are without the original, in 8-byte slots."""
 
@@ -80,11 +95,13 @@ class Dropped(TypedDict):
     """Its source line, if known."""
     change: str
     """`always taken`, `never taken`, `decided by the way there`, `always 0x..`, `operand always
-    0x..`, or `no effect`."""
+    0x..`, `no effect`, or `found by N comparisons` (a look-up whose map is frozen)."""
     bytes: list[int]
     """Offsets of the bytes of the packet that are the reason, ascending."""
     length: bool
     """Whether the packet's length is part of the reason."""
+    maps: list[str]
+    """The maps whose content is part of the reason."""
 
 
 class LoopRounds(TypedDict):
@@ -134,6 +151,9 @@ class Rehearsal(TypedDict):
     program_ratio: float | None
     """The same ratio of the programs alone, without what an empty program takes; null where too
     little is left of one to tell."""
+    raised: bool | None
+    """Whether both did the same when the generation was raised, with other content of maps; null
+    where there is none."""
     why_not: str | None
     """Why it was not tried, or ended early."""
     notes: list[str]
@@ -191,6 +211,8 @@ class ChainProgram(TypedDict):
     instructions_after: int
     """How many it has when rewritten, the original behind a guard included; as before if it is
     not."""
+    frozen: list[Frozen]
+    """The maps whose content was given."""
     guard: Guard | None
     """What it checks itself before it relies on it; null if it does not."""
     proved: bool | None

@@ -85,7 +85,8 @@ def because(dropped: Dropped) -> str:
         ranges.append(str(first) if first == offset else f"{first}-{offset}")
         start = place + 1
     parts = [f"byte{'s' if len(offsets) > 1 else ''} {', '.join(ranges)}"] if ranges else []
-    return "; ".join([*parts, *(["length"] if dropped["length"] else [])]) or "-"
+    parts += ["length"] if dropped["length"] else []
+    return "; ".join([*parts, *(f"map {one_line(name)}" for name in dropped["maps"])]) or "-"
 
 
 def loop_text(loop: LoopRounds) -> str:

@@ -8,6 +8,7 @@ from slowpath.analysis.flags import written_options
 from slowpath.analysis.options import choose_target, memory_or_share, read_option, read_options
 from slowpath.cli.errors import OptionError
 from slowpath.commands.chain.rewriting import Job
+from slowpath.engine import check_assumed
 
 
 def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: str | None) -> Job:
@@ -18,7 +19,9 @@ def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: s
     """
     if given.html is not None and not given.html.endswith((".html", ".htm")):
         raise OptionError("--html", "the file has to end in .html")
-    written = written_options(given, [given.chain])
+    # Here, they are about what programs are rewritten for.
+    others = {name: of for name, of in vars(given).items() if name not in {"assume", "maps"}}
+    written = written_options(Namespace(**others), [given.chain])
     options = read_options(written)
     return Job(
         file=given.chain,
@@ -30,6 +33,8 @@ def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: s
         memory_bytes=memory_or_share(written.memory),
         output=None if output is None else Path(output),
         html=given.html,
+        assumed=read_option("--assume", check_assumed, vars(given).get("assume", [])),
+        maps=vars(given).get("maps"),
     )
 
 

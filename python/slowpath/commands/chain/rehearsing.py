@@ -5,6 +5,7 @@ where that path is not found in time, as usual ones, on empty maps.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from slowpath.analysis.options import WrittenOptions, read_request
 from slowpath.analysis.progress import Watcher
 from slowpath.analysis.session import Session
 from slowpath.cli.errors import InputError, UnavailableError
+from slowpath.cli.inputs import read_text
 from slowpath.commands.chain.documents import ChainProgram, Rehearsal
 from slowpath.commands.chain.loading import LoadedChain, plan_of
 from slowpath.packet.witness import wire_bytes
@@ -57,6 +59,17 @@ class Rehearsing(NamedTuple):
     packets: int
     guarded: bool
     seconds: float | None
+    frozen: str | None  # the name of a file with content of maps that is frozen
+    assumes: bool  # whether something is known of packets that arrive at the first program
+
+
+class _Tried(NamedTuple):
+    """A rewritten program."""
+
+    number: int
+    data: bytes
+    covers: str
+    generation: str | None
 
 
 def rehearse(
@@ -76,13 +89,16 @@ def rehearse(
         kernel = engine.open_kernel()
     except UnavailableError as reason:
         return [_without(str(reason)) if data else None for data, _ in rewritten]
+    if rehearsing.assumes and not rehearsing.guarded:
+        why = "with --assume and --trust, packets would have to be as they are assumed to be"
+        return [_without(why) if data else None for data, _ in rewritten]
     witness = _witness(rehearsing, stopping)
     found = list[Rehearsal | None]()
     for number, (data, covers) in enumerate(rewritten):
         if data is None:
             found.append(None)
         else:
-            tried = (number, data, covers)
+            tried = _Tried(number, data, covers, _generation(programs[number]))
             found.append(_one(kernel, rehearsing, tried, witness, stopping))
     return found
 
@@ -90,7 +106,8 @@ def rehearse(
 def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
     """The packet of the slowest path through the chain, if one is found in time."""
     file = rehearsing.loaded.file
-    written = WrittenOptions(selection=Selection(), target="ebpf", deadline=_SEARCH)
+    maps = rehearsing.frozen
+    written = WrittenOptions(selection=Selection(), target="ebpf", deadline=_SEARCH, maps=maps)
     request = read_request([file], written)
     session = Session(request, plan_of(file, request))
     audience = Audience(stopping, lambda *_: Watcher())
@@ -103,12 +120,12 @@ def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
 def _one(
     kernel: engine.Kernel,
     rehearsing: Rehearsing,
-    rewritten: tuple[int, bytes, str],
+    tried: _Tried,
     witness: Witness | None,
     stopping: Stopping,
 ) -> Rehearsal:
     """What the kernel says of a program."""
-    (number, data, covers), subject = rewritten, rehearsing.subject
+    (number, data, covers, generation), subject = tried, rehearsing.subject
     stages = [
         engine.Stage(*subject.objects[place], results, _maps(rehearsing, place, witness))
         for place, results in engine.way_to(subject, number)
@@ -116,12 +133,22 @@ def _one(
     maps = _maps(rehearsing, number, witness)
     seeds = [wire_bytes(witness)] if witness else _USUAL
     original = subject.objects[number]
-    chain = engine.Rehearsed(stages, original, data, seeds, maps, covers)
+    chain = engine.Rehearsed(
+        stages, original, data, seeds, maps, _covers(rehearsing, number, covers)
+    )
     how = engine.Rehearsing(
         rehearsing.packets, arbitrary=rehearsing.guarded, deadline_seconds=rehearsing.seconds
     )
     try:
         said = engine.rehearse(kernel, chain, how, stopping)
+        raised = None
+        if generation is not None:
+            again = engine.rehearse(kernel, _raised(chain, generation), _short(how), stopping)
+            raised = again["difference"] is None and again["undetermined"] is None
+            difference = again["difference"]
+            if difference and said["difference"] is None:
+                what = f"with the generation raised: {difference['what']}"
+                said["difference"] = difference | {"what": what}
     except InputError as problem:
         return _without(problem.reason)
     rate, covered = said["rate"], said["covered"]
@@ -142,6 +169,7 @@ def _one(
         "rate_ratio": 1 / rate["ratio"] if rate else None,
         "rate_ratio_quartiles": [1 / ratio for ratio in reversed(quartiles)],
         "program_ratio": 1 / alone if alone else None,
+        "raised": raised,
         "why_not": said["ended"],
         "notes": [*_not_installed(covered), *said["notes"], *_unread(said["unread"])],
     }
@@ -159,18 +187,73 @@ def _unread(maps: list[str]) -> list[str]:
 
 
 def _maps(rehearsing: Rehearsing, place: int, witness: Witness | None) -> str:
-    """The content of the maps of one program, by their names in its object, as JSON."""
-    if witness is None:
-        return "{}"
+    """The content of the maps of one program, by their names in its object, as JSON.
+
+    What is frozen is as it is given, other maps are as the witness has them.
+    """
+    known = dict[str, object](witness["maps"] if witness else {})
+    known |= _frozen(rehearsing)
+    return json.dumps(_own(rehearsing, place, known))
+
+
+def _frozen(rehearsing: Rehearsing) -> dict[str, object]:
+    """The content of maps that is frozen, by their names in the chain."""
+    if rehearsing.frozen is None:
+        return {}
+    return engine.start_maps(rehearsing.subject, read_text(rehearsing.frozen))
+
+
+def _covers(rehearsing: Rehearsing, place: int, covers: str) -> str:
+    """What a program is tried on, with what is frozen."""
+    frozen = _own(rehearsing, place, _frozen(rehearsing))
+    if not frozen or not covers:
+        return covers
+    return json.dumps([[packet, maps | frozen] for packet, maps in json.loads(covers)])
+
+
+def _own(rehearsing: Rehearsing, place: int, known: dict[str, object]) -> dict[str, object]:
+    """The maps of one program, by their names in its object."""
     (name, _, _) = rehearsing.loaded.chain.members[place]
     (found, _) = rehearsing.subject.objects[place]
     own = set(engine.map_names(found))
     content = dict[str, object]()
-    for map_name, entries in witness["maps"].items():
+    for map_name, entries in known.items():
         short = map_name.removeprefix(f"{name}:")
         if short in own:
             content[short] = entries
-    return json.dumps(content)
+    return content
+
+
+def _generation(program: ChainProgram) -> str | None:
+    """The map that says whether what is frozen is as it was."""
+    guard = program["guard"]
+    return guard["generation"] if guard else None
+
+
+def _raised(chain: engine.Rehearsed, generation: str) -> engine.Rehearsed:
+    """The same after a change: the generation is raised, and maps hold something else."""
+    more = {generation: [{"key": "00000000", "value": "0100000000000000"}]}
+    maps: dict[str, list[dict[str, object]]] = json.loads(chain.maps)
+    others = {name: _others(entries) for name, entries in maps.items()}
+    return chain._replace(maps=json.dumps(others), covers="", more=json.dumps(more))
+
+
+def _others(entries: list[dict[str, object]]) -> list[dict[str, object]]:
+    """The same entries but the first, with other values."""
+    found = list[dict[str, object]]()
+    for entry in entries[min(1, len(entries) - 1) :]:
+        value = entry.get("value")
+        if isinstance(value, str) and re.fullmatch("([0-9a-f]{2})+", value):
+            first = (int(value[:2], 16) + 1) % 256
+            found.append(entry | {"value": f"{first:02x}{value[2:]}"})
+        else:
+            found.append(entry)
+    return found
+
+
+def _short(how: engine.Rehearsing) -> engine.Rehearsing:
+    """A tenth of the packets, and nothing is timed."""
+    return how._replace(packets=how.packets // 10, rounds=0)
 
 
 def _without(reason: str) -> Rehearsal:
@@ -188,6 +271,7 @@ def _without(reason: str) -> Rehearsal:
         "rate_ratio": None,
         "rate_ratio_quartiles": [],
         "program_ratio": None,
+        "raised": None,
         "why_not": reason,
         "notes": [],
     }

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from slowpath.cli.printable import aligned_line, one_line
 from slowpath.cli.terminal import Line
-from slowpath.commands.chain.documents import ChainProgram, ChainReport, Dropped
+from slowpath.commands.chain.documents import ChainProgram, ChainReport, Dropped, Guard
 from slowpath.commands.chain.facts import (
     arrives,
     because,
@@ -81,6 +81,7 @@ def optimized_report(
     ]
     yield from grid(COLUMNS, rows, right=RIGHT, margin="")
     for program in report["programs"]:
+        yield from _frozen(program)
         remarks = [*program["never"], *program["remarks"]]
         yield from (aligned_line(f"{program['name']}: {one_line(text)}") for text in remarks)
         conditions = {*program["assumptions"]}
@@ -109,6 +110,8 @@ def rehearsed(program: ChainProgram) -> Iterator[str]:
             f"{name}: in the kernel, the same with {paths}{said['packets']} packets that get "
             f"there{more}"
         )
+    if said["raised"] and said["agrees"]:
+        yield one_line(f"{name}: in the kernel, the same with another generation and other maps")
     if said["original_ns"] and said["rewritten_ns"]:
         alone = f", without it {said['program_ratio']:.1f} x" if said["program_ratio"] else ""
         yield one_line(
@@ -140,6 +143,31 @@ def fused_lines(report: ChainReport, file: str | None) -> Iterator[str]:
     yield from (f"fused: {one_line(remark)}" for remark in fused["remarks"])
 
 
+def _checks(guard: Guard) -> str:
+    """What a guard checks."""
+    packet = f"{guard['comparisons']} comparisons, {guard['bytes']} bytes"
+    if guard["generation"] is None:
+        return packet
+    return f"generation, {packet}" if guard["length"] else "generation"
+
+
+def _frozen(program: ChainProgram) -> Iterator[str]:
+    """The maps whose content was given."""
+    for one in program["frozen"]:
+        how_many = "1 entry" if one["entries"] == 1 else f"{one['entries']} entries"
+        is_so = "used" if one["used"] else "not used"
+        text = f"not frozen: {one['why_not']}" if one["why_not"] else f"{how_many}, {is_so}"
+        yield one_line(f"{program['name']}: map {one['map']}: {text}")
+    guard = program["guard"]
+    if guard and guard["generation"]:
+        yield one_line(
+            f"{program['name']}: right for as long as map {guard['generation']} is zero: raise it "
+            "before one of these maps is changed"
+        )
+    elif any(one["used"] for one in program["frozen"]):
+        yield one_line(f"{program['name']}: right for as long as these maps stay as they are")
+
+
 def program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
     """A program before and after, by `COLUMNS`; the object that was written."""
     before, after, guard = (
@@ -150,7 +178,7 @@ def program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:
     rewritten = program["proved"] is not None
     if guard:
         after = guard["instructions"]
-    checks = f"{guard['comparisons']} comparisons, {guard['bytes']} bytes" if guard else "none"
+    checks = _checks(guard) if guard else "none"
     return (
         program["name"],
         str(before),

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from slowpath import engine
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
-from slowpath.cli.inputs import write_error
+from slowpath.cli.inputs import read_text, write_error
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, out, out_lines
 from slowpath.commands.chain.devices import conditions_of
@@ -40,6 +40,8 @@ class Job(NamedTuple):
     output: Path | None = None  # a folder
     fuse: bool = False
     targets: tuple[str, ...] = ()  # that guarantees are about
+    assumed: tuple[str, ...] = ()  # facts about packets that arrive, in words
+    maps: str | None = None  # a file with content of maps that is frozen
     packets: int = 0  # that go through rewritten programs and originals in the kernel
     html: str | None = None  # a file for a page
 
@@ -112,7 +114,9 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
     btf = kernel.for_program(needed=loaded.needs_kernel)
     name = re.sub(r"\W", "_", loaded.label)[:_NAME] if job.fuse else None
     limits = job.deadline_seconds, job.memory_bytes
-    rewriting = engine.Rewriting(job.mode, name, *limits, graphs=job.html is not None)
+    known = (job.assumed, None if job.maps is None else read_text(job.maps))
+    graphs = job.html is not None
+    rewriting = engine.Rewriting(job.mode, name, *limits, *known, graphs=graphs)
     subject = engine.ChainSubject(loaded.file, loaded.chain, loaded.members, btf)
     found = list[Message]()
 
@@ -132,7 +136,8 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
         for member, conditions in enumerate(conditions_of(loaded)):
             report["programs"][member]["assumptions"] += conditions
         guarded = job.mode == "guard"
-        rehearsing = Rehearsing(subject, loaded, job.packets, guarded, job.deadline_seconds)
+        what = (subject, loaded, job.packets, guarded, job.deadline_seconds)
+        rehearsing = Rehearsing(*what, frozen=job.maps, assumes=bool(job.assumed))
         _rehearse(rehearsing, report, list(zip(objects, covers, strict=True)), stopping)
         about = About(subject, loaded, objects, job.targets, *limits, kernel)
         for program, guarantees in zip(

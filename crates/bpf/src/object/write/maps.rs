@@ -230,10 +230,21 @@ fn describe<'a>(
                 )
         })
     };
-    let variables = own.iter().map(|&variable| (variable, global(variable))).collect();
+    let known = !types.original_sections(name).is_empty();
+    let new = types.original.is_some() && !known && own.iter().all(|of| of.size == 8);
+    let variables = own.iter().map(|&variable| (variable, new || global(variable))).collect();
+    let size = u32::try_from(size).unwrap_or(u32::MAX);
     if let Some(vars) = described {
-        let size = u32::try_from(size).unwrap_or(u32::MAX);
         types.section(section, size, vars.into_iter().map(|(var, _)| var).collect());
+    } else if new && !own.is_empty() {
+        // What was added is a number, which other files see, so that loaders map it into memory.
+        let number = |of: &&Variable| {
+            let ty = types.long();
+            let ty = types.variable(&of.name, ty, None);
+            SecVar { ty, offset: u32::try_from(of.offset).unwrap_or(u32::MAX), size: 8 }
+        };
+        let vars = own.iter().map(number).collect();
+        types.section(section, size, vars);
     }
     variables
 }

@@ -61,6 +61,14 @@ impl<'a> Types<'a> {
         int
     }
 
+    /// `unsigned long long`.
+    pub fn long(&mut self) -> TypeId {
+        let name = "unsigned long long";
+        let of = IntType { size: 8, bits: 64, offset: 0, signed: false, char: false, bool: false };
+        let known = self.original.and_then(|btf| btf.find(name, |kind| *kind == Kind::Int(of)));
+        known.unwrap_or_else(|| self.btf.add(name, Kind::Int(of)))
+    }
+
     /// A pointer to a type.
     pub fn pointer(&mut self, to: TypeId) -> TypeId {
         self.btf.add("", Kind::Ptr(to))

@@ -1,0 +1,126 @@
+//! What users say of packets that arrive, in the words in which facts are shown.
+
+use crate::facts::any_packet;
+use slowpath_ir::{Field, KnownBits, PacketFacts};
+use std::collections::BTreeSet;
+
+/// What can be written.
+const FORMS: &str = "write `length >= N`, `length <= N`, `A to B bytes`, `byte N = HEX`, \
+                     `bytes A-B = HEX`, `byte N & HEX = HEX`, `bytes A-B in {HEX, HEX}` or \
+                     `bytes A-B = bytes C-D`; offsets and lengths are decimal";
+
+/// What holds of packets that arrive, if all of these hold.
+///
+/// # Errors
+/// Which one is none that can be written, or contradicts the others, in a sentence.
+pub fn assumed(texts: &[String]) -> Result<PacketFacts, String> {
+    let mut facts = any_packet();
+    for text in texts {
+        let fact = one(text).map_err(|why| format!("{text:?}: {why}"))?;
+        facts = facts
+            .meet(&fact)
+            .ok_or_else(|| format!("{text:?}: no packet is like that, with what is said before"))?;
+    }
+    Ok(facts)
+}
+
+fn one(text: &str) -> Result<PacketFacts, String> {
+    let mut facts = PacketFacts::lengths(0, u16::MAX);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words[..] {
+        ["length", relation, number] => {
+            let number = decimal(number)?;
+            match relation {
+                ">=" => facts.min_length = number,
+                "<=" => facts.max_length = number,
+                "=" => (facts.min_length, facts.max_length) = (number, number),
+                _ => return Err(FORMS.to_owned()),
+            }
+        }
+        [min, "to", max, "bytes"] => {
+            (facts.min_length, facts.max_length) = (decimal(min)?, decimal(max)?);
+        }
+        ["byte" | "bytes", range, "=", of @ ("byte" | "bytes"), other] => {
+            let _ = of;
+            let (first, second) = (field(range)?, field(other)?);
+            if first.bytes != second.bytes || first.offset == second.offset {
+                return Err("the two are as long as each other, and not the same".to_owned());
+            }
+            facts.equal.insert((first.min(second), first.max(second)));
+        }
+        ["byte" | "bytes", range, "=", value] => {
+            let (first, last) = ends(range)?;
+            let bytes = hexadecimal(value)?;
+            if bytes.len() != usize::from(last - first) + 1 {
+                let count = last - first + 1;
+                return Err(format!("{value} is no value of {count} bytes: two digits each"));
+            }
+            facts.bits = (first..=last).zip(bytes.into_iter().map(KnownBits::all)).collect();
+        }
+        ["byte", offset, "&", mask, "=", value] => {
+            let (mask, value) = (hexadecimal(mask)?, hexadecimal(value)?);
+            let ([mask], [value]) = (&mask[..], &value[..]) else {
+                return Err("a mask and a value are two digits each".to_owned());
+            };
+            let bits = KnownBits::of(*mask, *value).filter(|bits| bits.value == *value);
+            let bits = bits.ok_or("the mask has all bits of the value, and one at least")?;
+            facts.bits.insert(decimal(offset)?, bits);
+        }
+        ["byte" | "bytes", range, "in", ..] => {
+            let field = field(range)?;
+            let list = text.split_once(" in ").map_or("", |(_, list)| list).trim();
+            let list = list.strip_prefix('{').and_then(|list| list.strip_suffix('}'));
+            let list = list.ok_or_else(|| FORMS.to_owned())?;
+            let mut values = BTreeSet::new();
+            for value in list.split(',') {
+                let bytes = hexadecimal(value.trim())?;
+                if bytes.len() != usize::from(field.bytes) {
+                    return Err(format!("{} has two digits for each byte", value.trim()));
+                }
+                values.insert(bytes.iter().fold(0, |all, &byte| all << 8 | u64::from(byte)));
+            }
+            facts.values.insert(field, values);
+        }
+        _ => return Err(FORMS.to_owned()),
+    }
+    if facts.min_length > facts.max_length {
+        return Err("the first length is no greater than the second".to_owned());
+    }
+    Ok(facts)
+}
+
+fn decimal(text: &str) -> Result<u16, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|&number: &u16| digits && number < u16::MAX);
+    number.ok_or_else(|| format!("{text:?} is no number from 0 to 65534; {FORMS}"))
+}
+
+/// The first and the last of bytes: `12` or `12-13`.
+fn ends(range: &str) -> Result<(u16, u16), String> {
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    let (first, last) = (decimal(first)?, decimal(last)?);
+    if last < first {
+        return Err(format!("bytes {range}: the first one comes first"));
+    }
+    Ok((first, last))
+}
+
+fn field(range: &str) -> Result<Field, String> {
+    let (offset, last) = ends(range)?;
+    let bytes = u8::try_from(last - offset + 1).ok().filter(|&bytes| bytes <= 8);
+    let bytes = bytes.ok_or_else(|| format!("bytes {range}: a field has 8 bytes at most"))?;
+    Ok(Field { offset, bytes })
+}
+
+fn hexadecimal(text: &str) -> Result<Vec<u8>, String> {
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let byte = |&[high, low]: &[u8; 2]| Some(digit(high)? << 4 | digit(low)?);
+    let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
+    bytes.filter(|bytes| rest.is_empty() && !bytes.is_empty()).ok_or_else(|| {
+        format!("{text:?} is no value: hexadecimal, two digits for each byte; {FORMS}")
+    })
+}
+
+#[cfg(test)]
+mod tests;

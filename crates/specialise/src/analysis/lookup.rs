@@ -1,0 +1,92 @@
+//! Look-ups in maps: which map, what is known of the key, and which entries that leaves.
+
+use super::numbers::{Def, Numbers};
+use super::reason::Reason;
+use super::setting::Setting;
+use super::state::State;
+use super::value::Kind;
+use crate::frozen::{self, Candidates, FrozenMap, KnownBytes};
+use slowpath_domain::Domain;
+use slowpath_ir::KnownBits;
+
+/// A look-up in a map whose content is known.
+pub(crate) struct Lookup<'a> {
+    /// The map.
+    pub map: &'a FrozenMap,
+    /// What is known of the key.
+    pub key: KnownBytes,
+    /// What it can find.
+    pub candidates: Candidates,
+    /// What that rests on.
+    pub reason: Reason,
+}
+
+/// The map that is the first argument of a call, if it is known.
+pub(crate) fn map_argument(state: &State, numbers: &Numbers) -> Option<u32> {
+    match numbers.def(state.regs[1].number) {
+        Def::Data(map, i64::MIN) => Some(map),
+        _ => None,
+    }
+}
+
+/// The look-up that a call of `bpf_map_lookup_elem` is, if the content of its map is known.
+pub(crate) fn lookup<'a>(
+    state: &State,
+    numbers: &Numbers,
+    setting: &Setting<'a>,
+) -> Option<Lookup<'a>> {
+    let number = map_argument(state, numbers)?;
+    let map = setting.frozen?.map(number)?;
+    let size = u16::try_from(map.key_size()).ok()?;
+    let (cells, first) = match state.regs[2].kind {
+        Kind::Stack(offset) => (&state.stack, offset),
+        Kind::Packet { offset, .. } => (&state.packet, offset),
+        _ => {
+            let key = vec![None; size.into()];
+            let candidates = map.candidates(&key, None);
+            return Some(Lookup { map, key, candidates, reason: Reason::map(number) });
+        }
+    };
+    let mut reason = Reason::map(number);
+    let byte = |place: u16| {
+        let (domain, why) = cells.bits(first + i64::from(place), 1);
+        let mask = (domain.zeros() | domain.ones()) as u8;
+        let bits = KnownBits::of(mask, domain.ones() as u8);
+        (bits, why)
+    };
+    let mut key = KnownBytes::new();
+    for (bits, why) in (0..size).map(byte) {
+        reason = if bits.is_some() { reason | why } else { reason };
+        key.push(bits);
+    }
+    // Numbers have limits that no bit shows.
+    let index = cells.read(first, 4).filter(|_| size == 4).map(|value| {
+        reason = reason | value.reason;
+        value.domain()
+    });
+    let index = index.or_else(|| (size == 4).then(|| cells.bits(first, 4).0));
+    let candidates = map.candidates(&key, index.and_then(|index| index.meet(&word())));
+    Some(Lookup { map, key, candidates, reason })
+}
+
+fn word() -> Domain {
+    Domain::range(64, 0, u64::from(u32::MAX))
+}
+
+/// What a call of `bpf_map_lookup_elem` returns, and what that rests on.
+pub(super) fn found(
+    state: &State,
+    numbers: &Numbers,
+    setting: &Setting<'_>,
+) -> Option<(Kind, Reason)> {
+    let map = map_argument(state, numbers)?;
+    let Some(known) = lookup(state, numbers, setting) else {
+        let anything = Kind::Found { map, offset: 0, among: frozen::ANY, null: true };
+        return Some((anything, Reason::NONE));
+    };
+    let Candidates { entries, none } = known.candidates;
+    if entries.is_empty() {
+        return Some((Kind::Number(Domain::constant(64, 0)), known.reason));
+    }
+    Some((Kind::Found { map, offset: 0, among: frozen::set(&entries), null: none }, known.reason))
+}
