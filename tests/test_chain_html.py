@@ -197,7 +197,7 @@ def hostile() -> tuple[ChainReport, Graphs]:
     line: SourceLine = {"program": HOSTILE, "file": HOSTILE, "line": 7, "text": HOSTILE}
     dropped: Dropped = {
         "slot": 0, "instruction": HOSTILE, "line": line, "change": "never taken", "bytes": [12],
-        "length": True,
+        "length": True, "maps": [HOSTILE],
     }  # fmt: skip
     block: Block = {
         "first": 0,
@@ -219,7 +219,8 @@ def hostile() -> tuple[ChainReport, Graphs]:
         "guard": None, "proved": True,
         "proof": {"paths": 1, "pairs": 1, "queries": 1, "seconds": 0.0, "assumptions": [HOSTILE]},
         "dropped": [dropped], "loops": [{"slot": 0, "line": line, "least": 1, "most": 2}],
-        "remarks": [HOSTILE], "seconds": 0.0,
+        "remarks": [HOSTILE], "seconds": 0.0, "guarantees": [],
+        "frozen": [{"map": HOSTILE, "entries": 1, "used": True, "why_not": HOSTILE}],
         "rehearsal": {
             "paths": 1, "packets": 1, "arbitrary": 0, "agrees": False,
             "difference": HOSTILE, "packet": HOSTILE,
@@ -255,6 +256,7 @@ def test_reasons_are_the_facts_that_something_rests_on() -> None:
     )
     plain: Dropped = {
         "slot": 0, "instruction": "", "line": None, "change": "", "bytes": [], "length": False,
+        "maps": [],
     }  # fmt: skip
     assert reasons.of(plain) == "-"
     assert reasons.of({**plain, "bytes": [12, 13], "length": True}) == (

@@ -116,7 +116,9 @@ class Rewriting:
     """A chain that is being rewritten: what is known so far, None where nothing is new."""
 
     def __iter__(self) -> Rewriting: ...
-    def __next__(self) -> tuple[str, list[bytes | None], bytes | None, list[str], str | None] | None: ...
+    def __next__(
+        self,
+    ) -> tuple[str, list[bytes | None], bytes | None, list[str], str | None] | None: ...
 
 @final
 class Topology:

@@ -200,7 +200,7 @@ def _frozen(rehearsing: Rehearsing) -> dict[str, object]:
     """The content of maps that is frozen, by their names in the chain."""
     if rehearsing.frozen is None:
         return {}
-    return engine.start_maps(rehearsing.subject, read_text(rehearsing.frozen))
+    return dict(engine.start_maps(rehearsing.subject, read_text(rehearsing.frozen)))
 
 
 def _covers(rehearsing: Rehearsing, place: int, covers: str) -> str:
