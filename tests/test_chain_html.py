@@ -225,7 +225,7 @@ def hostile() -> tuple[ChainReport, Graphs]:
             "paths": 1, "packets": 1, "arbitrary": 0, "agrees": False,
             "difference": HOSTILE, "packet": HOSTILE,
             "original_ns": None, "rewritten_ns": None, "frame_ns": None, "restored": False,
-            "rate_ratio": None, "rate_ratio_quartiles": [], "program_ratio": None,
+            "rate_ratio": None, "rate_ratio_quartiles": [], "program_ratio": None, "raised": None,
             "why_not": HOSTILE, "notes": [HOSTILE],
         },
         "measured_rate_ratio": None,
