@@ -89,6 +89,11 @@ def because(dropped: Dropped) -> str:
     return "; ".join([*parts, *(f"map {one_line(name)}" for name in dropped["maps"])]) or "-"
 
 
+def maps_text(names: Sequence[str]) -> str:
+    """Maps by their names: `map rules`, `maps blocked, rules`."""
+    return f"map{'s' if len(names) > 1 else ''} {', '.join(names)}"
+
+
 def loop_text(loop: LoopRounds) -> str:
     """How many rounds a loop has, in words."""
     line = loop["line"]

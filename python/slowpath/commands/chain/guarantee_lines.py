@@ -18,6 +18,9 @@ def guarantee_lines(program: ChainProgram) -> Iterator[str]:
         reasons |= dict.fromkeys(f"on {one['target']}, {reason}" for reason in one["reasons"])
         more = (text for text in one["assumptions"] if text not in program["assumptions"])
         reasons |= dict.fromkeys(f"on {one['target']}, if {text}" for text in more)
+    about = dict.fromkeys(text for one in program["guarantees"] for text in one["about"])
+    if about:
+        reasons[f"before and after are for {'; '.join(about)}"] = None
     yield from (aligned_line(f"{program['name']}: {one_line(reason)}") for reason in reasons)
 
 
