@@ -116,7 +116,11 @@ def test_indices_have_to_be_in_range(tmp_path: Path) -> None:
         ("nowhere = []", "there is no map of this name"),
         ("rules = [{ key = 'zz', value = 1 }]", "rules"),
         ("rules = [{ key = 1, value = 1, other = 2 }]", "unknown key `other`"),
-        ("rules = [", "--maps:1: "),
+        ("rules = [", "maps.toml: line 1: "),
+        ("rules = []\nrules = []", "maps.toml: line 2: "),
+        ("rules = [{ key = 'c0', value = 1 }]", "maps.toml: map rules: entry 1: `key`"),
+        ("rules = 3", "maps.toml: map rules: must be a list"),
+        ('{"rules": [}', "maps.toml: line 1: not JSON"),
     ],
 )
 def test_content_that_does_not_fit_is_refused(tmp_path: Path, text: str, why: str) -> None:
@@ -124,6 +128,7 @@ def test_content_that_does_not_fit_is_refused(tmp_path: Path, text: str, why: st
     maps.write_text(text)
     code, said = refused("rules", "--maps", maps)
     assert code == 3
+    assert said.startswith(f"error: {maps}: ")
     assert why in said
 
 
@@ -158,6 +163,10 @@ def test_what_a_chain_establishes_can_be_assumed() -> None:
         (["length > 64"], "write `length >= N`"),
         (["bytes 12-13 = 86d"], "two digits for each byte"),
         (["byte 12 = 08", "byte 12 = 86"], "no packet is like that"),
+        (["byte 12 = 08", "byte 12 in {86, 88}"], "no packet is like that"),
+        (["byte 12 = 08", "byte 13 = 09", "byte 12 = byte 13"], "no packet is like that"),
+        (["byte 100 = 01", "length <= 60"], "none has a byte 100"),
+        (["byte 5000 = 01"], "none has a byte 5000"),
     ],
 )
 def test_what_is_no_fact_is_refused(facts: list[str], why: str) -> None:
@@ -166,3 +175,104 @@ def test_what_is_no_fact_is_refused(facts: list[str], why: str) -> None:
     assert code == 2
     assert "Invalid value for '--assume'" in said
     assert why in said
+
+
+def between(tmp_path: Path, behind: str = "rules", **more: Any) -> Path:
+    """The firewall with rules, and another program behind it for what it lets through."""
+    programs = [
+        {"name": "first", "object": str(EXAMPLES / "rules.bpf.o")},
+        {"name": "second", "object": str(EXAMPLES / f"{behind}.bpf.o")},
+    ]
+    edge = {"from": "first", "on": ["XDP_PASS"], "to": "second"}
+    file = tmp_path / "chain.yaml"
+    file.write_text(json.dumps({"schema": 1, "programs": programs, "edges": [edge]} | more))
+    return file
+
+
+def of_first(tmp_path: Path) -> Path:
+    """What the rules of the example say, of the first program only."""
+    text = (EXAMPLES / "rules.toml").read_text()
+    maps = tmp_path / "first.toml"
+    maps.write_text(
+        text.replace("rules =", "'first:rules' =").replace("blocked =", "'first:blocked' =")
+    )
+    return maps
+
+
+def of_chain(*words: str | Path) -> dict[str, Any]:
+    run = slowpath("chain", *words, "--format", "json")
+    assert (run.returncode, run.stderr) == (0, "")
+    (_, second) = json.loads(run.stdout)["programs"]
+    return dict(second)
+
+
+def test_content_of_frozen_maps_tells_what_gets_through(tmp_path: Path) -> None:
+    chain, maps = between(tmp_path), of_first(tmp_path)
+    anyhow = of_chain("facts", chain)
+    given = of_chain("facts", chain, "--maps", maps)
+    assert anyhow["facts_with"] == []
+    assert given["facts_with"] == ["first:blocked", "first:rules"]
+    # Two rules are for TCP, one is for UDP: nothing else is let through, if these are all.
+    protocols = [
+        one for one in given["facts"] if one["offset" if "offset" in one else "kind"] == 23
+    ]
+    assert [one["values"] for one in protocols if one["kind"] == "values"] == [["06", "11"]]
+    assert not any(one["kind"] == "values" and one["offset"] == 23 for one in anyhow["facts"])
+
+
+def test_what_rests_on_maps_in_front_is_checked_or_said(tmp_path: Path) -> None:
+    chain, maps = between(tmp_path), of_first(tmp_path)
+    words = ("optimize", chain, "--maps", maps, *QUICK)
+    guarded = of_chain(*words)
+    assert guarded["proved"]
+    # It checks packets itself, and relies on no map.
+    assert guarded["guard"]["generation"] is None
+    assert guarded["guard"]["comparisons"] > 0
+    trusting = of_chain(*words, "--trust")
+    assert trusting["proved"]
+    assert trusting["facts_with"] == ["first:blocked", "first:rules"]
+    run = slowpath("chain", *words, "--trust")
+    said = "second: right for as long as maps first:blocked, first:rules stay as given"
+    assert said in run.stdout
+
+
+def test_a_map_that_a_program_of_the_chain_writes_tells_nothing(tmp_path: Path) -> None:
+    # The second program has the same map, which it writes.
+    blocklist = [
+        {"name": name, "object": str(EXAMPLES / "blocklist.bpf.o")} for name in ("first", "second")
+    ]
+    chain = between(tmp_path, programs=blocklist)
+    maps = tmp_path / "maps.toml"
+    maps.write_text("'first:blocked' = []")
+    found = of_chain("facts", chain, "--maps", maps)
+    assert found["facts_with"] == []
+    assert found["facts"] == of_chain("facts", chain)["facts"]
+
+
+def test_facts_that_do_not_rest_on_maps_are_not_said_to(tmp_path: Path) -> None:
+    # Any packet gets through, whatever the maps of the firewall hold, that it does not look up.
+    chain = between(tmp_path)
+    maps = tmp_path / "maps.toml"
+    maps.write_text("'second:rules' = []")
+    found = of_chain("facts", chain, "--maps", maps)
+    assert found["facts_with"] == []
+
+
+def test_packets_that_are_assumed_are_tried_with_trust_as_well() -> None:
+    needs_kernel()
+    words = ["--assume", "bytes 12-13 = 0800", "--assume", "byte 23 in {06, 11}"]
+    words += ["--assume", "byte 14 = 45", "--assume", "length >= 60"]
+    found = optimized("rules", *words, "--trust", "--packets", "2000")
+    said = found["rehearsal"]
+    assert (said["why_not"], said["agrees"], said["packets"]) == (None, True, 2000)
+    assert said["original_ns"] is not None
+    compared("kernel", said["packets"], "packets that are as they are assumed to be")
+
+
+def test_assumed_facts_are_told_from_those_that_a_program_establishes(tmp_path: Path) -> None:
+    run = slowpath(
+        *("chain", "facts", between(tmp_path), "--assume", "byte 14 = 45", "--format", "json")
+    )
+    first, second = json.loads(run.stdout)["programs"]
+    assert [one["kind"] for one in first["facts"] if one["assumed"]] == ["bytes"]
+    assert not any(one["assumed"] for one in second["facts"])

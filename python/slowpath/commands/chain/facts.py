@@ -9,6 +9,8 @@ from slowpath.packet.headers import find_headers
 
 _SHOWN = 3  # lines of a program at most that establish one fact
 _DIGITS = 32  # of a value, at most
+ASSUMED = "assumed"
+"""Instead of the lines that establish a fact, where it is taken for granted."""
 
 
 def fact_text(fact: Fact) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from slowpath.cli.printable import aligned_line, one_line
 from slowpath.cli.terminal import Line
-from slowpath.commands.chain.documents import ChainProgram, ChainReport, Dropped, Guard
+from slowpath.commands.chain.documents import ChainProgram, ChainReport, Dropped, Fact, Guard
 from slowpath.commands.chain.facts import (
+    ASSUMED,
     arrives,
     because,
     decided,
@@ -35,7 +36,7 @@ def facts_report(report: ChainReport) -> Iterator[Line | str]:
         )
         yield from (f"  {one_line(reason)}" for reason in program["never"])
         if program["facts"]:
-            rows = [(fact_text(fact), lines_text(fact["established"])) for fact in program["facts"]]
+            rows = [(fact_text(fact), _established(fact)) for fact in program["facts"]]
             yield from grid(("fact", "established by"), rows)
         yield from (f"  {line}" for line in _content(program))
         yield from _branches(program)
@@ -44,6 +45,10 @@ def facts_report(report: ChainReport) -> Iterator[Line | str]:
             yield f"  {len(program['loops']) - _LOOPS} more loops"
         yield from _remarks(program)
     yield from _ending(report)
+
+
+def _established(fact: Fact) -> str:
+    return ASSUMED if fact["assumed"] else lines_text(fact["established"])
 
 
 def _branches(program: ChainProgram) -> Iterator[Line | str]:
@@ -175,9 +180,10 @@ def relied_on(program: ChainProgram) -> Iterator[str]:
     elif any(one["used"] for one in program["frozen"]):
         yield "right for as long as these maps stay as they are"
     if facts_with and guard:
-        yield f"right whatever {maps_text(facts_with)} hold: it checks packets itself"
+        yield f"right with any content of {maps_text(facts_with)}: it checks packets itself"
     elif facts_with and program["proved"]:
-        yield f"right for as long as {maps_text(facts_with)} stay as they are"
+        stays = "stay" if len(facts_with) > 1 else "stays"
+        yield f"right for as long as {maps_text(facts_with)} {stays} as given"
 
 
 def frozen(program: ChainProgram) -> Iterator[str]:
