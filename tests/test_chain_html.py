@@ -223,7 +223,8 @@ def hostile() -> tuple[ChainReport, Graphs]:
     one: ChainProgram = {
         "name": HOSTILE, "program": HOSTILE, "reached": True, "never": [HOSTILE],
         "facts": [{"kind": "length", "min": 1, "max": 2, "established": [line], "assumed": False}],
-        "facts_with": [HOSTILE], "assumptions": [HOSTILE], "queries": 0, "instructions_before": 2, "instructions_after": 1,
+        "facts_with": [HOSTILE], "assumptions": [HOSTILE], "queries": 0,
+        "instructions_before": 2, "instructions_after": 1,
         "guard": None, "proved": True,
         "proof": {"paths": 1, "pairs": 1, "queries": 1, "seconds": 0.0, "assumptions": [HOSTILE]},
         "dropped": [dropped], "loops": [{"slot": 0, "line": line, "least": 1, "most": 2}],
