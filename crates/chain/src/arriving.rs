@@ -60,11 +60,7 @@ fn arrivals(
     stop: &Stop,
 ) -> Arrivals {
     let mut arrivals =
-        Arrivals {
-            facts: Some(known.first.clone()),
-            assumptions: Vec::new(),
-            notes: Vec::new(),
-        };
+        Arrivals { facts: Some(known.first.clone()), assumptions: Vec::new(), notes: Vec::new() };
     if in_front.is_empty() {
         return arrivals;
     }

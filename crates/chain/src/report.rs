@@ -538,9 +538,12 @@ pub(crate) fn list(
             continue;
         };
         match list.last_mut() {
-            Some(FactReport { fact: FactText::Bytes { offset, value }, established: known, .. })
-                if usize::from(*offset) + value.len() / 2 == usize::from(at)
-                    && *known == established =>
+            Some(FactReport {
+                fact: FactText::Bytes { offset, value },
+                established: known,
+                ..
+            }) if usize::from(*offset) + value.len() / 2 == usize::from(at)
+                && *known == established =>
             {
                 value.push_str(&format!("{byte:02x}"));
             }

@@ -92,10 +92,7 @@ fn facts_of_different_kinds_that_contradict_each_other_are_refused() {
 #[test]
 fn facts_beyond_the_end_of_all_packets_are_refused() {
     let why = read(&["byte 60 = 01", "length <= 60"]).expect_err("there is no such byte");
-    assert_eq!(
-        why,
-        "\"byte 60 = 01\": packets have at most 60 bytes, so that none has a byte 60"
-    );
+    assert_eq!(why, "\"byte 60 = 01\": packets have at most 60 bytes, so that none has a byte 60");
     assert!(read(&["length <= 60", "byte 59 = 01"]).is_ok());
     for text in ["byte 5000 = 01", "bytes 5000-5001 in {0102}", "byte 12 = byte 5000"] {
         assert!(read(&[text]).expect_err("there is no such byte").contains("none has a byte 500"));

@@ -177,7 +177,7 @@ def relied_on(program: ChainProgram) -> Iterator[str]:
             f"right for as long as map {guard['generation']} is zero: raise it before one of these "
             "maps is changed"
         )
-    elif any(one["used"] for one in program["frozen"]):
+    elif program["proved"] and any(one["used"] for one in program["frozen"]):
         yield "right for as long as these maps stay as they are"
     if facts_with and guard:
         yield f"right with any content of {maps_text(facts_with)}: it checks packets itself"
