@@ -190,7 +190,8 @@ def test_what_a_program_writes_may_hold_anything(tmp_path: Path) -> None:
     maps.write_text("blocked = []")
     words = ("chain", "optimize", EXAMPLES / "blocklist.bpf.o", "--trust", "--packets", "0")
     both = []
-    for known in ((), ("--maps", maps)):
+    known: list[str | Path]
+    for known in ([], ["--maps", maps]):
         run = slowpath(*words, *known, "--target", "ebpf", "--format", "json")
         (program,) = json.loads(run.stdout)["programs"]
         both.append(program["guarantees"])

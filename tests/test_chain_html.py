@@ -3,7 +3,7 @@
 import json
 import re
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -20,13 +20,6 @@ from test_html import HOSTILE, parsed, texts
 EXAMPLES = ROOT / "examples/chain"
 Element = ElementTree.Element
 Made = tuple[dict[str, Any], Element, Path]
-
-
-class _Plain(TypedDict):
-    """What all facts have."""
-
-    established: list[SourceLine]
-    assumed: bool
 
 
 def made(folder: Path, *words: str | Path) -> tuple[dict[str, Any], Element]:
@@ -260,15 +253,35 @@ def test_texts_of_objects_stay_texts() -> None:
 
 
 def test_reasons_are_the_facts_that_something_rests_on() -> None:
-    plain_fact: _Plain = {"established": [], "assumed": False}
     reasons = Reasons(
         [
-            {"kind": "length", "min": 60, "max": 100, **plain_fact},
-            {"kind": "bytes", "offset": 12, "value": "86dd60", **plain_fact},
-            {"kind": "bits", "offset": 20, "mask": "f0", "value": "60", **plain_fact},
-            {"kind": "bytes", "offset": 30, "value": "4500", **plain_fact, "assumed": True},
-            {"kind": "values", "offset": 50, "bytes": 2, "values": ["0050", "01bb"], **plain_fact},
-            {"kind": "equal", "offset": 60, "other": 70, "bytes": 4, **plain_fact, "assumed": True},
+            {"kind": "length", "min": 60, "max": 100, "established": [], "assumed": False},
+            {"kind": "bytes", "offset": 12, "value": "86dd60", "established": [], "assumed": False},
+            {
+                "kind": "bits",
+                "offset": 20,
+                "mask": "f0",
+                "value": "60",
+                "established": [],
+                "assumed": False,
+            },
+            {"kind": "bytes", "offset": 30, "value": "4500", "established": [], "assumed": True},
+            {
+                "kind": "values",
+                "offset": 50,
+                "bytes": 2,
+                "values": ["0050", "01bb"],
+                "established": [],
+                "assumed": False,
+            },
+            {
+                "kind": "equal",
+                "offset": 60,
+                "other": 70,
+                "bytes": 4,
+                "established": [],
+                "assumed": True,
+            },
         ]
     )
     plain: Dropped = {
@@ -305,10 +318,10 @@ def test_what_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 def configured(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """An example for known configuration, with guarantees."""
     folder = tmp_path_factory.mktemp("configured")
-    words = ("--maps", EXAMPLES / "rules.toml", "--assume", "byte 23 in {06, 11}")
-    words += ("--assume", "byte 14 = 45", "--target", "ebpf,linux-xdp,agilio-cx-2x40")
-    program = EXAMPLES / "rules.bpf.o"
-    return *made(folder, "optimize", program, *words, "--packets", "0"), folder / "page.html"
+    words = ["--assume", "byte 23 in {06, 11}", "--assume", "byte 14 = 45"]
+    words += ["--target", "ebpf,linux-xdp,agilio-cx-2x40", "--packets", "0"]
+    program, maps = EXAMPLES / "rules.bpf.o", EXAMPLES / "rules.toml"
+    return *made(folder, "optimize", program, "--maps", maps, *words), folder / "page.html"
 
 
 def test_the_page_says_what_is_relied_on_and_what_is_guaranteed(configured: Made) -> None:

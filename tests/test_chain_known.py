@@ -10,6 +10,7 @@ import pytest
 
 from oracles import compared
 from running_kernel import needs_kernel
+from slowpath.commands.chain.facts import fact_text
 from support import ROOT, slowpath
 
 EXAMPLES = ROOT / "examples/chain"
@@ -177,47 +178,60 @@ def test_what_is_no_fact_is_refused(facts: list[str], why: str) -> None:
     assert why in said
 
 
-def between(tmp_path: Path, behind: str = "rules", **more: Any) -> Path:
-    """The firewall with rules, and another program behind it for what it lets through."""
+def between(tmp_path: Path, on: str = "XDP_TX", name: str = "rules") -> Path:
+    """Twice the same firewall, the second one behind what a rule of the first one says."""
     programs = [
-        {"name": "first", "object": str(EXAMPLES / "rules.bpf.o")},
-        {"name": "second", "object": str(EXAMPLES / f"{behind}.bpf.o")},
+        {"name": which, "object": str(EXAMPLES / f"{name}.bpf.o")} for which in ("first", "second")
     ]
-    edge = {"from": "first", "on": ["XDP_PASS"], "to": "second"}
+    edge = {"from": "first", "on": [on], "to": "second"}
     file = tmp_path / "chain.yaml"
-    file.write_text(json.dumps({"schema": 1, "programs": programs, "edges": [edge]} | more))
+    file.write_text(json.dumps({"schema": 1, "programs": programs, "edges": [edge]}))
     return file
 
 
-def of_first(tmp_path: Path) -> Path:
-    """What the rules of the example say, of the first program only."""
-    text = (EXAMPLES / "rules.toml").read_text()
-    maps = tmp_path / "first.toml"
-    maps.write_text(
-        text.replace("rules =", "'first:rules' =").replace("blocked =", "'first:blocked' =")
-    )
+def of_first(tmp_path: Path, action: str = "03000000") -> Path:
+    """Two rules for TCP of the first one, which say XDP_TX."""
+    keys = [f"c000020{host} 0050 06 00" for host in (1, 2)]
+    rules = [{"key": key, "value": f"{action} 00000000"} for key in keys]
+    maps = tmp_path / "first.json"
+    maps.write_text(json.dumps({"first:blocked": [], "first:rules": rules}))
     return maps
 
 
 def of_chain(*words: str | Path) -> dict[str, Any]:
+    """What is said of the second program."""
     run = slowpath("chain", *words, "--format", "json")
     assert (run.returncode, run.stderr) == (0, "")
     (_, second) = json.loads(run.stdout)["programs"]
     return dict(second)
 
 
+def known(program: dict[str, Any]) -> set[str]:
+    """The facts as they are shown."""
+    return {fact_text(one) for one in program["facts"]}
+
+
+FIRST = ["first:blocked", "first:rules"]
+
+
 def test_content_of_frozen_maps_tells_what_gets_through(tmp_path: Path) -> None:
     chain, maps = between(tmp_path), of_first(tmp_path)
     anyhow = of_chain("facts", chain)
-    given = of_chain("facts", chain, "--maps", maps)
     assert anyhow["facts_with"] == []
-    assert given["facts_with"] == ["first:blocked", "first:rules"]
-    # Two rules are for TCP, one is for UDP: nothing else is let through, if these are all.
-    protocols = [
-        one for one in given["facts"] if one["offset" if "offset" in one else "kind"] == 23
-    ]
-    assert [one["values"] for one in protocols if one["kind"] == "values"] == [["06", "11"]]
-    assert not any(one["kind"] == "values" and one["offset"] == 23 for one in anyhow["facts"])
+    assert "byte 23 in {06, 11}" in known(anyhow)
+    given = of_chain("facts", chain, "--maps", maps)
+    assert given["facts_with"] == FIRST
+    rules = {"byte 23 = 06", "bytes 36-37 = 0050", "bytes 30-33 in {c0000201, c0000202}"}
+    assert rules <= known(given)
+    assert not rules & known(anyhow)
+
+
+def test_what_no_rule_says_reaches_nothing(tmp_path: Path) -> None:
+    chain = between(tmp_path)
+    found = of_chain("facts", chain, "--maps", of_first(tmp_path, "02000000"))
+    assert not found["reached"]
+    assert found["facts_with"] == FIRST
+    assert of_chain("facts", chain)["reached"]
 
 
 def test_what_rests_on_maps_in_front_is_checked_or_said(tmp_path: Path) -> None:
@@ -228,20 +242,26 @@ def test_what_rests_on_maps_in_front_is_checked_or_said(tmp_path: Path) -> None:
     # It checks packets itself, and relies on no map.
     assert guarded["guard"]["generation"] is None
     assert guarded["guard"]["comparisons"] > 0
+    said = slowpath("chain", *words).stdout
+    assert "second: right with any content of maps first:blocked, first:rules: it checks" in said
     trusting = of_chain(*words, "--trust")
     assert trusting["proved"]
-    assert trusting["facts_with"] == ["first:blocked", "first:rules"]
-    run = slowpath("chain", *words, "--trust")
-    said = "second: right for as long as maps first:blocked, first:rules stay as given"
-    assert said in run.stdout
+    assert trusting["facts_with"] == FIRST
+    said = slowpath("chain", *words, "--trust").stdout
+    assert "second: right for as long as maps first:blocked, first:rules stay as given" in said
+
+
+def test_the_kernel_agrees_behind_frozen_maps(tmp_path: Path) -> None:
+    needs_kernel()
+    chain, maps = between(tmp_path), of_first(tmp_path)
+    for mode in ([], ["--trust"]):
+        said = of_chain("optimize", chain, "--maps", maps, *mode, "--packets", "1000")["rehearsal"]
+        assert (said["why_not"], said["agrees"], said["packets"]) == (None, True, 1000)
+        compared("kernel", said["packets"] + said["arbitrary"], "packets behind frozen maps")
 
 
 def test_a_map_that_a_program_of_the_chain_writes_tells_nothing(tmp_path: Path) -> None:
-    # The second program has the same map, which it writes.
-    blocklist = [
-        {"name": name, "object": str(EXAMPLES / "blocklist.bpf.o")} for name in ("first", "second")
-    ]
-    chain = between(tmp_path, programs=blocklist)
+    chain = between(tmp_path, "XDP_PASS", "blocklist")
     maps = tmp_path / "maps.toml"
     maps.write_text("'first:blocked' = []")
     found = of_chain("facts", chain, "--maps", maps)
@@ -249,13 +269,10 @@ def test_a_map_that_a_program_of_the_chain_writes_tells_nothing(tmp_path: Path) 
     assert found["facts"] == of_chain("facts", chain)["facts"]
 
 
-def test_facts_that_do_not_rest_on_maps_are_not_said_to(tmp_path: Path) -> None:
-    # Any packet gets through, whatever the maps of the firewall hold, that it does not look up.
-    chain = between(tmp_path)
-    maps = tmp_path / "maps.toml"
-    maps.write_text("'second:rules' = []")
-    found = of_chain("facts", chain, "--maps", maps)
-    assert found["facts_with"] == []
+def test_facts_that_are_the_same_for_any_content_rest_on_none(tmp_path: Path) -> None:
+    # XDP_PASS is also for packets that no rule is about.
+    chain, maps = between(tmp_path, "XDP_PASS"), of_first(tmp_path)
+    assert of_chain("facts", chain, "--maps", maps)["facts_with"] == []
 
 
 def test_packets_that_are_assumed_are_tried_with_trust_as_well() -> None:

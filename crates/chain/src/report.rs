@@ -352,8 +352,16 @@ impl ProgramReport {
         match specialise_for(object, program, known, Mode::Trust, stop) {
             Ok(mut made) => {
                 made.dropped.retain(|dropped| {
-                    use Change::{AlwaysTaken, Inlined, NeverTaken};
-                    matches!(dropped.change, AlwaysTaken | NeverTaken | Inlined(_))
+                    let maps = !dropped.maps.is_empty();
+                    let packets = !dropped.bytes.is_empty() || !dropped.fields.is_empty();
+                    match dropped.change {
+                        // Behind a look-up that became comparisons, a branch on what it found is
+                        // decided for no other reason, and not in the program as it is.
+                        Change::AlwaysTaken | Change::NeverTaken => {
+                            frozen.is_none() || packets || dropped.length || maps
+                        }
+                        change => matches!(change, Change::Inlined(_)),
+                    }
                 });
                 self.loops = self.loops(program, &made.rounds);
                 self.dropped = dropped_reports(&self.name, object, program, &made);
