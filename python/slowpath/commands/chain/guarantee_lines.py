@@ -52,7 +52,9 @@ def how(one: Guarantee) -> str:
 
 
 def unit_words(one: Guarantee) -> str:
-    """What the numbers count: `memory accesses`, `bit/s`, `ns`."""
+    """What the numbers are: `memory accesses`, `bit/s`, `time in the program`."""
+    if one["unit"] == "ns":
+        return "time in the program"
     return one["unit"] if one["unit"] in _RATES else metric_words(one["unit"])
 
 
