@@ -170,11 +170,9 @@ def test_maps_as_given_are_what_guarantees_are_about(name: str, counts: dict[str
     assert most(example) == counts["any"]
     assert most(example, "--maps", str(maps)) == counts["given"]
     for mode in ("guard", "trust"):
-        words = [] if mode == "guard" else ["--trust"]
-        run = slowpath(
-            *("chain", "optimize", example, "--maps", maps, *words, "--packets", "0"),
-            *("--target", "ebpf", "--format", "json"),
-        )
+        words = ["--target", "ebpf", "--format", "json", "--packets", "0"]
+        words += [] if mode == "guard" else ["--trust"]
+        run = slowpath("chain", "optimize", example, "--maps", maps, *words)
         assert (run.returncode, run.stderr) == (0, "")
         (program,) = json.loads(run.stdout)["programs"]
         found = program["guarantees"][0]
@@ -190,8 +188,7 @@ def test_what_a_program_writes_may_hold_anything(tmp_path: Path) -> None:
     maps.write_text("blocked = []")
     words = ("chain", "optimize", EXAMPLES / "blocklist.bpf.o", "--trust", "--packets", "0")
     both = []
-    known: list[str | Path]
-    for known in ([], ["--maps", maps]):
+    for known in ([], ["--maps", str(maps)]):
         run = slowpath(*words, *known, "--target", "ebpf", "--format", "json")
         (program,) = json.loads(run.stdout)["programs"]
         both.append(program["guarantees"])
