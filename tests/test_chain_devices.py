@@ -149,7 +149,12 @@ def test_a_card_runs_one_program_and_no_listing(chain: Path) -> None:
         program["device"] = "front"
     del text["edges"][0]["network"]
     said = failure(chain, json.dumps(text))
+    assert said.startswith("line 1: device front: ")
     assert "target agilio-cx-2x40 runs one program, and no chain of several" in said
+    for command in ("facts", "optimize"):
+        run = slowpath("chain", command, chain)
+        assert (run.returncode, run.stdout) == (3, "")
+        assert run.stderr == f"error: {chain}: {said}\n"
     text["programs"][1]["object"] = str(ROOT / "examples/counter_loop.asm")
     said = failure(chain, json.dumps(text))
     assert said.endswith("counter_loop.asm is no BPF object; chains are of these")

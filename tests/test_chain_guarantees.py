@@ -155,3 +155,63 @@ def test_what_takes_too_long_is_not_known() -> None:
     for program in json.loads(run.stdout or '{"programs": []}')["programs"]:
         for one in program["guarantees"]:
             assert one["after"] is not None or one["reasons"]
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("rules", {"any": 53, "given": 52, "guard": 39, "trust": 36}),
+        ("backends", {"any": 83, "given": 83, "guard": 77, "trust": 74}),
+    ],
+)
+def test_maps_as_given_are_what_guarantees_are_about(name: str, counts: dict[str, int]) -> None:
+    # What docs/chains.md says of known configuration.
+    example, maps = EXAMPLES / f"{name}.bpf.o", EXAMPLES / f"{name}.toml"
+    assert most(example) == counts["any"]
+    assert most(example, "--maps", str(maps)) == counts["given"]
+    for mode in ("guard", "trust"):
+        words = ["--target", "ebpf", "--format", "json", "--packets", "0"]
+        words += [] if mode == "guard" else ["--trust"]
+        run = slowpath("chain", "optimize", example, "--maps", maps, *words)
+        assert (run.returncode, run.stderr) == (0, "")
+        (program,) = json.loads(run.stdout)["programs"]
+        found = program["guarantees"][0]
+        assert found["exact"]
+        assert (found["before"], found["after"]) == (counts["given"], counts[mode])
+        frozen = ", ".join(one["map"] for one in program["frozen"])
+        generation = ["generation zero"] if mode == "guard" else []
+        assert found["about"] == [f"maps {frozen} as given", *generation]
+
+
+def test_what_a_program_writes_may_hold_anything(tmp_path: Path) -> None:
+    maps = tmp_path / "maps.toml"
+    maps.write_text("blocked = []")
+    words = ("chain", "optimize", EXAMPLES / "blocklist.bpf.o", "--trust", "--packets", "0")
+    both = []
+    for known in ([], ["--maps", str(maps)]):
+        run = slowpath(*words, *known, "--target", "ebpf", "--format", "json")
+        (program,) = json.loads(run.stdout)["programs"]
+        both.append(program["guarantees"])
+    assert both[0] == both[1]
+    assert all(one["about"] == [] for one in both[1])
+
+
+@MODES
+def test_packets_as_assumed_are_what_guarantees_are_about(mode: list[str]) -> None:
+    # IPv6: the program looks at nothing but the type.
+    words = ("--assume", "bytes 12-13 = 86dd", "--target", "ebpf", "--format", "json")
+    example = EXAMPLES / "rules.bpf.o"
+    run = slowpath("chain", "optimize", example, *words, *mode, "--packets", "0")
+    assert (run.returncode, run.stderr) == (0, "")
+    (program,) = json.loads(run.stdout)["programs"]
+    found = program["guarantees"][0]
+    assert found["about"] == ["packets as assumed"]
+    assert found["exact"]
+    assert found["after"] <= found["before"] < most(example) / 3
+
+
+def test_a_file_that_describes_no_target_is_an_error() -> None:
+    file = EXAMPLES / "rules.toml"
+    run = slowpath("chain", "optimize", CHAIN, "--target", file)
+    assert (run.returncode, run.stdout) == (3, "")
+    assert run.stderr.startswith(f"error: {file}: ")

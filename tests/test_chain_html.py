@@ -13,10 +13,11 @@ from slowpath.commands.chain.documents import ChainProgram, ChainReport, Dropped
 from slowpath.commands.chain.page.document import Written, chain_page
 from slowpath.commands.chain.page.graphs import Block, Graph, Graphs, Pair
 from slowpath.commands.chain.page.reasons import Reasons
-from support import slowpath
+from support import ROOT, slowpath
 from test_chain_rewriting import CHAIN, chain, program
 from test_html import HOSTILE, parsed, texts
 
+EXAMPLES = ROOT / "examples/chain"
 Element = ElementTree.Element
 Made = tuple[dict[str, Any], Element, Path]
 
@@ -214,12 +215,17 @@ def hostile() -> tuple[ChainReport, Graphs]:
     pair: Pair = {"lines": [line], "before": graph, "after": graph, "dropped": [dropped]}
     one: ChainProgram = {
         "name": HOSTILE, "program": HOSTILE, "reached": True, "never": [HOSTILE],
-        "facts": [{"kind": "length", "min": 1, "max": 2, "established": [line]}],
-        "assumptions": [HOSTILE], "queries": 0, "instructions_before": 2, "instructions_after": 1,
+        "facts": [{"kind": "length", "min": 1, "max": 2, "established": [line], "assumed": False}],
+        "facts_with": [HOSTILE], "assumptions": [HOSTILE], "queries": 0,
+        "instructions_before": 2, "instructions_after": 1,
         "guard": None, "proved": True,
         "proof": {"paths": 1, "pairs": 1, "queries": 1, "seconds": 0.0, "assumptions": [HOSTILE]},
         "dropped": [dropped], "loops": [{"slot": 0, "line": line, "least": 1, "most": 2}],
-        "remarks": [HOSTILE], "seconds": 0.0, "guarantees": [],
+        "remarks": [HOSTILE], "seconds": 0.0, "guarantees": [{
+            "target": HOSTILE, "unit": HOSTILE, "guaranteed": True, "before": 2.0, "after": 1.0,
+            "exact": False, "bottlenecks": [HOSTILE, HOSTILE], "reasons": [HOSTILE],
+            "about": [HOSTILE], "assumptions": [HOSTILE],
+        }],
         "frozen": [{"map": HOSTILE, "entries": 1, "used": True, "why_not": HOSTILE}],
         "rehearsal": {
             "paths": 1, "packets": 1, "arbitrary": 0, "agrees": False,
@@ -249,9 +255,33 @@ def test_texts_of_objects_stay_texts() -> None:
 def test_reasons_are_the_facts_that_something_rests_on() -> None:
     reasons = Reasons(
         [
-            {"kind": "length", "min": 60, "max": 100, "established": []},
-            {"kind": "bytes", "offset": 12, "value": "86dd60", "established": []},
-            {"kind": "bits", "offset": 20, "mask": "f0", "value": "60", "established": []},
+            {"kind": "length", "min": 60, "max": 100, "established": [], "assumed": False},
+            {"kind": "bytes", "offset": 12, "value": "86dd60", "established": [], "assumed": False},
+            {
+                "kind": "bits",
+                "offset": 20,
+                "mask": "f0",
+                "value": "60",
+                "established": [],
+                "assumed": False,
+            },
+            {"kind": "bytes", "offset": 30, "value": "4500", "established": [], "assumed": True},
+            {
+                "kind": "values",
+                "offset": 50,
+                "bytes": 2,
+                "values": ["0050", "01bb"],
+                "established": [],
+                "assumed": False,
+            },
+            {
+                "kind": "equal",
+                "offset": 60,
+                "other": 70,
+                "bytes": 4,
+                "established": [],
+                "assumed": True,
+            },
         ]
     )
     plain: Dropped = {
@@ -265,6 +295,13 @@ def test_reasons_are_the_facts_that_something_rests_on() -> None:
     assert reasons.of({**plain, "bytes": [13, 20, 40]}) == (
         "byte 13 = dd; byte 20 & f0 = 60; byte 40"
     )
+    # What is said of a field is said once, and what is taken for granted is told from the rest.
+    assert reasons.of({**plain, "bytes": [14, 30, 31, 50, 51]}) == (
+        "byte 14 = 60; bytes 30-31 = 4500 (assumed); bytes 50-51 in {0050, 01bb}"
+    )
+    assert reasons.of({**plain, "bytes": [71], "maps": ["rules"]}) == (
+        "bytes 60-63 = bytes 70-73 (assumed); map rules as given"
+    )
 
 
 def test_what_cannot_be_written_is_an_error(tmp_path: Path) -> None:
@@ -275,6 +312,38 @@ def test_what_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     run = slowpath(*words, "no/such/a.html", cwd=tmp_path)
     assert run.returncode == 3
     assert "no/such/a.html: cannot be written: no such file or directory" in run.stderr
+
+
+@pytest.fixture(scope="module")
+def configured(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """An example for known configuration, with guarantees."""
+    folder = tmp_path_factory.mktemp("configured")
+    words = ["--assume", "byte 23 in {06, 11}", "--assume", "byte 14 = 45"]
+    words += ["--target", "ebpf,linux-xdp,agilio-cx-2x40", "--packets", "0"]
+    program, maps = EXAMPLES / "rules.bpf.o", EXAMPLES / "rules.toml"
+    return *made(folder, "optimize", program, "--maps", maps, *words), folder / "page.html"
+
+
+def test_the_page_says_what_is_relied_on_and_what_is_guaranteed(configured: Made) -> None:
+    report, root, _ = configured
+    (one,) = report["programs"]
+    part = section(root, "rules")
+    said = texts(part)
+    assert "Known content of maps" in said
+    assert "Right for as long as map .data.slowpath is zero" in said
+    assert "Both are for packets as assumed; maps blocked, rules as given; generation zero." in said
+    rows = [[texts(cell) for cell in row.iter("td")] for row in part.iter("tr")]
+    assert ["rules", "3", "relies on it"] in rows
+    assert ["byte 14 = 45", "assumed"] in rows
+    counts = one["guarantees"][0]
+    before, after = (f"{counts[when]:.0f}" for when in ("before", "after"))
+    assert ["ebpf", "instructions", before, after, "at most, exact"] in rows
+    assert len([row for row in rows if len(row) == 5 and row[0] == "linux-xdp"]) == 3
+    # The card has no tries.
+    assert ["agilio-cx-2x40", "bit/s", "unknown", "unknown", "unknown"] in rows
+    assert "map blocked is of type lpm_trie" in said
+    # What a look-up was replaced for is named.
+    assert "map rules as given" in said
 
 
 LOOK = """
@@ -308,7 +377,16 @@ function look(frame, width) {
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_it_fits_on_phones_and_desks(optimized: Made, tmp_path: Path, dark: bool) -> None:
-    _, root, page = optimized
+    fits(optimized, tmp_path, dark=dark)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_what_is_known_fits_as_well(configured: Made, tmp_path: Path, dark: bool) -> None:
+    fits(configured, tmp_path, dark=dark)
+
+
+def fits(page_of: Made, tmp_path: Path, *, dark: bool) -> None:
+    _, root, page = page_of
     count = len(blocks(root, "before")) + len(blocks(root, "after"))
     for one in looked_at(page, tmp_path, LOOK, dark=dark):
         assert one["wrong"] == [], one

@@ -10,6 +10,7 @@ import pytest
 
 from oracles import compared
 from running_kernel import needs_kernel
+from slowpath.commands.chain.facts import fact_text
 from support import ROOT, slowpath
 
 EXAMPLES = ROOT / "examples/chain"
@@ -116,7 +117,11 @@ def test_indices_have_to_be_in_range(tmp_path: Path) -> None:
         ("nowhere = []", "there is no map of this name"),
         ("rules = [{ key = 'zz', value = 1 }]", "rules"),
         ("rules = [{ key = 1, value = 1, other = 2 }]", "unknown key `other`"),
-        ("rules = [", "--maps:1: "),
+        ("rules = [", "maps.toml: line 1: "),
+        ("rules = []\nrules = []", "maps.toml: line 2: "),
+        ("rules = [{ key = 'c0', value = 1 }]", "maps.toml: map rules: entry 1: `key`"),
+        ("rules = 3", "maps.toml: map rules: must be a list"),
+        ('{"rules": [}', "maps.toml: line 1: not JSON"),
     ],
 )
 def test_content_that_does_not_fit_is_refused(tmp_path: Path, text: str, why: str) -> None:
@@ -124,6 +129,7 @@ def test_content_that_does_not_fit_is_refused(tmp_path: Path, text: str, why: st
     maps.write_text(text)
     code, said = refused("rules", "--maps", maps)
     assert code == 3
+    assert said.startswith(f"error: {maps}: ")
     assert why in said
 
 
@@ -149,7 +155,8 @@ def test_what_a_chain_establishes_can_be_assumed() -> None:
     trusting = optimized("load_balancer", *words, "--trust", *QUICK)
     assert trusting["proved"]
     assert trusting["instructions_after"] < trusting["instructions_before"] / 8
-    assert [fact | {"established": []} for fact in balancer["facts"][1:]] == trusting["facts"][1:]
+    assumed = {"established": [], "assumed": True}
+    assert [fact | assumed for fact in balancer["facts"][1:]] == trusting["facts"][1:]
 
 
 @pytest.mark.parametrize(
@@ -158,6 +165,10 @@ def test_what_a_chain_establishes_can_be_assumed() -> None:
         (["length > 64"], "write `length >= N`"),
         (["bytes 12-13 = 86d"], "two digits for each byte"),
         (["byte 12 = 08", "byte 12 = 86"], "no packet is like that"),
+        (["byte 12 = 08", "byte 12 in {86, 88}"], "no packet is like that"),
+        (["byte 12 = 08", "byte 13 = 09", "byte 12 = byte 13"], "no packet is like that"),
+        (["byte 100 = 01", "length <= 60"], "none has a byte 100"),
+        (["byte 5000 = 01"], "none has a byte 5000"),
     ],
 )
 def test_what_is_no_fact_is_refused(facts: list[str], why: str) -> None:
@@ -166,3 +177,120 @@ def test_what_is_no_fact_is_refused(facts: list[str], why: str) -> None:
     assert code == 2
     assert "Invalid value for '--assume'" in said
     assert why in said
+
+
+def between(tmp_path: Path, on: str = "XDP_TX", name: str = "rules") -> Path:
+    """Twice the same firewall, the second one behind what a rule of the first one says."""
+    programs = [
+        {"name": which, "object": str(EXAMPLES / f"{name}.bpf.o")} for which in ("first", "second")
+    ]
+    edge = {"from": "first", "on": [on], "to": "second"}
+    file = tmp_path / "chain.yaml"
+    file.write_text(json.dumps({"schema": 1, "programs": programs, "edges": [edge]}))
+    return file
+
+
+def of_first(tmp_path: Path, action: str = "03000000") -> Path:
+    """Two rules for TCP of the first one, which say XDP_TX."""
+    keys = [f"c000020{host} 0050 06 00" for host in (1, 2)]
+    rules = [{"key": key, "value": f"{action} 00000000"} for key in keys]
+    maps = tmp_path / "first.json"
+    maps.write_text(json.dumps({"first:blocked": [], "first:rules": rules}))
+    return maps
+
+
+def of_chain(*words: str | Path) -> dict[str, Any]:
+    """What is said of the second program."""
+    run = slowpath("chain", *words, "--format", "json")
+    assert (run.returncode, run.stderr) == (0, "")
+    (_, second) = json.loads(run.stdout)["programs"]
+    return dict(second)
+
+
+def known(program: dict[str, Any]) -> set[str]:
+    """The facts as they are shown."""
+    return {fact_text(one) for one in program["facts"]}
+
+
+FIRST = ["first:blocked", "first:rules"]
+
+
+def test_content_of_frozen_maps_tells_what_gets_through(tmp_path: Path) -> None:
+    chain, maps = between(tmp_path), of_first(tmp_path)
+    anyhow = of_chain("facts", chain)
+    assert anyhow["facts_with"] == []
+    assert "byte 23 in {06, 11}" in known(anyhow)
+    given = of_chain("facts", chain, "--maps", maps)
+    assert given["facts_with"] == FIRST
+    rules = {"byte 23 = 06", "bytes 36-37 = 0050", "bytes 30-33 in {c0000201, c0000202}"}
+    assert rules <= known(given)
+    assert not rules & known(anyhow)
+
+
+def test_what_no_rule_says_reaches_nothing(tmp_path: Path) -> None:
+    chain = between(tmp_path)
+    found = of_chain("facts", chain, "--maps", of_first(tmp_path, "02000000"))
+    assert not found["reached"]
+    assert found["facts_with"] == FIRST
+    assert of_chain("facts", chain)["reached"]
+
+
+def test_what_rests_on_maps_in_front_is_checked_or_said(tmp_path: Path) -> None:
+    chain, maps = between(tmp_path), of_first(tmp_path)
+    words = ("optimize", chain, "--maps", maps, *QUICK)
+    guarded = of_chain(*words)
+    assert guarded["proved"]
+    # It checks packets itself, and relies on no map.
+    assert guarded["guard"]["generation"] is None
+    assert guarded["guard"]["comparisons"] > 0
+    said = slowpath("chain", *words).stdout
+    assert "second: right with any content of maps first:blocked, first:rules: it checks" in said
+    trusting = of_chain(*words, "--trust")
+    assert trusting["proved"]
+    assert trusting["facts_with"] == FIRST
+    said = slowpath("chain", *words, "--trust").stdout
+    assert "second: right for as long as maps first:blocked, first:rules stay as given" in said
+
+
+def test_the_kernel_agrees_behind_frozen_maps(tmp_path: Path) -> None:
+    needs_kernel()
+    chain, maps = between(tmp_path), of_first(tmp_path)
+    for mode in ([], ["--trust"]):
+        said = of_chain("optimize", chain, "--maps", maps, *mode, "--packets", "1000")["rehearsal"]
+        assert (said["why_not"], said["agrees"], said["packets"]) == (None, True, 1000)
+        compared("kernel", said["packets"] + said["arbitrary"], "packets behind frozen maps")
+
+
+def test_a_map_that_a_program_of_the_chain_writes_tells_nothing(tmp_path: Path) -> None:
+    chain = between(tmp_path, "XDP_PASS", "blocklist")
+    maps = tmp_path / "maps.toml"
+    maps.write_text("'first:blocked' = []")
+    found = of_chain("facts", chain, "--maps", maps)
+    assert found["facts_with"] == []
+    assert found["facts"] == of_chain("facts", chain)["facts"]
+
+
+def test_facts_that_are_the_same_for_any_content_rest_on_none(tmp_path: Path) -> None:
+    # XDP_PASS is also for packets that no rule is about.
+    chain, maps = between(tmp_path, "XDP_PASS"), of_first(tmp_path)
+    assert of_chain("facts", chain, "--maps", maps)["facts_with"] == []
+
+
+def test_packets_that_are_assumed_are_tried_with_trust_as_well() -> None:
+    needs_kernel()
+    words = ["--assume", "bytes 12-13 = 0800", "--assume", "byte 23 in {06, 11}"]
+    words += ["--assume", "byte 14 = 45", "--assume", "length >= 60"]
+    found = optimized("rules", *words, "--trust", "--packets", "2000")
+    said = found["rehearsal"]
+    assert (said["why_not"], said["agrees"], said["packets"]) == (None, True, 2000)
+    assert said["original_ns"] is not None
+    compared("kernel", said["packets"], "packets that are as they are assumed to be")
+
+
+def test_assumed_facts_are_told_from_those_that_a_program_establishes(tmp_path: Path) -> None:
+    run = slowpath(
+        *("chain", "facts", between(tmp_path), "--assume", "byte 14 = 45", "--format", "json")
+    )
+    first, second = json.loads(run.stdout)["programs"]
+    assert [one["kind"] for one in first["facts"] if one["assumed"]] == ["bytes"]
+    assert not any(one["assumed"] for one in second["facts"])

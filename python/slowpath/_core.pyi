@@ -85,12 +85,23 @@ class Chain:
         objects: list[tuple[Object, int]],
         device: str | None = None,
         compiled: list[int] = ...,
+        known: KnownStart | None = None,
     ) -> Object: ...
     def combine_for(
-        self, name: str, objects: list[tuple[Object, int]], member: int, compiled: list[int]
+        self,
+        name: str,
+        objects: list[tuple[Object, int]],
+        member: int,
+        compiled: list[int],
+        known: KnownStart,
     ) -> Object: ...
     def arriving(
-        self, name: str, objects: list[tuple[Object, int]], member: int, compiled: list[int]
+        self,
+        name: str,
+        objects: list[tuple[Object, int]],
+        member: int,
+        compiled: list[int],
+        known: KnownStart,
     ) -> Object: ...
     def as_compiled(
         self, objects: list[tuple[Object, int]], member: int, compiled: list[int]
@@ -101,6 +112,14 @@ class Chain:
     @staticmethod
     def check_assumed(assumed: list[str]) -> None: ...
     def start_maps(self, objects: list[tuple[Object, int]], text: str) -> str: ...
+    def known_start(
+        self,
+        objects: list[tuple[Object, int]],
+        assumed: list[str],
+        maps: str,
+        frozen: set[tuple[int, str]],
+        generations: list[tuple[int, str]],
+    ) -> KnownStart: ...
     def rewrite(
         self,
         objects: list[tuple[Object, int]],
@@ -110,6 +129,10 @@ class Chain:
         assumed: list[str] = ...,
         maps: str | None = None,
     ) -> Rewriting: ...
+
+@final
+class KnownStart:
+    """What is known of runs through a chain before they begin."""
 
 @final
 class Rewriting:
@@ -423,6 +446,7 @@ def rehearse(
     rounds: int,
     stop: Stop,
     more: str = "",
+    assumed: list[str] = ...,
 ) -> str: ...
 def verify_program(
     subject: tuple[str, Object, int, Btf | None],

@@ -64,6 +64,8 @@ Object = _core.Object
 """A file with programs, read once; from `read_object`."""
 Chain = _core.Chain
 """A chain of programs; from `read_chain`."""
+KnownStart = _core.KnownStart
+"""What is known of runs through a chain before they begin; from `known_start`."""
 Topology = _core.Topology
 """Programs on the paths of a network; from `read_topology`."""
 Target = _core.Target
@@ -175,24 +177,59 @@ class ChainSubject(NamedTuple):
 
 
 def combine(
-    subject: ChainSubject, name: str, device: str | None = None, compiled: Sequence[int] = ()
+    subject: ChainSubject,
+    name: str,
+    device: str | None = None,
+    compiled: Sequence[int] = (),
+    known: KnownStart | None = None,
 ) -> Object:
     """One file of the objects of a chain.
 
     `name` is what the chain is called in results. Of several devices, the work of one counts. The
-    programs with the numbers `compiled` run as something that they were compiled to.
+    programs with the numbers `compiled` run as something that they were compiled to. It is about
+    packets that are known to arrive, with maps as they are known; by default, nothing is.
 
     Raises:
         InputError: when they do not fit together.
     """
     try:
-        return subject.chain.combine(name, subject.objects, device, list(compiled))
+        return subject.chain.combine(name, subject.objects, device, list(compiled), known)
     except _core.Error as problem:
         raise _input_error(subject.file, problem) from None
 
 
+class MapsFile(NamedTuple):
+    """A file with content of maps."""
+
+    name: str
+    text: str
+
+
+class Known(NamedTuple):
+    """What is known of runs through a chain before they begin."""
+
+    assumed: Sequence[str] = ()  # facts about packets that arrive, in words
+    maps: MapsFile | None = None
+    frozen: frozenset[tuple[int, str]] = frozenset()  # those that hold it: program, and name there
+    generations: Sequence[tuple[int, str]] = ()  # maps that are zero, of rewritten programs
+
+
+def known_start(subject: ChainSubject, known: Known) -> KnownStart:
+    """The same, read for the programs of a chain as they were written.
+
+    Raises:
+        InputError: when a text cannot be read, or does not fit the maps.
+    """
+    text = known.maps.text if known.maps else ""
+    given = (list(known.assumed), text, set(known.frozen), list(known.generations))
+    try:
+        return subject.chain.known_start(subject.objects, *given)
+    except _core.Error as problem:
+        raise _maps_error(subject.file, known.maps, problem) from None
+
+
 def combine_for(
-    subject: ChainSubject, name: str, member: int, compiled: Sequence[int] = ()
+    subject: ChainSubject, name: str, member: int, compiled: Sequence[int], known: KnownStart
 ) -> Object:
     """The chain, of which the work of one program counts, by its number; otherwise as `combine`.
 
@@ -200,21 +237,28 @@ def combine_for(
         InputError: when the programs do not fit together.
     """
     try:
-        return subject.chain.combine_for(name, subject.objects, member, list(compiled))
+        return subject.chain.combine_for(name, subject.objects, member, list(compiled), known)
     except _core.Error as problem:
         raise _input_error(subject.file, problem) from None
 
 
-def arriving(subject: ChainSubject, name: str, member: int, compiled: Sequence[int] = ()) -> Object:
+def arriving(
+    subject: ChainSubject,
+    name: str,
+    member: int,
+    compiled: Sequence[int],
+    known: KnownStart | None = None,
+) -> Object:
     """A program of a chain by itself, for what is known of packets that those in front let through.
 
-    Otherwise as `combine`.
+    Otherwise as `combine_for`; by default, nothing is known.
 
     Raises:
         InputError: when the programs of a dispatcher cannot be put in order.
     """
     try:
-        return subject.chain.arriving(name, subject.objects, member, list(compiled))
+        start = known_start(subject, Known()) if known is None else known
+        return subject.chain.arriving(name, subject.objects, member, list(compiled), start)
     except _core.Error as problem:
         raise _input_error(subject.file, problem) from None
 
@@ -245,7 +289,7 @@ def way_to(subject: ChainSubject, member: int) -> list[tuple[int, list[int]]]:
         raise _input_error(subject.file, problem) from None
 
 
-def start_maps(subject: ChainSubject, text: str) -> dict[str, list[object]]:
+def start_maps(subject: ChainSubject, maps: MapsFile) -> dict[str, list[object]]:
     """What a file with content of maps says, as the `maps` of a witness of the whole chain.
 
     Raises:
@@ -253,10 +297,10 @@ def start_maps(subject: ChainSubject, text: str) -> dict[str, list[object]]:
     """
     try:
         said: dict[str, dict[str, list[object]]] = json.loads(
-            subject.chain.start_maps(subject.objects, text)
+            subject.chain.start_maps(subject.objects, maps.text)
         )
     except _core.Error as problem:
-        raise _input_error(subject.file, problem) from None
+        raise _maps_error(subject.file, maps, problem) from None
     return said["maps"]
 
 
@@ -268,7 +312,7 @@ class Rewriting(NamedTuple):
     deadline_seconds: float | None = None
     memory_bytes: int | None = None  # of the process; None: no limit
     assumed: Sequence[str] = ()  # facts about packets that arrive, in words
-    maps: str | None = None  # the text of a file with content of maps that is frozen
+    maps: MapsFile | None = None  # content of maps that is frozen
     graphs: bool = False  # whether the control-flow graphs of programs are asked for
 
 
@@ -289,14 +333,14 @@ def rewrite_messages(
     stop = _core.Stop(rewriting.deadline_seconds, rewriting.memory_bytes)
     how = rewriting.mode, rewriting.fuse, rewriting.graphs
     asked = (subject.objects, how, subject.btf, stop)
-    known = (list(rewriting.assumed), rewriting.maps)
+    known = (list(rewriting.assumed), rewriting.maps.text if rewriting.maps else None)
     try:
         with stopping.calling(stop.set):
             for said in subject.chain.rewrite(*asked, *known):
                 if said is not None:
                     yield ("rewritten", *said)
     except _core.Error as problem:
-        raise _input_error(subject.file, problem) from None
+        raise _maps_error(subject.file, rewriting.maps, problem) from None
 
 
 def read_topology(file: str, text: str) -> Topology:
@@ -447,6 +491,14 @@ def compile_messages(
                 yield ("verified", _core.verify_program(*asked))
     except _core.Error as problem:
         raise _input_error(subject.file, problem) from None
+
+
+def _maps_error(file: str, maps: MapsFile | None, problem: _core.Error) -> InputError:
+    """The error of a file, or of the one with content of maps, with the line if it is known."""
+    if maps is None or problem.option != "--maps":
+        return _input_error(file, problem)
+    line = "" if problem.line is None else f"line {problem.line}: "
+    return InputError(maps.name, f"{line}{problem.what}")
 
 
 def _input_error(file: str, problem: _core.Error) -> InputError:
@@ -864,6 +916,9 @@ class Rehearsed(NamedTuple):
     maps: str = ""  # as of a `Stage`, for both programs alike
     covers: str = ""  # JSON: packets in hexadecimal, each with `maps` of a witness, for both alike
     more: str = ""  # the same of maps that only the rewritten program has
+    assumed: Sequence[
+        str
+    ] = ()  # facts, in words, that hold of all packets that arrive at the chain
 
 
 class Rehearsing(NamedTuple):
@@ -947,6 +1002,7 @@ def rehearse(
     packets_and_maps = (list(chain.seeds), chain.maps, chain.covers)
     asked = (stages, chain.original, chain.rewritten, *packets_and_maps)
     with _of_the_kernel(), stopping.calling(stop.set):
-        text = _core.rehearse(kernel, *asked, packets, arbitrary, rounds, stop, chain.more)
+        more = (chain.more, list(chain.assumed))
+        text = _core.rehearse(kernel, *asked, packets, arbitrary, rounds, stop, *more)
     report: RehearsalReport = json.loads(text)
     return report

@@ -1,8 +1,8 @@
 //! A program of a chain by itself, for the packets that the programs in front of it send: what is
 //! analysed where its instructions are not those that the others have.
 
-use crate::facts::{FactsOptions, Leaving, Runs, any_packet, facts_along};
-use crate::{Chain, ChainError, Loaded};
+use crate::facts::{FactsOptions, Leaving, Runs, facts_along};
+use crate::{Chain, ChainError, KnownStart, Loaded};
 use slowpath::{Arrivals, ArrivingProgram, ProgramFile};
 use slowpath_bpf::{BpfProgram, Btf};
 use slowpath_stop::Stop;
@@ -12,7 +12,8 @@ use std::sync::Arc;
 impl Chain {
     /// The program with this number, called `name` in results. What arrives is found out when it is
     /// analysed. The programs `compiled`, by their numbers, run as something that they were compiled
-    /// to, as with [`Chain::combine`].
+    /// to, as with [`Chain::combine`]. It is about packets that are `known` to arrive at the first
+    /// program, with maps as they are known.
     ///
     /// # Errors
     /// As [`Chain::dispatched`].
@@ -22,6 +23,7 @@ impl Chain {
         loaded: &[Loaded],
         member: usize,
         compiled: &BTreeSet<usize>,
+        known: &KnownStart,
     ) -> Result<ProgramFile, ChainError> {
         let conditions = self.as_compiled(loaded, &BTreeSet::from([member]), compiled)?;
         let mut chain = self.dispatched(loaded)?;
@@ -30,9 +32,10 @@ impl Chain {
         let pair = |number: usize| (Arc::clone(&loaded[number].object), loaded[number].program);
         let (object, program) = pair(member);
         let passed: Vec<(Arc<_>, usize)> = in_front.iter().map(|&number| pair(number)).collect();
-        let loaded = loaded.to_vec();
+        let contents = known.of_member(member);
+        let (loaded, known) = (loaded.to_vec(), known.clone());
         let arrivals = move |kernel: Option<&Arc<Btf>>, stop: &Stop| {
-            let mut found = arrivals(&chain, (&loaded, &in_front), member, kernel, stop);
+            let mut found = arrivals(&chain, (&loaded, &in_front, &known), member, kernel, stop);
             found.assumptions.extend(conditions.iter().cloned());
             found
         };
@@ -42,6 +45,7 @@ impl Chain {
             program,
             in_front: passed,
             arrivals: Arc::new(arrivals),
+            contents,
         }))
     }
 }
@@ -50,13 +54,13 @@ impl Chain {
 /// left.
 fn arrivals(
     chain: &Chain,
-    (loaded, in_front): (&[Loaded], &BTreeSet<usize>),
+    (loaded, in_front, known): (&[Loaded], &BTreeSet<usize>, &KnownStart),
     member: usize,
     kernel: Option<&Arc<Btf>>,
     stop: &Stop,
 ) -> Arrivals {
     let mut arrivals =
-        Arrivals { facts: Some(any_packet()), assumptions: Vec::new(), notes: Vec::new() };
+        Arrivals { facts: Some(known.first.clone()), assumptions: Vec::new(), notes: Vec::new() };
     if in_front.is_empty() {
         return arrivals;
     }
@@ -71,14 +75,20 @@ fn arrivals(
             }
         }
     }
-    let mut options = FactsOptions::default();
-    options.lift.kernel_types = kernel.map(Arc::clone);
+    let options: Vec<FactsOptions> = (0..loaded.len())
+        .map(|member| {
+            let mut options = FactsOptions::default();
+            options.lift.kernel_types = kernel.map(Arc::clone);
+            options.lift.contents = known.of_member(member);
+            options
+        })
+        .collect();
     let runs: Vec<Runs<'_>> = loaded
         .iter()
-        .zip(&programs)
-        .map(|(loaded, program)| Runs { object: &loaded.object, program, options: &options })
+        .zip(programs.iter().zip(&options))
+        .map(|(loaded, (program, options))| Runs { object: &loaded.object, program, options })
         .collect();
-    let reached = facts_along(chain, &runs, &any_packet(), stop);
+    let reached = facts_along(chain, &runs, &known.first, stop);
     let mut assumptions = BTreeSet::new();
     for (number, reached) in reached.into_iter().enumerate() {
         if number != member && !in_front.contains(&number) {

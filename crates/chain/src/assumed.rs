@@ -15,13 +15,67 @@ const FORMS: &str = "write `length >= N`, `length <= N`, `A to B bytes`, `byte N
 /// Which one is none that can be written, or contradicts the others, in a sentence.
 pub fn assumed(texts: &[String]) -> Result<PacketFacts, String> {
     let mut facts = any_packet();
+    let mut read = Vec::new();
     for text in texts {
         let fact = one(text).map_err(|why| format!("{text:?}: {why}"))?;
-        facts = facts
-            .meet(&fact)
+        let met = facts.meet(&fact).filter(is_possible);
+        facts = met
             .ok_or_else(|| format!("{text:?}: no packet is like that, with what is said before"))?;
+        read.push((text, end(&fact)));
     }
-    Ok(facts)
+    let most = facts.max_length;
+    match read.into_iter().find(|&(_, end)| end > usize::from(most)) {
+        Some((text, end)) => Err(format!(
+            "{text:?}: packets have at most {most} bytes, so that none has a byte {}",
+            end - 1
+        )),
+        None => Ok(facts),
+    }
+}
+
+/// The first byte behind all that a fact is about.
+fn end(fact: &PacketFacts) -> usize {
+    let bits = fact.bits.last_key_value().map(|(&offset, _)| usize::from(offset) + 1);
+    let values = fact.values.keys().map(|field| field.end());
+    let equal = fact.equal.iter().map(|(first, second)| first.end().max(second.end()));
+    bits.into_iter().chain(values).chain(equal).max().unwrap_or(0)
+}
+
+/// Whether known bits, fields with few values and equal fields go together, as far as that shows from
+/// one of them to the next: facts that no packet fulfils for another reason may be left.
+fn is_possible(facts: &PacketFacts) -> bool {
+    let mut bits = facts.bits.clone();
+    loop {
+        let before = bits.clone();
+        for (first, second) in &facts.equal {
+            for place in 0..u16::from(first.bytes) {
+                let (one, other) = (first.offset + place, second.offset + place);
+                let Some(both) = together(bits.get(&one), bits.get(&other)) else { return false };
+                for (at, known) in [one, other].into_iter().zip([both; 2]) {
+                    bits.extend(known.map(|known| (at, known)));
+                }
+            }
+        }
+        if bits == before {
+            break;
+        }
+    }
+    let fits = |field: &Field, value: u64| {
+        let bytes = value.to_be_bytes();
+        let own = &bytes[bytes.len().saturating_sub(field.bytes.into())..];
+        let is = |(at, &byte): (u16, &u8)| bits.get(&at).is_none_or(|known| known.holds(byte));
+        (field.offset..).zip(own).all(is)
+    };
+    facts.values.iter().all(|(field, values)| values.iter().any(|&value| fits(field, value)))
+}
+
+/// What is known of a byte of which both hold, if anything is; `None` if there is no such byte.
+fn together(one: Option<&KnownBits>, other: Option<&KnownBits>) -> Option<Option<KnownBits>> {
+    let (Some(&one), Some(&other)) = (one, other) else {
+        return Some(one.or(other).copied());
+    };
+    let both = KnownBits { mask: one.mask | other.mask, value: one.value | other.value };
+    (one.holds(both.value) && other.holds(both.value)).then_some(Some(both))
 }
 
 fn one(text: &str) -> Result<PacketFacts, String> {

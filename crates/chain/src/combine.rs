@@ -1,7 +1,7 @@
 //! The objects of a chain as one file, which is analysed as a single program.
 
 use crate::dispatcher::GONE;
-use crate::{Chain, ChainError, Loaded, Member};
+use crate::{Chain, ChainError, KnownStart, Loaded, Member};
 use slowpath::{ChainMember, Handover, ProgramChain, ProgramFile, conditions_on_card};
 use slowpath_bpf::{Object, Part};
 use slowpath_stop::{Limits, Stop};
@@ -17,7 +17,7 @@ impl Chain {
     /// program is the one that packets arrive at; the others run behind it. Where the programs run on
     /// several devices, the work of one of them counts. The programs with the numbers `compiled` run as
     /// something that they were compiled to: what these do to packets is what their BPF programs do,
-    /// under conditions.
+    /// under conditions. It is about packets that are `known` to arrive, with maps as they are known.
     ///
     /// # Errors
     /// When a map that is shared is not there, or is not like the one that it is shared with; as
@@ -28,9 +28,10 @@ impl Chain {
         loaded: &[Loaded],
         device: Option<&str>,
         compiled: &BTreeSet<usize>,
+        known: &KnownStart,
     ) -> Result<ProgramFile, ChainError> {
         let counted = (self.devices().len() > 1).then(|| self.on_device(device));
-        self.join(name, loaded, counted, compiled)
+        self.join(name, loaded, counted, compiled, known)
     }
 
     /// As [`Chain::combine`], but only the work of one program counts: what that costs for packets that
@@ -44,8 +45,9 @@ impl Chain {
         loaded: &[Loaded],
         member: usize,
         compiled: &BTreeSet<usize>,
+        known: &KnownStart,
     ) -> Result<ProgramFile, ChainError> {
-        self.join(name, loaded, Some(BTreeSet::from([member])), compiled)
+        self.join(name, loaded, Some(BTreeSet::from([member])), compiled, known)
     }
 
     /// The conditions under which the programs `compiled`, by their numbers, do to packets on their way
@@ -87,6 +89,7 @@ impl Chain {
         loaded: &[Loaded],
         counted: Option<BTreeSet<usize>>,
         compiled: &BTreeSet<usize>,
+        known: &KnownStart,
     ) -> Result<ProgramFile, ChainError> {
         let none = BTreeSet::new();
         let chain = self.dispatched(loaded)?;
@@ -125,6 +128,8 @@ impl Chain {
             assumptions: self.as_compiled(loaded, counted.as_ref().unwrap_or(&none), compiled)?,
             counted: counted.map(|members| members.into_iter().map(number).collect()),
             members: self.members.iter().enumerate().map(member).collect(),
+            arriving: known.says_of_packets(),
+            contents: known.of_all(loaded, &joined),
             object: Arc::new(joined.object),
         }))
     }

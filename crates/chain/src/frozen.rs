@@ -99,9 +99,7 @@ impl FrozenMaps {
         if mode == Mode::Guard {
             frozen.generation = Some(add(&mut object, GENERATION, vec![0; BYTES as usize]));
             let name = object.maps.last().map(|map| map.name.clone()).unwrap_or_default();
-            let zero = EntryValue::Bytes(vec![0; BYTES as usize]);
-            let entries = vec![MapEntry { key: vec![0; 4], value: zero }];
-            contents.insert(name, MapContent { entries, ..MapContent::default() });
+            contents.insert(name, zero());
             object.variables.push(Variable {
                 name: VARIABLE.to_owned(),
                 map: object.maps.len() - 1,
@@ -127,6 +125,12 @@ impl FrozenMaps {
             false => BTreeMap::new(),
         }
     }
+}
+
+/// What a map with the generation holds as long as nobody has changed what is frozen.
+pub(crate) fn zero() -> MapContent {
+    let zero = EntryValue::Bytes(vec![0; BYTES as usize]);
+    MapContent { entries: vec![MapEntry { key: vec![0; 4], value: zero }], ..MapContent::default() }
 }
 
 /// Adds a map of one element; its number.
@@ -188,6 +192,19 @@ pub(crate) fn unwritten(
         all.push(given);
     }
     Ok((kept, all))
+}
+
+/// What of the content of maps is known in the end, by their names in the object, and why not more.
+pub(crate) fn admitted(
+    object: &Object,
+    contents: &BTreeMap<u32, MapContent>,
+) -> (BTreeMap<String, MapContent>, BTreeMap<u32, String>) {
+    let (frozen, why) = Frozen::of(&object.maps, contents);
+    let named = |(number, content): (&u32, &MapContent)| {
+        let map = object.maps.get(*number as usize)?;
+        frozen.maps.contains_key(number).then(|| (map.name.clone(), content.clone()))
+    };
+    (contents.iter().filter_map(named).collect(), why)
 }
 
 /// Why a map may be written by a program of an object, if it may.

@@ -1,14 +1,16 @@
 //! What is reported about a chain and its programs: documents, which others display.
 
 use crate::equivalence::Proof;
-use crate::facts::{Discovery, End, Established, Fact, Leaving, Never, Reached};
-use crate::frozen::Given;
+use crate::facts::{Discovery, End, Established, Fact, Leaving, Never, Reached, any_packet};
+use crate::frozen::{FrozenMaps, Given};
 use crate::optimize::Optimized;
 use crate::{Action, Chain, Loaded};
 use serde::{Deserialize, Serialize};
 use slowpath_bpf::{BpfProgram, LineInfo, Object};
 use slowpath_ir::PacketFacts;
-use slowpath_specialise::{Change, Dropped, Guard, Mode, Rounds, Specialised, specialise};
+use slowpath_specialise::{
+    Change, Dropped, Guard, Known, Mode, Rounds, Specialised, specialise_for,
+};
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,6 +62,9 @@ pub struct ProgramReport {
     pub never: Vec<String>,
     /// What holds of every packet that arrives.
     pub facts: Vec<FactReport>,
+    /// The maps of programs in front that they are found with the content of, each as `PROGRAM:MAP`;
+    /// none where they hold for any content.
+    pub facts_with: Vec<String>,
     /// Conditions that this depends on, one sentence each.
     pub assumptions: Vec<String>,
     /// Questions to the solver, for the facts.
@@ -94,6 +99,14 @@ pub struct FactReport {
     pub fact: FactText,
     /// The lines that establish it.
     pub established: Vec<LineReport>,
+    /// Whether nothing does, and it is taken for granted of packets that arrive at the first program.
+    pub assumed: bool,
+}
+
+impl FactReport {
+    fn of(fact: FactText, established: Vec<LineReport>) -> FactReport {
+        FactReport { fact, established, assumed: false }
+    }
 }
 
 /// What a fact says.
@@ -318,6 +331,11 @@ impl ProgramReport {
         report.assumptions.dedup();
         let facts = reached.facts.as_ref();
         report.facts = facts.map_or_else(Vec::new, |facts| list(facts, &established));
+        if number == chain.entry {
+            let lengths = any_packet();
+            let all = FactText::Length { min: lengths.min_length, max: lengths.max_length };
+            report.facts.iter_mut().for_each(|one| one.assumed = one.fact != all);
+        }
         report
     }
 
@@ -326,16 +344,28 @@ impl ProgramReport {
         &mut self,
         object: &Object,
         program: &BpfProgram,
-        facts: &PacketFacts,
+        (facts, frozen): (&PacketFacts, Option<&FrozenMaps>),
         stop: &Stop,
     ) -> Option<Specialised> {
-        match specialise(object, program, facts, Mode::Trust, stop) {
+        let object = frozen.map_or(object, |frozen| &frozen.object);
+        let known = Known { facts, frozen: frozen.map(|frozen| &frozen.frozen) };
+        match specialise_for(object, program, known, Mode::Trust, stop) {
             Ok(mut made) => {
                 made.dropped.retain(|dropped| {
-                    matches!(dropped.change, Change::AlwaysTaken | Change::NeverTaken)
+                    let maps = !dropped.maps.is_empty();
+                    let packets = !dropped.bytes.is_empty() || !dropped.fields.is_empty();
+                    match dropped.change {
+                        // Behind a look-up that became comparisons, a branch on what it found is
+                        // decided for no other reason, and not in the program as it is.
+                        Change::AlwaysTaken | Change::NeverTaken => {
+                            frozen.is_none() || packets || dropped.length || maps
+                        }
+                        change => matches!(change, Change::Inlined(_)),
+                    }
                 });
                 self.loops = self.loops(program, &made.rounds);
                 self.dropped = dropped_reports(&self.name, object, program, &made);
+                self.uses(object, &made.maps);
                 Some(made)
             }
             Err(error) => {
@@ -361,11 +391,24 @@ impl ProgramReport {
         self.frozen.sort_by(|a, b| a.map.cmp(&b.map));
     }
 
+    /// Notes which of the maps whose content was given are relied on, by their numbers.
+    fn uses<'a>(&mut self, object: &Object, maps: impl IntoIterator<Item = &'a u32>) {
+        let names: BTreeSet<String> =
+            maps.into_iter().filter_map(|&map| map_name(object, map)).collect();
+        for frozen in &mut self.frozen {
+            frozen.used = names.contains(&frozen.map);
+        }
+    }
+
     /// Maps that cannot be frozen, by their numbers, and why.
-    pub(crate) fn refused(&mut self, object: &Object, refused: BTreeMap<u32, String>) {
-        for (number, why) in refused {
+    pub(crate) fn refused<'a>(
+        &mut self,
+        object: &Object,
+        refused: impl Iterator<Item = (&'a u32, &'a String)>,
+    ) {
+        for (&number, why) in refused {
             let map = map_name(object, number).unwrap_or_default();
-            let why_not = Some(why);
+            let why_not = Some(why.clone());
             self.frozen.push(FrozenReport { map, entries: 0, used: false, why_not });
         }
     }
@@ -387,10 +430,7 @@ impl ProgramReport {
         self.dropped = dropped_reports(&self.name, object, program, &made);
         let Specialised { program: rewritten, guard, maps, .. } = made;
         self.instructions_after = rewritten.insns.len();
-        for frozen in &mut self.frozen {
-            let is = |&map: &u32| map_name(object, map).as_ref() == Some(&frozen.map);
-            frozen.used = maps.iter().any(is);
-        }
+        self.uses(object, &maps);
         let extended = done.object.as_ref().unwrap_or(object);
         self.guard = guard.as_ref().map(|guard| GuardReport::of(extended, guard));
         self.proved = Some(proof.proved);
@@ -497,24 +537,27 @@ pub(crate) fn list(
     of_length.sort();
     of_length.dedup();
     let length = FactText::Length { min: facts.min_length, max: facts.max_length };
-    let mut list = vec![FactReport { fact: length, established: of_length }];
+    let mut list = vec![FactReport::of(length, of_length)];
     for (&at, bits) in &facts.bits {
         let established = lines(&Fact::Bits(at));
         let Some(byte) = bits.constant() else {
             let (mask, value) = (format!("{:02x}", bits.mask), format!("{:02x}", bits.value));
-            list.push(FactReport { fact: FactText::Bits { offset: at, mask, value }, established });
+            list.push(FactReport::of(FactText::Bits { offset: at, mask, value }, established));
             continue;
         };
         match list.last_mut() {
-            Some(FactReport { fact: FactText::Bytes { offset, value }, established: known })
-                if usize::from(*offset) + value.len() / 2 == usize::from(at)
-                    && *known == established =>
+            Some(FactReport {
+                fact: FactText::Bytes { offset, value },
+                established: known,
+                ..
+            }) if usize::from(*offset) + value.len() / 2 == usize::from(at)
+                && *known == established =>
             {
                 value.push_str(&format!("{byte:02x}"));
             }
             _ => {
                 let value = format!("{byte:02x}");
-                list.push(FactReport { fact: FactText::Bytes { offset: at, value }, established });
+                list.push(FactReport::of(FactText::Bytes { offset: at, value }, established));
             }
         }
     }
@@ -522,12 +565,12 @@ pub(crate) fn list(
         let width = 2 * usize::from(field.bytes);
         let values = values.iter().map(|value| format!("{value:0width$x}")).collect();
         let fact = FactText::Values { offset: field.offset, bytes: field.bytes, values };
-        list.push(FactReport { fact, established: lines(&Fact::Values(field)) });
+        list.push(FactReport::of(fact, lines(&Fact::Values(field))));
     }
     for &(first, second) in &facts.equal {
         let (offset, other, bytes) = (first.offset, second.offset, first.bytes);
         let fact = FactText::Equal { offset, other, bytes };
-        list.push(FactReport { fact, established: lines(&Fact::Equal(first, second)) });
+        list.push(FactReport::of(fact, lines(&Fact::Equal(first, second))));
     }
     list
 }

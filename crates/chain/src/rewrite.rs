@@ -1,9 +1,10 @@
 //! A chain whose programs are rewritten for what arrives at them: the objects to load instead, and
 //! what is reported about it.
 
+use crate::between::Between;
 use crate::equivalence::Cover;
-use crate::facts::{FactsOptions, Runs, any_packet, facts_along};
-use crate::frozen::{Contents, FrozenMaps, unwritten};
+use crate::facts::any_packet;
+use crate::frozen::{Contents, FrozenMaps, admitted, unwritten};
 use crate::fused::fused;
 use crate::graphs::{GraphReports, PairReport};
 use crate::optimize::{Optimized, optimize_for};
@@ -92,14 +93,13 @@ pub fn rewrite(
     };
     let programs = chain.members.iter().zip(loaded).map(link);
     let programs = programs.collect::<Result<Vec<BpfProgram>, _>>()?;
-    let facts = FactsOptions { lift: options.lift.clone(), ..FactsOptions::default() };
-    let runs: Vec<Runs<'_>> = loaded
-        .iter()
-        .zip(&programs)
-        .map(|(loaded, program)| Runs { object: &loaded.object, program, options: &facts })
-        .collect();
     let (contents, given) = unwritten(&chain, loaded, &options.contents, kernel, stop)?;
-    let mut reached = facts_along(&chain, &runs, &options.first, stop);
+    let known = contents.iter().zip(loaded).map(|(own, of)| admitted(&of.object, own));
+    let (known, refused): (Vec<_>, Vec<_>) = known.unzip();
+    let (first, lift) = (&options.first, &options.lift);
+    let between =
+        Between { chain: &chain, loaded, programs: &programs, known: &known, first, lift };
+    let (mut reached, rests_on) = between.facts(options.mode == Some(Mode::Guard), stop);
     let alone = chain.members.len() == 1;
     let mut report = ChainReport::default();
     let mut graphs = GraphReports::default();
@@ -108,13 +108,13 @@ pub fn rewrite(
         let parts = (&chain, number, &programs[..]);
         let mut program = ProgramReport::of(parts, loaded, reached, options.explain, stop);
         let own = contents.get(number).filter(|own| !own.is_empty());
-        let frozen = own.zip(options.mode).map(|(own, mode)| {
-            let (frozen, refused) = FrozenMaps::of(&loaded[number].object, own, mode);
-            program.refused(&loaded[number].object, refused);
-            frozen
+        let frozen = own.and_then(|own| {
+            let mode = options.mode.unwrap_or(Mode::Trust);
+            FrozenMaps::of(&loaded[number].object, own, mode).0
         });
-        let frozen = frozen.flatten();
+        program.refused(&loaded[number].object, refused.get(number).into_iter().flatten());
         program.given(given.get(number).into_iter().flatten());
+        program.facts_with = rests_on[number].clone();
         let known = frozen.is_some() || (number == chain.entry && options.first != any_packet());
         let facts = reached.facts.as_ref().filter(|_| alone || known || !reached.over.is_empty());
         let facts = facts.cloned();
@@ -123,7 +123,7 @@ pub fn rewrite(
             (Some(_), Some(_)) => program.remarks.push(NOT_YET.to_owned()),
             (Some(facts), None) => {
                 let (object, linked) = (&loaded[number].object, &programs[number]);
-                let made = program.decided(object, linked, facts, stop);
+                let made = program.decided(object, linked, (facts, frozen.as_ref()), stop);
                 if let Some(made) = made.filter(|_| options.graphs) {
                     let pair = PairReport::of(&chain.members[number].name, object, linked, &made);
                     graph = pair.map(PairReport::before_only);

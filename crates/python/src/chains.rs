@@ -7,14 +7,21 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use slowpath::Error;
 use slowpath_chain::equivalence::Cover;
-use slowpath_chain::{Loaded, RewriteOptions};
+use slowpath_chain::{Loaded, MapOf, RewriteOptions};
 use slowpath_specialise::Mode;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A chain of programs, as its description has it. Raises `Error` when that is none.
 #[pyclass(frozen, module = "slowpath._core")]
 pub struct Chain {
     inner: slowpath_chain::Chain,
+}
+
+/// What is known of runs through a chain before they begin.
+#[pyclass(frozen, module = "slowpath._core")]
+pub struct KnownStart {
+    inner: slowpath_chain::KnownStart,
 }
 
 /// The name of a program in a chain, its file, and its name there, if that is said.
@@ -75,8 +82,9 @@ impl Chain {
 
     /// One file of the objects of all programs, each with the number of its program there; of several
     /// devices, the work of one counts. The programs with the numbers `compiled` run as something that
-    /// they were compiled to. Raises `Error` when they do not fit together.
-    #[pyo3(signature = (name, objects, device=None, compiled=Vec::new()))]
+    /// they were compiled to. It is about packets that are `known` to arrive, with maps as they are
+    /// known; about any if nothing is. Raises `Error` when they do not fit together.
+    #[pyo3(signature = (name, objects, device=None, compiled=Vec::new(), known=None))]
     fn combine(
         &self,
         py: Python<'_>,
@@ -84,9 +92,12 @@ impl Chain {
         objects: Vec<(Py<Object>, usize)>,
         device: Option<&str>,
         compiled: Vec<usize>,
+        known: Option<Py<KnownStart>>,
     ) -> PyResult<Object> {
         let loaded = loaded(py, objects)?;
-        let file = self.inner.combine(name, &loaded, device, &compiled.into_iter().collect());
+        let known = known.map(|known| known.get().inner.clone()).unwrap_or_default();
+        let compiled = compiled.into_iter().collect();
+        let file = self.inner.combine(name, &loaded, device, &compiled, &known);
         Ok(Object::of(file.map_err(|error| wrong(py, &error))?))
     }
 
@@ -99,16 +110,17 @@ impl Chain {
         objects: Vec<(Py<Object>, usize)>,
         member: usize,
         compiled: Vec<usize>,
+        known: &KnownStart,
     ) -> PyResult<Object> {
         let loaded = loaded(py, objects)?;
         let compiled = compiled.into_iter().collect();
-        let file = self.inner.combine_for(name, &loaded, member, &compiled);
+        let file = self.inner.combine_for(name, &loaded, member, &compiled, &known.inner);
         Ok(Object::of(file.map_err(|error| wrong(py, &error))?))
     }
 
     /// One of the programs by itself, by its number, for the packets that those in front of it let
-    /// through; `compiled` as with `combine`. Raises `Error` when the programs of a dispatcher cannot
-    /// be put in order.
+    /// through; `compiled` and `known` as with `combine_for`. Raises `Error` when the programs of a
+    /// dispatcher cannot be put in order.
     fn arriving(
         &self,
         py: Python<'_>,
@@ -116,9 +128,11 @@ impl Chain {
         objects: Vec<(Py<Object>, usize)>,
         member: usize,
         compiled: Vec<usize>,
+        known: &KnownStart,
     ) -> PyResult<Object> {
         let loaded = loaded(py, objects)?;
-        let file = self.inner.arriving(name, &loaded, member, &compiled.into_iter().collect());
+        let compiled = compiled.into_iter().collect();
+        let file = self.inner.arriving(name, &loaded, member, &compiled, &known.inner);
         Ok(Object::of(file.map_err(|error| wrong(py, &error))?))
     }
 
@@ -163,6 +177,33 @@ impl Chain {
         let joined = joined.map_err(|error| wrong(py, &error))?;
         let maps = slowpath::start_maps(text, &joined.object);
         Ok(maps.map_err(|error| errors::exception(py, &error))?.to_string())
+    }
+
+    /// What is known of runs before they begin: facts about packets that arrive at the first program, in
+    /// words; what maps of `frozen` hold, by the text of a file with content of maps; and that the maps
+    /// of `generations` are zero. Maps are told by the number of their program and their name in its
+    /// object. Raises `Error` when facts or text cannot be read.
+    fn known_start(
+        &self,
+        py: Python<'_>,
+        objects: Vec<(Py<Object>, usize)>,
+        assumed: Vec<String>,
+        maps: &str,
+        frozen: BTreeSet<MapOf>,
+        generations: Vec<MapOf>,
+    ) -> PyResult<KnownStart> {
+        let loaded = loaded(py, objects)?;
+        let first = slowpath_chain::assumed(&assumed)
+            .map_err(|why| errors::exception(py, &Error::Input(why)))?;
+        let read = slowpath_chain::KnownStart::read(
+            &self.inner,
+            &loaded,
+            first,
+            maps,
+            &frozen,
+            &generations,
+        );
+        Ok(KnownStart { inner: read.map_err(|error| errors::exception(py, &error))? })
     }
 
     /// Finds out what holds of packets that arrive at each program, as JSON text, and where programs

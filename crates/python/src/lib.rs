@@ -49,7 +49,7 @@ mod _core {
     #[pymodule_export]
     use super::analysis::Analysis;
     #[pymodule_export]
-    use super::chains::{Chain, Rewriting};
+    use super::chains::{Chain, KnownStart, Rewriting};
     #[pymodule_export]
     use super::compile::{compile_program, verify_program};
     #[pymodule_export]

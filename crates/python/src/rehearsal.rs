@@ -10,7 +10,7 @@ use slowpath::{Error, ProgramFile};
 use slowpath_kernel::witness::{self, Installed};
 use slowpath_kernel::{InstallError, Loaded};
 use slowpath_rehearsal::{
-    Cover, Options, Place, RehearsalError, Stage, Subject, cover, rehearse as run,
+    Cover, Options, Packets, Place, RehearsalError, Stage, Subject, cover, rehearse as run,
 };
 
 /// A program that comes first: its file, its number there, results with which packets go on, and
@@ -26,10 +26,12 @@ type Upstream = (Py<Object>, usize, Vec<u32>, String);
 /// text of a list of packets, in hexadecimal, each with the `maps` of a witness, which go to both
 /// programs before all others: what came of it is `covered` (`slowpath_rehearsal::Covered`). `rounds`
 /// says how often both are timed; `more` is the content of maps that only the rewritten program has.
+/// `assumed` are facts about packets that arrive at the chain, in words, which hold of all that go
+/// through it.
 ///
 /// Raises an `Error`; when `stop` says so, it ends with what is known by then.
 #[pyfunction]
-#[pyo3(signature = (kernel, upstream, original, rewritten, seeds, maps, covers, packets, arbitrary, rounds, stop, more=""))]
+#[pyo3(signature = (kernel, upstream, original, rewritten, seeds, maps, covers, packets, arbitrary, rounds, stop, more="", assumed=Vec::new()))]
 #[allow(clippy::too_many_arguments, reason = "arguments of the Python function")]
 pub fn rehearse(
     py: Python<'_>,
@@ -45,8 +47,11 @@ pub fn rehearse(
     rounds: u32,
     stop: &Stop,
     more: &str,
+    assumed: Vec<String>,
 ) -> PyResult<String> {
     let fail = |error: Error| errors::exception(py, &error);
+    let facts = (!assumed.is_empty()).then(|| slowpath_chain::assumed(&assumed)).transpose();
+    let facts = facts.map_err(|why| fail(Error::Input(why)))?;
     let object = |file: &ProgramFile| {
         let what = "it is a listing; the kernel runs BPF objects";
         file.object().ok_or_else(|| Error::Input(what.to_owned()))
@@ -90,7 +95,8 @@ pub fn rehearse(
             .map(|(group, install)| Cover { packets: group.packets.clone(), install })
             .collect();
         let covered = cover(&kernel, &subject, &covers, stop)?;
-        let rehearsal = run(&kernel, &subject, &seeds, &install, &options, stop)?;
+        let packets = Packets { seeds: &seeds, facts: facts.as_ref() };
+        let rehearsal = run(&kernel, &subject, packets, &install, &options, stop)?;
         Ok((covered, rehearsal))
     })?;
     let (covered, rehearsal) =

@@ -17,6 +17,8 @@ use crate::mutation::{Mutator, SHORTEST};
 use crate::open::{linked, open as open_calls};
 use crate::options::{Install, Options, Place, Subject};
 use crate::outcome::{Found, Rehearsal};
+use crate::packets::{Packets, made_to_hold};
+use crate::random::Random;
 
 /// Packets after which maps are compared, unless that takes long.
 const BATCH: usize = 1000;
@@ -80,7 +82,7 @@ enum Ran {
 pub fn compare(
     kernel: &Kernel,
     subject: &Subject<'_>,
-    seeds: &[Vec<u8>],
+    packets: Packets<'_>,
     install: Install<'_>,
     options: &Options,
     stop: &Stop,
@@ -101,6 +103,7 @@ pub fn compare(
         let why = format!("it depends on what {} returns or does later", names.join(", "));
         work.rehearsal.undetermined = Some(why);
     }
+    let Packets { seeds, facts } = packets;
     let seeds: Vec<Vec<u8>> = seeds.iter().filter(|seed| seed.len() >= SHORTEST).cloned().collect();
     let mut through = Vec::new();
     for seed in &seeds {
@@ -118,10 +121,16 @@ pub fn compare(
     let mut arriving = Mutator::new(options.seed, &seeds, &programs);
     let tries = options.packets.saturating_mul(TRIES).saturating_add(FURTHER);
     let mut given = seeds.iter();
+    let mut random = Random::new(options.seed);
     let mut reached = 0;
     while reached < options.packets && work.rehearsal.tried < tries && work.goes_on() {
         let packet = given.next().cloned().unwrap_or_else(|| arriving.mutant());
         work.rehearsal.tried += 1;
+        let packet = match facts {
+            Some(facts) => made_to_hold(facts, packet, &mut random),
+            None => Some(packet),
+        };
+        let Some(packet) = packet else { continue };
         let Some(arrival) = work.bench.pass(packet.clone())? else { continue };
         let ran = work.run(&arrival)?;
         if ran == Ran::New {

@@ -14,7 +14,7 @@
 //! of the rewritten program. In programs that are passed a packet starts where it started first: they
 //! do not see how much room earlier ones left.
 //!
-//! From the bottom: `random`, `mutation` and `answers` make what is tried, `bench` is the chain in the
+//! From the bottom: `random`, `mutation`, `packets` and `answers` make what is tried, `bench` is the chain in the
 //! kernel, `comparing` the loop, `covering` what it does with packets that are given with content of
 //! maps, `culprit` finds the packet behind different maps, `rate` times both, and `turns` says what the
 //! times mean.
@@ -29,6 +29,7 @@ mod mutation;
 mod open;
 mod options;
 mod outcome;
+mod packets;
 mod random;
 mod rate;
 mod sizes;
@@ -43,14 +44,17 @@ use slowpath_bpf::Object;
 use slowpath_kernel::{Kernel, stay};
 use slowpath_stop::Stop;
 
+use packets::made_to_hold;
+use random::Random;
+
 pub use error::RehearsalError;
 pub use options::{Cover, Install, Options, Place, Stage, Subject};
 pub use outcome::{Covered, Found, Rate, Rehearsal};
+pub use packets::Packets;
 
 /// Runs packets through a chain whose last program is there twice, and times both.
 ///
-/// `seeds` are packets as they arrive at the chain, of at least 14 bytes, which are known to get
-/// through. `install` fills maps each time that programs are loaded: it is told which one it is, and
+/// `packets` are those as they arrive at the chain. `install` fills maps each time that programs are loaded: it is told which one it is, and
 /// has to fill those of original and rewritten program alike. All runs are on a thread of its own that
 /// stays on one CPU. 100,000 packets take a few seconds. If it is time to stop, it ends with what is
 /// known by then.
@@ -58,18 +62,26 @@ pub use outcome::{Covered, Found, Rate, Rehearsal};
 /// # Errors
 /// If the kernel's verifier refuses a program ([`RehearsalError::Load`], which says why), maps are not
 /// filled or read, or the rewritten program does not run a packet that the original runs.
-pub fn rehearse(
+pub fn rehearse<'a>(
     kernel: &Kernel,
     subject: &Subject<'_>,
-    seeds: &[Vec<u8>],
+    packets: impl Into<Packets<'a>>,
     install: Install<'_>,
     options: &Options,
     stop: &Stop,
 ) -> Result<Rehearsal, RehearsalError> {
     let sized = SizedSubject::of(subject);
     let subject = &sized.subject();
+    let Packets { seeds, facts } = packets.into();
+    let held = facts.map(|facts| {
+        let mut random = Random::new(options.seed);
+        let made = seeds.iter().filter_map(|seed| made_to_hold(facts, seed.clone(), &mut random));
+        made.collect::<Vec<_>>()
+    });
+    let seeds = held.as_deref().unwrap_or(seeds);
     on_one_cpu(|stays| {
-        let mut rehearsal = comparing::compare(kernel, subject, seeds, install, options, stop)?;
+        let packets = Packets { seeds, facts };
+        let mut rehearsal = comparing::compare(kernel, subject, packets, install, options, stop)?;
         rehearsal.notes.extend(sizes::note(&sized.chosen));
         if !stays {
             let note = "the thread could not stay on one CPU: maps with a value for each CPU may \

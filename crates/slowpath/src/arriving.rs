@@ -1,8 +1,10 @@
 //! A program behind others that run elsewhere: what is known of the packets that they send it.
 
+use slowpath_bpf::lift::MapContent;
 use slowpath_bpf::{Btf, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -36,6 +38,8 @@ pub struct ArrivingProgram {
     pub in_front: Vec<(Arc<Object>, usize)>,
     /// Finds out what these send.
     pub arrivals: FindArrivals,
+    /// What its own maps hold then, by their names in the object, besides what options say.
+    pub contents: BTreeMap<String, MapContent>,
 }
 
 impl fmt::Debug for ArrivingProgram {

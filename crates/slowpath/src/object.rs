@@ -1,9 +1,10 @@
 //! A file with programs, read once for any number of analyses.
 
 use crate::{ArrivingProgram, Error};
-use slowpath_bpf::lift::Handover;
+use slowpath_bpf::lift::{Handover, MapContent};
 use slowpath_bpf::{Object, ObjectError, ProgramEntry};
-use std::collections::BTreeSet;
+use slowpath_ir::PacketFacts;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -39,6 +40,11 @@ pub struct ProgramChain {
     pub counted: Option<BTreeSet<usize>>,
     /// Conditions that results depend on, one sentence each.
     pub assumptions: Vec<String>,
+    /// What results are about: packets that arrive at the first program of which these facts hold;
+    /// any that the device receives if none are said.
+    pub arriving: Option<PacketFacts>,
+    /// What maps hold then, by their names in the object, besides what options say.
+    pub contents: BTreeMap<String, MapContent>,
 }
 
 /// A program of a chain.

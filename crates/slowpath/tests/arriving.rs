@@ -7,6 +7,7 @@ use serde_json::Value;
 use slowpath::{Arrivals, ArrivingProgram, ProgramFile, ProgramRequest};
 use slowpath_bpf::Object;
 use slowpath_ir::{KnownBits, PacketFacts};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The result of the example for the card, behind itself or not, for packets of which facts hold.
@@ -25,6 +26,7 @@ fn arriving(facts: Option<PacketFacts>, behind: bool) -> Value {
         program: 0,
         in_front,
         arrivals: Arc::new(arrivals),
+        contents: BTreeMap::new(),
     };
     let file = ProgramFile::arriving(program);
     run(ProgramRequest { options: options(), ..ProgramRequest::of("chain.yaml", file) }).0

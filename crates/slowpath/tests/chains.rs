@@ -7,7 +7,7 @@ use common::{accesses, object, run};
 use serde_json::Value;
 use slowpath::{ChainMember, Handover, Network, ProgramChain, ProgramFile, ProgramRequest};
 use slowpath_bpf::{Object, Part};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 const ABORTED: u32 = 0;
@@ -66,6 +66,8 @@ fn run_chain(
         assumptions: Vec::new(),
         counted: counted.map(|number| BTreeSet::from([joined.programs[number]])),
         members: names.iter().zip(&joined.programs).map(member).collect(),
+        arriving: None,
+        contents: BTreeMap::new(),
         object: Arc::new(joined.object),
     });
     run(ProgramRequest { options: accesses(), ..ProgramRequest::of("chain", chain) }).0

@@ -65,3 +65,36 @@ fn facts_that_contradict_each_other_are_refused() {
     assert!(why.contains("no packet is like that"), "{why}");
     assert!(read(&["length >= 100", "length <= 99"]).is_err());
 }
+
+#[test]
+fn facts_of_different_kinds_that_contradict_each_other_are_refused() {
+    for texts in [
+        &["byte 12 = 08", "byte 12 in {06, 86}"][..],
+        &["byte 12 in {06, 86}", "byte 12 & 0f = 08"],
+        &["bytes 12-13 in {0800}", "byte 13 = dd"],
+        &["byte 12 = 08", "byte 13 = 09", "byte 12 = byte 13"],
+        &["byte 12 = byte 13", "byte 13 = byte 14", "byte 12 & f0 = 40", "byte 14 & 40 = 00"],
+        &["bytes 12-13 = bytes 20-21", "byte 13 = 01", "bytes 20-21 in {0102, 0203}"],
+    ] {
+        let why = read(texts).expect_err("no packet is like that");
+        let last = format!("{:?}: no packet is like that", texts[texts.len() - 1]);
+        assert!(why.starts_with(&last), "{why}");
+    }
+    for texts in [
+        &["byte 12 = 08", "byte 12 in {08, 86}"][..],
+        &["byte 12 = byte 13", "byte 12 & f0 = 40", "byte 13 & 0f = 05"],
+        &["bytes 12-13 = bytes 13-14", "byte 12 = 01", "byte 14 = 01"],
+    ] {
+        assert!(read(texts).is_ok(), "{texts:?}");
+    }
+}
+
+#[test]
+fn facts_beyond_the_end_of_all_packets_are_refused() {
+    let why = read(&["byte 60 = 01", "length <= 60"]).expect_err("there is no such byte");
+    assert_eq!(why, "\"byte 60 = 01\": packets have at most 60 bytes, so that none has a byte 60");
+    assert!(read(&["length <= 60", "byte 59 = 01"]).is_ok());
+    for text in ["byte 5000 = 01", "bytes 5000-5001 in {0102}", "byte 12 = byte 5000"] {
+        assert!(read(&[text]).expect_err("there is no such byte").contains("none has a byte 500"));
+    }
+}

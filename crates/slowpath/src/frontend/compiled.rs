@@ -10,11 +10,12 @@ use crate::kernel_types::KernelTypes;
 use crate::options::ProgramRequest;
 use crate::stages;
 use slowpath_bpf::insn::{Imm64, Insn};
-use slowpath_bpf::lift::{Keying, Layout, MapLayout};
+use slowpath_bpf::lift::{Keying, Layout, MapContent, MapLayout};
 use slowpath_bpf::{BpfProgram, LineInfo, MapDef, Object};
 use slowpath_ir::{PacketFacts, Program, RegionId, RegionKind, SourceLocation};
 use slowpath_nfp::MapAbi;
 use slowpath_stop::Stop;
+use std::collections::BTreeMap;
 
 /// Compiles and lifts the program that a request is about.
 pub(super) fn lift(
@@ -44,9 +45,12 @@ pub(super) fn lift(
             .map(|line| SourceLocation { file: line.file.to_string(), line: line.line });
     }
     let layout = layout(object, &linked, &program, abi);
-    if let Some(text) = &request.options.maps {
-        content(text, object, &layout, &mut program)?;
-    }
+    let mut contents = match &request.options.maps {
+        Some(text) => crate::contents::read(text, object)?,
+        None => BTreeMap::new(),
+    };
+    contents.extend(arriving.into_iter().flat_map(|program| program.contents.clone()));
+    content(&contents, object, &layout, &mut program)?;
     if let Some(facts) = facts {
         expect(&mut program, facts);
     }
@@ -144,12 +148,11 @@ fn layout(object: &Object, linked: &BpfProgram, program: &Program, abi: MapAbi) 
 
 /// Puts known content of the array into the card's memory.
 fn content(
-    text: &str,
+    contents: &BTreeMap<String, MapContent>,
     object: &Object,
     layout: &Layout,
     program: &mut Program,
 ) -> Result<(), Error> {
-    let contents = crate::contents::read(text, object)?;
     for map in &layout.maps {
         let Some(content) = contents.get(&map.name) else { continue };
         let Some(def) = object.maps.iter().find(|def| def.name == map.name) else { continue };

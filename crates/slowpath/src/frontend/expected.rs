@@ -89,7 +89,7 @@ impl Packet<'_> {
         if offset >= usize::from(self.facts.min_length) {
             let (input, width) = self.length;
             // An offset that the length cannot express is behind the end of any packet.
-            if offset as u64 >> width != 0 {
+            if (offset as u64).checked_shr(width.into()).unwrap_or(0) != 0 {
                 return all;
             }
             let length = self.emit.input(input, width);

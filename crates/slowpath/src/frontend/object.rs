@@ -1,5 +1,6 @@
 //! BPF objects: which programs there are, and lifting one of them.
 
+use super::expected::expect;
 use super::lifted::{Functions, Lifted, Member, Members, Origins};
 use crate::kernel_types::KernelTypes;
 use crate::options::ProgramRequest;
@@ -7,6 +8,7 @@ use crate::{ChainMember, Error, ProgramChain, assume, contents, stages};
 use slowpath_bpf::lift::{self, LiftOptions, Placed};
 use slowpath_bpf::{BpfProgram, Object, ProgramEntry, ProgramKind};
 use slowpath_estimate::Code;
+use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 
 /// The program that a request is about.
@@ -35,16 +37,21 @@ pub(crate) fn lift(
 ) -> Result<Lifted, Error> {
     let linked = link(request, object)?;
     stop.enter(stages::LIFTING);
+    let chain = request.object.as_chain();
+    let arriving = chain.and_then(|chain| chain.arriving.as_ref());
+    let packets = arriving.map_or(Ok(packets), |facts| lengths(facts, packets))?;
     let options = LiftOptions { stop: stop.clone(), ..options(request, object, packets)? };
     let lifted = lift::lift(object, &linked, &options).map_err(|error| match error.stopped {
         Some(reason) => Error::stopped(reason, stop),
         None => Error::from(error),
     })?;
-    let chain = request.object.as_chain();
     let mut program = lifted.program;
     if let Some(chain) = chain {
         program.name.clone_from(&chain.name);
         program.assumptions.extend(chain.assumptions.iter().cloned());
+    }
+    if let Some(facts) = arriving {
+        expect(&mut program, facts);
     }
     Ok(Lifted {
         functions: functions(&lifted.placed, chain, lifted.code.len()),
@@ -56,6 +63,16 @@ pub(crate) fn lift(
         loose: None,
         origins: Origins::Source(lifted.lines),
     })
+}
+
+/// The least and greatest length of packets that a device receives and of which facts hold.
+fn lengths(facts: &PacketFacts, received: (u16, u16)) -> Result<(u16, u16), Error> {
+    let both = facts.meet(&PacketFacts::lengths(received.0, received.1)).ok_or_else(|| {
+        let (least, greatest) = (facts.min_length, facts.max_length);
+        let what = format!("no packet that arrives here has {least} to {greatest} bytes");
+        Error::Input(what)
+    })?;
+    Ok((both.min_length, both.max_length))
 }
 
 /// The functions of all programs; of a chain, with the member that they are part of.
@@ -93,7 +110,7 @@ fn options(
     object: &Object,
     packets: (u16, u16),
 ) -> Result<LiftOptions, Error> {
-    let contents = match &request.options.maps {
+    let mut contents = match &request.options.maps {
         Some(text) => contents::read(text, object)?,
         None => Default::default(),
     };
@@ -102,6 +119,7 @@ fn options(
         None => Default::default(),
     };
     let chain = request.object.as_chain();
+    contents.extend(chain.into_iter().flat_map(|chain| chain.contents.clone()));
     Ok(LiftOptions {
         min_packet: packets.0,
         max_packet: packets.1,

@@ -72,6 +72,27 @@ _HTML = option(
 )
 
 
+_KNOWN: tuple[Option, ...] = (
+    option(
+        "What is known",
+        "--assume",
+        metavar="FACT",
+        action="append",
+        default=[],
+        help="What holds of every packet that arrives at the first program, in the words of "
+        "slowpath chain facts: 'length >= 64', 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. "
+        "Repeatable.",
+    ),
+    option(
+        "What is known",
+        "--maps",
+        metavar="FILE",
+        help="Content of maps (TOML or JSON) that no program writes: it stays so until a "
+        "control plane changes it, which raises a generation before.",
+    ),
+)
+
+
 def _facts(given: Namespace) -> int:
     from slowpath.commands.chain.options import make_job
     from slowpath.commands.chain.rewriting import find_facts
@@ -87,7 +108,13 @@ FACTS = Command(
         "branches that it decides.",
         "Exit codes: 0 fine, 2 wrong usage, 3 a file cannot be read, 4 ended before all was known.",
     ),
-    (_CHAIN_OR_PROGRAM, *_WORK, _HTML, form_option(("table", "json"), "json is stable")),
+    (
+        _CHAIN_OR_PROGRAM,
+        *_WORK,
+        *_KNOWN,
+        _HTML,
+        form_option(("table", "json"), "json is stable"),
+    ),
     _facts,
 )
 
@@ -136,23 +163,7 @@ OPTIMIZE = Command(
             "that get to it in this chain: targets, separated by commas (default: none). A "
             "program on a device whose target the description says is analysed for that instead.",
         ),
-        option(
-            "What is known",
-            "--assume",
-            metavar="FACT",
-            action="append",
-            default=[],
-            help="What holds of every packet that arrives at the first program, in the words of "
-            "slowpath chain facts: 'length >= 64', 'bytes 12-13 = 0800', 'byte 14 & f0 = 40'. "
-            "Repeatable.",
-        ),
-        option(
-            "What is known",
-            "--maps",
-            metavar="FILE",
-            help="Content of maps (TOML or JSON) that no program writes: it stays so until a "
-            "control plane changes it, which raises a generation before.",
-        ),
+        *_KNOWN,
         option(
             OUTPUT,
             "-o",

@@ -44,15 +44,18 @@ def targets_of(loaded: LoadedChain) -> dict[str, str]:
     """The target of each device of which the description says it: its name, or its file.
 
     Raises:
-        InputError: when one is no target.
+        InputError: when one is no target, or does not run as many programs.
     """
     found = dict[str, str]()
     for device, name, line in loaded.chain.targets:
         described = name.endswith(".toml") or "/" in name
         target = str(Path(loaded.file).parent / name) if described else name
         try:
-            check_valid(choose_target(target), target)
-        except ValueError as problem:
+            known = choose_target(target)
+            check_valid(known, target)
+            if known.compiles and len(loaded.chain.on_device(device)) > 1:
+                raise ValueError(f"target {known.name} runs one program, and no chain of several")
+        except (ValueError, InputError) as problem:
             what = f"line {line}: device {device}: {problem}"
             raise InputError(loaded.file, what) from None
         found[device] = target

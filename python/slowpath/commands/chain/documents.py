@@ -39,6 +39,9 @@ class Fact(TypedDict):
     """Of `length`: the greatest."""
     established: list[SourceLine]
     """The lines of earlier programs that establish it."""
+    assumed: bool
+    """Whether none does, and it is taken for granted of packets that arrive at the first program
+    (`--assume`)."""
 
 
 class Frozen(TypedDict):
@@ -185,6 +188,9 @@ class Guarantee(TypedDict):
     is no rate."""
     reasons: list[str]
     """Why one of them is not known, or not exact, one sentence each."""
+    about: list[str]
+    """What both are about, if not about any packets and any content of maps, in a few words each:
+    `packets as assumed`, `maps blocked, rules as given`, `generation zero`."""
     assumptions: list[str]
     """Conditions that they depend on, one sentence each."""
 
@@ -202,6 +208,10 @@ class ChainProgram(TypedDict):
     """If none does, why: one sentence for each program before it."""
     facts: list[Fact]
     """What holds of every packet that arrives."""
+    facts_with: list[str]
+    """The maps of programs in front that facts are found with the given content of, each as
+    `PROGRAM:MAP`. A program with a guard checks what it relies on, whatever they hold; others, and
+    the facts themselves, may rest on it. Empty where facts are the same for any content."""
     assumptions: list[str]
     """Conditions that this depends on, one sentence each."""
     queries: int

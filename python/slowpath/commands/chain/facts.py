@@ -9,6 +9,8 @@ from slowpath.packet.headers import find_headers
 
 _SHOWN = 3  # lines of a program at most that establish one fact
 _DIGITS = 32  # of a value, at most
+ASSUMED = "assumed"
+"""Instead of the lines that establish a fact, where it is taken for granted."""
 
 
 def fact_text(fact: Fact) -> str:
@@ -87,6 +89,11 @@ def because(dropped: Dropped) -> str:
     parts = [f"byte{'s' if len(offsets) > 1 else ''} {', '.join(ranges)}"] if ranges else []
     parts += ["length"] if dropped["length"] else []
     return "; ".join([*parts, *(f"map {one_line(name)}" for name in dropped["maps"])]) or "-"
+
+
+def maps_text(names: Sequence[str]) -> str:
+    """Maps by their names: `map rules`, `maps blocked, rules`."""
+    return f"map{'s' if len(names) > 1 else ''} {', '.join(names)}"
 
 
 def loop_text(loop: LoopRounds) -> str:

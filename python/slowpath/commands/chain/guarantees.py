@@ -2,7 +2,8 @@
 
 That is the work of each alone, for packets that get to it in the chain: on targets that count, the
 whole chain is analysed and only its work counts; where it is compiled, it is analysed by itself,
-for what is known of packets that arrive.
+for what is known of packets that arrive. Where packets are assumed to be of some kind, or content
+of maps is given, both are about such packets and, where maps are frozen, about this content.
 """
 
 import time
@@ -16,7 +17,8 @@ from slowpath.analysis.plan import Task
 from slowpath.analysis.progress import Watcher
 from slowpath.cli.errors import InputError
 from slowpath.commands.chain.devices import compiled_of, targets_of
-from slowpath.commands.chain.documents import Guarantee
+from slowpath.commands.chain.documents import ChainProgram, Guarantee
+from slowpath.commands.chain.facts import maps_text
 from slowpath.commands.chain.loading import LoadedChain
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.schema.derived import counted, metric_rate
@@ -37,6 +39,34 @@ class About(NamedTuple):
     seconds: float | None  # for all of it
     memory: int | None  # in bytes
     btf: KernelBtf
+    known: engine.Known  # for original programs
+
+    @property
+    def said(self) -> list[str]:
+        """What guarantees are about, in words."""
+        members = self.loaded.chain.members
+        names = [
+            name if len(members) == 1 else f"{members[member][0]}:{name}"
+            for member, name in sorted(self.known.frozen)
+        ]
+        return [
+            *(["packets as assumed"] if self.known.assumed else []),
+            *([f"{maps_text(names)} as given"] if names else []),
+            *(["generation zero"] if self.known.generations else []),
+        ]
+
+
+def known_of(
+    programs: Sequence[ChainProgram], assumed: Sequence[str], maps: engine.MapsFile | None
+) -> engine.Known:
+    """What is known before runs begin: facts about packets, and what frozen maps hold."""
+    frozen, generations = set[tuple[int, str]](), list[tuple[int, str]]()
+    for member, program in enumerate(programs):
+        frozen |= {(member, one["map"]) for one in program["frozen"] if one["why_not"] is None}
+        guard = program["guard"]
+        if guard and guard["generation"]:
+            generations.append((member, guard["generation"]))
+    return engine.Known(assumed, maps, frozenset(frozen), generations)
 
 
 def guaranteed(about: About, stopping: Stopping) -> list[list[Guarantee]]:
@@ -84,7 +114,7 @@ def _on_target(
     try:
         both = [_object(about, member, target, rewritten=rewritten) for rewritten in (False, True)]
     except InputError as problem:
-        yield _unknown(target.name, metrics[0], problem.reason)
+        yield _unknown(target.name, metrics[0], problem.reason, about.said)
         return
     tasks = [
         Task(file, found, about.loaded.size, entry, target.name, metric)
@@ -101,9 +131,9 @@ def _on_target(
             results.append(analyst.analyse(number, share).result)
     for number, metric in enumerate(metrics):
         before, after = results[2 * number : 2 * number + 2]
-        yield _guarantee(target.name, metric, before, after)
+        yield _guarantee(target.name, metric, before, after, about.said)
         if number == 0 and target.machine is not None:
-            yield _estimate(target.name, before, after)
+            yield _estimate(target.name, before, after, about.said)
 
 
 def _object(
@@ -116,12 +146,14 @@ def _object(
     """
     subject = about.subject
     (name, _, _) = about.loaded.chain.members[member]
+    known = about.known if rewritten else about.known._replace(generations=())
+    start = engine.known_start(subject, known)
     if rewritten:
         pairs = zip(subject.objects, about.objects, strict=True)
         objects = [_replaced(subject.file, pair, data) for pair, data in pairs]
         subject = subject._replace(objects=objects)
     make = engine.arriving if target.compiles else engine.combine_for
-    found = make(subject, name, member, compiled_of(about.loaded))
+    found = make(subject, name, member, compiled_of(about.loaded), start)
     (entry,) = engine.programs(found) or []
     return found, entry
 
@@ -143,7 +175,9 @@ def _replaced(
     return read, same
 
 
-def _guarantee(target: str, metric: str, before: Result, after: Result) -> Guarantee:
+def _guarantee(
+    target: str, metric: str, before: Result, after: Result, about: list[str]
+) -> Guarantee:
     """What a metric is guaranteed to be."""
     values = [_value(result, metric) for result in (before, after)]
     known = [result["guarantee"] for result in (before, after)]
@@ -156,6 +190,7 @@ def _guarantee(target: str, metric: str, before: Result, after: Result) -> Guara
         "exact": all(one is not None and one["exact"] for one in known),
         "bottlenecks": [None if one is None else one["bottleneck"] for one in known],
         "reasons": _reasons(before, after),
+        "about": about,
         "assumptions": _assumptions(before, after),
     }
 
@@ -171,7 +206,7 @@ def _value(result: Result, metric: str) -> float | None:
     return counted(guarantee["counts"] or {}, metric)[1]
 
 
-def _estimate(target: str, before: Result, after: Result) -> Guarantee:
+def _estimate(target: str, before: Result, after: Result, said: list[str]) -> Guarantee:
     """What the slowest path is estimated to take in the program."""
     both = [result["estimate"] for result in (before, after)]
     why = [note for result in (before, after) for note in result["notes"] or []]
@@ -185,6 +220,7 @@ def _estimate(target: str, before: Result, after: Result) -> Guarantee:
         "exact": False,
         "bottlenecks": [None, None],
         "reasons": list(dict.fromkeys([*_reasons(before, after), *about])),
+        "about": said,
         "assumptions": _assumptions(before, after),
     }
 
@@ -208,7 +244,7 @@ def _assumptions(before: Result, after: Result) -> list[str]:
     return list(dict.fromkeys([*before["assumptions"], *after["assumptions"]]))
 
 
-def _unknown(target: str, metric: str, why: str) -> Guarantee:
+def _unknown(target: str, metric: str, why: str, about: list[str]) -> Guarantee:
     return {
         "target": target,
         "unit": _UNITS.get(metric, metric),
@@ -218,5 +254,6 @@ def _unknown(target: str, metric: str, why: str) -> Guarantee:
         "exact": False,
         "bottlenecks": [None, None],
         "reasons": [why],
+        "about": about,
         "assumptions": [],
     }

@@ -88,28 +88,25 @@ def _description(file: str) -> str:
     return f"schema: 1\nprograms:\n  - name: {name}\n    object: {json.dumps(path.name)}\n"
 
 
-def plan_of(file: str, request: Request) -> Plan:
-    """The chain that a file describes, on one target: once for each device of its programs.
+def plan_for(loaded: LoadedChain, request: Request, known: engine.KnownStart | None = None) -> Plan:
+    """What there is to analyse of a chain on one target: once for each device of its programs.
 
-    Raises:
-        InputError: when it is no chain, or one of its objects cannot be read.
-    """
-    return plan_for(load_chain(file, request.clang), request)
-
-
-def plan_for(loaded: LoadedChain, request: Request) -> Plan:
-    """As `plan_of`, of a chain that is loaded.
+    It is about what is known before the chain runs, if anything is.
 
     Raises:
         InputError: when the programs do not fit together.
     """
     compiled = range(len(loaded.members)) if request.target.compiles else ()
     devices = loaded.chain.devices
-    return Plan([task_of(loaded, device, request, compiled) for device in devices], [])
+    return Plan([task_of(loaded, device, request, compiled, known) for device in devices], [])
 
 
 def task_of(
-    loaded: LoadedChain, device: str | None, request: Request, compiled: Sequence[int]
+    loaded: LoadedChain,
+    device: str | None,
+    request: Request,
+    compiled: Sequence[int],
+    known: engine.KnownStart | None = None,
 ) -> Task:
     """What there is to analyse of a chain on one of its devices, of the target of the request.
 
@@ -123,9 +120,9 @@ def task_of(
     on_it = chain.on_device(device)
     subject = engine.ChainSubject(file, chain, loaded.members, None)
     if request.target.compiles and len(on_it) == 1:
-        found = engine.arriving(subject, name, on_it[0], compiled)
+        found = engine.arriving(subject, name, on_it[0], compiled, known)
     else:
-        found = engine.combine(subject, name, device, compiled)
+        found = engine.combine(subject, name, device, compiled, known)
     (entry,) = engine.programs(found) or []
     return Task(file, found, loaded.size, entry, request.target.name, request.metric)
 

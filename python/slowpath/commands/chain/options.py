@@ -5,7 +5,13 @@ from pathlib import Path
 from typing import Literal
 
 from slowpath.analysis.flags import written_options
-from slowpath.analysis.options import choose_target, memory_or_share, read_option, read_options
+from slowpath.analysis.options import (
+    check_valid,
+    choose_target,
+    memory_or_share,
+    read_option,
+    read_options,
+)
 from slowpath.cli.errors import OptionError
 from slowpath.commands.chain.rewriting import Job
 from slowpath.engine import check_assumed
@@ -43,12 +49,13 @@ def read_targets(names: str | None) -> tuple[str, ...]:
 
     Raises:
         OptionError: when one of them is none, or named twice.
+        InputError: when the file of one of them cannot be used.
     """
     if names is None:
         return ()
     targets = tuple(name.strip() for name in names.split(","))
     for name in targets:
-        read_option("--target", choose_target, name)
+        check_valid(read_option("--target", choose_target, name), name)
         if targets.count(name) > 1:
             raise OptionError("--target", f"{name} is named twice")
     return targets

@@ -1,7 +1,8 @@
 """Rewritten programs of a chain in the running kernel: do they do the same there, and how fast.
 
 Packets begin as the one that takes the slowest path through the whole chain, on its map content;
-where that path is not found in time, as usual ones, on empty maps.
+where that path is not found in time, as usual ones, on empty maps. Where something is assumed of
+packets that arrive, all that go through the chain are made to be like that.
 """
 
 import json
@@ -15,9 +16,8 @@ from slowpath.analysis.options import WrittenOptions, read_request
 from slowpath.analysis.progress import Watcher
 from slowpath.analysis.session import Session
 from slowpath.cli.errors import InputError, UnavailableError
-from slowpath.cli.inputs import read_text
 from slowpath.commands.chain.documents import ChainProgram, Rehearsal
-from slowpath.commands.chain.loading import LoadedChain, plan_of
+from slowpath.commands.chain.loading import LoadedChain, plan_for
 from slowpath.packet.witness import wire_bytes
 from slowpath.programs.selection import Selection
 from slowpath.schema.results import Witness
@@ -59,8 +59,8 @@ class Rehearsing(NamedTuple):
     packets: int
     guarded: bool
     seconds: float | None
-    frozen: str | None  # the name of a file with content of maps that is frozen
-    assumes: bool  # whether something is known of packets that arrive at the first program
+    frozen: engine.MapsFile | None  # content of maps that is frozen
+    assumed: Sequence[str]  # facts about packets that arrive at the first program, in words
 
 
 class _Tried(NamedTuple):
@@ -89,9 +89,6 @@ def rehearse(
         kernel = engine.open_kernel()
     except UnavailableError as reason:
         return [_without(str(reason)) if data else None for data, _ in rewritten]
-    if rehearsing.assumes and not rehearsing.guarded:
-        why = "with --assume and --trust, packets would have to be as they are assumed to be"
-        return [_without(why) if data else None for data, _ in rewritten]
     witness = _witness(rehearsing, stopping)
     found = list[Rehearsal | None]()
     for number, (data, covers) in enumerate(rewritten):
@@ -105,11 +102,12 @@ def rehearse(
 
 def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
     """The packet of the slowest path through the chain, if one is found in time."""
-    file = rehearsing.loaded.file
-    maps = rehearsing.frozen
+    loaded = rehearsing.loaded
+    maps = rehearsing.frozen.name if rehearsing.frozen else None
     written = WrittenOptions(selection=Selection(), target="ebpf", deadline=_SEARCH, maps=maps)
-    request = read_request([file], written)
-    session = Session(request, plan_of(file, request))
+    request = read_request([loaded.file], written)
+    known = engine.known_start(rehearsing.subject, engine.Known(rehearsing.assumed))
+    session = Session(request, plan_for(loaded, request, known))
     audience = Audience(stopping, lambda *_: Watcher())
     for analysed in session.analyse(audience):
         for path in analysed.result["paths"]:
@@ -134,7 +132,13 @@ def _one(
     seeds = [wire_bytes(witness)] if witness else _USUAL
     original = subject.objects[number]
     chain = engine.Rehearsed(
-        stages, original, data, seeds, maps, _covers(rehearsing, number, covers)
+        stages,
+        original,
+        data,
+        seeds,
+        maps,
+        _covers(rehearsing, number, covers),
+        assumed=rehearsing.assumed,
     )
     how = engine.Rehearsing(
         rehearsing.packets, arbitrary=rehearsing.guarded, deadline_seconds=rehearsing.seconds
@@ -200,7 +204,7 @@ def _frozen(rehearsing: Rehearsing) -> dict[str, object]:
     """The content of maps that is frozen, by their names in the chain."""
     if rehearsing.frozen is None:
         return {}
-    return dict(engine.start_maps(rehearsing.subject, read_text(rehearsing.frozen)))
+    return dict(engine.start_maps(rehearsing.subject, rehearsing.frozen))
 
 
 def _covers(rehearsing: Rehearsing, place: int, covers: str) -> str:

@@ -4,14 +4,16 @@ from collections.abc import Iterator
 
 from slowpath.cli.printable import aligned_line, one_line
 from slowpath.cli.terminal import Line
-from slowpath.commands.chain.documents import ChainProgram, ChainReport, Dropped, Guard
+from slowpath.commands.chain.documents import ChainProgram, ChainReport, Dropped, Fact, Guard
 from slowpath.commands.chain.facts import (
+    ASSUMED,
     arrives,
     because,
     decided,
     fact_text,
     lines_text,
     loop_text,
+    maps_text,
 )
 from slowpath.commands.chain.guarantee_lines import guarantee_lines
 from slowpath.report.grid import grid
@@ -34,14 +36,19 @@ def facts_report(report: ChainReport) -> Iterator[Line | str]:
         )
         yield from (f"  {one_line(reason)}" for reason in program["never"])
         if program["facts"]:
-            rows = [(fact_text(fact), lines_text(fact["established"])) for fact in program["facts"]]
+            rows = [(fact_text(fact), _established(fact)) for fact in program["facts"]]
             yield from grid(("fact", "established by"), rows)
+        yield from (f"  {line}" for line in _content(program))
         yield from _branches(program)
         yield from (f"  {loop_text(loop)}" for loop in program["loops"][:_LOOPS])
         if len(program["loops"]) > _LOOPS:
             yield f"  {len(program['loops']) - _LOOPS} more loops"
         yield from _remarks(program)
     yield from _ending(report)
+
+
+def _established(fact: Fact) -> str:
+    return ASSUMED if fact["assumed"] else lines_text(fact["established"])
 
 
 def _branches(program: ChainProgram) -> Iterator[Line | str]:
@@ -81,7 +88,7 @@ def optimized_report(
     ]
     yield from grid(COLUMNS, rows, right=RIGHT, margin="")
     for program in report["programs"]:
-        yield from _frozen(program)
+        yield from frozen(program)
         remarks = [*program["never"], *program["remarks"]]
         yield from (aligned_line(f"{program['name']}: {one_line(text)}") for text in remarks)
         conditions = {*program["assumptions"]}
@@ -151,21 +158,38 @@ def _checks(guard: Guard) -> str:
     return f"generation, {packet}" if guard["length"] else "generation"
 
 
-def _frozen(program: ChainProgram) -> Iterator[str]:
-    """The maps whose content was given."""
+def _content(program: ChainProgram) -> Iterator[str]:
+    """The maps whose content was given, and those that facts are found with the content of."""
     for one in program["frozen"]:
         how_many = "1 entry" if one["entries"] == 1 else f"{one['entries']} entries"
         is_so = "used" if one["used"] else "not used"
         text = f"not frozen: {one['why_not']}" if one["why_not"] else f"{how_many}, {is_so}"
-        yield one_line(f"{program['name']}: map {one['map']}: {text}")
-    guard = program["guard"]
+        yield one_line(f"map {one['map']}: {text}")
+    if program["facts_with"]:
+        yield one_line(f"facts are for {maps_text(program['facts_with'])} as given")
+
+
+def relied_on(program: ChainProgram) -> Iterator[str]:
+    """What a rewritten program relies on of maps, one sentence each."""
+    guard, facts_with = program["guard"], program["facts_with"]
     if guard and guard["generation"]:
-        yield one_line(
-            f"{program['name']}: right for as long as map {guard['generation']} is zero: raise it "
-            "before one of these maps is changed"
+        yield (
+            f"right for as long as map {guard['generation']} is zero: raise it before one of these "
+            "maps is changed"
         )
-    elif any(one["used"] for one in program["frozen"]):
-        yield one_line(f"{program['name']}: right for as long as these maps stay as they are")
+    elif program["proved"] and any(one["used"] for one in program["frozen"]):
+        yield "right for as long as these maps stay as they are"
+    if facts_with and guard:
+        yield f"right with any content of {maps_text(facts_with)}: it checks packets itself"
+    elif facts_with and program["proved"]:
+        stays = "stay" if len(facts_with) > 1 else "stays"
+        yield f"right for as long as {maps_text(facts_with)} {stays} as given"
+
+
+def frozen(program: ChainProgram) -> Iterator[str]:
+    """The maps whose content was given, and what is relied on of them, each with the name."""
+    lines = [*_content(program), *relied_on(program)]
+    yield from (one_line(f"{program['name']}: {line}") for line in lines)
 
 
 def program_row(program: ChainProgram, file: str | None) -> tuple[str, ...]:

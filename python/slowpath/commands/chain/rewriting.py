@@ -12,9 +12,9 @@ from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import read_text, write_error
 from slowpath.cli.printable import json_line
 from slowpath.cli.terminal import error, out, out_lines
-from slowpath.commands.chain.devices import conditions_of
+from slowpath.commands.chain.devices import conditions_of, targets_of
 from slowpath.commands.chain.documents import ChainReport
-from slowpath.commands.chain.guarantees import About, guaranteed
+from slowpath.commands.chain.guarantees import About, guaranteed, known_of
 from slowpath.commands.chain.loading import LoadedChain, load_chain
 from slowpath.commands.chain.rehearsing import Rehearsing, rehearse
 from slowpath.commands.chain.report import facts_report, optimized_report
@@ -114,10 +114,13 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
     btf = kernel.for_program(needed=loaded.needs_kernel)
     name = re.sub(r"\W", "_", loaded.label)[:_NAME] if job.fuse else None
     limits = job.deadline_seconds, job.memory_bytes
-    known = (job.assumed, None if job.maps is None else read_text(job.maps))
+    maps = None if job.maps is None else engine.MapsFile(job.maps, read_text(job.maps))
+    known = (job.assumed, maps)
     graphs = job.html is not None
     rewriting = engine.Rewriting(job.mode, name, *limits, *known, graphs=graphs)
     subject = engine.ChainSubject(loaded.file, loaded.chain, loaded.members, btf)
+    # What is wrong with the targets of devices is said before any work.
+    targets_of(loaded)
     found = list[Message]()
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
@@ -137,9 +140,10 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
             report["programs"][member]["assumptions"] += conditions
         guarded = job.mode == "guard"
         what = (subject, loaded, job.packets, guarded, job.deadline_seconds)
-        rehearsing = Rehearsing(*what, frozen=job.maps, assumes=bool(job.assumed))
+        rehearsing = Rehearsing(*what, frozen=maps, assumed=job.assumed)
         _rehearse(rehearsing, report, list(zip(objects, covers, strict=True)), stopping)
-        about = About(subject, loaded, objects, job.targets, *limits, kernel)
+        starts = known_of(report["programs"], *known)
+        about = About(subject, loaded, objects, job.targets, *limits, kernel, starts)
         for program, guarantees in zip(
             report["programs"], guaranteed(about, stopping), strict=True
         ):

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from slowpath.commands.chain.documents import ChainProgram, Dropped, Fact, Proof, SourceLine
-from slowpath.commands.chain.facts import arrives, fact_text, lines_text
+from slowpath.commands.chain.facts import ASSUMED, arrives, fact_text, lines_text
 from slowpath.commands.chain.page.graphs import Pair
+from slowpath.commands.chain.page.guarantees import guaranteed
 from slowpath.commands.chain.page.listing import listings
+from slowpath.commands.chain.page.maps import known_content
 from slowpath.commands.chain.page.reasons import Reasons
 from slowpath.commands.chain.page.shapes import counted, heading, legend, shapes
 from slowpath.commands.chain.report import rehearsed
@@ -41,6 +43,8 @@ def program_section(number: int, program: ChainProgram, pair: Pair | None) -> Ht
     if program["facts"]:
         title = element("h3", f"What holds of every packet that arrives ({len(program['facts'])})")
         parts += [title, _facts_table(program["facts"])]
+    parts += known_content(program)
+    parts += guaranteed(program["guarantees"])
     if pair is not None:
         parts += graph_parts(name, pair, Reasons(program["facts"]))
     parts += _proved(program["proof"], program["assumptions"])
@@ -87,7 +91,13 @@ def graph_parts(name: str, pair: Pair, reasons: Reasons) -> Iterator[Html]:
 
 
 def _facts_table(known: Sequence[Fact]) -> Html:
-    rows = ([element("code", fact_text(one)), _texts(one["established"])] for one in known)
+    rows = (
+        [
+            element("code", fact_text(one)),
+            ASSUMED if one["assumed"] else _texts(one["established"]),
+        ]
+        for one in known
+    )
     return table(_FACTS, rows, stack=True)
 
 
