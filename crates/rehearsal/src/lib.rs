@@ -69,6 +69,7 @@ pub fn rehearse(
     let sized = SizedSubject::of(subject);
     let subject = &sized.subject();
     on_one_cpu(|stays| {
+        stop.enter("running packets in the kernel");
         let mut rehearsal = comparing::compare(kernel, subject, seeds, install, options, stop)?;
         rehearsal.notes.extend(sizes::note(&sized.chosen));
         if !stays {
@@ -77,6 +78,7 @@ pub fn rehearse(
             rehearsal.notes.push(note.to_owned());
         }
         if rehearsal.difference.is_none() && options.rounds > 0 && stop.reason().is_none() {
+            stop.enter("timing in the kernel");
             match rate::rate(kernel, subject, seeds, install, options, stop)? {
                 Ok(rate) => rehearsal.rate = Some(rate),
                 Err(why) => rehearsal.notes.push(format!("nothing is timed: {why}")),
@@ -101,6 +103,7 @@ pub fn cover(
     stop: &Stop,
 ) -> Result<Covered, RehearsalError> {
     let sized = SizedSubject::of(subject);
+    stop.enter("running a packet for each path in the kernel");
     on_one_cpu(|_| covering::cover(kernel, &sized.subject(), covers, stop))
 }
 
