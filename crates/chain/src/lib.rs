@@ -14,6 +14,7 @@ mod arriving;
 mod assumed;
 mod chain;
 mod combine;
+mod cost;
 mod dispatcher;
 pub mod equivalence;
 mod error;
@@ -28,6 +29,7 @@ pub mod optimize;
 pub mod plan;
 pub mod report;
 mod rewrite;
+mod weighing;
 mod written;
 
 pub use action::Action;

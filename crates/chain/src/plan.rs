@@ -13,7 +13,6 @@ mod arrivals;
 mod cache;
 mod choice;
 mod classes;
-mod cost;
 mod described;
 mod key;
 mod memo;
@@ -100,7 +99,8 @@ pub fn plan(
     nodes.retain(|(_, _, classes, _)| !classes.is_empty());
     nodes.sort_by_key(|(number, _, classes, _)| (Reverse(traffic(classes)), *number));
     let left = AtomicUsize::new(nodes.len());
-    let done = parallel::each(&nodes, options.threads, |(_, linked, classes, late)| {
+    let done = parallel::each(&nodes, options.threads, |(number, linked, classes, late)| {
+        stop.about(&topology.nodes[*number].name);
         let waiting = left.fetch_sub(1, Ordering::Relaxed);
         if stop.reason().is_some() {
             return None;
