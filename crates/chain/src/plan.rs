@@ -18,6 +18,7 @@ mod key;
 mod memo;
 mod options;
 mod parallel;
+mod pruning;
 mod ranking;
 mod relevance;
 mod report;
@@ -137,6 +138,7 @@ pub fn plan(
     report.unused = unused.map(|number| topology.nodes[number].name.clone()).collect();
     report.changed = changed(topology, subjects, &cache, &options.topology);
     report.queries = results.queries();
+    cache.prune();
     (report.kept, report.computed) = cache.counts();
     report.notes = cache.notes();
     report.seconds = started.elapsed().as_secs_f64();
