@@ -12,8 +12,8 @@ from typing import NamedTuple
 from slowpath import engine
 from slowpath.analysis.analyst import Audience
 from slowpath.analysis.options import WrittenOptions, read_request
-from slowpath.analysis.progress import Watcher
 from slowpath.analysis.session import Session
+from slowpath.analysis.watching import Looking, WorkWatch
 from slowpath.cli.errors import InputError, UnavailableError
 from slowpath.cli.inputs import read_text
 from slowpath.commands.chain.documents import ChainProgram, Rehearsal
@@ -61,6 +61,7 @@ class Rehearsing(NamedTuple):
     seconds: float | None
     frozen: str | None  # the name of a file with content of maps that is frozen
     assumes: bool  # whether something is known of packets that arrive at the first program
+    watch: WorkWatch
 
 
 class _Tried(NamedTuple):
@@ -110,7 +111,8 @@ def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
     written = WrittenOptions(selection=Selection(), target="ebpf", deadline=_SEARCH, maps=maps)
     request = read_request([file], written)
     session = Session(request, plan_of(file, request))
-    audience = Audience(stopping, lambda *_: Watcher())
+    looking = Looking(rehearsing.watch, "a packet to begin with")
+    audience = Audience(stopping, lambda *_: looking)
     for analysed in session.analyse(audience):
         for path in analysed.result["paths"]:
             return path["witness"]
@@ -139,11 +141,17 @@ def _one(
     how = engine.Rehearsing(
         rehearsing.packets, arbitrary=rehearsing.guarded, deadline_seconds=rehearsing.seconds
     )
+    (name, _, _) = rehearsing.loaded.chain.members[number]
+
+    def look(doing: engine.Doing) -> None:
+        rehearsing.watch.see(doing._replace(subject=name))
+
     try:
-        said = engine.rehearse(kernel, chain, how, stopping)
+        said = engine.rehearse(kernel, chain, how, stopping, look)
         raised = None
         if generation is not None:
-            again = engine.rehearse(kernel, _raised(chain, generation), _short(how), stopping)
+            other = _raised(chain, generation)
+            again = engine.rehearse(kernel, other, _short(how), stopping, look)
             raised = again["difference"] is None and again["undetermined"] is None
             difference = again["difference"]
             if difference and said["difference"] is None:
