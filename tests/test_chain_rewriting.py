@@ -123,7 +123,8 @@ def test_programs_of_an_interface_become_one(tmp_path: Path) -> None:
     assert fused["instructions_before"] == sum(one["instructions_before"] for one in members)
     assert fused["instructions_rewritten"] == sum(one["instructions_after"] for one in members)
     before, now = fused["instructions_before"], fused["instructions_rewritten"]
-    (line,) = fused_lines(found, "a.bpf.o")
+    as_read: Any = found
+    (line,) = fused_lines(as_read, "a.bpf.o")
     assert f"fused: {before} instructions as the programs were, {now} rewritten, " in line
     shown = slowpath("show", tmp_path / "written.bpf.o", "--format", "json")
     (written,) = json.loads(shown.stdout)["objects"]

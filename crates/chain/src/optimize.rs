@@ -102,7 +102,9 @@ pub fn optimize_for(
             break;
         }
         let mut proof = proved((object, program), &made, (&facts, mode), options, &within)?;
-        if proof.proved && guards == Guards::Paying && !(calls_less && !made.maps.is_empty()) {
+        // What calls take is not counted.
+        let countable = made.maps.is_empty() || !calls_less;
+        if proof.proved && guards == Guards::Paying && countable {
             let subject = Subject { object, program, known, arriving, options };
             match weighed(subject, (made, proof), &mut remarks, stop)? {
                 Some(one) => (made, proof) = one,

@@ -82,6 +82,7 @@ pub(crate) fn weigh(
     let saves = (before + takes).saturating_sub(after);
     let pays = after < before;
     let costs = format!("a guard would cost {} and save {saves}", instructions(takes));
+    let (fewer, after, why) = weighing.fewer(made, after);
     if let Some((plain, now)) = weighing.without_any(before, after) {
         return if now < before {
             let why = vec![format!("{costs}: it is rewritten without")];
@@ -90,8 +91,7 @@ pub(crate) fn weigh(
             Verdict::Leaves(format!("{costs}: it stays as it was"))
         };
     }
-    let (made, after, why) = weighing.fewer(made, after);
-    match made {
+    match fewer {
         Some(made) if after < before => Verdict::Fewer { made: Box::new(made), why, pays },
         _ if pays => Verdict::Pays,
         _ => Verdict::Leaves(format!("{costs}: it stays as it was")),
@@ -143,8 +143,8 @@ impl Weighing<'_> {
     fn fewer(&self, made: &Specialised, after: u64) -> (Option<Specialised>, u64, Vec<String>) {
         let mut facts = self.subject.known.facts.clone();
         let (mut best, mut after, mut why): (Option<Specialised>, u64, _) = (None, after, vec![]);
-        for (tried, unit) in units(made).into_iter().enumerate() {
-            if tried == TRIES || self.stop.reason().is_some() {
+        for unit in units(made) {
+            if self.stop.reason().is_some() {
                 break;
             }
             let current = best.as_ref().unwrap_or(made);
@@ -244,7 +244,8 @@ fn units(made: &Specialised) -> Vec<Unit> {
     units.extend(guard.values.keys().map(|&field| Unit::Values(field)));
     units.sort_by_key(|unit| (unit.carries(made), Reverse(unit.instructions(guard))));
     if units.len() > 1 {
-        units.insert(0, Unit::Bytes);
+        units.truncate(TRIES - 1);
+        units.push(Unit::Bytes);
     }
     units
 }
