@@ -33,7 +33,8 @@ def graphs_of(file: str) -> tuple[list[str], Graphs]:
     subject = engine.ChainSubject(loaded.file, loaded.chain, loaded.members, None)
     rewriting = engine.Rewriting("guard", deadline_seconds=SECONDS, graphs=True)
     with heeding_signals() as stopping:
-        ((*_, graphs),) = engine.rewrite_messages(subject, rewriting, stopping)
+        said = engine.rewrite_messages(subject, rewriting, stopping)
+        ((*_, graphs),) = [message for message in said if message[0] == "rewritten"]
     return [name for name, _, _ in loaded.chain.members], json.loads(graphs)
 
 

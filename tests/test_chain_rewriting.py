@@ -9,6 +9,7 @@ import pytest
 
 from oracles import compared
 from running_kernel import needs_kernel
+from slowpath.commands.chain.report import fused_lines
 from support import ROOT, slowpath
 from test_schema import check
 
@@ -118,6 +119,13 @@ def test_programs_of_an_interface_become_one(tmp_path: Path) -> None:
     assert fused["instructions_after"] < fused["instructions_fused"]
     assert fused["proved"]
     assert fused["proof"]["queries"] > 0
+    members = found["programs"]
+    assert fused["instructions_before"] == sum(one["instructions_before"] for one in members)
+    assert fused["instructions_rewritten"] == sum(one["instructions_after"] for one in members)
+    before, now = fused["instructions_before"], fused["instructions_rewritten"]
+    as_read: Any = found
+    (line,) = fused_lines(as_read, "a.bpf.o")
+    assert f"fused: {before} instructions as the programs were, {now} rewritten, " in line
     shown = slowpath("show", tmp_path / "written.bpf.o", "--format", "json")
     (written,) = json.loads(shown.stdout)["objects"]
     (one,) = written["programs"]

@@ -5,15 +5,19 @@ It knows no command line and prints nothing.
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
 
 from slowpath import _core
 from slowpath.cli.errors import DisagreementError, InputError, StoppedError, UnavailableError
 from slowpath.schema.results import Detail, Result
 from slowpath.schema.wording import refusal_text
 from slowpath.work.stopping import Stopping
+
+T = TypeVar("T")
+_LOOK = 0.1
+"""Seconds between two looks at what is being done."""
 
 Message = tuple[Any, ...]
 """What an analysis reports: a word, and what belongs to it. See `Run.take`."""
@@ -316,16 +320,25 @@ class Rewriting(NamedTuple):
     graphs: bool = False  # whether the control-flow graphs of programs are asked for
 
 
+class Doing(NamedTuple):
+    """What is being done."""
+
+    subject: str  # to what, such as the name of a program; empty: nobody says
+    stage: str  # such as `rewriting`; empty: nobody says
+    done: int  # how much of that
+    unit: str  # what `done` counts; empty: nothing is counted
+
+
 def rewrite_messages(
     subject: ChainSubject, rewriting: Rewriting, stopping: Stopping
 ) -> Iterator[Message]:
     """What holds of packets that arrive at each program of a chain, and objects to load instead.
 
-    Each message has more than the one before: a document (`docs/json.md`), in the order of the
-    programs the bytes of an object where one was rewritten, those of an object with all as one, in
-    the order of the programs what each can be tried on (`Rehearsed.covers`), and the control-flow
-    graphs as JSON if they are asked for. An end of time, or being asked to stop, ends it with what
-    is known by then.
+    Each message `rewritten` has more than the one before: a document (`docs/json.md`), in the order
+    of the programs the bytes of an object where one was rewritten, those of an object with all as
+    one, in the order of the programs what each can be tried on (`Rehearsed.covers`), and the
+    control-flow graphs as JSON if they are asked for. Messages between them say what is being done
+    (`Doing`). An end of time, or being asked to stop, ends it with what is known by then.
 
     Raises:
         InputError: when a program cannot be linked, or what is known cannot be read.
@@ -339,6 +352,8 @@ def rewrite_messages(
             for said in subject.chain.rewrite(*asked, *known):
                 if said is not None:
                     yield ("rewritten", *said)
+                else:
+                    yield ("doing", *stop.doing)
     except _core.Error as problem:
         raise _maps_error(subject.file, rewriting.maps, problem) from None
 
@@ -378,13 +393,44 @@ class Planning(NamedTuple):
     memory_bytes: int | None = None  # of the process; None: no limit
 
 
+class _Meanwhile(Generic[T]):
+    """Work on another thread."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        import threading
+
+        self._done = list[T]()
+        self._failed = list[BaseException]()
+
+        def run() -> None:
+            try:
+                self._done.append(work())
+            except BaseException as problem:  # noqa: BLE001 - raised where it is waited for
+                self._failed.append(problem)
+
+        self._thread = threading.Thread(target=run, daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it is over within so many seconds."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def result(self) -> T:
+        """What has come of it; raises what it raised."""
+        if self._failed:
+            raise self._failed[0]
+        return self._done[0]
+
+
 def plan_messages(
     subject: TopologySubject, planning: Planning, stopping: Stopping
 ) -> Iterator[Message]:
     """Which variants of programs pay on the paths of a network.
 
-    The message has a document (`docs/json.md`), and the bytes of an object for each variant in it.
-    An end of time, or being asked to stop, ends it with what is known by then.
+    The message `planned` has a document (`docs/json.md`), and the bytes of an object for each
+    variant in it. Messages before it say what is being done (`Doing`). An end of time, or being
+    asked to stop, ends it with what is known by then.
 
     Raises:
         InputError: when a program cannot be linked.
@@ -392,19 +438,25 @@ def plan_messages(
     stop = _core.Stop(planning.deadline_seconds, planning.memory_bytes)
     try:
         with stopping.calling(stop.set):
-            planned = subject.topology.plan(
-                subject.objects,
-                subject.btf,
-                stop,
-                mode=planning.mode,
-                neighbours=planning.neighbours,
-                variants=planning.variants,
-                threads=planning.threads,
-                cache=planning.cache,
-                build=planning.build,
-                identity=planning.identity,
-            )
-            yield ("planned", *planned)
+
+            def work() -> tuple[str, list[bytes]]:
+                return subject.topology.plan(
+                    subject.objects,
+                    subject.btf,
+                    stop,
+                    mode=planning.mode,
+                    neighbours=planning.neighbours,
+                    variants=planning.variants,
+                    threads=planning.threads,
+                    cache=planning.cache,
+                    build=planning.build,
+                    identity=planning.identity,
+                )
+
+            doing = _Meanwhile(work)
+            while not doing.wait(_LOOK):
+                yield ("doing", *stop.doing)
+            yield ("planned", *doing.result())
     except _core.Error as problem:
         raise _input_error(subject.file, problem) from None
 
@@ -984,13 +1036,18 @@ class RehearsalReport(TypedDict):
 
 
 def rehearse(
-    kernel: Kernel, chain: Rehearsed, rehearsing: Rehearsing, stopping: Stopping
+    kernel: Kernel,
+    chain: Rehearsed,
+    rehearsing: Rehearsing,
+    stopping: Stopping,
+    look: Callable[[Doing], None] = lambda _: None,
 ) -> RehearsalReport:
     """Runs packets through a chain whose last program is there twice, and times both.
 
     What the programs in front let through goes through the original and the rewritten program,
     after the packets of `covers`, which go there directly. An end of time, or being asked to stop,
-    ends it with what is known by then (`ended`).
+    ends it with what is known by then (`ended`). `look` is told what is being done, ten times a
+    second.
 
     Raises:
         InputError: when the kernel refuses a program (then with what its verifier says), maps do
@@ -1001,8 +1058,17 @@ def rehearse(
     stages: list[tuple[Object, int, list[int], str]] = list(chain.upstream)
     packets_and_maps = (list(chain.seeds), chain.maps, chain.covers)
     asked = (stages, chain.original, chain.rewritten, *packets_and_maps)
+    more = (chain.more, list(chain.assumed))
     with _of_the_kernel(), stopping.calling(stop.set):
-        more = (chain.more, list(chain.assumed))
-        text = _core.rehearse(kernel, *asked, packets, arbitrary, rounds, stop, *more)
+        running = _Meanwhile(
+            lambda: _core.rehearse(kernel, *asked, packets, arbitrary, rounds, stop, *more)
+        )
+        try:
+            while not running.wait(_LOOK):
+                look(Doing(*stop.doing))
+        except BaseException:
+            stop.set()
+            raise
+        text = running.result()
     report: RehearsalReport = json.loads(text)
     return report

@@ -17,6 +17,7 @@
 mod compare;
 mod covering;
 mod draws;
+mod executed;
 mod facts;
 mod guard;
 mod pair;
@@ -36,6 +37,7 @@ use std::time::Instant;
 use thiserror::Error;
 
 pub use covering::Cover;
+pub use executed::Executed;
 pub use facts::Packets;
 pub use guard::prove_guard;
 pub use replay::{Counterexample, FinalState};
@@ -53,6 +55,9 @@ pub struct Proof {
     pub paths: u64,
     /// How many pairs of a path of the original and one of the specialised program some packet takes.
     pub pairs: u64,
+    /// How many instructions such pairs execute.
+    #[serde(skip)]
+    pub executed: Executed,
     /// Questions to the solver.
     pub queries: u64,
     /// Wall-clock time in seconds.
@@ -239,6 +244,8 @@ impl Validation<'_, '_> {
                 NextPath::Path(other) => other,
             };
             self.found.pairs += 1;
+            self.queries.stop().count(self.found.pairs, "pairs of paths");
+            self.found.executed.note(path.instructions, other.instructions);
             if self.found.covers.len() < covering::MAX_COVERS {
                 self.found.covers.extend(covering::cover(self.pair, self.packets, &other));
             }

@@ -102,8 +102,13 @@ pub(crate) fn fused(
     let graph = made.and_then(|made| PairReport::of(name, &joined.object, &whole, made));
     let program = done.specialised.map_or(whole.clone(), |made| made.program);
     let bytes = joined.object.write(&[&program])?;
+    let original = |loaded: &Loaded| loaded.object.link(loaded.program, kernel);
+    let originals = loaded.iter().map(original).collect::<Result<Vec<BpfProgram>, _>>()?;
+    let count =
+        |programs: &[BpfProgram]| programs.iter().map(|program| program.insns.len()).sum::<usize>();
     let report = FusedReport {
-        instructions_before: programs.iter().map(|program| program.insns.len()).sum(),
+        instructions_before: count(&originals),
+        instructions_rewritten: count(&programs),
         instructions_fused: whole.insns.len(),
         instructions_after: program.insns.len(),
         proved: done.proof.as_ref().map(|proof| proof.proved),

@@ -15,6 +15,7 @@ mod assumed;
 mod between;
 mod chain;
 mod combine;
+mod cost;
 mod dispatcher;
 pub mod equivalence;
 mod error;
@@ -30,6 +31,7 @@ pub mod optimize;
 pub mod plan;
 pub mod report;
 mod rewrite;
+mod weighing;
 mod written;
 
 pub use action::Action;

@@ -1,10 +1,12 @@
 //! Programs rewritten for what holds of the packets that arrive at them, and proved to do the same.
 //!
 //! What cannot be proved is not given out: the program is then rewritten for less, first without the
-//! facts that decide no branch, then without any about bytes, and stays as it was in the end.
+//! facts that decide no branch, then without any about bytes, and stays as it was in the end. So does
+//! one whose guard costs more than it saves (`weighing`).
 
 use crate::equivalence::{EquivalenceError, Proof, prove, prove_guard};
 use crate::frozen::FrozenMaps;
+use crate::weighing::{Subject, Verdict, obvious, weigh};
 use slowpath_bpf::insn::{Imm64, Insn};
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_bpf::{BpfProgram, Object};
@@ -40,7 +42,16 @@ pub enum OptimizeError {
     Equivalence(#[from] EquivalenceError),
 }
 
-/// Rewrites a program for packets of which facts hold.
+/// Which guards are given out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guards {
+    /// All that can be proved: everything that is of use is checked.
+    All,
+    /// Those that pay: what costs more to check than it saves on the slowest path is not relied on.
+    Paying,
+}
+
+/// Rewrites a program for packets of which facts hold; a guard checks all that is of use.
 ///
 /// # Errors
 /// See [`OptimizeError`].
@@ -52,22 +63,23 @@ pub fn optimize(
     options: &LiftOptions,
     stop: &Stop,
 ) -> Result<Optimized, OptimizeError> {
-    optimize_for((object, program), (facts, None), mode, options, stop)
+    optimize_for((object, program), (facts, None), (mode, Guards::All), options, stop)
 }
 
-/// The same for maps whose content is known besides.
+/// The same for maps whose content is known besides, with those guards that are asked for.
 ///
 /// # Errors
 /// See [`OptimizeError`].
 pub fn optimize_for(
     (object, program): (&Object, &BpfProgram),
     (facts, frozen): (&PacketFacts, Option<&FrozenMaps>),
-    mode: Mode,
+    (mode, guards): (Mode, Guards),
     options: &LiftOptions,
     stop: &Stop,
 ) -> Result<Optimized, OptimizeError> {
     let started = Instant::now();
     let mut remarks = Vec::new();
+    let arriving = facts;
     let mut tries = vec![(facts.clone(), frozen)];
     let (mut found, mut used) = (None, None);
     while let Some((facts, frozen)) = tries.pop() {
@@ -75,7 +87,8 @@ pub fn optimize_for(
         let within = stop.within(stop.left().map(|left| left / 2));
         let object = frozen.map_or(object, |frozen| &frozen.object);
         let known = Known { facts: &facts, frozen: frozen.map(|frozen| &frozen.frozen) };
-        let made = specialise_for(object, program, known, mode, &within)?;
+        stop.enter("rewriting");
+        let mut made = specialise_for(object, program, known, mode, &within)?;
         let mut options = options.clone();
         if let Some(frozen) = frozen {
             options.contents.extend(frozen.relied_on(&made, mode));
@@ -83,17 +96,21 @@ pub fn optimize_for(
         let options = &options;
         // Checking costs more than it saves, where less is left out than is checked.
         let left = made.guard.as_ref().map_or(made.program.insns.len(), |guard| guard.original);
-        let fewer_calls = calls(&made.program.insns[..left]) < calls(&program.insns);
-        if left >= program.insns.len() && !fewer_calls {
+        let calls_less = calls(&made.program.insns[..left]) < calls(&program.insns);
+        if left >= program.insns.len() && !calls_less {
             remarks.push("there is nothing to leave out".to_owned());
             break;
         }
-        let proof = match &made.guard {
-            Some(guard) => prove_guard(object, program, (&made.program, guard), options, &within)?,
-            None => {
-                prove(object, program, &made.program, &arriving(&facts, mode), options, &within)?
+        let mut proof = proved((object, program), &made, (&facts, mode), options, &within)?;
+        // What calls take is not counted.
+        let countable = made.maps.is_empty() || !calls_less;
+        if proof.proved && guards == Guards::Paying && countable {
+            let subject = Subject { object, program, known, arriving, options };
+            match weighed(subject, (made, proof), &mut remarks, stop)? {
+                Some(one) => (made, proof) = one,
+                None => break,
             }
-        };
+        }
         if proof.proved {
             used = frozen
                 .filter(|_| !made.maps.is_empty())
@@ -129,6 +146,57 @@ pub fn optimize_for(
     })
 }
 
+/// A rewritten program with what is known of it; `facts` are what it was rewritten for.
+fn proved(
+    (object, program): (&Object, &BpfProgram),
+    made: &Specialised,
+    (facts, mode): (&PacketFacts, Mode),
+    options: &LiftOptions,
+    stop: &Stop,
+) -> Result<Proof, EquivalenceError> {
+    stop.enter("proving that it does the same");
+    match &made.guard {
+        Some(guard) => prove_guard(object, program, (&made.program, guard), options, stop),
+        None => prove(object, program, &made.program, &known_of(facts, mode), options, stop),
+    }
+}
+
+/// What becomes of a proved program with a guard, which may cost more than it saves: as it is, or for
+/// fewer facts, proved as well; `None` if it does not pay at all, which remarks say then.
+fn weighed(
+    subject: Subject<'_>,
+    (made, proof): (Specialised, Proof),
+    remarks: &mut Vec<String>,
+    stop: &Stop,
+) -> Result<Option<(Specialised, Proof)>, EquivalenceError> {
+    if made.guard.as_ref().is_none_or(|guard| obvious(guard, &proof.executed)) {
+        return Ok(Some((made, proof)));
+    }
+    stop.enter("weighing its guard");
+    match weigh(subject, &made, &proof.executed, stop) {
+        Verdict::Pays => Ok(Some((made, proof))),
+        Verdict::Leaves(why) => {
+            remarks.push(why);
+            Ok(None)
+        }
+        Verdict::Fewer { made: fewer, why, pays } => {
+            let Subject { object, program, arriving, options, .. } = subject;
+            let within = stop.within(stop.left().map(|left| left / 2));
+            let what = (arriving, Mode::Guard);
+            let again = proved((object, program), &fewer, what, options, &within)?;
+            if again.proved {
+                remarks.extend(why);
+                return Ok(Some((*fewer, again)));
+            }
+            if pays {
+                return Ok(Some((made, proof)));
+            }
+            remarks.push("a guard costs more than it saves: it stays as it was".to_owned());
+            Ok(None)
+        }
+    }
+}
+
 /// How many calls there are.
 fn calls(insns: &[Insn]) -> usize {
     insns.iter().filter(|insn| matches!(insn, Insn::Call(_))).count()
@@ -148,7 +216,7 @@ fn without_unused(frozen: &FrozenMaps, made: &Specialised) -> Object {
 }
 
 /// The packets that a program without guard is for.
-fn arriving(facts: &PacketFacts, mode: Mode) -> PacketFacts {
+fn known_of(facts: &PacketFacts, mode: Mode) -> PacketFacts {
     match mode {
         Mode::Trust => facts.clone(),
         Mode::Guard => crate::facts::any_packet(),

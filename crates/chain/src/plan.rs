@@ -13,12 +13,12 @@ mod arrivals;
 mod cache;
 mod choice;
 mod classes;
-mod cost;
 mod described;
 mod key;
 mod memo;
 mod options;
 mod parallel;
+mod pruning;
 mod ranking;
 mod relevance;
 mod report;
@@ -100,7 +100,8 @@ pub fn plan(
     nodes.retain(|(_, _, classes, _)| !classes.is_empty());
     nodes.sort_by_key(|(number, _, classes, _)| (Reverse(traffic(classes)), *number));
     let left = AtomicUsize::new(nodes.len());
-    let done = parallel::each(&nodes, options.threads, |(_, linked, classes, late)| {
+    let done = parallel::each(&nodes, options.threads, |(number, linked, classes, late)| {
+        stop.about(&topology.nodes[*number].name);
         let waiting = left.fetch_sub(1, Ordering::Relaxed);
         if stop.reason().is_some() {
             return None;
@@ -137,6 +138,7 @@ pub fn plan(
     report.unused = unused.map(|number| topology.nodes[number].name.clone()).collect();
     report.changed = changed(topology, subjects, &cache, &options.topology);
     report.queries = results.queries();
+    cache.prune();
     (report.kept, report.computed) = cache.counts();
     report.notes = cache.notes();
     report.seconds = started.elapsed().as_secs_f64();

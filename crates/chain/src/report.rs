@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use slowpath_bpf::{BpfProgram, LineInfo, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_specialise::{
-    Change, Dropped, Guard, Known, Mode, Rounds, Specialised, specialise_for,
+    Change, Comparison, Dropped, Guard, Known, Mode, Rounds, Specialised, specialise_for,
 };
 use slowpath_stop::Stop;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,8 +32,10 @@ pub struct ChainReport {
 /// About the programs of a chain as one.
 #[derive(Debug, Default, Serialize)]
 pub struct FusedReport {
-    /// How many instructions the programs have that were fused, in 8-byte slots.
+    /// How many instructions the programs have as they were written, in 8-byte slots.
     pub instructions_before: usize,
+    /// How many those have that were fused: rewritten, as far as they were.
+    pub instructions_rewritten: usize,
     /// How many the fused program has.
     pub instructions_fused: usize,
     /// How many it has when what is there twice is left out.
@@ -191,7 +193,7 @@ impl GuardReport {
             length: guard.length,
             comparisons: guard.comparisons.len()
                 + guard.values.values().map(BTreeSet::len).sum::<usize>(),
-            bytes: guard.comparisons.iter().map(|one| usize::from(one.bytes)).sum::<usize>()
+            bytes: guard.comparisons.iter().map(Comparison::compared).sum::<usize>()
                 + guard.values.keys().map(|field| usize::from(field.bytes)).sum::<usize>(),
             instructions: guard.original,
         }

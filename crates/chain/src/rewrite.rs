@@ -7,7 +7,7 @@ use crate::facts::any_packet;
 use crate::frozen::{Contents, FrozenMaps, admitted, unwritten};
 use crate::fused::fused;
 use crate::graphs::{GraphReports, PairReport};
-use crate::optimize::{Optimized, optimize_for};
+use crate::optimize::{Guards, Optimized, optimize_for};
 use crate::report::{ChainReport, ProgramReport};
 use crate::{Chain, ChainError, Loaded};
 use slowpath_bpf::lift::LiftOptions;
@@ -106,6 +106,8 @@ pub fn rewrite(
     let mut arriving = Vec::new();
     for (number, reached) in reached.iter_mut().enumerate() {
         let parts = (&chain, number, &programs[..]);
+        stop.about(&chain.members[number].name);
+        stop.enter("finding out which lines establish what arrives");
         let mut program = ProgramReport::of(parts, loaded, reached, options.explain, stop);
         let own = contents.get(number).filter(|own| !own.is_empty());
         let frozen = own.and_then(|own| {
@@ -146,10 +148,11 @@ pub fn rewrite(
         let left = arriving[number..].iter().filter(|(facts, _)| facts.is_some()).count();
         let left = u32::try_from(left).unwrap_or(u32::MAX);
         let share = stop.within(stop.left().map(|time| time / left));
+        share.about(&chain.members[number].name);
         let program = &mut rewritten.report.programs[number];
         program.remarks.retain(|remark| remark != NOT_YET);
-        let known = (facts, frozen.as_ref());
-        match optimize_for((&**object, linked), known, mode, &options.lift, &share) {
+        let (known, how) = ((facts, frozen.as_ref()), (mode, Guards::Paying));
+        match optimize_for((&**object, linked), known, how, &options.lift, &share) {
             Ok(mut done) => {
                 if let Some(proof) = &mut done.proof {
                     rewritten.covers[number] = mem::take(&mut proof.covers);
@@ -169,6 +172,7 @@ pub fn rewrite(
         so_far(&rewritten);
     }
     if let Some(name) = &options.fuse {
+        stop.about("all programs as one");
         match fused(&chain, loaded, &rewritten.objects, name, (&options.lift, options.graphs), stop)
         {
             Ok(done) => {

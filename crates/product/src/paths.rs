@@ -25,6 +25,8 @@ pub struct Path {
     pub draws: Vec<TermId>,
     /// What it relies on ([`Op::Rely`]), and the terms that are 1 where it does.
     pub relied: Vec<(RelianceId, TermId)>,
+    /// How many instructions it executes.
+    pub instructions: u64,
     /// Values for which it is taken; `None` if it is not known whether there are any.
     pub model: Option<Model>,
     /// How often the solver could not tell that, since it last could.
@@ -57,6 +59,7 @@ struct Prefix {
     /// How often the solver could not tell, since it last could.
     doubts: u32,
     blocks: usize,
+    instructions: u64,
 }
 
 /// The way on behind a block.
@@ -133,6 +136,7 @@ impl PathEnumerator {
             model,
             doubts,
             blocks: 0,
+            instructions: 0,
         };
         PathEnumerator { work: vec![first], inputs }
     }
@@ -173,8 +177,18 @@ impl PathEnumerator {
                     // No run takes it.
                     Destination::Never => break,
                     Destination::Exit(_) => {
-                        let Prefix { state, conditions, draws, relied, model, doubts, .. } = *at;
-                        let path = Path { state, conditions, draws, relied, model, doubts };
+                        let Prefix {
+                            state,
+                            conditions,
+                            draws,
+                            relied,
+                            instructions,
+                            model,
+                            doubts,
+                            ..
+                        } = *at;
+                        let path =
+                            Path { state, conditions, draws, relied, instructions, model, doubts };
                         return Ok(NextPath::Path(Box::new(path)));
                     }
                 };
@@ -210,6 +224,7 @@ impl PathEnumerator {
             return Ok(Continuation::Gap(format!("a path is longer than {MAX_BLOCKS} blocks")));
         }
         let failed = |error: ExecError| Ok(Continuation::Gap(error.to_string()));
+        at.instructions += side.executor.program().block(block).insns.len() as u64;
         let point = NodeId(side.points);
         side.points += 1;
         let expected = drawing.draws(side, block, &mut at.counts);
@@ -270,6 +285,7 @@ impl PathEnumerator {
             model: None,
             doubts: at.doubts,
             blocks: at.blocks,
+            instructions: at.instructions,
         });
         at.conditions.push(condition);
         at.state = state;

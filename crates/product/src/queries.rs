@@ -36,6 +36,11 @@ pub struct Queries<'a> {
 }
 
 impl<'a> Queries<'a> {
+    /// What says when it is time to stop.
+    pub fn stop(&self) -> &Stop {
+        self.stop
+    }
+
     /// A solver that gives up when it is time to stop.
     pub fn new(stop: &'a Stop) -> Self {
         Queries {

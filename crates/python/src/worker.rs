@@ -48,6 +48,13 @@ impl Stop {
     fn stage(&self) -> &'static str {
         self.inner.stage()
     }
+
+    /// What is being done: to what, the stage, how much of it is done, and in which unit.
+    #[getter]
+    fn doing(&self) -> (String, &'static str, u64, &'static str) {
+        let slowpath::Doing { subject, stage, done, unit } = self.inner.doing();
+        (subject, stage, done, unit)
+    }
 }
 
 /// Does `work`, which polls whether it has to stop, and waits for it. A signal whose handler raises

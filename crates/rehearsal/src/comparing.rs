@@ -268,6 +268,7 @@ impl<'a> Work<'a> {
             Comparison::Ran { difference, way } => (difference, way),
         };
         self.rehearsal.ran += 1;
+        self.stop.count(self.rehearsal.ran, "packets");
         let ran = if self.ways.insert(way) { Ran::New } else { Ran::Known };
         if !self.is_determined() {
             return Ok(ran);

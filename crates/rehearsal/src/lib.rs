@@ -80,6 +80,7 @@ pub fn rehearse<'a>(
     });
     let seeds = held.as_deref().unwrap_or(seeds);
     on_one_cpu(|stays| {
+        stop.enter("running packets in the kernel");
         let packets = Packets { seeds, facts };
         let mut rehearsal = comparing::compare(kernel, subject, packets, install, options, stop)?;
         rehearsal.notes.extend(sizes::note(&sized.chosen));
@@ -89,6 +90,7 @@ pub fn rehearse<'a>(
             rehearsal.notes.push(note.to_owned());
         }
         if rehearsal.difference.is_none() && options.rounds > 0 && stop.reason().is_none() {
+            stop.enter("timing in the kernel");
             match rate::rate(kernel, subject, seeds, install, options, stop)? {
                 Ok(rate) => rehearsal.rate = Some(rate),
                 Err(why) => rehearsal.notes.push(format!("nothing is timed: {why}")),
@@ -113,6 +115,7 @@ pub fn cover(
     stop: &Stop,
 ) -> Result<Covered, RehearsalError> {
     let sized = SizedSubject::of(subject);
+    stop.enter("running a packet for each path in the kernel");
     on_one_cpu(|_| covering::cover(kernel, &sized.subject(), covers, stop))
 }
 

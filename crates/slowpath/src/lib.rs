@@ -50,7 +50,7 @@ pub use options::{Options, ProgramRequest};
 pub use refusal::Refusal;
 pub use show::{ShowRequest, show};
 pub use slowpath_bpf::lift::{Handover, Network};
-pub use slowpath_stop::{Limits, Reason, Stop};
+pub use slowpath_stop::{Doing, Limits, Reason, Stop};
 pub use target::Target;
 pub use verify::{Counterexample, ElementByte, FinalState, Verification, verify, verify_listing};
 

@@ -4,59 +4,19 @@
 //! Nothing is taken for granted of packets then. The program is there twice, behind the checks, where
 //! it is rewritten, and as it was. The analysis learns from the checks what is known behind them, as from any branch.
 
+mod comparisons;
+
+pub use comparisons::Comparison;
+pub(crate) use comparisons::comparisons;
+
 use crate::graph::{Block, BlockId, End, Graph, Instr, Op, Test};
 use slowpath_bpf::insn::{AluOp, Condition, Imm64, Insn, Register, Size, Source, Width};
-use slowpath_ir::{Field, KnownBits, PacketFacts};
+use slowpath_ir::Field;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Offsets of fields of the context (`struct xdp_md`).
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
-
-/// A comparison of a guard: so many bytes of the packet, of which some bits have to be so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comparison {
-    /// Where they begin, in bytes from the packet's first one.
-    pub offset: u16,
-    /// How many they are: 1, 2, 4 or 8.
-    pub bytes: u8,
-    /// The bits that are compared, as a little-endian number.
-    pub mask: u64,
-    /// What they have to be.
-    pub value: u64,
-}
-
-/// What a guard compares, so that bytes at these offsets have the known bits that facts speak of.
-/// Bytes between them that are known as well are compared along with them.
-pub(crate) fn comparisons(facts: &PacketFacts, bytes: &[u16]) -> Vec<Comparison> {
-    let known = |offset: u16| facts.bits.get(&offset).copied();
-    let mut needed: BTreeMap<u16, KnownBits> = BTreeMap::new();
-    needed.extend(bytes.iter().filter_map(|&offset| Some((offset, known(offset)?))));
-    let mut comparisons = Vec::new();
-    while let Some((&first, &bits)) = needed.first_key_value() {
-        let whole = |size: &Size| {
-            let mut offsets = first..first.saturating_add(size.bytes().into());
-            offsets.all(|offset| known(offset).is_some_and(|bits| bits.constant().is_some()))
-        };
-        // No more than half of what is compared is for nothing.
-        let useful = |size: &Size| {
-            let end = first.saturating_add(size.bytes().into());
-            2 * needed.range(first..end).count() > usize::from(size.bytes())
-        };
-        let sizes = [Size::DW, Size::W, Size::H];
-        let size = sizes.into_iter().find(|size| whole(size) && useful(size)).unwrap_or(Size::B);
-        let (mut mask, mut value) = (0, 0);
-        for place in (0..u16::from(size.bytes())).rev() {
-            let bits = known(first.saturating_add(place)).unwrap_or(bits);
-            mask = mask << 8 | u64::from(bits.mask);
-            value = value << 8 | u64::from(bits.value);
-        }
-        comparisons.push(Comparison { offset: first, bytes: size.bytes(), mask, value });
-        let end = first.saturating_add(size.bytes().into());
-        needed = needed.split_off(&end);
-    }
-    comparisons
-}
 
 /// A program behind a guard, which checks comparisons, and that fields have one of some values.
 /// Packets have to have a least length, in bytes, too: as far as that goes at least. Before all, the
@@ -95,6 +55,19 @@ const PACKET: Register = Register::R2;
 const END: Register = Register::R3;
 const LEFT: Register = Register::R4;
 const RIGHT: Register = Register::R5;
+
+/// How many instructions a packet passes that such a guard lets through, before anything is rewritten.
+pub(crate) fn instructions(
+    generation: Option<u32>,
+    min_length: u16,
+    comparisons: &[Comparison],
+    values: &BTreeMap<Field, BTreeSet<u64>>,
+) -> usize {
+    let map = if generation.is_some() { 3 } else { 0 };
+    let length = if min_length > 0 { 5 } else { 0 };
+    let fields = values.values().map(|values| 1 + values.len()).sum::<usize>();
+    map + length + comparisons.iter().map(Comparison::instructions).sum::<usize>() + fields
+}
 
 struct Builder {
     graph: Graph,
@@ -143,23 +116,8 @@ impl Builder {
     }
 
     fn compare(&mut self, comparison: &Comparison, next: BlockId) -> BlockId {
-        let Comparison { offset, bytes, mask, value } = *comparison;
-        let size = Size::from_bytes(bytes.into()).unwrap_or(Size::B);
-        let offset = i16::try_from(offset).unwrap_or(i16::MAX);
-        let load = Insn::Load { size, signed: false, dst: LEFT, base: PACKET, offset };
-        let mut insns = vec![load];
-        let all = slowpath_domain::mask(size.bits());
-        if mask != all {
-            match i32::try_from(mask as i64) {
-                Ok(mask) => insns.push(alu(AluOp::And, LEFT, Source::Imm(mask))),
-                Err(_) => {
-                    insns.push(Insn::LoadImm64 { dst: RIGHT, value: Imm64::Value(mask) });
-                    insns.push(alu(AluOp::And, LEFT, Source::Reg(RIGHT)));
-                }
-            }
-        }
-        let test = compared(&mut insns, Condition::Ne, value);
-        self.block(insns, test, next)
+        let (insns, cond, src) = comparison.code(PACKET, [LEFT, RIGHT]);
+        self.block(insns, Test { width: Width::W64, cond, dst: LEFT, src }, next)
     }
 
     /// Goes on if a field has one of some values, of network byte order.

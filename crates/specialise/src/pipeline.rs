@@ -5,7 +5,7 @@ use crate::error::SpecialiseError;
 use crate::fault::{self, Fault};
 use crate::frozen::Frozen;
 use crate::graph::{Graph, Op};
-use crate::guard::{Comparison, comparisons, guarded};
+use crate::guard::{self, Comparison, comparisons, guarded};
 use crate::passes::{
     Change, Log, collapse_loops, fold_branches, inline_lookups, merge_bounds_checks,
     remove_dead_code, simplify_jumps, simplify_operands, simplify_values, thread_jumps,
@@ -13,7 +13,7 @@ use crate::passes::{
 use crate::rounds::{Rounds, note_single_rounds, noted};
 use slowpath_bpf::insn::Insn;
 use slowpath_bpf::{BpfProgram, MapDef, Object};
-use slowpath_ir::{Field, KnownBits, PacketFacts};
+use slowpath_ir::{Field, PacketFacts};
 use slowpath_stop::{Reason as StopReason, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +58,7 @@ pub struct Specialised {
 pub struct Guard {
     /// The least length of packets, in bytes.
     pub length: u16,
-    /// Their bytes.
+    /// Their bytes, in the order in which it looks at them.
     pub comparisons: Vec<Comparison>,
     /// Fields that have to have one of a few values, in network byte order.
     pub values: BTreeMap<Field, BTreeSet<u64>>,
@@ -73,16 +73,15 @@ impl Guard {
     /// What is known of the packets that it lets through.
     pub fn facts(&self) -> PacketFacts {
         let mut facts = PacketFacts::lengths(self.length, u16::MAX);
-        for comparison in &self.comparisons {
-            for place in 0..comparison.bytes {
-                let byte = |number: u64| (number >> (8 * place)) as u8;
-                let bits = KnownBits::of(byte(comparison.mask), byte(comparison.value));
-                let offset = comparison.offset + u16::from(place);
-                facts.bits.extend(bits.map(|bits| (offset, bits)));
-            }
-        }
+        facts.bits = self.comparisons.iter().flat_map(Comparison::bits).collect();
         facts.values.clone_from(&self.values);
         facts
+    }
+
+    /// How many instructions a packet executes in it that it lets through, at most: what follows may
+    /// use again what it has loaded.
+    pub fn instructions(&self) -> usize {
+        guard::instructions(self.generation, self.length, &self.comparisons, &self.values)
     }
 }
 
@@ -163,9 +162,9 @@ pub fn specialise_for<'a>(
     let (mut length, mut compared, mut values) = (0, Vec::new(), BTreeMap::new());
     let mut generation = None;
     if mode == Mode::Guard {
-        compared = comparisons(&facts, &bytes);
+        compared = comparisons(&facts, &bytes, &fields);
         values.extend(fields.iter().map(|field| (*field, facts.values[field].clone())));
-        let ends = compared.iter().map(|each| each.offset + u16::from(each.bytes));
+        let ends = compared.iter().map(Comparison::end);
         let fields = fields.iter().map(|field| field.offset + u16::from(field.bytes));
         let end = ends.chain(fields).max();
         length = end.unwrap_or(0).max(if reason.length { facts.min_length } else { 0 });

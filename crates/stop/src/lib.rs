@@ -68,7 +68,20 @@ struct Shared {
     /// Looks that are left, if they are limited.
     looks: Option<AtomicU64>,
     /// What is being done.
-    stage: Mutex<&'static str>,
+    doing: Mutex<Doing>,
+}
+
+/// What is being done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Doing {
+    /// What it is done to, such as the name of a program; empty when nobody said so.
+    pub subject: String,
+    /// What it is, such as `unrolling`; empty when nobody said so.
+    pub stage: &'static str,
+    /// How much of it is done.
+    pub done: u64,
+    /// What that counts, such as `packets`; empty when nobody said so.
+    pub unit: &'static str,
 }
 
 /// A reason that lasts, as a number.
@@ -97,7 +110,7 @@ impl Stop {
             memory: limits.memory.and_then(Watch::new),
             next_look: AtomicU64::new(0),
             looks: limits.looks.map(AtomicU64::new),
-            stage: Mutex::new(""),
+            doing: Mutex::default(),
         };
         Stop { shared: Some(Arc::new(shared)), until: None }
     }
@@ -153,15 +166,39 @@ impl Stop {
 
     /// Says what is being done from now on, such as `unrolling`.
     pub fn enter(&self, stage: &'static str) {
+        self.change(|doing| {
+            (doing.stage, doing.done, doing.unit) = (stage, 0, "");
+        });
+    }
+
+    /// Says what the work is about from now on, such as the name of a program.
+    pub fn about(&self, subject: &str) {
+        self.change(|doing| subject.clone_into(&mut doing.subject));
+    }
+
+    /// Says how much of the stage is done, in a unit.
+    pub fn count(&self, done: u64, unit: &'static str) {
+        self.change(|doing| (doing.done, doing.unit) = (done, unit));
+    }
+
+    fn change(&self, how: impl FnOnce(&mut Doing)) {
         if let Some(shared) = &self.shared {
-            *shared.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
+            how(&mut shared.doing.lock().unwrap_or_else(PoisonError::into_inner));
         }
     }
 
-    /// What is being done; empty when nobody said so.
+    /// What is being done.
+    pub fn doing(&self) -> Doing {
+        let doing = self.shared.as_ref().map(|shared| shared.doing.lock());
+        doing.map_or_else(Doing::default, |doing| {
+            doing.unwrap_or_else(PoisonError::into_inner).clone()
+        })
+    }
+
+    /// The stage of what is being done; empty when nobody said so.
     pub fn stage(&self) -> &'static str {
-        let stage = self.shared.as_ref().map(|shared| shared.stage.lock());
-        stage.map_or("", |stage| *stage.unwrap_or_else(PoisonError::into_inner))
+        let doing = self.shared.as_ref().map(|shared| shared.doing.lock());
+        doing.map_or("", |doing| doing.unwrap_or_else(PoisonError::into_inner).stage)
     }
 }
 

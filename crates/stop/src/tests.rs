@@ -70,3 +70,19 @@ fn a_ticker_looks_at_every_so_manieth_turn() {
     let turns: Vec<bool> = (0..6).map(|_| ticker.tick(&stop).is_ok()).collect();
     assert_eq!(turns, [true, true, false, true, true, false]);
 }
+
+#[test]
+fn who_looks_hears_what_is_being_done() {
+    let stop = limited(None, None);
+    assert_eq!(stop.doing(), Doing::default());
+    stop.about("balancer");
+    stop.enter("proving");
+    stop.within(Some(Duration::ZERO)).count(7, "pairs");
+    let doing = Doing { subject: "balancer".to_owned(), stage: "proving", done: 7, unit: "pairs" };
+    assert_eq!(stop.clone().doing(), doing);
+    // What has been counted was something else.
+    stop.enter("rewriting");
+    assert_eq!(stop.doing(), Doing { stage: "rewriting", done: 0, unit: "", ..doing });
+    Stop::never().count(1, "pairs");
+    assert_eq!(Stop::never().doing(), Doing::default());
+}

@@ -34,28 +34,35 @@ Watching = Callable[[str, str, float | None], Watcher]
 """Makes a watcher of a program's analysis: its label, the metric, how many seconds it has."""
 
 
-class Watch(Watcher):
-    """What is shown while one program is analysed; `look` is to be called ten times a second."""
+class Shown:
+    """A line on a terminal that is written over again, and once, after a while, one that stays."""
 
-    def __init__(self, subject: str, metric: str, seconds: float | None) -> None:
-        """The analysis has so many seconds, or any number of them."""
+    def __init__(self, subject: str) -> None:
+        """`subject` is what both begin with."""
         self._subject = one_line(subject)
-        self._metric = metric
-        self._seconds = seconds
         self._start = time.monotonic()
         self._live = is_terminal(sys.stderr)
         self._drawn = False
         self._said = False
 
-    def look(self, run: Run) -> None:
-        """Shows how far the analysis is."""
+    def show(
+        self,
+        live: Callable[[float], str],
+        staying: Callable[[float], str],
+        *,
+        after: float = 0.0,
+    ) -> None:
+        """Shows what both lines say now, given how many seconds it has taken so far.
+
+        The first one is there after so many of them.
+        """
         elapsed = time.monotonic() - self._start
         if elapsed >= _LONG and not self._said:
             self._said = True
             self.close()
-            note(f"note: {self._subject}: {explain(run, self._metric, elapsed, self._seconds)}")
-        if self._live:
-            text = f"{self._subject}: {describe_run(run, self._metric, elapsed)}"
+            note(f"note: {self._subject}: {staying(elapsed)}")
+        if self._live and elapsed >= after:
+            text = one_line(f"{self._subject}: {live(elapsed)}")
             tell(f"{_CLEAR}{cut(text, _columns() - 1)}")
             self._drawn = True
 
@@ -64,6 +71,27 @@ class Watch(Watcher):
         if self._drawn:
             tell(_CLEAR)
         self._drawn = False
+
+
+class Watch(Watcher):
+    """What is shown while one program is analysed; `look` is to be called ten times a second."""
+
+    def __init__(self, subject: str, metric: str, seconds: float | None) -> None:
+        """The analysis has so many seconds, or any number of them."""
+        self._shown = Shown(subject)
+        self._metric = metric
+        self._seconds = seconds
+
+    def look(self, run: Run) -> None:
+        """Shows how far the analysis is."""
+        self._shown.show(
+            lambda elapsed: describe_run(run, self._metric, elapsed),
+            lambda elapsed: explain(run, self._metric, elapsed, self._seconds),
+        )
+
+    def close(self) -> None:
+        """Clears the live line."""
+        self._shown.close()
 
 
 def explain(run: Run, metric: str, elapsed: float, seconds: float | None) -> str:

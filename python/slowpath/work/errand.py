@@ -29,9 +29,13 @@ class Errand:
         self._worker.kill()
 
     def run(
-        self, seconds: float | None, stopping: Stopping, take: Callable[[Message], None]
+        self,
+        seconds: float | None,
+        stopping: Stopping,
+        take: Callable[[Message], None],
+        look: Callable[[], None] = lambda: None,
     ) -> str | None:
-        """Has the work done; why it ended early, if it did.
+        """Has the work done; why it ended early, if it did. `look` is called ten times a second.
 
         Raises:
             InputError: when the work cannot be done.
@@ -53,7 +57,7 @@ class Errand:
             return False
 
         self._worker.start(0, seconds)
-        ending = await_job(self._worker, seconds, stopping, taken)
+        ending = await_job(self._worker, seconds, stopping, taken, look)
         if failed:
             raise failed[0]
         if ending is not None and ending.defect:

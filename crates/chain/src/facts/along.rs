@@ -52,6 +52,8 @@ pub fn facts_along(
         for (number, edge) in chain.edges.iter().enumerate().filter(|(_, e)| e.from == member) {
             let results = results(edge);
             let Runs { object, program, options } = *from;
+            stop.about(&chain.members[member].name);
+            stop.enter("finding out what it lets through");
             let left = facts_leaving(object, program, &facts, &results, options, stop);
             let Some(to) = reached.get_mut(edge.to) else { continue };
             let arriving = match left {

@@ -2,17 +2,19 @@
 //!
 //! A file says what it should contain: its first line has the digest of what follows. One that does
 //! not is as if it were not there. Files are put into place in one step, so that nobody reads half of
-//! one; each can be deleted at any time.
+//! one; each can be deleted at any time. What was used longest ago goes in the end (`pruning`).
 
 use super::key::Key;
+use super::pruning;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 /// What every file begins with.
 const MAGIC: &str = "slowpath plan 1 ";
@@ -73,6 +75,14 @@ impl Cache {
         (result, bytes)
     }
 
+    /// Makes room, if anything was computed, and kept.
+    pub fn prune(&self) {
+        let computed = self.computed.load(Ordering::Relaxed) > 0;
+        if let (Some(folder), true) = (&self.folder, computed) {
+            pruning::prune(folder, pruning::LIMITS, SystemTime::now());
+        }
+    }
+
     /// How many results were found, and how many computed.
     pub fn counts(&self) -> (u64, u64) {
         (self.found.load(Ordering::Relaxed), self.computed.load(Ordering::Relaxed))
@@ -107,7 +117,13 @@ impl Cache {
 
     fn read<T: DeserializeOwned>(&self, key: Key) -> Option<(T, Option<Vec<u8>>)> {
         let file = self.file(key)?;
-        let data = match fs::read(&file) {
+        let read = File::open(&file).and_then(|mut opened| {
+            let mut data = Vec::new();
+            opened.read_to_end(&mut data)?;
+            pruning::used(&opened, SystemTime::now());
+            Ok(data)
+        });
+        let data = match read {
             Ok(data) => data,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => {

@@ -2,12 +2,12 @@
 
 use super::arrivals::{Arrivals, Point};
 use super::classes::Class;
-use super::cost::Cost;
 use super::relevance::in_front;
 use super::report::{AsIs, CostReport, HotSpot, PathReport};
 use super::subject::Linked;
 use super::topology::{ALL_TRAFFIC, Topology};
 use super::variants::{NodePlan, Variant, gain};
+use crate::cost::Cost;
 use crate::report::list;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

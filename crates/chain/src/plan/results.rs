@@ -6,15 +6,15 @@
 //! kept for the next plan.
 
 use super::cache::Cache;
-use super::cost::{Cost, greatest};
 use super::key::Key;
 use super::memo::Memo;
 use super::options::PlanOptions;
 use super::stored::StoredFacts;
 use super::subject::Linked;
 use crate::Action;
+use crate::cost::{Cost, greatest};
 use crate::facts::{FactsOptions, Leaving, facts_after};
-use crate::optimize::optimize;
+use crate::optimize::{Guards, optimize_for};
 use crate::report::{GuardReport, ends};
 use crate::rewrite::write;
 use serde::{Deserialize, Serialize};
@@ -199,7 +199,9 @@ impl<'a> Results<'a> {
         let PlanOptions { mode, lift, .. } = self.options;
         let Linked { object, program, .. } = linked;
         let clock = Clock::new(stop);
-        let done = match optimize(object, program, facts, *mode, lift, stop) {
+        let how = (*mode, Guards::Paying);
+        let subject = (&**object, program);
+        let done = match optimize_for(subject, (facts, None), how, lift, stop) {
             Ok(done) => done,
             Err(error) => {
                 let kept = KeptMade { about: None, remarks: vec![error.to_string()] };
@@ -230,7 +232,8 @@ impl<'a> Results<'a> {
         self.costs.get(key, || {
             let compute = || {
                 let clock = Clock::new(stop);
-                let cost = greatest(linked, facts, &self.options.lift, stop);
+                let cost =
+                    greatest((&linked.object, &linked.program), facts, &self.options.lift, stop);
                 self.asked(cost.as_ref().map_or(0, |cost| cost.queries));
                 let exact = cost.as_ref().is_ok_and(|cost| cost.exact);
                 (cost, None, exact || clock.unhurried(stop))

@@ -2,10 +2,10 @@
 
 use super::choice::{Worth, choose};
 use super::classes::{Class, joined};
-use super::cost::Cost;
 use super::relevance::{alike, left_of, says_something};
 use super::results::{Made, Results};
 use super::subject::Linked;
+use crate::cost::Cost;
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
 

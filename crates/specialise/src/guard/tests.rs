@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 fn of(known: &[(u16, u8)], needed: &[u16]) -> Vec<(u16, u8, u64, u64)> {
     let parts = |c: Comparison| (c.offset, c.bytes, c.mask, c.value);
-    comparisons(&facts(60, known), needed).into_iter().map(parts).collect()
+    comparisons(&facts(60, known), needed, &[]).into_iter().map(parts).collect()
 }
 
 #[test]
@@ -15,36 +15,37 @@ fn bytes_are_compared_together() {
     let all: Vec<(u16, u8)> = (12..24).map(|at| (at, at as u8)).collect();
     assert_eq!(of(&all, &[12]), [(12, 1, 0xff, 12)]);
     assert_eq!(of(&all, &[12, 13]), [(12, 2, 0xffff, 0x0d0c)]);
-    // One between them that is not needed costs nothing; more than half would be for nothing.
+    // Those between them that are not needed cost nothing.
     assert_eq!(of(&all, &[12, 13, 15]), [(12, 4, 0xffff_ffff, 0x0f0e_0d0c)]);
-    assert_eq!(of(&all, &[12, 15]), [(12, 1, 0xff, 12), (15, 1, 0xff, 15)]);
+    assert_eq!(of(&all, &[12, 15]), [(12, 4, 0xffff_ffff, 0x0f0e_0d0c)]);
     let eight: Vec<u16> = (12..20).collect();
     assert_eq!(of(&all, &eight), [(12, 8, u64::MAX, 0x1312_1110_0f0e_0d0c)]);
     let nine: Vec<u16> = (12..21).collect();
-    assert_eq!(of(&all, &nine).last(), Some(&(20, 1, 0xff, 20)));
+    let sizes: Vec<u8> = of(&all, &nine).into_iter().map(|(_, bytes, ..)| bytes).collect();
+    assert_eq!(sizes, [8, 1]);
 }
 
 #[test]
 fn bytes_that_are_not_known_are_not_compared() {
     assert_eq!(of(&[(12, 1), (13, 2)], &[12, 13, 14]), [(12, 2, 0xffff, 0x0201)]);
-    assert_eq!(of(&[(12, 1), (14, 2)], &[12, 14]), [(12, 1, 0xff, 1), (14, 1, 0xff, 2)]);
+    assert_eq!(of(&[(12, 1), (14, 2)], &[12, 14]), [(12, 4, 0x00ff_00ff, 0x0002_0001)]);
     assert_eq!(of(&[(12, 1)], &[]), []);
 }
 
 #[test]
-fn bytes_known_in_part_are_compared_alone() {
+fn bytes_known_in_part_are_masked() {
     let mut known = facts(60, &[(13, 0xdd), (15, 0)]);
     known.bits.extend(KnownBits::of(0xf0, 0x60).map(|bits| (14, bits)));
-    let found = comparisons(&known, &[13, 14, 15]);
+    let found = comparisons(&known, &[13, 14, 15], &[]);
     let parts: Vec<_> = found.iter().map(|c| (c.offset, c.bytes, c.mask, c.value)).collect();
-    assert_eq!(parts, [(13, 1, 0xff, 0xdd), (14, 1, 0xf0, 0x60), (15, 1, 0xff, 0)]);
+    assert_eq!(parts, [(13, 4, 0x00ff_f0ff, 0x60dd)]);
 }
 
 #[test]
 fn facts_of_a_guard_are_what_it_compares() {
     let mut known = facts(60, &[(12, 0x86), (13, 0xdd), (20, 6)]);
     known.bits.extend(KnownBits::of(0xf0, 0x60).map(|bits| (14, bits)));
-    let compared = comparisons(&known, &[12, 13, 14, 20]);
+    let compared = comparisons(&known, &[12, 13, 14, 20], &[]);
     let facts = Guard {
         length: 21,
         comparisons: compared,
@@ -110,6 +111,28 @@ fn packets_of_which_something_does_not_hold_go_to_the_original() {
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[back[0] - 1] == "r4 += 34" && lines[back[0]].starts_with("if r4 > r3"), "{text}");
     assert!(lines[back[1]].contains("!= 0x86"), "{text}");
+}
+
+#[test]
+fn what_is_compared_with_a_mask_is_known_behind_the_guard() {
+    let text = checked(
+        34,
+        "r5 = *(u16 *)(r2 +12)
+        if r5 != 0xdd86 goto drop
+        r6 = *(u8 *)(r2 +14)
+        r6 >>= 4
+        if r6 != 6 goto drop
+        r0 = *(u8 *)(r2 +15)",
+    );
+    let mut known = facts(34, &[(12, 0x86), (13, 0xdd)]);
+    known.bits.extend(KnownBits::of(0xf0, 0x60).map(|bits| (14, bits)));
+    let made = whole(&text, &known, Mode::Guard);
+    let guard = made.guard.expect("it relies on bytes");
+    let one = Comparison { offset: 12, bytes: 4, mask: 0x00f0_ffff, value: 0x0060_dd86 };
+    assert_eq!(guard.comparisons, [one]);
+    let text = listing(&made.program.insns[..guard.original]);
+    // The length, and the comparison.
+    assert_eq!(text.matches("if ").count(), 2, "{text}");
 }
 
 #[test]

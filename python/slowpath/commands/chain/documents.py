@@ -251,7 +251,9 @@ class Fused(TypedDict):
     """The programs of a chain as one."""
 
     instructions_before: int
-    """How many instructions the programs have that were fused, in 8-byte slots."""
+    """How many instructions the programs have as they were written, in 8-byte slots."""
+    instructions_rewritten: int
+    """How many those have that were fused: rewritten, as far as they were."""
     instructions_fused: int
     """How many the fused program has."""
     instructions_after: int

@@ -14,7 +14,7 @@ from slowpath import engine
 from slowpath.analysis.analyst import Analyst, Audience
 from slowpath.analysis.options import WrittenOptions, read_request
 from slowpath.analysis.plan import Task
-from slowpath.analysis.progress import Watcher
+from slowpath.analysis.watching import Looking, WorkWatch
 from slowpath.cli.errors import InputError
 from slowpath.commands.chain.devices import compiled_of, targets_of
 from slowpath.commands.chain.documents import ChainProgram, Guarantee
@@ -40,6 +40,7 @@ class About(NamedTuple):
     memory: int | None  # in bytes
     btf: KernelBtf
     known: engine.Known  # for original programs
+    watch: WorkWatch
 
     @property
     def said(self) -> list[str]:
@@ -121,10 +122,12 @@ def _on_target(
         for metric in metrics
         for found, entry in both
     ]
-    quiet = Audience(stopping, lambda *_: Watcher())
+    (called, _, _) = about.loaded.chain.members[member]
+    looking = Looking(about.watch, f"{called} on {target.name}")
+    audience = Audience(stopping, lambda *_: looking)
     until = None if seconds is None else time.monotonic() + seconds
     results = list[Result]()
-    with Analyst(tasks, target, request.options, about.btf, quiet) as analyst:
+    with Analyst(tasks, target, request.options, about.btf, audience) as analyst:
         for number in range(len(tasks)):
             left = None if until is None else max(until - time.monotonic(), 0)
             share = None if left is None else left / (len(tasks) - number)

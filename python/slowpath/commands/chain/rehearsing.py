@@ -13,8 +13,8 @@ from typing import NamedTuple
 from slowpath import engine
 from slowpath.analysis.analyst import Audience
 from slowpath.analysis.options import WrittenOptions, read_request
-from slowpath.analysis.progress import Watcher
 from slowpath.analysis.session import Session
+from slowpath.analysis.watching import Looking, WorkWatch
 from slowpath.cli.errors import InputError, UnavailableError
 from slowpath.commands.chain.documents import ChainProgram, Rehearsal
 from slowpath.commands.chain.loading import LoadedChain, plan_for
@@ -61,6 +61,7 @@ class Rehearsing(NamedTuple):
     seconds: float | None
     frozen: engine.MapsFile | None  # content of maps that is frozen
     assumed: Sequence[str]  # facts about packets that arrive at the first program, in words
+    watch: WorkWatch
 
 
 class _Tried(NamedTuple):
@@ -108,7 +109,8 @@ def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
     request = read_request([loaded.file], written)
     known = engine.known_start(rehearsing.subject, engine.Known(rehearsing.assumed))
     session = Session(request, plan_for(loaded, request, known))
-    audience = Audience(stopping, lambda *_: Watcher())
+    looking = Looking(rehearsing.watch, "a packet to begin with")
+    audience = Audience(stopping, lambda *_: looking)
     for analysed in session.analyse(audience):
         for path in analysed.result["paths"]:
             return path["witness"]
@@ -143,11 +145,17 @@ def _one(
     how = engine.Rehearsing(
         rehearsing.packets, arbitrary=rehearsing.guarded, deadline_seconds=rehearsing.seconds
     )
+    (name, _, _) = rehearsing.loaded.chain.members[number]
+
+    def look(doing: engine.Doing) -> None:
+        rehearsing.watch.see(doing._replace(subject=name))
+
     try:
-        said = engine.rehearse(kernel, chain, how, stopping)
+        said = engine.rehearse(kernel, chain, how, stopping, look)
         raised = None
         if generation is not None:
-            again = engine.rehearse(kernel, _raised(chain, generation), _short(how), stopping)
+            other = _raised(chain, generation)
+            again = engine.rehearse(kernel, other, _short(how), stopping, look)
             raised = again["difference"] is None and again["undetermined"] is None
             difference = again["difference"]
             if difference and said["difference"] is None:

@@ -138,14 +138,13 @@ def fused_lines(report: ChainReport, file: str | None) -> Iterator[str]:
     fused = report["fused"]
     if fused is None:
         return
-    before, joined, after = (
-        fused["instructions_before"],
-        fused["instructions_fused"],
-        fused["instructions_after"],
-    )
+    before, rewritten = fused["instructions_before"], fused["instructions_rewritten"]
+    joined, after = fused["instructions_fused"], fused["instructions_after"]
+    now = "" if rewritten == before else f", {rewritten} rewritten"
     proved = ", proved" if fused["proved"] else ""
     yield one_line(
-        f"fused: {before} instructions, {joined} as one program, {after} left{proved}: {file}"
+        f"fused: {before} instructions as the programs were{now}, {joined} as one program, "
+        f"{after} left{proved}: {file}"
     )
     yield from (f"fused: {one_line(remark)}" for remark in fused["remarks"])
 

@@ -3,10 +3,12 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from slowpath import engine
+from slowpath.analysis.watching import WorkWatch, ending
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import read_text, write_error
@@ -122,14 +124,24 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
     # What is wrong with the targets of devices is said before any work.
     targets_of(loaded)
     found = list[Message]()
+    watch = WorkWatch(job.file, ending(job.deadline_seconds, "--deadline"))
+
+    def take(message: Message) -> None:
+        match message:
+            case ("doing", *doing):
+                watch.take(engine.Doing(*doing))
+            case _:
+                found.append(message)
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
         return engine.rewrite_messages(subject, rewriting, stopping)
 
-    with heeding_signals() as stopping:
+    with heeding_signals() as stopping, ExitStack() as stack:
+        stack.callback(watch.close)
         with Errand(work, job.memory_bytes) as errand:
-            stopped = errand.run(job.deadline_seconds, stopping, found.append)
+            stopped = errand.run(job.deadline_seconds, stopping, take, watch.look)
         if not found:
+            watch.close()
             error(job.file, stopped or "nothing is known")
             return None
         (_, text, objects, fused, covers, graphs) = found[-1]
@@ -140,10 +152,10 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
             report["programs"][member]["assumptions"] += conditions
         guarded = job.mode == "guard"
         what = (subject, loaded, job.packets, guarded, job.deadline_seconds)
-        rehearsing = Rehearsing(*what, frozen=maps, assumed=job.assumed)
+        rehearsing = Rehearsing(*what, frozen=maps, assumed=job.assumed, watch=watch)
         _rehearse(rehearsing, report, list(zip(objects, covers, strict=True)), stopping)
         starts = known_of(report["programs"], *known)
-        about = About(subject, loaded, objects, job.targets, *limits, kernel, starts)
+        about = About(subject, loaded, objects, job.targets, *limits, kernel, starts, watch)
         for program, guarantees in zip(
             report["programs"], guaranteed(about, stopping), strict=True
         ):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from slowpath import engine
+from slowpath.analysis.watching import WorkWatch, ending
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import read_program, read_text, write_error
@@ -103,8 +104,21 @@ def _planned(asked: Planned) -> tuple[PlanReport, list[bytes]] | None:
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
         return engine.plan_messages(subject, planning, stopping)
 
-    with heeding_signals() as stopping, Errand(work, asked.memory_bytes) as errand:
-        stopped = errand.run(asked.budget_seconds + _GRACE, stopping, found.append)
+    watch = WorkWatch(asked.file, ending(asked.budget_seconds, "--budget"))
+
+    def take(message: Message) -> None:
+        match message:
+            case ("doing", *doing):
+                watch.take(engine.Doing(*doing))
+            case _:
+                found.append(message)
+
+    try:
+        with heeding_signals() as stopping, Errand(work, asked.memory_bytes) as errand:
+            seconds = asked.budget_seconds + _GRACE
+            stopped = errand.run(seconds, stopping, take, watch.look)
+    finally:
+        watch.close()
     if not found:
         error(asked.file, stopped or "nothing is known")
         return None

@@ -4,10 +4,10 @@
 //! program does with such packets: known bytes are constants wherever it reads them, and the other
 //! facts are conditions of every path.
 
-use super::subject::Linked;
 use crate::facts::Arrival;
 use serde::{Deserialize, Serialize};
 use slowpath_bpf::lift::{self, LiftOptions};
+use slowpath_bpf::{BpfProgram, Object};
 use slowpath_ir::PacketFacts;
 use slowpath_search::{
     Event, InputEnumeration, Metric, Search, SearchError, SearchOptions, UnrollLimits, Unrolled,
@@ -25,7 +25,7 @@ const COUNTED: &str = "instructions";
 /// The greatest number of instructions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Cost {
+pub(crate) struct Cost {
     /// How many; no packet of which the facts hold takes more.
     pub instructions: u64,
     /// Whether some such packet takes as many.
@@ -38,8 +38,8 @@ pub(super) struct Cost {
 ///
 /// # Errors
 /// When there is no bound, and why.
-pub(super) fn greatest(
-    linked: &Linked,
+pub(crate) fn greatest(
+    (object, program): (&Object, &BpfProgram),
     facts: &PacketFacts,
     options: &LiftOptions,
     stop: &Stop,
@@ -50,8 +50,7 @@ pub(super) fn greatest(
         stop: stop.clone(),
         ..options.clone()
     };
-    let lifted =
-        lift::lift(&linked.object, &linked.program, &lift).map_err(|error| error.to_string())?;
+    let lifted = lift::lift(object, program, &lift).map_err(|error| error.to_string())?;
     let (arrival, start) =
         Arrival::new(&lifted, facts).ok_or_else(|| "the packet has no length".to_owned())?;
     let target = Target::builtin(TARGET).ok_or_else(|| format!("there is no target {TARGET}"))?;

@@ -1,0 +1,96 @@
+//! What is kept on disk does not grow for ever: results that nobody has used for long go, and of more
+//! than there is room for, those first that were used longest ago.
+//!
+//! Other processes may read, write and delete there at the same time: each file is whole or not there,
+//! and one that is gone is computed anew. Whatever fails is left for the next time. Only files that
+//! are named like results are touched.
+
+use std::fs::{self, File, FileTimes, Metadata};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Of all files together.
+    pub bytes: u64,
+    /// Since a file was used.
+    pub age: Duration,
+}
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What the documentation says.
+pub(super) const LIMITS: Limits = Limits { bytes: 256 << 20, age: DAY.saturating_mul(90) };
+
+/// Notes that a file is used, to a day.
+pub(super) fn used(file: &File, now: SystemTime) {
+    let fresh = |about: Metadata| about.modified().is_ok_and(|at| since(at, now) < DAY);
+    if !file.metadata().is_ok_and(fresh) {
+        // Where that is not allowed, it counts as not used.
+        let _ = file.set_times(FileTimes::new().set_modified(now));
+    }
+}
+
+/// Deletes what is too old or too much.
+pub(super) fn prune(folder: &Path, limits: Limits, now: SystemTime) {
+    let mut kept = Vec::new();
+    for place in entries(folder).filter(|place| is_hexadecimal(place, 2)) {
+        for file in entries(&place) {
+            let Ok(about) = file.symlink_metadata() else { continue };
+            let unused = about.modified().map_or(Duration::ZERO, |at| since(at, now));
+            if !about.is_file() {
+                continue;
+            }
+            if is_hexadecimal(&file, 62) {
+                if unused > limits.age {
+                    remove(&file);
+                } else {
+                    kept.push((unused, about.len(), file));
+                }
+            } else if is_unfinished(&file) && unused > DAY {
+                remove(&file);
+            }
+        }
+    }
+    kept.sort_by(|one, other| other.cmp(one));
+    let mut bytes: u64 = kept.iter().map(|(_, bytes, _)| bytes).sum();
+    for (_, size, file) in kept {
+        if bytes <= limits.bytes {
+            break;
+        }
+        remove(&file);
+        bytes -= size;
+    }
+}
+
+/// How long ago that was; no time if it is still to come.
+fn since(at: SystemTime, now: SystemTime) -> Duration {
+    now.duration_since(at).unwrap_or_default()
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+fn remove(file: &Path) {
+    // Another process may have done it.
+    let _ = fs::remove_file(file);
+}
+
+fn name(file: &Path) -> &str {
+    file.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+fn is_hexadecimal(file: &Path, digits: usize) -> bool {
+    let digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    name(file).len() == digits && name(file).bytes().all(digit)
+}
+
+/// Whether a file is one that was not put into its place: of a process that was ended.
+fn is_unfinished(file: &Path) -> bool {
+    name(file).starts_with('.') && name(file).ends_with(".new")
+}
+
+#[cfg(test)]
+mod tests;

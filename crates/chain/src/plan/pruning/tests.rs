@@ -1,0 +1,110 @@
+use super::*;
+use proptest::prelude::*;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+/// A folder of its own, which goes at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("slowpath-pruning-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).expect("a folder");
+        Folder(folder)
+    }
+
+    /// A file of so many bytes, used so long ago.
+    fn file(&self, name: &str, bytes: usize, unused: Duration, now: SystemTime) -> PathBuf {
+        let file = self.0.join(name);
+        fs::create_dir_all(file.parent().expect("it has one")).expect("a folder");
+        fs::write(&file, vec![0; bytes]).expect("a file");
+        let open = File::options().write(true).open(&file).expect("it is there");
+        open.set_times(FileTimes::new().set_modified(now - unused)).expect("it is ours");
+        file
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The name of a result.
+fn result(number: u32) -> String {
+    format!("{:02x}/{number:062x}", number % 3)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn what_is_left_is_within_the_limits_and_used_last(
+        files in prop::collection::vec((0..200_usize, 0..200_u64), 0..12),
+        bytes in 0..800_u64,
+        days in 0..200_u64,
+    ) {
+        let (folder, now) = (Folder::new(), SystemTime::now());
+        let limits = Limits { bytes, age: DAY * days as u32 };
+        let made: Vec<(PathBuf, u64, u64)> = (0..).zip(&files).map(|(number, &(size, unused))| {
+            let file = folder.file(&result(number), size, DAY * unused as u32, now);
+            (file, size as u64, unused)
+        }).collect();
+        prune(&folder.0, limits, now);
+        let (left, gone): (Vec<_>, Vec<_>) = made.iter().partition(|(file, ..)| file.exists());
+        prop_assert!(left.iter().map(|(_, size, _)| size).sum::<u64>() <= bytes);
+        prop_assert!(left.iter().all(|(_, _, unused)| *unused <= days));
+        let young: Vec<_> = gone.iter().filter(|(_, _, unused)| *unused <= days).collect();
+        for (_, size, unused) in &young {
+            // Others that are left were used since; with it, and what was, there were too many.
+            prop_assert!(left.iter().all(|(_, _, other)| other <= unused));
+            let since = made.iter().filter(|(_, _, other)| other <= unused);
+            prop_assert!(since.map(|(_, size, _)| size).sum::<u64>() > bytes, "{size}");
+        }
+    }
+}
+
+#[test]
+fn only_results_are_touched() {
+    let (folder, now) = (Folder::new(), SystemTime::now());
+    let old = DAY * 1000;
+    let names = ["note", "aa/note", "zz/0", "0/0", "aa/.1.2.old", "aa/.1.2.new.x"];
+    let others: Vec<PathBuf> = names.iter().map(|name| folder.file(name, 1000, old, now)).collect();
+    let unfinished = folder.file("aa/.1.2.new", 1000, old, now);
+    let just_begun = folder.file("aa/.1.3.new", 1000, Duration::ZERO, now);
+    let result = folder.file(&result(7), 1000, old, now);
+    prune(&folder.0, Limits { bytes: 0, age: Duration::ZERO }, now);
+    assert!(others.iter().all(|file| file.exists()));
+    assert!(just_begun.exists() && !unfinished.exists() && !result.exists());
+    prune(&folder.0.join("not there"), LIMITS, now);
+    prune(&others[0], LIMITS, now);
+}
+
+#[test]
+fn what_is_read_counts_as_used() {
+    let (folder, now) = (Folder::new(), SystemTime::now());
+    let [read, other] =
+        [0, 1].map(|number| folder.file(&result(number), 10, DAY * (9 - number), now));
+    used(&File::open(&read).expect("it is there"), now);
+    prune(&folder.0, Limits { bytes: 15, age: DAY * 90 }, now);
+    assert!(read.exists() && !other.exists());
+}
+
+#[test]
+fn several_can_prune_at_once() {
+    let (folder, now) = (Folder::new(), SystemTime::now());
+    for number in 0..200 {
+        folder.file(&result(number), 10, DAY * number, now);
+    }
+    let limits = Limits { bytes: 100, age: DAY * 1000 };
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| prune(&folder.0, limits, now));
+        }
+    });
+    let left = (0..200).filter(|&number| folder.0.join(result(number)).exists());
+    // One may count what another is about to delete, so that fewer may be left, never more.
+    assert!(left.clone().count() <= 10 && left.max() < Some(10));
+}

@@ -1,0 +1,101 @@
+"""What standard error shows while a chain is worked on, and how that ends."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from slowpath.analysis import progress, watching
+from slowpath.analysis.watching import Looking, WorkWatch, describe, ending
+from slowpath.cli.exit_codes import ExitCode
+from slowpath.engine import Doing, Run
+from support import ROOT
+
+PROVING = Doing("balancer", "proving that it does the same", 12, "pairs of paths")
+LONG = "examples/chain/load_balancer.bpf.o"
+"""A program that takes longer to prove, of any packets, than anybody waits."""
+
+
+class Screen(StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        raise OSError("no device")
+
+
+def test_after_a_while_one_line_says_what_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_LONG", 0.0)
+    watch = WorkWatch("chain.yaml", ending(60.0, "--deadline"))
+    watch.see(PROVING)
+    watch.see(PROVING)
+    watch.close()
+    assert capsys.readouterr().err == (
+        "note: chain.yaml: 0 s so far, balancer: proving that it does the same, 12 pairs of paths; "
+        "--deadline ends it after 60 s, Ctrl-C ends it now with what is known by then\n"
+    )
+
+
+def test_a_terminal_shows_it_when_it_takes_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    watch = WorkWatch("a\nb.yaml", ending(None, "--deadline"))
+    watch.see(PROVING)
+    assert screen.getvalue() == ""
+    monkeypatch.setattr(watching, "_SOON", 0.0)
+    run = Run()
+    run.take(("stage", "unrolling the program"))
+    Looking(watch, "balancer on ebpf").look(run)
+    watch.close()
+    text = screen.getvalue()
+    assert text.startswith("\r\x1b[Ka b.yaml: balancer on ebpf: unrolling the program, 0.")
+    assert text.endswith("\r\x1b[K")
+
+
+def test_what_is_not_known_is_not_said() -> None:
+    assert describe(Doing("", "", 0, "")) == "reading"
+    assert describe(Doing("", "rewriting", 0, "pairs")) == "rewriting"
+    assert describe(Doing("a", "", 7, "")) == "a: reading"
+    nothing = "nothing ends it by itself (--budget SECONDS does), Ctrl-C ends it now"
+    assert ending(None, "--budget").startswith(nothing)
+
+
+def test_an_interrupt_ends_it_with_what_is_there(tmp_path: Path) -> None:
+    ours, its = pty.openpty()
+    command = [sys.executable, "-m", "slowpath", "chain", "optimize", LONG, "--packets", "0"]
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "200"}
+    with (tmp_path / "report").open("w+b") as report:
+        run = subprocess.Popen(
+            [*command, "--format", "json"], cwd=ROOT, stdout=report, stderr=its, env=environment
+        )
+        os.close(its)
+        shown = b""
+        try:
+            while b"pairs of paths" not in shown:
+                assert select.select([ours], [], [], 60)[0], shown
+                shown += os.read(ours, 4096)
+            run.send_signal(signal.SIGINT)
+            assert run.wait(30) == ExitCode.UNDECIDED
+        finally:
+            run.kill()
+            run.wait()
+            os.close(ours)
+        report.seek(0)
+        found = json.loads(report.read())
+    assert b"load_balancer: proving that it does the same, " in shown
+    assert found["stopped"] == "interrupted"
+    (program,) = found["programs"]
+    assert program["proved"] is None
+    assert "interrupted" in " ".join(program["remarks"])
