@@ -28,6 +28,7 @@ pub mod optimize;
 pub mod plan;
 pub mod report;
 mod rewrite;
+mod settable;
 mod written;
 
 pub use action::Action;

@@ -94,6 +94,10 @@ pub fn optimize_for(
                 prove(object, program, &made.program, &arriving(&facts, mode), options, &within)?
             }
         };
+        if proof.proved && proof.pairs == 0 {
+            remarks.push("there is no packet for which all holds that is known".to_owned());
+            break;
+        }
         if proof.proved {
             used = frozen
                 .filter(|_| !made.maps.is_empty())
