@@ -34,6 +34,7 @@ mod registers;
 mod state;
 mod support;
 mod uninit;
+mod unseen;
 mod walk;
 
 pub use content::{EntryValue, InnerContent, MAX_CONTENT_BYTES, MapContent, MapEntry};
@@ -46,6 +47,7 @@ pub use options::{Handover, LiftOptions, Network, PacketRoom};
 pub use placed::Placed;
 pub use registers::{Offset, RegisterValue, Registers};
 pub use support::matrix::support_matrix;
+pub use unseen::Unseen;
 
 use std::collections::BTreeSet;
 
@@ -84,6 +86,8 @@ pub struct Lifted {
     /// Of [`Program::reliances`], those that do not matter while nobody has written to the packet, or
     /// moved its ends.
     pub of_packet: BTreeSet<RelianceId>,
+    /// Runs that there are, and that it does not have.
+    pub unseen: Unseen,
 }
 
 /// Gives a program its meaning. Instructions that cannot be reached have none.
@@ -147,8 +151,17 @@ fn finish(
     lifted: fixpoint::Blocks,
 ) -> Result<Lifted, LiftError> {
     let metadata = lifter.starts_with_metadata();
-    let Parts { mut ir, code, layouts, cost_classes, mut assumptions, reliances, wider, of_packet } =
-        lifter.finish();
+    let Parts {
+        mut ir,
+        code,
+        layouts,
+        cost_classes,
+        mut assumptions,
+        unseen,
+        reliances,
+        wider,
+        of_packet,
+    } = lifter.finish();
     assumptions.extend(distinct_maps(&layouts));
     let packets = (options.min_packet, options.max_packet);
     let (mut prologue, packet_length) = ir.prologue(packets, metadata);
@@ -183,7 +196,8 @@ fn finish(
         eliminate_dead_operations(&mut program);
     }
     debug_assert_eq!(program.validate(), Ok(()));
-    Ok(Lifted { program, placed, code, lines, layout, depths: lifted.depths, wider, of_packet })
+    let depths = lifted.depths;
+    Ok(Lifted { program, placed, code, lines, layout, depths, wider, of_packet, unseen })
 }
 
 /// The text and the source line of each instruction.

@@ -149,6 +149,14 @@ fn prove_with(
     let assumptions: BTreeSet<String> =
         lifted.iter().flat_map(|lifted| lifted.program.assumptions.iter().cloned()).collect();
     proof.assumptions = assumptions.into_iter().collect();
+    for lifted in &lifted {
+        // Behind a tail call, both are in the same program, with what is compared there.
+        proof.undecided.extend(lifted.unseen.fragments.iter().cloned());
+    }
+    proof.undecided.dedup();
+    if !proof.undecided.is_empty() {
+        return Ok(proof);
+    }
     match Pair::new(lifted, (packets, raised), stop) {
         Ok(mut pair) => {
             let mut queries = Queries::new(stop);

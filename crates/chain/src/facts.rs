@@ -26,7 +26,7 @@ mod samples;
 mod why;
 mod wrong;
 
-pub use across::across;
+pub use across::{Fragments, across};
 pub use along::{Reached, Runs, facts_along};
 pub(crate) use arrival::Arrival;
 pub use ends::End;
@@ -187,6 +187,10 @@ pub fn facts_leaving(
         ..options.lift.clone()
     };
     let lifted = lift::lift(object, program, &lift)?;
+    let unseen = &lifted.unseen;
+    if let Some(sentence) = unseen.ends.iter().chain(&unseen.fragments).next() {
+        return Err(FactsError::Unseen(sentence.clone()));
+    }
     let (arrival, start) = Arrival::new(&lifted, arriving)
         .ok_or_else(|| FactsError::NotExpressible("the packet has no length".into()))?;
     let code = Rc::new(lifted.program);

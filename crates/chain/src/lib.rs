@@ -31,6 +31,7 @@ pub mod optimize;
 pub mod plan;
 pub mod report;
 mod rewrite;
+mod settable;
 mod weighing;
 mod written;
 

@@ -102,6 +102,10 @@ pub fn optimize_for(
             break;
         }
         let mut proof = proved((object, program), &made, (&facts, mode), options, &within)?;
+        if proof.proved && proof.pairs == 0 {
+            remarks.push("there is no packet for which all holds that is known".to_owned());
+            break;
+        }
         // What calls take is not counted.
         let countable = made.maps.is_empty() || !calls_less;
         if proof.proved && guards == Guards::Paying && countable {

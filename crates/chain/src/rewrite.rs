@@ -9,6 +9,7 @@ use crate::fused::fused;
 use crate::graphs::{GraphReports, PairReport};
 use crate::optimize::{Guards, Optimized, optimize_for};
 use crate::report::{ChainReport, ProgramReport};
+use crate::settable::settable;
 use crate::{Chain, ChainError, Loaded};
 use slowpath_bpf::lift::LiftOptions;
 use slowpath_bpf::{BpfProgram, Btf, Object};
@@ -137,6 +138,12 @@ pub fn rewrite(
         report.programs.push(program);
         arriving.push((facts, frozen));
     }
+    let own: Vec<Vec<String>> = (0..loaded.len())
+        .map(|number| {
+            settable(&chain.members[number].name, &loaded[number].object, &programs[number])
+        })
+        .collect();
+    rest_on_others(&chain, &own, &mut report);
     let (objects, covers) = (vec![None; loaded.len()], vec![Vec::new(); loaded.len()]);
     let mut rewritten = Rewritten { report, objects, covers, fused: None, graphs };
     let Some(mode) = options.mode else { return Ok(ended(rewritten, started, stop)) };
@@ -164,6 +171,9 @@ pub fn rewrite(
                     rewritten.graphs.programs[number] = PairReport::of(name, object, linked, made);
                 }
                 program.optimized(object, linked, done, written.is_some());
+                if written.is_some() {
+                    program.assumptions.extend(own[number].iter().cloned());
+                }
                 rewritten.objects[number] = written;
             }
             Err(error) => program.remarks.push(error.to_string()),
@@ -186,6 +196,23 @@ pub fn rewrite(
     Ok(ended(rewritten, started, stop))
 }
 
+/// What is known of packets at a program rests on what the programs in front of it rest on, and on what
+/// `own` says of each; so do branches that it decides, on what that says of the program.
+fn rest_on_others(chain: &Chain, own: &[Vec<String>], report: &mut ChainReport) {
+    let direct: Vec<Vec<String>> =
+        report.programs.iter().map(|program| program.assumptions.clone()).collect();
+    for (number, program) in report.programs.iter_mut().enumerate() {
+        let in_front = chain.in_front(number).into_iter().filter(|_| !program.facts.is_empty());
+        let others = in_front.flat_map(|from| direct[from].iter().chain(&own[from]));
+        let decided = own[number].iter().filter(|_| !program.dropped.is_empty());
+        for sentence in others.chain(decided) {
+            if !program.assumptions.contains(sentence) {
+                program.assumptions.push(sentence.clone());
+            }
+        }
+    }
+}
+
 fn ended(mut rewritten: Rewritten, started: Instant, stop: &Stop) -> Rewritten {
     rewritten.report.seconds = started.elapsed().as_secs_f64();
     rewritten.report.stopped = stop.reason().map(|reason| reason.to_string());
@@ -201,10 +228,21 @@ pub(crate) fn write(
 ) -> Option<Vec<u8>> {
     let program = &done.specialised.as_ref()?.program;
     let written = done.object.as_ref().unwrap_or(object);
-    let others = (0..object.programs.len()).filter(|&number| number != program.number);
-    let mut all: Vec<BpfProgram> =
-        others.filter_map(|number| object.link(number, kernel).ok()).collect();
-    all.retain(|program| program.unresolved.is_empty());
+    let mut all = Vec::new();
+    for number in (0..object.programs.len()).filter(|&number| number != program.number) {
+        let left_out = match object.link(number, kernel) {
+            Ok(other) => match other.unresolved.first() {
+                None => {
+                    all.push(other);
+                    continue;
+                }
+                Some(unresolved) => unresolved.what.clone(),
+            },
+            Err(error) => error.to_string(),
+        };
+        let name = &object.programs[number].name;
+        remarks.push(format!("{name} is not in the object that is written: {left_out}"));
+    }
     all.push(program.clone());
     all.sort_by_key(|program| program.number);
     let all: Vec<&BpfProgram> = all.iter().collect();

@@ -120,7 +120,7 @@ pub(crate) fn counting(
         .map_err(|why| LoadError::NotCounted { program: program.name.clone(), why })?;
     // The kernel makes no test runs of programs behind a devmap or cpumap. As a program of a device
     // one does the same, unless it asks for what it does not find there: then it is refused.
-    let frags = program.section.contains("xdp.frags");
+    let frags = program.takes_fragments();
     counting.section = if frags { "xdp.frags" } else { "xdp" }.to_owned();
     Ok(counting)
 }

@@ -67,7 +67,7 @@ pub fn load(
 
 /// Whether a program is for packets in fragments.
 pub fn has_fragments(program: &BpfProgram) -> bool {
-    program.section.contains("xdp.frags")
+    program.takes_fragments()
 }
 
 /// Loads code that is generated, for packets in fragments or not, without types.

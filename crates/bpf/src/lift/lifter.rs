@@ -26,6 +26,7 @@ use crate::lift::options::LiftOptions;
 use crate::lift::state::abstract_state::AbstractState;
 use crate::lift::state::frame_bytes::{FrameBytes, UninitReads};
 use crate::lift::state::value::{AbstractValue, MapId};
+use crate::lift::unseen::Unseen;
 use crate::maps::MapDef;
 use crate::{BpfProgram, Object};
 
@@ -80,6 +81,7 @@ pub(super) struct Parts {
     pub layouts: BTreeMap<String, MapLayout>,
     pub cost_classes: Vec<String>,
     pub assumptions: BTreeSet<String>,
+    pub unseen: Unseen,
     /// What single runs can rely on.
     pub reliances: Vec<String>,
     pub wider: BTreeSet<RelianceId>,
@@ -101,6 +103,7 @@ pub(super) struct Lifter<'a> {
     site: (BlockId, InsnIdx),
     costs: Costs,
     assumptions: BTreeSet<String>,
+    unseen: Unseen,
     reliances: Vec<String>,
     wider: BTreeSet<RelianceId>,
     of_packet: BTreeSet<RelianceId>,
@@ -137,6 +140,7 @@ impl<'a> Lifter<'a> {
             site: (BlockId(0), InsnIdx(0)),
             costs: Costs::default(),
             assumptions: BTreeSet::new(),
+            unseen: Unseen::default(),
             reliances: Vec::new(),
             wider: BTreeSet::new(),
             of_packet: BTreeSet::new(),
@@ -170,6 +174,7 @@ impl<'a> Lifter<'a> {
             layouts: self.layouts,
             cost_classes: self.costs.into_classes(),
             assumptions: self.assumptions,
+            unseen: self.unseen,
             reliances: self.reliances,
             wider: self.wider,
             of_packet: self.of_packet,
@@ -238,6 +243,24 @@ impl<'a> Lifter<'a> {
     /// The whole result depends on what the sentence says.
     pub fn assume(&mut self, sentence: String) {
         self.assumptions.insert(sentence);
+    }
+
+    /// Runs may end in programs that are not known, as the sentence says; the whole result depends on
+    /// that.
+    pub fn ends_elsewhere(&mut self, sentence: String) {
+        self.unseen.ends.insert(sentence.clone());
+        self.assume(sentence);
+    }
+
+    /// A call means something else for a packet in fragments, if the program gets such packets.
+    pub fn in_one_piece(&mut self, at: ProgramPoint) {
+        let unit = self.unit(at);
+        if self.code.program(unit).takes_fragments() {
+            let name = self.code.called(unit, at.slot);
+            let sentence = format!("packets are in one piece: {name} is not known of others");
+            self.unseen.fragments.insert(sentence.clone());
+            self.assume(sentence);
+        }
     }
 
     /// Counts an instruction as work of a class, unless it is of a program whose work does not count.

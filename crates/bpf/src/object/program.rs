@@ -57,6 +57,11 @@ pub struct Unresolved {
 }
 
 impl BpfProgram {
+    /// Whether it is for packets in fragments, of which it sees the first one.
+    pub fn takes_fragments(&self) -> bool {
+        self.section.contains("xdp.frags")
+    }
+
     /// The function that the instruction at this slot belongs to.
     pub fn function_of(&self, slot: usize) -> Option<&Subprogram> {
         let after = self.subprograms.partition_point(|s| s.first <= slot);

@@ -2,6 +2,7 @@
 //! bytes that the network may change, nor about those behind the end of short packets, which
 //! interfaces may pad.
 
+use super::{LEAST_PACKET, any_packet};
 use slowpath::Network;
 use slowpath_ir::{Field, PacketFacts};
 use std::collections::BTreeSet;
@@ -15,8 +16,18 @@ const TAG: u16 = 4;
 const IPV4: [u16; 3] = [14 + 8, 14 + 10, 14 + 11];
 const IPV6: [u16; 1] = [14 + 7];
 
+/// Whether the programs on both ends of a network take packets in fragments. They see the first one
+/// only, and what is in that is up to their device.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fragments {
+    /// The program before it.
+    pub before: bool,
+    /// The program behind it.
+    pub behind: bool,
+}
+
 /// What holds of packets behind a network, if `facts` held before it.
-pub fn across(facts: &PacketFacts, network: &Network) -> PacketFacts {
+pub fn across(facts: &PacketFacts, network: &Network, fragments: Fragments) -> PacketFacts {
     let mut changed: BTreeSet<u16> = network.changes.iter().flat_map(Clone::clone).collect();
     if network.routes {
         changed.extend(routed(facts));
@@ -25,6 +36,14 @@ pub fn across(facts: &PacketFacts, network: &Network) -> PacketFacts {
     if left.min_length < SHORTEST {
         changed.extend(left.min_length..SHORTEST);
         left.max_length = left.max_length.max(SHORTEST);
+    }
+    if fragments.before {
+        // Packets can be longer, with anything in what was not seen of them.
+        changed.extend(left.min_length..=u16::MAX);
+        left.max_length = any_packet().max_length;
+    }
+    if fragments.behind {
+        left.min_length = left.min_length.min(LEAST_PACKET);
     }
     let stays = |field: &Field| {
         let end = u16::try_from(field.end()).unwrap_or(u16::MAX);
@@ -76,7 +95,7 @@ mod tests {
     fn what_the_network_changes_is_not_known() {
         let addresses = 0..12;
         let network = Network { changes: Vec::from([addresses]), routes: true };
-        let left = across(&facts(), &network);
+        let left = across(&facts(), &network, Fragments::default());
         assert_eq!(left.bits.keys().copied().collect::<Vec<_>>(), [12, 13, 22, 54]);
         assert!(left.equal.is_empty());
         assert_eq!((left.min_length, left.max_length), (74, 1500));
@@ -86,7 +105,8 @@ mod tests {
     fn where_the_protocol_is_not_known_anything_a_router_changes_is_not() {
         let mut facts = facts();
         facts.bits.remove(&13);
-        let left = across(&facts, &Network { changes: Vec::new(), routes: true });
+        let left =
+            across(&facts, &Network { changes: Vec::new(), routes: true }, Fragments::default());
         assert_eq!(left.bits.keys().copied().collect::<Vec<_>>(), [0, 12, 54]);
     }
 
@@ -95,8 +115,25 @@ mod tests {
         let mut facts = facts();
         facts.min_length = 20;
         facts.max_length = 50;
-        let left = across(&facts, &Network::default());
+        let left = across(&facts, &Network::default(), Fragments::default());
         assert_eq!((left.min_length, left.max_length), (20, 60));
         assert_eq!(left.bits.keys().copied().collect::<Vec<_>>(), [0, 12, 13]);
+    }
+
+    #[test]
+    fn only_what_was_in_the_first_fragment_is_known() {
+        let before = Fragments { before: true, behind: false };
+        let left = across(&facts(), &Network::default(), before);
+        assert_eq!((left.min_length, left.max_length), (74, any_packet().max_length));
+        assert_eq!(left.bits.len(), facts().bits.len());
+        let mut short = facts();
+        short.min_length = 60;
+        short.bits.insert(70, KnownBits::all(1));
+        let left = across(&short, &Network::default(), before);
+        assert!(left.bits.contains_key(&54) && !left.bits.contains_key(&70));
+        let behind = Fragments { before: false, behind: true };
+        let left = across(&facts(), &Network::default(), behind);
+        assert_eq!((left.min_length, left.max_length), (14, 1500));
+        assert_eq!(left.bits.len(), facts().bits.len());
     }
 }

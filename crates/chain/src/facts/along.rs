@@ -1,6 +1,6 @@
 //! Facts along a chain: what holds of packets that arrive at each program, from one to the next.
 
-use super::across::across;
+use super::across::{Fragments, across};
 use super::{FactsOptions, Leaving, Results, any_packet, facts_leaving};
 use crate::dispatcher::GONE;
 use crate::{Chain, Edge};
@@ -72,7 +72,11 @@ pub fn facts_along(
                 }
             };
             let arriving = match &edge.network {
-                Some(network) => across(&arriving, network),
+                Some(network) => {
+                    let behind = runs.get(edge.to).is_none_or(|to| to.program.takes_fragments());
+                    let before = program.takes_fragments();
+                    across(&arriving, network, Fragments { before, behind })
+                }
                 None => arriving,
             };
             to.facts = Some(match to.facts.take() {

@@ -21,6 +21,9 @@ pub enum FactsError {
     /// The solver contradicts itself.
     #[error(transparent)]
     Solver(#[from] SolverError),
+    /// There are runs that are not looked at.
+    #[error("not all of its runs are looked at: {0}")]
+    Unseen(String),
     /// What leaves is no term.
     #[error("{0}")]
     NotExpressible(String),

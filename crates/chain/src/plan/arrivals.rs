@@ -7,7 +7,7 @@ use super::results::{Left, LeftPackets, Results};
 use super::subject::Linked;
 use super::topology::Topology;
 use crate::Action;
-use crate::facts::{across, any_packet};
+use crate::facts::{Fragments, across, any_packet};
 use slowpath::Network;
 use slowpath_ir::PacketFacts;
 use slowpath_stop::Stop;
@@ -142,7 +142,7 @@ impl Arrivals {
             });
             for (point, question) in of {
                 let left = question.map(|number| &left[number]);
-                let arriving = self.arriving(topology, point, left);
+                let arriving = self.arriving((topology, programs), point, left);
                 self.points[point].arriving = arriving;
             }
         }
@@ -150,7 +150,12 @@ impl Arrivals {
 
     /// What is known of packets at a point, of which `left` has left the program before, if there is
     /// one.
-    fn arriving(&self, topology: &Topology, point: usize, left: Option<&Left>) -> Arriving {
+    fn arriving(
+        &self,
+        (topology, programs): (&Topology, &[Linked]),
+        point: usize,
+        left: Option<&Left>,
+    ) -> Arriving {
         let Point { before: Some(before), network, .. } = &self.points[point] else {
             return Arriving::default();
         };
@@ -179,7 +184,13 @@ impl Arrivals {
                 }
             };
         }
-        arriving.facts = arriving.facts.map(|facts| across(&facts, network));
+        let takes = |node: usize| {
+            let program = topology.nodes[node].program;
+            program.is_some_and(|program| programs[program].program.takes_fragments())
+        };
+        let (before, behind) = (takes(from.node), takes(self.points[point].node));
+        let fragments = Fragments { before, behind };
+        arriving.facts = arriving.facts.map(|facts| across(&facts, network, fragments));
         arriving
     }
 }

@@ -63,10 +63,9 @@ fn frags(fragments: &bool) -> &'static str {
 
 /// Whether a program can be fused with the first one.
 pub(super) fn check(first: &BpfProgram, program: &BpfProgram) -> Result<(), FuseError> {
-    let fragments = |of: &BpfProgram| of.section.contains("xdp.frags");
     let name = program.name.clone();
-    if (program.kind, fragments(program)) != (first.kind, fragments(first)) {
-        let (kind, fragments) = (program.kind, fragments(program));
+    if (program.kind, program.takes_fragments()) != (first.kind, first.takes_fragments()) {
+        let (kind, fragments) = (program.kind, program.takes_fragments());
         let first = first.name.clone();
         return Err(FuseError::Different { program: name, kind, fragments, first });
     }

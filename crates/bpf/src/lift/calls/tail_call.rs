@@ -32,7 +32,7 @@ impl Lifter<'_> {
                 def.name
             );
             let program = format!("program in the slot of {}", def.name);
-            self.assume(sentence);
+            self.ends_elsewhere(sentence);
             self.state.regs[1..6].fill(AbstractValue::NotStack);
             let taken = self.ir.emit.coin(&program, &["no", "yes: the path ends"]);
             return Ok(Next::ExitOr(taken, at.behind()));

@@ -31,6 +31,7 @@ pub(super) fn perf_output(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
         return Err(Cause::new(what, VERIFIER));
     }
     lifter.call_cost(at, None);
+    lifter.in_one_piece(at);
     let open = lifter.one_of(&[0, -ENOENT, -E2BIG, -EBUSY, -EINVAL, -ENOSPC, -EOPNOTSUPP]);
     let packet = lifter.packet_length();
     let flags = lifter.ir.value(3);

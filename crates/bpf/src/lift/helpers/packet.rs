@@ -168,6 +168,7 @@ fn move_metadata(lifter: &mut Lifter<'_>, meta: Operand, length: Operand, to: Op
 /// `bpf_xdp_adjust_tail(ctx, delta)`. Bytes that the packet grows by are zero.
 pub(super) fn adjust_tail(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
+    lifter.in_one_piece(at);
     let Distance { value, small } = lifter.distance();
     let data = lifter.context_pointer(DATA);
     let end = lifter.context_pointer(DATA_END);
@@ -238,6 +239,7 @@ pub(super) fn adjust_meta(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(
 /// `bpf_xdp_get_buff_len(ctx)`: of packets in one piece.
 pub(super) fn length(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
+    lifter.in_one_piece(at);
     let length = lifter.packet_length();
     lifter.result(length, AbstractValue::NotStack);
     Ok(())
@@ -304,6 +306,7 @@ fn transfer(
 /// `bpf_xdp_load_bytes(ctx, offset, buf, len)`.
 pub(super) fn load_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
+    lifter.in_one_piece(at);
     let known = lifter.state.regs[3];
     transfer(lifter, |packet, buffer| (packet, buffer))?;
     lifter.state.clobber(known);
@@ -313,5 +316,6 @@ pub(super) fn load_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<()
 /// `bpf_xdp_store_bytes(ctx, offset, buf, len)`.
 pub(super) fn store_bytes(lifter: &mut Lifter<'_>, at: ProgramPoint) -> Result<(), Cause> {
     lifter.call_cost(at, None);
+    lifter.in_one_piece(at);
     transfer(lifter, |packet, buffer| (buffer, packet))
 }

@@ -1,0 +1,86 @@
+/* Programs of which not all runs are looked at, or that do not run with what the object says. Compiled
+ * with
+ *   clang -O2 -g -target bpf -mcpu=v3 -Wall -fdebug-compilation-dir=. \
+ *     -idirafter /usr/include/x86_64-linux-gnu -c unseen.bpf.c -o unseen.bpf.o
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} others SEC(".maps");
+
+/* What a loader sets. */
+const volatile __u32 action = XDP_DROP;
+/* What nobody sets. */
+const __u32 actions[4] = { XDP_DROP, XDP_PASS, XDP_TX, XDP_ABORTED };
+
+#define PACKET(ctx, bytes)                                                                         \
+	__u8 *data = (__u8 *)(long)(ctx)->data;                                                    \
+	if (data + (bytes) > (__u8 *)(long)(ctx)->data_end)                                        \
+		return XDP_DROP;
+
+/* Whatever is in the array may make packets shorter, and let them pass. */
+SEC("xdp")
+int goes_on(struct xdp_md *ctx)
+{
+	PACKET(ctx, 64)
+	bpf_tail_call(ctx, &others, 0);
+	return XDP_PASS;
+}
+
+/* The first fragment can be shorter. */
+SEC("xdp.frags")
+int long_enough(struct xdp_md *ctx)
+{
+	return bpf_xdp_get_buff_len(ctx) < 1000 ? XDP_DROP : XDP_PASS;
+}
+
+/* The same of packets in one piece. */
+SEC("xdp")
+int long_enough_whole(struct xdp_md *ctx)
+{
+	return bpf_xdp_get_buff_len(ctx) < 1000 ? XDP_DROP : XDP_PASS;
+}
+
+/* Its calls say nothing about fragments. */
+SEC("xdp.frags")
+int first_fragment(struct xdp_md *ctx)
+{
+	PACKET(ctx, 64)
+	return data[12] == 8 ? XDP_PASS : XDP_DROP;
+}
+
+SEC("xdp")
+int set_up(struct xdp_md *ctx)
+{
+	PACKET(ctx, 64)
+	if (data[12] != 8)
+		return XDP_TX;
+	return action;
+}
+
+SEC("xdp")
+int constant(struct xdp_md *ctx)
+{
+	PACKET(ctx, 64)
+	if (data[12] != 8)
+		return XDP_TX;
+	return actions[data[13] & 3];
+}
+
+/* Nothing like it is in the kernel. */
+struct task_struct {
+	int none_of_its_members;
+} __attribute__((preserve_access_index));
+
+SEC("fentry/none_of_its_functions")
+int elsewhere(struct task_struct *task)
+{
+	return task->none_of_its_members;
+}
+
+char _license[] SEC("license") = "GPL";
