@@ -11,6 +11,7 @@ mod branch;
 mod cells;
 mod lookup;
 mod numbers;
+mod outcome;
 mod reason;
 mod sets;
 mod setting;
