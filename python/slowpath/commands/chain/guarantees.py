@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.analysis.analyst import Analyst, Audience
 from slowpath.analysis.options import WrittenOptions, read_request
 from slowpath.analysis.plan import Task
@@ -18,6 +17,9 @@ from slowpath.cli.errors import InputError
 from slowpath.commands.chain.devices import compiled_of, targets_of
 from slowpath.commands.chain.documents import Guarantee
 from slowpath.commands.chain.loading import LoadedChain
+from slowpath.engine import chains
+from slowpath.engine.objects import Object, ProgramInfo, programs, read_object
+from slowpath.engine.targets import Target
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.schema.derived import counted, metric_rate
 from slowpath.schema.rates import METRICS, as_metric
@@ -30,7 +32,7 @@ _UNITS = {"bitrate": "bit/s", "packetrate": "packets/s"}
 class About(NamedTuple):
     """A chain whose programs were rewritten, and what is asked about them."""
 
-    subject: engine.ChainSubject
+    subject: chains.ChainSubject
     loaded: LoadedChain
     objects: Sequence[bytes | None]  # those of rewritten programs
     targets: Sequence[str]
@@ -107,8 +109,8 @@ def _on_target(
 
 
 def _object(
-    about: About, member: int, target: engine.Target, *, rewritten: bool
-) -> tuple[engine.Object, engine.ProgramInfo]:
+    about: About, member: int, target: Target, *, rewritten: bool
+) -> tuple[Object, ProgramInfo]:
     """What is analysed: the chain as it was, or with rewritten programs in their place.
 
     Raises:
@@ -120,15 +122,13 @@ def _object(
         pairs = zip(subject.objects, about.objects, strict=True)
         objects = [_replaced(subject.file, pair, data) for pair, data in pairs]
         subject = subject._replace(objects=objects)
-    make = engine.arriving if target.compiles else engine.combine_for
+    make = chains.arriving if target.compiles else chains.combine_for
     found = make(subject, name, member, compiled_of(about.loaded))
-    (entry,) = engine.programs(found) or []
+    (entry,) = programs(found) or []
     return found, entry
 
 
-def _replaced(
-    file: str, original: tuple[engine.Object, int], data: bytes | None
-) -> tuple[engine.Object, int]:
+def _replaced(file: str, original: tuple[Object, int], data: bytes | None) -> tuple[Object, int]:
     """The object to load instead of one, with the number that its program has there.
 
     Raises:
@@ -137,9 +137,9 @@ def _replaced(
     if data is None:
         return original
     found, number = original
-    (name,) = [one.name for one in engine.programs(found) or [] if one.number == number]
-    read = engine.read_object(file, data)
-    (same,) = [one.number for one in engine.programs(read) or [] if one.name == name]
+    (name,) = [one.name for one in programs(found) or [] if one.number == number]
+    read = read_object(file, data)
+    (same,) = [one.number for one in programs(read) or [] if one.name == name]
     return read, same
 
 

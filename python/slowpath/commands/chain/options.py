@@ -8,7 +8,7 @@ from slowpath.analysis.flags import written_options
 from slowpath.analysis.options import choose_target, memory_or_share, read_option, read_options
 from slowpath.cli.errors import OptionError
 from slowpath.commands.chain.rewriting import Job
-from slowpath.engine import check_assumed
+from slowpath.engine.chains import check_assumed
 
 
 def make_job(given: Namespace, mode: Literal["trust", "guard"] | None, output: str | None) -> Job:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from slowpath import engine
 from slowpath.analysis.analyst import Audience
 from slowpath.analysis.options import WrittenOptions, read_request
 from slowpath.analysis.progress import Watcher
@@ -18,6 +17,8 @@ from slowpath.cli.errors import InputError, UnavailableError
 from slowpath.cli.inputs import read_text
 from slowpath.commands.chain.documents import ChainProgram, Rehearsal
 from slowpath.commands.chain.loading import LoadedChain, plan_of
+from slowpath.engine import chains, objects
+from slowpath.engine.kernel import rehearsals, stations
 from slowpath.packet.witness import wire_bytes
 from slowpath.programs.selection import Selection
 from slowpath.schema.results import Witness
@@ -54,7 +55,7 @@ _USUAL = [
 class Rehearsing(NamedTuple):
     """What is rehearsed, and how long."""
 
-    subject: engine.ChainSubject
+    subject: chains.ChainSubject
     loaded: LoadedChain
     packets: int
     guarded: bool
@@ -86,7 +87,7 @@ def rehearse(
     if not any(data for data, _ in rewritten):
         return nothing
     try:
-        kernel = engine.open_kernel()
+        kernel = stations.open_kernel()
     except UnavailableError as reason:
         return [_without(str(reason)) if data else None for data, _ in rewritten]
     if rehearsing.assumes and not rehearsing.guarded:
@@ -118,7 +119,7 @@ def _witness(rehearsing: Rehearsing, stopping: Stopping) -> Witness | None:
 
 
 def _one(
-    kernel: engine.Kernel,
+    kernel: stations.Kernel,
     rehearsing: Rehearsing,
     tried: _Tried,
     witness: Witness | None,
@@ -127,23 +128,23 @@ def _one(
     """What the kernel says of a program."""
     (number, data, covers, generation), subject = tried, rehearsing.subject
     stages = [
-        engine.Stage(*subject.objects[place], results, _maps(rehearsing, place, witness))
-        for place, results in engine.way_to(subject, number)
+        rehearsals.Stage(*subject.objects[place], results, _maps(rehearsing, place, witness))
+        for place, results in chains.way_to(subject, number)
     ]
     maps = _maps(rehearsing, number, witness)
     seeds = [wire_bytes(witness)] if witness else _USUAL
     original = subject.objects[number]
-    chain = engine.Rehearsed(
+    chain = rehearsals.Rehearsed(
         stages, original, data, seeds, maps, _covers(rehearsing, number, covers)
     )
-    how = engine.Rehearsing(
+    how = rehearsals.Rehearsing(
         rehearsing.packets, arbitrary=rehearsing.guarded, deadline_seconds=rehearsing.seconds
     )
     try:
-        said = engine.rehearse(kernel, chain, how, stopping)
+        said = rehearsals.rehearse(kernel, chain, how, stopping)
         raised = None
         if generation is not None:
-            again = engine.rehearse(kernel, _raised(chain, generation), _short(how), stopping)
+            again = rehearsals.rehearse(kernel, _raised(chain, generation), _short(how), stopping)
             raised = again["difference"] is None and again["undetermined"] is None
             difference = again["difference"]
             if difference and said["difference"] is None:
@@ -175,7 +176,7 @@ def _one(
     }
 
 
-def _not_installed(covered: engine.RehearsalCovered) -> list[str]:
+def _not_installed(covered: rehearsals.RehearsalCovered) -> list[str]:
     """Why some paths were not tried, if so."""
     why = covered["not_installed"]
     return [f"paths were left out whose map content the kernel does not take: {why}"] if why else []
@@ -200,7 +201,7 @@ def _frozen(rehearsing: Rehearsing) -> dict[str, object]:
     """The content of maps that is frozen, by their names in the chain."""
     if rehearsing.frozen is None:
         return {}
-    return dict(engine.start_maps(rehearsing.subject, read_text(rehearsing.frozen)))
+    return dict(chains.start_maps(rehearsing.subject, read_text(rehearsing.frozen)))
 
 
 def _covers(rehearsing: Rehearsing, place: int, covers: str) -> str:
@@ -215,7 +216,7 @@ def _own(rehearsing: Rehearsing, place: int, known: dict[str, object]) -> dict[s
     """The maps of one program, by their names in its object."""
     (name, _, _) = rehearsing.loaded.chain.members[place]
     (found, _) = rehearsing.subject.objects[place]
-    own = set(engine.map_names(found))
+    own = set(objects.map_names(found))
     content = dict[str, object]()
     for map_name, entries in known.items():
         short = map_name.removeprefix(f"{name}:")
@@ -230,7 +231,7 @@ def _generation(program: ChainProgram) -> str | None:
     return guard["generation"] if guard else None
 
 
-def _raised(chain: engine.Rehearsed, generation: str) -> engine.Rehearsed:
+def _raised(chain: rehearsals.Rehearsed, generation: str) -> rehearsals.Rehearsed:
     """The same after a change: the generation is raised, and maps hold something else."""
     more = {generation: [{"key": "00000000", "value": "0100000000000000"}]}
     maps: dict[str, list[dict[str, object]]] = json.loads(chain.maps)
@@ -251,7 +252,7 @@ def _others(entries: list[dict[str, object]]) -> list[dict[str, object]]:
     return found
 
 
-def _short(how: engine.Rehearsing) -> engine.Rehearsing:
+def _short(how: rehearsals.Rehearsing) -> rehearsals.Rehearsing:
     """A tenth of the packets, and nothing is timed."""
     return how._replace(packets=how.packets // 10, rounds=0)
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from slowpath import engine
 from slowpath.cli.errors import OptionError
 from slowpath.cli.exit_codes import ExitCode
 from slowpath.cli.inputs import read_text, write_error
@@ -18,6 +17,7 @@ from slowpath.commands.chain.guarantees import About, guaranteed
 from slowpath.commands.chain.loading import LoadedChain, load_chain
 from slowpath.commands.chain.rehearsing import Rehearsing, rehearse
 from slowpath.commands.chain.report import facts_report, optimized_report
+from slowpath.engine import chains, identity
 from slowpath.programs.kernel_btf import KernelBtf
 from slowpath.programs.sources import Clang
 from slowpath.work.errand import Errand
@@ -116,12 +116,12 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
     limits = job.deadline_seconds, job.memory_bytes
     known = (job.assumed, None if job.maps is None else read_text(job.maps))
     graphs = job.html is not None
-    rewriting = engine.Rewriting(job.mode, name, *limits, *known, graphs=graphs)
-    subject = engine.ChainSubject(loaded.file, loaded.chain, loaded.members, btf)
+    rewriting = chains.Rewriting(job.mode, name, *limits, *known, graphs=graphs)
+    subject = chains.ChainSubject(loaded.file, loaded.chain, loaded.members, btf)
     found = list[Message]()
 
     def work(_seconds: float | None, stopping: Stopping) -> Iterator[Message]:
-        return engine.rewrite_messages(subject, rewriting, stopping)
+        return chains.rewrite_messages(subject, rewriting, stopping)
 
     with heeding_signals() as stopping:
         with Errand(work, job.memory_bytes) as errand:
@@ -130,7 +130,7 @@ def _rewritten(job: Job, loaded: LoadedChain) -> _Rewritten | None:
             error(job.file, stopped or "nothing is known")
             return None
         (_, text, objects, fused, covers, graphs) = found[-1]
-        report: ChainReport = json.loads(text) | {"slowpath": engine.version()}
+        report: ChainReport = json.loads(text) | {"slowpath": identity.version()}
         # Of work that had to be killed, what it had said before.
         report["stopped"] = report["stopped"] or stopped
         for member, conditions in enumerate(conditions_of(loaded)):

@@ -1,0 +1,173 @@
+"""Chains of programs: put together, and rewritten."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from slowpath import _core
+from slowpath.engine.analyses import Message
+from slowpath.engine.errors import input_error
+from slowpath.engine.objects import Btf, Object
+from slowpath.work.stopping import Stopping
+
+Chain = _core.Chain
+"""A chain of programs; from `read_chain`."""
+
+
+def read_chain(file: str, text: str) -> Chain:
+    """A chain of programs, by its description; `file` names it.
+
+    Raises:
+        InputError: when it is no chain.
+    """
+    try:
+        return _core.Chain(text)
+    except _core.Error as problem:
+        raise input_error(file, problem) from None
+
+
+def check_assumed(assumed: Sequence[str]) -> tuple[str, ...]:
+    """Facts about packets, in words, if they are such, and go together.
+
+    Raises:
+        ValueError: when they are not.
+    """
+    try:
+        _core.Chain.check_assumed(list(assumed))
+    except _core.Error as problem:
+        raise ValueError(str(problem)) from None
+    return tuple(assumed)
+
+
+class ChainSubject(NamedTuple):
+    """A chain, as it is in files."""
+
+    file: str  # its description
+    chain: Chain
+    objects: list[tuple[Object, int]]  # each with the number of its program there
+    btf: Btf | None  # the types of the kernel that it is for
+
+
+def combine(
+    subject: ChainSubject, name: str, device: str | None = None, compiled: Sequence[int] = ()
+) -> Object:
+    """One file of the objects of a chain.
+
+    `name` is what the chain is called in results. Of several devices, the work of one counts. The
+    programs with the numbers `compiled` run as something that they were compiled to.
+
+    Raises:
+        InputError: when they do not fit together.
+    """
+    try:
+        return subject.chain.combine(name, subject.objects, device, list(compiled))
+    except _core.Error as problem:
+        raise input_error(subject.file, problem) from None
+
+
+def combine_for(
+    subject: ChainSubject, name: str, member: int, compiled: Sequence[int] = ()
+) -> Object:
+    """The chain, of which the work of one program counts, by its number; otherwise as `combine`.
+
+    Raises:
+        InputError: when the programs do not fit together.
+    """
+    try:
+        return subject.chain.combine_for(name, subject.objects, member, list(compiled))
+    except _core.Error as problem:
+        raise input_error(subject.file, problem) from None
+
+
+def arriving(subject: ChainSubject, name: str, member: int, compiled: Sequence[int] = ()) -> Object:
+    """A program of a chain by itself, for what is known of packets that those in front let through.
+
+    Otherwise as `combine`.
+
+    Raises:
+        InputError: when the programs of a dispatcher cannot be put in order.
+    """
+    try:
+        return subject.chain.arriving(name, subject.objects, member, list(compiled))
+    except _core.Error as problem:
+        raise input_error(subject.file, problem) from None
+
+
+def as_compiled(subject: ChainSubject, member: int, compiled: Sequence[int]) -> list[str]:
+    """Conditions under which the programs `compiled` do what their BPF programs do.
+
+    That is to packets on their way to a program, by its number; one sentence each.
+
+    Raises:
+        InputError: when the programs of a dispatcher cannot be put in order.
+    """
+    try:
+        return subject.chain.as_compiled(subject.objects, member, list(compiled))
+    except _core.Error as problem:
+        raise input_error(subject.file, problem) from None
+
+
+def way_to(subject: ChainSubject, member: int) -> list[tuple[int, list[int]]]:
+    """How packets get to a program: those in front of it, with the results with which they go on.
+
+    Raises:
+        InputError: when the programs of a dispatcher cannot be put in order.
+    """
+    try:
+        return subject.chain.way_to(subject.objects, member)
+    except _core.Error as problem:
+        raise input_error(subject.file, problem) from None
+
+
+def start_maps(subject: ChainSubject, text: str) -> dict[str, list[object]]:
+    """What a file with content of maps says, as the `maps` of a witness of the whole chain.
+
+    Raises:
+        InputError: when it cannot be read, or does not fit the maps.
+    """
+    try:
+        said: dict[str, dict[str, list[object]]] = json.loads(
+            subject.chain.start_maps(subject.objects, text)
+        )
+    except _core.Error as problem:
+        raise input_error(subject.file, problem) from None
+    return said["maps"]
+
+
+class Rewriting(NamedTuple):
+    """How the programs of a chain are rewritten."""
+
+    mode: Literal["trust", "guard"] | None  # None: they are not, and only facts are looked for
+    fuse: str | None = None  # what they are called as one, if they are to become one
+    deadline_seconds: float | None = None
+    memory_bytes: int | None = None  # of the process; None: no limit
+    assumed: Sequence[str] = ()  # facts about packets that arrive, in words
+    maps: str | None = None  # the text of a file with content of maps that is frozen
+    graphs: bool = False  # whether the control-flow graphs of programs are asked for
+
+
+def rewrite_messages(
+    subject: ChainSubject, rewriting: Rewriting, stopping: Stopping
+) -> Iterator[Message]:
+    """What holds of packets that arrive at each program of a chain, and objects to load instead.
+
+    Each message has more than the one before: a document (`docs/json.md`), in the order of the
+    programs the bytes of an object where one was rewritten, those of an object with all as one, in
+    the order of the programs what each can be tried on (`Rehearsed.covers`), and the control-flow
+    graphs as JSON if they are asked for. An end of time, or being asked to stop, ends it with what
+    is known by then.
+
+    Raises:
+        InputError: when a program cannot be linked, or what is known cannot be read.
+    """
+    stop = _core.Stop(rewriting.deadline_seconds, rewriting.memory_bytes)
+    how = rewriting.mode, rewriting.fuse, rewriting.graphs
+    asked = (subject.objects, how, subject.btf, stop)
+    known = (list(rewriting.assumed), rewriting.maps)
+    try:
+        with stopping.calling(stop.set):
+            for said in subject.chain.rewrite(*asked, *known):
+                if said is not None:
+                    yield ("rewritten", *said)
+    except _core.Error as problem:
+        raise input_error(subject.file, problem) from None
