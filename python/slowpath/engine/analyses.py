@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from slowpath import _core
-from slowpath.engine.errors import as_text, input_error
+from slowpath.engine.errors import as_text, of_file
 from slowpath.engine.objects import Subject
 from slowpath.engine.targets import Target
 from slowpath.schema.results import Detail, Result
@@ -70,13 +70,10 @@ def compile_messages(
     stop = _core.Stop(options.deadline_seconds, options.memory_bytes)
     subject = subject._replace(file=as_text(subject.file))
     asked = (subject, target, options._asdict(), stop)
-    try:
-        with stopping.calling(stop.set):
-            yield ("compiled", _core.compile_program(*asked))
-            if verify:
-                yield ("verified", _core.verify_program(*asked))
-    except _core.Error as problem:
-        raise input_error(subject.file, problem) from None
+    with of_file(subject.file), stopping.calling(stop.set):
+        yield ("compiled", _core.compile_program(*asked))
+        if verify:
+            yield ("verified", _core.verify_program(*asked))
 
 
 class Run:

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from slowpath import _core
 from slowpath.engine.analyses import Message
-from slowpath.engine.errors import input_error
+from slowpath.engine.errors import of_file
 from slowpath.engine.objects import Btf, Object
 from slowpath.work.stopping import Stopping
 
@@ -20,10 +20,8 @@ def read_chain(file: str, text: str) -> Chain:
     Raises:
         InputError: when it is no chain.
     """
-    try:
+    with of_file(file):
         return _core.Chain(text)
-    except _core.Error as problem:
-        raise input_error(file, problem) from None
 
 
 def check_assumed(assumed: Sequence[str]) -> tuple[str, ...]:
@@ -59,10 +57,8 @@ def combine(
     Raises:
         InputError: when they do not fit together.
     """
-    try:
+    with of_file(subject.file):
         return subject.chain.combine(name, subject.objects, device, list(compiled))
-    except _core.Error as problem:
-        raise input_error(subject.file, problem) from None
 
 
 def combine_for(
@@ -73,10 +69,8 @@ def combine_for(
     Raises:
         InputError: when the programs do not fit together.
     """
-    try:
+    with of_file(subject.file):
         return subject.chain.combine_for(name, subject.objects, member, list(compiled))
-    except _core.Error as problem:
-        raise input_error(subject.file, problem) from None
 
 
 def arriving(subject: ChainSubject, name: str, member: int, compiled: Sequence[int] = ()) -> Object:
@@ -87,10 +81,8 @@ def arriving(subject: ChainSubject, name: str, member: int, compiled: Sequence[i
     Raises:
         InputError: when the programs of a dispatcher cannot be put in order.
     """
-    try:
+    with of_file(subject.file):
         return subject.chain.arriving(name, subject.objects, member, list(compiled))
-    except _core.Error as problem:
-        raise input_error(subject.file, problem) from None
 
 
 def as_compiled(subject: ChainSubject, member: int, compiled: Sequence[int]) -> list[str]:
@@ -101,10 +93,8 @@ def as_compiled(subject: ChainSubject, member: int, compiled: Sequence[int]) -> 
     Raises:
         InputError: when the programs of a dispatcher cannot be put in order.
     """
-    try:
+    with of_file(subject.file):
         return subject.chain.as_compiled(subject.objects, member, list(compiled))
-    except _core.Error as problem:
-        raise input_error(subject.file, problem) from None
 
 
 def way_to(subject: ChainSubject, member: int) -> list[tuple[int, list[int]]]:
@@ -113,10 +103,8 @@ def way_to(subject: ChainSubject, member: int) -> list[tuple[int, list[int]]]:
     Raises:
         InputError: when the programs of a dispatcher cannot be put in order.
     """
-    try:
+    with of_file(subject.file):
         return subject.chain.way_to(subject.objects, member)
-    except _core.Error as problem:
-        raise input_error(subject.file, problem) from None
 
 
 def start_maps(subject: ChainSubject, text: str) -> dict[str, list[object]]:
@@ -125,12 +113,10 @@ def start_maps(subject: ChainSubject, text: str) -> dict[str, list[object]]:
     Raises:
         InputError: when it cannot be read, or does not fit the maps.
     """
-    try:
+    with of_file(subject.file):
         said: dict[str, dict[str, list[object]]] = json.loads(
             subject.chain.start_maps(subject.objects, text)
         )
-    except _core.Error as problem:
-        raise input_error(subject.file, problem) from None
     return said["maps"]
 
 
@@ -164,10 +150,7 @@ def rewrite_messages(
     how = rewriting.mode, rewriting.fuse, rewriting.graphs
     asked = (subject.objects, how, subject.btf, stop)
     known = (list(rewriting.assumed), rewriting.maps)
-    try:
-        with stopping.calling(stop.set):
-            for said in subject.chain.rewrite(*asked, *known):
-                if said is not None:
-                    yield ("rewritten", *said)
-    except _core.Error as problem:
-        raise input_error(subject.file, problem) from None
+    with of_file(subject.file), stopping.calling(stop.set):
+        for said in subject.chain.rewrite(*asked, *known):
+            if said is not None:
+                yield ("rewritten", *said)

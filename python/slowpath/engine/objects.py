@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from slowpath import _core
-from slowpath.engine.errors import as_text, input_error
+from slowpath.engine.errors import as_text, of_file
 from slowpath.work.stopping import Stopping
 
 Object = _core.Object
@@ -47,10 +47,8 @@ def read_object(file: str, data: bytes) -> Object:
     Raises:
         InputError: when it is an object that cannot be read.
     """
-    try:
+    with of_file(file):
         return _core.Object(data)
-    except _core.Error as problem:
-        raise input_error(file, problem) from None
 
 
 def read_btf(file: str, data: bytes) -> Btf:
@@ -59,10 +57,8 @@ def read_btf(file: str, data: bytes) -> Btf:
     Raises:
         InputError: when they cannot be read.
     """
-    try:
+    with of_file(file):
         return _core.Btf(data)
-    except _core.Error as problem:
-        raise input_error(file, problem) from None
 
 
 def programs(found: Object) -> list[ProgramInfo] | None:
@@ -87,8 +83,5 @@ def show(file: str, found: Object, view: View, stopping: Stopping) -> str:
     programs, btf, listing, seconds, memory = view
     stop = _core.Stop(None, memory)
     asked = (as_text(file), found, programs, btf, stop)
-    try:
-        with stopping.calling(stop.set):
-            return _core.show(*asked, listing=listing, deadline_seconds=seconds)
-    except _core.Error as problem:
-        raise input_error(file, problem) from None
+    with of_file(file), stopping.calling(stop.set):
+        return _core.show(*asked, listing=listing, deadline_seconds=seconds)

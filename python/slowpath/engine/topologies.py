@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from slowpath import _core
 from slowpath.engine.analyses import Message
-from slowpath.engine.errors import input_error
+from slowpath.engine.errors import of_file
 from slowpath.engine.objects import Btf, Object
 from slowpath.work.stopping import Stopping
 
@@ -19,10 +19,8 @@ def read_topology(file: str, text: str) -> Topology:
     Raises:
         InputError: when it is none.
     """
-    try:
+    with of_file(file):
         return _core.Topology(text)
-    except _core.Error as problem:
-        raise input_error(file, problem) from None
 
 
 class TopologySubject(NamedTuple):
@@ -60,20 +58,17 @@ def plan_messages(
         InputError: when a program cannot be linked.
     """
     stop = _core.Stop(planning.deadline_seconds, planning.memory_bytes)
-    try:
-        with stopping.calling(stop.set):
-            planned = subject.topology.plan(
-                subject.objects,
-                subject.btf,
-                stop,
-                mode=planning.mode,
-                neighbours=planning.neighbours,
-                variants=planning.variants,
-                threads=planning.threads,
-                cache=planning.cache,
-                build=planning.build,
-                identity=planning.identity,
-            )
-            yield ("planned", *planned)
-    except _core.Error as problem:
-        raise input_error(subject.file, problem) from None
+    with of_file(subject.file), stopping.calling(stop.set):
+        planned = subject.topology.plan(
+            subject.objects,
+            subject.btf,
+            stop,
+            mode=planning.mode,
+            neighbours=planning.neighbours,
+            variants=planning.variants,
+            threads=planning.threads,
+            cache=planning.cache,
+            build=planning.build,
+            identity=planning.identity,
+        )
+        yield ("planned", *planned)
