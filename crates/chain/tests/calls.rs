@@ -44,8 +44,7 @@ fn programs_that_print_or_tell_something_else_are_refuted() {
     }
 }
 
-/// What the solver finds, and no run confirms: the addresses of memory that a helper is given, and of
-/// elements of maps in maps, are not those that a run chooses.
+/// A difference that the solver finds and no run confirms: the sentence about it.
 fn unconfirmed(what: &str) -> String {
     format!(
         "the solver says that {what} differs, but a run does not take the path that the solver found"
